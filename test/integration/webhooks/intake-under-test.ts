@@ -7,6 +7,7 @@ import { createLogger } from '../../../src/platform/logger.ts';
 import type { Logger } from '../../../src/platform/logger.ts';
 import { openEventBus } from '../../../src/contract/event-bus.ts';
 import type { EventBus } from '../../../src/contract/event-bus.ts';
+import type { EventConsumer } from '../../../src/platform/nats-event-consumer.ts';
 import { storedId } from '../../support/ids.ts';
 import { newRandomId } from '../../../src/contract/public-id.ts';
 import { openDatabase } from '../../../src/webhooks/database/database.ts';
@@ -31,7 +32,13 @@ export interface RunningIntake {
   readonly announced: () => number;
   /** The number of events that it read from the broker. It reads the others from core. */
   readonly brought: () => number;
+  /** How often it has read, or tried to read, core's list. */
+  readonly looks: () => number;
+  /** How often it waited for the broker without receiving an event, so that it had to read core's list. */
+  readonly silences: () => number;
   readonly isIngesting: () => boolean;
+  /** Whether the broker delivers events to it. */
+  readonly isListening: () => boolean;
   readonly stop: () => Promise<void>;
 }
 
@@ -57,6 +64,8 @@ export interface IntakeStart {
   readonly write?: (database: Database) => DeliveryWriter['write'];
   /** Replaces the clock. A clock that stands still makes no regular read of core's list due. */
   readonly now?: () => Date;
+  /** Replaces the client of core, whose list it reads. */
+  readonly orders?: Client<typeof OrderService>;
 }
 
 /** Real cores, a real broker and a database, and the intake between them. */
@@ -82,6 +91,9 @@ export interface IntakeDesk {
   readonly endIntakeSession: () => Promise<void>;
   readonly close: () => Promise<void>;
 }
+
+/** The shortest wait for the broker after which the intake reads core's list (ingest-events.ts). */
+const withoutBrokerMs = 300;
 
 const numbersOfEnds = new Set([
   OrderEventType.COMPLETED,
@@ -125,6 +137,7 @@ export async function openIntakeDesk({
       onDeliveries = () => undefined,
       write,
       now = () => new Date(),
+      orders: ownOrders = orders,
     } = {}) => {
       const bus = openEventBus({ url: broker.url, name: 'intake test', logger });
       // A connection that was never open cannot be closed, so the test waits until the broker is available again.
@@ -136,7 +149,7 @@ export async function openIntakeDesk({
         bus,
         ackWaitMs,
         databaseUrl: stack.databaseUrl,
-        orders,
+        orders: ownOrders,
         onDeliveries,
         write,
         now,
@@ -219,16 +232,41 @@ function runIntake({
   const { logger, log } = keptLog();
   const stopping = new AbortController();
   let announced = 0;
+  let looks = 0;
+  let silences = 0;
+  let isListening = (): boolean => false;
+  const countedOrders: Client<typeof OrderService> = {
+    ...orders,
+    listOrderEvents: (...call) => {
+      looks += 1;
+      return orders.listOrderEvents(...call);
+    },
+  };
+  const countSilences = (consumer: EventConsumer): EventConsumer => ({
+    listen(stop) {
+      const inbox = consumer.listen(stop);
+      isListening = inbox.isOpen;
+      return {
+        ...inbox,
+        async take(limit, waitMs) {
+          const received = await inbox.take(limit, waitMs);
+          // Shorter waits end when the position must be stored.
+          if (received.events.length === 0 && waitMs >= withoutBrokerMs) silences += 1;
+          return received;
+        },
+      };
+    },
+  });
   const running = (async () => {
     const database = await openWebhooksDatabase(databaseUrl, logger);
     const current = createDeliveryWriter({ database, retentionDays: 90, newId: newRandomId, now });
     const writer = write === undefined ? current : { ...current, write: write(database) };
-    const consumer = bus.eventConsumer({ name: 'webhooks', ackWaitMs });
+    const consumer = countSilences(bus.eventConsumer({ name: 'webhooks', ackWaitMs }));
     const announce = (): void => {
       announced += 1;
       onDeliveries();
     };
-    const parts = { database, writer, consumer, orders, onDeliveries: announce, logger, now };
+    const parts = { database, writer, consumer, orders: countedOrders, onDeliveries: announce, logger, now };
     await ingestEvents(parts, stopping.signal);
     await database.close();
   })();
@@ -239,6 +277,9 @@ function runIntake({
       log
         .filter(({ source }) => source === 'the broker')
         .reduce((sum, { events }) => sum + Number(events), 0),
+    looks: () => looks,
+    silences: () => silences,
+    isListening: () => isListening(),
     isIngesting: () => log.some(({ msg }) => msg === 'ingesting events'),
     async stop() {
       stopping.abort();
