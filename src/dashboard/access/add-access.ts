@@ -79,7 +79,9 @@ export function addAccess(app: FastifyInstance, options: AccessOptions): void {
       if (!isEnough) throw new PageProblem('forbidden', 'MEMBER_ROLE');
     }
     const provedAt = request.session.data?.provedAt ?? 0;
-    if (rule.stepUp && now().getTime() - provedAt > stepUpMs) return sendToSignIn('step-up', request, reply);
+    // A time in the future was written before this clock was set back, or by a process whose clock is wrong.
+    const isProved = Math.abs(now().getTime() - provedAt) <= stepUpMs;
+    if (rule.stepUp && !isProved) return sendToSignIn('step-up', request, reply);
     const { data } = request.session;
     // The kept form is being sent again now.
     if (data?.carried !== undefined && data.carried.action === ownPath(request.url, 'POST'))

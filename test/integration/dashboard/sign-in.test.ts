@@ -366,6 +366,15 @@ describe('a page that opens access to payments', () => {
     expect(headingOf(made)).toBe('Your new key');
   });
 
+  test('asks for the identity again when the confirmation is dated in the future, as after a wrong clock was set back', async () => {
+    const visitor = await desk.signedIn(await desk.users.member(merchant.id));
+    await desk.age(visitor, -24 * 60 * 60_000);
+
+    const asked = await visitor.post(keysPage(), { label: 'tomorrow' });
+
+    expect(asked.headers.get('location')).toBe('/confirm');
+  });
+
   test('does not ask again within ten minutes', async () => {
     const visitor = await desk.signedIn(await desk.users.member(merchant.id));
     await desk.age(visitor, stepUpMs - 60_000);
