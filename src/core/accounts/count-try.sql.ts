@@ -10,18 +10,24 @@ export interface TryLimit {
   readonly windowSeconds: number;
 }
 
+/**
+ * Whether a count is of the present. One that ends later than a new one was begun before the database's clock was set back, and would
+ * hold its user up until that time. A minute is left for calls that run at the same time.
+ */
+const isPresent = `t.ends_at > now() and t.ends_at <= now() + make_interval(secs => $2) + interval '1 minute'`;
+
 // The database's clock and row lock make the count correct over all cores.
 const countText = `
 insert into core.account_tries as t (key, tries, ends_at) values ($1, 1, now() + make_interval(secs => $2))
 on conflict (key) do update set
-  tries = case when t.ends_at <= now() then 1 else t.tries + 1 end,
-  ends_at = case when t.ends_at <= now() then excluded.ends_at else t.ends_at end
+  tries = case when ${isPresent} then t.tries + 1 else 1 end,
+  ends_at = case when ${isPresent} then t.ends_at else excluded.ends_at end
 returning tries, ceil(extract(epoch from ends_at - now()) * 1000)::integer as left_ms`;
 
-const countedText = `select tries from core.account_tries where key = $1 and ends_at > now()`;
+const countedText = `select tries from core.account_tries t where key = $1 and ${isPresent}`;
 const fullText = `
 select ceil(extract(epoch from ends_at - now()) * 1000)::integer as left_ms
-from core.account_tries where key = $1 and ends_at > now() and tries >= $2`;
+from core.account_tries t where key = $1 and ${isPresent} and tries >= $3`;
 const giveBackText = `update core.account_tries set tries = greatest(tries - 1, 0) where key = $1`;
 const forgetText = `delete from core.account_tries where key = $1`;
 const rememberText = `
@@ -39,15 +45,18 @@ export async function countTry(pool: Pool, limit: TryLimit): Promise<number | un
 }
 
 /** The wait in milliseconds if the next try would be above the limit; else undefined. Counts nothing. */
-export async function waitForTry(pool: Pool, { what, max }: TryLimit): Promise<number | undefined> {
-  const values = [keyOf(what), max];
+export async function waitForTry(pool: Pool, limit: TryLimit): Promise<number | undefined> {
+  const values = [keyOf(limit.what), limit.windowSeconds, limit.max];
   const [row] = await runStatement<{ left_ms: number }>(pool, { text: fullText, values });
   return row?.left_ms;
 }
 
 /** The present count of tries. */
-export async function countedTries(pool: Pool, { what }: TryLimit): Promise<number> {
-  const [row] = await runStatement<{ tries: number }>(pool, { text: countedText, values: [keyOf(what)] });
+export async function countedTries(pool: Pool, { what, windowSeconds }: TryLimit): Promise<number> {
+  const [row] = await runStatement<{ tries: number }>(pool, {
+    text: countedText,
+    values: [keyOf(what), windowSeconds],
+  });
   return row?.tries ?? 0;
 }
 

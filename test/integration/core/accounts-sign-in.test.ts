@@ -112,6 +112,17 @@ describe('attempts from one network', () => {
     await signIn(user.email, { remoteAddress });
   });
 
+  test("do not block their user after the database's clock was a month ahead and was set back", async () => {
+    const user = await viewer();
+    const remoteAddress = newPlace();
+    const tries = Array.from({ length: 6 }, () => signIn(user.email, { password: wrong, remoteAddress }));
+    await Promise.allSettled(tries);
+
+    await database.query(`update core.account_tries set ends_at = ends_at + interval '31 days'`);
+
+    await signIn(user.email, { remoteAddress });
+  });
+
   test('are counted from zero after the right password', async () => {
     const user = await viewer();
     const remoteAddress = newPlace();
