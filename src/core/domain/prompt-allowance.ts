@@ -35,6 +35,9 @@ export type PromptDecision =
 
 export const promptWindowMs = 10 * 60_000;
 
+/** A prompt that is dated further into the future was made before the database's clock was set back. It would block its phone until then. */
+const clockErrorMs = 60_000;
+
 /**
  * How long another requester's prompt blocks a new prompt of this kind, from its start. After that time, a payer who waits for the new
  * prompt has dismissed the other one. The time is shortest for the payer's own merchants, so that they get a gap after each prompt of a stranger.
@@ -69,9 +72,10 @@ export const maxPrompts = (commonLimit: number): number => 2 * maxUnconfirmedPro
  */
 export function decidePrompt(
   requester: PromptRequester,
-  past: readonly PastPrompt[],
+  found: readonly PastPrompt[],
   commonLimit: number,
 ): PromptDecision {
+  const past = found.filter(({ agoMs }) => agoMs >= -clockErrorMs);
   if (past.length >= maxPrompts(commonLimit)) return limited(past);
   const unconfirmed = past.filter(({ wasConfirmed }) => !wasConfirmed);
   const limits = promptLimits(commonLimit);

@@ -55,6 +55,12 @@ const confirmed = { ...prompt(bad, 'COMMON', 300), wasConfirmed: true };
 describe('a phone', () => {
   test.each<[string, PromptRequester, readonly PastPrompt[], PromptDecision]>([
     ['allows the prompt of a stranger if it had none', stranger, [], allowed('COMMON')],
+    [
+      'allows a prompt although it had many under a clock that was a day ahead',
+      stranger,
+      times(maxPrompts(share), prompt(stranger, 'COMMON', -86_400, 86_500)),
+      allowed('COMMON'),
+    ],
     ['allows the prompt of a page if it had none', page('n1'), [], allowed('COMMON')],
     ['allows a prompt of the kind OWN to a merchant that it has paid', known, [], allowed('OWN')],
     ['allows a prompt of the kind OWN_PAGE to a page of such a merchant', knownPage, [], allowed('OWN_PAGE')],
