@@ -91,7 +91,7 @@ const receivedBy = new WeakMap<Duplex, Received>();
  * to an earlier request is sent first.
  */
 export function answerClientError(
-  error: Error & { code?: string },
+  error: Error & { code?: string; rawPacket?: Uint8Array },
   socket: Socket,
   options: RawReplyOptions,
 ): void {
@@ -103,10 +103,14 @@ export function answerClientError(
     return;
   }
   if (canWrite && !isAnswered(latest)) {
-    writeRaw(socket, answers.get(error.code ?? '') ?? notHttp, options, error.code);
+    const reason = beginsTls(error.rawPacket) ? 'TLS_ON_HTTP_PORT' : error.code;
+    writeRaw(socket, answers.get(error.code ?? '') ?? notHttp, options, reason);
   }
   socket.destroySoon();
 }
+
+/** Whether a client began TLS: a record of a handshake, of any version (RFC 8446, section 5.1). Its user sees only that TLS failed. */
+const beginsTls = (packet?: Uint8Array): boolean => packet?.[0] === 0x16 && packet[1] === 0x03;
 
 /**
  * Whether the request that is refused has its answer already, because its head was sufficient. The client would read a second answer

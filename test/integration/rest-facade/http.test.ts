@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { connect as connectTls } from 'node:tls';
 import { rpcError } from '../../../src/contract/error-reason.ts';
 import { invalidFields } from '../../../src/platform/rpc/rpc-error.ts';
 import { waitUntil } from '../../support/wait-until.ts';
@@ -220,6 +221,16 @@ describe('a request that violates HTTP is answered in the JSON envelope', () => 
 });
 
 describe('a connection', () => {
+  test('that begins TLS has a line in the log that says so', async () => {
+    const socket = connectTls({ port: Number(new URL(facade.url).port), host: '127.0.0.1' });
+    await once(socket, 'error');
+
+    const line = await waitUntil('the connection is logged', () =>
+      facade.log.find(({ reason }) => reason === 'TLS_ON_HTTP_PORT'),
+    );
+    expect(line).toMatchObject({ msg: 'not a valid HTTP request' });
+  });
+
   test('closes after the answer to its 10,000th request, and answers none that follows', async () => {
     const socket = connect(Number(new URL(facade.url).port), '127.0.0.1');
     const closed = once(socket, 'close');
