@@ -241,8 +241,8 @@ final class Payments
     {
         try {
             $found = $this->settings->client($attempt->environment)->verify($attempt->number);
-        } catch (NotFoundError) {
-            return null;
+        } catch (NotFoundError $error) {
+            return $error->isUnknownNumber() ? null : throw $error;
         }
         $this->apply($order, $found, $attempt->environment);
         return $found;

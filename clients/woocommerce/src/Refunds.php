@@ -119,7 +119,10 @@ final class Refunds
             try {
                 $refund = $this->settings->client($paid->environment)->verifyRefund($record->number);
                 $this->apply($order, $refund, $paid->environment);
-            } catch (NotFoundError) {
+            } catch (NotFoundError $error) {
+                if (!$error->isUnknownNumber()) {
+                    throw $error;
+                }
                 $records = RefundRecords::of($order);
                 $records->put($record->with(RefundRecord::REJECTED));
                 $order->save();

@@ -148,7 +148,7 @@ final class SettingsForm
             $settings->client($environment, retries: 0)->verify('wc-settings-check');
         } catch (NotFoundError $error) {
             // The gateway knows the key, and no such order. Another site, or another path of the gateway, would not answer so.
-            return $error->apiMessage === 'Not found' && $error->details === [] ? [] : [self::in($environment, $error->getMessage())];
+            return $error->isUnknownNumber() ? [] : [self::in($environment, $error->getMessage())];
         } catch (UnauthorizedError) {
             return [self::in($environment, __('The gateway does not know the API key. Check that the key is not revoked, and that the address is the one of this environment.', 'gatehouse-for-woocommerce'))];
         } catch (ConnectionError) {

@@ -256,6 +256,10 @@ final class PluginTest extends TestCase
         Shop::set(['sandbox_address' => 'http://127.0.0.1:1']);
         $lost = wc_create_refund(self::refundOf($order, '5'));
         self::assertStringContainsString('Refund the same amount again', $lost->get_error_message());
+        // The answer of a wrong address does not say that the refund was lost.
+        Shop::set(['sandbox_address' => Shop::fact('sandbox_url') . '/shop']);
+        do_action('woocommerce_order_action_gatehouse_ask', Shop::now($order));
+        self::assertStringContainsString('path does not exist', implode(Shop::now($order)->notes()));
         Shop::set();
         $other = wc_create_refund(self::refundOf($order, '6'));
         self::assertStringContainsString('an earlier refund of 5.00 ETB was lost', $other->get_error_message());
