@@ -216,8 +216,12 @@ func TestAnErrorHasItsKindWhatTheGatewayAnsweredAndTheRequestID(t *testing.T) {
 	if !regexp.MustCompile(`^400 Bad request: order_number .*; amount .* \(request id mine-1\)$`).MatchString(err.Error()) {
 		t.Error(err)
 	}
-	if _, err := mustClient(t, Settings{}).Verify(ctx, newNumber()); !errors.Is(err, ErrNotFound) {
-		t.Error(err)
+	for path, isUnknown := range map[string]bool{"": true, "/shop": false} {
+		_, err := mustClient(t, Settings{BaseURL: testSite(t).SandboxURL + path}).Verify(ctx, newNumber())
+		var missing *APIError
+		if !errors.As(err, &missing) || !errors.Is(err, ErrNotFound) || missing.IsUnknownNumber() != isUnknown {
+			t.Error(path, err)
+		}
 	}
 	if _, err := mustClient(t, Settings{APIKey: testSite(t).KeyWithoutRefunds}).VerifyRefund(ctx, newNumber()); !errors.Is(err, ErrForbidden) {
 		t.Error(err)

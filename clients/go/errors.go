@@ -89,6 +89,12 @@ func (e *APIError) Error() string {
 	return fmt.Sprintf("%s (request id %s)", strings.Join(parts, ": "), e.RequestID)
 }
 
+// IsUnknownNumber tells whether the gateway has no such order or refund. With another 404 the address is wrong, or another
+// server answered.
+func (e *APIError) IsUnknownNumber() bool {
+	return e.Status == 404 && e.APIMessage == "Not found" && len(e.Details) == 0
+}
+
 var kinds = map[int]error{
 	400: ErrInvalidRequest,
 	401: ErrUnauthorized,

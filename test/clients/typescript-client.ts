@@ -149,7 +149,11 @@ export function testTypeScriptClient(site: () => ClientSite): void {
     expect((invalid as Error).message).toMatch(
       /^400 Bad request: order_number must .*; amount .* \(request id mine-1\)$/,
     );
-    expect(await failureOf(gatehouse.verify(newNumber()))).toBeInstanceOf(NotFoundError);
+    const missing = await failureOf(gatehouse.verify(newNumber()));
+    expect(missing).toBeInstanceOf(NotFoundError);
+    expect(missing).toMatchObject({ isUnknownNumber: true });
+    const elsewhere = client({ baseUrl: `${site().sandbox_url}/shop` });
+    expect(await failureOf(elsewhere.verify(newNumber()))).toMatchObject({ isUnknownNumber: false });
     const forbidden = client({ apiKey: site().key_without_refunds }).verifyRefund(newNumber());
     expect(await failureOf(forbidden)).toBeInstanceOf(ForbiddenError);
     const conflict = clientWithFault('conflicting-key');

@@ -140,6 +140,10 @@ final class ClientTest extends TestCase
         self::assertMatchesRegularExpression($text, $invalid->getMessage());
         $missing = self::failureOf(fn () => Site::client()->verify(Site::newNumber()));
         self::assertInstanceOf(NotFoundError::class, $missing);
+        self::assertTrue($missing->isUnknownNumber());
+        $elsewhere = self::failureOf(fn () => Site::client(baseUrl: Site::fact('sandbox_url') . '/shop')->verify('none'));
+        self::assertInstanceOf(NotFoundError::class, $elsewhere);
+        self::assertFalse($elsewhere->isUnknownNumber());
         $client = Site::client(apiKey: Site::fact('key_without_refunds'));
         $forbidden = self::failureOf(fn () => $client->verifyRefund(Site::newNumber()));
         self::assertInstanceOf(ForbiddenError::class, $forbidden);

@@ -159,8 +159,12 @@ def test_an_error_has_its_own_class_what_the_gateway_answered_and_the_request_id
     assert [each.field for each in invalid.value.details] == ["order_number", "amount"]
     assert invalid.value.request_id == "mine-1"
     assert re.fullmatch(r"400 Bad request: order_number .*; amount .* \(request id mine-1\)", str(invalid.value))
-    with pytest.raises(gatehouse.NotFoundError):
+    with pytest.raises(gatehouse.NotFoundError) as missing:
         client().verify(new_number())
+    assert missing.value.is_unknown_number
+    with pytest.raises(gatehouse.NotFoundError) as elsewhere:
+        client(base_url=f"{SITE['sandbox_url']}/shop").verify(new_number())
+    assert not elsewhere.value.is_unknown_number
     with pytest.raises(gatehouse.ForbiddenError):
         client(api_key=SITE["key_without_refunds"]).verify_refund(new_number())
     base_url, run = faulty("conflicting-key")

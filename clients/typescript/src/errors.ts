@@ -90,6 +90,11 @@ export class ForbiddenError extends ApiError {
 /** 404: no such order or refund, or the address is not a gateway's. */
 export class NotFoundError extends ApiError {
   override readonly name = 'NotFoundError';
+
+  /** Whether the gateway has no such order or refund. Otherwise the address is wrong, or another server answered. */
+  get isUnknownNumber(): boolean {
+    return this.apiMessage === 'Not found' && this.details.length === 0;
+  }
 }
 /** 422: the Idempotency-Key was used with another request. */
 export class IdempotencyConflictError extends ApiError {

@@ -81,6 +81,11 @@ class ForbiddenError(ApiError):
 class NotFoundError(ApiError):
     """404: no such order or refund, or the address is not a gateway's."""
 
+    @property
+    def is_unknown_number(self) -> bool:
+        """Whether the gateway has no such order or refund. Otherwise the address is wrong, or another server answered."""
+        return self.api_message == "Not found" and not self.details
+
 
 class IdempotencyConflictError(ApiError):
     """422: the Idempotency-Key was used with another request."""
