@@ -81,11 +81,11 @@ export function accountService(parts: AccountParts): RpcService {
         noteUser(context, user.id);
         return { user: userMessage(user), passwordVersion: user.passwordVersion };
       },
-      async startPasswordReset({ email: text, validFor, remoteAddress }, context) {
+      async startPasswordReset({ email: text, validFor, remoteAddress, browserSecret }, context) {
         const { email, validForMs } = valuesOrThrow(
           combine({ email: parseEmail(text), validForMs: parseValidity(validFor, resetLife) }),
         );
-        await parts.tries.countReset({ emailKey: email.key, remoteAddress });
+        await parts.tries.countReset({ emailKey: email.key, remoteAddress, browserSecret });
         const made = await startPasswordReset(parts, { email, validForMs }, actorOf(context));
         return { token: made.token, expireTime: timestampFromDate(made.expiresAt) };
       },

@@ -63,7 +63,7 @@ export interface SignInTries {
   /** Counts an invitation before it is made. Errors: RESOURCE_EXHAUSTED TOO_MANY_TRIES with RetryInfo. */
   readonly countInvitation: (invitation: InvitationTry) => Promise<void>;
   /** Counts a requested link. Errors: RESOURCE_EXHAUSTED TOO_MANY_TRIES with RetryInfo. */
-  readonly countReset: (trial: Pick<Trial, 'emailKey' | 'remoteAddress'>) => Promise<void>;
+  readonly countReset: (trial: Trial) => Promise<void>;
 }
 
 const minute = 60;
@@ -121,6 +121,7 @@ const codeBrowser = ({ userId, browserSecret }: CodeTrial): string =>
  * None of them applies to a browser in which the account signed in recently. It has its own limit. Otherwise a stranger in the same
  * network could lock out all of its users: all customers of a mobile operator may share one address. A browser in which a code of the
  * account was right has limits for codes of its own, so that a stranger who knows the password cannot lock out its owner either.
+ * Password reset links follow the same rule: strangers cannot use up the links of a known browser.
  */
 export function createSignInTries(pool: Pool): SignInTries {
   const refuse = (waitMs: number | undefined): void => {
@@ -181,13 +182,17 @@ export function createSignInTries(pool: Pool): SignInTries {
       if (trial.browserSecret !== '') await remember(pool, codeBrowser(trial), knownSeconds);
     },
     async countInvitation({ inviter, emailKey, merchantId }) {
-      // A separate limit, so that one merchant alone cannot use up an address's hourly limit.
-      const here = `${merchantId}/${emailKey}`;
-      await count({ what: `invitations here/${here}`, max: 5, windowSeconds: hour });
+      const here = { what: `invitations here/${merchantId}/${emailKey}`, max: 5, windowSeconds: hour };
+      await count(here);
       if (inviter !== '') await count({ what: `invitations by/${inviter}`, max: 20, windowSeconds: hour });
+      // The first invitation of a merchant is not counted, so that other merchants cannot prevent it.
+      if ((await countedTries(pool, here)) === 1) return;
       await count({ what: `invitations of/${emailKey}`, max: 10, windowSeconds: hour });
     },
-    async countReset({ emailKey, remoteAddress }) {
+    async countReset(trial) {
+      const { emailKey, remoteAddress, browserSecret } = trial;
+      if (await isKnownBrowser(trial))
+        return count({ what: `resets in browser/${emailKey}/${browserSecret}`, max: 5, windowSeconds: hour });
       const network = networkOf(remoteAddress);
       if (network !== '') await count({ what: `resets from/${network}`, max: 20, windowSeconds: hour });
       await count({ what: `resets of/${emailKey}`, max: 5, windowSeconds: hour });

@@ -24,7 +24,7 @@ interface Shown {
 
 /** The pages to choose a new password after forgetting the old one. */
 export function addReset(app: FastifyInstance, dashboard: Dashboard): void {
-  const { clients, mailer } = dashboard;
+  const { browserSecrets, clients, mailer } = dashboard;
 
   app.get('/reset', async (request, reply) => showAsk(dashboard, request, reply));
 
@@ -33,8 +33,9 @@ export function addReset(app: FastifyInstance, dashboard: Dashboard): void {
     const form = readForm(Address, request.body, shellWords[request.language].forms);
     if (!form.ok) return showAsk(dashboard, request, reply, { form, status: 400 });
     const { email } = form.value;
+    const browserSecret = browserSecrets.of(request);
     const answer = await ask(request, (options) =>
-      clients.accounts.startPasswordReset({ email, remoteAddress: request.ip }, options),
+      clients.accounts.startPasswordReset({ email, remoteAddress: request.ip, browserSecret }, options),
     );
     const words = wordsFor(request, linkWords);
     const sent: Notice = { tone: 'good', title: words.ask.sentTitle, body: words.ask.sentBody };

@@ -83,6 +83,23 @@ describe('a reset', () => {
     }
   });
 
+  test('can be requested in a browser in which the user signed in, after strangers used up the limits of the address and the network', async () => {
+    const user = await addUser();
+    const remoteAddress = '198.51.100.77';
+    const browserSecret = 'b'.repeat(43);
+    const here = { email: user.email, remoteAddress, browserSecret };
+    await accounts.verifyPassword({ ...here, password });
+    for (const email of [user.email, ...Array.from({ length: 3 }, () => desk.newEmail())])
+      for (let count = 0; count < 5; count += 1)
+        await accounts.startPasswordReset({ email, remoteAddress, browserSecret: 's'.repeat(43) });
+
+    const elsewhere = { ...here, browserSecret: 's'.repeat(43) };
+    expect(await refusalOf(accounts.startPasswordReset(elsewhere))).toBe('TOO_MANY_TRIES');
+    for (let count = 0; count < 5; count += 1)
+      expect((await accounts.startPasswordReset(here)).token).not.toBe('');
+    expect(await refusalOf(accounts.startPasswordReset(here))).toBe('TOO_MANY_TRIES');
+  });
+
   test('with a password that breaks the rules leaves the link as it was', async () => {
     const user = await addUser();
     const token = await startReset(user.email);

@@ -788,6 +788,13 @@ export declare type StartPasswordResetRequest = Message<"gatehouse.v1.StartPassw
    * @generated from field: string remote_address = 4;
    */
   remoteAddress: string;
+
+  /**
+   * As in VerifyPasswordRequest. Such a browser has links of its own, which nobody else can use up.
+   *
+   * @generated from field: string browser_secret = 5;
+   */
+  browserSecret: string;
 };
 
 /**
