@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import type { PublicId } from '../contract/public-id.ts';
 import type { ConfiguredWallet } from '../contract/wallets-file/read-wallets-file.ts';
+import { countTry } from '../core/accounts/count-try.sql.ts';
 import { createAccountSeal } from '../core/merchant-wallets/account-seal.ts';
 import { createAccountStore } from '../core/merchant-wallets/account-store.ts';
 import type { AccountStoreParts } from '../core/merchant-wallets/account-store.ts';
@@ -22,6 +24,12 @@ export const masterAccountKey = (masterKey: Buffer): NamedKey => ({
   key: deriveKey(masterKey, 'wallet-account'),
 });
 
+/**
+ * The checks of a merchant's credentials in an hour. Each asks a provider, which may refuse the gateway's address after many wrong
+ * credentials, and with it all merchants.
+ */
+const maxChecksPerHour = 30;
+
 /** The merchants' own wallet accounts. A key that is derived from the master key also decrypts them, and encrypts without others. */
 export function createWalletAccounts({ masterKey, keys, configuredWallets, ...parts }: WalletAccountParts) {
   const forms = accountForms(configuredWallets);
@@ -34,6 +42,13 @@ export function createWalletAccounts({ masterKey, keys, configuredWallets, ...pa
     ...store,
     /** The settings that merchants can replace, by wallet. */
     forms,
+    /** Counts a check. Above the limit, returns the wait in milliseconds; else undefined. */
+    countCheck: (merchantId: PublicId<'mer'>) =>
+      countTry(parts.database.pool, {
+        what: `wallet account checks/${merchantId}`,
+        max: maxChecksPerHour,
+        windowSeconds: 3600,
+      }),
     /** Records the payee accounts of own accounts that have none yet. */
     rememberPayees: () => rememberPayees(parts.database.pool, forms),
     /** Encrypts accounts again that another key than the first has encrypted. */

@@ -301,6 +301,7 @@ const services = [
     findMerchant: merchants.terms,
     wallets,
     forms: walletAccounts.forms,
+    countCheck: walletAccounts.countCheck,
   }),
   apiKeyService({
     store: apiKeys,

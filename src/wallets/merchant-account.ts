@@ -1,6 +1,6 @@
 import { Value } from '@sinclair/typebox/value';
 import type { TSchema } from '@sinclair/typebox';
-import { isSecret } from './connector/connector-kind.ts';
+import { headerPattern, isSecret } from './connector/connector-kind.ts';
 import type { ConnectorKind } from './connector/connector-kind.ts';
 
 /** One value of a merchant's own account. The parts of an object have fields of their own, such as `payee.id`. */
@@ -68,10 +68,14 @@ export function merchantFieldIssues(
     if (Value.Check(schema, valueOf(schema, text))) return [];
     const choices = choicesOf(schema);
     if (choices.length > 0) return [{ field, issue: `must be ${choices.join(' or ')}` }];
-    const pattern: unknown = schema['pattern'];
-    const form = typeof pattern === 'string' ? `must match ${pattern}` : 'is not valid';
-    return [{ field, issue: `${form}. ${schema.description ?? ''}`.trim() }];
+    return [{ field, issue: `${formOf(schema)}. ${schema.description ?? ''}`.trim() }];
   });
+}
+
+function formOf(schema: TSchema): string {
+  const pattern: unknown = schema['pattern'];
+  if (pattern === headerPattern) return 'must be printable ASCII characters in one line';
+  return typeof pattern === 'string' ? `must match ${pattern}` : 'is not valid';
 }
 
 /** The operator's settings of a wallet with a merchant's own in their places. An object is replaced as a whole. */

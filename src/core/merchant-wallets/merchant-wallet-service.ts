@@ -38,6 +38,8 @@ export interface MerchantWalletServiceParts {
   readonly findMerchant: FindMerchant;
   readonly wallets: readonly Wallet[];
   readonly forms: AccountForms;
+  /** Counts a check of credentials before it becomes due. Above the limit, returns the wait in milliseconds; else undefined. */
+  readonly countCheck: (merchantId: PublicId<'mer'>) => Promise<number | undefined>;
 }
 
 const maxDetail = 512;
@@ -74,6 +76,13 @@ export function merchantWalletService(parts: MerchantWalletServiceParts): RpcSer
     const issue =
       ids === '' ? 'cannot be found: no wallet is set up for this environment' : `must be one of ${ids}`;
     return err({ field: 'wallet', issue });
+  };
+  const requireChecks = async (merchantId: PublicId<'mer'>): Promise<void> => {
+    const retryAfterMs = await parts.countCheck(merchantId);
+    if (retryAfterMs === undefined) return;
+    throw rpcError('TOO_MANY_TRIES', 'too many checks of credentials; wait before the next one', {
+      retryAfterMs,
+    });
   };
   const parseScope = (request: { readonly merchantId: string; readonly environment: EnvironmentNumber }) => ({
     merchantId: parseId('mer', request.merchantId, 'merchant_id'),
@@ -130,6 +139,7 @@ export function merchantWalletService(parts: MerchantWalletServiceParts): RpcSer
             { field: 'wallet', issue: 'does not support accounts of merchants; choose another wallet' },
           ]);
         const values = valuesOrThrow(parseAccountValues(request.values, form));
+        await requireChecks(merchantId);
         const payee = form.payee(environment, values.openValues);
         const added = await store.add(
           { merchantId, environment, wallet: wallet.id, payee, lostAccountId, ...values },
@@ -146,6 +156,7 @@ export function merchantWalletService(parts: MerchantWalletServiceParts): RpcSer
       },
       async checkWalletAccount(request, context) {
         const key = keyOf(request, context);
+        await requireChecks(key.merchantId);
         const due = await store.check(key, actorOf(context));
         if (!due.ok) throw notFound(key);
         return { account: accountMessage(due.value) };

@@ -1,17 +1,21 @@
+import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
 import { callOptions, panel } from '../ask.ts';
 import type { Dashboard } from '../dashboard.ts';
-import { fieldOf } from '../forms/read-form.ts';
+import { readForm } from '../forms/read-form.ts';
 import { wallets as amharic } from '../language/amharic/wallets.ts';
 import { wallets as english } from '../language/english/wallets.ts';
 import { wordsFor } from '../language/words.ts';
 import { PageProblem } from '../page-problem.ts';
+import { shellWords } from '../send-page.ts';
 import { flash } from '../session/sign-in-state.ts';
 import { walletRow } from './wallet-views.ts';
 import type { WalletWriting } from './wallet-views.ts';
 
 const dictionary = { en: english, am: amharic };
+
+const Switch = Type.Object({ on: Type.Union([Type.Literal('yes'), Type.Literal('no')]) });
 
 export const walletWritingFor = (request: FastifyRequest, timeZone: string): WalletWriting => ({
   words: wordsFor(request, dictionary),
@@ -48,7 +52,10 @@ export function addMerchantWallets(app: FastifyInstance, { clients, sendPage, ti
 
   app.post<{ Params: { wallet: string } }>(`${path}/:wallet/switch`, async (request, reply) => {
     const { wallet } = request.params;
-    const on = fieldOf(request.body, 'on') === 'yes';
+    const form = readForm(Switch, request.body, shellWords[request.language].forms);
+    // Any other value would switch off a wallet that customers pay with.
+    if (!form.ok) throw new PageProblem('badRequest', 'NEITHER_ON_NOR_OFF');
+    const on = form.value.on === 'yes';
     const { words, directory, language } = walletWritingFor(request, timeZone);
     await clients.merchantWallets.switchMerchantWallet(
       { ...scopeOf(request), wallet, on },

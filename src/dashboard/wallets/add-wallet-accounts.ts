@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { MerchantWallet } from '../../gen/gatehouse/v1/merchant_wallet_service_pb.js';
+import { durationText } from '../../platform/language/duration-text.ts';
 import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
 import { ask, callOptions } from '../ask.ts';
 import type { Answer } from '../ask.ts';
@@ -95,7 +96,12 @@ export function addWalletAccounts(app: FastifyInstance, { clients, sendPage, tim
         options,
       ),
     );
-    if (!answer.ok) return show(request, reply, { values, ...refusedForm(request, answer.refusal, words) });
+    if (!answer.ok)
+      return show(request, reply, {
+        values,
+        ...(tooManyChecks(request, reply, answer.refusal, words) ??
+          refusedForm(request, answer.refusal, words)),
+      });
     flash(request, { tone: 'good', text: words.own.add.done });
     return reply.redirect(selfOf(request), 303);
   });
@@ -117,7 +123,15 @@ export function addWalletAccounts(app: FastifyInstance, { clients, sendPage, tim
       if (!accounts.some((account) => account.walletAccountId === walletAccountId))
         throw new PageProblem('notFound', 'NO_WALLET_ACCOUNT');
       const answer = await act({ merchantId, walletAccountId }, request);
-      if (!answer.ok) return show(request, reply, { problem: problemOf(answer.refusal, words), status: 409 });
+      if (!answer.ok)
+        return show(
+          request,
+          reply,
+          tooManyChecks(request, reply, answer.refusal, words) ?? {
+            problem: problemOf(answer.refusal, words),
+            status: 409,
+          },
+        );
       flash(request, { tone: 'good', text: words.own[action].done });
       return reply.redirect(selfOf(request), 303);
     });
@@ -157,6 +171,18 @@ const valuesOf = (body: unknown): Record<string, string> =>
       return prefix === undefined || value.trim() === '' ? [] : [[input.slice(prefix.length), value]];
     }),
   );
+
+/** What the page says above the limit of checks; undefined for any other refusal. */
+function tooManyChecks(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { reason, retryAfterSeconds = 60 }: RpcFailure,
+  { own }: WalletWriting['words'],
+): Shown | undefined {
+  if (reason !== 'TOO_MANY_TRIES') return undefined;
+  reply.header('retry-after', retryAfterSeconds);
+  return { problem: own.tooManyChecks(durationText(retryAfterSeconds, request.language)), status: 429 };
+}
 
 /** Core's issues at their fields. The sentences are in English. */
 function refusedForm(

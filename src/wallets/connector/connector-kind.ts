@@ -60,3 +60,14 @@ export const isSecret = 'x-gatehouse-secret';
  */
 export const secretText = (description: string): TString =>
   Type.String({ minLength: 1, description, [isSecret]: true });
+
+/** What a header of HTTP carries unchanged (RFC 9110, 5.5). */
+export const headerPattern = '^[\\x21-\\x7e]+( +[\\x21-\\x7e]+)*$';
+
+/** A setting that is sent in a header. */
+export const headerText = (description: string): TString =>
+  Type.String({ pattern: headerPattern, description });
+
+/** A secret that is sent in a header. */
+export const secretHeaderText = (description: string): TString =>
+  Type.String({ pattern: headerPattern, description, [isSecret]: true });

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { secretText } from '../connector/connector-kind.ts';
+import { secretHeaderText, secretText } from '../connector/connector-kind.ts';
 import type { ConnectorKind } from '../connector/connector-kind.ts';
 import { gsmaCapabilities } from './gsma-capabilities.ts';
 
@@ -18,7 +18,7 @@ const settings = Type.Object(
     ),
     client_id: text('The OAuth client id that the wallet issued.'),
     client_secret: secretText('The OAuth client secret that the wallet issued.'),
-    api_key: secretText('The X-API-Key that the wallet issued.'),
+    api_key: secretHeaderText('The X-API-Key that the wallet issued.'),
     payee: Type.Object(
       {
         type: text("The type of the account's identifier, such as accountid."),

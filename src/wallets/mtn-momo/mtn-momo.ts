@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import type { Static } from '@sinclair/typebox';
-import { secretText } from '../connector/connector-kind.ts';
+import { secretHeaderText, secretText } from '../connector/connector-kind.ts';
 import type { ConnectorKind } from '../connector/connector-kind.ts';
 import type { WalletCapabilities } from '../connector/wallet-connector.ts';
 
@@ -20,11 +20,13 @@ const settings = Type.Object(
       pattern: '^[a-z]{2,40}$',
       description: 'The value of X-Target-Environment: sandbox, or the country, such as mtnuganda.',
     }),
-    collection_subscription_key: secretText('The primary key of the Collection product, from the portal.'),
+    collection_subscription_key: secretHeaderText(
+      'The primary key of the Collection product, from the portal.',
+    ),
     collection_api_user: apiUser,
     collection_api_key: secretText('The API key of the API user of Collection.'),
     disbursement_subscription_key: Type.Optional(
-      secretText('The primary key of the Disbursement product, from the portal. Refunds need it.'),
+      secretHeaderText('The primary key of the Disbursement product, from the portal. Refunds need it.'),
     ),
     disbursement_api_user: Type.Optional(apiUser),
     disbursement_api_key: Type.Optional(secretText('The API key of the API user of Disbursement.')),

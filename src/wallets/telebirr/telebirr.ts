@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Type } from '@sinclair/typebox';
-import { secretText } from '../connector/connector-kind.ts';
+import { headerText, secretText } from '../connector/connector-kind.ts';
 import type { ConnectorKind } from '../connector/connector-kind.ts';
 import type { WalletCapabilities } from '../connector/wallet-connector.ts';
 import { readPrivateKey, readPublicKey } from './signature.ts';
@@ -17,7 +17,7 @@ const settings = Type.Object(
       pattern: '^https?://',
       description: 'The payment page, such as https://…/payment/web/paygate?',
     }),
-    fabric_app_id: text('The Fabric app id, a UUID. Not the merchant app id.'),
+    fabric_app_id: headerText('The Fabric app id, a UUID. Not the merchant app id.'),
     app_secret: secretText('The app secret, 32 hexadecimal digits.'),
     merchant_app_id: text('The merchant app id (appid), about 16 digits.'),
     merchant_code: text('The short code of the merchant (merch_code).'),

@@ -176,6 +176,9 @@ describe('an own account', () => {
     [{ 'payee.id': '1' }, 'values.payee.type', 'is required with the other parts of payee'],
     [{ client_id: 'a\u0000b' }, 'values.client_id', 'must not contain control characters'],
     [{ client_id: 'x'.repeat(8193) }, 'values.client_id', 'must be at most 8192 characters'],
+    // The next two are sent in a header.
+    [{ api_key: 'key\r\nX-Other: 1' }, 'values.api_key', expect.stringContaining('in one line')],
+    [{ api_key: 'ቁልፍ' }, 'values.api_key', expect.stringContaining('must be printable ASCII characters')],
   ])('is refused with values that are not valid: %#', async (own, field, issue) => {
     const request = { merchantId, environment, wallet: 'walleta', values: own as Record<string, string> };
 
@@ -206,6 +209,19 @@ describe('an own account', () => {
     expect(await due()).toHaveLength(1);
     await promote(await accept(account));
     expect((await listed())[0]?.accounts[0]).toMatchObject({ state: WalletAccountState.CURRENT });
+  });
+
+  test('is checked at most 30 times in an hour, and other merchants are not affected', async () => {
+    const account = await add();
+    for (let count = 1; count < 30; count += 1) await merchantWallets.checkWalletAccount(keyOf(account));
+
+    expect(await failureOf(merchantWallets.checkWalletAccount(keyOf(account)))).toMatchObject({
+      reason: 'TOO_MANY_TRIES',
+    });
+    expect(await refusalOf(add({ client_id: 'guessed' }))).toBe('TOO_MANY_TRIES');
+    expect((await listed())[0]?.accounts).toHaveLength(1);
+    ({ id: merchantId } = await stack.createMerchant());
+    expect(await add()).toMatchObject({ wallet: 'walleta' });
   });
 
   test('replaces the earlier next account, and the number of accounts is limited', async () => {

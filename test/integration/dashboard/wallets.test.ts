@@ -49,6 +49,15 @@ describe('the choice of wallets', () => {
     expect((await walletsOf()).map(({ on }) => on)).toEqual([true, false]);
   });
 
+  test.each([{ on: 'maybe' }, { on: '' }, {}])('a switch with the form %j is refused', async (body) => {
+    const { visitor, walletsOf, path } = await atNewMerchant();
+
+    const answer = await visitor.post(`${path}/walleta/switch`, body);
+
+    expect(answer.status).toBe(400);
+    expect((await walletsOf()).map(({ on }) => on)).toEqual([true, true]);
+  });
+
   test('a wallet that the operator does not allow has no switch', async () => {
     const { merchantId, visitor, path } = await atNewMerchant();
     await merchants.updateMerchant({ merchantId, terms: { sandboxPaymentOptions: ['walletb_ussd'] } });
@@ -114,6 +123,22 @@ describe('own accounts', () => {
     const audited = await visitor.get(`/m/${merchantId}/audit`);
     expect(audited.body).toContain('An own account at the wallet walleta was added in sandbox.');
     expect(audited.body).not.toContain(secret);
+  });
+
+  test('above the limit of checks, the page says how long to wait', async () => {
+    const { merchantId, visitor, walletsOf, path } = await atNewMerchant();
+    await visitor.post(`${path}/walleta/accounts`, form);
+    const walletAccountId = (await walletsOf())[0]?.accounts[0]?.walletAccountId ?? '';
+    for (let count = 1; count < 30; count += 1)
+      await merchantWallets.checkWalletAccount({ merchantId, walletAccountId });
+
+    for (const action of [`accounts/${walletAccountId}/check`, 'accounts']) {
+      const { status, headers, body } = await visitor.post(`${path}/walleta/${action}`, form);
+      expect(status).toBe(429);
+      expect(headers.get('retry-after')).toMatch(/^[0-9]+$/);
+      expect(body).toContain('checked 30 times in an hour');
+      expect(body).not.toContain(secret);
+    }
   });
 
   test('a form with mistakes is shown again, without the secret', async () => {

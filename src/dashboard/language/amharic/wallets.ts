@@ -38,6 +38,8 @@ export const wallets: typeof english = {
       refused: 'ተቀባይነት አላገኘም',
       unknown: 'ዋሌቱ መልስ አልሰጠም',
     },
+    tooManyChecks: (wait) =>
+      `ማረጋገጫዎችዎ በአንድ ሰዓት ውስጥ 30 ጊዜ ተጣርተዋል፤ ከዚህ በላይ አይቻልም። እንደገና ከመሞከርዎ በፊት ${wait} ይጠብቁ።`,
     hidden: '(ሚስጥር)',
     ending: (ending) => `…${ending}`,
     check: { submit: 'እንደገና ያጣሩ', done: 'ማረጋገጫው በመጣራት ላይ ነው። ከጥቂት ጊዜ በኋላ ገጹን ያድሱ።' },

@@ -52,6 +52,8 @@ export const wallets = {
       refused: 'Refused',
       unknown: 'The wallet gave no answer',
     },
+    tooManyChecks: (wait: string) =>
+      `Your credentials were checked 30 times in an hour, which is the limit. Wait ${wait} before you try again.`,
     hidden: '(secret)',
     ending: (ending: string) => `…${ending}`,
     check: {

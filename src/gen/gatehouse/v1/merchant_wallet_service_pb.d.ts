@@ -874,7 +874,8 @@ export declare const MerchantWalletService: GenService<{
   /**
    * Adds an account of the merchant's own at a wallet as the next one, and has its credentials tried with the provider.
    * It replaces an earlier next account. Payments use it only after it is promoted.
-   * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND MERCHANT_NOT_FOUND; RESOURCE_EXHAUSTED TOO_MANY_WALLET_ACCOUNTS.
+   * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND MERCHANT_NOT_FOUND; RESOURCE_EXHAUSTED TOO_MANY_WALLET_ACCOUNTS,
+   * TOO_MANY_TRIES with google.rpc.RetryInfo after 30 checks of the merchant's credentials in an hour.
    *
    * @generated from rpc gatehouse.v1.MerchantWalletService.AddWalletAccount
    */
@@ -885,7 +886,8 @@ export declare const MerchantWalletService: GenService<{
   },
   /**
    * Has the credentials of an account tried again, without moving money.
-   * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND WALLET_ACCOUNT_NOT_FOUND.
+   * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND WALLET_ACCOUNT_NOT_FOUND; RESOURCE_EXHAUSTED TOO_MANY_TRIES, as for
+   * AddWalletAccount.
    *
    * @generated from rpc gatehouse.v1.MerchantWalletService.CheckWalletAccount
    */
