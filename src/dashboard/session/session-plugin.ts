@@ -1,5 +1,7 @@
 import session from '@fastify/session';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { createStrangeSessionLimits } from './limit-strange-sessions.ts';
+import { sessionHash } from './session-store.ts';
 import type { createSessionStore } from './session-store.ts';
 
 /** 32 random bytes in base64url. */
@@ -17,6 +19,14 @@ export async function addSessions(
     readonly randomBytes: (size: number) => Buffer;
   },
 ): Promise<void> {
+  const cookieName = options.isSecure ? '__Host-gatehouse_session' : 'gatehouse_session';
+  const givenTo = ({ cookies }: FastifyRequest): string | undefined => {
+    const id = cookies[cookieName];
+    return id !== undefined && idForm.test(id) ? id : undefined;
+  };
+  const limits = createStrangeSessionLimits((id) => Buffer.from(sessionHash(id)).toString('base64'));
+  // Before the session is read, and after.
+  app.addHook('onRequest', (request) => limits.requireTries(request, givenTo(request)));
   await app.register(session, {
     store: options.store,
     secret: {
@@ -24,9 +34,10 @@ export async function addSessions(
       unsign: (given) => ({ valid: idForm.test(given), renew: false, value: given }),
     },
     idGenerator: () => options.randomBytes(32).toString('base64url'),
-    cookieName: options.isSecure ? '__Host-gatehouse_session' : 'gatehouse_session',
+    cookieName,
     cookie: { path: '/', httpOnly: true, sameSite: 'lax', secure: options.isSecure },
     saveUninitialized: false,
     rolling: false,
   });
+  app.addHook('onRequest', (request) => limits.record(request, givenTo(request)));
 }
