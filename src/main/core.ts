@@ -59,6 +59,7 @@ import { createRpcMetrics } from '../platform/rpc/rpc-metrics.ts';
 import { createMetrics } from '../platform/metrics.ts';
 import { onlyAttempts, openEventBus } from '../contract/event-bus.ts';
 import { createFairCalls } from '../platform/fair-calls.ts';
+import { maxMessageBytesOf } from '../contract/roles.ts';
 import { startRpcServers } from '../platform/rpc/start-servers.ts';
 import { readWallets, secretNames } from '../contract/wallets-file/read-wallets-file.ts';
 import { walletsOf } from '../core/configured-wallets.ts';
@@ -338,6 +339,7 @@ const servers = await startRpcServers({
   services,
   pages: { '/metrics': metrics.page },
   tokens: config.GATEHOUSE_SERVICE_TOKENS,
+  maxMessageBytesOf,
   draining: draining.signal,
   tls: serverTls,
   isServing: database.poolWatch.isGiving,

@@ -24,6 +24,7 @@ import { pause } from '../platform/pause.ts';
 import { newRandomId } from '../contract/public-id.ts';
 import { createRepeatInTurn } from '../platform/repeat-every.ts';
 import { createGrpcTransport } from '../contract/grpc-transport.ts';
+import { maxMessageBytesOf } from '../contract/roles.ts';
 import { startRpcServers } from '../platform/rpc/start-servers.ts';
 import { createWakeSignal } from '../platform/wake-signal.ts';
 import { sendAuditEntries } from '../webhooks/audit/send-audit-entries.ts';
@@ -184,6 +185,7 @@ const servers = await startRpcServers({
   services,
   pages: { '/metrics': metrics.page },
   tokens: config.GATEHOUSE_SERVICE_TOKENS,
+  maxMessageBytesOf,
   draining: draining.signal,
   tls: serverTls,
   isServing: database.poolWatch.isGiving,

@@ -21,7 +21,7 @@ import type { ServerTls } from '../tls/server-tls.ts';
 import { watchHandshakes } from '../tls/watch-handshakes.ts';
 import { defaultDeadlineMs, maxMessageBytes } from './grpc-server.ts';
 import { maxUnknownCallerBytes, unknownCallerAdvice } from './known-caller.ts';
-import type { IsKnownCaller } from './known-caller.ts';
+import type { IsKnownCaller, MaxBytesOfCaller } from './known-caller.ts';
 import { openSocketsOf } from './open-sockets.ts';
 import { streamResetLimits } from './stream-resets.ts';
 import { limitStrangers, maxOpen } from './limit-strangers.ts';
@@ -42,6 +42,8 @@ export interface ConnectServerOptions {
   readonly services: readonly ServiceImplSpec[];
   /** Large messages of other callers are refused before they are decoded. Undefined when all callers are known. */
   readonly isKnownCaller?: IsKnownCaller | undefined;
+  /** The largest message of each caller. By default, known callers have the same limit. */
+  readonly maxBytesOf?: MaxBytesOfCaller | undefined;
   /** Served to any GET of their path without a token, by its Accept header. They must not contain secrets or a merchant's data. */
   readonly pages?: Readonly<Record<`/${string}`, (accept: string | undefined) => Promise<Page>>>;
   readonly tls?: ServerTls | undefined;
@@ -174,7 +176,9 @@ function peerOf(request: Parameters<RequestHandler>[0]): PeerCertificate {
  * not a URL, or which has no Host header, as HTTP/1.0 allows.
  */
 function requestHandler(options: ConnectServerOptions): RequestHandler {
-  const { services, isKnownCaller, pages = {}, tls, logger } = options;
+  const { services, isKnownCaller = () => true, pages = {}, tls, logger } = options;
+  const { maxBytesOf = (...caller) => (isKnownCaller(...caller) ? maxMessageBytes : maxUnknownCallerBytes) } =
+    options;
   const jsonOptions = {
     // Details of errors are Any. JSON can encode Any only for registered types.
     registry: createRegistry(file_google_rpc_error_details),
@@ -203,8 +207,13 @@ function requestHandler(options: ConnectServerOptions): RequestHandler {
       maxTimeoutMs: 25 * 60 * 60 * 1000,
       jsonOptions,
     });
-  const serveKnown = serveUpTo(maxMessageBytes);
-  const serveUnknown = serveUpTo(maxUnknownCallerBytes);
+  // Few different limits.
+  const handlers = new Map<number, RequestHandler>();
+  const handlerFor = (readMaxBytes: number): RequestHandler => {
+    const handler = handlers.get(readMaxBytes) ?? serveUpTo(readMaxBytes);
+    handlers.set(readMaxBytes, handler);
+    return handler;
+  };
   const pageOf = new Map(Object.entries(pages));
   return (request, response) => {
     if ('rawHeaders' in request && request.httpVersionMajor === 1) {
@@ -227,14 +236,16 @@ function requestHandler(options: ConnectServerOptions): RequestHandler {
       void givePage(() => page(request.headers.accept), response, logger);
       return;
     }
-    const isKnown = isKnownCaller?.(request.headers.authorization ?? null, peerOf(request)) !== false;
-    if (!isKnown && Number(request.headers['content-length'] ?? 0) > maxUnknownCallerBytes) {
+    const maxBytes = maxBytesOf(request.headers.authorization ?? null, peerOf(request));
+    if (
+      maxBytes <= maxUnknownCallerBytes &&
+      Number(request.headers['content-length'] ?? 0) > maxUnknownCallerBytes
+    ) {
       refuse(response, `${unknownCallerAdvice}\n`, 401);
       return;
     }
     try {
-      if (isKnown) serveKnown(request, response);
-      else serveUnknown(request, response);
+      handlerFor(maxBytes)(request, response);
     } catch (error) {
       logger.debug({ err: error }, 'not a valid RPC request');
       refuse(response, 'The request target or the Host is not valid\n');

@@ -26,7 +26,8 @@ import { noPeerCertificate, peerCertificateKey, verifiedPeer } from '../tls/peer
 import type { PeerCertificate } from '../tls/peer-certificate.ts';
 import { watchHandshakes } from '../tls/watch-handshakes.ts';
 import { serverCredentials } from './grpc-credentials.ts';
-import type { IsKnownCaller } from './known-caller.ts';
+import { maxUnknownCallerBytes } from './known-caller.ts';
+import type { IsKnownCaller, MaxBytesOfCaller } from './known-caller.ts';
 import { encodeMessage } from './message-bytes.ts';
 import { encodeStatus, rpcError, toStatus } from './rpc-error.ts';
 import { openSocketsOf } from './open-sockets.ts';
@@ -63,6 +64,8 @@ export interface GrpcServerOptions {
   readonly services: readonly ServiceImplSpec[];
   /** Messages of other callers are not read. Undefined when all callers are known. */
   readonly isKnownCaller?: IsKnownCaller | undefined;
+  /** The largest message of each caller. By default, known callers have the same limit. */
+  readonly maxBytesOf?: MaxBytesOfCaller | undefined;
   /** Whether a method, by its path, is open to anyone. Then other callers may send small messages. */
   readonly isOpen?: (path: string) => boolean;
   readonly tls?: ServerTls | undefined;
@@ -78,6 +81,7 @@ export async function startGrpcServer({
   port,
   services,
   isKnownCaller = () => true,
+  maxBytesOf = (...caller) => (isKnownCaller(...caller) ? maxMessageBytes : maxUnknownCallerBytes),
   isOpen = () => false,
   tls,
   logger,
@@ -91,7 +95,8 @@ export async function startGrpcServer({
     'grpc.keepalive_timeout_ms': 5_000,
     interceptors: [
       unknownCalls({
-        isKnown: (metadata, call) => isKnownCaller(authorizationOf(metadata), peerOf(call)),
+        maxBytesOf: (metadata, call) => maxBytesOf(authorizationOf(metadata), peerOf(call)),
+        maxBytesOfServer: maxMessageBytes,
         isOpen,
       }),
     ],

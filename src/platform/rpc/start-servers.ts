@@ -1,10 +1,10 @@
 import { startConnectServer } from './connect-server.ts';
 import type { ConnectServerOptions } from './connect-server.ts';
-import { startGrpcServer } from './grpc-server.ts';
+import { maxMessageBytes, startGrpcServer } from './grpc-server.ts';
 import { guard } from './guard.ts';
 import type { GuardOptions } from './guard.ts';
 import { healthService } from './health-service.ts';
-import { createIsKnownCaller } from './known-caller.ts';
+import { createIsKnownCaller, createMaxBytesOfCaller } from './known-caller.ts';
 import { reflectionServices } from './reflection-service.ts';
 import type { ServerTls } from '../tls/server-tls.ts';
 import type { RpcService } from './rpc-service.ts';
@@ -15,6 +15,8 @@ export interface RpcServersOptions
   readonly ports: { readonly grpc: number; readonly connect: number };
   /** The services of the process, in addition to health and reflection. */
   readonly services: readonly RpcService[];
+  /** The largest message that a role may send, in bytes; undefined for the largest of all. By default, no role has its own. */
+  readonly maxMessageBytesOf?: (role: string) => number | undefined;
   /** Aborts when the process begins to stop. From then on its health is NOT_SERVING. */
   readonly draining: AbortSignal;
   /** Undefined to serve without TLS. */
@@ -46,6 +48,11 @@ export async function startRpcServers(options: RpcServersOptions): Promise<RpcSe
     host,
     services: all.map((each) => guard(each, { ...options, peers: tls?.peers })),
     isKnownCaller: createIsKnownCaller(options.tokens, tls?.peers),
+    maxBytesOf: createMaxBytesOfCaller(
+      options.tokens,
+      tls?.peers,
+      (role) => options.maxMessageBytesOf?.(role) ?? maxMessageBytes,
+    ),
     tls,
     logger,
   };

@@ -7,22 +7,26 @@ type Listener = Parameters<Call['start']>[0];
 type CallMetadata = Parameters<Listener['onReceiveMetadata']>[0];
 
 export interface UnknownCallsOptions {
-  readonly isKnown: (metadata: CallMetadata, call: Pick<Call, 'getAuthContext'>) => boolean;
+  /** The largest message of the call's sender, in bytes: `maxUnknownCallerBytes` for an unknown one. */
+  readonly maxBytesOf: (metadata: CallMetadata, call: Pick<Call, 'getAuthContext'>) => number;
+  /** The limit that the server has for all calls. */
+  readonly maxBytesOfServer: number;
   /** Whether a method, by its path, is open to anyone. */
   readonly isOpen: (path: string) => boolean;
 }
 
 /**
  * Reads no message of a caller that will be refused, because grpc-js keeps an incomplete message in memory, up to 4 MiB for each of thousands
- * of calls. The method gets an empty message instead, and its guard refuses the call. Methods that are open to anyone get small messages.
+ * of calls. The method gets an empty message instead, and its guard refuses the call. Methods that are open to anyone get small messages. A
+ * caller with a lower limit than the server's gets its own.
  */
 export const unknownCalls =
-  ({ isKnown, isOpen }: UnknownCallsOptions): ServerInterceptor =>
+  ({ maxBytesOf, maxBytesOfServer, isOpen }: UnknownCallsOptions): ServerInterceptor =>
   (method, call) =>
     new UnreadUnlessKnown(call, (metadata) => {
-      if (isKnown(metadata, call)) return false;
-      if (!isOpen(method.path)) return true;
-      limitMessages(call, maxUnknownCallerBytes);
+      const bytes = maxBytesOf(metadata, call);
+      if (bytes <= maxUnknownCallerBytes && !isOpen(method.path)) return true;
+      if (bytes < maxBytesOfServer) limitMessages(call, bytes);
       return false;
     });
 

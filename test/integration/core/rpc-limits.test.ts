@@ -220,6 +220,45 @@ describe('a message of more than 4 MiB', () => {
   });
 });
 
+describe('a message of more than 256 KiB with tiny items', () => {
+  // Each item needs two bytes: the tag of the field and the length 0.
+  const items = Buffer.alloc(300 * 1024, Buffer.from([0x0a, 0]));
+
+  test.each([
+    ['checkout', 'resource_exhausted'],
+    ['webhooks', 'resource_exhausted'],
+    ['dashboard', 'resource_exhausted'],
+    ['reader', 'resource_exhausted'],
+    // These also send batches of orders to register, statements or logs.
+    ['facade', 'invalid_argument'],
+    ['operator', 'invalid_argument'],
+  ] as const)('of the role %s gets %s over gRPC and Connect', async (role, code) => {
+    const authorization = `Bearer ${stack.tokens[role]}`;
+    const frame = Buffer.alloc(5 + items.length);
+    frame.writeUInt32BE(items.length, 1);
+    frame.set(items, 5);
+    const session = connectHttp2(`http://${stack.addresses[0]!}`);
+    const call = session.request({
+      ':method': 'POST',
+      ':path': `/${service}/BatchGetOrders`,
+      'content-type': 'application/grpc',
+      te: 'trailers',
+      authorization,
+    });
+    call.end(frame);
+    const [overGrpc] = (await once(call, 'response')) as [Record<string, unknown>];
+    session.on('error', () => undefined).destroy();
+
+    const overConnect = await post('BatchGetOrders', items, {
+      authorization,
+      'content-type': 'application/proto',
+    });
+
+    expect(overGrpc['grpc-status']).toBe(code === 'invalid_argument' ? '3' : '8');
+    expect(await overConnect.json()).toMatchObject({ code });
+  });
+});
+
 /** Sends everything, reads everything, and returns the bytes, or the error that a client would see instead. */
 async function exchangeBytes(parts: readonly (string | Buffer)[]): Promise<string> {
   const { hostname: host, port } = new URL(stack.connectUrl);
