@@ -137,6 +137,7 @@ const secrets = createSigningSecrets({
   newId: newRandomId,
   randomBytes,
   now,
+  monotonicMs: () => performance.now(),
 });
 const writer = createDeliveryWriter({
   database,

@@ -51,7 +51,8 @@ export async function beginLog(path: string, largestBytes = defaultLargestBytes)
       from = await sizeOf(path);
       return file;
     },
-    readNew: () => readFrom(path, from),
+    // Only `bound` shortens the file. What is in it was written since.
+    readNew: async () => readFrom(path, (await sizeOf(path)) < from ? 0 : from),
     tail: async () => {
       const text = await readFrom(path, Math.max(0, (await sizeOf(path)) - tailBytes));
       return text.trimEnd().split('\n').slice(-tailLines).join('\n');

@@ -213,8 +213,8 @@ export function createLaneRunner(parts: LaneRunnerParts): LaneRunner {
   return {
     room() {
       const left = slots.lanesLeft();
-      // A silent endpoint occupies its slot for the whole deadline. So half of the slots are reserved for proven lanes.
-      const unhealthyLeft = Math.max(0, Math.floor(maxInFlight / 2) - countUnhealthy());
+      // A silent endpoint occupies its slot for the whole deadline. So half of the slots are reserved for proven lanes. A single slot is shared.
+      const unhealthyLeft = Math.max(0, Math.max(1, Math.floor(maxInFlight / 2)) - countUnhealthy());
       return {
         lanes: left,
         unhealthyLanes: Math.min(Math.ceil(left / 2), unhealthyLeft),

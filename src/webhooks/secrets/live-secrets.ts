@@ -27,12 +27,21 @@ interface Opened {
 const maxAgeMs = 5_000;
 const maxOwners = 10_000;
 
-export function createLiveSecretCache(pool: Pool, cipher: SecretCipher, now: () => Date): LiveSecretCache {
+export interface LiveSecretsParts {
+  readonly pool: Pool;
+  readonly cipher: SecretCipher;
+  readonly now: () => Date;
+  /** For the age of what is cached: `now` may be set back. */
+  readonly monotonicMs: () => number;
+}
+
+export function createLiveSecretCache(parts: LiveSecretsParts): LiveSecretCache {
+  const { pool, cipher, now, monotonicMs } = parts;
   const cache = new LRUCache<string, Promise<Opened | undefined>>({
     max: maxOwners,
     ttl: maxAgeMs,
     ttlResolution: 0,
-    perf: { now: () => now().getTime() },
+    perf: { now: monotonicMs },
   });
   const read = async (owner: SecretOwner): Promise<Opened | undefined> => {
     const rows = liveRows(await findSecretsOf(pool, owner), now());

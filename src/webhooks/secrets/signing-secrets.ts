@@ -71,15 +71,17 @@ export interface SigningSecretsParts {
   readonly newId: NewId;
   readonly randomBytes: (length: number) => Buffer;
   readonly now: () => Date;
+  /** For the age of what is cached: `now` may be set back. */
+  readonly monotonicMs: () => number;
 }
 
 const dueBatch = 100;
 
 export function createSigningSecrets(parts: SigningSecretsParts): SigningSecrets {
-  const { now, randomBytes } = parts;
+  const { now, monotonicMs, randomBytes } = parts;
   const { pool } = parts.database;
   const cipher = createSecretCipher(parts.keys, randomBytes);
-  const cache = createLiveSecretCache(pool, cipher, now);
+  const cache = createLiveSecretCache({ pool, cipher, now, monotonicMs });
   const rotation = { ...parts, cipher };
 
   return {

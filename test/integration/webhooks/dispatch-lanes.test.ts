@@ -117,6 +117,14 @@ describe('lanes', () => {
     expect((await desk.deliveries()).filter(({ state }) => state === 'DELIVERED')).toHaveLength(100);
   });
 
+  test('that have never answered are tried by a process with a single slot', async () => {
+    const shop = await desk.receive();
+    await desk.startDispatcher({ maxInFlight: 1 });
+    const [first] = await desk.add({ url: shop.origin, merchantId: 'mer_new' });
+
+    await desk.untilState(first!.id, 'DELIVERED');
+  });
+
   test('that have never answered use at most half of the slots, however many hang at once', async () => {
     const silent = await desk.receive(silence);
     const shop = await desk.receive();

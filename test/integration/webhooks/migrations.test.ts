@@ -24,7 +24,13 @@ test('after the migration to webhook endpoints, deliveries exist once, and a sec
   try {
     await database.migrate();
     const secrets = createSigningSecrets({
-      ...{ database, newId: newRandomId, randomBytes, now: () => new Date() },
+      ...{
+        database,
+        newId: newRandomId,
+        randomBytes,
+        now: () => new Date(),
+        monotonicMs: () => performance.now(),
+      },
       keys: [{ name: 'k1', key: randomBytes(32) }],
     });
     const delivery = newDelivery({ url: 'https://shop.example/hook' });

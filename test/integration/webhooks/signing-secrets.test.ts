@@ -24,7 +24,15 @@ beforeEach(async () => {
 
 /** The secrets as one process has them, with its own cache. */
 const openSecrets = (own: Partial<SigningSecretsParts> = {}) =>
-  createSigningSecrets({ database, keys: [key], newId: newRandomId, randomBytes, now: () => clock, ...own });
+  createSigningSecrets({
+    database,
+    keys: [key],
+    newId: newRandomId,
+    randomBytes,
+    now: () => clock,
+    monotonicMs: () => clock.getTime(),
+    ...own,
+  });
 
 const sandbox = () => ({ merchantId, environment: 'SANDBOX' as const, endpointId: '' });
 const stored = async (): Promise<unknown[]> => {
@@ -50,6 +58,20 @@ describe('the first secret', () => {
       { current: text },
     ]);
     expect(await one.problem(sandbox())).toBeUndefined();
+  });
+
+  test('is replaced within five seconds in every process, also when the clock was set back meanwhile', async () => {
+    let passedMs = 1;
+    const other = openSecrets({ monotonicMs: () => passedMs });
+    const one = openSecrets();
+    const first = await one.rotate(sandbox(), 0, by);
+    expect(await other.live(sandbox())).toEqual({ current: first.text });
+
+    passTime(-3_600_000);
+    const second = await one.rotate(sandbox(), 0, by);
+    passedMs += 5_001;
+
+    expect((await other.live(sandbox()))?.current).toBe(second.text);
   });
 
   test('is created once, however many processes create it at once', async () => {

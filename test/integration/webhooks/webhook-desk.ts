@@ -93,7 +93,14 @@ export async function openWebhookDesk(
   const core = createGrpcTransport({ addresses: coreAddresses, token: stack.tokens.webhooks });
   const now = (): Date => new Date();
   const keys = [{ name: 'k1', key: randomBytes(32) }] as const;
-  const secrets = createSigningSecrets({ database, keys, newId: newRandomId, randomBytes, now });
+  const secrets = createSigningSecrets({
+    database,
+    keys,
+    newId: newRandomId,
+    randomBytes,
+    now,
+    monotonicMs: () => performance.now(),
+  });
   const rings = { due: 0, redelivery: 0, deleted: 0 };
   const draining = new AbortController();
   const merchants = createClient(MerchantService, core);

@@ -29,6 +29,18 @@ describe('the log of a process', () => {
     await second.close();
   });
 
+  test('is read from its beginning after it became too long while the process started', async () => {
+    const log = await beginLog(join(await newFolder(), 'core.log'), 10);
+    const first = await log.open();
+    await first.write('more than ten bytes\n');
+    await first.close();
+    const second = await log.open();
+    await log.bound();
+    await second.write('ready\n');
+    expect(await log.readNew()).toBe('ready\n');
+    await second.close();
+  });
+
   test('returns its last 25 lines', async () => {
     const log = await beginLog(join(await newFolder(), 'core.log'));
     const lines = Array.from({ length: 40 }, (_, index) => `line ${index + 1}`);
