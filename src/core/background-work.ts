@@ -9,6 +9,7 @@ import type { PaymentGate } from './database/payment-gate.ts';
 import { sweepExpired } from './database/sweep-expired.ts';
 import { expireOrders } from './payments/orders/expire-orders.ts';
 import type { OrderChanges } from './payments/changes/change-orders.ts';
+import type { ClaimPayments } from './payments/changes/claim-payments.ts';
 import { keepBalances } from './reconciliation/keep-balances.ts';
 import type { BalanceParts } from './reconciliation/keep-balances.ts';
 import { scheduleReconciliations } from './reconciliation/schedule-reconciliations.ts';
@@ -19,6 +20,7 @@ export interface BackgroundWorkParts extends BalanceParts {
   readonly database: Database;
   readonly clock: DatabaseClock;
   readonly changes: OrderChanges;
+  readonly claims: Pick<ClaimPayments, 'claimFor' | 'find'>;
   readonly gate: Pick<PaymentGate, 'isOpen' | 'isOpenFor'>;
   /** Notices a restore, and carries a recovery on. */
   readonly lookAfterDatabase: () => Promise<unknown>;
@@ -46,7 +48,7 @@ export function startBackgroundWork(parts: BackgroundWorkParts, stop: AbortSigna
     every(600, 'keeping the days of the request log', () => keepRequestDays({ database, now: clock.now })),
     every(1, 'expiring orders', async (stopping) => {
       // A lost payment may have paid an order whose session has expired.
-      if (gate.isOpen('SANDBOX') && gate.isOpen('PRODUCTION')) await expireOrders(changes, gate, stopping);
+      if (gate.isOpen('SANDBOX') && gate.isOpen('PRODUCTION')) await expireOrders(changes, parts, stopping);
     }),
     every(2, 'watching for a restore of the database', parts.lookAfterDatabase),
     every(2, 'sealing events', parts.sealEvents),

@@ -10,6 +10,7 @@ import { createRecordOutcome } from '../core/payments/attempts/record-outcome.ts
 import type { CheckoutTokens } from '../core/payments/checkout/checkout-token.ts';
 import { createAnswerOnce } from '../core/payments/idempotency/keyed-calls.ts';
 import type { OrderChanges } from '../core/payments/changes/change-orders.ts';
+import type { ClaimPayments } from '../core/payments/changes/claim-payments.ts';
 import type { PaymentGate } from '../core/database/payment-gate.ts';
 import { createCancelOrder } from '../core/payments/orders/cancel-order.ts';
 import { createCheckRequest } from '../core/payments/orders/check-request.ts';
@@ -49,6 +50,7 @@ export interface CorePaymentsParts
     Pick<OrderServiceParts, 'changedOrders' | 'currencies' | 'draining' | 'feed' | 'searchFairly'>,
     Pick<RefundServiceParts, 'mayKeyRefund'> {
   readonly changes: OrderChanges;
+  readonly claims: ClaimPayments;
   readonly gate: Pick<PaymentGate, 'isOpenFor' | 'missing'>;
   readonly tokens: CheckoutTokens;
   readonly makeAttemptDue: MakeAttemptDue;

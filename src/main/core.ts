@@ -140,9 +140,16 @@ const attemptIds = createAttemptIds(newId, deriveKey(config.GATEHOUSE_MASTER_KEY
 const findOrder = createFindOrder(database);
 const findMerchant = createFindMerchant(merchants.terms);
 const walletStatuses = createWalletStatusStore({ database, now });
-const validatePayerPayment = createValidatePayerPayment({ database, findMerchant, wallets, now });
 const gate = createPaymentGate(database);
 const claims = createClaimPayments({ database, changes, attemptIds, gate, wallets, logger });
+const validatePayerPayment = createValidatePayerPayment({
+  database,
+  claims,
+  gate,
+  findMerchant,
+  wallets,
+  now,
+});
 /**
  * For calls of merchants and payers that do not share a statement with others. Together they use at most half of the
  * connections. At most a quarter has the calls of one merchant, and another the readings of its checkouts.
@@ -355,6 +362,7 @@ const working = startBackgroundWork(
   {
     ...paymentParts,
     clock,
+    claims,
     gate,
     lookAfterDatabase: recovery.lookAfterDatabase,
     sealEvents: chain.sealEvents,

@@ -34,7 +34,7 @@ const publicIds = (merchants: readonly StoredId<'mer'>[]): ReadonlySet<string> =
   new Set(merchants.map((id) => publicId('mer', id)));
 
 /** False on a standby, which may lack acknowledged orders, and does not know its timeline until it is promoted. */
-const onPrimary = (condition: string): string =>
+export const onPrimary = (condition: string): string =>
   `case when pg_is_in_recovery() then false else ${condition} end`;
 
 const retryAfterMs = 30_000;

@@ -1,5 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import type { StoredId } from '../../contract/public-id.ts';
 import type { Environment } from '../domain/order.ts';
+import { onPrimary } from './payment-gate.ts';
 
 /**
  * Whether wallets may be called for new money. False from the moment at which the database is a restored one, even before any
@@ -11,4 +13,39 @@ export async function takesPayments(em: EntityManager, environment: Environment)
     [environment],
   );
   return row?.open === true;
+}
+
+/** Which merchants take payments, as the transaction sees it. */
+export interface TakesPayments {
+  readonly in: (environment: Environment) => boolean;
+  /** Whether the environment holds merchants. */
+  readonly holds: (environment: Environment) => boolean;
+  /** Whether the environment takes payments, and the merchant is not held. */
+  readonly of: (environment: Environment, merchantId: StoredId<'mer'>) => boolean;
+}
+
+interface EnvironmentRow {
+  readonly environment: Environment;
+  readonly open: boolean;
+  readonly held: readonly StoredId<'mer'>[];
+}
+
+const statement = `
+select e.environment, ${onPrimary('core.takes_payments(e.environment)')} as open, core.held_merchants(e.environment) as held
+from unnest(enum_range(null::core.environment)) e (environment)`;
+
+/**
+ * Reads for a transaction, with one statement, which merchants take payments. A payment gate learns of a restore seconds later. So a
+ * decision that a lost payment would change asks here. On a standby no merchant takes payments.
+ */
+export async function readTakesPayments(em: EntityManager): Promise<TakesPayments> {
+  const rows = await em.execute<EnvironmentRow[]>(statement);
+  const rowOf = (asked: Environment) => rows.find(({ environment }) => environment === asked);
+  const isOpen = (environment: Environment): boolean => rowOf(environment)?.open === true;
+  const heldIn = (environment: Environment) => rowOf(environment)?.held ?? [];
+  return {
+    in: isOpen,
+    holds: (environment) => heldIn(environment).length > 0,
+    of: (environment, merchantId) => isOpen(environment) && !heldIn(environment).includes(merchantId),
+  };
 }

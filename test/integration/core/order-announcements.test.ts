@@ -26,6 +26,7 @@ let changes: OrderChanges;
 let announced: ('events' | 'attempts' | 'refunds')[] = [];
 
 const stop = new AbortController();
+const noClaims = { find: () => Promise.resolve(undefined), claimFor: () => Promise.resolve() };
 const scope = { requestId: 'announcements', signal: stop.signal };
 const newId = randomIdsFrom(pooledRandom(randomFillSync));
 const merchantId = publicId('mer', randomUUID());
@@ -214,7 +215,9 @@ describe('a commit notifies waiting processes', () => {
     await changes.add(changed, scope);
     announced = [];
 
-    expect(await expireOrders(changes, { isOpenFor: () => true }, stop.signal)).toBe(1);
+    expect(
+      await expireOrders(changes, { gate: { isOpenFor: () => true }, claims: noClaims }, stop.signal),
+    ).toBe(1);
     expect(announced).toEqual(['events']);
 
     const paying = await addPaying('expiring-later');
@@ -223,7 +226,9 @@ describe('a commit notifies waiting processes', () => {
     await database.fork().nativeUpdate(OrderRow, key, { sweepAt: new Date(0) });
     announced = [];
 
-    expect(await expireOrders(changes, { isOpenFor: () => true }, stop.signal)).toBe(1);
+    expect(
+      await expireOrders(changes, { gate: { isOpenFor: () => true }, claims: noClaims }, stop.signal),
+    ).toBe(1);
     expect(announced).toEqual([]);
   });
 });
@@ -238,7 +243,7 @@ test('an order of a merchant whose payments wait for a recovery does not expire,
     return false;
   };
 
-  expect(await expireOrders(changes, { isOpenFor }, stop.signal)).toBe(1);
+  expect(await expireOrders(changes, { gate: { isOpenFor }, claims: noClaims }, stop.signal)).toBe(1);
 
   const { id, environment } = changed.order;
   const key = { merchantId: storedId('mer', merchantId), environment, id: storedId('ord', id) };

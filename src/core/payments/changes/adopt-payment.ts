@@ -76,6 +76,15 @@ function recordedAttempt(
   return all.find(({ id }) => endOfAttemptId(id) === money.referenceEnd);
 }
 
+/**
+ * Whether unclaimed money may still pay the order, so that the order must not end unpaid. The attempt of the money was lost, or is not
+ * decided. A decided attempt does not change any more.
+ */
+export function mayPay(order: OrderInFull, money: UnclaimedPaymentRow): boolean {
+  const attempt = recordedAttempt(order, money);
+  return attempt === undefined || isInFlight(attempt);
+}
+
 /** The attempt was sent in the lost time, and only the statement tells with which account. */
 const continueAttempt = (attempt: PaymentAttempt): Adoption => ({
   changed: undefined,

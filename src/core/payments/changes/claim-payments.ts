@@ -1,4 +1,4 @@
-import { publicId } from '../../../contract/public-id.ts';
+import { publicId, storedId } from '../../../contract/public-id.ts';
 import type { Logger } from '../../../platform/logger.ts';
 import type { Database } from '../../database/database.ts';
 import { OrderRow } from '../../database/order-entities.ts';
@@ -15,13 +15,20 @@ import type { NumberedOrder } from './attempt-ids.ts';
  * charged a second time.
  */
 export interface ClaimPayments {
-  /** Whether a wallet has money of this order that no record has. It reads nothing while no such money is known. */
+  /** Money of this order that no record has; undefined without such money. It reads nothing while no such money is known. */
+  readonly find: (order: NumberedOrder) => Promise<UnclaimedPaymentRow | undefined>;
+  /** Whether `find` finds money. */
   readonly isPaid: (order: NumberedOrder) => Promise<boolean>;
   /**
    * Gives the order its lost payment as an attempt that the wallet is asked about. Returns whether there was one.
    * @throws PHONE_BUSY, PHONE_LIMIT like any attempt; RECOVERING when the merchant has no account with which the wallet can be asked
    */
   readonly claim: (order: Pick<Order, 'id'> & NumberedOrder, requestId: string) => Promise<boolean>;
+  /** `claim` for an order that its id names. It does nothing without such an order. */
+  readonly claimFor: (
+    order: Pick<Order, 'merchantId' | 'environment' | 'id'>,
+    requestId: string,
+  ) => Promise<void>;
   /** Claims for every PENDING order. Returns the number of claimed payments. */
   readonly claimAll: (environment: Environment) => Promise<number>;
 }
@@ -38,7 +45,8 @@ export function createClaimPayments(parts: ClaimPaymentsParts): ClaimPayments {
   const { database, attemptIds, gate } = parts;
   const adopt = createAdoptPayment(parts);
 
-  const find = async (order: NumberedOrder): Promise<UnclaimedPaymentRow | undefined> => {
+  const find: ClaimPayments['find'] = async (order) => {
+    if (!gate.hasUnclaimed(order.environment)) return undefined;
     const [found] = await database.fork().find(
       UnclaimedPaymentRow,
       {
@@ -52,7 +60,6 @@ export function createClaimPayments(parts: ClaimPaymentsParts): ClaimPayments {
   };
 
   const claim: ClaimPayments['claim'] = async (order, requestId) => {
-    if (!gate.hasUnclaimed(order.environment)) return false;
     const money = await find(order);
     if (money === undefined) return false;
     const adopted = await adopt(order, money, requestId);
@@ -69,8 +76,15 @@ export function createClaimPayments(parts: ClaimPaymentsParts): ClaimPayments {
   };
 
   return {
-    isPaid: async (order) => gate.hasUnclaimed(order.environment) && (await find(order)) !== undefined,
+    find,
+    isPaid: async (order) => (await find(order)) !== undefined,
     claim,
+    async claimFor({ merchantId, environment, id }, requestId) {
+      if (!gate.hasUnclaimed(environment)) return;
+      const key = { merchantId: storedId('mer', merchantId), environment, id: storedId('ord', id) };
+      const row = await database.fork().findOne(OrderRow, key);
+      if (row !== null) await claim({ merchantId, environment, id, orderNumber: row.orderNumber }, requestId);
+    },
     async claimAll(environment) {
       const em = database.fork();
       const unclaimed = await em.find(UnclaimedPaymentRow, { environment, claimedAt: null });

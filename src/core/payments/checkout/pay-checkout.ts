@@ -6,7 +6,9 @@ import { invalidFields } from '../../../platform/rpc/rpc-error.ts';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Database } from '../../database/database.ts';
 import { OrderRow, PaymentAttemptRow } from '../../database/order-entities.ts';
+import { recovering } from '../../database/payment-gate.ts';
 import type { PaymentGate } from '../../database/payment-gate.ts';
+import { readTakesPayments } from '../../database/takes-payments.sql.ts';
 import { storedId } from '../../../contract/public-id.ts';
 import type { NextAction } from '../../domain/next-action.ts';
 import type { Order, OrderInFull, PaymentOption } from '../../domain/order.ts';
@@ -27,6 +29,7 @@ import type { AttemptIds } from '../changes/attempt-ids.ts';
 import type { ClaimPayments } from '../changes/claim-payments.ts';
 import { decisionOf } from '../changes/change-orders.ts';
 import type { OrderChanges } from '../changes/change-orders.ts';
+import { claimBeforeEnd, readLostPayment } from '../changes/lost-payment.ts';
 import type { Decision } from '../changes/order-change.ts';
 import { byOrderId, orderOfId, readOrder } from '../changes/read-order.ts';
 import type { PhoneLimit } from '../phones/phone-limit.ts';
@@ -73,7 +76,10 @@ export interface Checkouts {
     payment: CheckoutPayment,
     requestId: string,
   ) => Promise<Checkout>;
-  /** @throws CHECKOUT_NOT_FOUND, CHECKOUT_IN_USE, PAYMENT_IN_PROGRESS, ORDER_NOT_PAYABLE, RECOVERING as `get` */
+  /**
+   * @throws CHECKOUT_NOT_FOUND, CHECKOUT_IN_USE, PAYMENT_IN_PROGRESS, ORDER_NOT_PAYABLE, RECOVERING while a restore may have lost the order
+   * or its payment
+   */
   readonly cancel: (token: string, browserSecret: string, requestId: string) => Promise<Checkout>;
 }
 
@@ -81,7 +87,7 @@ export interface CheckoutParts {
   readonly database: Database;
   readonly changes: Pick<OrderChanges, 'change' | 'share'>;
   readonly attemptIds: AttemptIds;
-  readonly claims: Pick<ClaimPayments, 'claim'>;
+  readonly claims: Pick<ClaimPayments, 'claimFor' | 'find'>;
   readonly tokens: CheckoutTokens;
   /** Reads the database without a cache, so that a suspension takes effect at the next payment. */
   readonly findMerchant: FindMerchant;
@@ -90,7 +96,7 @@ export interface CheckoutParts {
   readonly phoneLimit: PhoneLimit;
   /** Limits the readings at a time, by merchant and then by checkout. */
   readonly fairly: FairCalls;
-  readonly gate: Pick<PaymentGate, 'requireOpen' | 'hasUnclaimed' | 'missing'>;
+  readonly gate: Pick<PaymentGate, 'isOpenFor' | 'requireOpen' | 'missing'>;
   /** A keyed hash. Networks are personal data, and only their equality matters. */
   readonly hashNetwork: (network: string) => string;
   /** The configured wallets. */
@@ -110,12 +116,16 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
     orders: byOrderId,
     nameOf: ({ subject }: CancellingCall) => nameOf(subject),
     requestIdOf: ({ requestId }) => requestId,
-    load: () => undefined,
-    read: (_em, { row, call }) => isUsableBy(row, call.browserSecret),
-    decide(order, isUsable, now): Result<Decision, RejectionOf<'cancel'> | 'in_use'> {
+    load: readTakesPayments,
+    read: async (_em, { row, call, loaded }) => ({
+      isUsable: isUsableBy(row, call.browserSecret),
+      lostPaymentOf: await readLostPayment(parts, row, loaded),
+    }),
+    decide(order, { isUsable, lostPaymentOf }, now): Result<Decision, CancelRefusal> {
       if (!isUsable) return err('in_use');
       if (order.status === 'FAILED') return ok({ changed: undefined });
-      return decisionOf(transition(order, { type: 'cancel' }, now));
+      const cancelled = decisionOf(transition(order, { type: 'cancel' }, now));
+      return cancelled.ok && lostPaymentOf(order) !== 'none' ? err('may_be_paid') : cancelled;
     },
     write: (_em, { changed }, { taken: { row }, order }): ChangedCheckout => ({
       order: changed?.order ?? order,
@@ -149,7 +159,8 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
       const subject = subjectOf(token);
       parts.gate.requireOpen(subject.environment, subject.merchantId);
       await requireAllowed(parts, subject, payment.paymentOption);
-      await claimLost(parts, subject, requestId);
+      // An order may have been paid before the database was restored. Then it gets that payment, and no other starts.
+      await parts.claims.claimFor(nameOf(subject), requestId);
       const { customerNetwork, phone } = payment;
       const network = customerNetwork === '' ? '' : parts.hashNetwork(customerNetwork);
       const startPayment = () =>
@@ -171,6 +182,7 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
 
     async cancel(token, browserSecret, requestId) {
       const subject = subjectOf(token);
+      await claimBeforeEnd(parts, nameOf(subject), requestId);
       return answer(parts, subject, await cancel({ subject, browserSecret, requestId }));
     },
   };
@@ -230,17 +242,7 @@ async function requireAllowed(
   if (!allowedOptions(merchant, environment, wallets).includes(option)) throw notOffered();
 }
 
-/** An order may have been paid before the database was restored. Then it gets that payment, and no other starts. */
-async function claimLost(
-  { gate, database, claims }: CheckoutParts,
-  subject: TokenSubject,
-  requestId: string,
-): Promise<void> {
-  if (!gate.hasUnclaimed(subject.environment)) return;
-  const row = await database.fork().findOne(OrderRow, rowKey(subject));
-  if (row !== null) await claims.claim({ ...nameOf(subject), orderNumber: row.orderNumber }, requestId);
-}
-
+type CancelRefusal = RejectionOf<'cancel'> | 'in_use' | 'may_be_paid';
 type PaymentRefusal = RejectionOf<'start_payment'> | 'not_offered';
 
 function decidePayment(
@@ -307,7 +309,8 @@ const notOffered = () =>
     },
   ]);
 
-function refusal(rejection: PaymentRefusal | RejectionOf<'cancel'> | 'in_use' | 'not_found') {
+function refusal(rejection: PaymentRefusal | CancelRefusal | 'not_found') {
+  if (rejection === 'may_be_paid') return recovering();
   if (rejection === 'not_found') return notFound();
   if (rejection === 'not_offered') return notOffered();
   if (rejection === 'in_use')

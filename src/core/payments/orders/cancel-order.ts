@@ -1,16 +1,25 @@
 import type { NewId } from '../../../contract/public-id.ts';
 import { rpcError } from '../../../contract/error-reason.ts';
 import type { Actor } from '../../../platform/rpc/actor.ts';
+import { recovering } from '../../database/payment-gate.ts';
 import type { PaymentGate } from '../../database/payment-gate.ts';
+import { readTakesPayments } from '../../database/takes-payments.sql.ts';
 import { recordAudit } from '../../audit/record-audit.ts';
-import type { Order } from '../../domain/order.ts';
+import type { Changed, Order } from '../../domain/order.ts';
+import { err } from '../../domain/result.ts';
+import type { Result } from '../../domain/result.ts';
 import { transition } from '../../domain/transition.ts';
 import type { RejectionOf } from '../../domain/transition.ts';
 import { decisionOf } from '../changes/change-orders.ts';
 import type { OrderChanges } from '../changes/change-orders.ts';
+import { claimBeforeEnd, readLostPayment } from '../changes/lost-payment.ts';
+import type { LostPaymentParts } from '../changes/lost-payment.ts';
 import { byOrderId } from '../changes/read-order.ts';
 
-/** Cancels an order. Errors: ORDER_NOT_FOUND, or RECOVERING while a restore may have lost it; PAYMENT_IN_PROGRESS, ORDER_NOT_PAYABLE. */
+/**
+ * Cancels an order. Errors: ORDER_NOT_FOUND; RECOVERING while a restore may have lost the order or its payment; PAYMENT_IN_PROGRESS,
+ * ORDER_NOT_PAYABLE.
+ */
 export type CancelOrder = (name: Cancellation['name'], by: Actor) => Promise<Order>;
 
 interface Cancellation {
@@ -18,20 +27,26 @@ interface Cancellation {
   readonly by: Actor;
 }
 
-export interface CancelOrderParts {
+export interface CancelOrderParts extends LostPaymentParts {
   readonly changes: Pick<OrderChanges, 'share'>;
-  readonly gate: Pick<PaymentGate, 'missing'>;
+  readonly gate: LostPaymentParts['gate'] & Pick<PaymentGate, 'missing'>;
   readonly newId: NewId;
 }
 
-export function createCancelOrder({ changes, gate, newId }: CancelOrderParts): CancelOrder {
+type CancelRefusal = RejectionOf<'cancel'> | 'may_be_paid';
+
+export function createCancelOrder(parts: CancelOrderParts): CancelOrder {
+  const { changes, gate, newId } = parts;
   const cancel = changes.share({
     orders: byOrderId,
     nameOf: ({ name }: Cancellation) => name,
     requestIdOf: ({ by }) => by.requestId,
-    load: () => undefined,
-    read: () => undefined,
-    decide: (order, _context, now) => decisionOf(transition(order, { type: 'cancel' }, now)),
+    load: readTakesPayments,
+    read: (_em, { row, loaded }) => readLostPayment(parts, row, loaded),
+    decide(order, lostPaymentOf, now): Result<{ readonly changed: Changed }, CancelRefusal> {
+      const cancelled = decisionOf(transition(order, { type: 'cancel' }, now));
+      return cancelled.ok && lostPaymentOf(order) !== 'none' ? err('may_be_paid') : cancelled;
+    },
     write(em, { changed: { order } }, { taken: { call }, now }) {
       const { merchantId, environment, id: targetId, orderNumber } = order;
       const details = { environment: environment.toLowerCase(), order_number: orderNumber };
@@ -40,13 +55,15 @@ export function createCancelOrder({ changes, gate, newId }: CancelOrderParts): C
     },
   });
   return async (name, by) => {
+    await claimBeforeEnd(parts, name, by.requestId);
     const cancelled = await cancel({ name, by });
     if (cancelled.ok) return cancelled.value;
     throw cancelled.error === 'not_found' ? await gate.missing(name) : refusal(cancelled.error);
   };
 }
 
-function refusal(rejection: RejectionOf<'cancel'>): Error {
+function refusal(rejection: CancelRefusal): Error {
+  if (rejection === 'may_be_paid') return recovering();
   switch (rejection.type) {
     case 'payment_in_progress':
       return rpcError('PAYMENT_IN_PROGRESS', 'a payment is under way; wait for its outcome');

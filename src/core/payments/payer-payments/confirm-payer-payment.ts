@@ -20,6 +20,7 @@ import type { FoundMoney } from '../../domain/wallet-outcome.ts';
 import type { Wallet } from '../../domain/wallet.ts';
 import { keepExchanges } from '../attempts/keep-exchanges.ts';
 import type { OrderChanges } from '../changes/change-orders.ts';
+import type { ClaimPayments } from '../changes/claim-payments.ts';
 import { orderOfId } from '../changes/read-order.ts';
 import { addStrayPayment } from '../changes/found-stray-payment.ts';
 import { findReceipt, useReceipt } from '../changes/wallet-receipts.ts';
@@ -45,6 +46,7 @@ export interface ConfirmationReport {
 
 /**
  * Records the wallet's answer under a lease, and what becomes of confirmed money, in one transaction. A repeat changes nothing.
+ * @throws what ClaimPayments.claim throws, when the order was paid before a restore
  */
 export type ConfirmPayerPayment = (
   report: ConfirmationReport,
@@ -53,6 +55,7 @@ export type ConfirmPayerPayment = (
 export interface ConfirmPayerPaymentParts {
   readonly database: Database;
   readonly changes: Pick<OrderChanges, 'change'>;
+  readonly claims: Pick<ClaimPayments, 'claimFor'>;
   readonly wallets: readonly Wallet[];
   readonly newId: NewId;
   /** Called when a reversal became due. */
@@ -67,6 +70,8 @@ export function createConfirmPayerPayment(parts: ConfirmPayerPaymentParts): Conf
   return async (report) => {
     const { outcome } = report;
     const order = outcome.type === 'completed' ? await findPaidOrder(parts, report) : undefined;
+    // An order that was paid before the database was restored gets that payment. This money waits, and is then returned.
+    if (order !== undefined) await parts.claims.claimFor(order, report.requestId);
     const recorded =
       outcome.type === 'completed' && order !== undefined
         ? await recordForOrder(parts, report, outcome, order)

@@ -1,20 +1,28 @@
 import { LockMode } from '@mikro-orm/postgresql';
-import type { NewId, PublicId } from '../../../contract/public-id.ts';
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { storedId } from '../../../contract/public-id.ts';
+import type { NewId, PublicId, StoredId } from '../../../contract/public-id.ts';
 import type { WalletExchange } from '../../../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import type { Database } from '../../database/database.ts';
 import { PayerPaymentRow } from '../../database/payer-payment-entities.ts';
 import { readClock } from '../../database/read-clock.ts';
+import { readTakesPayments } from '../../database/takes-payments.sql.ts';
 import type { Environment } from '../../domain/order.ts';
+import type { Wallet } from '../../domain/wallet.ts';
 import { withNote } from '../attempts/callback-notes.ts';
 import { readRecentExchanges } from '../attempts/count-exchanges.sql.ts';
 import { keepCallback } from '../attempts/keep-exchanges.ts';
 import { findReceipt } from '../changes/wallet-receipts.ts';
+import { findNamedOrder } from './find-named-order.sql.ts';
 import { belongToAttempt, exchangeOwner, lockPayerPayment, makeDue } from './payer-payment-row.ts';
 import type { PayerPayment } from './payer-payment-row.ts';
 
 /** The payments that are to be confirmed with their wallet. Each function is one transaction. */
 export interface PayerPaymentQueue {
-  /** Leases up to `limit` due payments of a wallet to a worker, for `leaseMs`. */
+  /**
+   * Leases up to `limit` due payments of a wallet to a worker, for `leaseMs`. After a restore there are none until the environment takes
+   * payments again. Those of a held merchant are due again later.
+   */
   readonly lease: (
     wallet: string,
     environment: Environment,
@@ -30,17 +38,23 @@ export interface PayerPaymentQueue {
 
 export interface PayerPaymentQueueParts {
   readonly database: Database;
+  readonly wallets: readonly Wallet[];
   readonly newId: NewId;
   readonly newLeaseId: () => string;
   /** Called when a confirmation became due. */
   readonly onDue: () => void;
 }
 
+/** When a payment of a held merchant is due again. Without a delay, such payments could hold up those of other merchants. */
+const heldRetryMs = 15_000;
+
 export function createPayerPaymentQueue(parts: PayerPaymentQueueParts): PayerPaymentQueue {
-  const { database, newId, newLeaseId, onDue } = parts;
+  const { database, wallets, newId, newLeaseId, onDue } = parts;
   return {
     lease: (wallet, environment, limit, leaseMs) =>
       database.fork().transactional(async (em) => {
+        const takes = await readTakesPayments(em);
+        if (!takes.in(environment)) return [];
         const at = await readClock(em);
         const rows = await em.find(
           PayerPaymentRow,
@@ -56,6 +70,11 @@ export function createPayerPaymentQueue(parts: PayerPaymentQueueParts): PayerPay
           const receipt = await findReceipt(em, row);
           if (receipt !== null) {
             await belongToAttempt(em, row, receipt, at);
+            continue;
+          }
+          const merchantId = takes.holds(environment) ? await merchantOf(em, wallets, row) : null;
+          if (merchantId !== null && !takes.of(environment, merchantId)) {
+            row.dueAt = new Date(at.getTime() + heldRetryMs);
             continue;
           }
           const leaseId = newLeaseId();
@@ -83,4 +102,16 @@ export function createPayerPaymentQueue(parts: PayerPaymentQueueParts): PayerPay
       return hastened;
     },
   };
+}
+
+/** The merchant that the money is for: that of the order which the reference names, or else the only one of the account. Null without one. */
+async function merchantOf(
+  em: EntityManager,
+  wallets: readonly Wallet[],
+  { merchantId, wallet: id, environment, reference }: PayerPaymentRow,
+): Promise<StoredId<'mer'> | null> {
+  if (merchantId != null) return merchantId;
+  const only = wallets.find((wallet) => wallet.id === id)?.payerStarted?.[environment]?.merchantId ?? null;
+  const owner = (await findNamedOrder(em, environment, reference, only))?.merchantId ?? only;
+  return owner === null ? null : storedId('mer', owner);
 }

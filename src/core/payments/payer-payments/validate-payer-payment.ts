@@ -1,4 +1,6 @@
 import type { Database } from '../../database/database.ts';
+import type { PaymentGate } from '../../database/payment-gate.ts';
+import { readTakesPayments } from '../../database/takes-payments.sql.ts';
 import { allowedOptions, amountIssues } from '../../domain/merchant-terms.ts';
 import type { Environment, OrderInFull } from '../../domain/order.ts';
 import { validatePayerPayment } from '../../domain/payer-payment.ts';
@@ -6,6 +8,7 @@ import type { PayerPaymentDecision } from '../../domain/payer-payment.ts';
 import type { Wallet } from '../../domain/wallet.ts';
 import { refuseMerchant } from '../../merchants/find-merchant.ts';
 import type { FindMerchant } from '../../merchants/find-merchant.ts';
+import type { ClaimPayments } from '../changes/claim-payments.ts';
 import { orderOfId, readOrder } from '../changes/read-order.ts';
 import { findNamedOrder } from './find-named-order.sql.ts';
 
@@ -20,26 +23,42 @@ export interface AskedPayerPayment {
 
 export type ValidatePayerPayment = (asked: AskedPayerPayment) => Promise<PayerPaymentDecision>;
 
+/** The order that a reference names, and whether its merchant takes payments. */
+interface FoundOrder {
+  readonly order: OrderInFull;
+  readonly takes: boolean;
+}
+
 export interface ValidatePayerPaymentParts {
   readonly database: Database;
+  readonly claims: Pick<ClaimPayments, 'isPaid'>;
+  readonly gate: Pick<PaymentGate, 'isOpenFor'>;
   readonly findMerchant: FindMerchant;
   readonly wallets: readonly Wallet[];
   readonly now: () => Date;
 }
 
-/** Decides whether a payment is taken. Nothing is stored: the wallet reports the payment after it has moved the money. */
+/**
+ * Decides whether a payment is taken. Nothing is stored: the wallet reports the payment after it has moved the money. An order that may have
+ * been paid before a restore takes none.
+ */
 export function createValidatePayerPayment(parts: ValidatePayerPaymentParts): ValidatePayerPayment {
-  const { database, findMerchant, wallets, now } = parts;
+  const { database, claims, gate, findMerchant, wallets, now } = parts;
   return async ({ wallet: id, environment, reference, amount, currency }) => {
     const wallet = wallets.find((each) => each.id === id);
     const terms = wallet?.payerStarted?.[environment];
     if (wallet === undefined || terms === undefined) return 'NOT_PAYABLE';
-    const order = await database.fork().transactional(async (em): Promise<OrderInFull | undefined> => {
+    const found = await database.fork().transactional(async (em): Promise<FoundOrder | undefined> => {
       const named = await findNamedOrder(em, environment, reference, terms.merchantId);
       const row = named === undefined ? undefined : await orderOfId(named)(em);
-      return row === undefined ? undefined : readOrder(em, row);
+      if (row === undefined) return undefined;
+      const takes = (await readTakesPayments(em)).of(environment, row.merchantId);
+      return { order: await readOrder(em, row), takes };
     });
-    if (order === undefined) return 'UNKNOWN_REFERENCE';
+    if (found === undefined) return 'UNKNOWN_REFERENCE';
+    const { order, takes } = found;
+    if (!takes || !gate.isOpenFor(environment, order.merchantId) || (await claims.isPaid(order)))
+      return 'NOT_PAYABLE';
     const merchant = await findMerchant(order.merchantId);
     const isOffered =
       merchant !== undefined &&

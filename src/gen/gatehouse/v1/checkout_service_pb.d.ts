@@ -382,7 +382,8 @@ export declare const CheckoutService: GenService<{
   },
   /**
    * Cancels the order: it becomes FAILED, unless a payment is in flight. Repeating it changes nothing.
-   * Errors: as GetCheckout; FAILED_PRECONDITION CHECKOUT_IN_USE, PAYMENT_IN_PROGRESS, ORDER_NOT_PAYABLE.
+   * Errors: as GetCheckout; FAILED_PRECONDITION CHECKOUT_IN_USE, PAYMENT_IN_PROGRESS, ORDER_NOT_PAYABLE; UNAVAILABLE RECOVERING
+   * while a restore may have lost the payment.
    *
    * @generated from rpc gatehouse.v1.CheckoutService.CancelCheckout
    */

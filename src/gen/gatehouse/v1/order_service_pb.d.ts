@@ -1485,7 +1485,8 @@ export declare const OrderService: GenService<{
    * Cancels a PENDING order, which becomes FAILED.
    * Errors: as GetOrder; FAILED_PRECONDITION PAYMENT_IN_PROGRESS while an attempt may still debit the payer, or
    * ORDER_NOT_PAYABLE when the order has ended already. A repeat after a lost answer gets it too: a FAILED or EXPIRED order can
-   * never be paid, and a COMPLETED one can be refunded. GetOrder returns the status.
+   * never be paid, and a COMPLETED one can be refunded. GetOrder returns the status. UNAVAILABLE RECOVERING while a restore may
+   * have lost the order or its payment.
    *
    * @generated from rpc gatehouse.v1.OrderService.CancelOrder
    */

@@ -791,7 +791,8 @@ export enum PayerPaymentDecision {
   WRONG_AMOUNT = 3,
 
   /**
-   * The order cannot be paid now: it has ended, a payment attempt is under way, or its merchant may not use this wallet.
+   * The order cannot be paid now: it has ended, a payment attempt is under way, its merchant may not use this wallet, or a restore
+   * may have lost its payment.
    *
    * @generated from enum value: PAYER_PAYMENT_DECISION_NOT_PAYABLE = 4;
    */
@@ -837,7 +838,8 @@ export declare const PayerPaymentService: GenService<{
     output: typeof ReportPayerPaymentResponseSchema;
   },
   /**
-   * Leases payments that are to be confirmed with the wallet. Until the lease expires, only this caller has them.
+   * Leases payments that are to be confirmed with the wallet. Until the lease expires, only this caller has them. None while
+   * the environment recovers from a restore, and none of a merchant that waits for a recovery.
    * Errors: INVALID_ARGUMENT INVALID_FIELDS.
    *
    * @generated from rpc gatehouse.v1.PayerPaymentService.LeasePayerPayments
@@ -850,7 +852,8 @@ export declare const PayerPaymentService: GenService<{
   /**
    * Records the wallet's answer. A completed payment pays the order that its reference names, or becomes a stray payment.
    * Repeating it with the same lease changes nothing more. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND
-   * PAYER_PAYMENT_NOT_FOUND; FAILED_PRECONDITION LEASE_LOST.
+   * PAYER_PAYMENT_NOT_FOUND; FAILED_PRECONDITION LEASE_LOST; RESOURCE_EXHAUSTED PHONE_BUSY, PHONE_LIMIT or UNAVAILABLE
+   * RECOVERING while a payment of the order from before a restore waits.
    *
    * @generated from rpc gatehouse.v1.PayerPaymentService.RecordPayerPaymentOutcome
    */

@@ -1,0 +1,52 @@
+import { ConnectError } from '@connectrpc/connect';
+import { publicId } from '../../../contract/public-id.ts';
+import { reasonOf } from '../../../platform/rpc/rpc-error.ts';
+import type { OrderRow } from '../../database/order-entities.ts';
+import type { PaymentGate } from '../../database/payment-gate.ts';
+import type { TakesPayments } from '../../database/takes-payments.sql.ts';
+import type { Order, OrderInFull } from '../../domain/order.ts';
+import { mayPay } from './adopt-payment.ts';
+import type { ClaimPayments } from './claim-payments.ts';
+
+/* An order that a restore has set back may have been paid in the lost time. Until that is known, it does not end unpaid. */
+
+export interface LostPaymentParts {
+  readonly gate: Pick<PaymentGate, 'isOpenFor'>;
+  readonly claims: Pick<ClaimPayments, 'claimFor' | 'find'>;
+}
+
+/** `possible` while it is not known what a restore has lost; `unclaimed` when a wallet has money of the order that no record has. */
+export type LostPayment = 'none' | 'possible' | 'unclaimed';
+
+/** Reads whether a restore has lost the payment of an order that the transaction has locked. */
+export async function readLostPayment(
+  { gate, claims }: LostPaymentParts,
+  { merchantId: storedMerchantId, environment, orderNumber }: OrderRow,
+  takes: TakesPayments,
+): Promise<(order: OrderInFull) => LostPayment> {
+  const merchantId = publicId('mer', storedMerchantId);
+  if (!takes.of(environment, storedMerchantId) || !gate.isOpenFor(environment, merchantId))
+    return () => 'possible';
+  const money = await claims.find({ merchantId, environment, orderNumber });
+  return (order) => (money !== undefined && mayPay(order, money) ? 'unclaimed' : 'none');
+}
+
+const waiting: ReadonlySet<string | undefined> = new Set(['PHONE_BUSY', 'PHONE_LIMIT', 'RECOVERING']);
+
+/**
+ * Gives an order its lost payment before the order ends unpaid. A claim that is refused now leaves the money unclaimed, so the order may
+ * still be paid.
+ */
+export async function claimBeforeEnd(
+  { gate, claims }: LostPaymentParts,
+  order: Pick<Order, 'merchantId' | 'environment' | 'id'>,
+  requestId: string,
+): Promise<void> {
+  // Otherwise the wallets' statements are not read yet, and the order does not end anyway.
+  if (!gate.isOpenFor(order.environment, order.merchantId)) return;
+  try {
+    await claims.claimFor(order, requestId);
+  } catch (error) {
+    if (!(error instanceof ConnectError) || !waiting.has(reasonOf(error))) throw error;
+  }
+}

@@ -1,0 +1,278 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { newRandomId } from '../../../src/contract/public-id.ts';
+import type { PublicId } from '../../../src/contract/public-id.ts';
+import { createAttemptIds } from '../../../src/core/payments/changes/attempt-ids.ts';
+import { Environment, OrderStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
+import {
+  PayerPaymentDecision,
+  PayerPaymentService,
+  PayerPaymentStatus,
+} from '../../../src/gen/gatehouse/v1/payer_payment_service_pb.js';
+import { deriveKey } from '../../../src/main/derive-key.ts';
+import { publicId, storedId } from '../../support/ids.ts';
+import { refusalOf } from '../../support/rpc-failure.ts';
+import { sharedClient, sharedConnection, sharedStack } from '../../support/shared-stack.ts';
+import { walletsOfCoreWithPaybill } from '../../support/simulated-wallets.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { browserSecret, outcomes, sharedPaymentDesk } from './payment-desk.ts';
+import type { HostedOrder, Payment } from './payment-desk.ts';
+
+/* Known orders of a restored database, whose payments it may have lost. */
+
+const environment = Environment.SANDBOX;
+const stack = sharedStack({
+  ...{ cores: 1, facades: 0 },
+  settings: { GATEHOUSE_WALLETS: walletsOfCoreWithPaybill('174379') },
+});
+const desk = sharedPaymentDesk(stack);
+const payers = sharedClient(stack, PayerPaymentService, 'wallets');
+const reader = sharedClient(stack, OrderService, 'reader');
+const holder = sharedConnection(() => stack.databaseUrl);
+let merchantId: string;
+let home: string;
+
+beforeEach(async () => {
+  await desk.clear();
+  await desk.query(
+    `update core.payer_payments set status = 'NO_PAYMENT', due_at = null, leased_until = null where due_at is not null`,
+  );
+  await desk.query('delete from core.unclaimed_payments');
+  ({ id: merchantId } = await stack.createMerchant());
+  const [life] = await desk.query<{ home: string }>('select home from core.database_life');
+  home = life?.home ?? '';
+  // No core begins a recovery or carries one on.
+  await holder.query('begin');
+  await holder.query('set local idle_in_transaction_session_timeout = 0');
+  await holder.query('select pg_advisory_xact_lock(7142006)');
+  const key = { case: 'orderNumber', value: 'unknown' } as const;
+  await waitUntil('core takes payments again after the last test', async () => {
+    return (await refusalOf(reader.getOrder({ merchantId, environment, key }))) === 'ORDER_NOT_FOUND';
+  });
+});
+
+afterEach(async () => {
+  await setHome(home);
+  await desk.query('update core.recoveries set finished_at = now() where finished_at is null');
+  await holder.query('rollback');
+});
+
+/** Another home means that the database was restored. */
+const setHome = (value: string) => desk.query('update core.database_life set home = $1', [value]);
+const restore = () => setHome('another server');
+
+/** An open recovery that holds these merchants only. */
+async function hold(...merchants: string[]): Promise<void> {
+  await desk.query(
+    `with recovery as (
+       insert into core.recoveries (id, cause, lost_from, lost_until, stream, closed)
+       values (gen_random_uuid(), 'OPERATOR', now(), now(), 'COMPLETE', '{}') returning id
+     )
+     insert into core.recovery_holds (recovery_id, environment, merchant_id)
+     select id, 'SANDBOX', unnest($1::uuid[]) from recovery`,
+    [merchants.map((id) => storedId('mer', id))],
+  );
+}
+
+const references = new Map<string, string>();
+/** The reference of an order's attempt, which the wallet repeats. The same whenever it is asked for. */
+function referenceOf(orderNumber: string, attempt: number): string {
+  const key = deriveKey(
+    Buffer.from(stack.coreSettings['GATEHOUSE_MASTER_KEY'] ?? '', 'hex'),
+    'payment-attempt-id',
+  );
+  const order = { merchantId: merchantId as PublicId<'mer'>, environment: 'SANDBOX', orderNumber } as const;
+  const name = `${merchantId} ${orderNumber} ${attempt}`;
+  const reference =
+    references.get(name) ?? createAttemptIds(newRandomId, key).next(order, attempt, new Date());
+  references.set(name, reference);
+  return reference;
+}
+
+/** The wallet has money of these attempts, which the database has lost. Resolves when core knows of it. */
+async function findUnclaimed(...lost: (readonly [orderNumber: string, attempt: number])[]): Promise<void> {
+  for (const [orderNumber, attempt] of [...lost, ['lost', 1] as const]) {
+    const reference = referenceOf(orderNumber, attempt);
+    await desk.query(
+      `insert into core.unclaimed_payments
+         (environment, wallet, payee, provider_transaction_id, request_id, reference_end, amount, currency, occurred_at, found_at)
+       values ('SANDBOX', 'walleta', '', $1, $1, $2, '100.50', 'ETB', now(), now())`,
+      [reference, reference.slice(-12)],
+    );
+  }
+  const key = { case: 'orderNumber', value: 'lost' } as const;
+  await waitUntil('core knows of the lost payments', async () => {
+    return (await refusalOf(reader.getOrder({ merchantId, environment, key }))) === 'RECOVERING';
+  });
+}
+const unclaimed = async (): Promise<string[]> => {
+  const rows = await desk.query<{ request_id: string }>(
+    'select request_id from core.unclaimed_payments where claimed_at is null',
+  );
+  return rows.map((row) => row.request_id).filter((id) => id !== referenceOf('lost', 1));
+};
+
+const validate = async (reference: string): Promise<string | undefined> => {
+  const asked = { environment, wallet: 'walleta', reference, amount: '100.50', currency: 'ETB' };
+  return PayerPaymentDecision[(await payers.validatePayerPayment(asked)).decision];
+};
+const paybillsOf = async ({ token }: HostedOrder): Promise<string[]> => {
+  const { checkout } = await desk.checkout.getCheckout({ token });
+  return (checkout?.paybills ?? []).map(({ number }) => number);
+};
+/** A payer has paid an order from the menu of the phone. Returns the payment's id. */
+async function payFromMenu(reference: string): Promise<string> {
+  const { payerPayment } = await payers.reportPayerPayment({
+    ...{ environment, wallet: 'walleta', paymentOption: 'walleta_ussd', reference, payee: '174379' },
+    ...{ providerTransactionId: `${merchantId}/${reference}`, amount: '100.50', currency: 'ETB' },
+  });
+  return payerPayment?.payerPaymentId ?? '';
+}
+const leasePayers = async (maxPayments = 100) =>
+  (await payers.leasePayerPayments({ environment, wallet: 'walleta', maxPayments, lease: { seconds: 60n } }))
+    .payments;
+const leasedIds = async (maxPayments?: number) =>
+  (await leasePayers(maxPayments)).map(({ payerPayment }) => payerPayment?.payerPaymentId);
+const makePayersDue = () =>
+  desk.query('update core.payer_payments set due_at = now(), leased_until = null where due_at is not null');
+
+const statusOf = async ({ orderId }: Pick<Payment, 'orderId'>): Promise<string | undefined> => {
+  const key = { case: 'orderId', value: orderId } as const;
+  const { order } = await reader.getOrder({ merchantId, environment, key });
+  return OrderStatus[order?.status ?? 0];
+};
+const cancel = ({ orderId }: Pick<Payment, 'orderId'>) =>
+  desk.orders.cancelOrder({ merchantId, environment, orderId });
+/** The attempts of an order by their ids, with what the wallet is asked. */
+const attemptsOf = ({ orderId }: Pick<Payment, 'orderId'>) =>
+  desk
+    .query<{ id: string; status: string }>(
+      'select id, status from core.payment_attempts where order_id = $1 order by created_at',
+      [storedId('ord', orderId)],
+    )
+    .then((rows) => rows.map(({ id, status }) => `${publicId('pat', id)} ${status}`));
+
+describe('a payment from the menu of the phone', () => {
+  test('is neither accepted nor confirmed in a restored database, and the paybill is hidden', async () => {
+    const hosted = await desk.registerHosted({ merchantId, orderNumber: 'M-1' });
+    expect([await validate('M-1'), await paybillsOf(hosted)]).toEqual(['ACCEPT', ['174379']]);
+    const reported = await payFromMenu('M-1');
+
+    await restore();
+
+    expect([await validate('M-1'), await paybillsOf(hosted)]).toEqual(['NOT_PAYABLE', []]);
+    expect(await leasedIds()).toEqual([]);
+    await setHome(home);
+    expect(await leasedIds()).toEqual([reported]);
+  });
+
+  test('is neither accepted nor confirmed for a held merchant, and does not hold up the payments of others', async () => {
+    const { id: other } = await stack.createMerchant();
+    await desk.registerHosted({ merchantId, orderNumber: 'H-1' });
+    await desk.registerHosted({ merchantId: other, orderNumber: 'H-2' });
+    const reported = await payFromMenu('H-1');
+    const others = await payFromMenu('H-2');
+
+    await hold(merchantId);
+
+    expect([await validate('H-1'), await validate('H-2')]).toEqual(['NOT_PAYABLE', 'ACCEPT']);
+    const leased = [...(await leasedIds(1)), ...(await leasedIds(1))];
+    expect(leased).toEqual([others]);
+    await desk.query('update core.recoveries set finished_at = now()');
+    await makePayersDue();
+    expect(await leasedIds()).toEqual(expect.arrayContaining([reported]));
+  });
+
+  test('is not accepted for an order that has a lost payment', async () => {
+    await desk.registerHosted({ merchantId, orderNumber: 'U-1' });
+    await findUnclaimed(['U-1', 1]);
+
+    expect(await validate('U-1')).toBe('NOT_PAYABLE');
+  });
+
+  test('waits for the lost payment of its order', async () => {
+    const hosted = await desk.registerHosted({ merchantId, orderNumber: 'W-1' });
+    await findUnclaimed(['W-1', 1]);
+    const payerPaymentId = await payFromMenu('W-1');
+    const [leased] = await leasePayers();
+
+    const { payerPayment } = await payers.recordPayerPaymentOutcome({
+      ...{ payerPaymentId, leaseId: leased?.leaseId ?? '' },
+      outcome: {
+        case: 'completed',
+        value: { providerTransactionId: `${merchantId}/W-1`, amount: '100.50', currency: 'ETB' },
+      },
+    });
+
+    expect(payerPayment?.status).toBe(PayerPaymentStatus.OPEN);
+    expect(await attemptsOf(hosted)).toEqual([`${referenceOf('W-1', 1)} UNKNOWN`]);
+  });
+});
+
+describe('a cancellation', () => {
+  test('is refused in a restored database, because the order may have been paid', async () => {
+    const hosted = await desk.registerHosted({ merchantId, orderNumber: 'C-1' });
+    await restore();
+
+    expect(await refusalOf(cancel(hosted))).toBe('RECOVERING');
+    expect(await refusalOf(desk.cancelHosted(hosted))).toBe('RECOVERING');
+    expect(await statusOf(hosted)).toBe('PENDING');
+  });
+
+  test('is refused for an order of a held merchant', async () => {
+    const hosted = await desk.registerHosted({ merchantId, orderNumber: 'C-2' });
+    await hold(merchantId);
+
+    expect(await refusalOf(cancel(hosted))).toBe('RECOVERING');
+    expect(await refusalOf(desk.cancelHosted(hosted))).toBe('RECOVERING');
+    expect(await statusOf(hosted)).toBe('PENDING');
+  });
+
+  test.each(['the merchant', 'the payer'])('by %s gives the order its lost payment first', async (by) => {
+    const hosted = await desk.registerHosted({ merchantId, orderNumber: 'C-3' });
+    await findUnclaimed(['C-3', 1]);
+
+    const cancelled = by === 'the payer' ? desk.cancelHosted(hosted) : cancel(hosted);
+
+    expect(await refusalOf(cancelled)).toBe('PAYMENT_IN_PROGRESS');
+    expect(await attemptsOf(hosted)).toEqual([`${referenceOf('C-3', 1)} UNKNOWN`]);
+    expect(await unclaimed()).toEqual([]);
+  });
+
+  test('of a cancelled order is answered as before', async () => {
+    const hosted = await desk.registerHosted({ merchantId, orderNumber: 'C-4' });
+    await desk.cancelHosted(hosted);
+    await restore();
+
+    const { checkout } = await desk.checkout.cancelCheckout({
+      token: hosted.token,
+      browserSecret: browserSecret(),
+    });
+
+    expect(checkout?.order?.status).toBe(OrderStatus.FAILED);
+    expect(await refusalOf(cancel(hosted))).toBe('ORDER_NOT_PAYABLE');
+  });
+});
+
+describe('an order whose session has ended', () => {
+  test('gets a lost payment that another payment held up, and does not expire', async () => {
+    const hosted = await desk.registerHosted({ merchantId, orderNumber: 'E-1' });
+    const first = await desk.payHosted(hosted);
+    await desk.settle(first, outcomes.unknown());
+    await findUnclaimed(['E-1', 2]);
+    await desk.makeDue(first);
+    await desk.settle(first, outcomes.declined());
+    await desk.endSession(hosted);
+
+    await waitUntil(
+      'the order is decided',
+      async () => (await unclaimed()).length === 0 || (await statusOf(hosted)) !== 'PENDING',
+    );
+
+    expect(await statusOf(hosted)).toBe('PENDING');
+    expect(await attemptsOf(hosted)).toEqual([
+      `${first.attemptId} DECLINED`,
+      `${referenceOf('E-1', 2)} UNKNOWN`,
+    ]);
+  });
+});
