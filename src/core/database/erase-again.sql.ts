@@ -4,14 +4,17 @@ import { erasedText } from '../domain/erased.ts';
 import type { Order } from '../domain/order.ts';
 import type { WalletReceiptRow } from './payer-payment-entities.ts';
 
+/** A running erasure may have read the order already. It does not remove an entry with a later time. */
+const orDueAgain = `on conflict (merchant_id, order_id) do update set due_at = excluded.due_at, obstacle = ''`;
+
 /** Makes another erasure due for an order that was erased before, and that gets new texts or answers of a wallet. */
 export async function eraseAgain(
   em: EntityManager,
   { merchantId, environment, id }: Pick<Order, 'merchantId' | 'environment' | 'id'>,
 ): Promise<void> {
   await em.execute(
-    `insert into core.erasures_due (merchant_id, environment, order_id, due_at) values (?, ?::core.environment, ?, now())
-     on conflict do nothing`,
+    `insert into core.erasures_due (merchant_id, environment, order_id, due_at) values (?, ?::core.environment, ?, clock_timestamp())
+     ${orDueAgain}`,
     [storedId('mer', merchantId), environment, storedId('ord', id)],
   );
 }
@@ -24,10 +27,10 @@ export async function eraseAgainByReceipt(
   if (merchantId == null || paymentAttemptId == null) return;
   await em.execute(
     `insert into core.erasures_due (merchant_id, environment, order_id, due_at)
-     select o.merchant_id, o.environment, o.id, now() from core.payment_attempts a
+     select o.merchant_id, o.environment, o.id, clock_timestamp() from core.payment_attempts a
      join core.orders o on o.merchant_id = a.merchant_id and o.environment = a.environment and o.id = a.order_id
      where a.merchant_id = ? and a.id = ? and o.customer_phone = '${erasedText}'
-     on conflict do nothing`,
+     ${orDueAgain}`,
     [merchantId, paymentAttemptId],
   );
 }

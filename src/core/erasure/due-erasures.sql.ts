@@ -17,6 +17,7 @@ export interface WaitingOrder {
 export interface DueOrder {
   readonly merchantId: StoredId<'mer'>;
   readonly orderId: StoredId<'ord'>;
+  readonly dueAt: Date;
   /** Whether a person asked for it. Otherwise its period has ended. */
   readonly isRequested: boolean;
   /** Whether copies that were on their way at the first erasure are still to be searched for. */
@@ -27,7 +28,7 @@ export interface DueOrder {
 export function readDue(pool: Pool | PoolClient, limit: number): Promise<DueOrder[]> {
   return runStatement<DueOrder>(pool, {
     text: `
-select merchant_id as "merchantId", order_id as "orderId", request_id is not null as "isRequested",
+select merchant_id as "merchantId", order_id as "orderId", due_at as "dueAt", request_id is not null as "isRequested",
   request_id is not null and obstacle <> 'LATE_COPIES' as "needsRepeat"
 from core.erasures_due
 where due_at <= now() and merchant_id = (select merchant_id from core.erasures_due where due_at <= now() order by due_at limit 1)
@@ -36,14 +37,18 @@ order by due_at limit $1`,
   });
 }
 
+/** Removes erased orders. One that became due again after it was read stays. */
 export async function removeDue(
   pool: Pool | PoolClient,
   merchantId: StoredId<'mer'>,
-  orderIds: readonly StoredId<'ord'>[],
+  erased: readonly Pick<DueOrder, 'orderId' | 'dueAt'>[],
 ): Promise<void> {
   await runStatement(pool, {
-    text: 'delete from core.erasures_due where merchant_id = $1 and order_id = any($2::uuid[])',
-    values: [merchantId, orderIds],
+    text: `
+delete from core.erasures_due due
+using unnest($2::uuid[], $3::timestamptz[]) as erased (order_id, due_at)
+where due.merchant_id = $1 and due.order_id = erased.order_id and due.due_at = erased.due_at`,
+    values: [merchantId, erased.map(({ orderId }) => orderId), erased.map(({ dueAt }) => dueAt)],
   });
 }
 

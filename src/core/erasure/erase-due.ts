@@ -64,13 +64,15 @@ export function createEraseDue(parts: EraseDueParts): (stop: AbortSignal) => Pro
     const orderIds = due.map(({ orderId }) => orderId);
     const requestedIds = new Set(due.flatMap(({ orderId, isRequested }) => (isRequested ? [orderId] : [])));
     const { erased, obstacles } = await eraseOneByOneIfNeeded(parts, { merchantId, orderIds, requestedIds });
-    const again = new Set(due.flatMap(({ orderId, needsRepeat }) => (needsRepeat ? [orderId] : [])));
-    const [unfinished, finished] = [
-      erased.filter((id) => again.has(id)),
-      erased.filter((id) => !again.has(id)),
-    ];
-    await removeDue(database.pool, merchantId, finished);
-    const late = unfinished.map((orderId) => [orderId, 'LATE_COPIES'] as const);
+    const isErased = new Set(erased);
+    const done = due.filter(({ orderId }) => isErased.has(orderId));
+    await removeDue(
+      database.pool,
+      merchantId,
+      done.filter(({ needsRepeat }) => !needsRepeat),
+    );
+    const unfinished = done.filter(({ needsRepeat }) => needsRepeat);
+    const late = unfinished.map(({ orderId }) => [orderId, 'LATE_COPIES'] as const);
     await postponeDue(database.pool, merchantId, new Map([...obstacles, ...late]));
     const changed = [...obstacles].filter(([, obstacle]) => obstacle === 'EVENT_CHANGED').length;
     if (erased.length > 0) logger.info({ orders: erased.length }, 'personal data was erased');

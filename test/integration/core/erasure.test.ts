@@ -12,6 +12,7 @@ import { PayerPaymentService } from '../../../src/gen/gatehouse/v1/payer_payment
 import { RefundService } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
 import { eraseOrders } from '../../../src/core/erasure/erase-orders.ts';
 import type { EraseParts } from '../../../src/core/erasure/erase-orders.ts';
+import { readDue, removeDue } from '../../../src/core/erasure/due-erasures.sql.ts';
 import { findEndedPeriods } from '../../../src/core/erasure/ended-periods.ts';
 import { newRandomId } from '../../../src/contract/public-id.ts';
 import { deriveKey } from '../../../src/main/derive-key.ts';
@@ -392,4 +393,37 @@ test('a reason that a refund gets after the erasure is erased when the refund ha
 
   expect(rows).toHaveLength(1);
   expect(refund).toMatchObject({ reason: 'erased', amount: '100.50' });
+});
+
+test('a reason that a refund gets while the erasure waits for the broker leaves the order due', async () => {
+  const payment = await paidOrder(newPhone());
+  await sealed(payment.merchantId);
+  const key = [storedId('mer', payment.merchantId), storedId('ord', payment.orderId)] as const;
+  // The core of this stack erases nothing meanwhile.
+  await superuser.query('select pg_advisory_lock(7142009)');
+  try {
+    await superuser.query(
+      `insert into core.erasures_due (merchant_id, order_id, environment, due_at) values ($1, $2, 'SANDBOX', '2020-01-01')`,
+      [...key],
+    );
+    const [due] = await readDue(pool, 1);
+    if (due === undefined) throw new Error('no order is due');
+    const { erased } = await eraseNow(payment, {
+      forgetPublished: async () => {
+        await refundOrder(payment.merchantId);
+        return true;
+      },
+    });
+
+    await removeDue(pool, key[0], [due]);
+
+    expect([due.orderId, ...erased]).toEqual([key[1], key[1]]);
+    const { rows } = await superuser.query<{ obstacle: string; again: boolean }>(
+      `select obstacle, due_at > '2020-01-01' as again from core.erasures_due where merchant_id = $1 and order_id = $2`,
+      [...key],
+    );
+    expect(rows).toEqual([{ obstacle: '', again: true }]);
+  } finally {
+    await superuser.query('select pg_advisory_unlock(7142009)');
+  }
 });
