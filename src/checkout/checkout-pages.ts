@@ -108,7 +108,7 @@ function payPage(page: CheckoutPage, refused: PaymentAttempt | undefined): PayVi
     reason: order.reason,
     orderNumber: order.orderNumber,
     secondsLeft: left,
-    timeLeft: durationText(left, language),
+    timeLeft: durationText(left > 60 ? Math.ceil(left / 60) * 60 : left, language),
     alert: page.refused?.alert ?? alert,
     attemptsLeft:
       refused !== undefined && page.refused === undefined

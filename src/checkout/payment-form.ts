@@ -1,6 +1,6 @@
 import type { Refusal } from './checkout-pages.ts';
 import { messagesIn } from './language/dictionary.ts';
-import { durationText } from '../platform/language/duration-text.ts';
+import { waitText } from '../platform/language/duration-text.ts';
 import type { Language } from '../platform/language/language.ts';
 import type { Notice } from './language/messages.ts';
 import { withoutSeparators } from './phone-text.ts';
@@ -50,7 +50,7 @@ export function refusalOf(failure: FormFailure, form: PaymentForm | undefined, l
 /** The text for a failure. The compiler checks that every kind, and every cause of an unpayable order, has one. */
 function alertOf(failure: FormFailure, language: Language): Notice {
   const messages = messagesIn(language);
-  const wait = (): string => durationText(failure.retryAfterSeconds ?? 60, language);
+  const wait = (): string => waitText(failure.retryAfterSeconds ?? 60, language);
   switch (failure.kind) {
     case 'phone_busy':
       return { title: messages.phoneBusy.title, body: messages.phoneBusy.body(wait()) };

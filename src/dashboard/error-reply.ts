@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isFrameworkRefusal } from '../platform/http/framework-refusal.ts';
-import { durationText } from '../platform/language/duration-text.ts';
+import { waitText } from '../platform/language/duration-text.ts';
 import { problems as amharic } from './language/amharic/problems.ts';
 import { problems as english } from './language/english/problems.ts';
 import { wordsFor } from './language/words.ts';
@@ -32,7 +32,7 @@ export function createErrorHandler(sendPage: SendPage): ReplyWithError {
         wait:
           retryAfterSeconds === undefined
             ? undefined
-            : words.tryAgainIn(durationText(retryAfterSeconds, request.language)),
+            : words.tryAgainIn(waitText(retryAfterSeconds, request.language)),
       },
     });
   };

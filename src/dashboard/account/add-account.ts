@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
-import { durationText } from '../../platform/language/duration-text.ts';
+import { waitText } from '../../platform/language/duration-text.ts';
 import { viewerOf } from '../access/page-context.ts';
 import { ask, callOptions } from '../ask.ts';
 import type { Dashboard } from '../dashboard.ts';
@@ -77,7 +77,7 @@ export function addAccount(app: FastifyInstance, dashboard: Dashboard): void {
       case 'tooManyRequests': {
         const seconds = refusal.retryAfterSeconds ?? 60;
         reply.header('retry-after', seconds);
-        const title = words.tooMany(durationText(seconds, request.language));
+        const title = words.tooMany(waitText(seconds, request.language));
         return showAccount(dashboard, request, reply, { notice: { tone: 'bad', title }, status: 429 });
       }
       default:

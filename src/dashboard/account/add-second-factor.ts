@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { durationText } from '../../platform/language/duration-text.ts';
+import { waitText } from '../../platform/language/duration-text.ts';
 import { viewerOf } from '../access/page-context.ts';
 import { ask, callOptions } from '../ask.ts';
 import type { Dashboard } from '../dashboard.ts';
@@ -59,7 +59,7 @@ export function addSecondFactor(app: FastifyInstance, dashboard: Dashboard): voi
     const { problem, reason, retryAfterSeconds = 60 } = answer.refusal;
     if (problem === 'tooManyRequests') {
       reply.header('retry-after', retryAfterSeconds);
-      const error = words.tooMany(durationText(retryAfterSeconds, request.language));
+      const error = words.tooMany(waitText(retryAfterSeconds, request.language));
       return showSetUp(dashboard, request, reply, { uri, error, status: 429 });
     }
     if (problem !== 'forbidden') throw new PageProblem('changedMeanwhile', reason);

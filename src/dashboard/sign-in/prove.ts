@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { durationText } from '../../platform/language/duration-text.ts';
+import { waitText } from '../../platform/language/duration-text.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { wordsFor } from '../language/words.ts';
 import { PageProblem } from '../page-problem.ts';
@@ -44,6 +44,6 @@ export function refusedForNow(
   const { tooMany } = wordsFor(request, signInWords);
   const seconds = refusal.retryAfterSeconds ?? 60;
   reply.header('retry-after', seconds);
-  const body = tooMany.body(durationText(seconds, request.language));
+  const body = tooMany.body(waitText(seconds, request.language));
   return { status: 429, notice: { tone: 'bad', title: tooMany.title, body } };
 }

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { MerchantWallet } from '../../gen/gatehouse/v1/merchant_wallet_service_pb.js';
-import { durationText } from '../../platform/language/duration-text.ts';
+import { waitText } from '../../platform/language/duration-text.ts';
 import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
 import { ask, callOptions } from '../ask.ts';
 import type { Answer } from '../ask.ts';
@@ -181,7 +181,7 @@ function tooManyChecks(
 ): Shown | undefined {
   if (reason !== 'TOO_MANY_TRIES') return undefined;
   reply.header('retry-after', retryAfterSeconds);
-  return { problem: own.tooManyChecks(durationText(retryAfterSeconds, request.language)), status: 429 };
+  return { problem: own.tooManyChecks(waitText(retryAfterSeconds, request.language)), status: 429 };
 }
 
 /** Core's issues at their fields. The sentences are in English. */

@@ -225,7 +225,7 @@ test('a wallet whose process is silent is not shown as healthy, neither on its p
   expect(before.body).toContain('badge-good">Up<');
   expect(after.body).not.toContain('badge-good');
   expect(after.body).toContain('class="badge">Unknown<');
-  expect(after.body).toMatch(/No report for 1[01] minutes\./);
+  expect(after.body).toMatch(/No report for 1[01] minutes(, \d+ seconds?)?\./);
   expect(overview.body).toContain('Unknown, because no recent report exists: Wallet A (Sandbox).');
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { languageFor } from '../../../src/platform/language/language.ts';
-import { durationText } from '../../../src/platform/language/duration-text.ts';
+import { durationText, waitText } from '../../../src/platform/language/duration-text.ts';
 
 describe('a page', () => {
   test.each([
@@ -28,6 +28,26 @@ describe('a wait is never shown shorter than it is', () => {
     [1800, 'am', '30 ደቂቃዎች'],
     [3601, 'en', '2 hours'],
     [86_400, 'en', '24 hours'],
+  ] as const)('%d seconds in %s', (seconds, language, text) => {
+    expect(waitText(seconds, language)).toBe(text);
+  });
+});
+
+describe('a duration is shown in its two largest units', () => {
+  test.each([
+    [0, 'en', '0 seconds'],
+    [59.9, 'en', '59 seconds'],
+    [90, 'en', '1 minute, 30 seconds'],
+    [3599, 'en', '59 minutes, 59 seconds'],
+    [3600, 'en', '1 hour'],
+    [5400, 'en', '1 hour, 30 minutes'],
+    [7199, 'en', '1 hour, 59 minutes'],
+    [86_400 + 59, 'en', '1 day'],
+    [29 * 86_400 + 3600, 'en', '29 days, 1 hour'],
+    [30 * 86_400, 'en', '30 days'],
+    [5400, 'am', '1 ሰዓት እና 30 ደቂቃዎች'],
+    [86_400, 'am', '1 ቀን'],
+    [29 * 86_400, 'am', '29 ቀናት'],
   ] as const)('%d seconds in %s', (seconds, language, text) => {
     expect(durationText(seconds, language)).toBe(text);
   });
