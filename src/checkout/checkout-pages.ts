@@ -153,6 +153,7 @@ function confirmPage(page: CheckoutPage, stage: StageNamed<'confirm'>): ConfirmV
   const { attempt, slow } = stage;
   const messages = messagesIn(language);
   const { confirm, labels } = messages;
+  const { wayOut } = confirm;
   const amount = amountText(order.amount, order.currency, language);
   const phone = readablePhone(attempt.phone);
   const wallet = walletName(attempt.paymentOption, page);
@@ -180,7 +181,11 @@ function confirmPage(page: CheckoutPage, stage: StageNamed<'confirm'>): ConfirmV
       { label: labels.reference, text: order.orderNumber },
     ],
     isCancellable: isCancellable(stage),
-    cannotCancel: slow ? confirm.wayOut.slow(wallet) : confirm.wayOut.sent(phone),
+    cannotCancel: slow
+      ? wayOut.slow(wallet)
+      : opens === undefined
+        ? wayOut.sent(phone)
+        : wayOut.opened(wallet),
     contact: contactOf(page, shop, messages),
     back: backToShop(order, shop, messages),
   };

@@ -155,7 +155,7 @@ async function showCheckout(
     wallets: await options.directory(),
     stay: new URLSearchParams(request.url.split('?')[1]).has('stay'),
     isFirstSight: isFinal(stage) && awaited.take(request, reply, self),
-    ...(failure === undefined ? {} : { refused: refusalOf(failure, form, language) }),
+    ...(failure === undefined ? {} : { refused: refusalOf(failure, form, stage, language) }),
   };
   return sendPage(request, reply, checkoutPage(page), self);
 }

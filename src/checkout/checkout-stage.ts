@@ -8,8 +8,8 @@ export type CheckoutStage =
   /** No payment is in progress, and one may be started. `refused` is the previous attempt, if any. */
   | { readonly name: 'pay'; readonly refused: PaymentAttempt | undefined }
   /**
-   * A request was sent to a wallet, or will be. `slow`: the customer has waited for long. `opens`: the payer must open or read
-   * something in order to confirm.
+   * A request was sent to a wallet, or will be. `slow`: the outcome takes longer than usual. `opens`: the payer must open or
+   * read something in order to confirm.
    */
   | {
       readonly name: 'confirm';
@@ -25,8 +25,8 @@ export type CheckoutStage =
   | { readonly name: 'expired' }
   | { readonly name: 'in_use' };
 
-/** A prompt on a phone is answered within three minutes or not at all. */
-const slowAfterMs = 180_000;
+/** A prompt on a phone is answered within three minutes or not at all. A wallet's own page stays open for longer. */
+const slowPromptMs = 180_000;
 
 /**
  * Selects the stage. Money comes first: while an attempt may still take money, the customer sees that attempt, even after the
@@ -51,8 +51,10 @@ function openStage(checkout: Checkout, order: Order, nowMs: number): CheckoutSta
   const attempt = checkout.latestAttempt;
   if (attempt !== undefined && mayHoldMoney(attempt)) {
     const sinceMs = attempt.createTime === undefined ? nowMs : timestampMs(attempt.createTime);
-    const slow = attempt.status === PaymentAttemptStatus.UNKNOWN || nowMs - sinceMs >= slowAfterMs;
-    return { name: 'confirm', attempt, slow, opens: checkout.nextAction !== undefined };
+    const opens = checkout.nextAction !== undefined;
+    const isPromptOver = !opens && nowMs - sinceMs >= slowPromptMs;
+    const slow = isPromptOver || attempt.status === PaymentAttemptStatus.UNKNOWN;
+    return { name: 'confirm', attempt, slow, opens };
   }
   // Core will expire the order within seconds.
   if (secondsLeft(order, nowMs) === 0) return { name: 'expired' };

@@ -1,4 +1,5 @@
 import type { Refusal } from './checkout-pages.ts';
+import type { CheckoutStage } from './checkout-stage.ts';
 import { messagesIn } from './language/dictionary.ts';
 import { waitText } from '../platform/language/duration-text.ts';
 import type { Language } from '../platform/language/language.ts';
@@ -27,12 +28,18 @@ export type FormFailure = CheckoutFailure & {
   readonly kind: Exclude<CheckoutFailureKind, 'unknown_link' | 'unavailable'>;
 };
 
-/** The refusal as text of the page. `form` is absent for a cancellation. */
-export function refusalOf(failure: FormFailure, form: PaymentForm | undefined, language: Language): Refusal {
+/** The refusal as text of the page of this stage. `form` is absent for a cancellation. */
+export function refusalOf(
+  failure: FormFailure,
+  form: PaymentForm | undefined,
+  stage: CheckoutStage,
+  language: Language,
+): Refusal {
   const messages = messagesIn(language);
   if (form === undefined) {
-    const isTooLate = failure.kind === 'payment_in_progress';
-    return { alert: isTooLate ? messages.tooLateToCancel : alertOf(failure, language) };
+    if (failure.kind !== 'payment_in_progress') return { alert: alertOf(failure, language) };
+    const { title, body, opened } = messages.tooLateToCancel;
+    return { alert: { title, body: stage.name === 'confirm' && stage.opens ? opened : body } };
   }
   const { pay } = messages;
   const optionError = form.paymentOption === '' ? pay.optionMissing : pay.optionUnavailable;

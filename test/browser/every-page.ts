@@ -61,6 +61,12 @@ export const everyPage: Readonly<Record<string, Visit>> = {
     await page.locator('form button').click();
     await page.waitForSelector('.alert');
   },
+  'confirm, on a page of the wallet': async (page, orders) => {
+    const order = await pay(page, orders, { contact: { phone: '8118', email: 'help@shoes.example' } });
+    await orders.settle(order, { attempt: 'SENT', redirectUrl: 'https://wallet.example/pay' });
+    await page.goto(order.url);
+    await page.locator('summary:visible').click();
+  },
   'confirm, slow': async (page, orders) => {
     const order = await pay(page, orders);
     await orders.settle(order, { attempt: 'UNKNOWN' });

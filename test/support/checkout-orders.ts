@@ -35,6 +35,8 @@ export interface Settlement {
   readonly attempt: 'SENT' | 'UNKNOWN' | 'SUCCEEDED' | 'DECLINED' | 'TIMED_OUT';
   readonly order?: 'PENDING' | 'COMPLETED' | 'FAILED' | 'EXPIRED';
   readonly declineReason?: string;
+  /** The page of the wallet that the payer must open. */
+  readonly redirectUrl?: string;
 }
 
 export interface AttemptRow {
@@ -66,14 +68,18 @@ export async function openCheckoutOrders(stack: Stack) {
   /** Gives an order's running attempt, and the order, an outcome that only a wallet can give. */
   const settle = async (
     order: CheckoutOrder,
-    { attempt, order: status = 'PENDING', declineReason }: Settlement,
+    { attempt, order: status = 'PENDING', declineReason, redirectUrl }: Settlement,
   ): Promise<void> => {
     await query(
       order,
-      `update core.payment_attempts set status = $3::core.payment_attempt_status, decline_reason = $4, due_at = null,
+      `update core.payment_attempts set status = $3::core.payment_attempt_status, decline_reason = $4, due_at = null, next_action = $5,
            provider_transaction_id = case when $3::core.payment_attempt_status = 'SUCCEEDED' then upper(right(replace(id::text, '-', ''), 12)) end
          where merchant_id = $1 and order_id = $2 and status in ('REQUESTED', 'SENT', 'UNKNOWN')`,
-      [attempt, attempt === 'DECLINED' ? (declineReason ?? 'provider_error') : null],
+      [
+        attempt,
+        attempt === 'DECLINED' ? (declineReason ?? 'provider_error') : null,
+        redirectUrl === undefined ? null : { kind: 'redirect', url: redirectUrl },
+      ],
     );
     await query(
       order,

@@ -77,6 +77,9 @@ export const english: Messages = {
       sent: (phone) =>
         `A request that was sent cannot be cancelled here. Decline it on ${phone}, or wait: without a confirmation it ends ` +
         'after about 3 minutes, and nothing is paid. This page then lets you use another number or wallet.',
+      opened: (wallet) =>
+        `A started payment cannot be cancelled here. Do not confirm it at ${wallet}, and wait. ` +
+        'It ends without a payment when the time there is over.',
       slow: (wallet) =>
         `You cannot cancel while ${wallet} may still take the money. If nothing was paid, this page lets you try ` +
         'again, also with another number.',
@@ -185,6 +188,8 @@ export const english: Messages = {
   tooLateToCancel: {
     title: 'It is too late to cancel here',
     body: 'The request has already been sent to your wallet. Decline it on your phone if you do not want to pay.',
+    opened:
+      'The payment has already been started at your wallet. Do not confirm it there if you do not want to pay.',
   },
   notPayable: {
     order_is_final: {

@@ -88,6 +88,8 @@ export interface Messages {
       /** Before the request is sent to a wallet; above the button to cancel. */
       readonly unsent: string;
       readonly sent: (phone: string) => string;
+      /** Instead of `sent`, when the payer must open a page of the wallet. */
+      readonly opened: (wallet: string) => string;
       readonly slow: (wallet: string) => string;
     };
     readonly following: string;
@@ -124,7 +126,8 @@ export interface Messages {
   readonly phoneLimit: { readonly title: string; readonly body: (wait: string) => string };
   readonly merchantClosed: Notice;
   readonly paymentInProgress: Notice;
-  readonly tooLateToCancel: Notice;
+  /** `opened`: the body when the payer must open a page of the wallet. */
+  readonly tooLateToCancel: Notice & { readonly opened: string };
   /** Why the order accepts no payment, although the page still shows its form. */
   readonly notPayable: Readonly<Record<NotPayableCause | 'other', Notice>>;
   /** A wallet debited money that does not pay the order. `refused`: the wallet refused to return it. */

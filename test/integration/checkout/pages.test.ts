@@ -220,6 +220,20 @@ describe('the page that waits for a confirmation', () => {
     expect(sent.body).toContain('href="https://shop.example/return');
     expect([before, await status()]).toMatchObject([{ cancellable: true }, { cancellable: false }]);
   });
+
+  test('speaks of no prompt and of no three minutes when the payer must open a page of the wallet', async () => {
+    const { order, customer } = await after({ attempt: 'SENT', redirectUrl: 'https://wallet.example/pay' });
+
+    const { body } = await customer.get(order.url);
+    const refused = await customer.post(`${order.url}/cancel`);
+
+    expect(body).toContain('href="https://wallet.example/pay"');
+    expect(body).toContain('Do not confirm it at Wallet A, and wait.');
+    expect(refused.body).toContain('The payment has already been started at your wallet.');
+    for (const page of [body, refused.body]) {
+      expect(page).not.toMatch(/3 minutes|[Dd]ecline|0911/);
+    }
+  });
 });
 
 describe('the way back to the shop', () => {

@@ -3,6 +3,7 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { describe, expect, test } from '@jest/globals';
 import { stageOf } from '../../../src/checkout/checkout-stage.ts';
 import { CheckoutSchema, MoneyNotReturnedSchema } from '../../../src/gen/gatehouse/v1/checkout_service_pb.js';
+import { NextActionSchema } from '../../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
 import {
   OrderSchema,
   OrderStatus,
@@ -22,6 +23,7 @@ interface Situation {
   readonly attemptsLeft?: number;
   readonly secondsLeft?: number;
   readonly notReturned?: boolean;
+  readonly opens?: boolean;
 }
 
 function stageIn({
@@ -32,9 +34,12 @@ function stageIn({
   attemptsLeft = 4,
   secondsLeft = 60,
   notReturned = false,
+  opens = false,
 }: Situation) {
   const order = create(OrderSchema, { status, expireTime: timestampFromMs(nowMs + secondsLeft * 1000) });
   const checkout = create(CheckoutSchema, { order, usableHere, attemptsLeft });
+  if (opens)
+    checkout.nextAction = create(NextActionSchema, { action: { case: 'instructions', value: 'Dial' } });
   if (notReturned)
     checkout.moneyNotReturned = create(MoneyNotReturnedSchema, { amount: '1', currency: 'ETB' });
   if (attempt !== undefined) {
@@ -79,6 +84,8 @@ describe('the checkout', () => {
     ['a prompt that was just sent', { attempt: SENT, startedSecondsAgo: 179 }, false],
     ['a prompt that was sent three minutes ago', { attempt: SENT, startedSecondsAgo: 180 }, true],
     ['an unknown outcome, however new', { attempt: UNKNOWN, startedSecondsAgo: 1 }, true],
+    ['a page of the wallet, however long', { attempt: SENT, opens: true, startedSecondsAgo: 7200 }, false],
+    ['a page of the wallet, and an unknown outcome', { attempt: UNKNOWN, opens: true }, true],
   ])('says whether the payment takes longer than usual: %s', (_name, situation, slow) => {
     expect(stageIn(situation)).toMatchObject({ name: 'confirm', slow });
   });
