@@ -1,5 +1,8 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import type { FastifyInstance } from 'fastify';
+import type { WalletDirectory } from '../../contract/wallet-directory.ts';
+import { channelOf, isPaymentOption } from '../../contract/payment-option.ts';
+import type { MerchantWallet } from '../../gen/gatehouse/v1/merchant_wallet_service_pb.js';
 import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
 import { panel } from '../ask.ts';
 import type { Dashboard } from '../dashboard.ts';
@@ -29,6 +32,11 @@ export function addQuickStart(app: FastifyInstance, dashboard: Dashboard): void 
           revokeTime === undefined && (expireTime === undefined || timestampMs(expireTime) > nowMs),
       )?.prefix;
     });
+    const wallets = await panel(request, async (options) => {
+      const { wallets: found } = await clients.merchantWallets.listMerchantWallets(scopeOf(request), options);
+      return found.filter(({ on }) => on);
+    });
+    const payment = examplePayment(wallets.isThere ? wallets.value : [], request.wallets);
     const self = pathIn(pageMerchant, 'quick-start');
     return sendPage(request, reply, {
       template: 'developers/quick-start',
@@ -41,7 +49,10 @@ export function addQuickStart(app: FastifyInstance, dashboard: Dashboard): void 
           href: `${self}?code=${value}`,
           current: value === language,
         })),
-        snippets: await readSnippets(language, baseUrl),
+        snippets: await readSnippets(language, { baseUrl, ...payment }),
+        wallets,
+        isDirectPossible: payment.option !== '',
+        walletsPath: pathIn(pageMerchant, 'wallets'),
         prefix,
         isProduction: pageMerchant.environment === 'production',
         keysPath: pathIn(pageMerchant, 'keys'),
@@ -50,4 +61,17 @@ export function addQuickStart(app: FastifyInstance, dashboard: Dashboard): void 
       },
     });
   });
+}
+
+/** A payment that one of the wallets takes, a direct one if possible. Otherwise its option is ''. */
+function examplePayment(wallets: readonly MerchantWallet[], directory: WalletDirectory) {
+  const isDirect = (option: string): boolean => isPaymentOption(option) && channelOf(option) === 'ussd';
+  const usable = wallets.filter(({ paymentOptions }) => paymentOptions.length > 0);
+  const chosen = usable.find(({ paymentOptions }) => paymentOptions.some(isDirect)) ?? usable[0];
+  const taken = directory.wallets.find(({ wallet }) => wallet === chosen?.wallet)?.currencies[0];
+  return {
+    option: chosen?.paymentOptions.find(isDirect) ?? '',
+    currency: taken?.currency ?? 'ETB',
+    amount: taken?.decimals === 0 ? '100' : '100.50',
+  };
 }

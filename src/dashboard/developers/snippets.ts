@@ -16,12 +16,28 @@ export interface Snippets {
   readonly verify: string;
 }
 
-/** Reads the examples of a language, for the API at `baseUrl`. */
-export async function readSnippets(language: SnippetLanguage, baseUrl: string): Promise<Snippets> {
+/** What the examples contain: the API's address, and a payment that the merchant's wallets take. */
+export interface SnippetValues {
+  readonly baseUrl: string;
+  /** A payment option with the channel ussd. */
+  readonly option: string;
+  readonly currency: string;
+  readonly amount: string;
+}
+
+/** Reads the examples of a language, with these values. */
+export async function readSnippets(
+  language: SnippetLanguage,
+  { baseUrl, option, currency, amount }: SnippetValues,
+): Promise<Snippets> {
   const read = async (what: string): Promise<string> => {
     const file = `${what}.${snippetLanguages[language]}.txt`;
     const text = await readFile(join(import.meta.dirname, 'snippets', file), 'utf8');
-    return text.replaceAll('__BASE__', baseUrl);
+    return text
+      .replaceAll('__BASE__', baseUrl)
+      .replaceAll('__OPTION__', option)
+      .replaceAll('__CURRENCY__', currency)
+      .replaceAll('__AMOUNT__', amount);
   };
   const [register, direct, ask, verify] = await Promise.all([
     read('register'),

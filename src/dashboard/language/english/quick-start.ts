@@ -26,6 +26,8 @@ export const quickStart = {
       'A direct payment needs no page. The customer gets the prompt on the phone. In the sandbox payments from all numbers succeed, except test numbers such as +251900000001, which has insufficient funds.',
     production:
       'A direct payment needs no page. The customer gets the prompt on the phone. Set PHONE to your own number.',
+    none: 'None of your wallets can prompt a phone in this environment, so direct payments are not possible.',
+    toWallets: 'Go to wallets',
   },
   ask: {
     title: '5. Verify the payment',
