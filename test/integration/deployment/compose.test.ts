@@ -4,6 +4,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { readCheckoutSettings } from '../../../src/checkout/settings.ts';
 import { readCoreSettings } from '../../../src/core/settings.ts';
+import { SettingsError } from '../../../src/platform/settings/read-settings.ts';
 import { readDashboardSettings } from '../../../src/dashboard/settings.ts';
 import { readRestFacadeSettings } from '../../../src/rest-facade/settings.ts';
 import { readWalletsSettings } from '../../../src/wallets/settings.ts';
@@ -30,6 +31,26 @@ const readers = {
   webhooks: readWebhooksSettings,
   'wallet-simulator': readWalletSimulatorSettings,
 };
+
+/** The settings that a process looks for in its environment. */
+function settingsReadBy(read: (environment: Readonly<Record<string, string>>) => unknown): Set<string> {
+  const names = new Set<string>();
+  const environment = new Proxy<Record<string, string>>(
+    {},
+    {
+      get: (_target, name) => {
+        names.add(String(name));
+      },
+    },
+  );
+  try {
+    read(environment);
+  } catch (error) {
+    // Required settings are missing.
+    if (!(error instanceof SettingsError)) throw error;
+  }
+  return names;
+}
 
 describe('docker-compose.yml', () => {
   let section: string;
@@ -127,6 +148,24 @@ describe('docker-compose.yml', () => {
   test('Caddy listens on IPv4 only, because Docker would give all callers with IPv6 one address', () => {
     const { written } = serviceOf('caddy');
     expect(written).toMatchObject({ ports: ['0.0.0.0:80:80', '0.0.0.0:443:443', '0.0.0.0:443:443/udp'] });
+  });
+
+  test('a setting of .env reaches every process that reads it', async () => {
+    const names = new Set(services.flatMap(({ environment }) => Object.keys(environment)));
+    const missing: string[] = [];
+    for (const setting of names) {
+      const value = 'a value of .env';
+      const given = (await readComposeFile({ [setting]: value }))
+        .filter(({ environment }) => environment[setting] === value)
+        .map(({ name }) => name);
+      if (given.length === 0) continue;
+      for (const [name, read] of Object.entries(readers))
+        // make-secrets puts the secrets of .env into files.
+        if (!given.includes(name) && !(`${setting}_FILE` in serviceOf(name).environment))
+          if (settingsReadBy(read).has(setting)) missing.push(`${name}: ${setting}`);
+    }
+    expect(settingsReadBy(readCheckoutSettings)).toContain('GATEHOUSE_TIME_ZONE');
+    expect(missing).toEqual([]);
   });
 
   test('every process that counts callers by address has the setting for its proxies', () => {
