@@ -109,8 +109,8 @@ const statusGauges: readonly StatusGauge[] = [
   {
     name: 'deliveries_abandoned_24h',
     formerName: 'deliveries_given_up_lately',
-    help: 'Deliveries abandoned in the last 24 hours.',
-    read: ({ givenUpCount }) => givenUpCount,
+    help: 'Deliveries abandoned in the last 24 hours, without tests.',
+    read: ({ givenUpCount, givenUpTestCount }) => givenUpCount - givenUpTestCount,
   },
   {
     name: 'secrets_with_old_key',

@@ -1,9 +1,13 @@
 import { expect, test } from '@jest/globals';
 import pg from 'pg';
+import { pino } from 'pino';
+import { createMetrics } from '../../../src/platform/metrics.ts';
+import { addPipelineMetrics } from '../../../src/webhooks/health/webhook-metrics.ts';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { registration } from '../../support/order-requests.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { startReceiver } from './receivers.ts';
+import { quietStatus } from './webhook-desk.ts';
 import { sharedStack } from '../../support/shared-stack.ts';
 
 const stack = sharedStack({ facades: 0, webhooks: 1 });
@@ -61,4 +65,18 @@ test('attempts are counted and timed, and no metric identifies a merchant', asyn
   expect(lines).toContain('gatehouse_webhook_commit_to_delivery_seconds_count{environment="sandbox"} 1');
   expect(page).not.toContain('mer_');
   expect(page).not.toContain(receiver.origin);
+});
+
+test('tests of merchants that were abandoned alarm no operator', async () => {
+  const metrics = createMetrics({ logger: pino({ level: 'silent' }), nowMs: () => 0 });
+  addPipelineMetrics(
+    metrics,
+    () => Promise.resolve(quietStatus),
+    () => new Date(),
+  );
+
+  const { body } = await metrics.page();
+
+  expect(body).toContain('\ngatehouse_webhook_deliveries_abandoned_24h 5\n');
+  expect(body).toContain('\ngatehouse_webhook_deliveries_given_up_lately 5\n');
 });
