@@ -47,10 +47,10 @@ export async function checkPassword(
     return found;
   });
   await tries.passwordWasRight(trial);
-  if (row.totpEnabledAt == null) {
+  if (row.totpEnabledAt == null && !isConfirmation) {
     const at = now();
     row.lastSignInAt = at;
-    if (!isConfirmation) await recordSignIn(em, parts, at, by, row, { proof: 'PASSWORD', remoteAddress });
+    await recordSignIn(em, parts, at, by, row, { proof: 'PASSWORD', remoteAddress });
     await em.flush();
   }
   return readUser(em, row);

@@ -115,7 +115,6 @@ async function takeEitherCode(
     const wasRecoveryCode = !isDisabled && !takeCode(parts, user, code, at);
     if (isDisabled || (wasRecoveryCode && !(await takeRecoveryCode(em, parts, user, code))))
       throw wrongCode();
-    user.lastSignInAt = at;
     const recoveryCodesLeft = await em.count(RecoveryCodeRow, { userId: user.id });
     if (wasRecoveryCode) {
       const details = { left: recoveryCodesLeft };
@@ -123,6 +122,7 @@ async function takeEitherCode(
       await recordUserAudit(em, newId, at, themselves, user, { action: 'user.use_recovery_code', details });
     }
     if (!isConfirmation) {
+      user.lastSignInAt = at;
       const proof = wasRecoveryCode ? 'RECOVERY_CODE' : 'ONE_TIME_CODE';
       await recordSignIn(em, parts, at, by, user, { proof, remoteAddress });
     }

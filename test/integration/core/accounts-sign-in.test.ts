@@ -385,6 +385,20 @@ describe('a sign-in is recorded', () => {
     expect(await recordOf(user)).toEqual([]);
   });
 
+  test('and a confirmation of the identity does not change the time of the last sign-in', async () => {
+    const user = await viewer();
+    const lastSignIn = async () => (await signIn(user.email, { isConfirmation: true })).user?.lastSignInTime;
+    const never = await lastSignIn();
+    await signIn(user.email);
+    const afterPassword = await lastSignIn();
+    const { secret } = await desk.enableTotp(user.userId, -1);
+    await accounts.verifyTotp({ userId: user.userId, code: codeOf(secret), isConfirmation: true });
+
+    expect(never).toBeUndefined();
+    expect(afterPassword).toBeDefined();
+    expect(await lastSignIn()).toEqual(afterPassword);
+  });
+
   test.each([
     ['is empty', ''],
     ['is no address', '<script>'],
