@@ -16,8 +16,15 @@ export interface CallOwner {
   readonly part?: string;
 }
 
+interface WaitingCall {
+  readonly signal: CallerSignal;
+  readonly begin: () => void;
+  readonly refuse: (error: Error) => void;
+}
+
 /**
- * Runs a call when its owner may have one more running. `signal`: a call whose caller disconnects before its turn is dropped.
+ * Runs a call when its owner may have one more running. `signal`: a call whose caller disconnects before its turn is dropped, and
+ * leaves its place to other calls.
  * Errors: RESOURCE_EXHAUSTED OVERLOADED; CALL_CANCELLED; whatever the call throws.
  */
 export type FairCalls = <T>(owner: CallOwner, signal: CallerSignal, call: () => Promise<T>) => Promise<T>;
@@ -34,7 +41,7 @@ export function createFairCalls({
 }: FairCallsOptions): FairCalls {
   const running = new Map<string, number>();
   /** The owner whose turn is next is first, and so is the part of each owner. */
-  const waiting = new Map<string, Map<string, (() => void)[]>>();
+  const waiting = new Map<string, Map<string, WaitingCall[]>>();
   let all = 0;
 
   const mayRun = (owner: string): boolean => (running.get(owner) ?? 0) < maxRunning - all;
@@ -50,31 +57,51 @@ export function createFairCalls({
       if (next === undefined) return;
       const [owner, parts] = next;
       waiting.delete(owner);
-      takeFirst(parts)?.();
+      takeFirst(parts)?.begin();
       if (parts.size > 0) waiting.set(owner, parts);
     }
   };
-  const turnOf = ({ owner, part = '' }: CallOwner): Promise<void> | undefined => {
+  const isFull = ({ owner, part = '' }: CallOwner): boolean => {
     const parts = waiting.get(owner);
-    if (parts === undefined && mayRun(owner)) {
+    if ((parts?.get(part)?.length ?? 0) >= maxWaiting) return true;
+    // Not counted without need, because an owner may have many parts.
+    return maxWaitingOfOwner !== Infinity && waitingIn(parts) >= maxWaitingOfOwner;
+  };
+  /** Drops the owner's calls whose callers have disconnected. */
+  const dropDisconnected = (owner: string): void => {
+    const parts = waiting.get(owner) ?? new Map<string, WaitingCall[]>();
+    for (const [part, calls] of parts) {
+      const { left = [], connected = [] } = Object.groupBy(calls, ({ signal }) =>
+        signal.aborted ? 'left' : 'connected',
+      );
+      for (const { refuse } of left) refuse(cancelled());
+      if (connected.length > 0) parts.set(part, connected);
+      else parts.delete(part);
+    }
+    if (parts.size === 0) waiting.delete(owner);
+  };
+  const turnOf = (caller: CallOwner, signal: CallerSignal): Promise<void> | undefined => {
+    const { owner, part = '' } = caller;
+    if (!waiting.has(owner) && mayRun(owner)) {
       count(owner, 1);
       return undefined;
     }
-    const own = parts?.get(part) ?? [];
-    if (own.length >= maxWaiting) throw overloaded();
-    // Not counted without need, because an owner may have many parts.
-    if (maxWaitingOfOwner !== Infinity && waitingIn(parts) >= maxWaitingOfOwner) throw overloaded();
-    return new Promise((resolve) => {
-      own.push(() => {
+    // Only now, because most calls have their turn before their callers disconnect.
+    if (isFull(caller)) dropDisconnected(owner);
+    if (isFull(caller)) throw overloaded();
+    return new Promise((resolve, refuse) => {
+      const begin = (): void => {
         count(owner, 1);
         resolve();
-      });
-      if (parts === undefined) waiting.set(owner, new Map([[part, own]]));
-      else parts.set(part, own);
+      };
+      const parts = waiting.get(owner) ?? new Map<string, WaitingCall[]>();
+      const own = parts.get(part) ?? [];
+      own.push({ signal, begin, refuse });
+      waiting.set(owner, parts.set(part, own));
     });
   };
   return async (owner, signal, call) => {
-    await turnOf(owner);
+    await turnOf(owner, signal);
     try {
       if (signal.aborted) throw cancelled();
       return await call();
@@ -89,7 +116,7 @@ const waitingIn = (parts: ReadonlyMap<string, readonly unknown[]> = new Map()): 
   [...parts.values()].flat().length;
 
 /** Removes the first call of the first part, and moves the part behind the others. */
-function takeFirst(parts: Map<string, (() => void)[]>): (() => void) | undefined {
+function takeFirst(parts: Map<string, WaitingCall[]>): WaitingCall | undefined {
   for (const [part, calls] of parts) {
     const call = calls.shift();
     parts.delete(part);

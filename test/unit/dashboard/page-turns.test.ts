@@ -1,3 +1,5 @@
+import { request as httpRequest } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { expect, test } from '@jest/globals';
 import Fastify from 'fastify';
 import type { FastifyInstance } from 'fastify';
@@ -63,6 +65,45 @@ test('requests above the limit of waiting ones are refused', async () => {
   expect(statuses).toEqual([500, 500, 500, 500]);
   await releaseAll(Promise.all(opened));
   expect(statuses.slice(4)).toEqual(many(66, () => 200));
+});
+
+test('a waiting request whose client has left keeps no place from the user', async () => {
+  const { app, runningOf, releaseAll } = buildPages();
+  let open = 0;
+  app.server.on('connection', (socket) => {
+    open += 1;
+    socket.once('close', () => (open -= 1));
+  });
+  let received = 0;
+  app.server.on('request', () => (received += 1));
+  await app.listen({ port: 0 });
+  const { port } = app.server.address() as AddressInfo;
+  const ask = () => {
+    const sent = httpRequest({ port, agent: false, headers: { user: 'one' } });
+    const status = new Promise<number | undefined>((resolve) => {
+      sent.once('response', (response) => resolve(response.resume().statusCode));
+      sent.once('error', () => resolve(undefined));
+    });
+    sent.end();
+    return { status, leave: () => sent.destroy() };
+  };
+  const first = many(6, ask);
+  await waitUntil('six run', () => runningOf('one') === 6);
+  let refused = 0;
+  const others = many(61, ask);
+  for (const { status } of others) void status.then((code) => (refused += code === 500 ? 1 : 0));
+  await waitUntil('one is refused, because the others wait', () => refused === 1);
+  for (const { leave } of others) leave();
+  await waitUntil('their connections are closed', () => open === 6);
+
+  received = 0;
+  const own = many(60, ask);
+  await waitUntil('the requests have arrived', () => received === 60);
+  const statuses = Promise.all([...first, ...own].map(({ status }) => status));
+  await releaseAll(statuses);
+
+  expect(await statuses).toEqual(many(66, () => 200));
+  await app.close();
 });
 
 test('a request that fails ends its turn', async () => {

@@ -101,6 +101,21 @@ test('a call whose caller disconnected before its turn is dropped', async () => 
   expect(calls.running()).toEqual(['a3']);
 });
 
+test('a call whose caller disconnected leaves its place to the next one', async () => {
+  const calls = openCalls(1, 2);
+  void calls.begin('a', 'a1');
+  const left = { aborted: false };
+  const dropped = failureOf(calls.begin('a', 'a2', left));
+  void calls.begin('a', 'a3');
+  left.aborted = true;
+  void calls.begin('a', 'a4');
+  const refused = failureOf(calls.begin('a', 'a5'));
+
+  expect((await dropped).reason).toBe('CALL_CANCELLED');
+  expect((await refused).reason).toBe('OVERLOADED');
+  expect(await calls.endAll()).toEqual(['a1', 'a3', 'a4']);
+});
+
 test('a failed call makes room for the next one', async () => {
   const fairly = createFairCalls({ maxRunning: 1, maxWaiting: 1 });
   const failed = fairly({ owner: 'a' }, connected, () => Promise.reject(new Error('no')));
