@@ -5,6 +5,7 @@ import type { AuthenticateKey, KeyVerdict } from './api-key-authenticator.ts';
 import { keyHintFor } from './key-hint.ts';
 import type { RateLimits } from './rate-limits.ts';
 import { RequestFailure } from './request-failure.ts';
+import type { FailureReason } from './request-failure.ts';
 import { spanOf } from '../platform/http/trace-requests.ts';
 
 declare module 'fastify' {
@@ -140,5 +141,5 @@ async function refusalOf(
   }
 }
 
-const tooMany = (retryAfterSeconds: number, reason: string): RequestFailure =>
+const tooMany = (retryAfterSeconds: number, reason: FailureReason): RequestFailure =>
   new RequestFailure({ kind: 'too_many_requests', retryAfterSeconds }, reason);

@@ -1,3 +1,4 @@
+import type { ErrorReason } from '../contract/error-reason.ts';
 import type { ErrorDetail, ReachedLimit } from '../merchant-api/error-envelope.ts';
 
 /** Every failure of a request that a merchant can see. */
@@ -29,14 +30,26 @@ export type Failure =
   | { readonly kind: 'recovering'; readonly retryAfterSeconds: number }
   | { readonly kind: 'internal' };
 
+/** The facade's own reasons. Those of core are in src/contract/error-reason.ts. */
+export const facadeReasons = [
+  'NO_API_KEY',
+  'TOO_MANY_FAILED_KEYS',
+  'KEY_RATE_LIMITED',
+  'WAITING_LIMITED',
+  'ROUTE_NOT_FOUND',
+  'UNEXPECTED',
+] as const;
+
+/** A reason of core, one of the facade's own, or the status of a call without a reason. */
+export type FailureReason = ErrorReason | (typeof facadeReasons)[number] | `RPC_${string}`;
+
 /** A request that is answered with an error. Only the log contains the cause and the reason. */
 export class RequestFailure extends Error {
   override readonly name = 'RequestFailure';
   readonly failure: Failure;
-  /** Core's UPPER_SNAKE reason, or one of the facade's own. */
-  readonly reason: string;
+  readonly reason: FailureReason;
 
-  constructor(failure: Failure, reason: string, cause?: unknown) {
+  constructor(failure: Failure, reason: FailureReason, cause?: unknown) {
     super(reason, { cause });
     this.failure = failure;
     this.reason = reason;

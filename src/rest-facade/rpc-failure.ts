@@ -5,7 +5,7 @@ import { errorReasons, isErrorReason } from '../contract/error-reason.ts';
 import type { ErrorReason } from '../contract/error-reason.ts';
 import { reasonOf, retryAfterSecondsOf } from '../platform/rpc/rpc-error.ts';
 import { RequestFailure } from './request-failure.ts';
-import type { Failure } from './request-failure.ts';
+import type { Failure, FailureReason } from './request-failure.ts';
 
 const internal = (): Failure => ({ kind: 'internal' });
 const forbidden = (): Failure => ({ kind: 'forbidden' });
@@ -48,13 +48,17 @@ const failures: Readonly<Partial<Record<ErrorReason, (error: ConnectError) => Fa
   PHONE_LIMIT: (error) => ({ ...tooManyRequests(error), limit: 'recent_prompts' }),
 };
 
+/** The reasons of core that a merchant can resolve. */
+export const merchantReasons = Object.keys(failures) as readonly ErrorReason[];
+
 /** The failure that a merchant sees when a call to core throws. It contains only texts for merchants. */
 export function failureOfRpc(thrown: unknown): RequestFailure {
   if (!(thrown instanceof ConnectError)) return new RequestFailure(internal(), 'UNEXPECTED', thrown);
   const reason = reasonOf(thrown);
   if (reason === undefined)
     return new RequestFailure(internal(), `RPC_${Code[thrown.code].toUpperCase()}`, thrown);
-  return new RequestFailure(failureOfReason(reason, thrown), reason, thrown);
+  // A newer core may send a reason that this version does not know.
+  return new RequestFailure(failureOfReason(reason, thrown), reason as FailureReason, thrown);
 }
 
 function failureOfReason(reason: string, error: ConnectError): Failure {

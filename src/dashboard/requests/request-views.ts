@@ -65,11 +65,11 @@ const tookText = ({ durationMicros }: ApiRequest, { words, language }: Writing):
 
 function whyText({ status, reason }: ApiRequest, { reasons }: Writing['words']): string | undefined {
   if (status < 400) return undefined;
-  if (status >= 500) return reasons.ours;
+  if (status >= 500) return reason === 'RECOVERING' ? reasons.RECOVERING : reasons.ours;
   return Object.hasOwn(reasons, reason) ? reasons[reason as keyof typeof reasons] : reasons.other;
 }
 
-/** The details of a 400 (merchant API, "Response envelopes"); none if the body was cut or has none. */
+/** The details of a 400 (docs/merchant-api.md, "Errors"); none if the body was cut or has none. */
 function problemsIn(body: string): { field: string; issue: string }[] {
   const { details } = (parse(body) ?? {}) as { readonly details?: unknown };
   if (!Array.isArray(details)) return [];

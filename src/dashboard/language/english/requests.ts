@@ -62,7 +62,7 @@ export const requests = {
     answered: 'Answer body',
     noBody: 'Empty.',
   },
-  /** By the reason in the log. `other` covers refusals for a reason without words here, `ours` covers 5xx. */
+  /** By the reason in the log. `other` covers refusals for a reason without words here, `ours` covers 5xx except RECOVERING. */
   reasons: {
     INVALID_FIELDS: 'Some fields of the request are invalid. The answer names each one.',
     ORDER_NUMBER_TAKEN:
@@ -72,12 +72,22 @@ export const requests = {
       'An earlier payment of this order took money that has not been returned to the payer. Wait until it is returned.',
     ORDER_NOT_PAYABLE: 'The order can no longer be paid. Register a new one.',
     ORDER_NOT_FOUND: 'There is no order with this number in this environment.',
+    ORDER_NOT_REFUNDABLE: 'The order cannot be refunded. The answer says why.',
+    REFUND_NUMBER_TAKEN: 'This refund number was used with other values. Use a new number for each refund.',
+    REFUND_NOT_FOUND: 'There is no refund with this number in this environment.',
+    IDEMPOTENCY_KEY_REUSED: 'The Idempotency-Key was used with another request. Use a new key.',
+    INVALID_API_KEY: 'The API key was revoked or expired while the request arrived. Use another key.',
+    API_KEY_NOT_ALLOWED: 'The key may not refund. Allow refunds on the page API keys.',
     MERCHANT_SUSPENDED: 'The merchant is suspended. Contact the operator of the gateway.',
     PRODUCTION_NOT_ACTIVATED:
       'Production is not activated for the merchant yet. Contact the operator of the gateway.',
     KEY_RATE_LIMITED:
       'The key, or all keys of the merchant together, exceeded the limit of requests per second. Wait for the time in Retry-After, and send fewer requests at once.',
     OVERLOADED: 'The gateway was overloaded. Wait for the time in Retry-After, then send the request again.',
+    WAITING_LIMITED:
+      'Too many requests of the merchant waited for the outcome of an order. Wait for the time in Retry-After, or send the request without Prefer: wait.',
+    RECOVERING:
+      'The gateway was restored from a backup, and did not accept payments yet. Wait for the time in Retry-After, then send the request again.',
     PHONE_BUSY: 'The customer’s phone has another payment to confirm. Wait until that payment ends.',
     PHONE_LIMIT: 'The customer’s phone was prompted too often. Wait for the time in Retry-After.',
     other: 'The request was refused.',
