@@ -19,7 +19,7 @@ export const errorDetailSchema = Type.Object(
 
 export type ErrorDetail = Static<typeof errorDetailSchema>;
 
-/** The body of every error; spec, "Response envelopes". */
+/** The body of every error: docs/merchant-api.md, "Errors". */
 export const errorSchema = Type.Object(
   {
     code: Type.Integer({ description: 'The HTTP status again.' }),
@@ -49,7 +49,7 @@ export const transportErrors = {
   431: { code: 431, message: 'Request header fields too large' },
 } as const satisfies Record<number, ErrorEnvelope>;
 
-/** The direct payment endpoint has its own messages; spec, "Errors", second table. */
+/** The direct payment endpoint has its own messages: docs/merchant-api.md, "Errors", in parentheses. */
 export type ErrorDialect = 'standard' | 'direct';
 
 const errorMessages: Readonly<Record<ErrorDialect, Readonly<Record<ErrorStatus, string>>>> = {

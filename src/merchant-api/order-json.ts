@@ -5,7 +5,10 @@ import type { Order } from '../gen/gatehouse/v1/order_pb.js';
 import { isoTime } from './iso-time.ts';
 import { optionPattern } from './payment-option.ts';
 
-/** A payment order as merchants see it, in verify and in webhooks. Twelve fields, in the order of the spec's table. */
+/**
+ * A payment order as merchants see it, in verify and in webhooks. Twelve fields, in the order of
+ * docs/merchant-api.md, "Verify an order".
+ */
 export const paymentOrderSchema = Type.Object(
   {
     order_id: Type.String({

@@ -25,7 +25,7 @@ const refundMessages = {
 } as const;
 const refundFoundMessage = 'Refund found';
 
-/** Body of a successful registration; spec, "Response envelopes". */
+/** Body of a successful registration: docs/merchant-api.md, "Register a payment order". */
 export const registerReplySchema = Type.Object(
   {
     code: Type.Integer({ const: 1, description: 'Always 1.' }),
@@ -42,7 +42,7 @@ export const registerReplySchema = Type.Object(
   { $id: 'RegisterReply', title: 'Registered order' },
 );
 
-/** Body of a started direct payment; spec, "Response envelopes". */
+/** Body of a started direct payment: docs/merchant-api.md, "Start a direct payment". */
 export const directReplySchema = Type.Object(
   {
     message: message(directMessages.PENDING),
@@ -57,7 +57,7 @@ export const directReplySchema = Type.Object(
   { $id: 'DirectPaymentReply', title: 'Started payment' },
 );
 
-/** Body of a status check; spec, "Response envelopes". */
+/** Body of a status check: docs/merchant-api.md, "Verify an order". */
 export const verifyReplySchema = Type.Object(
   {
     code: Type.Integer({ const: 200, description: 'Always 200.' }),

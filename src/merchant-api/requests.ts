@@ -79,7 +79,7 @@ const url = (description: string, example: string) =>
     examples: [example],
   });
 
-/** Body of POST /api/v1/register; properties in the order of the spec's table. */
+/** Body of POST /api/v1/register: docs/merchant-api.md, "Register a payment order". */
 export const registerBodySchema = Type.Object(
   {
     order_number: orderNumber,
@@ -109,7 +109,7 @@ export const registerBodySchema = Type.Object(
   { $id: 'RegisterRequest', title: 'Order to register' },
 );
 
-/** Body of POST /api/v1/direct; properties in the order of the spec's table. */
+/** Body of POST /api/v1/direct: docs/merchant-api.md, "Start a direct payment". */
 export const directBodySchema = Type.Object(
   { amount, currency, order_number: orderNumber, phone },
   { $id: 'DirectPaymentRequest', title: 'Direct payment to start' },

@@ -54,7 +54,7 @@ const webhookFields = <Types extends readonly [WebhookType, ...WebhookType[]]>(
   data: Type.Ref(data),
 });
 
-/** A webhook about an order. Spec, "Webhooks". */
+/** A webhook about an order: docs/webhooks.md, "Request". */
 export const webhookSchema = Type.Object(webhookFields(orderTypes, 'PaymentOrder#'), {
   $id: 'WebhookEvent',
   title: 'Webhook',

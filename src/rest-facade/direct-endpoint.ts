@@ -16,7 +16,7 @@ import { errorResponses, successResponse } from './openapi-responses.ts';
 import { logOrderNumber } from './request-log.ts';
 
 export const directPath = '/api/v1/direct';
-/** The paths that result from other readings of the spec's base address and path. */
+/** Other paths of the same operation, for integrations that have appended the path to another base address. */
 export const directAliases = ['/payment/v1/direct', '/api/v1/direct/payment/v1/direct'];
 export const directFields = fieldNames(directBodySchema);
 
@@ -26,7 +26,7 @@ Safe to repeat: the same body and \`payment_option\` answer 201 again with the o
 prompt the customer twice. On a registered order that is still PENDING, with the same amount and currency and no payment
 in progress, it starts a payment of that order. The same endpoint answers at ${directAliases.map((path) => `\`${path}\``).join(' and ')}.`;
 
-/** POST /api/v1/direct and its aliases; spec, "Initiate direct payment". */
+/** POST /api/v1/direct and its aliases: docs/merchant-api.md, "Start a direct payment". */
 export function addDirectEndpoint(app: FastifyInstance, context: EndpointContext): void {
   const schema = {
     operationId: 'startDirectPayment',

@@ -17,7 +17,7 @@ const description = `Registers a payment order and returns the URL of its checko
 Safe to repeat: the same values for an \`order_number\` whose order is PENDING or COMPLETED give the same \`checkout_url\` again.
 Any other use of an \`order_number\` that is taken is a 400 with a detail on it.`;
 
-/** POST /api/v1/register; spec, "Register payment order". */
+/** POST /api/v1/register: docs/merchant-api.md, "Register a payment order". */
 export function addRegisterEndpoint(
   app: FastifyInstance,
   { calls, orders, environment, refuseWhen }: EndpointContext,

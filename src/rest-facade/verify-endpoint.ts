@@ -39,7 +39,7 @@ const appliedHeader = {
   },
 };
 
-/** POST /api/v1/verify; spec, "Check payment order status". */
+/** POST /api/v1/verify: docs/merchant-api.md, "Verify an order". */
 export function addVerifyEndpoint(
   app: FastifyInstance,
   { calls, endedAnswers, environment, refuseWhen, waitUntilEnded, requireKeyStill }: EndpointContext,
