@@ -81,7 +81,7 @@ export const home: typeof english = {
     },
   },
   webhooks: {
-    title: 'ችግር ያለባቸው ዌብሁኮች',
+    title: 'ችግር ያለባቸው የዌብሁክ መቀበያዎች',
     waiting: (count) => `${count} በመጠባበቅ ላይ`,
     latest: (result) => `የመጨረሻ ውጤት፦ ${result}`,
     open: 'ዌብሁኮችን ይመልከቱ',

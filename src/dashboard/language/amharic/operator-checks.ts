@@ -2,12 +2,12 @@ import type { ofChecks as english } from '../english/operator-checks.ts';
 
 export const ofChecks: typeof english = {
   database: {
-    name: 'የውሂብ ጎታ',
+    name: 'ዳታቤዝ',
     good: 'ይመልሳል፤ የተመዘገበው አይጠፋም።',
     bad: 'አይመልስም፣ ወይም አደረጃጀቱ ትክክል አይደለም። PostgreSQL መሥራቱን ያረጋግጡ፣ ዝርዝሩንም ያንብቡ።',
   },
   databasePool: {
-    name: 'የውሂብ ጎታ ግንኙነቶች',
+    name: 'የዳታቤዝ ግንኙነቶች',
     good: 'ነጻ ግንኙነቶች አሉ።',
     bad: 'ዋናው ሥርዓት ግንኙነት አያገኝም። PostgreSQL መሥራቱን ያረጋግጡ።',
   },

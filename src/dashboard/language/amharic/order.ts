@@ -48,7 +48,7 @@ export const order: typeof english = {
     cancelSubmit: 'ለዘለቄታው ይሰረዝ',
     cancelled: 'ትዕዛዙ ተሰርዟል።',
     inProgress: 'ክፍያ በመካሄድ ላይ ነው፤ እስኪያልቅ ይጠብቁ።',
-    ended: 'ትዕዛዙ በዚህ መካከል አብቅቷል።',
+    ended: 'ትዕዛዙ አስቀድሞ አብቅቷል።',
     redeliver: 'ዌብሁኩን እንደገና ይላኩ',
   },
   refunds: {

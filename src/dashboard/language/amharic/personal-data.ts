@@ -46,7 +46,7 @@ export const personalData: typeof english = {
     settlementOpen: 'በእጅ የሚወሰነው ሲወሰን ይጠፋል',
     notSealed: 'ክስተቶቹ ሲታተሙ በጥቂት ሰከንዶች ውስጥ ይጠፋል',
     eventChanged: 'አልጠፋም፤ አንድ ክስተት ከማኅተሙ ይለያል። ይህን ያስኬዱ፦ gatehouse audit verify',
-    brokerUnavailable: 'ከመረጃ ቋቱ ጠፍቷል፤ ከመልእክት አስተላላፊው ደግሞ ሲመለስ ይጠፋል',
+    brokerUnavailable: 'ከዳታቤዙ ጠፍቷል፤ ከመልእክት አስተላላፊው ደግሞ ሲመለስ ይጠፋል',
     failed: 'አልተሳካም፤ እንደገና ይሞከራል። ምክንያቱ በcore መዝገብ ይገኛል',
     lateCopies: 'ጠፍቷል። በመንገድ ላይ ያሉ ቅጂዎች በሁለት ደቂቃ ውስጥ ይጠፋሉ',
   },

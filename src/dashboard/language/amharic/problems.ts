@@ -3,7 +3,7 @@ import type { problems as english } from '../english/problems.ts';
 export const problems: typeof english = {
   badRequest: {
     title: 'የላኩትን ማንበብ አልቻልንም',
-    body: 'ምንም አልተቀየረም። ወደ ኋላ ተመልሰው ገጹን እንደገና ይክፈቱና አንድ ጊዜ ይሞክሩ።',
+    body: 'ምንም አልተቀየረም። ወደ ኋላ ተመልሰው ገጹን ያድሱና እንደገና ይሞክሩ።',
   },
   forbidden: {
     title: 'የእርስዎ ሚና ይህን አይፈቅድም',
@@ -14,12 +14,12 @@ export const problems: typeof english = {
     body: 'ለደህንነትዎ ሲባል ምንም አልተቀየረም። ብራውዘርዎ ያረጀ ገጽ ይዞ ወይም ኩኪዎቻችንን (cookie) ከልክሎ ሊሆን ይችላል። ገጹን እንደገና ከፍተው ይሞክሩ።',
   },
   notFound: {
-    title: 'እዚህ ምንም የለም',
+    title: 'ገጹ አልተገኘም',
     body: 'አድራሻው የተሳሳተ ሊሆን ይችላል፤ ወይም ይህን ገጽ ለማየት ፈቃድ ላይኖርዎት ይችላል። አድራሻውን ያረጋግጡ ወይም ከመነሻ ገጽዎ ይጀምሩ።',
   },
   changedMeanwhile: {
-    title: 'በዚህ መካከል ሌላ ሰው ቀይሮታል',
-    body: 'የእነሱ ለውጥ እንዳይጠፋ የእርስዎ ለውጥ አልተደረገም። አሁን ያለበትን ተመልክተው እንደገና ይወስኑ።',
+    title: 'ሌላ ሰው አስቀድሞ ቀይሮታል',
+    body: 'የሌላው ሰው ለውጥ እንዳይጠፋ የእርስዎ ለውጥ አልተቀመጠም። አሁን ያለውን ተመልክተው እንደገና ይወስኑ።',
   },
   refused: {
     title: 'ይህ ለጊዜው አይቻልም',
@@ -35,7 +35,7 @@ export const problems: typeof english = {
   },
   insecureConnection: {
     title: 'ግንኙነቱ ደህንነቱ የተጠበቀ መሆኑን ማረጋገጥ አልተቻለም',
-    body: 'ይህ ገጽ ለhttps የተዘጋጀ ቢሆንም ጥያቄው እንደዚያ አልደረሰም። የሚያስተዳድሩት ሰዎች ከፊቱ ያለውን ፕሮክሲ በGATEHOUSE_TRUSTED_PROXIES መጥቀስ አለባቸው።',
+    body: 'ይህ ገጽ ለhttps የተዘጋጀ ቢሆንም ጥያቄው እንደዚያ አልደረሰም። ኦፕሬተሩ ከፊቱ ያለውን ፕሮክሲ በGATEHOUSE_TRUSTED_PROXIES መጥቀስ አለበት።',
   },
   unavailable: {
     title: 'ሥርዓታችንን ለጊዜው ማግኘት አልቻልንም',

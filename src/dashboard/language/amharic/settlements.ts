@@ -58,7 +58,7 @@ export const settlements: typeof english = {
   },
   refusals: {
     SECOND_OPERATOR_NEEDED: 'ያቀረበው ኦፕሬተር ራሱ ሊያረጋግጥ አይችልም።',
-    OPERATOR_TOO_NEW: 'በእጅ መወሰን የሚችሉት ለ24 ሰዓት ኦፕሬተር የነበሩ ብቻ ናቸው።',
+    OPERATOR_TOO_NEW: 'ሁለቱም ቢያንስ ለ24 ሰዓት ኦፕሬተር መሆን አለባቸው።',
     NOT_UNSETTLED: 'ይህ ከእንግዲህ ሰው አይጠብቅም፤ ዋሌቱ ወስኗል።',
     SETTLEMENT_OPEN: 'አስቀድሞ የቀረበ አለ። መጀመሪያ እሱን ያረጋግጡ ወይም ይሰርዙ።',
     SETTLEMENT_NOT_OPEN: 'የቀረበው ጊዜው አልፏል ወይም አስቀድሞ ተወስኗል።',

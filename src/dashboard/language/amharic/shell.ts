@@ -10,7 +10,7 @@ export const shell: typeof english = {
   userMenu: 'የእርስዎ መለያ',
   environments: { sandbox: 'መሞከሪያ', production: 'እውነተኛ' },
   sandboxNote: 'መሞከሪያ፦ የሙከራ መረጃ ነው፤ እውነተኛ ገንዘብ አይንቀሳቀስም',
-  lookingOn: (merchant) => `${merchant}ን እንደ ኦፕሬተር እየተመለከቱ ነው። ለውጥ ማድረግ የሚችሉት እነሱ ናቸው።`,
+  lookingOn: (merchant) => `${merchant}ን እንደ ኦፕሬተር እየተመለከቱ ነው። ለውጥ ማድረግ የሚችሉት የነጋዴው ተጠቃሚዎች ብቻ ናቸው።`,
   signIn: 'ይግቡ',
   signOut: 'ይውጡ',
   account: 'መለያ እና ደህንነት',
@@ -21,7 +21,7 @@ export const shell: typeof english = {
   copied: 'ተቀድቷል',
   unavailable: {
     title: 'ይህ ክፍል ለጊዜው የለም',
-    body: 'ከጀርባው ያለውን አገልግሎት ማግኘት አልቻልንም። የገጹ ሌሎች ክፍሎች የተሟሉ ናቸው። ከጥቂት ጊዜ በኋላ ገጹን እንደገና ይክፈቱ።',
+    body: 'የሚያቀርበውን አገልግሎት ማግኘት አልቻልንም። የገጹ ሌሎች ክፍሎች የተሟሉ ናቸው። ከጥቂት ጊዜ በኋላ ገጹን እንደገና ይክፈቱ።',
   },
   pages: { newer: 'አዳዲስ', older: 'የቆዩ', label: 'ገጾች' },
   never: 'በጭራሽ',

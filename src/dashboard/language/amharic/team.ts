@@ -2,17 +2,17 @@ import type { team as english } from '../english/team.ts';
 
 export const team: typeof english = {
   title: 'ቡድን',
-  lead: 'ለዚህ ነጋዴ ማን እንደሚገባ እና ምን ማድረግ እንደሚችል።',
-  columns: { who: 'ማን', role: 'ሚና', state: 'ሁኔታ', lastSignIn: 'መጨረሻ የገባው', actions: 'ተግባራት' },
+  lead: 'ለዚህ ነጋዴ መግባት የሚችሉ ተጠቃሚዎች፣ እና ሚናቸው።',
+  columns: { who: 'ተጠቃሚ', role: 'ሚና', state: 'ሁኔታ', lastSignIn: 'መጨረሻ የገባው', actions: 'ተግባራት' },
   you: 'እርስዎ',
   states: { in: 'መግባት ይችላል', out: 'መግባት ተከልክሏል', codes: 'የአንድ ጊዜ ኮድ በርቷል' },
   roleHints: {
     owner: 'ባለቤት፦ ሁሉንም፤ ይህን ገጽ እና የለውጦች መዝገብን ጨምሮ',
     developer: 'ገንቢ፦ ትዕዛዞች፣ ገንዘብ መመለስ፣ የክፍያ ሊንኮች፣ ቁልፎች፣ ዌብሁኮች እና የጥያቄዎች መዝገብ',
-    viewer: 'ተመልካች፦ ይመለከታል፤ ምንም አይቀይርም',
+    viewer: 'ተመልካች፦ ትዕዛዞችን፣ ተመላሾችን፣ የክፍያ ሊንኮችንና ሪፖርቶችን ያያል፤ ምንም አይቀይርም',
   },
   invite: {
-    title: 'ሰው ይጋብዙ',
+    title: 'ተጠቃሚ ይጋብዙ',
     email: 'የኢሜይል አድራሻ',
     role: 'ሚና',
     submit: 'ይጋብዙ',
@@ -21,8 +21,8 @@ export const team: typeof english = {
     mailed: (email) => `${email} ተጋብዟል፤ ሊንኩ በኢሜይል እየተላከ ነው።`,
   },
   invited: {
-    title: 'ገና ያልተቀበሏቸው ግብዣዎች',
-    columns: { who: 'ማን', role: 'ሚና', until: 'የሚሠራው እስከ', actions: 'ተግባራት' },
+    title: 'ገና ተቀባይነት ያላገኙ ግብዣዎች',
+    columns: { who: 'ተጠቃሚ', role: 'ሚና', until: 'የሚሠራው እስከ', actions: 'ተግባራት' },
     withdraw: 'ግብዣውን ይሰርዙ',
     withdrawBody: 'ሊንኩ ወዲያውኑ መሥራቱን ያቆማል። እንደገና መጋበዝ ይችላሉ።',
     withdrawn: (email) => `የ${email} ግብዣ ተሰርዟል።`,

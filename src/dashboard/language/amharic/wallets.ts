@@ -10,7 +10,7 @@ export const wallets: typeof english = {
   },
   columns: { wallet: 'ዋሌት', takes: 'የሚቀበለው', state: 'ሁኔታ', account: 'ገንዘብ ተቀባይ ሒሳብ', actions: 'ተግባራት' },
   states: { on: 'በሥራ ላይ', off: 'የጠፋ', notGranted: 'ለእርስዎ አልተፈቀደም' },
-  notGrantedHint: 'እንዲፈቅድልዎ የጌትዌዩን ኦፕሬተር ይጠይቁ።',
+  notGrantedHint: 'እንዲፈቅድልዎ የክፍያ ጌትዌዩን ኦፕሬተር ይጠይቁ።',
   range: {
     between: (least, greatest) => `ከ${least} እስከ ${greatest}`,
     from: (least) => `ከ${least} ጀምሮ`,
