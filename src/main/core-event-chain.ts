@@ -17,6 +17,6 @@ export function createEventChain({
   };
   return {
     ...parts,
-    sealEvents: (stop: AbortSignal) => sealEvents({ ...parts, randomBytes }, stop),
+    sealEvents: (stop: AbortSignal) => sealEvents({ ...parts, randomBytes, now: () => new Date() }, stop),
   };
 }

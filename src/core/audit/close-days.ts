@@ -17,8 +17,11 @@ export interface DayRoot {
 /** Days that are closed at once, so that the transaction of a gateway that was stopped for long stays short. */
 const maxDays = 30;
 
-/** Stores the roots of the days that have ended since the last one. Only the holder of the seal's lock may call it. */
-export async function closeDays(client: PoolClient, signer: RootSigner): Promise<void> {
+/** Stores the roots of the days that have ended since the last one, by the database's clock and by `now`. Only the holder of the seal's lock may call it. */
+export async function closeDays(
+  client: PoolClient,
+  { signer, now }: { readonly signer: RootSigner; readonly now: () => Date },
+): Promise<void> {
   const days = await runStatement<{ day: string }>(client, {
     name: 'seal-open-days',
     text: `
@@ -28,9 +31,10 @@ from generate_series(
     (select max(day) + 1 from core.audit_roots),
     (select (min(sealed_at) at time zone 'UTC')::date from core.event_blocks where number = 1)
   ),
-  ((now() at time zone 'UTC')::date - 1)::timestamp, interval '1 day'
+  ((least(now(), $1::timestamptz) at time zone 'UTC')::date - 1)::timestamp, interval '1 day'
 ) d
 order by d limit ${maxDays}`,
+    values: [now().toISOString()],
   });
   for (const { day } of days) await closeDay(client, signer, day);
 }

@@ -22,6 +22,11 @@ export interface SealParts {
   readonly sealKey: Buffer;
   readonly signer: RootSigner;
   readonly randomBytes: (size: number) => Buffer;
+  /**
+   * Core's own clock. A block gets the earlier time of this clock and the database's, and a day is closed when both have ended it. If one
+   * of them is ahead for a while, no day is closed before its events exist.
+   */
+  readonly now: () => Date;
 }
 
 const batchSize = 500;
@@ -45,7 +50,7 @@ export async function sealEvents(parts: SealParts, stop: AbortSignal): Promise<v
         // A backlog, as after an upgrade from a version without seals, takes half of a CPU at most, so that payments go on.
         await pause(performance.now() - begun, ended);
       }
-      if (!stop.aborted) await inTransaction(client, () => closeDays(client, parts.signer));
+      if (!stop.aborted) await inTransaction(client, () => closeDays(client, parts));
     } finally {
       if (!lost.aborted) await client.query('reset enable_sort');
     }
@@ -87,14 +92,15 @@ interface EventRow {
  * Seals up to one batch. Returns the number of its events. Everything is read and computed before the first write, and written by one
  * statement: a transaction that has written and waits for the next statement would hold back the events of all orders (ADR 4).
  */
-async function sealBatch(client: PoolClient, { sealKey, randomBytes }: SealParts): Promise<number> {
+async function sealBatch(client: PoolClient, { sealKey, randomBytes, now }: SealParts): Promise<number> {
   // A block's time never precedes that of an earlier block, and never belongs to a closed day.
   const [until] = await runStatement<SealedUntil>(client, {
     name: 'seal-from',
     text: `
 select coalesce(s.xid, '0'::xid8)::text as xid, coalesce(s.position, 0)::text as position,
-  greatest(now()::timestamptz(3), s.sealed_at, (select max(day) + 1 from core.audit_roots)::timestamp at time zone 'UTC') as sealed_at
+  greatest(least(now(), $1::timestamptz)::timestamptz(3), s.sealed_at, (select max(day) + 1 from core.audit_roots)::timestamp at time zone 'UTC') as sealed_at
 from (select) one left join core.event_seal s on true`,
+    values: [now().toISOString()],
   });
   if (until === undefined) throw new Error('the position of the seal cannot be read');
   const events = await runStatement<EventRow>(client, {

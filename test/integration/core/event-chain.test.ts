@@ -392,6 +392,7 @@ describe('the chains of events', () => {
       erasureKey: randomBytes(32),
       signer: createRootSigner(randomBytes(32)),
       randomBytes,
+      now: () => new Date(),
     };
     const [events, merchants] = [12_000, 2];
     await manyEvents.pool.query(
