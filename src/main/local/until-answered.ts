@@ -28,7 +28,9 @@ export async function untilAnswered<T>(
       return await step();
     } catch (error) {
       if (!isWithoutAnswer(error)) throw error;
-      warn(`A process does not answer yet (${error.rawMessage}). The start tries again`);
+      // grpc-js adds, after a comma, how it spent the time.
+      const [reason = ''] = error.rawMessage.split(',', 1);
+      warn(`A process does not answer yet (${reason}). The start tries again`);
     }
     await pause(pauseMs, signal);
   }
