@@ -20,8 +20,8 @@ export interface LaneRelease {
  * The remaining deliveries are read by a separate statement, after another one has locked the lane. A delivery
  * committed earlier is visible to that statement. A delivery committed later wakes the lane after this transaction. A
  * lane with deliveries left becomes due now, not at their due time. So lanes that have waited longer come first.
- * A lane without a signing secret is not due until the first secret is shown. A secret that was committed earlier is
- * visible to this statement, and one that is committed later wakes the lane.
+ * A lane without a signing secret is not due until the first secret is shown. The transaction shares the lock of its secrets.
+ * So a secret that was committed earlier is visible to this statement, and one that is created later wakes the lane.
  */
 const statement = bulkStatement(
   'release-lanes',

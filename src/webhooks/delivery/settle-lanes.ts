@@ -1,7 +1,9 @@
 import type { Pool } from 'pg';
 import { inTransaction } from '../../platform/database/in-transaction.ts';
+import { secretOwnerOf } from '../domain/delivery.ts';
 import type { LaneKey } from '../domain/delivery.ts';
 import { healthAfter } from '../domain/lane-health.ts';
+import { sharingSecrets } from '../secrets/secret-rows.ts';
 import { shortResult } from './after-attempt.ts';
 import { laneText } from './lane-arrays.ts';
 import { lockedLanes, lockingLanes } from './lock-lanes.sql.ts';
@@ -47,8 +49,11 @@ export function settleLanes(
   const lock = lockingLanes(
     [...byLane.values()].flatMap(([first]) => (first === undefined ? [] : [first.lane])),
   );
-  return inTransaction(pool, [lock], async (_, [rows = []], commitWith) => {
-    const locked = lockedLanes(rows);
+  const unsigned = settlements.filter(({ release }) => release?.awaitsSecret === true);
+  const opening =
+    unsigned.length > 0 ? [sharingSecrets(unsigned.map(({ lane }) => secretOwnerOf(lane))), lock] : [lock];
+  return inTransaction(pool, opening, async (_, opened, commitWith) => {
+    const locked = lockedLanes(opened.at(-1) ?? []);
     const isHeld = ({ lane, leaseId }: Settlement): boolean =>
       locked.get(laneText(lane))?.leaseId === leaseId;
     const held = settlements.filter(isHeld);

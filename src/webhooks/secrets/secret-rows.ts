@@ -1,6 +1,8 @@
 import type { Pool, PoolClient } from 'pg';
+import { bulkStatement, column, rowList } from '../../platform/database/bulk-statement.ts';
 import { inTransaction } from '../../platform/database/in-transaction.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
+import type { Statement } from '../../platform/database/run-statement.ts';
 import { isWebhookEndpoint } from '../database/webhook-endpoint.sql.ts';
 import type { Environment, SecretOwner } from '../domain/delivery.ts';
 
@@ -42,8 +44,34 @@ from webhooks.signing_secrets
 where merchant_id = $1 and ($2::webhooks.environment is null or environment = $2) and endpoint_id = $3
 order by environment`;
 
-const lockOwner = `
-select pg_advisory_xact_lock(hashtextextended(concat_ws('|', 'webhooks.signing_secrets', $1::text, $2::text, $3::text), 0))`;
+/** Without an endpoint, the lock is that of processes of the previous version. */
+const ownerLock = (merchantId: string, environment: string, endpointId: string): string =>
+  `hashtextextended(concat_ws('|', 'webhooks.signing_secrets', ${merchantId}, ${environment}, nullif(${endpointId}, '')), 0)`;
+
+const lockOwner = `select pg_advisory_xact_lock(${ownerLock('$1::text', '$2::text', '$3::text')})`;
+
+const shareOwners = bulkStatement(
+  'share-secret-owners',
+  {
+    owner: rowList<SecretOwner>({
+      merchant_id: column('text', ({ merchantId }) => merchantId),
+      environment: column('text', ({ environment }) => environment),
+      endpoint_id: column('text', ({ endpointId }) => endpointId),
+    }),
+  },
+  (sql) => `
+select pg_advisory_xact_lock_shared(locked.key) from (
+  select distinct ${ownerLock('owner.merchant_id', 'owner.environment', 'owner.endpoint_id')} as key from ${sql.owner}
+  order by key
+) locked`,
+);
+
+/**
+ * Makes changes of these owners' secrets wait until the transaction ends, and waits for those under way. Several transactions
+ * may do so at once. It comes before any lock of a lane, as in a change of secrets.
+ */
+export const sharingSecrets = (owners: readonly SecretOwner[]): Statement =>
+  shareOwners.with({ owner: owners });
 
 const insert = `
 insert into webhooks.signing_secrets
@@ -59,8 +87,9 @@ update webhooks.signing_secrets set is_current = true, promote_at = null
 where merchant_id = $1 and environment = $2 and id = $3`;
 
 /**
- * Makes the deliveries due that waited for the first secret. Their schedules count from now on. It runs after the insert of
- * the secret, so that it sees every lane whose process did not see the secret.
+ * Makes the deliveries due that waited for the first secret. Their schedules count from now on. A
+ * transaction that makes a lane wait shares the lock of its owner (`sharingSecrets`). So it has ended, and this statement sees
+ * the lane, or it begins after this transaction and sees the secret.
  */
 const wakeWaiting = `
 with waiting as (
@@ -111,8 +140,7 @@ export async function lockSecrets(
   client: PoolClient,
   { merchantId, environment, endpointId }: SecretOwner,
 ): Promise<StoredSecret[]> {
-  // Without an endpoint, the lock is that of processes of the previous version.
-  await runStatement(client, { text: lockOwner, values: [merchantId, environment, endpointId || null] });
+  await runStatement(client, { text: lockOwner, values: [merchantId, environment, endpointId] });
   return findSecrets(client, merchantId, environment, endpointId);
 }
 

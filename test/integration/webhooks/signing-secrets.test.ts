@@ -1,8 +1,13 @@
-import { randomBytes } from 'node:crypto';
-import { beforeEach, describe, expect, test } from '@jest/globals';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { newRandomId } from '../../../src/contract/public-id.ts';
+import { claimLanes } from '../../../src/webhooks/delivery/claim-lanes.sql.ts';
+import { settleLanes } from '../../../src/webhooks/delivery/settle-lanes.ts';
+import { insertDeliveries } from '../../../src/webhooks/intake/insert-deliveries.sql.ts';
 import { createSigningSecrets } from '../../../src/webhooks/secrets/signing-secrets.ts';
 import type { SigningSecretsParts } from '../../../src/webhooks/secrets/signing-secrets.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { newDelivery } from './dispatch-desk.ts';
 import { sharedWebhooksDatabase } from './shared-webhooks-database.ts';
 
 const day = 24 * 3600_000;
@@ -118,6 +123,62 @@ describe('the first secret', () => {
     expect(secret).toMatchObject({ state: 'CURRENT', shown: true });
     expect(await secrets.live(sandbox())).toEqual({ current: text });
   });
+});
+
+describe('a lane that begins to wait for a secret', () => {
+  const endpoint = 'https://shop.example';
+  const holdKey = 4_711;
+
+  /** Keeps transactions open that have changed a lane, while the test has the lock. */
+  beforeEach(async () => {
+    await database.pool.query(`
+      create function webhooks.hold_lane() returns trigger language plpgsql as
+        'begin perform pg_advisory_xact_lock_shared(${holdKey}); return null; end';
+      create trigger hold_lane after update on webhooks.lanes execute function webhooks.hold_lane()`);
+  });
+  afterEach(async () => {
+    await database.pool.query('drop trigger hold_lane on webhooks.lanes; drop function webhooks.hold_lane()');
+  });
+
+  test('is woken by a secret that is created meanwhile', async () => {
+    const { pool } = database;
+    const lane = { merchantId, environment: 'SANDBOX' as const, endpoint };
+    await insertDeliveries(pool, [newDelivery({ merchantId, url: `${endpoint}/hook` })]);
+    const leaseId = randomUUID();
+    const leased = { lanes: 10, unhealthyLanes: 10, exceptOwners: [], leaseId, leaseMs: 20_000 };
+    await claimLanes(pool, leased);
+    const holder = await pool.connect();
+    await holder.query('select pg_advisory_lock($1)', [holdKey]);
+    const release = { delayMs: 0, awaitsSecret: true };
+
+    const releasing = settleLanes(pool, [{ lane, leaseId, release }], {
+      leaseMs: 20_000,
+      random: Math.random,
+    });
+    await waitUntil('the release has changed the lane', async () => (await advisoryWaits()) === 1);
+    let isRotated = false;
+    const rotating = openSecrets()
+      .rotate(sandbox(), day, by)
+      .finally(() => (isRotated = true));
+    await waitUntil('the secret is stored, or waits', async () => isRotated || (await advisoryWaits()) === 2);
+    await holder.query('select pg_advisory_unlock($1)', [holdKey]);
+    holder.release();
+    await Promise.all([releasing, rotating]);
+
+    const { rows } = await pool.query(
+      `select awaits_secret_since, next_due_at <= now() as is_due from webhooks.lanes where merchant_id = $1`,
+      [merchantId],
+    );
+    expect(rows).toEqual([{ awaits_secret_since: null, is_due: true }]);
+  });
+
+  async function advisoryWaits(): Promise<number> {
+    const { rows } = await database.pool.query<{ count: number }>(
+      `select count(*)::int as count from pg_locks
+       where locktype = 'advisory' and not granted and database = (select oid from pg_database where datname = current_database())`,
+    );
+    return rows[0]?.count ?? 0;
+  }
 });
 
 describe('rotation', () => {
