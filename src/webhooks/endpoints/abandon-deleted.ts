@@ -11,12 +11,23 @@ const batchSize = 500;
 /** Stored in place of the latest attempt's result. */
 const words = 'abandoned: its webhook endpoint was deleted';
 
+/** Without an endpoint that has nothing to abandon and whose lane a process still holds. */
 const takeDeleted = `
-select merchant_id as "merchantId", environment, id as endpoint from webhooks.webhook_endpoints
-where deleted_at is not null and emptied_at is null
-order by deleted_at
+select e.merchant_id as "merchantId", e.environment, e.id as endpoint from webhooks.webhook_endpoints e
+where e.deleted_at is not null and e.emptied_at is null
+  and (
+    not exists (
+      select from webhooks.lanes l
+      where l.merchant_id = e.merchant_id and l.environment = e.environment and l.endpoint = e.id and l.leased_until > now()
+    )
+    or exists (
+      select from webhooks.deliveries d
+      where d.merchant_id = e.merchant_id and d.environment = e.environment and d.endpoint = e.id and d.state = 'PENDING'
+    )
+  )
+order by e.deleted_at
 limit 1
-for update skip locked`;
+for update of e skip locked`;
 
 const abandonBatch = `
 update webhooks.deliveries d
@@ -30,15 +41,21 @@ from (
 where d.merchant_id = old.merchant_id and d.id = old.id
 returning d.id`;
 
+/**
+ * Ends the lane unless a process holds it. The result of an attempt under way could pause an ended lane again, which nothing
+ * would resume. An expired lease is removed, so a process that was frozen stores nothing when it continues.
+ */
 const endLane = `
 update webhooks.lanes
-set paused_at = null, pause_reason = '', next_due_at = null, awaits_secret_since = null, resting_until = null,
-  consecutive_failures = 0
-where merchant_id = $1 and environment = $2::webhooks.environment and endpoint = $3`;
+set paused_at = null, pause_reason = '', paused_by_answer = false, next_due_at = null, awaits_secret_since = null,
+  resting_until = null, consecutive_failures = 0, lease_id = null, leased_until = null
+where merchant_id = $1 and environment = $2::webhooks.environment and endpoint = $3
+  and (leased_until is null or leased_until <= now())
+returning endpoint`;
 
 /**
- * Abandons the pending deliveries of deleted webhook endpoints in small batches, until there is none. Several processes may
- * do this at once. Safe to repeat: a process that exits within a batch leaves the batch to the next call.
+ * Abandons the pending deliveries of deleted webhook endpoints in small batches, until there is none. The lane of an attempt
+ * under way ends with a later call. Several processes may do this at once. Safe to repeat: a process that exits within a batch leaves the batch to the next call.
  */
 export async function abandonDeleted(
   { pool, logger }: { readonly pool: Pool; readonly logger: Logger },
@@ -62,10 +79,12 @@ async function abandonNext(client: PoolClient): Promise<{ lane: LaneKey; count: 
   if (lane === undefined) return undefined;
   const key = [lane.merchantId, lane.environment, lane.endpoint];
   // Lanes before deliveries, as the transaction that stores an attempt.
-  await lockLanes(client, [lane]);
+  const locked = await lockLanes(client, [lane]);
   const abandoned = await runStatement(client, { text: abandonBatch, values: [...key, batchSize, words] });
-  if (abandoned.length < batchSize) {
-    await runStatement(client, { text: endLane, values: key });
+  if (abandoned.length === batchSize) return { lane, count: batchSize };
+  const ended = await runStatement(client, { text: endLane, values: key });
+  // An endpoint that never had a delivery has no lane.
+  if (ended.length > 0 || locked.size === 0) {
     await runStatement(client, {
       text: 'update webhooks.webhook_endpoints set emptied_at = now() where merchant_id = $1 and id = $2',
       values: [lane.merchantId, lane.endpoint],

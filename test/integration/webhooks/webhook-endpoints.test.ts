@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { newRandomId } from '../../../src/contract/public-id.ts';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
@@ -10,6 +11,8 @@ import {
   SigningSecretState,
 } from '../../../src/gen/gatehouse/v1/webhook_service_pb.js';
 import { createLogger } from '../../../src/platform/logger.ts';
+import { claimLanes } from '../../../src/webhooks/delivery/claim-lanes.sql.ts';
+import { settleLanes } from '../../../src/webhooks/delivery/settle-lanes.ts';
 import { abandonDeleted } from '../../../src/webhooks/endpoints/abandon-deleted.ts';
 import { failureOf, refusalOf } from '../../support/rpc-failure.ts';
 import { sharedWebhookDesk } from './webhook-desk.ts';
@@ -283,6 +286,53 @@ describe('deleting an endpoint', () => {
       key.webhookEndpointId,
     ]);
     expect(secrets).toHaveLength(0);
+  });
+
+  test('leaves no pause when the attempt under way is answered with 410 afterwards', async () => {
+    const { webhookEndpoint } = await create();
+    const key = keyOf(webhookEndpoint);
+    await deliver(webhookEndpoint);
+    const leaseId = randomUUID();
+    const claimed = await claimLanes(desk.database.pool, {
+      lanes: 100,
+      unhealthyLanes: 100,
+      exceptOwners: [],
+      leaseId,
+      leaseMs: 20_000,
+    });
+    const own = claimed.lanes.find(({ lane }) => lane.endpoint === key.webhookEndpointId);
+    const [delivery] = own?.heads ?? [];
+    if (own === undefined || delivery === undefined) throw new Error('the lane was not claimed');
+    await operator().deleteWebhookEndpoint(key);
+    await abandon();
+    const at = new Date();
+    const report = {
+      startedAt: at,
+      durationMs: 5,
+      result: 'GONE' as const,
+      statusCode: 410,
+      detail: 'answered 410 Gone',
+      remoteAddress: '',
+      responseBody: Buffer.alloc(0),
+      retryAfter: '',
+    };
+    const attempt = { delivery, report, endedAt: at, next: { type: 'pause', at } as const };
+    const release = { delayMs: 0, awaitsSecret: false };
+
+    await settleLanes(desk.database.pool, [{ lane: own.lane, leaseId, attempt, release }], {
+      leaseMs: 20_000,
+      random: Math.random,
+    });
+    await abandon();
+
+    expect(
+      await sql(
+        `select l.paused_at, l.paused_by_answer, l.lease_id, e.emptied_at is not null as is_emptied
+         from webhooks.lanes l join webhooks.webhook_endpoints e on e.merchant_id = l.merchant_id and e.id = l.endpoint
+         where l.merchant_id = $1`,
+        [merchantId],
+      ),
+    ).toEqual([{ paused_at: null, paused_by_answer: false, lease_id: null, is_emptied: true }]);
   });
 });
 
