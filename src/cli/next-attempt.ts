@@ -6,7 +6,7 @@ import { showTime } from './time.ts';
 
 /** The next step of a failed delivery, by the states of the delivery and its endpoint. */
 export function showNextAttempt(explained: ExplainDeliveryResponse): string {
-  const { merchantId, deliveryId, environment, state } = answered(explained.delivery);
+  const { merchantId, deliveryId, environment, state, webhookEndpointId } = answered(explained.delivery);
   const endpoint = answered(explained.endpoint);
   const why = `gatehouse webhook explain ${merchantId} ${deliveryId}`;
   if (state === DeliveryState.DELIVERED) return 'It has been delivered since then.';
@@ -17,7 +17,9 @@ export function showNextAttempt(explained: ExplainDeliveryResponse): string {
     case EndpointState.PAUSED:
       return [
         'It is not sent while its endpoint is paused. When the receiver works, run:',
-        `gatehouse webhook resume ${merchantId} ${endpoint.endpoint} --environment ${environmentWord(environment)}`,
+        webhookEndpointId === ''
+          ? `gatehouse webhook resume ${merchantId} ${endpoint.endpoint} --environment ${environmentWord(environment)}`
+          : `gatehouse webhook endpoint resume ${merchantId} ${webhookEndpointId}`,
       ].join('\n');
     case EndpointState.RESTING:
       return `The circuit of its endpoint is open, so it is sent again at ${next} or later. To see why it fails:\n${why}`;

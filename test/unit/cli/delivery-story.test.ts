@@ -89,6 +89,16 @@ test.each<[StateName, EndpointName, boolean, string]>([
   },
 );
 
+test('a failed delivery of a paused webhook endpoint names the command that resumes this endpoint', () => {
+  const delivery = { merchantId: 'mer_1', deliveryId: 'whd_1', webhookEndpointId: 'whe_1' };
+  const explained = create(ExplainDeliveryResponseSchema, {
+    delivery: { ...delivery, state: DeliveryState.PENDING },
+    endpoint: { endpoint: 'https://shop.example', state: EndpointState.PAUSED },
+  });
+
+  expect(showNextAttempt(explained)).toMatch(/\ngatehouse webhook endpoint resume mer_1 whe_1$/);
+});
+
 describe('the outcome of an attempt', () => {
   test.each<[keyof typeof DeliveryAttemptResult, Attempt, string]>([
     ['DELIVERED', { statusCode: 204 }, 'answered 204 in 12 ms'],
