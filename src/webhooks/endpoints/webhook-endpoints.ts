@@ -185,7 +185,7 @@ export function createWebhookEndpoints({
 
     pause: (key, reason, by) =>
       change(key, async (client, row) => {
-        await pauseLane(client, laneOfEndpoint(row), reason === '' ? `paused by ${by.actor}` : reason);
+        await pauseLane(client, laneOfEndpoint(row), reason === '' ? `${by.actor} gave no reason` : reason);
         await record(client, row, { action: 'pause', by, details: { reason } });
         return endpointOfRow(row);
       }),

@@ -26,7 +26,7 @@ export function createEndpointChanges({ pool, newId, now }: EndpointChangesParts
       inTransaction(pool, [], async (client) => {
         const { merchantId, environment, endpoint } = lane;
         // The reason tells other users who paused it.
-        const isPaused = await pauseLane(client, lane, reason === '' ? `paused by ${by.actor}` : reason);
+        const isPaused = await pauseLane(client, lane, reason === '' ? `${by.actor} gave no reason` : reason);
         if (!isPaused) return false;
         await recordAudit(client, newId, now(), by, {
           action: 'endpoint.pause',

@@ -180,7 +180,7 @@ describe('pausing and resuming', () => {
     await desk.deliver(merchantId, { endpoint: endpointAt(1) });
     const headers = { 'x-gatehouse-actor': 'abebe' };
     const { endpoint } = await operator().pauseEndpoint(lane(endpointAt(1)), { headers });
-    expect(endpoint?.pauseReason).toBe('paused by operator:abebe');
+    expect(endpoint?.pauseReason).toBe('operator:abebe gave no reason');
   });
 
   test('close an open circuit', async () => {
