@@ -9,8 +9,12 @@ export function readEndpoint(text: string): string {
   return new URL(text).origin;
 }
 
-export const endpointOption = (): Option =>
+export const hostOption = (): Option =>
   new Option(
-    '--endpoint <url>',
+    '--host <url>',
     "only deliveries to orders' webhook_urls at this scheme, host and port",
   ).argParser(readEndpoint);
+
+/** The former name of `--host`. */
+export const formerHostOption = (): Option =>
+  new Option('--endpoint <url>').argParser(readEndpoint).hideHelp();

@@ -22,7 +22,7 @@ import {
   showState,
   storyJson,
 } from './delivery-story.ts';
-import { endpointOption } from './endpoint.ts';
+import { formerHostOption, hostOption } from './endpoint.ts';
 import { momentOption, timestampOf } from './moment.ts';
 import type { Moment } from './moment.ts';
 import {
@@ -49,6 +49,8 @@ interface ListOptions extends PageOptions {
   readonly state?: readonly DeliveryState[];
   readonly orderNumber?: string;
   readonly order?: string;
+  readonly host?: string;
+  /** The former name of `host`. */
   readonly endpoint?: string;
   readonly webhookEndpoint?: string;
   readonly since?: Moment;
@@ -67,7 +69,8 @@ export function addDeliveryCommands(webhook: Command, { run, findMerchant, now }
       .addOption(deliveryStatesOption('only deliveries in these states'))
       .option('--order-number <text>', 'only deliveries of the order with this order_number')
       .option('--order <order_id>', 'only deliveries of this order: ord_…')
-      .addOption(endpointOption())
+      .addOption(hostOption())
+      .addOption(formerHostOption())
       .option('--webhook-endpoint <endpoint_id>', 'only deliveries to this webhook endpoint: whe_…')
       .addOption(
         momentOption(
@@ -128,13 +131,13 @@ async function list(
   now: Date,
 ): Promise<Output> {
   const { environment, state = [], orderNumber = '', order = '', since, until } = options;
-  const { endpoint = '', webhookEndpoint: webhookEndpointId = '' } = options;
+  const { endpoint: formerHost = '', host = formerHost, webhookEndpoint: webhookEndpointId = '' } = options;
   const createTimeFrom = since && timestampOf(since, now);
   const createTimeTo = until && timestampOf(until, now);
   const page = await collectPages(options, async (request) => {
     const reply = await webhooks.listDeliveries({
       ...request,
-      ...{ merchantId, environment, states: [...state], orderNumber, orderId: order, endpoint },
+      ...{ merchantId, environment, states: [...state], orderNumber, orderId: order, endpoint: host },
       webhookEndpointId,
       ...(createTimeFrom && { createTimeFrom }),
       ...(createTimeTo && { createTimeTo }),

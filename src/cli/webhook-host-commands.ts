@@ -92,7 +92,7 @@ export function addHostCommands(webhook: Command, { run, findMerchant }: Webhook
         const next =
           resumed.pendingCount === 0n
             ? 'No delivery is pending. New deliveries are sent at once.'
-            : `Due deliveries are sent now. Failed ones are sent again when they are next due. To follow them:\ngatehouse webhook deliveries ${merchantId} --endpoint ${endpoint} --environment ${environmentWord(resumed.environment)}`;
+            : `Due deliveries are sent now. Failed ones are sent again when they are next due. To follow them:\ngatehouse webhook deliveries ${merchantId} --host ${endpoint} --environment ${environmentWord(resumed.environment)}`;
         return describe(resumed, next);
       }),
   );

@@ -54,7 +54,7 @@ export async function openWebhookCommandDesk(): Promise<WebhookCommandDesk> {
     if (status !== 201) throw new Error(`${path} answered ${status}`);
   };
   const deliveriesTo: WebhookCommandDesk['deliveriesTo'] = async ({ origin }) => {
-    const { deliveries } = await cli.json('webhook', 'deliveries', merchant.id, '--endpoint', origin);
+    const { deliveries } = await cli.json('webhook', 'deliveries', merchant.id, '--host', origin);
     return deliveries as ListedDelivery[];
   };
   return {

@@ -64,7 +64,7 @@ describe('webhook deliveries, show and explain', () => {
     const receiver = await desk.openReceiver();
     await desk.sendTest(receiver);
     await desk.sendTest(receiver);
-    const to = ['--endpoint', receiver.origin];
+    const to = ['--host', receiver.origin];
 
     const first = await desk.cli.run(
       'webhook',
@@ -77,8 +77,10 @@ describe('webhook deliveries, show and explain', () => {
       '1',
     );
     const [, token = '', since = ''] = /--page-token (\S+) --since (\S+)$/m.exec(first.stdout) ?? [];
+    // The former name of the option.
     const second = await desk.cli.json(
-      ...['webhook', 'deliveries', desk.merchant.id, ...to, '--since', since, '--page-token', token],
+      ...['webhook', 'deliveries', desk.merchant.id, '--endpoint', receiver.origin],
+      ...['--since', since, '--page-token', token],
     );
 
     expect(second['deliveries']).toHaveLength(1);

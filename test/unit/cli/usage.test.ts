@@ -151,7 +151,7 @@ describe('invalid input ends with exit code 2 and the valid form', () => {
     ['webhook deliveries', 'the command names no merchant'],
     ['webhook deliveries mer_1 --state pending,lost', 'Use one of: pending, delivered, abandoned.'],
     ['webhook deliveries mer_1 --since yesterday', 'or as an age: 24h.'],
-    ['webhook deliveries mer_1 --endpoint shop.example', 'Write it as https://shop.example'],
+    ['webhook deliveries mer_1 --host shop.example', 'Write it as https://shop.example'],
     ['webhook redeliver mer_1', eitherOr],
     ['webhook redeliver mer_1 whd_1 --since 24h', eitherOr],
     ['webhook redeliver mer_1 whd_1 --state delivered', eitherOr],
