@@ -25,14 +25,14 @@ export interface AttemptTerms {
   /** The database's clock, which all schedules use. */
   readonly databaseTime: () => Date;
   /** Ends the attempt without an outcome. */
-  readonly cut: AbortSignal;
+  readonly interrupt: AbortSignal;
 }
 
 export type Attempted =
   | { readonly type: 'ended'; readonly attempt: EndedAttempt }
   | { readonly type: 'not_begun' }
   /** It is unknown whether the receiver got it, so it is sent again. */
-  | { readonly type: 'cut' }
+  | { readonly type: 'interrupted' }
   /** No signing secret was shown yet, so the receiver could not verify the delivery. */
   | { readonly type: 'awaits_secret' }
   /** The delivery could not be signed, or the program has a defect. */
@@ -42,7 +42,7 @@ export type Attempted =
 export async function attemptDelivery(
   { sender, secrets, traces, now, random }: AttemptParts,
   delivery: OutgoingDelivery,
-  { mayBegin, databaseTime, cut }: AttemptTerms,
+  { mayBegin, databaseTime, interrupt }: AttemptTerms,
 ): Promise<Attempted> {
   try {
     const live = await secrets.live(secretOwnerOf(delivery));
@@ -56,14 +56,14 @@ export async function attemptDelivery(
     });
     const span = traces?.beginAttempt(delivery);
     const report = await sendInSpan(span, () =>
-      sender.send(delivery, { ...headers, ...traceHeader(span) }, cut),
+      sender.send(delivery, { ...headers, ...traceHeader(span) }, interrupt),
     );
     const endedAt = databaseTime();
     const startedAt = new Date(endedAt.getTime() - report.durationMs);
     const next = afterAttempt(delivery, report, endedAt, random);
     return { type: 'ended', attempt: { delivery, report: { ...report, startedAt }, endedAt, next, span } };
   } catch (error) {
-    return cut.aborted ? { type: 'cut' } : { type: 'failed', error };
+    return interrupt.aborted ? { type: 'interrupted' } : { type: 'failed', error };
   }
 }
 

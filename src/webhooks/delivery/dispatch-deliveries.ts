@@ -5,7 +5,10 @@ import type { WakeSignal } from '../../platform/wake-signal.ts';
 import { createLaneRunner } from './lane-runner.ts';
 import type { LaneClaims, LaneRunner, LaneRunnerParts } from './lane-runner.ts';
 
-export interface DispatchParts extends Omit<LaneRunnerParts, 'cut' | 'abandon' | 'onLanesDue'> {
+export interface DispatchParts extends Omit<
+  LaneRunnerParts,
+  'interruptAttempts' | 'stopWriteRetries' | 'onLanesDue'
+> {
   /** Signalled when deliveries become due. */
   readonly signal: WakeSignal;
 }
@@ -32,17 +35,17 @@ export interface Dispatcher {
 export function startDispatching(parts: DispatchParts, stop: AbortSignal): Dispatcher {
   const { store, signal, logger, deadlineMs } = parts;
   if (deadlineMs >= store.leaseMs) throw new Error('a lease must be longer than an attempt may take');
-  const cut = new AbortController();
-  const abandon = new AbortController();
+  const interruptAttempts = new AbortController();
+  const stopWriteRetries = new AbortController();
   const runner = createLaneRunner({
     ...parts,
     onLanesDue: signal.ring,
-    cut: cut.signal,
-    abandon: abandon.signal,
+    interruptAttempts: interruptAttempts.signal,
+    stopWriteRetries: stopWriteRetries.signal,
   });
   const renewal = { task: 'renewing leases', intervalMs: store.leaseMs / renewalsPerLease, logger, stop };
   const over = new AbortController();
-  const late = stopInTime(runner, { stop, cut, abandon, over: over.signal });
+  const late = stopInTime(runner, { stop, interruptAttempts, stopWriteRetries, over: over.signal });
   const done = Promise.all([
     claimWhatIsDue(parts, runner, stop),
     repeatEvery(renewal, () => runner.renew()),
@@ -83,17 +86,20 @@ async function claimWhatIsDue(
 
 interface Stopping {
   readonly stop: AbortSignal;
-  readonly cut: AbortController;
-  readonly abandon: AbortController;
+  readonly interruptAttempts: AbortController;
+  readonly stopWriteRetries: AbortController;
   readonly over: AbortSignal;
 }
 
 /** At shutdown, no attempt begins. After a grace period, it interrupts the attempts under way, and finally the writes. */
-async function stopInTime(runner: LaneRunner, { stop, cut, abandon, over }: Stopping): Promise<void> {
+async function stopInTime(
+  runner: LaneRunner,
+  { stop, interruptAttempts, stopWriteRetries, over }: Stopping,
+): Promise<void> {
   if (!stop.aborted) await once(stop, 'abort');
   runner.stop();
   await pause(graceMs, over);
-  if (!over.aborted) cut.abort(new Error('the process is stopping'));
+  if (!over.aborted) interruptAttempts.abort(new Error('the process is stopping'));
   await pause(lastWritesMs, over);
-  abandon.abort();
+  stopWriteRetries.abort();
 }

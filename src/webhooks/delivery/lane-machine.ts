@@ -7,10 +7,10 @@ import type { EndedAttempt } from './write-attempts.sql.ts';
  * The life of a lane that this process holds a lease on. Pure: `lane-runner.ts` reports what happened and carries out
  * what comes next.
  *
- *        slice over, paused, circuit open, no secret, cut, stop
- *   SENDING ───────────────────────────────────────────────► DRAINING
- *      │ nothing left to send                                    │ nothing under way
- *      └──────────────────────► RELEASING ◄──────────────────────┘
+ *        slice over, paused, circuit open, no secret, interrupted, stop
+ *   SENDING ──────────────────────────────────────────────────────► DRAINING
+ *      │ nothing left to send                                            │ nothing under way
+ *      └──────────────────────► RELEASING ◄──────────────────────────────┘
  *                                   │ written
  *      the lease was lost, ───► RELEASED
  *      at any stage
@@ -35,7 +35,7 @@ export interface Lane {
   readonly beginUntilMs: number;
   /** Deliveries to send next, in order. [heads_read, send_began; emptied when the lane drains] */
   readonly ready: readonly OutgoingDelivery[];
-  /** [send_began, attempt_ended, send_not_begun, send_cut, send_failed, secret_missing] */
+  /** [send_began, attempt_ended, send_not_begun, send_interrupted, send_failed, secret_missing] */
   readonly sendingIds: ReadonlySet<string>;
   /** Attempts whose outcome is not being written yet. [attempt_ended, record_began] */
   readonly ended: readonly EndedAttempt[];
@@ -60,7 +60,7 @@ export type LaneEvent =
   /** The lease would have expired before the attempt's deadline. */
   | { readonly type: 'send_not_begun'; readonly deliveryId: string }
   /** The process stops. It is unknown whether the receiver got the delivery, so the next holder sends it again. */
-  | { readonly type: 'send_cut'; readonly deliveryId: string }
+  | { readonly type: 'send_interrupted'; readonly deliveryId: string }
   /** The delivery could not be signed, or the program has a defect. */
   | { readonly type: 'send_failed'; readonly deliveryId: string }
   /** No signing secret was shown yet. */
@@ -146,7 +146,7 @@ export function laneAfter(lane: Lane, event: LaneEvent): Lane {
       return afterAttemptEnded(lane, event);
     case 'send_not_begun':
       return { ...notSending(lane, event.deliveryId), hasMore: true };
-    case 'send_cut':
+    case 'send_interrupted':
       return draining(notSending(lane, event.deliveryId));
     case 'send_failed':
       return draining({ ...notSending(lane, event.deliveryId), releaseDelayMs: delayAfterFailureMs });

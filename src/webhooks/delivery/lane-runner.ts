@@ -23,9 +23,9 @@ export interface LaneRunnerParts extends AttemptParts {
   /** Called when a lane may be due. */
   readonly onLanesDue: () => void;
   /** Interrupts the attempts that are under way. */
-  readonly cut: AbortSignal;
+  readonly interruptAttempts: AbortSignal;
   /** Stops the retries of writes. */
-  readonly abandon: AbortSignal;
+  readonly stopWriteRetries: AbortSignal;
 }
 
 /** A lease that a statement may give to lanes for this process. */
@@ -41,7 +41,7 @@ export interface LaneLease {
 /** Leases lanes for this process while their deliveries are written. */
 export interface LaneClaims {
   /** Runs the statement, and begins to send on the lanes that it leased. Gives it no lease while this process wants no more lanes. */
-  readonly during: <Result extends { readonly claimed: Claimed }>(
+  readonly writeWithLease: <Result extends { readonly claimed: Claimed }>(
     write: (lease: LaneLease | undefined) => Promise<Result>,
   ) => Promise<Result>;
 }
@@ -70,7 +70,7 @@ const sliceMs = 1_000;
  * end is another event.
  */
 export function createLaneRunner(parts: LaneRunnerParts): LaneRunner {
-  const { store, logger, random, maxInFlight, deadlineMs, onLanesDue, cut } = parts;
+  const { store, logger, random, maxInFlight, deadlineMs, onLanesDue, interruptAttempts } = parts;
   const slots = createSlots(maxInFlight);
   const lanes = new Map<string, HeldLane>();
   /** Lanes that want to send and wait for a slot, in order of waiting time. */
@@ -151,7 +151,7 @@ export function createLaneRunner(parts: LaneRunnerParts): LaneRunner {
     const attempted = await attemptDelivery(parts, delivery, {
       mayBegin: () => !isStopping && mayBegin(held.state, performance.now()),
       databaseTime,
-      cut,
+      interrupt: interruptAttempts,
     });
     slots.giveBack(held.owner);
     logUnsent(logger, held, delivery, attempted);
@@ -186,11 +186,11 @@ export function createLaneRunner(parts: LaneRunnerParts): LaneRunner {
   const forget = (held: HeldLane): void => {
     waiting.delete(held);
     reads.forget(held);
-    const madeRoom = slots.lanesLeft() === 0 || slots.isFull(held.owner);
+    const wasFull = slots.lanesLeft() === 0 || slots.isFull(held.owner);
     // This process may have claimed the lane again before the result of its earlier release arrived.
     if (lanes.get(held.text) === held) lanes.delete(held.text);
     slots.removeLane(held.owner);
-    if (madeRoom) onLanesDue();
+    if (wasFull) onLanesDue();
   };
 
   const noteEmpty = (): void => {
@@ -222,7 +222,7 @@ export function createLaneRunner(parts: LaneRunnerParts): LaneRunner {
       };
     },
     adopt,
-    async during(write) {
+    async writeWithLease(write) {
       leasing += 1;
       const askedAtMs = performance.now();
       try {
@@ -278,8 +278,8 @@ function eventOf(deliveryId: string, attempted: Attempted, random: () => number)
       return { type: 'attempt_ended', attempt: attempted.attempt, random };
     case 'not_begun':
       return { type: 'send_not_begun', deliveryId };
-    case 'cut':
-      return { type: 'send_cut', deliveryId };
+    case 'interrupted':
+      return { type: 'send_interrupted', deliveryId };
     case 'awaits_secret':
       return { type: 'secret_missing', deliveryId };
     case 'failed':
@@ -291,7 +291,7 @@ function logUnsent(logger: Logger, { key }: HeldLane, { id }: OutgoingDelivery, 
   if (attempted.type === 'ended' || attempted.type === 'not_begun') return;
   const line = { ...laneFields(key), delivery_id: id };
   switch (attempted.type) {
-    case 'cut':
+    case 'interrupted':
       logger.info(line, 'webhook attempt interrupted by shutdown; the webhook is sent again');
       break;
     case 'awaits_secret':

@@ -36,7 +36,7 @@ export interface LaneWritesParts {
   /** Called when a lane may be due. */
   readonly onLanesDue: () => void;
   /** Stops the retries of writes. */
-  readonly abandon: AbortSignal;
+  readonly stopWriteRetries: AbortSignal;
   readonly isStopping: () => boolean;
   readonly post: PostEvent;
 }
@@ -45,7 +45,7 @@ const expiredPerStatement = 1_000;
 const expiredStatements = 20;
 
 export function createLaneWrites(parts: LaneWritesParts): LaneWrites {
-  const { store, metrics, logger, onLanesDue, abandon, post } = parts;
+  const { store, metrics, logger, onLanesDue, stopWriteRetries, post } = parts;
   /** The number of settlements without a result from the database. */
   let unsettled = 0;
 
@@ -54,7 +54,7 @@ export function createLaneWrites(parts: LaneWritesParts): LaneWrites {
     what: Pick<Settlement, 'attempt' | 'release'>,
   ): Promise<Settled | undefined> => {
     unsettled += 1;
-    const settled = await settleWithRetries(store, { lane, leaseId, ...what }, { logger, abandon });
+    const settled = await settleWithRetries(store, { lane, leaseId, ...what }, { logger, stopWriteRetries });
     unsettled -= 1;
     return settled;
   };

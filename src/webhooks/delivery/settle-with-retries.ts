@@ -10,20 +10,20 @@ const longestWaitMs = 1_000;
 
 /**
  * Retries the write of an outcome while the database is unavailable, because a lost outcome would send the webhook
- * twice. Returns undefined after a logged permanent failure or when `abandon` aborted. Then the lease expires by
+ * twice. Returns undefined after a logged permanent failure or when `stopWriteRetries` aborted. Then the lease expires by
  * itself.
  */
 export async function settleWithRetries(
   store: Pick<DeliveryStore, 'settle'>,
   settlement: Settlement,
-  { logger, abandon }: { readonly logger: Logger; readonly abandon: AbortSignal },
+  { logger, stopWriteRetries }: { readonly logger: Logger; readonly stopWriteRetries: AbortSignal },
 ): Promise<Settled | undefined> {
-  const isAbandoned = (): boolean => abandon.aborted;
-  for (let waitMs = firstWaitMs; !isAbandoned(); waitMs = Math.min(2 * waitMs, longestWaitMs)) {
+  const isStopped = (): boolean => stopWriteRetries.aborted;
+  for (let waitMs = firstWaitMs; !isStopped(); waitMs = Math.min(2 * waitMs, longestWaitMs)) {
     try {
-      return await store.settle(settlement, abandon);
+      return await store.settle(settlement, stopWriteRetries);
     } catch (error) {
-      if (isAbandoned()) break;
+      if (isStopped()) break;
       const line = {
         err: error,
         ...laneFields(settlement.lane),
@@ -40,7 +40,7 @@ export async function settleWithRetries(
       if (waitMs === firstWaitMs)
         logger.warn(line, 'the result of a webhook attempt could not be stored yet; trying again');
     }
-    await pause(waitMs, abandon);
+    await pause(waitMs, stopWriteRetries);
   }
   return undefined;
 }

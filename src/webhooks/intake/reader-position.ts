@@ -103,7 +103,7 @@ export async function openReaderPosition(
     const writeWith = (lease?: LaneLease) => writer.write(owed, { reader, cursor: to }, client, lease);
     const written = await (owed.length === 0 || claims === undefined
       ? writeWith()
-      : claims.during(writeWith));
+      : claims.writeWithLease(writeWith));
     cursor = to;
     isStored = true;
     storedAtMs = monotonicMs();

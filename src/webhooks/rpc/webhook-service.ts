@@ -101,8 +101,8 @@ export function webhookService(parts: WebhookServiceParts): RpcService {
     return { endpoint, explanation: explainDelivery(facts) };
   };
   /** What an order waits for because of its deliveries. */
-  const explainAll = async (key: OrderKey) => {
-    // Read before the deliveries. So an event is never both read and without its deliveries.
+  const explainOrder = async (key: OrderKey) => {
+    // The cursor is read first. So the deliveries of every event up to it are in what is read next.
     const cursor = await readCursor(pool, intakeReader);
     const delivery = deliveryToExplain(await deliveries.unfinishedOfOrder(key));
     if (delivery === undefined) return noDeliveryMessage(cursor);
@@ -159,13 +159,13 @@ export function webhookService(parts: WebhookServiceParts): RpcService {
             attempts: attempts.map(attemptMessage),
           })),
           incomplete: isIncomplete,
-          explanation: await explainAll(key),
+          explanation: await explainOrder(key),
         };
       },
       async explainOrderDeliveries(request, context) {
         const key = requests.orderKey(request);
         annotate(context, { merchant_id: key.merchantId, order_id: key.orderId });
-        return { explanation: await explainAll(key) };
+        return { explanation: await explainOrder(key) };
       },
       async explainDelivery(request, context) {
         const delivery = await findDelivery(requests.deliveryKey(request), context);

@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import type { AttemptResult } from '../domain/delivery.ts';
-import type { Exchange } from './pinned-connection.ts';
+import type { ReceivedResponse } from './pinned-connection.ts';
 
 /**
  * The result of an attempt, and its explanation for the merchant's developer. The explanation is empty when the webhook
@@ -24,7 +24,7 @@ const hints: Readonly<Record<number, string>> = {
  * endpoint. Everything else is refused, redirects included. The explanation quotes no part of the response, which may
  * contain secrets.
  */
-export function explainAnswer(answer: Pick<Exchange, 'status' | 'location'>, url: URL): AttemptWords {
+export function explainAnswer(answer: Pick<ReceivedResponse, 'status' | 'location'>, url: URL): AttemptWords {
   const { status } = answer;
   if (status >= 200 && status < 300) return { result: 'DELIVERED', detail: '' };
   const answered = `answered ${nameStatus(status)}`;

@@ -13,7 +13,7 @@ export interface PinnedRequest {
 }
 
 /** The response, as far as it arrived. */
-export interface Exchange {
+export interface ReceivedResponse {
   /** 0 without a response. */
   readonly status: number;
   /** The response header; empty when absent. */
@@ -51,7 +51,7 @@ export class PinnedConnection {
   readonly #client: Client;
   readonly #closing = new AbortController();
   readonly #onClosed: () => void;
-  #isAsked = false;
+  #hasTriedToConnect = false;
   #socket: Socket | undefined;
   #phase: ConnectPhase | 'connected' = 'resolving';
   #remoteAddress = '';
@@ -100,7 +100,7 @@ export class PinnedConnection {
    * Posts, and reads the response to its end, to 16 kB of its body, or to 256 kB in all. At these limits, the connection
    * closes and the status counts. It also closes when `signal` aborts. Never rejects.
    */
-  post(request: PinnedRequest, signal: AbortSignal): Promise<Exchange> {
+  post(request: PinnedRequest, signal: AbortSignal): Promise<ReceivedResponse> {
     return new Promise((resolve) => {
       let answer = { status: 0, location: '', retryAfter: '' };
       const chunks: Buffer[] = [];
@@ -164,8 +164,9 @@ export class PinnedConnection {
 
   async #connect(settings: ConnectSettings): Promise<Socket> {
     // undici reconnects for a request that arrives just after the connection closed.
-    if (this.#isAsked) throw Object.assign(new Error('the connection was closed'), { code: 'ECONNRESET' });
-    this.#isAsked = true;
+    if (this.#hasTriedToConnect)
+      throw Object.assign(new Error('the connection was closed'), { code: 'ECONNRESET' });
+    this.#hasTriedToConnect = true;
     const socket = await openSocket(this.#url, settings, this.#closing.signal, (phase) => {
       this.#phase = phase;
     });

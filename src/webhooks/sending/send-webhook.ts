@@ -4,7 +4,7 @@ import { ConnectionPool } from './connection-pool.ts';
 import { explainAnswer } from './explain-answer.ts';
 import { explainFailure, isConnectionLost } from './explain-failure.ts';
 import type { ConnectSettings } from './open-socket.ts';
-import type { Exchange, PinnedRequest } from './pinned-connection.ts';
+import type { ReceivedResponse, PinnedRequest } from './pinned-connection.ts';
 import { PinnedConnection } from './pinned-connection.ts';
 import { guardAddresses } from './public-address.ts';
 import { hiddenCauseOf } from './resolve-host.ts';
@@ -84,7 +84,7 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
     environment: Environment,
     request: PinnedRequest,
     signal: AbortSignal,
-  ): Promise<{ readonly answer: Exchange; readonly over: PinnedConnection }> => {
+  ): Promise<{ readonly answer: ReceivedResponse; readonly over: PinnedConnection }> => {
     const kept = pool.take(`${environment} ${url.origin}`);
     if (kept !== undefined) {
       const answer = await kept.connection.post(request, signal);

@@ -148,7 +148,7 @@ export async function openDispatchDesk(given?: string): Promise<DispatchDesk> {
       return made;
     },
     addBeside: ({ claims }, ...given) =>
-      claims.during((lease) => insertWithLease(pool, given.map(newDelivery), undefined, lease)),
+      claims.writeWithLease((lease) => insertWithLease(pool, given.map(newDelivery), undefined, lease)),
     async startDispatcher(options) {
       const started = await startDispatcher(testDatabase.url, options);
       const stop = async (): Promise<void> => {

@@ -306,7 +306,7 @@ describe('new deliveries', () => {
 
     const lease = { leaseId: randomUUID(), leaseMs: 20_000, lanes: 10, exceptOwners: [] };
     const { unclaimed, claimed } = await desk.addBeside(
-      { claims: { during: (write) => write(lease) } },
+      { claims: { writeWithLease: (write) => write(lease) } },
       { url: shop.origin },
     );
 
@@ -324,7 +324,7 @@ describe('new deliveries', () => {
 
     const lease = { leaseId: randomUUID(), leaseMs: 20_000, lanes: 10, exceptOwners: [], ...own };
     const { unclaimed } = await desk.addBeside(
-      { claims: { during: (write) => write(lease) } },
+      { claims: { writeWithLease: (write) => write(lease) } },
       { url: shop.origin },
     );
 
@@ -337,7 +337,7 @@ describe('new deliveries', () => {
     const lease = { leaseId: randomUUID(), leaseMs: 1, lanes: 10, exceptOwners: [] };
 
     const { claimed } = await desk.addBeside(
-      { claims: { during: (write) => write(lease) } },
+      { claims: { writeWithLease: (write) => write(lease) } },
       { url: shop.origin },
     );
 

@@ -150,7 +150,7 @@ describe('the stage of a lane', () => {
   test.each<[string, LaneEvent, readonly LaneStage[]]>([
     ['a stop', { type: 'stop' }, drained],
     ['a refused read', { type: 'read_refused' }, drained],
-    ['a cut attempt', { type: 'send_cut', deliveryId: 'a' }, drained],
+    ['an interrupted attempt', { type: 'send_interrupted', deliveryId: 'a' }, drained],
     ['a failure to send', { type: 'send_failed', deliveryId: 'a' }, drained],
     ['410 Gone', ended('a', 'pause'), drained],
     ['a delivery', ended('a'), stages],
@@ -254,7 +254,9 @@ function happen(world: World, choice: number): void {
     case 2: {
       const id = pick(world.sending);
       if (id === undefined) return;
-      const type = (['send_not_begun', 'send_cut', 'send_failed'] as const)[(choice >> 3) % 3] ?? 'send_cut';
+      const type =
+        (['send_not_begun', 'send_interrupted', 'send_failed'] as const)[(choice >> 3) % 3] ??
+        'send_interrupted';
       world.lane = laneAfter(world.lane, { type, deliveryId: id });
       return;
     }

@@ -59,8 +59,8 @@ function openDesk(): Desk {
     maxInFlight: 16,
     deadlineMs: 15_000,
     onLanesDue: () => {},
-    cut: new AbortController().signal,
-    abandon: new AbortController().signal,
+    interruptAttempts: new AbortController().signal,
+    stopWriteRetries: new AbortController().signal,
   });
   return { runner, sent, taken, released };
 }
@@ -134,7 +134,7 @@ test('a lane that needs more work during a failed read reads again', async () =>
 test('a process that stops waits for the lanes that a statement leases for it, and releases them', async () => {
   const { runner, sent, released } = openDesk();
   const written = Promise.withResolvers<{ readonly claimed: Claimed }>();
-  const leasing = runner.during(() => written.promise);
+  const leasing = runner.writeWithLease(() => written.promise);
   let isEmpty = false;
   runner.stop();
   const emptied = runner.whenEmpty().then(() => (isEmpty = true));
@@ -156,10 +156,10 @@ test('a process that stops leases no lanes', async () => {
     leases.push(lease);
     return { claimed: { lanes: [], now: undefined } };
   };
-  await runner.during(write);
+  await runner.writeWithLease(write);
   runner.stop();
 
-  await runner.during(write);
+  await runner.writeWithLease(write);
 
   expect(leases).toEqual([{ leaseId: 'a lease', leaseMs: 20_000, lanes: 16, exceptOwners: [] }, undefined]);
 });
