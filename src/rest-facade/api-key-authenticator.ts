@@ -31,7 +31,7 @@ export type KeyVerdict =
     };
 
 /**
- * Identifies the merchant of a key, from the cache if possible, or by a call within `span`. `beforeStranger` is called before core is
+ * Identifies the merchant of a key, from the cache if possible, or by a call within `span`. `beforeUnknownKey` is called before core is
  * asked about a key that it did not accept in the last hour. If it throws, core is not asked.
  * @throws ConnectError without a definite answer, which is never cached.
  */
@@ -39,7 +39,7 @@ export type AuthenticateKey = (
   apiKey: string,
   options: CallOptions,
   span: Span | undefined,
-  beforeStranger: () => Promise<void>,
+  beforeUnknownKey: () => Promise<void>,
 ) => KeyVerdict | Promise<KeyVerdict>;
 
 export interface AuthenticatorOptions {
@@ -50,8 +50,8 @@ export interface AuthenticatorOptions {
 }
 
 /**
- * A revoked key must be refused within 5 s, of which core's own caches may use 2. The time begins at the call, so it is also the
- * deadline of the call. While core takes longer for every check, all requests are answered 500.
+ * A revoked key must be refused within 5 s, of which core's own caches may use 2. The three seconds begin
+ * when core is called, so they are also the deadline of that call. While every check takes core longer, all requests get 500.
  */
 export const acceptedForMs = 3_000;
 /** Short, so that a new key or a resumed merchant works soon. */
@@ -107,12 +107,12 @@ export function createKeyAuthenticator({
     }
   }
 
-  return (apiKey, options, span, beforeStranger) => {
+  return (apiKey, options, span, beforeUnknownKey) => {
     const name = hash('sha256', apiKey, 'base64');
     const cached = verdicts.get(name);
     if (cached !== undefined) return cached;
     const fetch = () => runInSpan(span, () => verdicts.forceFetch(name, { context: { apiKey, options } }));
-    return known.has(name) ? fetch() : beforeStranger().then(fetch);
+    return known.has(name) ? fetch() : beforeUnknownKey().then(fetch);
   };
 }
 

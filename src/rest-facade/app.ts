@@ -168,7 +168,7 @@ const noSuchRoute = ({ url, method }: FastifyRequest): RequestFailure =>
 function addMerchantApi(app: FastifyInstance, options: RestFacadeOptions): void {
   const environment = environments[options.environment];
   const { orders, refunds, orderStories, webhooks, streams, apiKeys, nowMs } = options;
-  const requireKeyStill = requireApiKey(
+  const recheckKey = requireApiKey(
     app,
     options.environment,
     createKeyAuthenticator({ apiKeys, environment, nowMs }),
@@ -202,7 +202,7 @@ function addMerchantApi(app: FastifyInstance, options: RestFacadeOptions): void 
     environment,
     waitUntilEnded,
     refuseWhen,
-    requireKeyStill,
+    recheckKey,
   };
   addRegisterEndpoint(app, context);
   addDirectEndpoint(app, context);

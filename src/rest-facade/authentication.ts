@@ -29,7 +29,7 @@ export interface Caller {
 const maxKeyLength = 256;
 
 /** Checks the key of a request again. @throws RequestFailure when it was revoked since */
-export type RequireKeyStill = (request: FastifyRequest) => Promise<void>;
+export type RecheckKey = (request: FastifyRequest) => Promise<void>;
 
 /**
  * Refuses requests without a valid key before their bodies are read. A body may arrive bit by bit, until the
@@ -40,7 +40,7 @@ export function requireApiKey(
   environment: 'production' | 'sandbox',
   authenticate: AuthenticateKey,
   limits: RateLimits,
-): RequireKeyStill {
+): RecheckKey {
   app.decorateRequest('caller', null);
   app.decorateRequest('isBodyLate', false);
   // Callbacks, because the promises of an async function would cost more than the check of a known key.
@@ -68,15 +68,15 @@ export function requireApiKey(
     else proceed(verdict);
   });
   app.addHook('preValidation', (request, _reply, done) => {
-    if (request.isBodyLate) requireKeyStill(request).then(() => done(), done);
+    if (request.isBodyLate) recheckKey(request).then(() => done(), done);
     else done();
   });
-  const requireKeyStill: RequireKeyStill = async (request) => {
+  const recheckKey: RecheckKey = async (request) => {
     const verdict = await verdictOn(request, authenticate, limits);
     if (verdict.kind !== 'accepted') throw await refusalOf(verdict, request, environment, limits);
     request.caller = verdict;
   };
-  return requireKeyStill;
+  return recheckKey;
 }
 
 /** The merchant and key of the request. */
@@ -105,7 +105,7 @@ function verdictOn(
   if (apiKey.length > maxKeyLength) return { kind: 'refused', reason: 'INVALID_API_KEY' };
   const options = { timeoutMs: acceptedForMs, headers: { 'x-request-id': request.id } };
   return authenticate(apiKey, options, spanOf(request), async () => {
-    const retryAfterSeconds = await limits.countStrangeKey(request.ip);
+    const retryAfterSeconds = await limits.countUnknownKey(request.ip);
     if (retryAfterSeconds !== undefined) throw tooMany(retryAfterSeconds, 'TOO_MANY_FAILED_KEYS');
   });
 }

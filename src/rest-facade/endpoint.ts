@@ -5,7 +5,7 @@ import type { OrderService } from '../gen/gatehouse/v1/order_service_pb.js';
 import type { OrderStoryService } from '../gen/gatehouse/v1/order_story_service_pb.js';
 import type { WebhookService } from '../gen/gatehouse/v1/webhook_service_pb.js';
 import type { RefundService } from '../gen/gatehouse/v1/refund_service_pb.js';
-import type { RequireKeyStill } from './authentication.ts';
+import type { RecheckKey } from './authentication.ts';
 import type { EndedAnswers } from './ended-answers.ts';
 import type { OrderCalls } from './order-calls.ts';
 import type { WaitUntilEnded } from './order-waits.ts';
@@ -22,7 +22,7 @@ export interface EndpointContext {
   readonly webhooks: Pick<Client<typeof WebhookService>, 'explainOrderDeliveries'>;
   readonly environment: Environment;
   readonly waitUntilEnded: WaitUntilEnded;
-  readonly requireKeyStill: RequireKeyStill;
+  readonly recheckKey: RecheckKey;
   /** Creates the hook that refuses an endpoint's requests while too many wait. */
   readonly refuseWhen: (isFull: () => boolean) => onRequestHookHandler;
 }

@@ -47,7 +47,7 @@ const reopenAfterMs = 250;
 /** Core always answers at the deadline at the latest. A core without an answer this long afterwards hangs. */
 const silenceMs = 500;
 const openTimeoutMs = 5_000;
-const streamsToName = 12;
+const streamsPerHostName = 12;
 const maxBatchId = 2 ** 32 - 1;
 
 /**
@@ -96,14 +96,14 @@ export function createOrderStreams(options: OrderStreamsOptions): OrderStreams {
         replaceBy(next);
         await pause(lifetimeMs, AbortSignal.any([over.signal, closing.signal]));
       }
-      // A stream that was refused has ended too, but `over` is told later.
+      // A refused stream has ended too, but its abort signal fires later.
       if (!wasAccepted || over.signal.aborted) await pause(reopenAfterMs, closing.signal);
     }
     const last = current;
     replaceBy(undefined);
     await last?.ended;
   };
-  const kept = Array.from({ length: streamsTo(addresses) }, keepOpen);
+  const kept = Array.from({ length: streamCountFor(addresses) }, keepOpen);
 
   return {
     send: async (batch, { timeoutMs, requestId }) => {
@@ -120,8 +120,10 @@ export function createOrderStreams(options: OrderStreamsOptions): OrderStreams {
 }
 
 /** One stream per core, and at least two, so that one is open while another is replaced. A name may stand for many cores. */
-const streamsTo = (addresses: readonly string[]): number =>
-  addresses.some((address) => isIP(hostOf(address)) === 0) ? streamsToName : Math.max(2, addresses.length);
+const streamCountFor = (addresses: readonly string[]): number =>
+  addresses.some((address) => isIP(hostOf(address)) === 0)
+    ? streamsPerHostName
+    : Math.max(2, addresses.length);
 
 const hostOf = (address: string): string => address.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');
 
@@ -135,29 +137,29 @@ interface OpenStream {
   readonly retire: () => void;
 }
 
-interface UnderWay {
+interface PendingBatch {
   readonly settle: (outcome: OrderBatchOutcome | undefined) => void;
   readonly fail: (error: ConnectError) => void;
 }
 
-/** @param leave - aborts when the caller no longer needs the stream; without effect once it is open */
-function openStream(orders: Client<typeof OrderService>, leave: AbortSignal): OpenStream {
+/** @param stopOpening - aborts when the caller no longer needs the stream; without effect once it is open */
+function openStream(orders: Client<typeof OrderService>, stopOpening: AbortSignal): OpenStream {
   const requests = pushable<StreamRequest>({ objectMode: true });
-  const underWay = new Map<number, UnderWay>();
-  const cut = new AbortController();
-  const { promise: opened, resolve: tellOpened } = Promise.withResolvers<boolean>();
-  const patience = AbortSignal.any([leave, AbortSignal.timeout(openTimeoutMs)]);
-  const giveUp = (): void => cut.abort();
-  patience.addEventListener('abort', giveUp);
+  const pendingBatches = new Map<number, PendingBatch>();
+  const streamAbort = new AbortController();
+  const { promise: opened, resolve: resolveOpened } = Promise.withResolvers<boolean>();
+  const openingLimit = AbortSignal.any([stopOpening, AbortSignal.timeout(openTimeoutMs)]);
+  const abortOpening = (): void => streamAbort.abort();
+  openingLimit.addEventListener('abort', abortOpening);
   let isOver = false;
   let lastId = 0;
 
   const take = ({ batchId, outcome }: StreamOrderBatchesResponse): void => {
-    const batch = underWay.get(batchId);
+    const batch = pendingBatches.get(batchId);
     switch (outcome.case) {
       case undefined:
-        patience.removeEventListener('abort', giveUp);
-        tellOpened(true);
+        openingLimit.removeEventListener('abort', abortOpening);
+        resolveOpened(true);
         break;
       case 'error':
         batch?.fail(fromStatus(outcome.value));
@@ -168,17 +170,17 @@ function openStream(orders: Client<typeof OrderService>, leave: AbortSignal): Op
   };
   const receive = async (): Promise<unknown> => {
     try {
-      for await (const response of orders.streamOrderBatches(requests, { signal: cut.signal }))
+      for await (const response of orders.streamOrderBatches(requests, { signal: streamAbort.signal }))
         take(response);
       return undefined;
     } catch (error) {
       return error;
     } finally {
       isOver = true;
-      patience.removeEventListener('abort', giveUp);
-      tellOpened(false);
+      openingLimit.removeEventListener('abort', abortOpening);
+      resolveOpened(false);
       requests.end();
-      for (const { settle } of underWay.values()) settle(undefined);
+      for (const { settle } of pendingBatches.values()) settle(undefined);
     }
   };
   const send = (request: StreamRequest, timeoutMs: number): Promise<OrderBatchOutcome | undefined> =>
@@ -190,15 +192,15 @@ function openStream(orders: Client<typeof OrderService>, leave: AbortSignal): Op
       const batchId = (lastId = (lastId % maxBatchId) + 1);
       const end = (): void => {
         clearTimeout(timer);
-        underWay.delete(batchId);
+        pendingBatches.delete(batchId);
       };
       const timer = setTimeout(() => {
         end();
         reject(new ConnectError('core did not answer in time', Code.DeadlineExceeded));
         // Send nothing more to a core that hangs, and do not wait for it.
-        cut.abort();
+        streamAbort.abort();
       }, timeoutMs + silenceMs);
-      underWay.set(batchId, {
+      pendingBatches.set(batchId, {
         settle: (outcome) => {
           end();
           resolve(outcome);

@@ -12,7 +12,7 @@ export interface OrderWait {
   /** Reads the order again. */
   readonly read: () => Promise<Order>;
   /** Aborts when the client disconnects. */
-  readonly left: AbortSignal;
+  readonly clientGone: AbortSignal;
 }
 
 /**
@@ -41,26 +41,26 @@ export function createOrderWaits({
   environment,
   draining,
 }: OrderWaitParts): WaitUntilEnded {
-  return async ({ order, timeoutMs, read, left }) => {
-    const over = AbortSignal.any([left, draining]);
+  return async ({ order, timeoutMs, read, clientGone }) => {
+    const over = AbortSignal.any([clientGone, draining]);
     if (isEnded(order) || timeoutMs === 0 || over.aborted) return order;
-    const free = slots.take({ merchantId: order.merchantId, environment });
-    if (free === undefined)
+    const giveSlotBack = slots.take({ merchantId: order.merchantId, environment });
+    if (giveSlotBack === undefined)
       throw new RequestFailure(
         { kind: 'too_many_requests', retryAfterSeconds, limit: 'waiting' },
         'WAITING_LIMITED',
       );
     const deadline = performance.now() + timeoutMs;
-    const news = createWakeSignal();
-    const begun = news.rings();
-    const leave = endedOrders.listen(order.orderId, news.ring);
-    // A change before the stream was open is found by a reading when it opens, or now if it is open already.
-    if (endedOrders.isOpen()) news.ring();
+    const wake = createWakeSignal();
+    const begun = wake.rings();
+    const stopListening = endedOrders.listen(order.orderId, wake.ring);
+    // A change from before the stream opened is found by reading the order again: when the stream opens, or now if it is open.
+    if (endedOrders.isOpen()) wake.ring();
     try {
       for (let rings = begun, pauseMs = timeoutMs; ;) {
-        await news.wait(pauseMs, over, rings);
-        if (left.aborted) return order;
-        rings = news.rings();
+        await wake.wait(pauseMs, over, rings);
+        if (clientGone.aborted) return order;
+        rings = wake.rings();
         const leftMs = deadline - performance.now();
         const isLast = leftMs <= 0 || draining.aborted;
         try {
@@ -73,8 +73,8 @@ export function createOrderWaits({
         }
       }
     } finally {
-      free();
-      leave();
+      giveSlotBack();
+      stopListening();
     }
   };
 }

@@ -22,7 +22,7 @@ export interface RateLimits {
   readonly countRequest: (by: KeyOfMerchant, perSecond: number) => Promise<number | undefined>;
   readonly countFailedKey: (ip: string) => Promise<number | undefined>;
   /** Counts a key that core has not accepted lately, before core is asked about it. */
-  readonly countStrangeKey: (ip: string) => Promise<number | undefined>;
+  readonly countUnknownKey: (ip: string) => Promise<number | undefined>;
 }
 
 const maxOwnRates = 1_000;
@@ -54,7 +54,7 @@ export function createRateLimits(settings: RateLimitSettings): RateLimits {
     },
     countFailedKey: async (ip) =>
       settings.failedKeysPerMinute === 0 ? undefined : retryAfterSeconds(failures, siteOf(ip)),
-    countStrangeKey: async (ip) => {
+    countUnknownKey: async (ip) => {
       const site = siteOf(ip);
       const failed = await failures.get(site);
       if (failed === null || failed.consumedPoints <= failures.points) return undefined;

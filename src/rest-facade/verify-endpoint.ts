@@ -42,7 +42,7 @@ const appliedHeader = {
 /** POST /api/v1/verify: docs/merchant-api.md, "Verify an order". */
 export function addVerifyEndpoint(
   app: FastifyInstance,
-  { calls, endedAnswers, environment, refuseWhen, waitUntilEnded, requireKeyStill }: EndpointContext,
+  { calls, endedAnswers, environment, refuseWhen, waitUntilEnded, recheckKey }: EndpointContext,
 ): void {
   const endOfTurn = createEndOfTurn();
   app.route({
@@ -95,10 +95,10 @@ export function addVerifyEndpoint(
                 const key = { case: 'orderId', value: found.orderId } as const;
                 return orderIn(await calls.findAwaited({ merchantId, environment, key }, request.id));
               },
-              left: leftSignal(reply),
+              clientGone: clientGoneSignal(reply),
             });
       // A request may wait for longer than a revoked key may still work.
-      if (order !== found) await requireKeyStill(request);
+      if (order !== found) await recheckKey(request);
       const body = JSON.stringify(verifyReply(orderToJson(order)));
       endedAnswers.keep(name, order, body);
       return send(body);
@@ -112,8 +112,8 @@ function orderIn({ order }: GetOrderResponse): Order {
 }
 
 /** Aborts when the client disconnects before the answer. */
-function leftSignal({ raw }: FastifyReply): AbortSignal {
-  const left = new AbortController();
-  raw.once('close', () => left.abort());
-  return left.signal;
+function clientGoneSignal({ raw }: FastifyReply): AbortSignal {
+  const clientGone = new AbortController();
+  raw.once('close', () => clientGone.abort());
+  return clientGone.signal;
 }

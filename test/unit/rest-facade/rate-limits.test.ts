@@ -20,7 +20,7 @@ test('unknown keys of a site are limited to ten a second after more failures tha
   const limits = createRateLimits({ perKeyPerSecond: 0, failedKeysPerMinute: 3 });
   const askedElevenTimes = async () => {
     const waits: (number | undefined)[] = [];
-    for (let asked = 0; asked < 11; asked += 1) waits.push(await limits.countStrangeKey('192.0.2.1'));
+    for (let asked = 0; asked < 11; asked += 1) waits.push(await limits.countUnknownKey('192.0.2.1'));
     return waits.map((wait) => wait !== undefined);
   };
   for (let failed = 0; failed < 3; failed += 1) await limits.countFailedKey('192.0.2.1');
