@@ -38,90 +38,103 @@ export const mayChangeWebhooks = (request: FastifyRequest): boolean => {
   return role !== 'operator' && isAtLeast(role, 'developer');
 };
 
+const path = '/m/:merchantId/:environment/webhooks';
+
 /** The pages of a merchant's webhooks and endpoints. */
 export function addWebhooks(app: FastifyInstance, dashboard: Dashboard): void {
-  const { clients, sendPage, timeZone } = dashboard;
-  const { webhooks, webhookEndpoints } = clients;
-  const path = '/m/:merchantId/:environment/webhooks';
-  const writingOf = (request: FastifyRequest): Writing => ({
-    words: wordsFor(request, webhookWords),
-    language: request.language,
-    timeZone,
+  app.get(path, (request, reply) => showWebhooks(dashboard, request, reply));
+  addTest(app, dashboard);
+  addHostState(app, dashboard);
+  addDelivery(app, dashboard);
+}
+
+const listPath = (request: FastifyRequest): string => pathIn(pageMerchantOf(request), 'webhooks');
+
+const deliveryPath = (request: FastifyRequest, deliveryId: string): string =>
+  `${listPath(request)}/deliveries/${deliveryId}`;
+
+const writingOf = (request: FastifyRequest, { timeZone }: Dashboard): Writing => ({
+  words: wordsFor(request, webhookWords),
+  language: request.language,
+  timeZone,
+});
+
+async function showWebhooks(
+  dashboard: Dashboard,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  form: FormState = emptyForm(),
+): Promise<FastifyReply> {
+  const { webhooks, webhookEndpoints } = dashboard.clients;
+  const writing = writingOf(request, dashboard);
+  const { words } = writing;
+  const filter = readDeliveryFilter(request.query);
+  const endpointWords = wordsFor(request, { en: endpointsInEnglish, am: endpointsInAmharic });
+  const self = listPath(request);
+  const [awaited, endpoints, deliveries] = await Promise.all([
+    panel(request, async (options) => {
+      const { awaitedSecrets } = await webhookEndpoints.listWebhookEndpoints(scopeOf(request), options);
+      const { language } = request;
+      return awaitedSecrets.map((each) => awaitedRow(each, endpointWords, { path: self, language }));
+    }),
+    panel(request, async (options) => {
+      const answer = await webhooks.listEndpoints({ ...scopeOf(request), pageSize: maxEndpoints }, options);
+      return answer.endpoints.map((endpoint) => endpointRow(endpoint, writing));
+    }),
+    panel(request, async (options) => {
+      const answer = await webhooks.listDeliveries(
+        { ...scopeOf(request), ...filter.conditions, pageSize },
+        options,
+      );
+      return {
+        rows: answer.deliveries.map((delivery) => deliveryRow(delivery, writing)),
+        older: filter.withPage(answer.nextPageToken),
+      };
+    }),
+  ]);
+  return dashboard.sendPage(request, reply, {
+    template: 'developers/webhooks',
+    title: words.title,
+    area: 'webhooks',
+    words: { ...words, endpointWords },
+    self: request.method === 'POST' ? self : undefined,
+    view: {
+      path: self,
+      tab: 'deliveries',
+      awaited,
+      endpoints,
+      deliveries,
+      filter,
+      states: Object.keys(deliveryStates).map((value) => ({
+        value,
+        text: words.deliveries.states[value as keyof typeof deliveryStates],
+      })),
+      form,
+      mayChange: mayChangeWebhooks(request),
+    },
   });
+}
 
-  const showWebhooks = async (
-    request: FastifyRequest,
-    reply: FastifyReply,
-    { form = emptyForm(), status = 200 }: { form?: FormState; status?: number } = {},
-  ): Promise<FastifyReply> => {
-    const writing = writingOf(request);
-    const { words } = writing;
-    const filter = readDeliveryFilter(request.query);
-    const own = wordsFor(request, { en: endpointsInEnglish, am: endpointsInAmharic });
-    const self = pathIn(pageMerchantOf(request), 'webhooks');
-    const [awaited, endpoints, deliveries] = await Promise.all([
-      panel(request, async (options) => {
-        const { awaitedSecrets } = await webhookEndpoints.listWebhookEndpoints(scopeOf(request), options);
-        const { language } = request;
-        return awaitedSecrets.map((each) => awaitedRow(each, own, { path: self, language }));
-      }),
-      panel(request, async (options) => {
-        const answer = await webhooks.listEndpoints({ ...scopeOf(request), pageSize: maxEndpoints }, options);
-        return answer.endpoints.map((endpoint) => endpointRow(endpoint, writing));
-      }),
-      panel(request, async (options) => {
-        const answer = await webhooks.listDeliveries(
-          { ...scopeOf(request), ...filter.conditions, pageSize },
-          options,
-        );
-        return {
-          rows: answer.deliveries.map((delivery) => deliveryRow(delivery, writing)),
-          older: filter.withPage(answer.nextPageToken),
-        };
-      }),
-    ]);
-    reply.code(status);
-    return sendPage(request, reply, {
-      template: 'developers/webhooks',
-      title: words.title,
-      area: 'webhooks',
-      words: { ...words, own },
-      self: request.method === 'POST' ? self : undefined,
-      view: {
-        path: self,
-        tab: 'deliveries',
-        awaited,
-        endpoints,
-        deliveries,
-        filter,
-        states: Object.keys(deliveryStates).map((value) => ({
-          value,
-          text: words.deliveries.states[value as keyof typeof deliveryStates],
-        })),
-        form,
-        mayChange: mayChangeWebhooks(request),
-      },
-    });
-  };
-
-  app.get(path, (request, reply) => showWebhooks(request, reply));
-
+function addTest(app: FastifyInstance, dashboard: Dashboard): void {
   app.post(`${path}/test`, async (request, reply) => {
     const words = wordsFor(request, webhookWords);
     const form = readForm(Test, request.body, shellWords[request.language].forms);
-    if (!form.ok) return showWebhooks(request, reply, { form, status: 400 });
+    if (!form.ok) return showWebhooks(dashboard, request, reply.code(400), form);
     const answer = await ask(request, (options) =>
-      webhooks.sendTestEvent({ ...scopeOf(request), url: form.value.url }, options),
+      dashboard.clients.webhooks.sendTestEvent({ ...scopeOf(request), url: form.value.url }, options),
     );
     if (!answer.ok) {
       const errors = { url: words.test.refused };
-      return showWebhooks(request, reply, { form: { ...form, errors }, status: 400 });
+      return showWebhooks(dashboard, request, reply.code(400), { ...form, errors });
     }
     flash(request, { tone: 'good', text: words.test.sent });
     const { deliveryId = '' } = answer.value.delivery ?? {};
-    return reply.redirect(pathIn(pageMerchantOf(request), `webhooks/deliveries/${deliveryId}`), 303);
+    return reply.redirect(deliveryPath(request, deliveryId), 303);
   });
+}
 
+function addHostState(app: FastifyInstance, dashboard: Dashboard): void {
+  const { webhooks } = dashboard.clients;
   const requireState = async (request: FastifyRequest, endpoint: string): Promise<void> => {
     const { endpoints } = await webhooks.listEndpoints(
       { ...scopeOf(request), pageSize: maxEndpoints },
@@ -135,12 +148,12 @@ export function addWebhooks(app: FastifyInstance, dashboard: Dashboard): void {
   app.post(`${path}/hosts/pause`, async (request, reply) => {
     const words = wordsFor(request, webhookWords);
     const form = readForm(Pause, request.body, shellWords[request.language].forms);
-    if (!form.ok) return showWebhooks(request, reply, { status: 400 });
+    if (!form.ok) return showWebhooks(dashboard, request, reply.code(400));
     const { endpoint, reason = '' } = form.value;
     await requireState(request, endpoint);
     await webhooks.pauseEndpoint({ ...scopeOf(request), endpoint, reason }, callOptions(request));
     flash(request, { tone: 'good', text: words.endpoints.paused(endpoint) });
-    return reply.redirect(pathIn(pageMerchantOf(request), 'webhooks'), 303);
+    return reply.redirect(listPath(request), 303);
   });
 
   app.post(`${path}/hosts/resume`, async (request, reply) => {
@@ -149,29 +162,35 @@ export function addWebhooks(app: FastifyInstance, dashboard: Dashboard): void {
     await requireState(request, endpoint);
     await webhooks.resumeEndpoint({ ...scopeOf(request), endpoint }, callOptions(request));
     flash(request, { tone: 'good', text: words.endpoints.resumed(endpoint) });
-    return reply.redirect(pathIn(pageMerchantOf(request), 'webhooks'), 303);
+    return reply.redirect(listPath(request), 303);
   });
+}
 
-  const requestOf = (request: FastifyRequest) => ({
-    merchantId: pageMerchantOf(request).merchantId,
-    deliveryId: (request.params as { readonly deliveryId: string }).deliveryId,
-  });
-  /** A delivery of the page's environment. One of the other environment is not found. */
-  const getDelivery = async (request: FastifyRequest) => {
-    const answer = await webhooks.getDelivery(requestOf(request), callOptions(request));
-    const { delivery } = answer;
-    if (delivery?.environment !== scopeOf(request).environment) throw notFound('OTHER_ENVIRONMENT');
-    return { ...answer, delivery };
-  };
+const deliveryKeyOf = (request: FastifyRequest) => ({
+  merchantId: pageMerchantOf(request).merchantId,
+  deliveryId: (request.params as { readonly deliveryId: string }).deliveryId,
+});
+
+/** A delivery of the page's environment. One of the other environment is not found. */
+async function getDelivery(request: FastifyRequest, { clients }: Dashboard) {
+  const answer = await clients.webhooks.getDelivery(deliveryKeyOf(request), callOptions(request));
+  const { delivery } = answer;
+  if (delivery?.environment !== scopeOf(request).environment) throw notFound('OTHER_ENVIRONMENT');
+  return { ...answer, delivery };
+}
+
+function addDelivery(app: FastifyInstance, dashboard: Dashboard): void {
+  const { clients, sendPage } = dashboard;
+  const { webhooks } = clients;
 
   app.get(`${path}/deliveries/:deliveryId`, async (request, reply) => {
-    const writing = writingOf(request);
+    const writing = writingOf(request, dashboard);
     const { words } = writing;
     const [story, reason] = await Promise.all([
-      panel(request, async () => deliveryStory(await getDelivery(request), writing)),
+      panel(request, async () => deliveryStory(await getDelivery(request, dashboard), writing)),
       panel(request, async (options) =>
-        deliveryExplanation(await webhooks.explainDelivery(requestOf(request), options), writing, {
-          path: pathIn(pageMerchantOf(request), 'webhooks'),
+        deliveryExplanation(await webhooks.explainDelivery(deliveryKeyOf(request), options), writing, {
+          path: listPath(request),
           mayChange: mayChangeWebhooks(request),
         }),
       ),
@@ -182,11 +201,11 @@ export function addWebhooks(app: FastifyInstance, dashboard: Dashboard): void {
       area: 'webhooks',
       words,
       view: {
-        path: pathIn(pageMerchantOf(request), 'webhooks'),
+        path: listPath(request),
         ordersPath: app.hasRoute({ method: 'GET', url: '/m/:merchantId/:environment/orders/:orderId' })
           ? pathIn(pageMerchantOf(request), 'orders')
           : undefined,
-        id: requestOf(request).deliveryId,
+        id: deliveryKeyOf(request).deliveryId,
         story,
         reason,
         mayChange: mayChangeWebhooks(request),
@@ -195,10 +214,10 @@ export function addWebhooks(app: FastifyInstance, dashboard: Dashboard): void {
   });
 
   app.post(`${path}/deliveries/:deliveryId/redeliver`, async (request, reply) => {
-    await getDelivery(request);
-    await webhooks.redeliverDelivery(requestOf(request), callOptions(request));
+    await getDelivery(request, dashboard);
+    const key = deliveryKeyOf(request);
+    await webhooks.redeliverDelivery(key, callOptions(request));
     flash(request, { tone: 'good', text: wordsFor(request, webhookWords).delivery.redelivered });
-    const { deliveryId } = requestOf(request);
-    return reply.redirect(pathIn(pageMerchantOf(request), `webhooks/deliveries/${deliveryId}`), 303);
+    return reply.redirect(deliveryPath(request, key.deliveryId), 303);
   });
 }
