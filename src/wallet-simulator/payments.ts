@@ -38,7 +38,7 @@ export interface PaymentsOptions {
   readonly newUuid: () => string;
   /** The outcome that a payer's number selects. */
   readonly outcomeOf: (payer: string) => PayerOutcome | undefined;
-  /** The protocol's words for a payer who declines, and for one who does not answer. */
+  /** The protocol's codes for a payer who declines, and for one who does not answer. */
   readonly codes: { readonly declined: string; readonly expired: string };
   /**
    * Sends one callback. `forged`: it claims a success that did not happen. `failure`: it claims a failure that did not happen.
@@ -68,7 +68,7 @@ export interface Payments {
   readonly find: (kind: Payment['kind'], requestId: string) => Payment | undefined;
   readonly byId: (id: string) => Payment | undefined;
   /** The payment with this value in its details. */
-  readonly having: (detail: string, value: string) => Payment | undefined;
+  readonly findByDetail: (detail: string, value: string) => Payment | undefined;
   /** The refunds of a payment, oldest first. */
   readonly refundsOf: (requestId: string) => readonly Payment[];
   readonly prompts: (payer?: string) => readonly PromptView[];
@@ -109,10 +109,10 @@ export function createPayments(options: PaymentsOptions): Payments {
     const course = original?.outcome.refund;
     const isFirst = refundsOf(payment.original ?? '').length === 0;
     const fails = course === 'unknown_then_not' || (course === 'failed_once' && isFirst);
-    const after = 'reversal' as const;
+    const endsAfter = 'reversal' as const;
     return fails
-      ? { ...paid, ending: { status: 'failed', after, code: 'NOT_ENOUGH_FUNDS' } }
-      : { ...paid, ending: { status: 'completed', after } };
+      ? { ...paid, ending: { status: 'failed', after: endsAfter, code: 'NOT_ENOUGH_FUNDS' } }
+      : { ...paid, ending: { status: 'completed', after: endsAfter } };
   }
 
   function conclude(payment: Payment, at: Date, code?: string): void {
@@ -175,20 +175,20 @@ export function createPayments(options: PaymentsOptions): Payments {
 
   function scheduleOutcome(payment: Payment): void {
     timers.get(payment)?.();
-    const at = (dueMs: number, task: () => void): void =>
+    const scheduleAt = (dueMs: number, task: () => void): void =>
       void timers.set(payment, after(Math.max(0, dueMs - now().getTime()), task));
     const { promptedAt, outcome, expiresAt } = payment;
     const expire = (): void => void endAndCallBack(payment, codes.expired);
     if (promptedAt === undefined || payment.awaitsPerson) {
-      at(expiresAt.getTime(), expire);
+      scheduleAt(expiresAt.getTime(), expire);
       return;
     }
     const due = (delay: keyof DelaysMs): number => promptedAt.getTime() + delaysMs[delay];
     const { ending } = outcome;
-    if (ending.status === 'completed') at(due(ending.after), () => void endAndCallBack(payment));
+    if (ending.status === 'completed') scheduleAt(due(ending.after), () => void endAndCallBack(payment));
     else if (ending.status === 'failed')
-      at(due(ending.after), () => void endAndCallBack(payment, ending.code));
-    else if (ending.forgedCallback) at(due('payerAnswer'), () => void sendCallbacks(payment, true));
+      scheduleAt(due(ending.after), () => void endAndCallBack(payment, ending.code));
+    else if (ending.forgedCallback) scheduleAt(due('payerAnswer'), () => void sendCallbacks(payment, true));
   }
 
   function replay(entry: Static<typeof journalEntry>): void {
@@ -254,7 +254,7 @@ export function createPayments(options: PaymentsOptions): Payments {
     endAndCallBack,
     find: (kind, requestId) => byRequest.get(keyOf(kind, requestId)),
     byId: (id) => payments.get(id),
-    having: (detail, value) =>
+    findByDetail: (detail, value) =>
       [...payments.values()].find(({ kind, details }) => kind === 'payment' && details[detail] === value),
     refundsOf,
     prompts: (payer) => newestFirst(payer).map((payment) => promptView(options, payment)),
@@ -273,7 +273,7 @@ export function createPayments(options: PaymentsOptions): Payments {
 function postMoney(ledger: Ledger, { kind, payer, currency, amount, reference }: Payment): void {
   const [from, to] =
     kind === 'payment' ? [payerAccount(payer), merchantAccount] : [merchantAccount, payerAccount(payer)];
-  // Customers and merchants always have enough money, unless a number says otherwise. The issuer supplies it.
+  // The issuer supplies money that an account lacks. A payer's number can select an outcome with too little money.
   const missing = amount - ledger.balance(from, currency);
   if (missing > 0n) ledger.post({ from: issuerAccount, to: from, amount: missing, currency, reference });
   ledger.post({ from, to, amount, currency, reference });

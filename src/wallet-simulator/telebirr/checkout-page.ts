@@ -34,7 +34,7 @@ export function addCheckoutPage(
   { context, payments, credentials }: CheckoutPageOptions,
 ): void {
   const { basePath, now } = context;
-  const byPrepayId = (id = ''): Payment | undefined => payments.having('prepay_id', id);
+  const byPrepayId = (id = ''): Payment | undefined => payments.findByDetail('prepay_id', id);
   const send = (reply: FastifyReply, status: number, html: string): FastifyReply =>
     reply.code(status).headers(headers).send(html);
   const refuse = (reply: FastifyReply, why: string): FastifyReply =>

@@ -57,7 +57,7 @@ export function findOrder({ payments }: Telebirr, content: Fields): Payment {
   const prepayId = textOf(content['prepay_id']);
   const found =
     payments.find('payment', textOf(content['merch_order_id']) ?? '') ??
-    (prepayId === undefined ? undefined : payments.having('prepay_id', prepayId));
+    (prepayId === undefined ? undefined : payments.findByDetail('prepay_id', prepayId));
   if (found !== undefined) return found;
   throw new FabricError(299, '60330006', 'The order was not found.');
 }
