@@ -23,7 +23,7 @@ export interface BackgroundWorkParts extends BalanceParts {
   readonly claims: Pick<ClaimPayments, 'claimFor' | 'find'>;
   readonly gate: Pick<PaymentGate, 'isOpen' | 'isOpenFor'>;
   /** Notices a restore, and carries a recovery on. */
-  readonly lookAfterDatabase: () => Promise<unknown>;
+  readonly checkDatabase: () => Promise<unknown>;
   /** Adds committed events to the chains of their merchants. */
   readonly sealEvents: (stop: AbortSignal) => Promise<unknown>;
   /** Erases personal data that is due. */
@@ -50,7 +50,7 @@ export function startBackgroundWork(parts: BackgroundWorkParts, stop: AbortSigna
       // A lost payment may have paid an order whose session has expired.
       if (gate.isOpen('SANDBOX') && gate.isOpen('PRODUCTION')) await expireOrders(changes, parts, stopping);
     }),
-    every(2, 'watching for a restore of the database', parts.lookAfterDatabase),
+    every(2, 'watching for a restore of the database', parts.checkDatabase),
     every(2, 'sealing events', parts.sealEvents),
     every(5, 'erasing personal data', parts.eraseDue),
     every(1, 'counting events', (stopping) => countEvents(database, stopping)),

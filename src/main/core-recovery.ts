@@ -21,12 +21,12 @@ export interface CoreRecoveryParts
 
 export interface CoreRecovery {
   /** Notices a restore, carries a recovery on, and refreshes the gate. */
-  readonly lookAfterDatabase: () => Promise<void>;
+  readonly checkDatabase: () => Promise<void>;
   /**
-   * The first look, before any call is answered. It does not wait long for a broker that is unavailable, nor for a recovery: once the gate
+   * The first check, before any call is answered. It does not wait long for a broker that is unavailable, nor for a recovery: once the gate
    * is closed, calls are answered as in a recovery that begins later.
    */
-  readonly lookAtStart: (isBrokerConnected: () => boolean) => Promise<void>;
+  readonly checkAtStart: (isBrokerConnected: () => boolean) => Promise<void>;
   readonly service: RpcService;
 }
 
@@ -39,25 +39,26 @@ export function createCoreRecovery(parts: CoreRecoveryParts): CoreRecovery {
   };
   const own = { ...parts, newUuid: v7, streamWaitMs, onRecovering };
   const step = createRecoveryStep(own);
-  const lookAfterDatabase = async (): Promise<void> => {
-    // First, because a step may read a long stream, and may fail: unknown orders wait from now on.
+  const checkDatabase = async (): Promise<void> => {
+    // The gate is refreshed first, because a step may read a long stream and may fail. After a restore, calls about unknown
+    // orders get RECOVERING from here on.
     await parts.gate.refresh();
     await step();
     await parts.gate.refresh();
   };
   const store = createRecoveryStore(own);
   return {
-    lookAfterDatabase,
-    async lookAtStart(isBrokerConnected) {
+    checkDatabase,
+    async checkAtStart(isBrokerConnected) {
       await waitForBroker(isBrokerConnected, brokerStartMs);
       // If the rest of the step fails, the next one repeats it and logs why.
-      await Promise.race([lookAfterDatabase(), closed.promise]);
+      await Promise.race([checkDatabase(), closed.promise]);
     },
     service: recoveryService({
       store,
       now: parts.now,
       onBegin: parts.gate.refresh,
-      onDecision: lookAfterDatabase,
+      onDecision: checkDatabase,
     }),
   };
 }

@@ -152,7 +152,8 @@ const validatePayerPayment = createValidatePayerPayment({
 });
 /**
  * For calls of merchants and payers that do not share a statement with others. Together they use at most half of the
- * connections. At most a quarter has the calls of one merchant, and another the readings of its checkouts.
+ * connections. The calls of one merchant use at most a quarter of the connections. The readings of its checkouts use at most another
+ * quarter.
  */
 const fairly = createFairCalls({
   maxRunning: Math.max(1, Math.floor(config.GATEHOUSE_DATABASE_POOL_SIZE / 2)),
@@ -339,7 +340,7 @@ const services = [
     now: () => new Date(),
   }),
 ];
-await recovery.lookAtStart(bus.isConnected);
+await recovery.checkAtStart(bus.isConnected);
 const servers = await startRpcServers({
   host: config.GATEHOUSE_HOST,
   ports: { grpc: config.GATEHOUSE_CORE_GRPC_PORT, connect: config.GATEHOUSE_CORE_CONNECT_PORT },
@@ -364,7 +365,7 @@ const working = startBackgroundWork(
     clock,
     claims,
     gate,
-    lookAfterDatabase: recovery.lookAfterDatabase,
+    checkDatabase: recovery.checkDatabase,
     sealEvents: chain.sealEvents,
     eraseDue: erasure.eraseDue,
     balanceMinutes: config.GATEHOUSE_BALANCE_MINUTES,

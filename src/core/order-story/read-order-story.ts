@@ -86,7 +86,11 @@ export function createReadOrderStory(database: Database): ReadOrderStory {
 
 async function storyOf(em: EntityManager, row: OrderRow): Promise<OrderStory> {
   const events = await readEvents(em, row);
-  const { attempts, latestAttempt, attemptsAreCut } = await readAttempts(em, row, attemptIdsOf(events));
+  const { attempts, latestAttempt, areExchangesIncomplete } = await readAttempts(
+    em,
+    row,
+    attemptIdsOf(events),
+  );
   const { merchantId, id: orderId } = row;
   const strayPayments = await em.find(
     StrayPaymentRow,
@@ -111,7 +115,7 @@ async function storyOf(em: EntityManager, row: OrderRow): Promise<OrderStory> {
     settlements: settlements.slice(0, limits.settlements),
     apiRequests: apiRequests.slice(0, limits.apiRequests),
     isIncomplete:
-      attemptsAreCut ||
+      areExchangesIncomplete ||
       strayPayments.length > limits.strayPayments ||
       refunds.length > limits.refunds ||
       settlements.length > limits.settlements ||
@@ -127,7 +131,7 @@ async function readEvents(em: EntityManager, { merchantId, id: orderId }: OrderR
   return rows.map(({ payload }) => fromBinary(OrderEventSchema, payload));
 }
 
-/** The attempts with their exchanges. `attemptsAreCut`: some exchanges are left out. */
+/** The attempts with their exchanges. `areExchangesIncomplete`: some exchanges are left out. */
 async function readAttempts(
   em: EntityManager,
   { merchantId, latestAttemptId }: OrderRow,
@@ -157,7 +161,7 @@ async function readAttempts(
   return {
     attempts,
     latestAttempt: rows.find(({ id }) => id === latestAttemptId) ?? null,
-    attemptsAreCut: kept.length < exchanges.length,
+    areExchangesIncomplete: kept.length < exchanges.length,
   };
 }
 

@@ -41,9 +41,9 @@ interface KnownFacts {
 
 /** Recorded money, or a payment attempt that may still become a payment. */
 export type KnownMoney =
-  | (KnownFacts & { readonly what: 'attempt'; readonly status: PaymentAttemptStatus })
+  | (KnownFacts & { readonly recordType: 'attempt'; readonly status: PaymentAttemptStatus })
   | (KnownFacts & {
-      readonly what: 'stray';
+      readonly recordType: 'stray';
       readonly status: StrayPaymentStatus;
       readonly strayPaymentId: StoredId<'stp'>;
       /** The stored name of the reversal at the wallet. */
@@ -53,7 +53,7 @@ export type KnownMoney =
 
 /** A refund that was sent to the wallet. Its transaction id is that of the payment. */
 export type KnownRefund = KnownFacts & {
-  readonly what: 'refund';
+  readonly recordType: 'refund';
   readonly status: Reversal['status'];
   readonly refundId: StoredId<'rfd'>;
 };
@@ -91,8 +91,8 @@ export interface FoundDifference {
  */
 export const isDoubtful = ({ kind, known }: FoundDifference): boolean =>
   kind === 'STATUS_DIFFERS' &&
-  ((known?.what === 'attempt' && known.status !== 'SUCCEEDED') ||
-    (known?.what === 'refund' && known.status === 'REVERSAL_DUE'));
+  ((known?.recordType === 'attempt' && known.status !== 'SUCCEEDED') ||
+    (known?.recordType === 'refund' && known.status === 'REVERSAL_DUE'));
 
 /**
  * The difference of one entry; undefined when it matches the records or belongs to another day. Only money counts. A
@@ -126,9 +126,9 @@ export const missingInStatement = (known: KnownMoney): FoundDifference => ({
   entry: undefined,
   known,
   advice:
-    known.what === 'refund'
+    known.recordType === 'refund'
       ? `the wallet confirmed this refund; ask the wallet about the refund of transaction ${known.providerTransactionId}. ${showCommand(known)}`
-      : known.what === 'attempt'
+      : known.recordType === 'attempt'
         ? `the wallet confirmed this payment; ask the wallet about transaction ${known.providerTransactionId}. ${showCommand(known)}`
         : `the wallet confirmed this stray payment; ask the wallet about transaction ${known.providerTransactionId} before you settle it by hand`,
 });
@@ -138,12 +138,12 @@ function comparePayment(entry: Entry, records: Records, period: ComparedPeriod):
   const isOnDay = isOn(period.day, entry.occurredAt);
   const record = byTransaction ?? byRequest;
   if (record?.isElsewhere === true) return compareElsewhere(entry, record, period);
-  if (byTransaction !== undefined && byTransaction.what !== 'refund') {
+  if (byTransaction !== undefined && byTransaction.recordType !== 'refund') {
     if (!isOnDay && !isOn(period.day, byTransaction.updatedAt)) return undefined;
     return compareAmount(entry, byTransaction) ?? compareStatus(entry, byTransaction, records, period);
   }
   if (!isOnDay || (entry.status !== 'COMPLETED' && entry.status !== 'REVERSED')) return undefined;
-  if (byRequest?.what === 'attempt') {
+  if (byRequest?.recordType === 'attempt') {
     if (byRequest.status === 'SUCCEEDED') {
       const advice = `a second charge for an attempt that transaction ${byRequest.providerTransactionId} has paid; ask the wallet to return the money. ${showCommand(byRequest)}`;
       return { kind: 'MISSING_HERE', entry, known: byRequest, advice };
@@ -174,8 +174,8 @@ function compareReversal(
     const advice = 'the wallet returned money that Gatehouse did not ask to return; ask the wallet why';
     return { kind: 'MISSING_HERE', entry, known, advice };
   }
-  if (known.what === 'refund') return compareRefund(entry, known);
-  if (known.what === 'attempt') {
+  if (known.recordType === 'refund') return compareRefund(entry, known);
+  if (known.recordType === 'attempt') {
     // The wallet returned a payment that did not succeed here: nothing is lost.
     if (known.status !== 'SUCCEEDED') return undefined;
     const advice = `the wallet returned this payment, and no refund here asked for that; inform the merchant, and ask the wallet why. ${showCommand(known)}`;
@@ -226,7 +226,7 @@ function compareRefund(entry: Entry, known: KnownRefund): FoundDifference | unde
 function compareAmount(entry: Entry, known: Exclude<KnownMoney, KnownRefund>): FoundDifference | undefined {
   if (entry.currency === known.currency && sameDecimal(entry.amount, known.amount)) return undefined;
   const advice =
-    known.what === 'attempt'
+    known.recordType === 'attempt'
       ? `the wallet confirmed ${known.amount} ${known.currency}; ask the wallet which amount is right before you pay the money out. ${showCommand(known)}`
       : `the stray payment here is ${known.amount} ${known.currency}; ask the wallet which amount is right`;
   return { kind: 'AMOUNT_DIFFERS', entry, known, advice };
@@ -240,7 +240,7 @@ function compareStatus(
 ): FoundDifference | undefined {
   const differs = (advice: string): FoundDifference => ({ kind: 'STATUS_DIFFERS', entry, known, advice });
   const moved = entry.status === 'COMPLETED' || entry.status === 'REVERSED';
-  if (known.what === 'stray') {
+  if (known.recordType === 'stray') {
     if (!moved)
       return differs(
         'the wallet confirmed this stray payment, but its statement says that it did not succeed; ask the wallet about it',

@@ -22,7 +22,7 @@ export async function keepUnclaimed(
 ): Promise<void> {
   if (entry === undefined) return;
   const isLost = kind === 'MISSING_HERE' && known === undefined;
-  const isElsewhere = kind === 'OTHER_ACCOUNT' && known?.what === 'attempt' && isInFlight(known);
+  const isElsewhere = kind === 'OTHER_ACCOUNT' && known?.recordType === 'attempt' && isInFlight(known);
   if (!isLost && !(isElsewhere && (await isRecovering(em)))) return;
   const { type, status, requestId, providerTransactionId } = entry;
   const isOurs = isPublicId('pat', requestId) || referenceEnd.test(requestId);

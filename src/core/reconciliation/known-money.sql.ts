@@ -114,7 +114,7 @@ export async function findByRequest(
 }
 
 const idsOf = (money: KnownMoney): string[] =>
-  money.what === 'stray'
+  money.recordType === 'stray'
     ? [money.strayPaymentId, money.reversalId]
     : [money.paymentAttemptId].filter((id) => id !== null);
 
@@ -236,7 +236,7 @@ select least(
 }
 
 const attemptMoney = (row: AttemptRow): KnownMoney => ({
-  what: 'attempt',
+  recordType: 'attempt',
   merchantId: row.merchant_id,
   paymentAttemptId: row.payment_attempt_id,
   providerTransactionId: row.provider_transaction_id ?? '',
@@ -248,7 +248,7 @@ const attemptMoney = (row: AttemptRow): KnownMoney => ({
 });
 
 const strayMoney = (row: StrayRow): KnownMoney => ({
-  what: 'stray',
+  recordType: 'stray',
   merchantId: row.merchant_id,
   paymentAttemptId: row.payment_attempt_id,
   strayPaymentId: row.stray_payment_id,
@@ -262,7 +262,7 @@ const strayMoney = (row: StrayRow): KnownMoney => ({
 });
 
 const refundMoney = (row: RefundOnRecord): KnownRefund => ({
-  what: 'refund',
+  recordType: 'refund',
   merchantId: row.merchant_id,
   paymentAttemptId: row.payment_attempt_id,
   refundId: row.refund_id,

@@ -61,12 +61,12 @@ export class MoneyBalance {
   /** Adds recorded money that the statement does not have. */
   addMissing(known: KnownMoney): void {
     const sums = this.#sumsOf(known.merchantId, known.currency);
-    sums[recordedAs[known.what]] += millionths(known.amount);
+    sums[recordedAs[known.recordType]] += millionths(known.amount);
   }
 
   #addPayment(entry: Entry, records: Records): void {
     const { byTransaction, byRequest, hasReversal } = records;
-    const paid = byTransaction?.what === 'refund' ? undefined : byTransaction;
+    const paid = byTransaction?.recordType === 'refund' ? undefined : byTransaction;
     const moved = entry.status === 'COMPLETED' || entry.status === 'REVERSED';
     if (moved) {
       const merchantId = (paid ?? byRequest)?.merchantId ?? null;
@@ -74,14 +74,14 @@ export class MoneyBalance {
     }
     // A record of another payee account counts in the balance of that account only.
     const counted = paid?.isElsewhere === true ? undefined : paid;
-    if (counted !== undefined && (counted.what === 'stray' || counted.status === 'SUCCEEDED'))
-      this.#sumsOf(counted.merchantId, counted.currency)[recordedAs[counted.what]] += millionths(
+    if (counted !== undefined && (counted.recordType === 'stray' || counted.status === 'SUCCEEDED'))
+      this.#sumsOf(counted.merchantId, counted.currency)[recordedAs[counted.recordType]] += millionths(
         counted.amount,
       );
     // Some statements mark a returned payment instead of adding an entry.
     if (entry.status === 'REVERSED' && !hasReversal) this.#addReturn(entry, { ...records, original: paid });
     else if (
-      counted?.what === 'stray' &&
+      counted?.recordType === 'stray' &&
       counted.status === 'REVERSED' &&
       !hasReversal &&
       counted.updatedAt <= this.#period.readUntil
@@ -93,7 +93,7 @@ export class MoneyBalance {
     const returned = refund ?? original ?? byRequest;
     this.#sumsOf(returned?.merchantId ?? null, entry.currency).statementOut += millionths(entry.amount);
     if (returned === undefined || returned.isElsewhere || returned.status !== 'REVERSED') return;
-    this.#sumsOf(returned.merchantId, returned.currency)[returnedAs[returned.what]] += millionths(
+    this.#sumsOf(returned.merchantId, returned.currency)[returnedAs[returned.recordType]] += millionths(
       returned.amount,
     );
   }

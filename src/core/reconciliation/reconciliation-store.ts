@@ -216,7 +216,7 @@ export function createReconciliationStore(options: ReconciliationStoreOptions): 
       for (const { known } of doubted) {
         if (known === undefined) continue;
         const merchantId = publicId('mer', known.merchantId);
-        if (known.what === 'refund')
+        if (known.recordType === 'refund')
           await hastenRefund({ merchantId, refundId: publicId('rfd', known.refundId) });
         else if (known.paymentAttemptId !== null)
           await makeAttemptDue({ merchantId, attemptId: publicId('pat', known.paymentAttemptId) });
@@ -327,8 +327,8 @@ function differenceRow(
     ourStatus: (known?.status ?? '').toLowerCase(),
     merchantId: known?.merchantId ?? null,
     paymentAttemptId: known?.paymentAttemptId ?? null,
-    strayPaymentId: known?.what === 'stray' ? known.strayPaymentId : null,
-    refundId: known?.what === 'refund' ? known.refundId : null,
+    strayPaymentId: known?.recordType === 'stray' ? known.strayPaymentId : null,
+    refundId: known?.recordType === 'refund' ? known.refundId : null,
     occurredAt: entry?.occurredAt ?? known?.updatedAt ?? null,
     advice,
   };

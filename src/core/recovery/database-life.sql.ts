@@ -5,8 +5,9 @@ import { runStatement } from '../../platform/database/run-statement.ts';
 export interface DatabaseLife {
   /** Marks the events of this database in the stream. A copy of the database has the same mark. */
   readonly lineage: string;
-  /** Where the database was when a core last used it. */
+  /** The server, timeline, database and table ids when a core last used it. */
   readonly knownHome: string;
+  /** The same now. It differs from `knownHome` after a restore. */
   readonly home: string;
   /** When a core last used it, by the database's clock. */
   readonly seenAt: Date;

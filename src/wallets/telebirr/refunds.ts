@@ -55,7 +55,7 @@ export async function queryRefund(
   if (read.kind === 'unknown') return { ...seen, result: read };
   const isPart = read.money !== undefined && !sameDecimal(read.money.amount, reversal.amount);
   if (!isPart || !hasRefund(read)) return { ...seen, result: outcomeByOrder(read) };
-  if (isDone(reversal.providerReference)) return { ...seen, result: completed(read, reversal) };
+  if (isRecordedAsPaidBack(reversal.providerReference)) return { ...seen, result: completed(read, reversal) };
   const again = await sendRefund(client, 'query_reversal', reversal, signal);
   const exchanges = [...seen.exchanges, ...again.exchanges];
   return { result: outcomeByRepeat(again.result, read, reversal), exchanges };
@@ -119,7 +119,7 @@ interface AnsweredRefund {
   readonly status: string;
   readonly number: string;
   /** Whether the money went back. Only then does the answer have `refund_time`, even if its status is REFUND_DUPLICATED. */
-  readonly isDone: boolean;
+  readonly isPaidBack: boolean;
 }
 
 function readAnswer(reply: JsonReply, order: string): AnsweredRefund | Acknowledgement {
@@ -128,10 +128,10 @@ function readAnswer(reply: JsonReply, order: string): AnsweredRefund | Acknowled
   if (read.kind !== 'success') return read;
   if (!isAbout(read.content, order)) return inconsistent;
   const status = field(read.content, 'refund_status').toUpperCase();
-  const isFinished = status === 'REFUND_DUPLICATED' && field(read.content, 'refund_time') !== '';
+  const wasPaidBackBefore = status === 'REFUND_DUPLICATED' && field(read.content, 'refund_time') !== '';
   return {
     ...{ kind: 'refund', status, number: field(read.content, 'refund_order_id') },
-    isDone: status === 'REFUND_SUCCESS' || isFinished,
+    isPaidBack: status === 'REFUND_SUCCESS' || wasPaidBackBefore,
   };
 }
 
@@ -143,16 +143,16 @@ function readRefund(reply: JsonReply, order: string): Acknowledgement {
   const read = readAnswer(reply, order);
   if (read.kind !== 'refund') return read;
   if (read.status === 'REFUND_FAILED') return refused('provider_error', read.status, '');
-  if (!read.isDone && !['REFUNDING', 'REFUND_DUPLICATED'].includes(read.status))
+  if (!read.isPaidBack && !['REFUNDING', 'REFUND_DUPLICATED'].includes(read.status))
     return unrecognised(read.status);
   return { kind: 'accepted', providerReference: writeReference(read), queryNow: true };
 }
 
 /** The stored form: telebirr's number of the refund, and whether telebirr has reported that the money went back. */
-const writeReference = ({ number, isDone: done }: AnsweredRefund): string =>
-  `refund/${number.slice(0, 700)}${done ? '/done' : ''}`;
+const writeReference = ({ number, isPaidBack }: AnsweredRefund): string =>
+  `refund/${number.slice(0, 700)}${isPaidBack ? '/done' : ''}`;
 
-const isDone = (providerReference = ''): boolean => providerReference.endsWith('/done');
+const isRecordedAsPaidBack = (providerReference = ''): boolean => providerReference.endsWith('/done');
 
 const hasRefund = ({ status }: TelebirrOrder): boolean =>
   ['REFUNDING', 'REFUND_SUCCESS', 'REFUND_FAILED'].includes(status);
@@ -189,7 +189,7 @@ function outcomeByRepeat(reply: JsonReply, order: TelebirrOrder, reversal: Rever
   if (read.kind === 'not_sent') return unknown('not_asked', read.detail);
   if (read.kind !== 'refund')
     return unknown('unrecognised_code', 'telebirr refused the question about the refund');
-  if (read.isDone) return completed(order, reversal);
+  if (read.isPaidBack) return completed(order, reversal);
   if (read.status === 'REFUND_FAILED') return refused('provider_error', read.status, '');
   if (read.status === 'REFUNDING') return { kind: 'pending' };
   if (read.status !== 'REFUND_DUPLICATED') return unrecognised(read.status);

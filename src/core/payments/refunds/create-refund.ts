@@ -219,10 +219,10 @@ function decideNew(
     createdAt: now,
   };
   const limit = refundLimitOf(terms, role, currency.code);
-  const isHeld = needsApproval(basis, minorUnits.value, limit.amount);
+  const awaitsApproval = needsApproval(basis, minorUnits.value, limit.amount);
   return ok({
-    ...createRefund(order, facts, isHeld),
-    makesDue: isHeld ? undefined : 'refund',
+    ...createRefund(order, facts, awaitsApproval),
+    makesDue: awaitsApproval ? undefined : 'refund',
     repeated: false,
     erasesAgain: isErased(order),
   });

@@ -13,7 +13,7 @@ export interface StoredOrderFilter {
   readonly fromId: StoredId<'ord'> | undefined;
   readonly orderNumber: string | undefined;
   /** The first matching order_number, and the first one after all matches. */
-  readonly orderNumbers: { readonly from: string; readonly to: string } | undefined;
+  readonly orderNumberRange: { readonly from: string; readonly to: string } | undefined;
   readonly phone: string | undefined;
   readonly providerTransactionId: string | undefined;
   readonly currency: string | undefined;
@@ -41,20 +41,20 @@ const sortedRows = 20_000;
 /**
  * Returns up to `limit` ids of matching orders, newest first, from one walk. An index finds an order_number, a rare
  * prefix of one, a phone, a wallet's transaction and payment links. For other filters, the statement walks back from
- * the newest order, through a bounded number of orders (docs/adr/0010). `begins` is the result of `areFew` for the
+ * the newest order, through a bounded number of orders (docs/adr/0010). `isRarePrefix` is the result of `isPrefixRare` for the
  * filter. The statement is planned each time, because its values determine the better index.
  */
 export async function searchOrderIds(
   pool: Pool,
   filter: StoredOrderFilter,
-  begins: boolean,
+  isRarePrefix: boolean,
   limit: number,
 ): Promise<FoundOrderIds> {
   const values: unknown[] = [];
   const bind = (value: unknown): string => `$${values.push(value)}`;
-  const source = sourceOf(filter, begins, bind);
+  const source = sourceOf(filter, isRarePrefix, bind);
   const sourceValues = values.slice();
-  const wanted = wantedOf(filter, begins, bind);
+  const wanted = wantedOf(filter, isRarePrefix, bind);
   const rows = filter.paymentOptions.length > 0 ? walkedRowsWithAttempts : walkedRows;
 
   const found = await runStatement<{ id: StoredId<'ord'> }>(pool, {
@@ -78,8 +78,15 @@ limit ${limit}`,
 type Bind = (value: unknown) => string;
 
 /** The orders to examine. An index returns them newest first, or they are few. */
-function sourceOf(filter: StoredOrderFilter, begins: boolean, bind: Bind): string {
-  const { belowId, fromId, orderNumber, orderNumbers, phone, providerTransactionId: transaction } = filter;
+function sourceOf(filter: StoredOrderFilter, isRarePrefix: boolean, bind: Bind): string {
+  const {
+    belowId,
+    fromId,
+    orderNumber,
+    orderNumberRange,
+    phone,
+    providerTransactionId: transaction,
+  } = filter;
   const owner = `o.merchant_id = ${bind(filter.merchantId)} and o.environment = ${bind(filter.environment)}`;
   const conditions = [
     owner,
@@ -90,9 +97,10 @@ function sourceOf(filter: StoredOrderFilter, begins: boolean, bind: Bind): strin
     ...(areLinks(filter) ? [`o.payment_type in ('LINK', 'QR')`] : []),
     ...(transaction === undefined ? [] : [`o.id in (${ordersOfTransaction(filter, transaction, bind)})`]),
   ];
-  if (!begins || orderNumbers === undefined) return `core.orders o where ${conditions.join(' and ')}`;
+  if (!isRarePrefix || orderNumberRange === undefined)
+    return `core.orders o where ${conditions.join(' and ')}`;
   // Kept as a separate query, so that the planner does not choose the walk.
-  const few = `select o.* from core.orders o where ${owner} and ${rangeOf(orderNumbers, bind)} offset 0`;
+  const few = `select o.* from core.orders o where ${owner} and ${rangeOf(orderNumberRange, bind)} offset 0`;
   return `(${few}) o where ${conditions.join(' and ')}`;
 }
 
@@ -113,12 +121,14 @@ where environment = ${environment} and provider_transaction_id = ${number} and m
 }
 
 /** The conditions for each examined order. */
-function wantedOf(filter: StoredOrderFilter, begins: boolean, bind: Bind): string[] {
+function wantedOf(filter: StoredOrderFilter, isRarePrefix: boolean, bind: Bind): string[] {
   const { currency, minMinorUnits, maxMinorUnits, statuses, paymentTypes, paymentOptions } = filter;
   const optionOf =
     '(select a.payment_option from core.payment_attempts a where a.merchant_id = w.merchant_id and a.id = w.latest_attempt_id)';
   return [
-    ...(begins || filter.orderNumbers === undefined ? [] : [rangeOf(filter.orderNumbers, bind, 'w')]),
+    ...(isRarePrefix || filter.orderNumberRange === undefined
+      ? []
+      : [rangeOf(filter.orderNumberRange, bind, 'w')]),
     ...(currency === undefined ? [] : [`w.currency = ${bind(currency)}`]),
     ...(minMinorUnits === undefined ? [] : [`w.amount_minor_units >= ${bind(String(minMinorUnits))}`]),
     ...(maxMinorUnits === undefined ? [] : [`w.amount_minor_units <= ${bind(String(maxMinorUnits))}`]),
@@ -130,15 +140,15 @@ function wantedOf(filter: StoredOrderFilter, begins: boolean, bind: Bind): strin
   ];
 }
 
-type OrderNumbers = NonNullable<StoredOrderFilter['orderNumbers']>;
+type OrderNumberRange = NonNullable<StoredOrderFilter['orderNumberRange']>;
 
-const rangeOf = ({ from, to }: OrderNumbers, bind: Bind, row = 'o'): string =>
+const rangeOf = ({ from, to }: OrderNumberRange, bind: Bind, row = 'o'): string =>
   `${row}.order_number >= ${bind(from)} and ${row}.order_number < ${bind(to)}`;
 
 /** Whether so few orders match an order_number prefix that all can be read and sorted. */
-export async function areFew(pool: Pool, filter: StoredOrderFilter): Promise<boolean> {
-  const { merchantId, environment, orderNumbers } = filter;
-  if (orderNumbers === undefined) return false;
+export async function isPrefixRare(pool: Pool, filter: StoredOrderFilter): Promise<boolean> {
+  const { merchantId, environment, orderNumberRange } = filter;
+  if (orderNumberRange === undefined) return false;
   const [row] = await runStatement<{ count: string }>(pool, {
     text: `
 select count(*) as count from (
@@ -146,7 +156,7 @@ select count(*) as count from (
   where merchant_id = $1 and environment = $2 and order_number >= $3 and order_number < $4
   limit ${sortedRows + 1}
 ) few`,
-    values: [merchantId, environment, orderNumbers.from, orderNumbers.to],
+    values: [merchantId, environment, orderNumberRange.from, orderNumberRange.to],
   });
   return Number(row?.count) <= sortedRows;
 }

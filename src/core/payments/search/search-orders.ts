@@ -3,7 +3,7 @@ import type { PublicId, StoredId } from '../../../contract/public-id.ts';
 import type { Database } from '../../database/database.ts';
 import type { Environment, Order, OrderStatus, PaymentOption, PaymentType } from '../../domain/order.ts';
 import { readFoundOrders } from './read-found-orders.ts';
-import { areFew, searchOrderIds } from './search-orders.sql.ts';
+import { isPrefixRare, searchOrderIds } from './search-orders.sql.ts';
 import type { StoredOrderFilter } from './search-orders.sql.ts';
 
 /** The filter of a search, with public ids. Undefined or an empty list means no filter. */
@@ -43,7 +43,7 @@ export type SearchOrders = (filter: OrderFilter) => Promise<OrderSearchPage>;
 export interface SearchBounds {
   /** The maximum number of walks per call. Each is a short statement, so that payments are not delayed. */
   readonly walks: number;
-  /** No walk begins after this time, in milliseconds, because callers time out after five seconds. */
+  /** No walk isRarePrefix after this time, in milliseconds, because callers time out after five seconds. */
   readonly beginWithinMs: number;
   /** A monotonic clock, in milliseconds. */
   readonly monotonicMs: () => number;
@@ -63,13 +63,13 @@ export function createSearchOrders(
   return async (filter) => {
     const until = monotonicMs() + beginWithinMs;
     const stored = storedFilterOf(filter);
-    const begins = await areFew(pool, stored);
+    const isRarePrefix = await isPrefixRare(pool, stored);
     const wanted = filter.limit + 1;
     const ids: StoredId<'ord'>[] = [];
     let searchedTo: StoredId<'ord'> | undefined;
     for (let walk = 1; ; walk += 1) {
       const from = { ...stored, belowId: searchedTo ?? stored.belowId };
-      const found = await searchOrderIds(pool, from, begins, wanted - ids.length);
+      const found = await searchOrderIds(pool, from, isRarePrefix, wanted - ids.length);
       ids.push(...found.ids);
       searchedTo = found.searchedTo;
       const isOver = searchedTo === undefined || ids.length === wanted;
@@ -89,16 +89,16 @@ export function createSearchOrders(
 function storedFilterOf(filter: OrderFilter): StoredOrderFilter {
   const { beforeId, createdFrom, createdTo, orderNumberPrefix: prefix } = filter;
   // Ids sort by creation time, so a time range is a range of the primary key.
-  const above = [
+  const upperBounds = [
     beforeId === undefined ? undefined : storedId('ord', beforeId),
     createdTo === undefined ? undefined : lowestStoredIdAt(createdTo),
   ].filter((id) => id !== undefined);
   return {
     ...filter,
     merchantId: storedId('mer', filter.merchantId),
-    belowId: above.sort()[0],
+    belowId: upperBounds.sort()[0],
     fromId: createdFrom === undefined ? undefined : lowestStoredIdAt(createdFrom),
-    orderNumbers: prefix === undefined ? undefined : { from: prefix, to: afterPrefix(prefix) },
+    orderNumberRange: prefix === undefined ? undefined : { from: prefix, to: afterPrefix(prefix) },
   };
 }
 

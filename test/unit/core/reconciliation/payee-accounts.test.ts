@@ -34,14 +34,14 @@ const facts = {
 };
 const attempt = (isElsewhere: boolean): KnownMoney => ({
   ...facts,
-  what: 'attempt',
+  recordType: 'attempt',
   status: 'SUCCEEDED',
   isElsewhere,
 });
 const refund = (isElsewhere: boolean) =>
   ({
     ...facts,
-    what: 'refund',
+    recordType: 'refund',
     status: 'REVERSED',
     refundId: storedId('rfd', newRandomId('rfd', noon)),
     isElsewhere,
@@ -55,7 +55,7 @@ const records = (own: Partial<Records>): Records => ({
   ...own,
 });
 const reversal = { type: 'REVERSAL', originalTransactionId: 't-1', providerTransactionId: 't-2' } as const;
-const declined = { ...attempt(true), what: 'attempt', status: 'DECLINED' } as const;
+const declined = { ...attempt(true), recordType: 'attempt', status: 'DECLINED' } as const;
 
 const here = records({ byTransaction: attempt(false) });
 const elsewhere = records({ byTransaction: attempt(true) });
