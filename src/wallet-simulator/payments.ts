@@ -9,6 +9,8 @@ import { paid } from './payer-outcomes.ts';
 import type { PayerOutcome } from './payer-outcomes.ts';
 import { paymentFacts, revive } from './payment.ts';
 import type { NewPayment, Payment } from './payment.ts';
+import { createPaymentBook } from './payment-book.ts';
+import type { PaymentBook } from './payment-book.ts';
 import { balanceViews, chargeViews, promptView } from './payment-views.ts';
 import type { ChargeView, Decision, PromptView, Timers } from './simulated-wallet.ts';
 
@@ -52,7 +54,7 @@ export interface PaymentsOptions {
 }
 
 /** The payments, refunds and payouts of a wallet whose protocol has no state of its own. */
-export interface Payments {
+export interface Payments extends Pick<PaymentBook, 'find' | 'byId' | 'findByDetail' | 'refundsOf'> {
   /** Records a request. Its payer is not prompted yet. */
   readonly open: (payment: NewPayment) => Payment;
   /** The payer of a page confirmed: `payer` is the typed number. */
@@ -65,12 +67,6 @@ export interface Payments {
   readonly callBack: (payment: Payment) => Promise<void>;
   /** `end`, and then the callbacks, without waiting for them. */
   readonly endAndCallBack: (payment: Payment, code?: string) => boolean;
-  readonly find: (kind: Payment['kind'], requestId: string) => Payment | undefined;
-  readonly byId: (id: string) => Payment | undefined;
-  /** The payment with this value in its details. */
-  readonly findByDetail: (detail: string, value: string) => Payment | undefined;
-  /** The refunds of a payment, oldest first. */
-  readonly refundsOf: (requestId: string) => readonly Payment[];
   readonly prompts: (payer?: string) => readonly PromptView[];
   readonly charges: (payer?: string) => readonly ChargeView[];
   readonly balances: () => readonly object[];
@@ -86,44 +82,17 @@ const payerAccount = (payer: string): string => `msisdn@${payer}`;
 export function createPayments(options: PaymentsOptions): Payments {
   const { wallet, ledger, delaysMs, after, now, newUuid, codes } = options;
   const journal = options.journal.of(journalEntry);
-  const payments = new Map<string, Payment>();
-  const byRequest = new Map<string, Payment>();
+  const book = createPaymentBook();
   const timers = new Map<Payment, () => void>();
-  const keyOf = (kind: string, requestId: string): string => `${kind} ${requestId.toLowerCase()}`;
 
-  function add(payment: Payment): Payment {
-    payments.set(payment.id, payment);
-    byRequest.set(keyOf(payment.kind, payment.requestId), payment);
-    return payment;
-  }
-
-  const refundsOf = (requestId: string): readonly Payment[] =>
-    [...payments.values()].filter(
-      ({ kind, original }) => kind === 'refund' && original?.toLowerCase() === requestId.toLowerCase(),
-    );
-
-  /** Of a refund, the outcome depends on the refunded payment and on whether this is its first refund. */
-  function outcomeOf(payment: Pick<Payment, 'kind' | 'payer' | 'original'>): PayerOutcome {
-    if (payment.kind !== 'refund') return options.outcomeOf(payment.payer) ?? paid;
-    const original = byRequest.get(keyOf('payment', payment.original ?? ''));
-    const course = original?.outcome.refund;
-    const isFirst = refundsOf(payment.original ?? '').length === 0;
-    const fails = course === 'unknown_then_not' || (course === 'failed_once' && isFirst);
-    const endsAfter = 'reversal' as const;
-    return fails
-      ? { ...paid, ending: { status: 'failed', after: endsAfter, code: 'NOT_ENOUGH_FUNDS' } }
-      : { ...paid, ending: { status: 'completed', after: endsAfter } };
-  }
-
-  function conclude(payment: Payment, at: Date, code?: string): void {
-    payment.endedAt = at;
-    if (code !== undefined) {
-      payment.state = { status: 'failed', code };
-      return;
-    }
-    if (payment.kind === 'payment' && payment.outcome.chargesAnotherAmount) payment.amount += oneUnit;
-    postMoney(ledger, payment);
-    payment.state = { status: 'completed' };
+  function outcomeOf({
+    kind,
+    payer,
+    original = '',
+  }: Pick<Payment, 'kind' | 'payer' | 'original'>): PayerOutcome {
+    if (kind !== 'refund') return options.outcomeOf(payer) ?? paid;
+    const isFirst = book.refundsOf(original).length === 0;
+    return refundOutcome(book.find('payment', original)?.outcome, isFirst);
   }
 
   function confirmPayer(payment: Payment, payer: string, at: Date, awaitsPerson: boolean): void {
@@ -150,26 +119,13 @@ export function createPayments(options: PaymentsOptions): Payments {
       at: at.toISOString(),
       ...(code === undefined ? {} : { code }),
     });
-    conclude(payment, at, code);
+    conclude(ledger, payment, at, code);
     return true;
-  }
-
-  async function sendCallbacks(payment: Payment, forged = false): Promise<void> {
-    if (payment.callbackUrl === undefined) return;
-    const { callbackTimes, callbackTells } = payment.outcome;
-    const lies = payment.state.status === 'completed' && callbackTells === 'failure';
-    const tells = forged ? 'forged' : lies ? 'failure' : 'truth';
-    for (let sent = 0; sent < callbackTimes; sent++) {
-      const at = now();
-      const answer = await options.callBack(payment, tells);
-      const told = tells === 'truth' ? (payment.state.status === 'failed' ? 'failure' : 'success') : tells;
-      payment.callbacks.push({ at, tells: told, answer });
-    }
   }
 
   function endAndCallBack(payment: Payment, code?: string): boolean {
     const isEnded = end(payment, code);
-    if (isEnded) void sendCallbacks(payment);
+    if (isEnded) void sendCallbacks(options, payment);
     return isEnded;
   }
 
@@ -188,22 +144,23 @@ export function createPayments(options: PaymentsOptions): Payments {
     if (ending.status === 'completed') scheduleAt(due(ending.after), () => void endAndCallBack(payment));
     else if (ending.status === 'failed')
       scheduleAt(due(ending.after), () => void endAndCallBack(payment, ending.code));
-    else if (ending.forgedCallback) scheduleAt(due('payerAnswer'), () => void sendCallbacks(payment, true));
+    else if (ending.forgedCallback)
+      scheduleAt(due('payerAnswer'), () => void sendCallbacks(options, payment, true));
   }
 
   function replay(entry: Static<typeof journalEntry>): void {
     if (entry.kind === 'opened') {
-      add(revive(entry.payment, outcomeOf(entry.payment)));
+      book.add(revive(entry.payment, outcomeOf(entry.payment)));
       return;
     }
-    const payment = payments.get(entry.id);
+    const payment = book.byId(entry.id);
     if (payment === undefined) return;
-    if (entry.kind === 'ended') conclude(payment, new Date(entry.at), entry.code);
+    if (entry.kind === 'ended') conclude(ledger, payment, new Date(entry.at), entry.code);
     else confirmPayer(payment, entry.payer, new Date(entry.at), entry.awaitsPerson);
   }
 
   for (const entry of journal.entries()) replay(entry);
-  for (const payment of payments.values()) if (payment.state.status === 'open') scheduleOutcome(payment);
+  for (const payment of book.all()) if (payment.state.status === 'open') scheduleOutcome(payment);
 
   function open({ payer, amount, expiresAt, awaitsPerson, ...facts }: NewPayment): Payment {
     const entry = {
@@ -217,11 +174,11 @@ export function createPayments(options: PaymentsOptions): Payments {
     };
     const payment = revive(entry, outcomeOf({ ...facts, payer }));
     journal.append({ kind: 'opened', payment: entry });
-    return add(payment);
+    return book.add(payment);
   }
 
   function decide(id: string, decision: Decision): 'done' | 'not_open' | undefined {
-    const payment = payments.get(id);
+    const payment = book.byId(id);
     if (payment?.kind !== 'payment') return undefined;
     if (payment.state.status !== 'open') return 'not_open';
     if (payment.promptedAt === undefined && (decision === 'approve' || decision === 'lose_answer')) {
@@ -236,30 +193,22 @@ export function createPayments(options: PaymentsOptions): Payments {
     return endAndCallBack(payment, code) ? 'done' : 'not_open';
   }
 
-  const hasPayer = (payer: string | undefined) => (payment: Payment) =>
-    payer === undefined || payment.payer === payer.replace(/^\+/, '');
-
-  const newestFirst = (payer: string | undefined): readonly Payment[] =>
-    [...payments.values()]
-      .filter(({ kind }) => kind === 'payment')
-      .filter(hasPayer(payer))
-      .reverse();
-
   return {
     open,
     confirm,
     scheduleOutcome,
     end,
-    callBack: (payment) => sendCallbacks(payment),
+    callBack: (payment) => sendCallbacks(options, payment),
     endAndCallBack,
-    find: (kind, requestId) => byRequest.get(keyOf(kind, requestId)),
-    byId: (id) => payments.get(id),
-    findByDetail: (detail, value) =>
-      [...payments.values()].find(({ kind, details }) => kind === 'payment' && details[detail] === value),
-    refundsOf,
-    prompts: (payer) => newestFirst(payer).map((payment) => promptView(options, payment)),
+    find: book.find,
+    byId: book.byId,
+    findByDetail: book.findByDetail,
+    refundsOf: book.refundsOf,
+    prompts: (payer) => book.newestFirst(payer).map((payment) => promptView(options, payment)),
     charges: (payer) =>
-      newestFirst(payer).flatMap((payment) => chargeViews(wallet, payment, refundsOf(payment.requestId))),
+      book
+        .newestFirst(payer)
+        .flatMap((payment) => chargeViews(wallet, payment, book.refundsOf(payment.requestId))),
     balances: () => balanceViews(wallet, ledger),
     decide,
     close: () => {
@@ -267,6 +216,46 @@ export function createPayments(options: PaymentsOptions): Payments {
       timers.clear();
     },
   };
+}
+
+/** The outcome of a refund depends on the refunded payment and on whether this is its first refund. */
+function refundOutcome(original: PayerOutcome | undefined, isFirst: boolean): PayerOutcome {
+  const course = original?.refund;
+  const fails = course === 'unknown_then_not' || (course === 'failed_once' && isFirst);
+  const endsAfter = 'reversal' as const;
+  return fails
+    ? { ...paid, ending: { status: 'failed', after: endsAfter, code: 'NOT_ENOUGH_FUNDS' } }
+    : { ...paid, ending: { status: 'completed', after: endsAfter } };
+}
+
+/** Ends a payment: completed, or failed with `code`. */
+function conclude(ledger: Ledger, payment: Payment, at: Date, code?: string): void {
+  payment.endedAt = at;
+  if (code !== undefined) {
+    payment.state = { status: 'failed', code };
+    return;
+  }
+  if (payment.kind === 'payment' && payment.outcome.chargesAnotherAmount) payment.amount += oneUnit;
+  postMoney(ledger, payment);
+  payment.state = { status: 'completed' };
+}
+
+/** Sends the callbacks of the outcome, one after another. */
+async function sendCallbacks(
+  { callBack, now }: Pick<PaymentsOptions, 'callBack' | 'now'>,
+  payment: Payment,
+  forged = false,
+): Promise<void> {
+  if (payment.callbackUrl === undefined) return;
+  const { callbackTimes, callbackTells } = payment.outcome;
+  const lies = payment.state.status === 'completed' && callbackTells === 'failure';
+  const tells = forged ? 'forged' : lies ? 'failure' : 'truth';
+  for (let sent = 0; sent < callbackTimes; sent++) {
+    const at = now();
+    const answer = await callBack(payment, tells);
+    const told = tells === 'truth' ? (payment.state.status === 'failed' ? 'failure' : 'success') : tells;
+    payment.callbacks.push({ at, tells: told, answer });
+  }
 }
 
 /** Moves the money of a payment to the merchant, or that of a refund or payout to the payer. */

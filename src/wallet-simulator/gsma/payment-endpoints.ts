@@ -35,17 +35,44 @@ export const originOf = ({ headers }: FastifyRequest): RequestOrigin => ({
 
 /** Payments, reversals and their states. */
 export function addPaymentEndpoints(app: FastifyInstance, options: PaymentEndpointOptions): void {
-  const { wallet, received, after, hangMs, now } = options;
-  const { book } = wallet;
+  const { wallet } = options;
+  addTransactionCreation(app, wallet, createAnswerer(options));
+  addTransactions(app, wallet);
+  addRequestStates(app, wallet);
+}
 
-  /** Records the answer of a request, then sends it. @throws RefusedError */
-  async function answer(
-    kind: 'payment' | 'reversal',
-    subject: string,
-    request: FastifyRequest,
-    reply: FastifyReply,
-    decide: (origin: RequestOrigin) => Answer | Promise<Answer>,
-  ): Promise<FastifyReply> {
+interface AnsweredRequest {
+  readonly kind: 'payment' | 'reversal';
+  /** The payer's number or the transaction, for the record of the request. */
+  readonly subject: string;
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+}
+
+/** Records the answer of a request, then sends it. @throws RefusedError */
+type SendAnswer = (
+  answered: AnsweredRequest,
+  decide: (origin: RequestOrigin) => Answer | Promise<Answer>,
+) => Promise<FastifyReply>;
+
+function createAnswerer({ wallet, received, after, hangMs, now }: PaymentEndpointOptions): SendAnswer {
+  function send(decision: Answer, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+    switch (decision.kind) {
+      case 'accepted':
+        // Written with the state of the request on arrival, before any change.
+        return reply.code(202).send(requestStateObject(decision.request, 'pending'));
+      case 'completed':
+        return reply.code(201).send(transactionObject(decision.transaction));
+      case 'hangs': {
+        reply.hijack();
+        const letGo = after(hangMs, () => request.raw.socket.destroy());
+        request.raw.socket.once('close', letGo);
+        return reply;
+      }
+    }
+  }
+
+  return async ({ kind, subject, request, reply }, decide) => {
     const origin = originOf(request);
     const note = (outcome: string): void =>
       received.add({
@@ -64,30 +91,14 @@ export function addPaymentEndpoints(app: FastifyInstance, options: PaymentEndpoi
       if (error instanceof RefusedError) note(error.refusal.code);
       throw error;
     }
-  }
+  };
+}
 
-  function send(decision: Answer, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-    switch (decision.kind) {
-      case 'accepted':
-        // Written with the state of the request on arrival, before any change.
-        return reply.code(202).send(requestStateObject(decision.request, 'pending'));
-      case 'completed':
-        return reply.code(201).send(transactionObject(decision.transaction));
-      case 'hangs': {
-        reply.hijack();
-        const letGo = after(hangMs, () => request.raw.socket.destroy());
-        request.raw.socket.once('close', letGo);
-        return reply;
-      }
-    }
-  }
+const numberOf = (parties: PaymentBody['debitParty']): string =>
+  parties?.find(({ key }) => key === 'msisdn')?.value ?? '';
 
-  function findTransaction(reference: string): Transaction {
-    const transaction = book.transaction(reference);
-    if (transaction === undefined) throw unknownTransaction(reference);
-    return transaction;
-  }
-
+/** Payments, refunds and reversals. */
+function addTransactionCreation(app: FastifyInstance, wallet: Wallet, sendAnswer: SendAnswer): void {
   /** A payment or a refund, by the type of the transaction. */
   function transact(
     type: string,
@@ -95,13 +106,14 @@ export function addPaymentEndpoints(app: FastifyInstance, options: PaymentEndpoi
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<FastifyReply> {
-    const numberOf = (parties: PaymentBody['debitParty']): string =>
-      parties?.find(({ key }) => key === 'msisdn')?.value ?? '';
     if (type === 'adjustment') {
       const subject = body.originalTransactionReference ?? numberOf(body.creditParty);
-      return answer('reversal', subject, request, reply, (origin) => wallet.adjust(body, origin));
+      return sendAnswer({ kind: 'reversal', subject, request, reply }, (origin) =>
+        wallet.adjust(body, origin),
+      );
     }
-    return answer('payment', numberOf(body.debitParty), request, reply, (origin) => {
+    const subject = numberOf(body.debitParty);
+    return sendAnswer({ kind: 'payment', subject, request, reply }, (origin) => {
       if (type !== 'merchantpay') throw unsupportedType(type);
       return wallet.pay(body, origin);
     });
@@ -122,6 +134,28 @@ export function addPaymentEndpoints(app: FastifyInstance, options: PaymentEndpoi
     },
   );
 
+  app.post<{ Params: { reference: string }; Body: ReversalBody }>(
+    '/transactions/:reference/reversals',
+    { schema: requestSchema({ body: reversalBody }) },
+    async (request, reply) => {
+      const { body } = request;
+      const { reference: subject } = request.params;
+      return sendAnswer({ kind: 'reversal', subject, request, reply }, (origin) =>
+        wallet.reverse(subject, body, origin),
+      );
+    },
+  );
+}
+
+/** Reads and cancels transactions. */
+function addTransactions(app: FastifyInstance, wallet: Wallet): void {
+  const { book } = wallet;
+  function findTransaction(reference: string): Transaction {
+    const transaction = book.transaction(reference);
+    if (transaction === undefined) throw unknownTransaction(reference);
+    return transaction;
+  }
+
   app.get<{ Params: { reference: string } }>(
     '/transactions/:reference',
     { schema: requestSchema() },
@@ -141,24 +175,15 @@ export function addPaymentEndpoints(app: FastifyInstance, options: PaymentEndpoi
       return reply.code(204).send();
     },
   );
+}
 
-  app.post<{ Params: { reference: string }; Body: ReversalBody }>(
-    '/transactions/:reference/reversals',
-    { schema: requestSchema({ body: reversalBody }) },
-    async (request, reply) => {
-      const { params, body } = request;
-      return answer('reversal', params.reference, request, reply, (origin) =>
-        wallet.reverse(params.reference, body, origin),
-      );
-    },
-  );
-
+function addRequestStates(app: FastifyInstance, { book, codeRequests }: Wallet): void {
   app.get<{ Params: UuidParams }>(
     '/requeststates/:id',
     { schema: requestSchema({ params: uuidParams }) },
     ({ params }) => {
       const found = book.request(params.id);
-      const codeState = wallet.codeRequests.stateOf(params.id);
+      const codeState = codeRequests.stateOf(params.id);
       if (codeState !== undefined) return codeState;
       if (found === undefined) {
         throw refusedError('identification', 'identifierError', 'There is no such request state', {
@@ -174,7 +199,7 @@ export function addPaymentEndpoints(app: FastifyInstance, options: PaymentEndpoi
     { schema: requestSchema({ params: uuidParams }) },
     ({ params }) => {
       const found = book.requestOfClient(params.id);
-      const link = wallet.codeRequests.linkOf(params.id);
+      const link = codeRequests.linkOf(params.id);
       if (link !== undefined) return { link };
       if (found === undefined) {
         throw refusedError(
