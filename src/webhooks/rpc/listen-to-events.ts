@@ -27,11 +27,42 @@ type Heard = MessageInitShape<typeof ListenToSandboxEventsResponseSchema>;
 
 const reconnectMs = 500;
 
+/** For each listener, core reads its database twice a second. The limit keeps developers' listeners from becoming a load. */
+const maxListeners = 200;
+
+export interface ListeningParts extends ListenParts {
+  /** Aborts when the process begins to stop. Streams end then, so that their callers reconnect to another process. */
+  readonly draining: AbortSignal;
+}
+
+/** A merchant's sandbox events until the signal aborts. Errors: OVERLOADED, SERVER_DRAINING. */
+export type ListenToSandbox = (merchantId: string, signal: AbortSignal) => AsyncIterable<Heard>;
+
+export function createEventListening(parts: ListeningParts): ListenToSandbox {
+  const { draining } = parts;
+  let listeners = 0;
+  return async function* listenToSandbox(merchantId, signal) {
+    if (listeners >= maxListeners)
+      throw rpcError(
+        'OVERLOADED',
+        `${maxListeners} clients already listen on this server; listen on another, or try again later`,
+        { retryAfterMs: 10_000 },
+      );
+    listeners += 1;
+    try {
+      yield* listenToEvents(parts, merchantId, AbortSignal.any([signal, draining]));
+    } finally {
+      listeners -= 1;
+    }
+    if (draining.aborted) throw rpcError('SERVER_DRAINING', 'this server is stopping; listen on another');
+  };
+}
+
 /**
  * A merchant's sandbox events from now on, as webhooks, until `stop` aborts. By then core's stream has ended too. When a
  * core exits, the stream continues on another core after the last event.
  */
-export async function* listenToEvents(
+async function* listenToEvents(
   { orders, secrets, now, signOfLifeMs }: ListenParts,
   merchantId: string,
   stop: AbortSignal,

@@ -11,24 +11,20 @@ import { rpcService } from '../../contract/rpc-service.ts';
 import type { RpcService } from '../../platform/rpc/rpc-service.ts';
 import { actorOf } from '../../platform/rpc/actor.ts';
 import type { Database } from '../database/database.ts';
-import { secretOwnerOf } from '../domain/delivery.ts';
 import type { LaneKey } from '../domain/delivery.ts';
-import { explainDelivery } from '../domain/explain-delivery.ts';
-import { deliveryToExplain, explainForOrder } from '../domain/explain-order-deliveries.ts';
-import { intakeReader, readCursor } from '../intake/reader-position.ts';
 import type { PipelineStatus } from '../health/pipeline-status.ts';
 import { createRedeliveryStore } from '../redeliveries/redelivery-store.ts';
 import type { SigningSecrets } from '../secrets/signing-secrets.ts';
 import { createEndpointChanges } from './change-endpoint.ts';
 import { createDeliveryReader } from './delivery-reader.ts';
-import type { OrderKey, StoredDelivery } from './delivery-reader.ts';
+import type { StoredDelivery } from './delivery-reader.ts';
 import { createEndpointReader, positionOf } from './endpoint-reader.ts';
 import type { StoredEndpoint } from './endpoint-reader.ts';
-import { listenToEvents } from './listen-to-events.ts';
+import { createDeliveryExplanations } from './explain-deliveries.ts';
+import { createEventListening } from './listen-to-events.ts';
 import { requireMerchant } from './require-merchant.ts';
 import { sendTestEvent } from './send-test-event.ts';
 import { explainedMessage } from './explanation-message.ts';
-import { noDeliveryMessage, orderExplanationMessage } from './order-explanation-message.ts';
 import {
   attemptMessage,
   deliveryMessage,
@@ -62,9 +58,6 @@ export interface WebhookServiceParts {
 const readers = ['dashboard', 'operator', 'reader'] as const;
 const changers = ['dashboard', 'operator'] as const;
 
-/** For each listener, core reads its database twice a second. The limit keeps developers' listeners from becoming a load. */
-const maxListeners = 200;
-
 /** gatehouse.v1.WebhookService. */
 export function webhookService(parts: WebhookServiceParts): RpcService {
   const { secrets, merchants, now, onDue } = parts;
@@ -74,7 +67,6 @@ export function webhookService(parts: WebhookServiceParts): RpcService {
   const endpoints = createEndpointReader(pool);
   const endpointChanges = createEndpointChanges(stored);
   const redeliveries = createRedeliveryStore(stored);
-  let listeners = 0;
 
   const findDelivery = async (
     key: requests.DeliveryKey,
@@ -90,24 +82,10 @@ export function webhookService(parts: WebhookServiceParts): RpcService {
     if (endpoint === undefined) throw endpointNotFound(lane);
     return endpoint;
   };
-
-  const explainOne = async (delivery: StoredDelivery) => {
-    const [endpoint, surroundings, problem] = await Promise.all([
-      findEndpoint(delivery),
-      deliveries.surroundings(delivery),
-      delivery.state === 'PENDING' ? secrets.problem(secretOwnerOf(delivery)) : undefined,
-    ]);
-    const facts = { now: now(), delivery, endpoint, secretProblem: problem, ...surroundings };
-    return { endpoint, explanation: explainDelivery(facts) };
-  };
-  /** What an order waits for because of its deliveries. */
-  const explainOrder = async (key: OrderKey) => {
-    // The cursor is read first. So the deliveries of every event up to it are in what is read next.
-    const cursor = await readCursor(pool, intakeReader);
-    const delivery = deliveryToExplain(await deliveries.unfinishedOfOrder(key));
-    if (delivery === undefined) return noDeliveryMessage(cursor);
-    return orderExplanationMessage(explainForOrder(delivery, (await explainOne(delivery)).explanation));
-  };
+  const { explainOne, explainOrder } = createDeliveryExplanations({
+    ...{ pool, deliveries, findEndpoint, secrets, now },
+  });
+  const listenToSandbox = createEventListening(parts);
 
   return rpcService(
     WebhookService,
@@ -245,22 +223,7 @@ export function webhookService(parts: WebhookServiceParts): RpcService {
           environment: EnvironmentMessage[EnvironmentMessage.SANDBOX],
         });
         await requireMerchant(merchants, merchantId, context.signal);
-        if (listeners >= maxListeners)
-          throw rpcError(
-            'OVERLOADED',
-            `${maxListeners} clients already listen on this server; listen on another, or try again later`,
-            {
-              retryAfterMs: 10_000,
-            },
-          );
-        listeners += 1;
-        try {
-          yield* listenToEvents(parts, merchantId, AbortSignal.any([context.signal, parts.draining]));
-        } finally {
-          listeners -= 1;
-        }
-        if (parts.draining.aborted)
-          throw rpcError('SERVER_DRAINING', 'this server is stopping; listen on another');
+        yield* listenToSandbox(merchantId, context.signal);
       },
       async getPipelineStatus() {
         return statusMessage(await parts.readStatus());

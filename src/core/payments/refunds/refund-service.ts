@@ -21,7 +21,9 @@ import { combine } from '../../domain/combine.ts';
 import { parseIdempotencyKey } from '../../domain/idempotency-key.ts';
 import { Money } from '../../domain/money.ts';
 import type { Environment } from '../../domain/order.ts';
+import type { ApprovalRefusal } from '../../domain/refund.ts';
 import { refundLimitOf } from '../../domain/refund-limits.ts';
+import type { RefundLimit } from '../../domain/refund-limits.ts';
 import type { NotRefundable } from '../../domain/refundable.ts';
 import { err, ok } from '../../domain/result.ts';
 import { parseText } from '../../domain/text.ts';
@@ -36,7 +38,7 @@ import type { AnswerOnce, KeyedCall } from '../idempotency/keyed-calls.ts';
 import type { CreateRefund, CreatedRefund, RefundRequest } from './create-refund.ts';
 import type { DecideApproval, RefundKey } from './decide-approval.ts';
 import type { FindRefundingRole } from './find-refunding-role.ts';
-import type { RefundName, RefundReader } from './find-refunds.ts';
+import type { OrderRefundable, RefundName, RefundReader } from './find-refunds.ts';
 import {
   parseCreateRefund,
   parseRefundFilter,
@@ -77,40 +79,13 @@ const readers = [...creators, 'reader'] as const;
 
 /** gatehouse.v1.RefundService. */
 export function refundService(parts: RefundServiceParts): RpcService {
-  const {
-    createRefund,
-    fairly,
-    answerOnce,
-    decideApproval,
-    gate,
-    reader,
-    work,
-    findMerchant,
-    findRole,
-    watchRefunds,
-    mayKeyRefund,
-  } = parts;
-
-  /** The actor of a request. A merchant's own request acts by its API key, which needs the scope. */
-  const creatorOf = async (
-    apiKeyId: string,
-    request: RefundRequest,
-    context: HandlerContext,
-  ): Promise<Actor> => {
-    const by = actorOf(context);
-    if (callerOf(context).role !== 'facade') {
-      if (apiKeyId === '') return by;
-      return valuesOrThrow<never>(
-        err({ field: 'api_key_id', issue: 'must be empty: only the role facade sends it' }),
-      );
-    }
-    const key = valuesOrThrow(parseId('key', apiKeyId, 'api_key_id'));
-    if (await mayKeyRefund(key, request.merchantId, request.environment))
-      return { ...by, actor: `facade:${key}` };
-    throw rpcError(
-      'API_KEY_NOT_ALLOWED',
-      'this API key may not refund; give it the scope for refunds, or use a key that has it',
-    );
+  const { createRefund, fairly, answerOnce, gate, reader, work, findMerchant, findRole, watchRefunds } =
+    parts;
+  const decide = async (key: RefundKey, verdict: Parameters<DecideApproval>[1], context: HandlerContext) => {
+    annotate(context, { merchant_id: key.merchantId, refund_id: key.refundId });
+    const decided = await parts.decideApproval(key, verdict, actorOf(context));
+    if (!decided.ok) throw undecided(decided.error);
+    return { refund: refundMessage(decided.value) };
   };
 
   /** RECOVERING while a restore may have lost the refund. A caller that was told "not found" would refund the money again. */
@@ -129,7 +104,7 @@ export function refundService(parts: RefundServiceParts): RpcService {
       async createRefund(request, context) {
         const wanted = parseCreateRefund(request);
         annotate(context, { merchant_id: wanted.merchantId });
-        const by = await creatorOf(request.apiKeyId, wanted, context);
+        const by = await findCreator(parts.mayKeyRefund, request.apiKeyId, wanted, context);
         if (request.validateOnly) return {};
         const { merchantId, environment } = wanted;
         const key = valuesOrThrow(parseIdempotencyKey(request.idempotencyKey));
@@ -174,30 +149,15 @@ export function refundService(parts: RefundServiceParts): RpcService {
         );
         const found = await reader.refundableOf(key);
         if (found === undefined) throw await gate.missing(key);
-        const { order, possible, pendingMinorUnits } = found;
-        const { currency } = order.amount;
-        const write = (minorUnits: bigint): string => Money.formatMinorUnits(minorUnits, currency);
         const terms = await findMerchant(key.merchantId);
         const role = await findRole(key.merchantId, actorOf(context));
-        const limit = terms === undefined ? undefined : refundLimitOf(terms, role, currency.code);
-        return {
-          notRefundable: possible.ok
-            ? NotRefundableMessage.UNSPECIFIED
-            : notRefundableNumbers[possible.error],
-          left: write(possible.ok ? possible.value.leftMinorUnits : 0n),
-          refunded: write(order.refundedMinorUnits),
-          pending: write(pendingMinorUnits),
-          currency: currency.code,
-          partial: possible.ok && possible.value.isPartial,
-          decimals: possible.ok ? possible.value.decimals : currency.exponent,
-          approvalAbove: limit?.amount ?? '',
-          approvalRole: refundingRoleNumber(limit?.role),
-        };
+        const limit =
+          terms === undefined ? undefined : refundLimitOf(terms, role, found.order.amount.currency.code);
+        return refundableMessage(found, limit);
       },
       async approveRefund(request, context) {
         const key = valuesOrThrow(combine(parseKey(request)));
-        annotate(context, { merchant_id: key.merchantId, refund_id: key.refundId });
-        return { refund: await decided(key, { type: 'approve' }, context) };
+        return decide(key, { type: 'approve' }, context);
       },
       async declineRefund(request, context) {
         const { reason, ...key } = valuesOrThrow(
@@ -206,8 +166,7 @@ export function refundService(parts: RefundServiceParts): RpcService {
             reason: parseText(request.reason, 'reason', { max: reasonLength, required: false }),
           }),
         );
-        annotate(context, { merchant_id: key.merchantId, refund_id: key.refundId });
-        return { refund: await decided(key, { type: 'decline', reason }, context) };
+        return decide(key, { type: 'decline', reason }, context);
       },
       async leaseRefunds(request, context) {
         const { environment, options, limit, leaseMs } = valuesOrThrow(
@@ -271,29 +230,49 @@ export function refundService(parts: RefundServiceParts): RpcService {
       watchRefunds: ['operator', 'writer', 'reader'],
     },
   );
+}
 
-  async function decided(
-    key: RefundKey,
-    verdict: Parameters<DecideApproval>[1],
-    context: HandlerContext,
-  ): Promise<ReturnType<typeof refundMessage>> {
-    const done = await decideApproval(key, verdict, actorOf(context));
-    if (done.ok) return refundMessage(done.value);
-    switch (done.error) {
-      case 'not_found':
-        throw notFound();
-      case 'same_person':
-        throw rpcError(
-          'SECOND_PERSON_NEEDED',
-          'the person that created the refund cannot approve it; another person has to',
-        );
-      case 'not_awaiting':
-        throw rpcError(
-          'REFUND_NOT_AWAITING_APPROVAL',
-          'the refund does not await approval; read it again to see its state',
-        );
-    }
+/** The actor of a request. A merchant's own request acts by its API key, which needs the scope. */
+async function findCreator(
+  mayKeyRefund: MayKeyRefund,
+  apiKeyId: string,
+  request: RefundRequest,
+  context: HandlerContext,
+): Promise<Actor> {
+  const by = actorOf(context);
+  if (callerOf(context).role !== 'facade') {
+    if (apiKeyId === '') return by;
+    return valuesOrThrow<never>(
+      err({ field: 'api_key_id', issue: 'must be empty: only the role facade sends it' }),
+    );
   }
+  const key = valuesOrThrow(parseId('key', apiKeyId, 'api_key_id'));
+  if (await mayKeyRefund(key, request.merchantId, request.environment))
+    return { ...by, actor: `facade:${key}` };
+  throw rpcError(
+    'API_KEY_NOT_ALLOWED',
+    'this API key may not refund; give it the scope for refunds, or use a key that has it',
+  );
+}
+
+/** @param limit - above which a second person must approve */
+function refundableMessage(
+  { order, possible, pendingMinorUnits }: OrderRefundable,
+  limit: RefundLimit | undefined,
+) {
+  const { currency } = order.amount;
+  const write = (minorUnits: bigint): string => Money.formatMinorUnits(minorUnits, currency);
+  return {
+    notRefundable: possible.ok ? NotRefundableMessage.UNSPECIFIED : notRefundableNumbers[possible.error],
+    left: write(possible.ok ? possible.value.leftMinorUnits : 0n),
+    refunded: write(order.refundedMinorUnits),
+    pending: write(pendingMinorUnits),
+    currency: currency.code,
+    partial: possible.ok && possible.value.isPartial,
+    decimals: possible.ok ? possible.value.decimals : currency.exponent,
+    approvalAbove: limit?.amount ?? '',
+    approvalRole: refundingRoleNumber(limit?.role),
+  };
 }
 
 const notRefundableNumbers = {
@@ -304,6 +283,23 @@ const notRefundableNumbers = {
 } as const satisfies Record<NotRefundable, NotRefundableMessage>;
 
 const bothEnvironments = ['SANDBOX', 'PRODUCTION'] as const;
+
+function undecided(refusal: ApprovalRefusal | 'not_found'): Error {
+  switch (refusal) {
+    case 'not_found':
+      return notFound();
+    case 'same_person':
+      return rpcError(
+        'SECOND_PERSON_NEEDED',
+        'the person that created the refund cannot approve it; another person has to',
+      );
+    case 'not_awaiting':
+      return rpcError(
+        'REFUND_NOT_AWAITING_APPROVAL',
+        'the refund does not await approval; read it again to see its state',
+      );
+  }
+}
 
 const notFound = () => rpcError('REFUND_NOT_FOUND', 'the merchant has no such refund');
 

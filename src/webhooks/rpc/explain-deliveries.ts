@@ -1,0 +1,53 @@
+import type { Pool } from 'pg';
+import type { OrderExplanation } from '../../gen/gatehouse/v1/order_explanation_pb.js';
+import { secretOwnerOf } from '../domain/delivery.ts';
+import type { LaneKey } from '../domain/delivery.ts';
+import { explainDelivery } from '../domain/explain-delivery.ts';
+import type { Explanation } from '../domain/explain-delivery.ts';
+import { deliveryToExplain, explainForOrder } from '../domain/explain-order-deliveries.ts';
+import { intakeReader, readCursor } from '../intake/reader-position.ts';
+import type { SigningSecrets } from '../secrets/signing-secrets.ts';
+import type { DeliveryReader, OrderKey, StoredDelivery } from './delivery-reader.ts';
+import type { StoredEndpoint } from './endpoint-reader.ts';
+import { noDeliveryMessage, orderExplanationMessage } from './order-explanation-message.ts';
+
+export interface ExplanationParts {
+  readonly pool: Pool;
+  readonly deliveries: Pick<DeliveryReader, 'surroundings' | 'unfinishedOfOrder'>;
+  /** Errors: ENDPOINT_NOT_FOUND. */
+  readonly findEndpoint: (lane: LaneKey) => Promise<StoredEndpoint>;
+  readonly secrets: Pick<SigningSecrets, 'problem'>;
+  readonly now: () => Date;
+}
+
+export interface DeliveryExplanations {
+  /** Why a delivery is in its state. Errors: ENDPOINT_NOT_FOUND. */
+  readonly explainOne: (
+    delivery: StoredDelivery,
+  ) => Promise<{ readonly endpoint: StoredEndpoint; readonly explanation: Explanation }>;
+  /** What an order waits for because of its deliveries. */
+  readonly explainOrder: (key: OrderKey) => Promise<OrderExplanation>;
+}
+
+export function createDeliveryExplanations(parts: ExplanationParts): DeliveryExplanations {
+  const { pool, deliveries, findEndpoint, secrets, now } = parts;
+  const explainOne: DeliveryExplanations['explainOne'] = async (delivery) => {
+    const [endpoint, surroundings, problem] = await Promise.all([
+      findEndpoint(delivery),
+      deliveries.surroundings(delivery),
+      delivery.state === 'PENDING' ? secrets.problem(secretOwnerOf(delivery)) : undefined,
+    ]);
+    const facts = { now: now(), delivery, endpoint, secretProblem: problem, ...surroundings };
+    return { endpoint, explanation: explainDelivery(facts) };
+  };
+  return {
+    explainOne,
+    async explainOrder(key) {
+      // The cursor is read first. So the deliveries of every event up to it are in what is read next.
+      const cursor = await readCursor(pool, intakeReader);
+      const delivery = deliveryToExplain(await deliveries.unfinishedOfOrder(key));
+      if (delivery === undefined) return noDeliveryMessage(cursor);
+      return orderExplanationMessage(explainForOrder(delivery, (await explainOne(delivery)).explanation));
+    },
+  };
+}
