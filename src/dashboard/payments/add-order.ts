@@ -117,119 +117,133 @@ function actionsOn(
   };
 }
 
+const path = '/m/:merchantId/:environment/orders/:orderId';
+
 /** The page of one order: its values, history and actions. */
 export function addOrder(app: FastifyInstance, dashboard: Dashboard): void {
-  const { clients, sendPage, timeZone, assets, now } = dashboard;
-  const path = '/m/:merchantId/:environment/orders/:orderId';
+  app.get(path, (request, reply) => showOrder(dashboard, request, reply));
+  addState(app, dashboard);
+  addActions(app, dashboard);
+}
 
-  const writingOf = (request: FastifyRequest): StoryWriting => ({
-    words: wordsFor(request, orderWords),
-    wallets: request.wallets,
-    story: wordsFor(request, dictionary).story,
-    summary: wordsFor(request, dictionary).summary,
-    reasons: reasonWords[request.language],
-    refundFailures: wordsFor(request, refundDictionary).failures,
-    language: request.language,
-    timeZone,
+const writingOf = (request: FastifyRequest, { timeZone }: Dashboard): StoryWriting => ({
+  words: wordsFor(request, orderWords),
+  wallets: request.wallets,
+  story: wordsFor(request, dictionary).story,
+  summary: wordsFor(request, dictionary).summary,
+  reasons: reasonWords[request.language],
+  refundFailures: wordsFor(request, refundDictionary).failures,
+  language: request.language,
+  timeZone,
+});
+
+const storyOf = ({ clients }: Dashboard, request: FastifyRequest, withCheckoutUrl: boolean) =>
+  clients.orderStories.getOrderStory(
+    { ...scopeOf(request), orderId: orderIdOf(request), withCheckoutUrl },
+    callOptions(request),
+  );
+
+const deliveriesOf = ({ clients }: Dashboard, request: FastifyRequest) =>
+  panel(request, (options) =>
+    clients.webhooks.getOrderDeliveries({ ...scopeOf(request), orderId: orderIdOf(request) }, options),
+  );
+
+function deliveryEntries(
+  request: FastifyRequest,
+  found: readonly OrderDelivery[],
+  writing: StoryWriting,
+): StoryEntry[] {
+  const words = wordsFor(request, webhookWords);
+  return found.flatMap((each) => {
+    const href = pathIn(pageMerchantOf(request), `webhooks/deliveries/${each.delivery?.deliveryId ?? ''}`);
+    return webhookEntries(each, href, (result) => attemptResult(result, words), writing);
   });
+}
 
-  const storyOf = (request: FastifyRequest, orderId: string, withCheckoutUrl: boolean) =>
-    clients.orderStories.getOrderStory(
-      { ...scopeOf(request), orderId, withCheckoutUrl },
-      callOptions(request),
-    );
-
-  const deliveriesOf = (request: FastifyRequest, orderId: string) =>
-    panel(request, (options) =>
-      clients.webhooks.getOrderDeliveries({ ...scopeOf(request), orderId }, options),
-    );
-
-  const deliveryEntries = (request: FastifyRequest, found: readonly OrderDelivery[]): StoryEntry[] => {
-    const words = wordsFor(request, webhookWords);
-    return found.flatMap((each) => {
-      const href = pathIn(pageMerchantOf(request), `webhooks/deliveries/${each.delivery?.deliveryId ?? ''}`);
-      return webhookEntries(each, href, (result) => attemptResult(result, words), writingOf(request));
-    });
+function apiRequestEntries(
+  request: FastifyRequest,
+  orderNumber: string,
+  found: readonly ApiRequest[],
+  writing: StoryWriting,
+): StoryEntry[] {
+  const pageMerchant = pageMerchantOf(request);
+  const verifies = new URLSearchParams({ endpoint: 'verify', order_number: orderNumber }).toString();
+  const pages = {
+    one: ({ apiRequestId }: ApiRequest) => pathIn(pageMerchant, `requests/${apiRequestId}`),
+    verifies: `${pathIn(pageMerchant, 'requests')}?${verifies}`,
   };
+  return requestEntries(found, pages, writing);
+}
 
-  const apiRequestEntries = (request: FastifyRequest, orderNumber: string, found: readonly ApiRequest[]) => {
-    const pageMerchant = pageMerchantOf(request);
-    const verifies = new URLSearchParams({ endpoint: 'verify', order_number: orderNumber }).toString();
-    const pages = {
-      one: ({ apiRequestId }: ApiRequest) => pathIn(pageMerchant, `requests/${apiRequestId}`),
-      verifies: `${pathIn(pageMerchant, 'requests')}?${verifies}`,
-    };
-    return requestEntries(found, pages, writingOf(request));
-  };
+async function showOrder(
+  dashboard: Dashboard,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const { sendPage, assets, now } = dashboard;
+  const orderId = orderIdOf(request);
+  const words = wordsFor(request, dictionary);
+  const writing = writingOf(request, dashboard);
+  const pageMerchant = pageMerchantOf(request);
+  const [story, webhooks] = await Promise.all([
+    storyOf(dashboard, request, mayChangeOrders(request)),
+    deliveriesOf(dashboard, request),
+  ]);
+  const { order, events, paymentAttempts, checkoutUrl } = story;
+  if (order === undefined) throw notFound('ORDER_NOT_FOUND');
+  const deliveries = webhooks.isThere ? webhooks.value.deliveries : [];
+  const strays = story.strayPayments.map((stray) => strayEntry(stray, writing));
+  const entries = [
+    ...events.map((event) => eventEntry(event, writing, (id) => pathIn(pageMerchant, `refunds/${id}`))),
+    ...paymentAttempts.flatMap((attempt) => exchangeEntries(attempt, writing)),
+    ...deliveryEntries(request, deliveries, writing),
+    ...apiRequestEntries(request, order.orderNumber, story.apiRequests, writing),
+    ...strays,
+  ];
+  const [latest] = paymentAttempts;
+  const refunds = orderRefunds(order, events, words.refunds, writing);
+  const summary = orderSummary({ order, events, latestAttempt: latest?.paymentAttempt, now: now() }, writing);
+  return sendPage(request, reply, {
+    template: 'payments/order',
+    title: order.orderNumber,
+    area: 'orders',
+    words,
+    scripts: refunds.isOpen ? [assets.live.path] : [],
+    view: {
+      path: pathIn(pageMerchant, `orders/${orderId}`),
+      list: { href: pathIn(pageMerchant, 'orders'), text: writing.words.title },
+      number: order.orderNumber,
+      status: statusText(order.status, writing.words),
+      amount: amountText(order.amount, order.currency, request.language),
+      summary: [summary, ...refunds.facts].join(' '),
+      explanation: orderExplanation(
+        story.explanation,
+        webhooks.isThere ? webhooks.value.explanation : undefined,
+        writing,
+      ),
+      refunds,
+      strays: strays.map(({ title, notes }) => [title, ...notes].join('. ')),
+      facts: factsOf(order, transactionOf(paymentAttempts), words.facts, writing),
+      story: storyItems(entries, writing),
+      notices: [
+        ...(webhooks.isThere ? [] : [words.story.withoutWebhooks]),
+        ...(story.incomplete || (webhooks.isThere && isCutShort(webhooks.value))
+          ? [words.story.incomplete]
+          : []),
+      ],
+      checkoutUrl,
+      link: isLink(order) ? pathIn(pageMerchant, `links/${orderId}`) : undefined,
+      ...actionsOn(order, request, {
+        openAttempt: openAttempt(paymentAttempts),
+        waitsForPerson: refunds.isOpen || story.strayPayments.some(isRefused),
+        deliveries,
+      }),
+    },
+  });
+}
 
-  const showOrder = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const orderId = orderIdOf(request);
-    const words = wordsFor(request, dictionary);
-    const writing = writingOf(request);
-    const pageMerchant = pageMerchantOf(request);
-    const [story, webhooks] = await Promise.all([
-      storyOf(request, orderId, mayChangeOrders(request)),
-      deliveriesOf(request, orderId),
-    ]);
-    const { order, events, paymentAttempts, checkoutUrl } = story;
-    if (order === undefined) throw notFound('ORDER_NOT_FOUND');
-    const deliveries = webhooks.isThere ? webhooks.value.deliveries : [];
-    const strays = story.strayPayments.map((stray) => strayEntry(stray, writing));
-    const entries = [
-      ...events.map((event) => eventEntry(event, writing, (id) => pathIn(pageMerchant, `refunds/${id}`))),
-      ...paymentAttempts.flatMap((attempt) => exchangeEntries(attempt, writing)),
-      ...deliveryEntries(request, deliveries),
-      ...apiRequestEntries(request, order.orderNumber, story.apiRequests),
-      ...strays,
-    ];
-    const [latest] = paymentAttempts;
-    const refunds = orderRefunds(order, events, words.refunds, writing);
-    const summary = orderSummary(
-      { order, events, latestAttempt: latest?.paymentAttempt, now: now() },
-      writing,
-    );
-    return sendPage(request, reply, {
-      template: 'payments/order',
-      title: order.orderNumber,
-      area: 'orders',
-      words,
-      scripts: refunds.isOpen ? [assets.live.path] : [],
-      view: {
-        path: pathIn(pageMerchant, `orders/${orderId}`),
-        list: { href: pathIn(pageMerchant, 'orders'), text: writing.words.title },
-        number: order.orderNumber,
-        status: statusText(order.status, writing.words),
-        amount: amountText(order.amount, order.currency, request.language),
-        summary: [summary, ...refunds.facts].join(' '),
-        explanation: orderExplanation(
-          story.explanation,
-          webhooks.isThere ? webhooks.value.explanation : undefined,
-          writing,
-        ),
-        refunds,
-        strays: strays.map(({ title, notes }) => [title, ...notes].join('. ')),
-        facts: factsOf(order, transactionOf(paymentAttempts), words.facts, writing),
-        story: storyItems(entries, writing),
-        notices: [
-          ...(webhooks.isThere ? [] : [words.story.withoutWebhooks]),
-          ...(story.incomplete || (webhooks.isThere && isCutShort(webhooks.value))
-            ? [words.story.incomplete]
-            : []),
-        ],
-        checkoutUrl,
-        link: isLink(order) ? pathIn(pageMerchant, `links/${orderId}`) : undefined,
-        ...actionsOn(order, request, {
-          openAttempt: openAttempt(paymentAttempts),
-          waitsForPerson: refunds.isOpen || story.strayPayments.some(isRefused),
-          deliveries,
-        }),
-      },
-    });
-  };
-
-  app.get(path, showOrder);
-
-  /** Polled by the open page while a refund is pending. */
+/** Polled by the open page while a refund is pending. */
+function addState(app: FastifyInstance, { clients }: Dashboard): void {
   app.get(`${path}/state`, async (request, reply) => {
     const scope = scopeOf(request);
     const orderId = orderIdOf(request);
@@ -245,6 +259,10 @@ export function addOrder(app: FastifyInstance, dashboard: Dashboard): void {
       isOver: !refunds.some(isOpenRefund),
     });
   });
+}
+
+function addActions(app: FastifyInstance, dashboard: Dashboard): void {
+  const { clients } = dashboard;
 
   app.post(`${path}/cancel`, async (request, reply) => {
     const words = wordsFor(request, dictionary).actions;
@@ -262,7 +280,7 @@ export function addOrder(app: FastifyInstance, dashboard: Dashboard): void {
 
   app.post(`${path}/query-wallet`, async (request, reply) => {
     const orderId = orderIdOf(request);
-    const open = openAttempt((await storyOf(request, orderId, false)).paymentAttempts);
+    const open = openAttempt((await storyOf(dashboard, request, false)).paymentAttempts);
     if (open !== undefined) {
       const { paymentAttemptId } = open;
       const { merchantId } = scopeOf(request);
