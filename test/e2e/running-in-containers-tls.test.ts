@@ -6,12 +6,12 @@ import { promisify } from 'node:util';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { openEventBus } from '../../src/contract/event-bus.ts';
-import { createLogger } from '../../src/platform/logger.ts';
 import { openCertificateFiles } from '../../src/platform/tls/certificate-files.ts';
 import { composeFilesWithTls } from '../support/compose-file.ts';
 import { startComposed } from '../support/composed-gatehouse.ts';
 import type { ComposedGatehouse, Prepared } from '../support/composed-gatehouse.ts';
 import { waitUntil } from '../support/wait-until.ts';
+import { keptLog } from '../support/kept-log.ts';
 
 const run = promisify(execFile);
 const root = resolve(import.meta.dirname, '../..');
@@ -164,11 +164,7 @@ describe('docker compose up with docker-compose.tls.yml, run as plain processes'
       await expect(client.connect()).rejects.toThrow(reason);
     }
 
-    const lines: string[] = [];
-    const logger = createLogger(
-      { process: 'test', instance: 'test', level: 'info' },
-      { write: (line: string) => void lines.push(line) },
-    );
+    const { logger, log } = keptLog({ level: 'info' });
     const paths = { ca: pathOf('core', 'GATEHOUSE_TLS_CA_FILE'), own: undefined };
     const files = openCertificateFiles({ paths, logger, now: () => new Date() });
     const bus = openEventBus({
@@ -178,7 +174,7 @@ describe('docker compose up with docker-compose.tls.yml, run as plain processes'
       logger,
     });
     await waitUntil('NATS refuses the client', () =>
-      lines.some((line) => line.includes('cannot connect to the broker')),
+      log.some(({ msg = '' }) => msg.includes('cannot connect to the broker')),
     );
     expect(bus.isConnected()).toBe(false);
     await bus.close();

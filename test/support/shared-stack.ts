@@ -107,11 +107,13 @@ export const sharedCoreDatabase = (name: string, url: () => string, poolSize: nu
     (database) => database.close(),
   );
 
-/** Closes the things that tests open themselves, such as clients: each function is called after the last test. */
-export const sharedClosers = (): (() => void)[] =>
+/** Closes the things that tests open themselves, such as clients, after the last test: the last function is called first. */
+export const sharedClosers = (): (() => unknown)[] =>
   shared(
-    () => Promise.resolve<(() => void)[]>([]),
-    (all) => all.forEach((close) => close()),
+    () => Promise.resolve<(() => unknown)[]>([]),
+    async (all) => {
+      for (const close of all.reverse()) await close();
+    },
   );
 
 /** Closes the things that a test opens, after each test: the last function is called first. */

@@ -6,8 +6,8 @@ import { openDatabase as openCoreDatabase } from '../../../src/core/database/dat
 import { backupTools } from '../../../src/main/backup-tools.ts';
 import { startTemporaryPostgres } from '../../../src/main/local/temporary-servers.ts';
 import type { TemporaryServer } from '../../../src/main/local/temporary-servers.ts';
-import { createLogger } from '../../../src/platform/logger.ts';
 import { openDatabase as openWebhooksDatabase } from '../../../src/webhooks/database/database.ts';
+import { keptLog } from '../../support/kept-log.ts';
 
 let folder: string;
 let server: TemporaryServer;
@@ -26,15 +26,12 @@ afterAll(async () => {
 
 test('a database is reached through a Unix socket without a warning, and is backed up from there', async () => {
   const url = server.url.replace('127.0.0.1', encodeURIComponent(folder));
-  const lines: string[] = [];
+  const { logger, log } = keptLog({ level: 'warn' });
   const options = {
     url,
     poolSize: 2,
     applicationName: 'socket test',
-    logger: createLogger(
-      { process: 'test', instance: 'socket', level: 'warn' },
-      { write: (line) => void lines.push(line) },
-    ),
+    logger,
   };
   const [database, webhooks] = await Promise.all([openCoreDatabase(options), openWebhooksDatabase(options)]);
   await database.migrate();
@@ -49,5 +46,5 @@ test('a database is reached through a Unix socket without a warning, and is back
 
   expect(rows).toEqual([{ address: null }]);
   expect(saved.rows).toBeGreaterThan(0);
-  expect(lines).toEqual([]);
+  expect(log).toEqual([]);
 });

@@ -16,11 +16,11 @@ import { readDue, removeDue } from '../../../src/core/erasure/due-erasures.sql.t
 import { findEndedPeriods } from '../../../src/core/erasure/ended-periods.ts';
 import { newRandomId } from '../../../src/contract/public-id.ts';
 import { deriveKey } from '../../../src/main/derive-key.ts';
-import { createLogger } from '../../../src/platform/logger.ts';
 import { storedId } from '../../support/ids.ts';
 import { sharedClient, sharedConnection, sharedPool, sharedStack } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { outcomes, sharedPaymentDesk } from './payment-desk.ts';
+import { keptLog } from '../../support/kept-log.ts';
 
 const stack = sharedStack({ facades: 0 });
 const desk = sharedPaymentDesk(stack);
@@ -54,16 +54,13 @@ async function verify(merchantId: string): Promise<Verified> {
 const sealed = (merchantId: string) =>
   waitUntil('all events are sealed', async () => (await verify(merchantId)).summary.waitingEventCount === 0n);
 
-const lines: string[] = [];
+const { logger, log } = keptLog({ level: 'info' });
 const parts = (): EraseParts => ({
   database: { pool },
   erasureKey: deriveKey(Buffer.from(stack.coreSettings['GATEHOUSE_MASTER_KEY'] ?? '', 'hex'), 'erasure-seal'),
   forgetPublished: () => Promise.resolve(true),
   now: () => new Date(),
-  logger: createLogger(
-    { process: 'test', instance: 'test', level: 'info' },
-    { write: (line: string) => void lines.push(line) },
-  ),
+  logger,
 });
 
 const eraseNow = (
@@ -167,7 +164,7 @@ test('the broker removes events after the commit, without locked orders, and aga
 
   expect(seen).toEqual(['erased']);
   expect(interrupted).toEqual({ erased: [], obstacles: new Map([[orderId, 'BROKER_UNAVAILABLE']]) });
-  expect(lines.join()).toContain(
+  expect(log.map(({ msg }) => msg)).toContain(
     'the broker did not remove events of erased orders; core tries again in a minute',
   );
   expect(repeated).toEqual({ erased: [orderId], obstacles: new Map() });

@@ -1,5 +1,5 @@
 import { runInThisContext } from 'node:vm';
-import { afterEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { create } from '@bufbuild/protobuf';
 import { createClient } from '@connectrpc/connect';
 import type { MethodImplSpec } from '@connectrpc/connect';
@@ -11,12 +11,9 @@ import { createLogger } from '../../../src/platform/logger.ts';
 import { startGrpcServer } from '../../../src/platform/rpc/grpc-server.ts';
 import { createGrpcTransport } from '../../../src/contract/grpc-transport.ts';
 import { waitUntil } from '../../support/wait-until.ts';
+import { closersOfEachTest } from '../../support/shared-stack.ts';
 
-const cleanUps: (() => Promise<void>)[] = [];
-
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
-});
+const cleanUps = closersOfEachTest();
 
 /** A stream of messages of about 1 kB, as many as its reader takes. */
 async function startEndlessWatch() {

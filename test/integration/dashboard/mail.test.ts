@@ -5,7 +5,6 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { SMTPServer } from 'smtp-server';
 import type { SMTPServerOptions } from 'smtp-server';
 import { createMailer } from '../../../src/dashboard/mail/mailer.ts';
-import { createLogger } from '../../../src/platform/logger.ts';
 import { headingOf } from '../../support/customer.ts';
 import type { PageAnswer } from '../../support/customer.ts';
 import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
@@ -21,6 +20,7 @@ import { openAuthority } from '../webhooks/certificates.ts';
 import type { Certificate } from '../webhooks/certificates.ts';
 import { openDashboardDesk } from './dashboard-desk.ts';
 import type { DashboardDesk } from './dashboard-desk.ts';
+import { keptLog } from '../../support/kept-log.ts';
 
 const login = { user: 'gatehouse@pay.example', password: 'p@ss:word/with %' };
 const asUrl = ({ user, password }: typeof login): string =>
@@ -331,11 +331,7 @@ test('a mail to a server whose reply never ends is abandoned, and the next mail 
   });
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
   const { port } = server.address() as AddressInfo;
-  const lines: string[] = [];
-  const logger = createLogger(
-    { process: 'test', instance: 'test', level: 'info' },
-    { write: (line: string) => void lines.push(line) },
-  );
+  const { logger, log } = keptLog({ level: 'info' });
   const mailer = createMailer(`smtp://127.0.0.1:${port}`, 'gatehouse@pay.example', logger, 5_000);
   try {
     const mail = { to: 'abebe@shop.example', subject: 'Invitation', text: 'Hello', requestId: 'r-1' };
@@ -346,7 +342,7 @@ test('a mail to a server whose reply never ends is abandoned, and the next mail 
     await mailer.close();
 
     expect({ stalled, next }).toEqual({ stalled: [false, false], next: true });
-    expect(lines.map((line) => JSON.parse(line) as LogLine)).toMatchObject([
+    expect(log).toMatchObject([
       { request_id: 'r-1', msg: 'a mail was not sent' },
       { request_id: 'r-1', msg: 'a mail was not sent' },
       { request_id: 'r-2', msg: 'mail sent' },

@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf';
 import { Code, ConnectError, createClient, createServiceImplSpec } from '@connectrpc/connect';
 import type { HandlerContext } from '@connectrpc/connect';
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import {
   BatchGetOrdersRequestSchema,
@@ -19,11 +19,9 @@ import { rpcError } from '../../../src/contract/error-reason.ts';
 import { toStatus } from '../../../src/platform/rpc/rpc-error.ts';
 import { failureOf } from '../../support/rpc-failure.ts';
 import { waitUntil } from '../../support/wait-until.ts';
+import { closersOfEachTest } from '../../support/shared-stack.ts';
 
-const cleanUps: (() => Promise<void> | void)[] = [];
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
-});
+const cleanUps = closersOfEachTest();
 
 type Stream = (
   requests: AsyncIterable<StreamOrderBatchesRequest>,

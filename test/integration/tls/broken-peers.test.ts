@@ -5,25 +5,22 @@ import { connect as connectTls } from 'node:tls';
 import type { ConnectionOptions, TLSSocket } from 'node:tls';
 import { createClient } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { createGrpcTransport } from '../../../src/contract/grpc-transport.ts';
 import { Health } from '../../../src/gen/health/v1/health_pb.js';
-import { createLogger } from '../../../src/platform/logger.ts';
 import { startRpcServers } from '../../../src/platform/rpc/start-servers.ts';
 import type { RpcServers } from '../../../src/platform/rpc/start-servers.ts';
 import { openCertificateFiles } from '../../../src/platform/tls/certificate-files.ts';
 import { createPrivateAuthority } from '../../support/private-authority.ts';
 import type { IssuedFiles, PrivateAuthority } from '../../support/private-authority.ts';
 import { waitUntil } from '../../support/wait-until.ts';
+import { keptLog } from '../../support/kept-log.ts';
+import { sharedClosers } from '../../support/shared-stack.ts';
 
 // Peers that break TLS, at the listeners of core and `webhooks`.
 
-const logged: { readonly level: string; readonly msg: string }[] = [];
-const logger = createLogger(
-  { process: 'test', instance: 'test', level: 'info' },
-  { write: (line: string) => void logged.push(JSON.parse(line) as (typeof logged)[number]) },
-);
-const closers: (() => unknown)[] = [];
+const { logger, log } = keptLog({ level: 'info' });
+const closers = sharedClosers();
 let authority: PrivateAuthority;
 let foreign: PrivateAuthority;
 let own: IssuedFiles;
@@ -59,9 +56,6 @@ beforeAll(async () => {
   ca = await readFile(own.ca);
   servers = await startServers();
   closers.push(() => servers.stop(0));
-});
-afterAll(async () => {
-  for (const close of closers.reverse()) await close();
 });
 
 type Listener = 'grpc' | 'connect';
@@ -172,7 +166,7 @@ describe.each(['grpc', 'connect'] as const)('the %s listener continues to serve 
 });
 
 test('the broken peers cause no error in the log', () => {
-  expect(logged.filter(({ level }) => level === 'error' || level === 'fatal')).toEqual([]);
+  expect(log.filter(({ level }) => level === 'error' || level === 'fatal')).toEqual([]);
 });
 
 test('an unfinished handshake is ended after ten seconds, and does not delay the stop of a server', async () => {

@@ -10,7 +10,7 @@ import { promisify } from 'node:util';
 import { ConnectError, createClient } from '@connectrpc/connect';
 import type { Transport } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { createGrpcTransport } from '../../../src/contract/grpc-transport.ts';
 import { openEventBus } from '../../../src/contract/event-bus.ts';
@@ -19,7 +19,6 @@ import { choosePorts } from '../../../src/main/local/free-port.ts';
 import { findOrInstallNatsServer } from '../../../src/main/local/nats-binary.ts';
 import { startTemporaryPostgres } from '../../../src/main/local/temporary-servers.ts';
 import { databaseTls } from '../../../src/platform/database/database-tls.ts';
-import { createLogger } from '../../../src/platform/logger.ts';
 import { startGrpcServer } from '../../../src/platform/rpc/grpc-server.ts';
 import { openCertificateFiles } from '../../../src/platform/tls/certificate-files.ts';
 import type { CertificateFiles, CertificatePaths } from '../../../src/platform/tls/certificate-files.ts';
@@ -29,17 +28,15 @@ import { createPrivateAuthority } from '../../support/private-authority.ts';
 import type { IssuedFiles, PrivateAuthority } from '../../support/private-authority.ts';
 import { walletsOfCore } from '../../support/simulated-wallets.ts';
 import { waitUntil } from '../../support/wait-until.ts';
+import { keptLog } from '../../support/kept-log.ts';
+import { sharedClosers } from '../../support/shared-stack.ts';
 
 const spiffe = (path: string): string => `URI:spiffe://${path}`;
 const loopback = 'DNS:localhost,IP:127.0.0.1';
 const tokens = { operator: randomBytes(16).toString('hex'), reader: randomBytes(16).toString('hex') };
-const closers: (() => unknown)[] = [];
-const lines: string[] = [];
-const logger = createLogger(
-  { process: 'test', instance: 'test', level: 'info' },
-  { write: (line: string) => void lines.push(line) },
-);
-const said = (text: string) => () => lines.some((line) => line.includes(text));
+const closers = sharedClosers();
+const { logger, log } = keptLog({ level: 'info' });
+const isLogged = (text: string) => () => log.some((line) => JSON.stringify(line).includes(text));
 
 let authority: PrivateAuthority;
 let foreign: PrivateAuthority;
@@ -152,10 +149,6 @@ beforeAll(async () => {
   };
   core = await startInline('core', coreSettings);
   closers.push(() => core.stop());
-});
-
-afterAll(async () => {
-  for (const close of closers.reverse()) await close();
 });
 
 const grpcAddress = (): string => String(core.ready['grpc']);
@@ -334,26 +327,25 @@ describe('a server is refused, and both sides log why,', () => {
 
   test('when its certificate has expired', async () => {
     const address = await server(certificate('expired'));
-    expect(said('expired at')()).toBe(true);
+    expect(isLogged('expired at')()).toBe(true);
     expect(await failureOf(list(overGrpc(certificate('operator'), '', address)))).toContain(
       'certificate has expired',
     );
-    await waitUntil('the server has logged it', said('a TLS handshake failed'));
+    await waitUntil('the server has logged it', isLogged('a TLS handshake failed'));
   });
 
   test('once, however many clients without TLS connect', async () => {
     const address = await server(certificate('server'));
     const [host = '', port = ''] = address.split(':');
-    lines.length = 0;
+    log.length = 0;
     for (let number = 0; number < 50; number += 1) {
       const socket = connect(Number(port), host);
       socket.on('error', () => undefined).write('GET / HTTP/1.1\r\n\r\n');
       await once(socket, 'close');
     }
 
-    const failures = lines.filter((line) => line.includes('a TLS handshake failed'));
-    expect(failures).toHaveLength(1);
-    expect(JSON.parse(failures[0] ?? '')).toMatchObject({ listener: 'gRPC', count: 1 });
+    const failures = log.filter(({ msg = '' }) => msg.includes('a TLS handshake failed'));
+    expect(failures).toMatchObject([{ listener: 'gRPC', count: 1 }]);
   });
 
   test('when it is for another name', async () => {
@@ -373,10 +365,10 @@ describe('a server is refused, and both sides log why,', () => {
 
   test('when the broker has another authority, or requires a certificate that is missing', async () => {
     for (const paths of [certificate('stranger'), { ca: authority.ca, own: undefined }]) {
-      lines.length = 0;
+      log.length = 0;
       const bus = openEventBus({ url: natsUrl, name: 'test', tls: filesOf(paths), logger });
       // A client that retries for ever still logs the problem.
-      await waitUntil('the log has the reason', said('cannot connect to the broker'));
+      await waitUntil('the log has the reason', isLogged('cannot connect to the broker'));
       expect(bus.isConnected()).toBe(false);
       await bus.close();
     }
@@ -402,10 +394,10 @@ describe('a server is refused, and both sides log why,', () => {
 
   test('and a weak mode of the database is always logged', () => {
     for (const mode of ['require', 'prefer', 'disable']) {
-      lines.length = 0;
+      log.length = 0;
       const url = `postgres://user:word@db.internal/gatehouse?sslmode=${mode}`;
       databaseTls(url, undefined, logger, () => new Date());
-      expect(lines.join('')).toContain('sslmode=verify-full');
+      expect(JSON.stringify(log)).toContain('sslmode=verify-full');
     }
   });
 });
@@ -515,7 +507,7 @@ describe('renewed certificates', () => {
     await files.reload();
 
     expect(early).toEqual(first);
-    expect(said(`${paths.own.certificate} is not valid before `)()).toBe(true);
+    expect(isLogged(`${paths.own.certificate} is not valid before `)()).toBe(true);
     expect(files.current().own?.certificate).toEqual(next);
   });
 

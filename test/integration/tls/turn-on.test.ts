@@ -1,17 +1,14 @@
 import { rm } from 'node:fs/promises';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { afterAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { startInline } from '../../support/inline-process.ts';
 import { createPrivateAuthority } from '../../support/private-authority.ts';
-import { sharedStack } from '../../support/shared-stack.ts';
+import { sharedClosers, sharedStack } from '../../support/shared-stack.ts';
 
 /* The order of docs/operating/tls.md, in which no request fails while TLS is turned on. */
 
 const stack = sharedStack({ settings: { GATEHOUSE_RATE_LIMIT_PER_KEY: '0' } });
-const closers: (() => unknown)[] = [];
-afterAll(async () => {
-  for (const close of closers.reverse()) await close();
-});
+const closers = sharedClosers();
 
 test('TLS is turned on without a failed request, with processes beside those without TLS', async () => {
   const authority = await createPrivateAuthority();

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,6 +13,7 @@ import { scaleDelays, standardDelaysMs } from '../../../src/wallet-simulator/del
 import { createLedger } from '../../../src/wallet-simulator/ledger.ts';
 import { certificateOf, createSecurityKey } from '../../../src/wallet-simulator/mpesa-daraja/certificate.ts';
 import type { ProtocolName } from '../../../src/wallet-simulator/protocols.ts';
+import { newRsaKeys } from '../../support/rsa-keys.ts';
 
 /** A published client library, and the report of its program of flows about a wallet of its own. */
 interface ClientLibrary {
@@ -190,13 +191,7 @@ const libraries: readonly ClientLibrary[] = [
 ];
 
 const securityKey = createSecurityKey();
-const keyPair = () =>
-  generateKeyPairSync('rsa', {
-    modulusLength: 2048,
-    publicKeyEncoding: { type: 'spki', format: 'pem' },
-    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
-  });
-const [merchantKeys, telebirrKeys] = [keyPair(), keyPair()];
+const [merchantKeys, telebirrKeys] = [newRsaKeys(), newRsaKeys()];
 
 const mpesaApp = {
   consumer_key: 'the-consumer-key',

@@ -1,4 +1,4 @@
-import { createPublicKey, generateKeyPairSync } from 'node:crypto';
+import { createPublicKey } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createMemoryJournal } from '../../../src/wallet-simulator/journal.ts';
 import type { JournalFile } from '../../../src/wallet-simulator/journal.ts';
@@ -7,15 +7,10 @@ import { readPrivateKey, signMessage, verifyMessage } from '../../../src/wallets
 import { startCallbackReceiver } from './callback-receiver.ts';
 import { startSimulator } from './simulator-under-test.ts';
 import type { Answer, Json, SimulatorUnderTest } from './simulator-under-test.ts';
+import { newRsaKeys } from '../../support/rsa-keys.ts';
 
-const newKeys = () =>
-  generateKeyPairSync('rsa', {
-    modulusLength: 2048,
-    publicKeyEncoding: { type: 'spki', format: 'pem' },
-    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
-  });
-const merchant = newKeys();
-const telebirr = newKeys();
+const merchant = newRsaKeys();
+const telebirr = newRsaKeys();
 const key = readPrivateKey(merchant.privateKey);
 const gateway = '/telebirr/apiaccess/payment/gateway/payment/v1';
 

@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { walletsOfCore } from '../../support/simulated-wallets.ts';
 import { startStack } from '../../support/stack.ts';
 import type { Stack, StackOptions } from '../../support/stack.ts';
@@ -11,10 +11,6 @@ import type { WalletSide } from './wallet-processes.ts';
 import { closersOfEachTest } from '../../support/shared-stack.ts';
 
 const cleanUps = closersOfEachTest();
-
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
-});
 
 async function openSide(
   options: StackOptions = {},

@@ -1,4 +1,3 @@
-import { generateKeyPairSync } from 'node:crypto';
 import type { PaymentRequest, WalletConnector } from '../../../src/wallets/connector/wallet-connector.ts';
 import { orderId } from '../../../src/wallets/telebirr/order-id.ts';
 import { readPrivateKey, signMessage } from '../../../src/wallets/telebirr/signature.ts';
@@ -7,16 +6,10 @@ import { startFaultySubject } from './faulty-subject.ts';
 import type { FaultySubject } from './faulty-subject.ts';
 import { attemptId, buildPayment } from './gsma-subject.ts';
 import { secretVariables } from './secret-variables.ts';
+import { newRsaKeys } from '../../support/rsa-keys.ts';
 
-const newKeys = () =>
-  generateKeyPairSync('rsa', {
-    modulusLength: 2048,
-    publicKeyEncoding: { type: 'spki', format: 'pem' },
-    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
-  });
-
-export const merchantKeys = newKeys();
-export const telebirrKeys = newKeys();
+export const merchantKeys = newRsaKeys();
+export const telebirrKeys = newRsaKeys();
 
 /** As Ethio telecom issues a key: the base 64 of its DER form on one line. */
 const bare = (pem: string): string => pem.replace(/-----[^-]+-----|\s/g, '');

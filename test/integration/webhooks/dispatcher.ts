@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { createLogger } from '../../../src/platform/logger.ts';
 import { createWakeSignal } from '../../../src/platform/wake-signal.ts';
 import { openDatabase } from '../../../src/webhooks/database/database.ts';
 import type { Database } from '../../../src/webhooks/database/database.ts';
@@ -8,6 +7,7 @@ import { startDispatching } from '../../../src/webhooks/delivery/dispatch-delive
 import type { LaneClaims } from '../../../src/webhooks/delivery/lane-runner.ts';
 import type { LogLine } from '../../support/gatehouse-process.ts';
 import { testSender } from './outgoing.ts';
+import { keptLog } from '../../support/kept-log.ts';
 
 export interface DispatcherOptions {
   readonly leaseMs?: number;
@@ -27,13 +27,7 @@ export interface RunningDispatcher {
 }
 
 export const openWebhooksDatabase = (url: string, applicationName = 'dispatch test'): Promise<Database> =>
-  openDatabase({ url, poolSize: 6, applicationName, logger: logInto([]) });
-
-const logInto = (log: LogLine[]) =>
-  createLogger(
-    { process: 'webhooks', instance: 'test', level: 'debug' },
-    { write: (line: string) => void log.push(JSON.parse(line) as LogLine) },
-  );
+  openDatabase({ url, poolSize: 6, applicationName, logger: keptLog().logger });
 
 /** A dispatcher with database connections of its own, named `dispatcher`. */
 export async function startDispatcher(
@@ -41,7 +35,7 @@ export async function startDispatcher(
   { leaseMs = 20_000, deadlineMs = 15_000, maxInFlight = 256, clockOffMs = 0 }: DispatcherOptions = {},
 ): Promise<RunningDispatcher> {
   const database = await openWebhooksDatabase(databaseUrl, 'dispatcher');
-  const log: LogLine[] = [];
+  const { logger, log } = keptLog({ process: 'webhooks' });
   const signal = createWakeSignal();
   const stopping = new AbortController();
   const now = (): Date => new Date(Date.now() + clockOffMs);
@@ -53,7 +47,7 @@ export async function startDispatcher(
       secrets: { live: async () => ({ current: 'whsec_c2VjcmV0' }) },
       metrics: { attempted: () => {} },
       signal,
-      logger: logInto(log),
+      logger,
       now,
       random: Math.random,
       maxInFlight,

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { newRandomId } from '../../../src/contract/public-id.ts';
 import { forgetOldDeliveries } from '../../../src/webhooks/health/forget-old-deliveries.ts';
 import { insertDeliveries } from '../../../src/webhooks/intake/insert-deliveries.sql.ts';
-import { keptLog } from './intake-under-test.ts';
+import { keptLog } from '../../support/kept-log.ts';
 import { sharedWebhooksDatabase } from './shared-webhooks-database.ts';
 
 const dayMs = 24 * 60 * 60_000;

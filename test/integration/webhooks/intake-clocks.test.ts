@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { formatCursor } from '../../../src/contract/event-cursor.ts';
 import { openEventBus } from '../../../src/contract/event-bus.ts';
 import { newRandomId } from '../../../src/contract/public-id.ts';
@@ -7,17 +7,14 @@ import { ingestEvents } from '../../../src/webhooks/intake/ingest-events.ts';
 import { createDeliveryWriter } from '../../../src/webhooks/intake/write-deliveries.ts';
 import type { LogLine } from '../../support/gatehouse-process.ts';
 import { waitUntil } from '../../support/wait-until.ts';
-import { eventIdsOf, keptLog, numbered, openIntakeDesk } from './intake-under-test.ts';
+import { deskOfEachTest, eventIdsOf, numbered } from './intake-under-test.ts';
 import type { IntakeDesk } from './intake-under-test.ts';
+import { keptLog } from '../../support/kept-log.ts';
+import { closersOfEachTest } from '../../support/shared-stack.ts';
 
-let opened: IntakeDesk | undefined;
-const intakes: (() => Promise<void>)[] = [];
-
-afterEach(async () => {
-  for (const stop of intakes.splice(0)) await stop();
-  await opened?.close();
-  opened = undefined;
-});
+// The intakes stop before the desk, because hooks run in the order of their definition.
+const intakes = closersOfEachTest();
+const open = deskOfEachTest();
 
 interface Intake {
   readonly log: readonly LogLine[];
@@ -51,7 +48,7 @@ function startIntake(desk: IntakeDesk, clockOffMs = 0): Intake {
 
 describe.each([-3_600_000, 3_600_000])('an intake whose clock is %i ms off', (clockOffMs) => {
   test('ingests events from the broker, from core while the broker is unavailable, and those that the broker lost', async () => {
-    const desk = (opened = await openIntakeDesk());
+    const desk = await open();
     const { id: merchantId } = await desk.stack.createMerchant();
     startIntake(desk, clockOffMs);
 
@@ -70,7 +67,7 @@ describe.each([-3_600_000, 3_600_000])('an intake whose clock is %i ms off', (cl
 });
 
 test('events at positions that earlier events had, as after a failover that lost transactions, are ingested', async () => {
-  const desk = (opened = await openIntakeDesk());
+  const desk = await open();
   const { id: merchantId } = await desk.stack.createMerchant();
   const before = startIntake(desk);
   await desk.expireOrders(merchantId, ['BEFORE']);

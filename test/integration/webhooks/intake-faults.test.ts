@@ -1,19 +1,11 @@
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { formatCursor } from '../../../src/contract/event-cursor.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { connectTo } from '../core/broker-messages.ts';
-import { eventIdsOf, numbered, openIntakeDesk } from './intake-under-test.ts';
+import { deskOfEachTest, eventIdsOf, numbered } from './intake-under-test.ts';
 import type { IntakeDesk } from './intake-under-test.ts';
 
-let opened: IntakeDesk | undefined;
-
-afterEach(async () => {
-  await opened?.close();
-  opened = undefined;
-});
-
-const open = async (options?: Parameters<typeof openIntakeDesk>[0]): Promise<IntakeDesk> =>
-  (opened = await openIntakeDesk(options));
+const open = deskOfEachTest();
 
 /** Expires orders until the intake gets events from the broker again. Returns their number. */
 async function untilBrought({ stack, expireOrders }: IntakeDesk, brought: () => number): Promise<number> {

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
-import { afterEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { eventIdsOf, numbered, openIntakeDesk } from './intake-under-test.ts';
+import { deskOfEachTest, eventIdsOf, numbered } from './intake-under-test.ts';
 import type { IntakeDesk, RunningIntake } from './intake-under-test.ts';
 
 // Orders end while the broker is killed, loses its store or is unavailable, and while sessions are ended and intakes
@@ -11,12 +11,7 @@ const seed = Number(process.env['GATEHOUSE_TEST_SEED'] ?? randomInt(2 ** 31));
 const steps = 25;
 const ordersAStep = 8;
 
-let opened: IntakeDesk | undefined;
-
-afterEach(async () => {
-  await opened?.close();
-  opened = undefined;
-});
+const open = deskOfEachTest();
 
 const faults = [
   'kill the broker',
@@ -42,7 +37,7 @@ async function strike(fault: Fault, desk: IntakeDesk, intakes: RunningIntake[]):
 }
 
 test(`each event gets one delivery, whatever happens in between (GATEHOUSE_TEST_SEED=${seed})`, async () => {
-  const desk = (opened = await openIntakeDesk({ cores: 2 }));
+  const desk = await open({ cores: 2 });
   const { id: merchantId } = await desk.stack.createMerchant();
   const intakes = [desk.startIntake(), desk.startIntake()];
   const [plan = []] = fc.sample(

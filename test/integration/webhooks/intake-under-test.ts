@@ -3,7 +3,6 @@ import type { Client } from '@connectrpc/connect';
 import { OrderEventSchema, OrderEventType } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import type { OrderEvent } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
-import { createLogger } from '../../../src/platform/logger.ts';
 import type { Logger } from '../../../src/platform/logger.ts';
 import { openEventBus } from '../../../src/contract/event-bus.ts';
 import type { EventBus } from '../../../src/contract/event-bus.ts';
@@ -24,6 +23,8 @@ import type { Stack } from '../../support/stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { openPaymentDesk } from '../core/payment-desk.ts';
 import type { PaymentDesk } from '../core/payment-desk.ts';
+import { keptLog } from '../../support/kept-log.ts';
+import { closersOfEachTest } from '../../support/shared-stack.ts';
 
 /** One process's intake, with a database pool and a broker connection of its own. */
 export interface RunningIntake {
@@ -102,6 +103,18 @@ const numbersOfEnds = new Set([
   OrderEventType.REFUND_COMPLETED,
   OrderEventType.REFUND_FAILED,
 ]);
+
+type IntakeDeskOptions = NonNullable<Parameters<typeof openIntakeDesk>[0]>;
+
+/** Opens a desk for one test, which is closed after the test. */
+export function deskOfEachTest(): (options?: IntakeDeskOptions) => Promise<IntakeDesk> {
+  const closers = closersOfEachTest();
+  return async (options) => {
+    const desk = await openIntakeDesk(options);
+    closers.push(desk.close);
+    return desk;
+  };
+}
 
 export async function openIntakeDesk({
   cores = 1,
@@ -286,13 +299,6 @@ function runIntake({
       await running;
     },
   };
-}
-
-/** A logger whose lines are kept. */
-export function keptLog(): { readonly logger: Logger; readonly log: readonly LogLine[] } {
-  const log: LogLine[] = [];
-  const destination = { write: (line: string) => void log.push(JSON.parse(line) as LogLine) };
-  return { logger: createLogger({ process: 'test', instance: 'intake', level: 'debug' }, destination), log };
 }
 
 /** All events of core, in commit order. */

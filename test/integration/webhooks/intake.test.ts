@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { createClient } from '@connectrpc/connect';
 import { createGrpcTransport } from '../../../src/contract/grpc-transport.ts';
 import { OrderEventType } from '../../../src/gen/gatehouse/v1/order_pb.js';
@@ -8,18 +8,9 @@ import { startCuttingProxy } from '../../support/cutting-proxy.ts';
 import type { Stack } from '../../support/stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { outcomes } from '../core/payment-desk.ts';
-import { committedEvents, eventIdsOf, numbered, openIntakeDesk } from './intake-under-test.ts';
-import type { IntakeDesk } from './intake-under-test.ts';
+import { committedEvents, deskOfEachTest, eventIdsOf, numbered } from './intake-under-test.ts';
 
-let opened: IntakeDesk | undefined;
-
-afterEach(async () => {
-  await opened?.close();
-  opened = undefined;
-});
-
-const open = async (options?: Parameters<typeof openIntakeDesk>[0]): Promise<IntakeDesk> =>
-  (opened = await openIntakeDesk(options));
+const open = deskOfEachTest();
 
 /** A client of the first core, until the network between them is cut off. */
 async function reachableCore({ addresses: [address = ''], tokens }: Stack) {

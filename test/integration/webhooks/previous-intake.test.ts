@@ -1,16 +1,10 @@
-import { afterEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import type { Database } from '../../../src/webhooks/database/database.ts';
 import type { DeliveryWriter } from '../../../src/webhooks/intake/write-deliveries.ts';
 import { waitUntil } from '../../support/wait-until.ts';
-import { eventIdsOf, numbered, openIntakeDesk } from './intake-under-test.ts';
-import type { IntakeDesk } from './intake-under-test.ts';
+import { deskOfEachTest, eventIdsOf, numbered } from './intake-under-test.ts';
 
-let opened: IntakeDesk | undefined;
-
-afterEach(async () => {
-  await opened?.close();
-  opened = undefined;
-});
+const open = deskOfEachTest();
 
 /** How the version before webhook endpoints wrote deliveries: one for each event, by an index that it no longer finds. */
 const writeAsBefore =
@@ -44,8 +38,7 @@ const writeAsBefore =
   };
 
 test('an intake of the version before webhook endpoints writes nothing after the migration, and one of this version takes over', async () => {
-  opened = await openIntakeDesk();
-  const { stack, expireOrders, startIntake, deliveries, toldEvents, untilAllTakenIn } = opened;
+  const { stack, expireOrders, startIntake, deliveries, toldEvents, untilAllTakenIn } = await open();
   const { id: merchantId } = await stack.createMerchant();
   const failuresOf = ({ log }: typeof previous) =>
     log.filter(({ msg }) => String(msg).startsWith('ingesting events failed'));

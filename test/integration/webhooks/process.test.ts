@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Code, createClient } from '@connectrpc/connect';
-import { afterEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import pg from 'pg';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
@@ -24,10 +24,6 @@ import type { Behaviour, Receiver } from './receivers.ts';
 import { closersOfEachTest } from '../../support/shared-stack.ts';
 
 const cleanUps = closersOfEachTest();
-
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
-});
 
 async function openStack(webhooks: number): Promise<Stack> {
   const stack = await startStack({ facades: 0, webhooks });

@@ -8,8 +8,9 @@ import { createWebhookEndpoints } from '../../../src/webhooks/endpoints/webhook-
 import { createReconcileDeliveries } from '../../../src/webhooks/health/reconcile-deliveries.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { outcomes } from '../core/payment-desk.ts';
-import { committedEvents, keptLog, numbered, openIntakeDesk } from './intake-under-test.ts';
+import { committedEvents, numbered, openIntakeDesk } from './intake-under-test.ts';
 import type { DeliveryRow, IntakeDesk, RunningIntake } from './intake-under-test.ts';
+import { keptLog } from '../../support/kept-log.ts';
 
 const retentionDays = 90;
 const minuteMs = 60_000;

@@ -4,13 +4,13 @@ import { Code, ConnectError, createHandlerContext } from '@connectrpc/connect';
 import type { HandlerContext } from '@connectrpc/connect';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Health } from '../../../src/gen/health/v1/health_pb.js';
-import { createLogger } from '../../../src/platform/logger.ts';
 import { annotate, callerOf } from '../../../src/platform/rpc/call-context.ts';
 import { guard } from '../../../src/platform/rpc/guard.ts';
 import { rpcError } from '../../../src/contract/error-reason.ts';
 import { encodeStatus, toStatus } from '../../../src/platform/rpc/rpc-error.ts';
 import type { EndedCall } from '../../../src/platform/rpc/rpc-metrics.ts';
 import { rpcService } from '../../../src/platform/rpc/rpc-service.ts';
+import { keptLog } from '../../support/kept-log.ts';
 
 const token = 'operator-token-of-24-chars';
 const tokens = [{ role: 'operator' as const, hash: createHash('sha256').update(token).digest() }];
@@ -25,7 +25,6 @@ interface Outcome {
   readonly result?: unknown;
   readonly error?: ConnectError;
   readonly lines: readonly Record<string, unknown>[];
-  readonly text: string;
 }
 
 type Handler = (context: HandlerContext) => Promise<object> | AsyncIterable<object>;
@@ -36,7 +35,7 @@ async function call(
   { headers = { authorization: `Bearer ${token}` }, timeoutMs, signal }: CallOptions = {},
   read: (responses: AsyncIterable<unknown>) => Promise<unknown> = readAll,
 ): Promise<Outcome> {
-  let text = '';
+  const { logger, log: lines } = keptLog({ level: 'info' });
   const service = rpcService(
     Health,
     {
@@ -48,10 +47,7 @@ async function call(
   );
   const guarded = guard(service, {
     tokens,
-    logger: createLogger(
-      { process: 'core', instance: 'core', level: 'info' },
-      { write: (line: string) => void (text += line) },
-    ),
+    logger,
     newRequestId: () => 'made-here',
     measure: () => {},
     explain: (error) =>
@@ -71,18 +67,13 @@ async function call(
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     ...(signal === undefined ? {} : { requestSignal: signal }),
   });
-  const lines = () =>
-    text
-      .split('\n')
-      .filter(Boolean)
-      .map((line) => JSON.parse(line) as Record<string, unknown>);
   try {
     const implement = spec.impl as (request: object, context: HandlerContext) => unknown;
     const returned = implement({}, context);
     const result = await (isStream ? read(returned as AsyncIterable<unknown>) : returned);
-    return { result, lines: lines(), text };
+    return { result, lines: [...lines] };
   } catch (error) {
-    return { error: ConnectError.from(error), lines: lines(), text };
+    return { error: ConnectError.from(error), lines: [...lines] };
   } finally {
     context.abort();
   }
@@ -183,7 +174,7 @@ describe('calls of a flood', () => {
   afterEach(() => mock.timers.reset());
 
   test('share lines when they are OVERLOADED, without a valid token, faulty or of an outage, and each is measured', async () => {
-    const lines: Record<string, unknown>[] = [];
+    const { logger, log: lines } = keptLog({ level: 'info' });
     const measured: EndedCall[] = [];
     let reasonOfList: 'INVALID_FIELDS' | 'DATABASE_UNAVAILABLE' = 'INVALID_FIELDS';
     const service = rpcService(
@@ -200,10 +191,7 @@ describe('calls of a flood', () => {
     );
     const guarded = guard(service, {
       tokens,
-      logger: createLogger(
-        { process: 'core', instance: 'core', level: 'info' },
-        { write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>) },
-      ),
+      logger,
       newRequestId: () => 'made-here',
       measure: (ended) => measured.push(ended),
       explain: () => undefined,

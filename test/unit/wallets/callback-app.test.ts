@@ -4,11 +4,11 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { Code, ConnectError, createClient, createRouterTransport } from '@connectrpc/connect';
 import { PaymentAttemptService } from '../../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
-import { createLogger } from '../../../src/platform/logger.ts';
 import { buildCallbackApp } from '../../../src/wallets/callback-app.ts';
 import type { CallbackAppOptions, CallbackWallet } from '../../../src/wallets/callback-app.ts';
 import type { WalletConnector } from '../../../src/wallets/connector/wallet-connector.ts';
 import { createCallbackTokens } from '../../../src/wallets/callback-token.ts';
+import { keptLog } from '../../support/kept-log.ts';
 
 beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }));
 afterEach(() => mock.timers.reset());
@@ -20,14 +20,11 @@ const core = {} as Pick<
 > as CallbackAppOptions;
 
 function loggedApp(own: Partial<CallbackAppOptions>) {
-  const lines: Record<string, unknown>[] = [];
+  const { logger, log: lines } = keptLog({ level: 'info' });
   const app = buildCallbackApp({
     ...core,
     trustedProxies: [],
-    logger: createLogger(
-      { process: 'wallets', instance: 'wallets', level: 'info' },
-      { write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>) },
-    ),
+    logger,
     now: () => new Date(),
     newRequestId: () => 'req_1',
     isDraining: () => false,

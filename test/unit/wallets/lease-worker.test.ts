@@ -9,21 +9,10 @@ import { runLeaseWorker } from '../../../src/wallets/lease-worker.ts';
 import type { LeasedWork } from '../../../src/wallets/lease-worker.ts';
 import { createWalletBreaker } from '../../../src/wallets/wallet-breaker.ts';
 import { waitUntil } from '../../support/wait-until.ts';
+import { keptLog } from '../../support/kept-log.ts';
 
 const logger = createLogger({ process: 'test', instance: 'lease-worker', level: 'silent' });
 const stops: (() => Promise<void>)[] = [];
-
-/** Keeps the log as level and message. */
-function createListeningLogger() {
-  const lines: string[] = [];
-  const keep = {
-    write(line: string): void {
-      const { level, msg } = JSON.parse(line) as { level: string; msg: string };
-      lines.push(`${level}: ${msg}`);
-    },
-  };
-  return { lines, logger: createLogger({ process: 'test', instance: 'lease-worker', level: 'info' }, keep) };
-}
 
 afterEach(async () => {
   for (const stop of stops.splice(0)) await stop();
@@ -204,11 +193,7 @@ test('a failed call to core is repeated, for a lease and for a record', async ()
 });
 
 test('the log line about failed work names the item', async () => {
-  const logged: unknown[] = [];
-  const log = createLogger(
-    { process: 'test', instance: 'lease-worker', level: 'info' },
-    { write: (line: string) => void logged.push(JSON.parse(line)) },
-  );
+  const { logger: log, log: lines } = keptLog({ level: 'info' });
   let leases = 0;
   start(
     {
@@ -221,15 +206,15 @@ test('the log line about failed work names the item', async () => {
     { log },
   );
 
-  await waitUntil('the failure is logged', () => logged.length > 0);
+  await waitUntil('the failure is logged', () => lines.length > 0);
 
-  expect(logged).toMatchObject([
+  expect(lines).toMatchObject([
     { msg: 'work failed; it is repeated when its lease expires', work: 'test', item: '7' },
   ]);
 });
 
 test('an unavailable core is logged once, however often it is called, and so is its recovery', async () => {
-  const { lines, logger: log } = createListeningLogger();
+  const { logger: log, log: lines } = keptLog({ level: 'info' });
   let asked = 0;
   start(
     {
@@ -246,9 +231,9 @@ test('an unavailable core is logged once, however often it is called, and so is 
 
   await waitUntil('it has asked in vain and then not', () => asked > 6);
 
-  expect(lines).toEqual([
-    'warn: work could not be leased from core; trying again',
-    'info: core answers again; work continues',
+  expect(lines).toMatchObject([
+    { level: 'warn', msg: 'work could not be leased from core; trying again' },
+    { level: 'info', msg: 'core answers again; work continues' },
   ]);
 });
 

@@ -1,5 +1,4 @@
 import { execFileSync } from 'node:child_process';
-import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,12 +10,9 @@ import {
   textToSign,
   verifyMessage,
 } from '../../../src/wallets/telebirr/signature.ts';
+import { newRsaKeys } from '../../support/rsa-keys.ts';
 
-const keys = generateKeyPairSync('rsa', {
-  modulusLength: 2048,
-  publicKeyEncoding: { type: 'spki', format: 'pem' },
-  privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
-});
+const keys = newRsaKeys();
 const bare = (pem: string): string => pem.replace(/-----[^-]+-----|\s/g, '');
 
 const message = {
