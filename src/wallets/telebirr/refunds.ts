@@ -1,6 +1,12 @@
 import { canonicalDecimal, isGreaterDecimal, sameDecimal } from '../connector/decimal-text.ts';
 import type { JsonReply } from '../connector/json-reply.ts';
-import type { Acknowledgement, NotSentWhy, ReversalOutcome, Unknown } from '../connector/outcomes.ts';
+import type {
+  Acknowledgement,
+  NotSentWhy,
+  ReversalOutcome,
+  Unknown,
+  WalletMoney,
+} from '../connector/outcomes.ts';
 import type { Answer, ExchangePurpose } from '../connector/raw-exchange.ts';
 import type { ReversalInquiry, ReversalRequest } from '../connector/wallet-connector.ts';
 import type { FabricClient } from './fabric-client.ts';
@@ -40,8 +46,9 @@ export async function requestRefund(
 }
 
 /**
- * Queries a refund that telebirr has acknowledged. The state of the order is that of a refund of the whole payment. For a part,
- * the same request is sent again, which is the documented way to ask: telebirr has its number on record, so this refunds nothing.
+ * Queries a refund that telebirr has acknowledged. The state of the order decides that the whole payment was refunded. It decides
+ * neither a part nor a failure, because it may be the state of an earlier refund. For these, the same request is sent again,
+ * which is the documented way to ask: telebirr has its number on record, so this refunds nothing.
  */
 export async function queryRefund(
   client: FabricClient,
@@ -53,9 +60,13 @@ export async function queryRefund(
   const read = readOrder(seen.result, order);
   if (read.kind === 'not_found') return { ...seen, result: unknown('not_found', read.detail) };
   if (read.kind === 'unknown') return { ...seen, result: read };
-  const isPart = read.money !== undefined && !sameDecimal(read.money.amount, reversal.amount);
-  if (!isPart || !hasRefund(read)) return { ...seen, result: outcomeByOrder(read) };
+  if (read.money === undefined) return { ...seen, result: withoutMoney };
+  if (!hasRefund(read)) return { ...seen, result: outcomeWithoutRefund(read) };
   if (isRecordedAsPaidBack(reversal.providerReference)) return { ...seen, result: completed(read, reversal) };
+  if (sameDecimal(read.money.amount, reversal.amount)) {
+    if (read.status === 'REFUND_SUCCESS') return { ...seen, result: completed(read, read.money) };
+    if (read.status === 'REFUNDING') return { ...seen, result: { kind: 'pending' } };
+  }
   const again = await sendRefund(client, 'query_reversal', reversal, signal);
   const exchanges = [...seen.exchanges, ...again.exchanges];
   return { result: outcomeByRepeat(again.result, read, reversal), exchanges };
@@ -99,15 +110,22 @@ function withoutSending(
       seen.kind === 'not_found' ? seen.detail : `the order is ${seen.status}`,
     );
   }
-  const isWhole = seen.money === undefined || sameDecimal(seen.money.amount, request.amount);
-  if (isWhole && (seen.status === 'REFUNDING' || seen.status === 'REFUND_SUCCESS')) {
+  if (seen.money === undefined)
+    return { kind: 'not_sent', why: 'no_connection', detail: withoutMoney.detail };
+  if (
+    sameDecimal(seen.money.amount, request.amount) &&
+    (seen.status === 'REFUNDING' || seen.status === 'REFUND_SUCCESS')
+  ) {
     return { kind: 'accepted', providerReference: 'refund/', queryNow: true };
   }
-  if (seen.money !== undefined && isGreaterDecimal(request.amount, seen.money.amount)) {
+  if (isGreaterDecimal(request.amount, seen.money.amount)) {
     return refused('invalid_request', '', `the order was paid with ${seen.money.amount} only`);
   }
   return undefined;
 }
+
+/** Without its amount, the order does not tell whether the refund is of a part. */
+const withoutMoney = unknown('unreadable_answer', 'a paid order has no amount');
 
 const whyNotSent = ({ why }: Unknown): NotSentWhy =>
   why === 'timeout' || why === 'aborted' ? why : 'no_connection';
@@ -157,32 +175,18 @@ const isRecordedAsPaidBack = (providerReference = ''): boolean => providerRefere
 const hasRefund = ({ status }: TelebirrOrder): boolean =>
   ['REFUNDING', 'REFUND_SUCCESS', 'REFUND_FAILED'].includes(status);
 
-/** The outcome of a refund of the whole payment, which is the only one of its order. */
-function outcomeByOrder(order: TelebirrOrder): ReversalOutcome {
-  switch (order.status) {
-    case 'REFUND_SUCCESS':
-      return completed(order, order.money);
-    case 'REFUND_FAILED':
-      return refused('provider_error', order.status, '');
-    // The order may show the refund later than its answer.
-    case 'REFUNDING':
-    case 'PAY_SUCCESS':
-    case 'COMPLETED':
-      return { kind: 'pending' };
-    default:
-      return unknown('unrecognised_status', `the order has the status ${order.status.slice(0, 64)}`);
-  }
-}
+/** The outcome while the order shows no refund. The order may show the refund later than its answer. */
+const outcomeWithoutRefund = (order: TelebirrOrder): ReversalOutcome =>
+  isPaid(order)
+    ? { kind: 'pending' }
+    : unknown('unrecognised_status', `the order has the status ${order.status.slice(0, 64)}`);
 
 const completed = (
   { transactionId: providerTransactionId }: TelebirrOrder,
-  money: { readonly amount: string; readonly currency: string } | undefined,
-): ReversalOutcome => ({
-  ...{ kind: 'completed', providerTransactionId },
-  ...(money === undefined ? {} : { money: { amount: money.amount, currency: money.currency } }),
-});
+  { amount, currency }: WalletMoney,
+): ReversalOutcome => ({ kind: 'completed', providerTransactionId, money: { amount, currency } });
 
-/** The outcome of a partial refund, by the answer to the same request. */
+/** The outcome of a refund, by the answer to the same request. */
 function outcomeByRepeat(reply: JsonReply, order: TelebirrOrder, reversal: ReversalInquiry): ReversalOutcome {
   const read = readAnswer(reply, orderId(reversal.attemptId));
   if (read.kind === 'unknown') return read;

@@ -272,6 +272,12 @@ describe('a refund', () => {
     ['was not paid', { order_status: 'WAIT_PAY' }, 'refused'],
     ['was paid with less', { total_amount: '100.49' }, 'refused'],
     ['has an unknown status', { merch_order_id: 'other' }, 'not_sent'],
+    ['is shown without its amount', { total_amount: undefined }, 'not_sent'],
+    [
+      'was refunded, and is shown without its amount',
+      { order_status: 'REFUND_SUCCESS', total_amount: undefined, trans_currency: undefined },
+      'not_sent',
+    ],
   ])('of an order that %s is not sent', async (_what, over, kind) => {
     subject.wallet.on(routes.queryOrder, json(200, order(over)));
     const before = subject.wallet.requestsTo(routes.refund).length;
@@ -284,13 +290,62 @@ describe('a refund', () => {
     ['REFUND_SUCCESS', 'completed'],
     ['REFUNDING', 'pending'],
     ['PAY_SUCCESS', 'pending'],
-    ['REFUND_FAILED', 'refused'],
     ['ORDER_CLOSED', 'unknown'],
-  ])('of an order with the status %s is %s', async (status, kind) => {
+  ])('of an order with the status %s is %s, and is not sent again', async (status, kind) => {
     subject.wallet.on(routes.queryOrder, json(200, order({ order_status: status })));
+    const before = subject.wallet.requestsTo(routes.refund).length;
 
     expect((await queryRefund('100.5', 'refund/R1')).result.kind).toBe(kind);
+    expect(subject.wallet.requestsTo(routes.refund)).toHaveLength(before);
   });
+
+  test.each([
+    // The answer to the repeated request, and the outcome.
+    [{ refund_status: 'REFUND_FAILED' }, { kind: 'refused' }],
+    [{ refund_status: 'REFUNDING' }, { kind: 'pending' }],
+    [{ refund_status: 'REFUND_SUCCESS' }, { kind: 'completed', money: { amount: '100.5' } }],
+    [{ refund_status: 'REFUND_DUPLICATED', refund_time: '1' }, { kind: 'completed' }],
+    [{ refund_status: 'REFUND_DUPLICATED' }, { kind: 'unknown', why: 'inconsistent' }],
+  ])(
+    'of an order whose last refund failed is asked for by its own number, and %j has the outcome %j',
+    async (repeated, outcome) => {
+      subject.wallet.on(routes.queryOrder, json(200, order({ order_status: 'REFUND_FAILED' })));
+      subject.wallet.on(routes.refund, json(200, success(repeated)));
+      const before = subject.wallet.requestsTo(routes.refund).length;
+
+      expect((await queryRefund('100.5', 'refund/R2')).result).toMatchObject(outcome);
+      expect(subject.wallet.requestsTo(routes.refund)).toHaveLength(before + 1);
+      expect(lastBody(routes.refund)).toMatchObject({
+        biz_content: { refund_request_no: orderId(reversalId), actual_amount: '100.5' },
+      });
+    },
+  );
+
+  test('that telebirr reported as done is completed although the order shows an earlier failure', async () => {
+    subject.wallet.on(routes.queryOrder, json(200, order({ order_status: 'REFUND_FAILED' })));
+    const before = subject.wallet.requestsTo(routes.refund).length;
+
+    expect((await queryRefund('100.5', 'refund/R2/done')).result).toMatchObject({
+      kind: 'completed',
+      money: { amount: '100.5', currency: 'ETB' },
+    });
+    expect(subject.wallet.requestsTo(routes.refund)).toHaveLength(before);
+  });
+
+  test.each(['30', '100.5'])(
+    'of %s stays open while the order is shown without its amount, because that was paid back once only',
+    async (amount) => {
+      subject.wallet.on(
+        routes.queryOrder,
+        json(200, order({ order_status: 'REFUND_SUCCESS', total_amount: undefined })),
+      );
+
+      expect((await queryRefund(amount, 'refund/R2')).result).toMatchObject({
+        kind: 'unknown',
+        why: 'unreadable_answer',
+      });
+    },
+  );
 });
 
 const queryRefund = (amount: string, providerReference: string) =>

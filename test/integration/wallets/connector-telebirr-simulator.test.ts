@@ -27,7 +27,6 @@ const payers: Partial<Record<Ending, string>> = {
   failure_callback: '21',
   reversal_refused: '22',
   reversal_unknown: '23',
-  reversal_unknown_then_not: '28',
 };
 
 const options = { signal: new AbortController().signal };
@@ -166,6 +165,27 @@ test.each([
   const third = await connector.reverse(refund, options);
   expect(third.exchanges.map(({ url }) => url.split('/').at(-1)).join(' ')).toBe(calls);
   expect(await charges(request)).toMatchObject([{ amount: '100.5', reversed: amount }]);
+  await close();
+});
+
+test('a refund that failed after its answer was lost stays open, because the order may show an earlier failure', async () => {
+  const { connector, act, close } = await startSubject();
+  const request = payment({ attemptId: randomUUID(), payerPhone: '+251910000028' });
+  const { result } = await connector.initiate(request, options);
+  if (result.kind !== 'accepted') throw new Error(result.kind);
+  await act?.(request, result.nextAction);
+  await isCharged(request);
+  const refund = { ...request, reversalId: randomUUID(), providerTransactionId: 'receipt' };
+
+  const { result: lost } = await connector.reverse(refund, options);
+  const outcome = await waitUntil('the refund fails', async () => {
+    const answer = await connector.queryReversal(reversalInquiry(refund), options);
+    return answer.result.kind === 'pending' ? undefined : answer.result;
+  });
+
+  expect(lost.kind).toBe('unknown');
+  expect(outcome).toMatchObject({ kind: 'unknown', why: 'inconsistent' });
+  expect(await charges(request)).toMatchObject([{ reversed: '0' }]);
   await close();
 });
 
