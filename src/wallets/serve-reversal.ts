@@ -63,7 +63,9 @@ class ReversalWork {
   /** Continues a reversal whose request the wallet may have received. One that the wallet does not know is sent again. */
   async followUp(providerReference: string): Promise<ReversalReport> {
     const { recovery } = this.#parts.connector.capabilities;
-    if (providerReference !== '' || !recovery) return this.#query(providerReference);
+    // A callback may name the request whose acknowledgement was lost.
+    const canQuery = providerReference !== '' || this.#task.callbackNotes.length > 0;
+    if (canQuery || !recovery) return this.#query(providerReference);
     return this.#recover(() => this.send());
   }
 

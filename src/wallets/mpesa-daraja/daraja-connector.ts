@@ -46,7 +46,7 @@ import {
 import { findInStatement, readPullStatement } from './pull-statement.ts';
 import { readPushAnswer, readPushState } from './read-push.ts';
 import { readCallback } from './read-callback.ts';
-import { readPaymentReference, writeReference } from './references.ts';
+import { readPaymentReference, withReceipts, writeReference } from './references.ts';
 import type { PaymentReference } from './references.ts';
 import type { PushResult } from './result-codes.ts';
 import { requestReversal } from './request-reversal.ts';
@@ -143,11 +143,12 @@ export class DarajaConnector implements WalletConnector {
 
   async query(payment: PaymentInquiry, options: CallOptions): Promise<Answer<PaymentOutcome>> {
     const notes = readNotes(payment.callbackNotes);
-    const reference = readPaymentReference(payment.providerReference) ?? referenceIn(notes);
-    if (reference === undefined) {
+    const known = readPaymentReference(payment.providerReference) ?? referenceIn(notes);
+    if (known === undefined) {
       const detail = 'the answer to the request was lost, and no callback has given its id yet';
       return { result: unknown('not_found', detail), exchanges: [] };
     }
+    const reference = withReceipts(known, receiptsIn(notes, known));
     if (reference.paid === true || reference.checkout === undefined) {
       return this.#confirm(payment, reference, notes, options);
     }
@@ -246,16 +247,16 @@ export class DarajaConnector implements WalletConnector {
   /** The receipts that callbacks or the statement give for the payment. */
   async #receipts(
     payment: PaymentInquiry,
-    { checkout, receipt }: PaymentReference,
+    reference: PaymentReference,
     notes: readonly Note[],
     options: CallOptions,
   ): Promise<Answer<readonly string[]>> {
-    const told = pushNotes(notes).filter((note) => note.checkout === checkout && note.code === '0');
-    const receipts = new Set(
-      [receipt, ...told.map((note) => note.receipt), ...confirmedReceipts(notes)].filter(
-        (text) => text !== undefined,
-      ),
-    );
+    const { receipt, receipts: kept = [] } = reference;
+    const receipts = new Set([
+      ...(receipt === undefined ? [] : [receipt]),
+      ...kept,
+      ...receiptsIn(notes, reference),
+    ]);
     if (receipts.size > 0 || !this.capabilities.statement) return { result: [...receipts], exchanges: [] };
     const { result, exchanges } = await findInStatement(this.#statementParts(), payment.attemptId, options);
     return { result: result.kind === 'found' ? [result.receipt] : [], exchanges };
@@ -322,6 +323,14 @@ export class DarajaConnector implements WalletConnector {
     };
   }
 }
+
+/** The receipts that callbacks gave for the payment. */
+const receiptsIn = (notes: readonly Note[], { checkout }: PaymentReference): readonly string[] => [
+  ...pushNotes(notes).flatMap((note) =>
+    note.checkout === checkout && note.code === '0' && note.receipt !== undefined ? [note.receipt] : [],
+  ),
+  ...confirmedReceipts(notes),
+];
 
 /** After a lost answer, the callback gives the id of the request, and a confirmation gives the receipt. */
 function referenceIn(notes: readonly Note[]): PaymentReference | undefined {

@@ -18,6 +18,14 @@ export type Asked = Static<typeof askedSchema>;
 /** Older questions are dropped, so that the reference stays within its length. */
 const keptQuestions = 2;
 
+const keptReceipts = 3;
+
+/** Adds the receipts that callbacks gave to those of a reference. */
+export function withReceipts(reference: PaymentReference, given: readonly string[]): PaymentReference {
+  const receipts = [...new Set([...(reference.receipts ?? []), ...given])].slice(0, keptReceipts);
+  return receipts.length === 0 ? reference : { ...reference, receipts };
+}
+
 export const withQuestion = (asked: readonly Asked[] | undefined, question: Asked): Asked[] => [
   ...(asked ?? []).slice(1 - keptQuestions),
   question,
@@ -32,6 +40,8 @@ const paymentSchema = Type.Object({
   paid: Type.Optional(Type.Literal(true)),
   /** The receipt, from the statement or from a confirmation. */
   receipt: Type.Optional(Text),
+  /** The first receipts that callbacks gave. Later callbacks take the place of the notes that gave them. */
+  receipts: Type.Optional(Type.Array(Text, { maxItems: keptReceipts })),
   asked: Type.Optional(Type.Array(askedSchema, { maxItems: keptQuestions })),
 });
 export type PaymentReference = Static<typeof paymentSchema>;
@@ -39,6 +49,8 @@ export type PaymentReference = Static<typeof paymentSchema>;
 const reversalSchema = Type.Object({
   /** The reversal itself; absent when its acknowledgement was lost. */
   sent: Type.Optional(Type.Object({ ids: Type.Array(Text, { maxItems: 2 }), at: Type.Integer() })),
+  /** The transaction of the reversal that a callback gave, after a lost acknowledgement. */
+  claimed: Type.Optional(Text),
   asked: Type.Optional(Type.Array(askedSchema, { maxItems: keptQuestions })),
 });
 export type ReversalReference = Static<typeof reversalSchema>;

@@ -42,7 +42,9 @@ export async function queryReversal(
     notes,
     options,
   );
-  return { result: outcomeOf(state, reference), exchanges };
+  // Later callbacks take the place of the note that gave the transaction.
+  const known = 'receipt' in subject ? { ...reference, claimed: subject.receipt } : reference;
+  return { result: outcomeOf(state, known), exchanges };
 }
 
 const resultOf = (ids: readonly string[], notes: readonly Note[]): ResultNote | undefined =>
@@ -78,13 +80,14 @@ function judgeResult(
  * the transaction to ask about.
  */
 function subjectOf(
-  { sent }: ReversalReference,
+  { sent, claimed }: ReversalReference,
   { providerTransactionId }: ReversalInquiry,
   notes: readonly Note[],
   ownConversation: string | undefined,
 ): StatusSubject | undefined {
   const conversation = ownConversation ?? sent?.ids[0];
   if (conversation !== undefined) return { conversation };
+  if (claimed !== undefined) return { receipt: claimed };
   const claim = resultNotes(notes).find(
     ({ code, transaction, original }) =>
       code === '0' && transaction !== undefined && original === providerTransactionId,

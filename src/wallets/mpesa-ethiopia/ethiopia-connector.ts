@@ -162,11 +162,13 @@ export class EthiopiaConnector implements WalletConnector {
       return { result: { kind: 'pending', providerReference: writeReference(reference) }, exchanges: [] };
     }
     const [confirmed] = confirmedReceipts(notes);
-    const receipt = told.find(({ code }) => code === '0')?.receipt ?? confirmed;
+    const receipt = told.find(({ code }) => code === '0')?.receipt ?? confirmed ?? reference.receipt;
+    // Later callbacks take the place of the note that gave the receipt.
+    const known = receipt === undefined ? reference : { ...reference, receipt };
     const subject: StatusSubject = receipt === undefined ? { conversation: payment.attemptId } : { receipt };
     const parts = this.#confirmation(payment.attemptId, payment.callbackToken);
     const { result, exchanges } = await confirmTransaction(parts, subject, reference.asked, notes, options);
-    return { result: outcomeOf(result, reference, told.at(-1)), exchanges };
+    return { result: outcomeOf(result, known, told.at(-1)), exchanges };
   }
 
   async recover(): Promise<Answer<Recovery>> {

@@ -1,8 +1,16 @@
+import { create } from '@bufbuild/protobuf';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { newRandomId } from '../../../src/contract/public-id.ts';
+import {
+  LeasedReversalSchema,
+  StrayPaymentSchema,
+} from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
 import { mpesaDaraja as simulator } from '../../../src/wallet-simulator/mpesa-daraja/mpesa-daraja.ts';
+import { createCallbackTokens } from '../../../src/wallets/callback-token.ts';
 import { accountReference } from '../../../src/wallets/mpesa-daraja/account-reference.ts';
 import { mpesaDaraja } from '../../../src/wallets/mpesa-daraja/mpesa-daraja.ts';
+import { taskOfStrayPayment } from '../../../src/wallets/reversal-task.ts';
+import { serveReversal } from '../../../src/wallets/serve-reversal.ts';
 import type { PaymentOutcome, ReversalOutcome } from '../../../src/wallets/connector/outcomes.ts';
 import type { PaymentRequest, WalletConnector } from '../../../src/wallets/connector/wallet-connector.ts';
 import { waitUntil } from '../../support/wait-until.ts';
@@ -17,9 +25,9 @@ let connector: WalletConnector;
 /** The advance of the connector's clock, so that a query without an answer is repeated at once. */
 let aheadMs = 0;
 
-const create = await mpesaDaraja.load();
+const createConnector = await mpesaDaraja.load();
 const connect = (pull: boolean): WalletConnector =>
-  create(
+  createConnector(
     { ...mpesaSettings(started.baseUrl), pull },
     mpesaOptions({
       callbackBaseUrl: () => callbacks.baseUrl,
@@ -145,6 +153,27 @@ test('a status query whose answer was lost is repeated after a minute', async ()
 
   expect(before.kind).toBe('pending');
   expect(outcome.kind).toBe('completed');
+});
+
+test('a receipt is kept when later callbacks have taken the place of the note that gave it', async () => {
+  connector = connect(false);
+  const payment = paymentOf('00');
+  let stored = 'push';
+  const ask = asker(payment, await send(payment), (id) =>
+    callbacks.notesOf(id).filter((note) => note.includes(`"about":"${stored}"`)),
+  );
+  await waitUntil('the receipt was asked for', async () => {
+    const result = await ask();
+    return result.kind === 'pending' && (result.providerReference ?? '').includes('asked');
+  });
+
+  stored = 'result';
+  const outcome = await untilNot('pending', ask);
+
+  expect(outcome).toMatchObject({
+    kind: 'completed',
+    providerTransactionId: chargesOf(payment)[0]?.transaction_reference,
+  });
 });
 
 test('processing is pending in both forms, and too many queries decide nothing', async () => {
@@ -273,6 +302,52 @@ describe('a reversal', () => {
     aheadMs = 61_000;
 
     expect((await settled(ask)).kind).toBe('completed');
+    expect(chargesOf(payment)[0]?.reversed).toBe('100');
+  });
+
+  test('whose acknowledgement was lost is settled when later callbacks have taken the place of the note that named it', async () => {
+    connector = connect(false);
+    const { common } = await reverse(paymentOf('00'));
+    const notes = () => callbacks.notesOf(common.reversalId);
+    const claim = await waitUntil('the result arrives', () =>
+      notes().find((note) => note.includes('"original"')),
+    );
+    const query = async (callbackNotes: readonly string[], reference: object) =>
+      (await connector.queryReversal({ ...common, ...reference, callbackNotes }, options)).result;
+    const asked = await query([claim], {});
+    if (asked.kind !== 'pending') throw new Error(`not pending but ${asked.kind}`);
+
+    const later = await waitUntil('the answer to the question arrives', () => {
+      const others = notes().filter((note) => note !== claim);
+      return others.length > 0 && others;
+    });
+
+    const reference = { providerReference: asked.providerReference };
+    expect((await query(later, reference)).kind).toBe('completed');
+  });
+
+  test('whose acknowledgement was lost is settled by its callback, although the statement could be searched', async () => {
+    connector = connect(true);
+    const payment = paymentOf('00');
+    const { common } = await reverse(payment);
+    await waitUntil('the result arrives', () => callbacks.notesOf(common.reversalId).length > 0);
+    const { reversalId, providerTransactionId, amount, currency } = common;
+    const strayPayment = create(StrayPaymentSchema, {
+      merchantId: newRandomId('mer', new Date()),
+      ...{ strayPaymentId: reversalId, providerTransactionId, amount, currency },
+    });
+    const tokens = createCallbackTokens(Buffer.alloc(32, 7), 'mpesa-sandbox');
+    let providerReference = '';
+
+    await waitUntil('the reversal is done', async () => {
+      const callbackNotes = [...callbacks.notesOf(reversalId)];
+      const lease = { strayPayment, reversalId, sentBefore: true, providerReference, callbackNotes };
+      const task = taskOfStrayPayment(create(LeasedReversalSchema, lease));
+      const { outcome } = await serveReversal({ connector, tokens, now: () => new Date() }, task, options);
+      if (outcome.case === 'pending') providerReference = outcome.value.providerReference ?? '';
+      return outcome.case === 'done';
+    });
+
     expect(chargesOf(payment)[0]?.reversed).toBe('100');
   });
 
