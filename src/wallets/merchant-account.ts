@@ -78,7 +78,10 @@ function formOf(schema: TSchema): string {
   return typeof pattern === 'string' ? `must match ${pattern}` : 'is not valid';
 }
 
-/** The operator's settings of a wallet with a merchant's own in their places. An object is replaced as a whole. */
+/**
+ * The operator's settings of a wallet with a merchant's own in their places. An object is replaced as a whole. The operator's
+ * settings that are bound to an account do not apply to the account of the merchant.
+ */
 export function withMerchantValues(
   kind: ConnectorKind,
   settings: Readonly<Record<string, unknown>>,
@@ -92,7 +95,11 @@ export function withMerchantValues(
     const value = valueOf(schema, text);
     own[setting] = part === undefined ? value : { ...(own[setting] as object | undefined), [part]: value };
   }
-  return { ...settings, ...own };
+  const foreign = (kind.boundSettings ?? [])
+    .filter(({ account }) => account.some((setting) => own[setting] !== undefined))
+    .flatMap(({ bound }) => bound);
+  const kept = Object.entries(settings).filter(([setting]) => !foreign.includes(setting));
+  return { ...Object.fromEntries(kept), ...own };
 }
 
 /**

@@ -14,6 +14,14 @@ export interface ConnectorKind<Settings extends TObject = TObject> {
   /** The settings that a merchant may replace with its own: its payee account, and the credentials for it. */
   readonly merchantSettings: readonly string[];
   /**
+   * Optional settings that belong to the same account at the wallet as others. If a merchant replaces one of `account`, the
+   * operator's values of `bound` do not apply, so that the operator's account is not used for the payments of the merchant's.
+   */
+  readonly boundSettings?: readonly {
+    readonly account: readonly string[];
+    readonly bound: readonly string[];
+  }[];
+  /**
    * Those of the merchant settings that name the account that gets the money. None of them is a secret. Own accounts with the same
    * values share one statement, and one without these values shares that of the operator.
    */

@@ -17,6 +17,8 @@ export const mpesaDaraja: ConnectorKind<typeof darajaSettings> = {
     'initiator_password',
     'pull',
   ],
+  // Otherwise payments at the merchant's short code would go to the operator's till.
+  boundSettings: [{ account: ['short_code'], bound: ['transaction_type', 'till_number'] }],
   payeeSettings: ['short_code'],
   capabilities: { ...darajaCapabilities, statement: true, recovery: true },
   statementLacks: ({ pull }) => (pull === true ? undefined : 'pull: true'),

@@ -17,6 +17,8 @@ export const mpesaEthiopia: ConnectorKind<typeof ethiopiaSettings> = {
     'initiator_name',
     'initiator_password',
   ],
+  // Otherwise payments at the merchant's short code would go to the operator's till.
+  boundSettings: [{ account: ['short_code'], bound: ['transaction_type', 'till_number'] }],
   payeeSettings: ['short_code'],
   capabilities: ethiopiaCapabilities,
   reportsPayerStarted: true,

@@ -69,6 +69,13 @@ export const mtnMomo: ConnectorKind<typeof settings> = {
     'disbursement_api_key',
     'provider_callback_host',
   ],
+  // Otherwise the operator's account would pay the refunds of payments that the merchant's account got.
+  boundSettings: [
+    {
+      account: ['collection_subscription_key', 'collection_api_user', 'collection_api_key'],
+      bound: ['disbursement_subscription_key', 'disbursement_api_user', 'disbursement_api_key'],
+    },
+  ],
   payeeSettings: ['collection_api_user'],
   capabilities,
   load: async () => {

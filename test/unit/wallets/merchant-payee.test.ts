@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { connectorKinds } from '../../../src/wallets/connector-kinds.ts';
-import { merchantFields, payeeOf } from '../../../src/wallets/merchant-account.ts';
+import { merchantFields, payeeOf, withMerchantValues } from '../../../src/wallets/merchant-account.ts';
 
 const kindOf = (name: string) => connectorKinds.find((kind) => kind.name === name)!;
 const gsma = kindOf('gsma');
@@ -32,6 +32,69 @@ describe("the payee account of a merchant's own values", () => {
     expect(payeeOf(kindOf('mpesa-daraja'), settings, { till_number: '2' })).toBe('');
   });
 });
+
+describe("the settings of a merchant's own account", () => {
+  const mtn = {
+    base_url: 'https://mtn.example',
+    ...{ collection_subscription_key: 'c', collection_api_user: 'u', collection_api_key: 'k' },
+    ...{ disbursement_subscription_key: 'd', disbursement_api_user: 'v', disbursement_api_key: 'l' },
+  };
+  const own = { collection_subscription_key: 'C', collection_api_user: 'U', collection_api_key: 'K' };
+  const ownRefunds = {
+    ...{ disbursement_subscription_key: 'D', disbursement_api_user: 'V', disbursement_api_key: 'L' },
+  };
+
+  test.each([
+    ['without credentials for refunds', own, { base_url: 'https://mtn.example', ...own }],
+    [
+      'with an API user of its own only',
+      { collection_api_user: 'U' },
+      {
+        base_url: 'https://mtn.example',
+        ...{ collection_subscription_key: 'c', collection_api_user: 'U', collection_api_key: 'k' },
+      },
+    ],
+    [
+      'with all credentials',
+      { ...own, ...ownRefunds },
+      { base_url: 'https://mtn.example', ...own, ...ownRefunds },
+    ],
+    [
+      'with another callback host only',
+      { provider_callback_host: 'h' },
+      { ...mtn, provider_callback_host: 'h' },
+    ],
+  ])("never pay its refunds from the operator's account at MTN, %s", (_name, values, expected) => {
+    expect(withMerchantValues(kindOf('mtn-momo'), mtn, values)).toEqual(expected);
+  });
+
+  test.each(['mpesa-daraja', 'mpesa-ethiopia'])(
+    "with a short code of its own never name the operator's till at %s",
+    (name) => {
+      const settings = { short_code: '174379', transaction_type: 'till', till_number: '5550001' };
+      const of = (values: Readonly<Record<string, string>>) =>
+        withMerchantValues(kindOf(name), settings, values);
+
+      expect(of({ short_code: '600000' })).toEqual({ short_code: '600000' });
+      expect(of({ short_code: '600000', transaction_type: 'till', till_number: '7' })).toEqual({
+        ...{ short_code: '600000', transaction_type: 'till', till_number: '7' },
+      });
+      expect(of({ till_number: '7' })).toEqual({ ...settings, till_number: '7' });
+    },
+  );
+});
+
+test.each(connectorKinds.map((kind) => [kind.name, kind] as const))(
+  'the bound settings of %s are optional and a merchant can replace them, so that an account without them works',
+  (_name, kind) => {
+    const { required = [] } = kind.settings as { readonly required?: readonly string[] };
+    const bound = (kind.boundSettings ?? []).flatMap((group) => group.bound);
+    const all = (kind.boundSettings ?? []).flatMap(({ account }) => [...account, ...bound]);
+
+    expect(bound.filter((setting) => required.includes(setting))).toEqual([]);
+    expect(all.filter((setting) => !kind.merchantSettings.includes(setting))).toEqual([]);
+  },
+);
 
 test.each(connectorKinds.map((kind) => [kind.name, kind] as const))(
   'the values that name the payee of %s are not secret, and merchants can replace them',
