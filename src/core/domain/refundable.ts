@@ -16,6 +16,8 @@ export interface RefundBasis {
   readonly wallet: Wallet | undefined;
   /** Whether the transaction that paid the order is also on record as a stray payment, and goes back as that. */
   readonly isStrayToo: boolean;
+  /** Whether the merchant's own account that was paid was removed, so that no refund can be sent with it. */
+  readonly isAccountGone: boolean;
 }
 
 /** Why nothing of an order can be refunded. */
@@ -44,11 +46,12 @@ export function refundable({
   refunds,
   wallet,
   isStrayToo,
+  isAccountGone,
 }: RefundBasis): Result<Refundable, NotRefundable> {
   if (order.status !== 'COMPLETED') return err('not_completed');
   if (isStrayToo) return err('stray_payment');
   const { currency } = order.amount;
-  if (wallet === undefined || wallet.refunds === 'none') return err('wallet_cannot');
+  if (wallet === undefined || wallet.refunds === 'none' || isAccountGone) return err('wallet_cannot');
   const leftMinorUnits = order.deductedMinorUnits - heldMinorUnits(refunds);
   if (leftMinorUnits <= 0n) return err('nothing_left');
   const terms = wallet.currencies.find((each) => each.currency.code === currency.code);

@@ -5,11 +5,12 @@ import { storedId } from '../../contract/public-id.ts';
 import type { Actor } from '../../platform/rpc/actor.ts';
 import { MerchantRow } from '../database/merchant-entities.ts';
 import { PayeeAccountRow, WalletAccountRow } from '../database/wallet-account-entity.ts';
+import { wasAccountLost } from '../database/was-account-lost.sql.ts';
 import type { Environment } from '../domain/order.ts';
 import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';
 import type { AccountSeal, AccountSecrets } from './account-seal.ts';
-import { findLostAccounts, wasLost } from './lost-account.sql.ts';
+import { findLostAccounts } from './lost-account.sql.ts';
 import { auditAccount, withoutSecrets } from './wallet-account.ts';
 import type { WalletAccount } from './wallet-account.ts';
 
@@ -79,7 +80,7 @@ async function replaceNext(
 ): Promise<Result<null, 'too_many'>> {
   const all = await em.find(WalletAccountRow, scope);
   const replaced = all.find(({ state }) => state === 'NEXT');
-  const isUsed = replaced !== undefined && (await wasLost(em, replaced));
+  const isUsed = replaced !== undefined && (await wasAccountLost(em, replaced));
   if ((replaced === undefined || isUsed) && all.length >= maxAccounts) return err('too_many');
   if (replaced === undefined) return ok(null);
   if (isUsed) replaced.state = 'RETIRED';

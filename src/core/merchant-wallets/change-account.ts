@@ -5,13 +5,13 @@ import type { Actor } from '../../platform/rpc/actor.ts';
 import type { Database } from '../database/database.ts';
 import { MerchantRow } from '../database/merchant-entities.ts';
 import { WalletAccountRow } from '../database/wallet-account-entity.ts';
+import { wasAccountLost } from '../database/was-account-lost.sql.ts';
 import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';
 import { promoteAccount, removeAccount, retireAccount } from '../domain/wallet-account.ts';
 import type { AccountUse } from '../domain/wallet-account.ts';
 import { addAccountChange } from './account-change.sql.ts';
 import { countUse } from './count-use.sql.ts';
-import { wasLost } from './lost-account.sql.ts';
 import { auditAccount, storedKey, withoutSecrets } from './wallet-account.ts';
 import type { AccountAudit, AccountKey, WalletAccount } from './wallet-account.ts';
 
@@ -102,7 +102,7 @@ export function createAccountChanges({
       change(key, async (em, row, at) => {
         const openUse = await countUse(em, row);
         // Without credentials that were accepted, its payments wait as they did before it was added again.
-        const isStillLost = row.checkResult !== 'ACCEPTED' && (await wasLost(em, row));
+        const isStillLost = row.checkResult !== 'ACCEPTED' && (await wasAccountLost(em, row));
         const removed = removeAccount(row, isStillLost ? noUse : openUse);
         if (!removed.ok) return err(removed.error === 'is_current' ? ('is_current' as const) : { openUse });
         audit(em, { action: 'remove', row, at, by });

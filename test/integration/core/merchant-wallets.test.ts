@@ -7,6 +7,7 @@ import {
   WalletAccountState,
 } from '../../../src/gen/gatehouse/v1/merchant_wallet_service_pb.js';
 import type { WalletAccount } from '../../../src/gen/gatehouse/v1/merchant_wallet_service_pb.js';
+import { RefundService } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
 import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { StrayPaymentService } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
@@ -23,6 +24,7 @@ const merchantWallets = sharedClient(stack, MerchantWalletService, 'dashboard');
 const worker = sharedClient(stack, MerchantWalletService, 'wallets');
 const merchants = sharedClient(stack, MerchantService, 'operator');
 const reversals = sharedClient(stack, StrayPaymentService, 'wallets');
+const refunds = sharedClient(stack, RefundService, 'writer');
 const audit = sharedClient(stack, AuditService, 'operator');
 
 const environment = Environment.SANDBOX;
@@ -319,6 +321,64 @@ describe('the account of a payment', () => {
     await merchantWallets.removeWalletAccount(keyOf(account));
     expect((await listed())[0]?.accounts).toEqual([]);
     expect(await refusalOf(worker.getWalletAccountSettings(keyOf(account)))).toBe('WALLET_ACCOUNT_NOT_FOUND');
+  });
+
+  const payWith = async (orderNumber: string, phone: string): Promise<void> => {
+    await desk.settle(
+      await desk.startDirect({ merchantId, orderNumber, phone }),
+      outcomes.completed(`t-${orderNumber}`),
+    );
+  };
+  const refundOf = (orderNumber: string) =>
+    refunds.createRefund({
+      ...{ merchantId, environment, reason: 'returned', refundNumber: `of-${orderNumber}` },
+      order: { case: 'orderNumber', value: orderNumber },
+    });
+  const removeUnused = async (account: WalletAccount): Promise<void> => {
+    await merchantWallets.retireWalletAccount(keyOf(account));
+    await merchantWallets.removeWalletAccount(keyOf(account));
+  };
+
+  test('that was removed can refund nothing, so a refund is refused', async () => {
+    const account = await addCurrent();
+    await payWith('G-1', '0911225001');
+    await removeUnused(account);
+
+    expect(await refusalOf(refundOf('G-1'))).toBe('ORDER_NOT_REFUNDABLE');
+    expect(
+      await desk.query('select id from core.refunds where merchant_id = $1', [storedId('mer', merchantId)]),
+    ).toEqual([]);
+  });
+
+  test('that a restore may have lost can be added again, so a refund is refused for now', async () => {
+    const account = await addCurrent();
+    await payWith('G-2', '0911225002');
+    await removeUnused(account);
+    await desk.query(
+      `with begun as (
+         insert into core.recoveries (id, cause, lost_from, lost_until, stream, closed, finished_at)
+         values ($1, 'NEW_HOME', now(), now(), 'COMPLETE', '{}', now()) returning id
+       )
+       insert into core.recovery_accounts (recovery_id, merchant_id, wallet_account_id, environment, wallet, payee)
+       select id, $2, $3, 'SANDBOX', 'walleta', null from begun`,
+      [v7(), storedId('mer', merchantId), storedId('wac', account.walletAccountId)],
+    );
+
+    expect(await refusalOf(refundOf('G-2'))).toBe('RECOVERING');
+  });
+
+  test('is not removed while a refund begins with it', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const account = await addCurrent();
+      await payWith(`H-${round}`, `09112251${round}0`);
+      const [created] = await Promise.all([
+        refundOf(`H-${round}`).catch(() => undefined),
+        removeUnused(account).catch(() => undefined),
+      ]);
+
+      if (created !== undefined)
+        expect(await worker.getWalletAccountSettings(keyOf(account))).toMatchObject({ values });
+    }
   });
 
   test('an account is not removed while a payment begins with it', async () => {

@@ -133,7 +133,13 @@ function play(
     });
     if (each.type === 'stray') return { ...current, isStrayToo: refunds.length === 0 };
     if (each.type === 'create') {
-      const basis = { order, refunds, wallet: buildWallet(capability), isStrayToo: current.isStrayToo };
+      const basis = {
+        order,
+        refunds,
+        wallet: buildWallet(capability),
+        isStrayToo: current.isStrayToo,
+        isAccountGone: false,
+      };
       const possible = refundable(basis);
       if (!possible.ok) return current;
       const { leftMinorUnits } = possible.value;

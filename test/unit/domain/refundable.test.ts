@@ -35,6 +35,7 @@ const basis = (changes: Partial<RefundBasis> = {}): RefundBasis => ({
   refunds: [],
   wallet: buildWallet('any'),
   isStrayToo: false,
+  isAccountGone: false,
   ...changes,
 });
 
@@ -54,6 +55,7 @@ describe('what is left of an order', () => {
   test.each<[string, Partial<RefundBasis>, string]>([
     ['is not COMPLETED', { order: { ...paid, status: 'PENDING' } }, 'not_completed'],
     ['was paid by a transaction that goes back as stray', { isStrayToo: true }, 'stray_payment'],
+    ["was paid to a merchant's own account that was removed", { isAccountGone: true }, 'wallet_cannot'],
     ['was paid at a wallet without refunds', { wallet: buildWallet('none') }, 'wallet_cannot'],
     ['was paid at a wallet that is not configured', { wallet: undefined }, 'wallet_cannot'],
     ['is refunded already', { refunds: [refund(10_050n, 'reversed')] }, 'nothing_left'],

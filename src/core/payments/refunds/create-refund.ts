@@ -93,7 +93,7 @@ export function createCreateRefund(parts: CreateRefundParts): CreateRefund {
         const existing = await em.findOne(RefundRow, key);
         return {
           existing: existing === null ? undefined : refundOf(existing),
-          basis: await readRefundBasis(em, row),
+          basis: await readRefundBasis(em, row, 'lock_account'),
         };
       },
       decide: (order, known, now) => decide(parts, call, order, known, now),
@@ -191,6 +191,7 @@ function decideNew(
   amount: Money | undefined,
   now: Date,
 ): Result<Decided, Refusal> {
+  if (stored.mayAccountReturn) return err({ type: 'recovering' });
   const basis: RefundBasis = { ...stored, order, wallet: walletOf(wallets, order) };
   const possible = refundable(basis);
   if (!possible.ok) return err({ type: possible.error, status: order.status });

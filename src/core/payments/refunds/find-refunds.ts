@@ -91,8 +91,9 @@ export function createRefundReader(database: Database, wallets: readonly Wallet[
           ? null
           : await em.findOne(PaymentAttemptRow, { merchantId: key.merchantId, id: row.latestAttemptId });
       const order = orderOf(row, latest);
-      const { refunds, isStrayToo } = await readRefundBasis(em, row);
-      const possible = refundable({ order, refunds, isStrayToo, wallet: walletOf(wallets, order) });
+      const basis = await readRefundBasis(em, row, 'no_lock');
+      const possible = refundable({ ...basis, order, wallet: walletOf(wallets, order) });
+      const { refunds } = basis;
       return { order, possible, pendingMinorUnits: heldMinorUnits(refunds) - order.refundedMinorUnits };
     },
   };

@@ -1,6 +1,9 @@
+import { LockMode } from '@mikro-orm/postgresql';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { PaymentAttemptRow, RefundRow, StrayPaymentRow } from '../../database/order-entities.ts';
 import type { OrderRow } from '../../database/order-entities.ts';
+import { wasAccountLost } from '../../database/was-account-lost.sql.ts';
+import { WalletAccountRow } from '../../database/wallet-account-entity.ts';
 import type { Refund } from '../../domain/refund-record.ts';
 import { refundOf } from '../changes/refund-row.ts';
 
@@ -10,12 +13,20 @@ export interface StoredRefundBasis {
   /** The transaction that paid the order; '' when nothing has. */
   readonly providerTransactionId: string;
   readonly isStrayToo: boolean;
+  /** Whether the merchant's own account that was paid is gone. */
+  readonly isAccountGone: boolean;
+  /** Whether a restore may have lost that account, so that it can be added again. */
+  readonly mayAccountReturn: boolean;
 }
 
-/** Reads the facts that decide about a refund. They stay true while the order is locked. */
+/**
+ * Reads the facts that decide about a refund. They stay true while the order is locked. In a transaction, `lock` also keeps the
+ * merchant's own account from being removed, because a refund that is committed needs it.
+ */
 export async function readRefundBasis(
   em: EntityManager,
   { merchantId, id: orderId, latestAttemptId }: Pick<OrderRow, 'merchantId' | 'id' | 'latestAttemptId'>,
+  lock: 'lock_account' | 'no_lock',
 ): Promise<StoredRefundBasis> {
   const rows = await em.find(RefundRow, { merchantId, orderId }, { orderBy: { id: 'asc' } });
   const paid =
@@ -27,5 +38,25 @@ export async function readRefundBasis(
     providerTransactionId === ''
       ? 0
       : await em.count(StrayPaymentRow, { merchantId, orderId, providerTransactionId });
-  return { refunds: rows.map(refundOf), providerTransactionId, isStrayToo: strays > 0 };
+  const accountId = paid?.walletAccountId ?? undefined;
+  const account =
+    accountId === undefined
+      ? undefined
+      : await em.findOne(
+          WalletAccountRow,
+          { merchantId, id: accountId },
+          {
+            fields: ['id'],
+            ...(lock === 'lock_account' ? { lockMode: LockMode.PESSIMISTIC_READ } : {}),
+          },
+        );
+  const isAccountGone = account === null;
+  return {
+    refunds: rows.map(refundOf),
+    providerTransactionId,
+    isStrayToo: strays > 0,
+    isAccountGone,
+    mayAccountReturn:
+      isAccountGone && accountId !== undefined && (await wasAccountLost(em, { merchantId, id: accountId })),
+  };
 }
