@@ -13,6 +13,7 @@ import { OrderService } from '../gen/gatehouse/v1/order_service_pb.js';
 import { PersonalDataService } from '../gen/gatehouse/v1/personal_data_service_pb.js';
 import { addBrokerMetrics } from '../platform/broker-metrics.ts';
 import { readWebhooksSettings } from '../webhooks/settings.ts';
+import { createFairCalls } from '../platform/fair-calls.ts';
 import { openDatabaseClock } from '../platform/database/database-clock.ts';
 import { explainDatabaseError } from '../platform/database/explain-error.ts';
 import { addPoolMetrics } from '../platform/database/pool-watch.ts';
@@ -156,6 +157,14 @@ const sender = createWebhookSender({
 });
 
 const merchants = createClient(MerchantService, transport);
+/**
+ * For explanations and lists of deliveries, which merchants request. Together they use at most a quarter of the connections, and
+ * those of one merchant about half of these, so that they never delay the sending of webhooks.
+ */
+const fairly = createFairCalls({
+  maxRunning: Math.max(2, Math.floor(config.GATEHOUSE_DATABASE_POOL_SIZE / 4)),
+  maxWaiting: 20,
+});
 const services = [
   webhookService({
     database,
@@ -165,6 +174,7 @@ const services = [
     readStatus,
     newId: newRandomId,
     now,
+    fairly,
     onDue: announceDeliveries,
     onRedelivery: redeliverySignal.ring,
     draining: draining.signal,

@@ -211,17 +211,15 @@ export function createDeliveryReader(pool: Pool): DeliveryReader {
       return { body: bodies[0]?.body ?? Buffer.alloc(0), attempts: latest };
     },
     async surroundings({ merchantId, environment, endpoint, orderId, sequence, id, dueAt }) {
-      const [[lastAttempt], [earlier], [due]] = await Promise.all([
-        attempts(merchantId, id, 1),
-        runStatement<{ id: string; eventType: string }>(pool, {
-          text: findEarlier,
-          values: [merchantId, orderId, sequence, endpoint],
-        }),
-        runStatement<{ count: number }>(pool, {
-          text: countDueBefore,
-          values: [merchantId, environment, endpoint, dueAt, id],
-        }),
-      ]);
+      const [lastAttempt] = await attempts(merchantId, id, 1);
+      const [earlier] = await runStatement<{ id: string; eventType: string }>(pool, {
+        text: findEarlier,
+        values: [merchantId, orderId, sequence, endpoint],
+      });
+      const [due] = await runStatement<{ count: number }>(pool, {
+        text: countDueBefore,
+        values: [merchantId, environment, endpoint, dueAt, id],
+      });
       return { lastAttempt, earlier, dueBefore: due?.count ?? 0 };
     },
   };

@@ -32,11 +32,10 @@ export interface DeliveryExplanations {
 export function createDeliveryExplanations(parts: ExplanationParts): DeliveryExplanations {
   const { pool, deliveries, findEndpoint, secrets, now } = parts;
   const explainOne: DeliveryExplanations['explainOne'] = async (delivery) => {
-    const [endpoint, surroundings, problem] = await Promise.all([
-      findEndpoint(delivery),
-      deliveries.surroundings(delivery),
-      delivery.state === 'PENDING' ? secrets.problem(secretOwnerOf(delivery)) : undefined,
-    ]);
+    // One read after another, so that an explanation holds one connection.
+    const endpoint = await findEndpoint(delivery);
+    const surroundings = await deliveries.surroundings(delivery);
+    const problem = delivery.state === 'PENDING' ? await secrets.problem(secretOwnerOf(delivery)) : undefined;
     const facts = { now: now(), delivery, endpoint, secretProblem: problem, ...surroundings };
     return { endpoint, explanation: explainDelivery(facts) };
   };

@@ -4,6 +4,7 @@ import { Environment as EnvironmentMessage } from '../../gen/gatehouse/v1/order_
 import type { OrderService } from '../../gen/gatehouse/v1/order_service_pb.js';
 import { WebhookService } from '../../gen/gatehouse/v1/webhook_service_pb.js';
 import type { NewId } from '../../contract/public-id.ts';
+import type { FairCalls } from '../../platform/fair-calls.ts';
 import { annotate } from '../../platform/rpc/call-context.ts';
 import { pageOf } from '../../platform/rpc/page-token.ts';
 import { rpcError } from '../../contract/error-reason.ts';
@@ -11,7 +12,7 @@ import { rpcService } from '../../contract/rpc-service.ts';
 import type { RpcService } from '../../platform/rpc/rpc-service.ts';
 import { actorOf } from '../../platform/rpc/actor.ts';
 import type { Database } from '../database/database.ts';
-import type { LaneKey } from '../domain/delivery.ts';
+import type { Environment, LaneKey } from '../domain/delivery.ts';
 import type { PipelineStatus } from '../health/pipeline-status.ts';
 import { createRedeliveryStore } from '../redeliveries/redelivery-store.ts';
 import type { SigningSecrets } from '../secrets/signing-secrets.ts';
@@ -45,6 +46,8 @@ export interface WebhookServiceParts {
   readonly readStatus: () => Promise<PipelineStatus>;
   readonly newId: NewId;
   readonly now: () => Date;
+  /** Limits the explanations and lists of deliveries that are read at a time, by merchant and environment. */
+  readonly fairly: FairCalls;
   /** Called when deliveries became due. */
   readonly onDue: () => void;
   /** Called when a redelivery was started. */
@@ -60,7 +63,7 @@ const changers = ['dashboard', 'operator'] as const;
 
 /** gatehouse.v1.WebhookService. */
 export function webhookService(parts: WebhookServiceParts): RpcService {
-  const { secrets, merchants, now, onDue } = parts;
+  const { secrets, merchants, now, onDue, fairly } = parts;
   const { pool } = parts.database;
   const stored = { pool, newId: parts.newId, now };
   const deliveries = createDeliveryReader(pool);
@@ -117,9 +120,12 @@ export function webhookService(parts: WebhookServiceParts): RpcService {
         return { signingSecret: secretMessage(secret) };
       },
 
-      async listDeliveries(request) {
+      async listDeliveries(request, context) {
         const { filter, key } = requests.deliveriesToList(request);
-        const page = pageOf(await deliveries.list({ ...filter, limit: filter.limit + 1 }), filter.limit, key);
+        const listed = await fairly(callOwner(filter), context.signal, () =>
+          deliveries.list({ ...filter, limit: filter.limit + 1 }),
+        );
+        const page = pageOf(listed, filter.limit, key);
         return { deliveries: page.items.map(deliveryMessage), nextPageToken: page.nextPageToken };
       },
       async getDelivery(request, context) {
@@ -130,24 +136,31 @@ export function webhookService(parts: WebhookServiceParts): RpcService {
       async getOrderDeliveries(request, context) {
         const key = requests.orderKey(request);
         annotate(context, { merchant_id: key.merchantId, order_id: key.orderId });
-        const { deliveries: found, isIncomplete } = await deliveries.ofOrder(key);
-        return {
-          deliveries: found.map(({ delivery, attempts }) => ({
-            delivery: deliveryMessage(delivery),
-            attempts: attempts.map(attemptMessage),
-          })),
-          incomplete: isIncomplete,
-          explanation: await explainOrder(key),
-        };
+        return fairly(callOwner(key), context.signal, async () => {
+          const { deliveries: found, isIncomplete } = await deliveries.ofOrder(key);
+          return {
+            deliveries: found.map(({ delivery, attempts }) => ({
+              delivery: deliveryMessage(delivery),
+              attempts: attempts.map(attemptMessage),
+            })),
+            incomplete: isIncomplete,
+            explanation: await explainOrder(key),
+          };
+        });
       },
       async explainOrderDeliveries(request, context) {
         const key = requests.orderKey(request);
         annotate(context, { merchant_id: key.merchantId, order_id: key.orderId });
-        return { explanation: await explainOrder(key) };
+        // An explanation needs up to seven reads, and merchants may request it as often as a call that needs one read.
+        return {
+          explanation: await fairly(callOwner(key), context.signal, () => explainOrder(key)),
+        };
       },
       async explainDelivery(request, context) {
         const delivery = await findDelivery(requests.deliveryKey(request), context);
-        const { endpoint, explanation } = await explainOne(delivery);
+        const { endpoint, explanation } = await fairly(callOwner(delivery), context.signal, () =>
+          explainOne(delivery),
+        );
         return explainedMessage(delivery, endpoint, explanation);
       },
       async redeliverDelivery(request, context) {
@@ -252,6 +265,10 @@ export function webhookService(parts: WebhookServiceParts): RpcService {
     },
   );
 }
+
+const callOwner = (key: { readonly merchantId: string; readonly environment: Environment | undefined }) => ({
+  owner: `${key.environment ?? ''} ${key.merchantId}`,
+});
 
 const deliveryNotFound = ({ deliveryId }: requests.DeliveryKey) =>
   rpcError('DELIVERY_NOT_FOUND', `the merchant has no delivery ${deliveryId}`);

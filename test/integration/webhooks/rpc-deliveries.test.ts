@@ -1,4 +1,5 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { ConnectError } from '@connectrpc/connect';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import {
@@ -10,7 +11,8 @@ import {
   SigningSecretProblem,
 } from '../../../src/gen/gatehouse/v1/webhook_service_pb.js';
 import { newRandomId } from '../../../src/contract/public-id.ts';
-import { failureOf } from '../../support/rpc-failure.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { describeFailure, failureOf } from '../../support/rpc-failure.ts';
 import { openWebhookDesk, sharedWebhookDesk } from './webhook-desk.ts';
 import { sharedStack } from '../../support/shared-stack.ts';
 
@@ -404,5 +406,42 @@ describe('redelivering one delivery', () => {
       { actor: 'operator:abebe', action: 'delivery.redeliver', merchant_id: merchantId },
     ]);
     expect(JSON.stringify(rows)).not.toContain('token=t');
+  });
+});
+
+describe('explanations', () => {
+  test('of one merchant leave the connections to all others, and are refused when many wait', async () => {
+    const orderId = newRandomId('ord', new Date());
+    const [deliveryId = ''] = await desk.deliver(merchantId, { orderId });
+    const { pool } = desk.database;
+    const holder = await pool.connect();
+    await holder.query(
+      'begin; set local idle_in_transaction_session_timeout = 0; lock table webhooks.event_readers in access exclusive mode',
+    );
+    const key = { merchantId, environment: Environment.SANDBOX, orderId };
+    const refused: (string | undefined)[] = [];
+    const explain = async (): Promise<void> => {
+      try {
+        await desk.client('facade').explainOrderDeliveries(key);
+      } catch (error) {
+        if (!(error instanceof ConnectError)) throw error;
+        refused.push(describeFailure(error).reason);
+      }
+    };
+
+    const calls = Array.from({ length: 60 }, explain);
+    await waitUntil(
+      'a call is refused, or waits for a connection',
+      () => refused.length === 39 || pool.waitingCount > 0,
+    );
+    const waiting = pool.waitingCount;
+    const { delivery } = await reader().getDelivery({ merchantId, deliveryId });
+    await holder.query('rollback');
+    holder.release();
+    await Promise.all(calls);
+
+    expect(waiting).toBe(0);
+    expect(delivery?.deliveryId).toBe(deliveryId);
+    expect(refused).toEqual(Array.from({ length: 39 }, () => 'OVERLOADED'));
   });
 });

@@ -7,6 +7,7 @@ import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js'
 import { WebhookEndpointService } from '../../../src/gen/gatehouse/v1/webhook_endpoint_service_pb.js';
 import { WebhookService } from '../../../src/gen/gatehouse/v1/webhook_service_pb.js';
 import { explainDatabaseError } from '../../../src/platform/database/explain-error.ts';
+import { createFairCalls } from '../../../src/platform/fair-calls.ts';
 import { createLogger } from '../../../src/platform/logger.ts';
 import { newRandomId } from '../../../src/contract/public-id.ts';
 import { startConnectServer } from '../../../src/platform/rpc/connect-server.ts';
@@ -123,6 +124,7 @@ export async function openWebhookDesk(
     readStatus: () => Promise.resolve(quietStatus),
     newId: newRandomId,
     now,
+    fairly: createFairCalls({ maxRunning: 2, maxWaiting: 20 }),
     onDue,
     onRedelivery: () => void (rings.redelivery += 1),
     draining: draining.signal,

@@ -2451,7 +2451,7 @@ export declare const WebhookService: GenService<{
     output: typeof PromoteSigningSecretResponseSchema;
   },
   /**
-   * Lists deliveries, newest first. Errors: INVALID_ARGUMENT INVALID_FIELDS.
+   * Lists deliveries, newest first. Errors: INVALID_ARGUMENT INVALID_FIELDS; RESOURCE_EXHAUSTED OVERLOADED.
    *
    * @generated from rpc gatehouse.v1.WebhookService.ListDeliveries
    */
@@ -2472,7 +2472,8 @@ export declare const WebhookService: GenService<{
   },
   /**
    * Reads the deliveries of one order, each with its attempts. There are none before the first event that has a
-   * webhook, for an order without a receiver, and for an order that does not exist. Errors: INVALID_ARGUMENT INVALID_FIELDS.
+   * webhook, for an order without a receiver, and for an order that does not exist. Errors: INVALID_ARGUMENT INVALID_FIELDS;
+   * RESOURCE_EXHAUSTED OVERLOADED.
    *
    * @generated from rpc gatehouse.v1.WebhookService.GetOrderDeliveries
    */
@@ -2483,7 +2484,7 @@ export declare const WebhookService: GenService<{
   },
   /**
    * Explains what the webhooks of one order wait for; NOTHING when it has none, or none that waits. OrderStoryService explains
-   * the order itself. Errors: INVALID_ARGUMENT INVALID_FIELDS.
+   * the order itself. Errors: INVALID_ARGUMENT INVALID_FIELDS; RESOURCE_EXHAUSTED OVERLOADED.
    *
    * @generated from rpc gatehouse.v1.WebhookService.ExplainOrderDeliveries
    */
@@ -2493,7 +2494,8 @@ export declare const WebhookService: GenService<{
     output: typeof ExplainOrderDeliveriesResponseSchema;
   },
   /**
-   * Explains the state of a delivery with its cause, next attempt and next step. Errors: as GetDelivery.
+   * Explains the state of a delivery with its cause, next attempt and next step. Errors: as GetDelivery;
+   * RESOURCE_EXHAUSTED OVERLOADED.
    *
    * @generated from rpc gatehouse.v1.WebhookService.ExplainDelivery
    */
