@@ -30,6 +30,7 @@ import { startRpcServers } from '../platform/rpc/start-servers.ts';
 import { createWakeSignal } from '../platform/wake-signal.ts';
 import { sendAuditEntries } from '../webhooks/audit/send-audit-entries.ts';
 import { openDatabase } from '../webhooks/database/database.ts';
+import { createIndexTask } from '../webhooks/database/large-indexes.ts';
 import { createDeliveryStore } from '../webhooks/delivery/delivery-store.ts';
 import { createDeliveryTraces } from '../webhooks/delivery/delivery-traces.ts';
 import { startDispatching } from '../webhooks/delivery/dispatch-deliveries.ts';
@@ -70,6 +71,7 @@ const resealIntervalMs = 60_000;
 const reconcileIntervalMs = 60_000;
 const forgetIntervalMs = 60 * 60_000;
 const eraseIntervalMs = 10_000;
+const indexIntervalMs = 60_000;
 const redeliveryIdleMs = 1_000;
 const deletionIdleMs = 5_000;
 /** The contract promises a message at least every 15 seconds. */
@@ -285,7 +287,8 @@ const work = [
   repeatTask('encrypting signing secrets with the first key', resealIntervalMs, async () =>
     logResealed(logger, await secrets.reseal()),
   ),
-  // Last, because it begins with a wait.
+  // Last, because these two can take long or begin with a wait.
+  repeatTask('creating large indexes', indexIntervalMs, createIndexTask(database)),
   repeatTask('abandoning deliveries of deleted webhook endpoints', 0, async (ended) => {
     await deletionSignal.wait(deletionIdleMs, ended);
     await abandonDeleted({ pool: database.pool, logger }, ended);

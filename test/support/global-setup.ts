@@ -10,6 +10,7 @@ import { openDatabase as openCoreDatabase } from '../../src/core/database/databa
 import { startTemporaryNats, startTemporaryPostgres } from '../../src/main/local/temporary-servers.ts';
 import { createLogger } from '../../src/platform/logger.ts';
 import { openDatabase as openWebhooksDatabase } from '../../src/webhooks/database/database.ts';
+import { createIndexTask as createWebhooksIndexTask } from '../../src/webhooks/database/large-indexes.ts';
 import { databaseUrl, shareCompileCache, shareServers, templateDatabase } from './servers.ts';
 import { stopServers } from './global-teardown.ts';
 import { createMemoryFolder } from './memory-folder.ts';
@@ -55,6 +56,7 @@ export default async function setUp(): Promise<void> {
     });
     await database.migrate();
     if (openDatabase === openCoreDatabase) await asAfterTheFirstStart(database);
+    else await createWebhooksIndexTask(database)(new AbortController().signal);
     await database.close();
   }
   shareServers({ postgresUrl: databaseUrl(postgres.url, 'postgres'), natsUrl: nats.url });
