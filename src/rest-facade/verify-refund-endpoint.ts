@@ -7,6 +7,7 @@ import { callOptions } from './endpoint.ts';
 import type { EndpointContext } from './endpoint.ts';
 import { readFields, refusal } from './field-reading.ts';
 import { errorResponses, refundErrors, successResponse } from './openapi-responses.ts';
+import { logOrderNumber } from './request-log.ts';
 
 export const verifyRefundPath = '/api/v1/refund/verify';
 export const verifyRefundFields = fieldNames(verifyRefundBodySchema);
@@ -50,6 +51,7 @@ export function addVerifyRefundEndpoint(
       }
       const { refund } = await read();
       if (refund === undefined) throw new TypeError('core found a refund and did not send it');
+      logOrderNumber(request, refund.orderNumber);
       return reply.code(200).send(verifyRefundReply(refundToJson(refund)));
     },
   });

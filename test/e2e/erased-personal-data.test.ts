@@ -114,6 +114,8 @@ test('an erased phone number is in no table and in no message of the broker, and
     return data['status'] === 'COMPLETED' && data;
   });
   expect((await api.post(shop, '/api/v1/refund', refund)).status).toBe(201);
+  const { refund_number } = refund;
+  expect((await api.post(shop, '/api/v1/refund/verify', { refund_number })).status).toBe(200);
   await waitUntil('both webhooks were answered', async () => {
     const { rows } = await database.query("select from webhooks.deliveries where state = 'DELIVERED'");
     return rows.length >= 2;

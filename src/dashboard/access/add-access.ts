@@ -49,19 +49,21 @@ export function addAccess(app: FastifyInstance, options: AccessOptions): void {
   const enterAsViewer = (request: FastifyRequest): void => {
     const { data, viewer } = request.session;
     request.viewer = null;
-    request.isFormLate = !request.raw.complete;
+    request.hasWaited = !request.raw.complete;
     if (data?.stage !== 'in' || viewer === undefined) return;
     request.viewer = viewer;
     logFacts(request, { userId: viewer.userId });
     const nowMs = now().getTime();
-    if (nowMs - data.seenAt >= seenEveryMs) data.seenAt = nowMs;
+    // A page asks for its state by itself, also when nobody looks at it.
+    const isUse = request.routeOptions.url?.endsWith('/state') !== true;
+    if (isUse && nowMs - data.seenAt >= seenEveryMs) data.seenAt = nowMs;
   };
-  app.decorateRequest('isFormLate', false);
+  app.decorateRequest('hasWaited', false);
   app.addHook('onRequest', async (request) => enterAsViewer(request));
   app.addHook('preHandler', async (request) => {
-    // A form may arrive bit by bit, until the time limit of the request. Its session may have ended meanwhile, and the user may have
-    // lost the role.
-    if (!request.isFormLate) return;
+    // A form may arrive bit by bit, until the time limit of the request, and a request may wait for its turn. Its session may have ended
+    // meanwhile, and the user may have lost the role.
+    if (!request.hasWaited) return;
     await request.session.reload();
     enterAsViewer(request);
   });

@@ -21,8 +21,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The signed-in user; null before signing in. */
     viewer: Viewer | null;
-    /** Whether the form was incomplete when the session was read. */
-    isFormLate: boolean;
+    /** Whether the request waited after its session was read: for the rest of its form, or for its turn. */
+    hasWaited: boolean;
     /** The merchant of the page; null for other pages. */
     pageMerchant: PageMerchant | null;
     /** The configured wallets; none before the page's handler, and while core has not answered. */

@@ -36,6 +36,7 @@ export function addPageTurns(app: FastifyInstance): void {
         return raw.destroyed;
       },
     };
+    const waits = setImmediate(() => (request.hasWaited = true));
     await new Promise<void>((begin, refuse) => {
       const inTurn = turnsOf.memo(userId);
       inTurn({ owner: userId }, leaving, () => {
@@ -44,6 +45,7 @@ export function addPageTurns(app: FastifyInstance): void {
         return ended;
       }).catch(refuse);
     });
+    clearImmediate(waits);
   });
   // Not when the connection closes, because core still answers for a browser that left. A download reads its later pages from core one by one.
   app.addHook('onSend', (request, _reply, _payload, done) => {

@@ -22,6 +22,13 @@ export interface DashboardDesk {
 
 export const sessionCookie = 'gatehouse_session';
 
+/** How often core was asked about a session. */
+export async function sessionsRead({ connectUrl }: Stack): Promise<number> {
+  const metrics = await (await fetch(`${connectUrl}/metrics`)).text();
+  const counts = metrics.matchAll(/^gatehouse_rpc_duration_seconds_count\{[^}]*"ReadSession"[^}]*\} (\d+)/gm);
+  return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
+}
+
 const hashOf = (visitor: DashboardVisitor): Uint8Array =>
   createHash('sha256')
     .update(visitor.cookies.get(sessionCookie) ?? '')

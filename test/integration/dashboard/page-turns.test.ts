@@ -2,12 +2,38 @@ import { request as httpRequest } from 'node:http';
 import { expect, test } from '@jest/globals';
 import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import { sharedMerchant, sharedStack } from '../../support/shared-stack.ts';
+import { formTokenOf } from '../../support/dashboard-visitor.ts';
 import { waitUntil } from '../../support/wait-until.ts';
-import { sharedDashboardDesk } from './dashboard-desk.ts';
+import { sessionsRead, sharedDashboardDesk } from './dashboard-desk.ts';
 
 const stack = sharedStack({ facades: 0, dashboards: 1 });
 const merchant = sharedMerchant(stack);
 const desk = sharedDashboardDesk(stack);
+
+test('a form that waited for its turn is refused when its session has ended meanwhile', async () => {
+  const user = await desk.users.member(merchant.id, MemberRole.OWNER);
+  const visitor = await desk.signedIn(user);
+  const token = formTokenOf(await visitor.get('/account'));
+  const cookie = [...visitor.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+  const url = `${stack.dashboards[0]?.origin ?? ''}/account/profile`;
+  const before = await sessionsRead(stack);
+  // Their bodies never arrive, so they keep all turns.
+  const slow = Array.from({ length: 6 }, () => {
+    const headers = { cookie, 'content-type': 'application/x-www-form-urlencoded', 'content-length': 10 };
+    const form = httpRequest(url, { method: 'POST', agent: false, headers });
+    form.on('error', () => {}).flushHeaders();
+    return form;
+  });
+  await waitUntil('they have all turns', async () => (await sessionsRead(stack)) >= before + 6);
+  const waiting = visitor.post('/account/profile', { _csrf: token, name: 'Another Name', language: 'en' });
+  await waitUntil('the form waits', async () => (await sessionsRead(stack)) >= before + 7);
+  await desk.end(visitor);
+  for (const form of slow) form.destroy();
+
+  await waiting;
+  const again = await desk.signedIn(user);
+  expect((await again.get('/account')).body).not.toContain('Another Name');
+});
 
 test('one user cannot use up the dashboard, and has it again when the flood is over', async () => {
   const [user, other] = await Promise.all(

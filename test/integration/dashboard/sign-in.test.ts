@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { headingOf } from '../../support/customer.ts';
-import { sessionCookie, sharedDashboardDesk } from './dashboard-desk.ts';
+import { sessionCookie, sessionsRead, sharedDashboardDesk } from './dashboard-desk.ts';
 import { sharedMerchant, sharedPool, sharedStack } from '../../support/shared-stack.ts';
 import { formTokenOf, hiddenField } from '../../support/dashboard-visitor.ts';
 import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
@@ -17,13 +17,6 @@ const desk = sharedDashboardDesk(stack);
 const merchant = sharedMerchant(stack);
 
 const pool = sharedPool(() => stack.databaseUrl, 2);
-
-/** How often core was asked about a session. */
-async function sessionsRead(): Promise<number> {
-  const metrics = await (await fetch(`${stack.connectUrl}/metrics`)).text();
-  const counts = metrics.matchAll(/^gatehouse_rpc_duration_seconds_count\{[^}]*"ReadSession"[^}]*\} (\d+)/gm);
-  return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
-}
 
 const keysPage = (): string => `/m/${merchant.id}/sandbox/keys`;
 
@@ -208,10 +201,10 @@ describe('a session', () => {
       'Connection: close',
     ];
 
-    const before = await sessionsRead();
+    const before = await sessionsRead(stack);
     const socket = connect(Number(new URL(origin).port), '127.0.0.1');
     socket.write(`${head.join('\r\n')}\r\n\r\n${form.slice(0, 9)}`);
-    await waitUntil('its session is read', async () => (await sessionsRead()) > before);
+    await waitUntil('its session is read', async () => (await sessionsRead(stack)) > before);
     await desk.end(visitor);
     socket.write(form.slice(9));
 
