@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { timestampDate, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { SessionService } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import { openDashboardUsers } from '../../support/dashboard-users.ts';
 import type { DashboardUsers, TestUser } from '../../support/dashboard-users.ts';
@@ -16,6 +16,8 @@ export interface DashboardDesk {
   readonly signedIn: (user: TestUser) => Promise<DashboardVisitor>;
   /** Sets the time of the last confirmed identity in a session. */
   readonly age: (visitor: DashboardVisitor, provedMsAgo: number) => Promise<void>;
+  /** When core ends the session. */
+  readonly endOf: (visitor: DashboardVisitor) => Promise<Date>;
   /** Ends a session without its browser, as its expiry does. */
   readonly end: (visitor: DashboardVisitor) => Promise<void>;
 }
@@ -57,8 +59,12 @@ export function openDashboardDesk(stack: Stack): DashboardDesk {
       const sessionHash = hashOf(browser);
       const { session } = await sessions.readSession({ sessionHash });
       if (session === undefined) throw new Error('there is no session to age');
-      const data = JSON.parse(Buffer.from(session.data).toString()) as { provedAt: number };
+      const data = JSON.parse(Buffer.from(session.data).toString()) as {
+        provedAt: number;
+        seenAt: number;
+      };
       data.provedAt -= provedMsAgo;
+      data.seenAt -= provedMsAgo;
       await sessions.writeSession({
         sessionHash,
         session: {
@@ -67,6 +73,11 @@ export function openDashboardDesk(stack: Stack): DashboardDesk {
           expireTime: timestampFromMs(Date.now() + 60_000),
         },
       });
+    },
+    endOf: async (browser) => {
+      const { session } = await sessions.readSession({ sessionHash: hashOf(browser) });
+      if (session?.expireTime === undefined) throw new Error('the session has no end');
+      return timestampDate(session.expireTime);
     },
     end: async (browser) => {
       await sessions.deleteSession({ sessionHash: hashOf(browser) });

@@ -5,6 +5,7 @@ import { headingOf } from '../../support/customer.ts';
 import { sessionCookie, sessionsRead, sharedDashboardDesk } from './dashboard-desk.ts';
 import { sharedMerchant, sharedPool, sharedStack } from '../../support/shared-stack.ts';
 import { formTokenOf, hiddenField } from '../../support/dashboard-visitor.ts';
+import { newRandomId } from '../../../src/contract/public-id.ts';
 import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import type { DashboardVisitor } from '../../support/dashboard-visitor.ts';
 import { waitUntil } from '../../support/wait-until.ts';
@@ -170,6 +171,20 @@ describe('a session', () => {
     expect(visitor.cookies.get(sessionCookie)).not.toBe(before);
     expect((await visitor.get(keysPage())).status).toBe(200);
     expect((await old.get(keysPage())).status).toBe(303);
+  });
+
+  test('lasts longer when its user opens a page, and not when an open page asks for news by itself', async () => {
+    const visitor = await desk.signedIn(await desk.users.member(merchant.id));
+    const orderPage = `/m/${merchant.id}/sandbox/orders/${newRandomId('ord', new Date())}`;
+    await desk.age(visitor, 5 * 60_000);
+    const aged = await desk.endOf(visitor);
+
+    await visitor.get(`${orderPage}/state`);
+    const asked = await desk.endOf(visitor);
+    await visitor.get(keysPage());
+
+    expect(asked).toEqual(aged);
+    expect((await desk.endOf(visitor)).getTime()).toBeGreaterThan(aged.getTime() + 30 * 60_000);
   });
 
   test('ends for its old cookie when its user signs out', async () => {
