@@ -17,7 +17,7 @@ import type { AccountParts } from './account-parts.ts';
 import { lockUserByEmail } from './find-user.ts';
 import { invitationRefusal } from './invite-user.ts';
 import type { OfferedMembership } from './invite-user.ts';
-import { recordingRefusal } from './record-sign-in.ts';
+import { recordSignIn, recordingRefusal } from './record-sign-in.ts';
 import { actingForThemselves } from './record-user-audit.ts';
 import { readUser } from './user-reader.ts';
 import type { User } from './user-reader.ts';
@@ -33,7 +33,8 @@ export interface Acceptance {
 export const nameLength = 128;
 
 /**
- * Accepts an invitation. The password is hashed before the transaction, which therefore holds no lock meanwhile.
+ * Accepts an invitation. With the password of an account without a second factor, this is also a sign-in, which is recorded.
+ * The password is hashed before the transaction, which therefore holds no lock meanwhile.
  * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND LINK_NOT_USABLE; UNAUTHENTICATED WRONG_CREDENTIALS;
  * RESOURCE_EXHAUSTED TOO_MANY_TRIES, OVERLOADED.
  */
@@ -48,7 +49,7 @@ export async function acceptInvitation(
   const account = await em.findOne(UserRow, { emailKey: link.emailKey });
   const proof = await prove(parts, link, account, acceptance, by, signal);
   try {
-    return await acceptMembership(parts, acceptance.token, proof, by);
+    return await acceptMembership(parts, acceptance, proof, by);
   } catch (error) {
     // A concurrent call accepted another invitation of this address. The address now has an account and a password.
     if (account === null && error instanceof UniqueConstraintViolationException)
@@ -99,7 +100,12 @@ async function prove(
 
 const wrongPassword = () => rpcError('WRONG_CREDENTIALS', 'the password cannot be used for this invitation');
 
-async function acceptMembership(parts: AccountParts, token: string, proof: Proof, by: Actor): Promise<User> {
+async function acceptMembership(
+  parts: AccountParts,
+  { token, remoteAddress }: Acceptance,
+  proof: Proof,
+  by: Actor,
+): Promise<User> {
   const { database, newId, now } = parts;
   return database.fork().transactional(async (em) => {
     const at = now();
@@ -136,6 +142,13 @@ async function acceptMembership(parts: AccountParts, token: string, proof: Proof
       },
     });
     await em.flush();
+    // The dashboard begins a session after the password, unless the user has a second factor. Recorded after the flush,
+    // because the merchant of the invitation records it too.
+    if ('provedHash' in proof && user.totpEnabledAt == null) {
+      user.lastSignInAt = at;
+      await recordSignIn(em, parts, at, by, user, { proof: 'PASSWORD', remoteAddress });
+      await em.flush();
+    }
     return readUser(em, user);
   });
 }

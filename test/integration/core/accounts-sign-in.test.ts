@@ -345,8 +345,12 @@ describe('a sign-in is recorded', () => {
     await signIn(operator.email);
     await refusalOf(signIn(operator.email, { password: wrong }));
 
-    expect(actionsOf(await recordOf(user))).toEqual([['session.begin', 'PASSWORD']]);
-    expect(actionsOf(await recordOf(user, other))).toEqual([['session.begin', 'PASSWORD']]);
+    const acceptedAndSignedIn = [
+      ['session.begin', 'PASSWORD'],
+      ['session.begin', 'PASSWORD'],
+    ];
+    expect(actionsOf(await recordOf(user))).toEqual(acceptedAndSignedIn);
+    expect(actionsOf(await recordOf(user, other))).toEqual(acceptedAndSignedIn);
     const entries = await recordOf(operator, '');
     expect(actionsOf(entries)).toEqual([
       ['session.begin', 'PASSWORD'],
@@ -375,6 +379,38 @@ describe('a sign-in is recorded', () => {
       '203.0.113.10',
       '203.0.113.10',
     ]);
+  });
+
+  test('when the password accepts an invitation, with each merchant, its address and its time', async () => {
+    const user = await viewer();
+    const other = (await stack.createMerchant()).id;
+    const role = MemberRole.OWNER;
+    const { token } = await accounts.inviteUser({ email: user.email, merchantId: other, role });
+
+    const remoteAddress = '203.0.113.12';
+    const { user: accepted } = await accounts.acceptInvitation({ token, password, remoteAddress });
+
+    const entry = {
+      action: 'session.begin',
+      actor: `dashboard:${user.userId}`,
+      details: { email: user.email, proof: 'PASSWORD', remote_address: remoteAddress },
+    };
+    expect(await recordOf(user)).toMatchObject([entry]);
+    expect(await recordOf(user, other)).toMatchObject([entry]);
+    expect(accepted?.lastSignInTime).toBeDefined();
+  });
+
+  test('not when the password accepts an invitation but a code is still needed', async () => {
+    const user = await viewer();
+    await desk.enableTotp(user.userId, -1);
+    const other = (await stack.createMerchant()).id;
+    const role = MemberRole.OWNER;
+    const { token } = await accounts.inviteUser({ email: user.email, merchantId: other, role });
+
+    const { user: accepted } = await accounts.acceptInvitation({ token, password });
+
+    expect(await recordOf(user)).toEqual([]);
+    expect(accepted?.lastSignInTime).toBeUndefined();
   });
 
   test('but a confirmation of the identity is not', async () => {

@@ -314,7 +314,7 @@ export declare type AcceptInvitationRequest = Message<"gatehouse.v1.AcceptInvita
   language: string;
 
   /**
-   * The IP address of the user's browser. Attempts are also counted by it.
+   * The IP address of the user's browser. Attempts are also counted by it, and the audit log has it.
    *
    * @generated from field: string remote_address = 5;
    */
@@ -1929,7 +1929,8 @@ export declare const AccountService: GenService<{
   },
   /**
    * Accepts an invitation, and creates the account if the address has none. A link works once. The error for an invalid
-   * name or password does not reveal whether an account exists. An existing account's own password is always accepted.
+   * name or password does not reveal whether an account exists. An existing account's own password is always accepted. Without
+   * a second factor, it is a sign-in.
    * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND LINK_NOT_USABLE; UNAUTHENTICATED WRONG_CREDENTIALS for a wrong
    * password of an existing account; RESOURCE_EXHAUSTED TOO_MANY_TRIES.
    *
