@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { LockMode } from '@mikro-orm/postgresql';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { rpcError } from '../../contract/error-reason.ts';
-import { AccountLinkRow } from '../database/account-entities.ts';
-import type { LinkKind } from '../database/account-entities.ts';
+import { AccountHelpRow, AccountLinkRow } from '../database/account-entities.ts';
+import type { LinkKind, UserRow } from '../database/account-entities.ts';
 
 /** 256 bits. The token cannot be guessed, so its stored hash can be a fast one. */
 const tokenBytes = 32;
@@ -39,3 +39,15 @@ export async function requireLink(
 /** The same answer for every reason, so that it reveals nothing. */
 export const linkNotUsable = () =>
   rpcError('LINK_NOT_USABLE', 'this link is unknown, used, replaced or expired; request a new one');
+
+/**
+ * Ends a user's password reset links, and the request for one that an operator could still approve. The request is
+ * deleted first: a call that makes a link of it holds it locked, and its link is then deleted too.
+ */
+export async function withdrawResets(
+  em: EntityManager,
+  { id, emailKey }: Pick<UserRow, 'id' | 'emailKey'>,
+): Promise<void> {
+  await em.nativeDelete(AccountHelpRow, { userId: id, kind: 'NEW_PASSWORD' });
+  await em.nativeDelete(AccountLinkRow, { kind: 'RESET', emailKey });
+}

@@ -2,8 +2,9 @@ import { LockMode } from '@mikro-orm/postgresql';
 import type { Actor } from '../../platform/rpc/actor.ts';
 import { rpcError } from '../../contract/error-reason.ts';
 import { publicId } from '../../contract/public-id.ts';
-import { AccountLinkRow, UserRow } from '../database/account-entities.ts';
+import { AccountHelpRow, UserRow } from '../database/account-entities.ts';
 import type { Language } from '../database/account-entities.ts';
+import { withdrawResets } from './account-links.ts';
 import type { AccountParts } from './account-parts.ts';
 import { endUserSessions } from './end-user-sessions.ts';
 import { lockUser, lockUserByEmail, userNotFound } from './find-user.ts';
@@ -38,7 +39,8 @@ export async function updateProfile(
 }
 
 /**
- * Disables a user and ends their sessions, password reset links and open invitations to others, or enables the user again. Errors: NOT_FOUND
+ * Disables a user and ends their sessions, password reset links, requests for help and open invitations to others, or enables the user
+ * again. An operator who is enabled again counts as a new one. Errors: NOT_FOUND
  * USER_NOT_FOUND; FAILED_PRECONDITION LAST_OPERATOR.
  */
 export async function setUserDisabled(
@@ -63,7 +65,8 @@ export async function setUserDisabled(
     em.assign(user, { disabledAt: isDisabled ? at : null, updatedAt: at });
     if (isDisabled) {
       await endUserSessions(em, user.id, undefined, at);
-      await em.nativeDelete(AccountLinkRow, { kind: 'RESET', emailKey });
+      await withdrawResets(em, user);
+      await em.nativeDelete(AccountHelpRow, { userId: user.id });
       await withdrawInvitations(em, newId, at, by, publicId('usr', user.id));
     }
     await recordUserAudit(em, newId, at, by, user, { action: isDisabled ? 'user.disable' : 'user.enable' });

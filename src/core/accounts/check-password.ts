@@ -1,8 +1,9 @@
 import type { Actor } from '../../platform/rpc/actor.ts';
 import type { CallerSignal } from '../../platform/batcher.ts';
 import { rpcError } from '../../contract/error-reason.ts';
-import { AccountLinkRow, UserRow } from '../database/account-entities.ts';
+import { UserRow } from '../database/account-entities.ts';
 import { valuesOrThrow } from '../rpc/request-fields.ts';
+import { withdrawResets } from './account-links.ts';
 import type { AccountParts } from './account-parts.ts';
 import { endUserSessions } from './end-user-sessions.ts';
 import { lockUser, requireUser } from './find-user.ts';
@@ -68,7 +69,7 @@ export interface PasswordChange {
 }
 
 /**
- * Changes a password after a check of the current one, and ends the other sessions and all reset links. Errors: INVALID_ARGUMENT
+ * Changes a password after a check of the current one, and ends the other sessions, all reset links and a request for one. Errors: INVALID_ARGUMENT
  * INVALID_FIELDS; NOT_FOUND USER_NOT_FOUND; UNAUTHENTICATED WRONG_CREDENTIALS; RESOURCE_EXHAUSTED TOO_MANY_TRIES,
  * OVERLOADED; ABORTED CHANGED_MEANWHILE.
  */
@@ -98,7 +99,7 @@ export async function changePassword(
         'the password was changed in the meantime; repeat the change with the new one',
       );
     em.assign(user, { passwordHash, updatedAt: at });
-    await em.nativeDelete(AccountLinkRow, { kind: 'RESET', emailKey: user.emailKey });
+    await withdrawResets(em, user);
     await endUserSessions(em, user.id, keepHash, at);
     await recordUserAudit(em, newId, at, by, user, { action: 'user.change_password' });
   });

@@ -5,7 +5,7 @@ import { AccountLinkRow, MembershipRow, RecoveryCodeRow, UserRow } from '../data
 import { valuesOrThrow } from '../rpc/request-fields.ts';
 import { storedId } from '../../contract/public-id.ts';
 import { addNotice } from './account-notices.ts';
-import { linkNotUsable, makeLinkToken, requireLink } from './account-links.ts';
+import { linkNotUsable, makeLinkToken, requireLink, withdrawResets } from './account-links.ts';
 import type { AccountParts } from './account-parts.ts';
 import type { EmailAddress } from './email-address.ts';
 import { endUserSessions } from './end-user-sessions.ts';
@@ -72,7 +72,7 @@ export function addResetLink(
 }
 
 /**
- * Sets a new password with a link. Ends the user's sessions, other reset links and counts of wrong passwords. The
+ * Sets a new password with a link. Ends the user's sessions, other reset links, a request for one, and counts of wrong passwords. The
  * second factor stays, because the link proves only access to the user's mail. Errors: INVALID_ARGUMENT INVALID_FIELDS;
  * NOT_FOUND LINK_NOT_USABLE; RESOURCE_EXHAUSTED OVERLOADED.
  */
@@ -94,7 +94,7 @@ export async function resetPassword(
     await requireLink(em, 'RESET', token, at, { locked: true });
     if (user === undefined || user.disabledAt != null) throw linkNotUsable();
     em.assign(user, { passwordHash, updatedAt: at });
-    await em.nativeDelete(AccountLinkRow, { kind: 'RESET', emailKey: user.emailKey });
+    await withdrawResets(em, user);
     await endUserSessions(em, user.id, undefined, at);
     await recordUserAudit(em, newId, at, actingForThemselves(by, user.id), user, {
       action: 'user.reset_password',

@@ -42,6 +42,16 @@ const actionsOf = async ({ userId }: User) => {
     .map(({ action, actor }) => [action, actor.split(':').at(-1)])
     .reverse();
 };
+const changePassword = ({ userId }: User) =>
+  accounts.changePassword({ userId, currentPassword: password, newPassword });
+const resetPassword = async ({ email }: User) => {
+  const { token } = await accounts.startPasswordReset({ email });
+  await accounts.resetPassword({ token, password: newPassword });
+};
+const disableAndEnable = async ({ email }: User) => {
+  await accounts.setUserDisabled({ email, isDisabled: true });
+  await accounts.setUserDisabled({ email, isDisabled: false });
+};
 
 describe('without mail, a new password', () => {
   test('needs two operators: the second gets the link, and each step notifies the owner', async () => {
@@ -111,6 +121,34 @@ describe('without mail, a new password', () => {
     expect(await refusalOf(accounts.approveAccountHelp(help, as(await approver())))).toBe(reason);
   });
 
+  test('is not approved by an operator who was enabled again today', async () => {
+    const user = await owner();
+    const help = { email: user.email, help: NEW_PASSWORD };
+    const operator = await desk.addUser();
+    await makeOperatorsOld(stack);
+    await accounts.setUserDisabled({ email: operator.email, isDisabled: true });
+    await accounts.setUserDisabled({ email: operator.email, isDisabled: false });
+    await accounts.requestAccountHelp(help, as(operators[0]));
+
+    expect(await refusalOf(accounts.approveAccountHelp(help, as(operator)))).toBe('OPERATOR_TOO_NEW');
+  });
+
+  test.each<[string, (user: User) => Promise<unknown>]>([
+    ['the user has changed the password', changePassword],
+    ['the user has reset the password', resetPassword],
+    ['the user was disabled and enabled again', disableAndEnable],
+  ])('is not approved after %s', async (_name, end) => {
+    const user = await owner();
+    const help = { email: user.email, help: NEW_PASSWORD };
+    await accounts.requestAccountHelp(help, as(operators[0]));
+
+    await end(user);
+
+    expect(await refusalOf(accounts.approveAccountHelp(help, as(operators[1])))).toBe(
+      'ACCOUNT_HELP_NOT_FOUND',
+    );
+  });
+
   test('is not approved by a new operator, nor by its own user, nor after it has expired or was withdrawn', async () => {
     const user = await owner();
     const help = { email: user.email, help: NEW_PASSWORD };
@@ -155,6 +193,29 @@ test('a second factor is removed by two operators, and not with the password', a
   const { user: entered } = await accounts.verifyPassword({ email: user.email, password });
   expect(entered?.isTotpEnabled).toBe(false);
   expect(await eventsOf(user)).toEqual(['SECOND_FACTOR_REMOVAL_ASKED', 'SECOND_FACTOR_REMOVED']);
+});
+
+test('a request to remove a second factor ends when its user is disabled', async () => {
+  const user = await owner();
+  const help = { email: user.email, help: REMOVE_SECOND_FACTOR };
+  await desk.enableTotp(user.userId);
+  await accounts.requestAccountHelp(help, as(operators[0]));
+
+  await disableAndEnable(user);
+
+  expect(await refusalOf(accounts.approveAccountHelp(help, as(operators[1])))).toBe('ACCOUNT_HELP_NOT_FOUND');
+});
+
+test('a request to remove a second factor stays when its user changes the password', async () => {
+  const user = await owner();
+  const help = { email: user.email, help: REMOVE_SECOND_FACTOR };
+  await desk.enableTotp(user.userId);
+  await accounts.requestAccountHelp(help, as(operators[0]));
+
+  await changePassword(user);
+
+  const { requests } = await accounts.listAccountHelp({});
+  expect(requests.map(({ email }) => email)).toContain(user.email);
 });
 
 test('the existing owners are notified when an operator invites another owner', async () => {

@@ -2096,7 +2096,7 @@ export declare const AccountService: GenService<{
     output: typeof DisableTotpResponseSchema;
   },
   /**
-   * Changes a password, and ends the user's other sessions and reset links. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND
+   * Changes a password, and ends the user's other sessions, reset links and an open request for one. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND
    * USER_NOT_FOUND; UNAUTHENTICATED WRONG_CREDENTIALS; RESOURCE_EXHAUSTED TOO_MANY_TRIES; ABORTED CHANGED_MEANWHILE.
    *
    * @generated from rpc gatehouse.v1.AccountService.ChangePassword
