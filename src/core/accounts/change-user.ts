@@ -63,6 +63,8 @@ export async function setUserDisabled(
       throw rpcError('LAST_OPERATOR', 'this is the last operator who can sign in; invite another one first');
     const at = now();
     em.assign(user, { disabledAt: isDisabled ? at : null, updatedAt: at });
+    // An operator could otherwise enable a second account and approve with it at once.
+    if (!isDisabled && user.isOperator) user.operatorSince = at;
     if (isDisabled) {
       await endUserSessions(em, user.id, undefined, at);
       await withdrawResets(em, user);

@@ -14,8 +14,8 @@ export interface Helper {
 
 const hour = 3_600_000;
 /**
- * How long both operators of a request must have been operators. Otherwise an operator could invite a second account and
- * approve with it at once.
+ * How long both operators of a request must have been operators, since they were last enabled. Otherwise an operator could
+ * invite or enable a second account and approve with it at once.
  */
 const operatorAgeMs = 24 * hour;
 
