@@ -41,12 +41,16 @@ export async function checkPassword(
   const em = database.fork();
   const found =
     emailKey.isWellFormed() && !emailKey.includes('\0') ? await em.findOne(UserRow, { emailKey }) : null;
-  const row = await recordingRefusal(parts, by, { ...trial, user: found }, async () => {
+  const check = async (): Promise<UserRow> => {
     const owner = await tries.countPassword(trial);
     const isRight = await passwords.matches(password, found?.passwordHash, owner, signal);
     if (found === null || !isRight || found.disabledAt != null) throw wrongCredentials();
     return found;
-  });
+  };
+  // A mistyped confirmation is no refused sign-in. It would also use up the entry of the hour.
+  const row = await (isConfirmation
+    ? check()
+    : recordingRefusal(parts, by, { ...trial, user: found }, check));
   await tries.passwordWasRight(trial);
   if (row.totpEnabledAt == null && !isConfirmation) {
     const at = now();

@@ -92,10 +92,12 @@ export async function verifyTotp(parts: AccountParts, shown: CodeShown, by: Acto
   const user = await requireUser(database.fork(), shown.userId);
   const suspect = { emailKey: user.emailKey, user, remoteAddress: shown.remoteAddress };
   const trial = { userId: user.id, browserSecret: shown.browserSecret };
-  const taken = await recordingRefusal(parts, by, suspect, async () => {
+  const check = async (): Promise<CodeTaken> => {
     await tries.countCode(trial);
     return takeEitherCode(parts, shown, by);
-  });
+  };
+  // As for a password: a mistyped confirmation is no refused sign-in.
+  const taken = await (shown.isConfirmation ? check() : recordingRefusal(parts, by, suspect, check));
   await tries.codeWasRight(trial);
   return taken;
 }

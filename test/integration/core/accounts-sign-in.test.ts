@@ -514,6 +514,25 @@ describe('a refused sign-in is recorded', () => {
     expect(actionsOf(await recordOf(user))).toEqual([['session.refuse', 'WRONG_PASSWORD']]);
   });
 
+  test('but not for a mistyped confirmation of the identity, which leaves the entry of the hour to a sign-in', async () => {
+    const user = await viewer();
+    const { userId } = user;
+    const { secret } = await desk.enableTotp(userId, -1);
+    const code = String((Number(codeOf(secret)) + 500_000) % 1_000_000).padStart(6, '0');
+    await refusalOf(signIn(user.email, { password: wrong, isConfirmation: true }));
+    await refusalOf(accounts.verifyTotp({ userId, code, isConfirmation: true }));
+    const afterConfirmations = await recordOf(user);
+
+    await refusalOf(signIn(user.email, { password: wrong }));
+    await refusalOf(accounts.verifyTotp({ userId, code }));
+
+    expect(afterConfirmations).toEqual([]);
+    expect(actionsOf(await recordOf(user))).toEqual([
+      ['session.refuse', 'WRONG_PASSWORD'],
+      ['session.refuse', 'WRONG_CODE'],
+    ]);
+  });
+
   test('but not for an unknown address', async () => {
     const before = await database.query('select count(*) from core.audit_entries');
     await refusalOf(signIn('nobody.here@shop.example', { password: wrong }));
