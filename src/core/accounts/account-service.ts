@@ -154,8 +154,14 @@ export function accountService(parts: AccountParts): RpcService {
         return beginTotp(parts, requireUserId(userId));
       },
       async confirmTotp(request, context) {
-        noteUser(context, request.userId);
-        const shown = { ...request, userId: requireUserId(request.userId) };
+        const { userId, keepHash } = valuesOrThrow(
+          combine({
+            userId: parseId('usr', request.userId, 'user_id'),
+            keepHash: parseKeptSessionHash(request.keepSessionHash),
+          }),
+        );
+        noteUser(context, userId);
+        const shown = { ...request, userId, keepHash };
         const codes = await confirmTotp(parts, shown, actorOf(context));
         return { recoveryCodes: [...codes] };
       },

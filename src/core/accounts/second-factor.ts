@@ -4,6 +4,7 @@ import { rpcError } from '../../contract/error-reason.ts';
 import { RecoveryCodeRow } from '../database/account-entities.ts';
 import type { UserRow } from '../database/account-entities.ts';
 import type { AccountParts } from './account-parts.ts';
+import { endUserSessions } from './end-user-sessions.ts';
 import { lockUser, requireUser } from './find-user.ts';
 import { recordSignIn, recordingRefusal } from './record-sign-in.ts';
 import { actingForThemselves, recordUserAudit } from './record-user-audit.ts';
@@ -33,13 +34,18 @@ export async function beginTotp(
   });
 }
 
+export interface Confirmation extends Pick<CodeShown, 'userId' | 'code' | 'browserSecret'> {
+  /** The session to keep; none when empty. */
+  readonly keepHash: Uint8Array;
+}
+
 /**
- * Enables the second factor. Returns the recovery codes, which are displayed once. Errors: NOT_FOUND USER_NOT_FOUND;
- * UNAUTHENTICATED WRONG_CODE; FAILED_PRECONDITION TOTP_NOT_BEGUN, TOTP_ENABLED; RESOURCE_EXHAUSTED TOO_MANY_TRIES.
+ * Enables the second factor, and ends the other sessions. Of these, an attacker's could turn it off again. Returns the recovery
+ * codes, which are displayed once. Errors: NOT_FOUND USER_NOT_FOUND; UNAUTHENTICATED WRONG_CODE; FAILED_PRECONDITION TOTP_NOT_BEGUN, TOTP_ENABLED; RESOURCE_EXHAUSTED TOO_MANY_TRIES.
  */
 export async function confirmTotp(
   parts: AccountParts,
-  { userId, code, browserSecret }: Pick<CodeShown, 'userId' | 'code' | 'browserSecret'>,
+  { userId, code, browserSecret, keepHash }: Confirmation,
   by: Actor,
 ): Promise<readonly string[]> {
   const { database, newId, now, recoveryCodes, tries } = parts;
@@ -59,6 +65,7 @@ export async function confirmTotp(
       const hash = recoveryCodes.hashOf(each);
       if (hash !== undefined) em.create(RecoveryCodeRow, { userId: user.id, hash });
     }
+    await endUserSessions(em, user.id, keepHash, at);
     await recordUserAudit(em, newId, at, by, user, { action: 'user.enable_totp' });
     return codes;
   });

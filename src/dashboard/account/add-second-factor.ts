@@ -8,6 +8,7 @@ import { fieldOf, readForm } from '../forms/read-form.ts';
 import { wordsFor } from '../language/words.ts';
 import { PageProblem } from '../page-problem.ts';
 import { shellWords } from '../send-page.ts';
+import { sessionHash } from '../session/session-store.ts';
 import { flash } from '../session/sign-in-state.ts';
 import { qrCode } from './qr-path.ts';
 import { accountWords } from './show-account.ts';
@@ -44,7 +45,12 @@ export function addSecondFactor(app: FastifyInstance, dashboard: Dashboard): voi
     const { code } = form.value;
     const answer = await ask(request, (options) =>
       accounts.confirmTotp(
-        { userId: viewerOf(request).userId, code, browserSecret: dashboard.browserSecrets.of(request) },
+        {
+          userId: viewerOf(request).userId,
+          code,
+          browserSecret: dashboard.browserSecrets.of(request),
+          keepSessionHash: sessionHash(request.session.sessionId),
+        },
         options,
       ),
     );

@@ -223,6 +223,20 @@ describe('turning the second factor on', () => {
     await accounts.confirmTotp({ userId, code: codeOf(second) });
   });
 
+  test('ends the other sessions, which began without a code', async () => {
+    const userId = await addUserId();
+    const [here, elsewhere] = [await desk.openSession(userId), await desk.openSession(userId)];
+    const { secret } = await accounts.beginTotp({ userId });
+    const wrong = String((Number(codeOf(secret)) + 500_000) % 1_000_000).padStart(6, '0');
+    await refusalOf(accounts.confirmTotp({ userId, code: wrong, keepSessionHash: here }));
+    const afterWrongCode = await desk.isOpen(elsewhere);
+
+    await accounts.confirmTotp({ userId, code: codeOf(secret), keepSessionHash: here });
+
+    expect(afterWrongCode).toBe(true);
+    expect([await desk.isOpen(here), await desk.isOpen(elsewhere)]).toEqual([true, false]);
+  });
+
   test('is refused before it has begun, and after it is complete', async () => {
     const userId = await addUserId();
     expect(await refusalOf(accounts.confirmTotp({ userId, code: '123456' }))).toBe('TOTP_NOT_BEGUN');

@@ -44,6 +44,7 @@ export const account: typeof english = {
       type: 'ወይም ይህን ሚስጥር መተግበሪያው ላይ ያስገቡ፦',
       code: 'ኮድ',
       codeHint: 'መተግበሪያው አሁን የሚያሳየው ስድስት አሃዝ።',
+      endsSessions: 'ሌሎቹ መግቢያዎችዎ በሙሉ ያበቃሉ።',
       submit: 'ያብሩ',
       wrong: 'ኮዱ ትክክል አይደለም። ኮዶች በየ30 ሰከንዱ ይቀየራሉ፤ አሁን የሚታየውን ያስገቡ።',
       cancel: 'ይተዉት',

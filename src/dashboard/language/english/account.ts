@@ -43,6 +43,7 @@ export const account = {
       type: 'Or enter this secret in the app:',
       code: 'Code',
       codeHint: 'The six digits that the app shows now.',
+      endsSessions: 'This ends all your other sessions.',
       submit: 'Turn on',
       wrong: 'Wrong code. Codes change every 30 seconds. Enter the code that the app shows now.',
       cancel: 'Cancel',

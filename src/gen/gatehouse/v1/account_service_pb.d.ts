@@ -1101,6 +1101,13 @@ export declare type ConfirmTotpRequest = Message<"gatehouse.v1.ConfirmTotpReques
    * @generated from field: string browser_secret = 3;
    */
   browserSecret: string;
+
+  /**
+   * The session to keep, as in ReadSessionRequest. The others end.
+   *
+   * @generated from field: bytes keep_session_hash = 4;
+   */
+  keepSessionHash: Uint8Array;
 };
 
 /**
@@ -2074,7 +2081,7 @@ export declare const AccountService: GenService<{
     output: typeof BeginTotpResponseSchema;
   },
   /**
-   * Turns the second factor on.
+   * Turns the second factor on, and ends the user's other sessions, which began without a code.
    * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND USER_NOT_FOUND; UNAUTHENTICATED WRONG_CODE; FAILED_PRECONDITION TOTP_NOT_BEGUN,
    * TOTP_ENABLED; RESOURCE_EXHAUSTED TOO_MANY_TRIES.
    *
