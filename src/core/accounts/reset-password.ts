@@ -84,8 +84,11 @@ export async function resetPassword(
   signal: CallerSignal,
 ): Promise<User> {
   const { database, newId, now, passwords, parsePassword } = parts;
-  const asked = await requireLink(database.fork(), 'RESET', token, now());
-  const password = valuesOrThrow(parsePassword(newPassword, 'password', [asked.email]));
+  const before = database.fork();
+  const asked = await requireLink(before, 'RESET', token, now());
+  const owner = await before.findOne(UserRow, { emailKey: asked.emailKey });
+  const about = owner === null ? [asked.email] : [owner.email, owner.name];
+  const password = valuesOrThrow(parsePassword(newPassword, 'password', about));
   const passwordHash = await passwords.hash(password, { kind: 'known', emailKey: asked.emailKey }, signal);
   const reset = await database.fork().transactional(async (em) => {
     const at = now();

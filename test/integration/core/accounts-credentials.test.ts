@@ -107,6 +107,14 @@ describe('a reset', () => {
     await accounts.resetPassword({ token, password: newPassword });
   });
 
+  test("refuses the user's own name as the password", async () => {
+    const user = await addUser();
+    const name = 'Abebe Bikila Demissie';
+    await accounts.updateProfile({ userId: user.userId, name, language: 'en' });
+    const token = await startReset(user.email);
+    expect(await wrongFields(accounts.resetPassword({ token, password: name }))).toBe('password');
+  });
+
   test('cannot be accepted as an invitation, nor an invitation as a reset', async () => {
     const user = await addUser();
     const reset = await startReset(user.email);
@@ -215,14 +223,6 @@ describe('turning the second factor on', () => {
       expect(code).toMatch(/^[0-9a-hjkmnp-tv-z]{4}(-[0-9a-hjkmnp-tv-z]{4}){2}$/);
   });
 
-  test('begun again invalidates the first secret', async () => {
-    const userId = await addUserId();
-    const { secret: first } = await accounts.beginTotp({ userId });
-    const { secret: second } = await accounts.beginTotp({ userId });
-    expect(await refusalOf(accounts.confirmTotp({ userId, code: codeOf(first) }))).toBe('WRONG_CODE');
-    await accounts.confirmTotp({ userId, code: codeOf(second) });
-  });
-
   test('ends the other sessions, which began without a code', async () => {
     const userId = await addUserId();
     const [here, elsewhere] = [await desk.openSession(userId), await desk.openSession(userId)];
@@ -235,6 +235,14 @@ describe('turning the second factor on', () => {
 
     expect(afterWrongCode).toBe(true);
     expect([await desk.isOpen(here), await desk.isOpen(elsewhere)]).toEqual([true, false]);
+  });
+
+  test('begun again invalidates the first secret', async () => {
+    const userId = await addUserId();
+    const { secret: first } = await accounts.beginTotp({ userId });
+    const { secret: second } = await accounts.beginTotp({ userId });
+    expect(await refusalOf(accounts.confirmTotp({ userId, code: codeOf(first) }))).toBe('WRONG_CODE');
+    await accounts.confirmTotp({ userId, code: codeOf(second) });
   });
 
   test('is refused before it has begun, and after it is complete', async () => {
