@@ -36,6 +36,7 @@ import { createDeliveryTraces } from '../webhooks/delivery/delivery-traces.ts';
 import { startDispatching } from '../webhooks/delivery/dispatch-deliveries.ts';
 import { abandonDeleted } from '../webhooks/endpoints/abandon-deleted.ts';
 import { eraseDeliveries } from '../webhooks/erasure/erase-deliveries.ts';
+import { createFutureTimeCorrection } from '../webhooks/health/correct-future-times.ts';
 import { forgetOldDeliveries } from '../webhooks/health/forget-old-deliveries.ts';
 import { createPipelineStatus } from '../webhooks/health/pipeline-status.ts';
 import { createReconcileDeliveries } from '../webhooks/health/reconcile-deliveries.ts';
@@ -72,6 +73,7 @@ const reconcileIntervalMs = 60_000;
 const forgetIntervalMs = 60 * 60_000;
 const eraseIntervalMs = 10_000;
 const indexIntervalMs = 60_000;
+const correctTimesIntervalMs = 60_000;
 const redeliveryIdleMs = 1_000;
 const deletionIdleMs = 5_000;
 /** The contract promises a message at least every 15 seconds. */
@@ -229,6 +231,7 @@ const reconcile = createReconcileDeliveries({
   now,
 });
 
+const correctFutureTimes = createFutureTimeCorrection({ pool: database.pool, leaseMs, logger });
 const traces = createDeliveryTraces(tracing);
 const dispatcher = startDispatching(
   {
@@ -283,6 +286,7 @@ const work = [
   repeatTask('sending audit entries to core', auditIntervalMs, () =>
     sendAuditEntries({ database, audit, logger }),
   ),
+  repeatTask('correcting times of a wrong clock', correctTimesIntervalMs, correctFutureTimes),
   repeatTask('promoting signing secrets', promoteIntervalMs, secrets.promoteDue),
   repeatTask('encrypting signing secrets with the first key', resealIntervalMs, async () =>
     logResealed(logger, await secrets.reseal()),

@@ -12,6 +12,9 @@ const longestRestMs = 5 * 60_000;
 /** Each wait varies by up to this fraction, so that lanes that failed together are not probed together. */
 const jitter = 0.2;
 
+/** The longest time for which a circuit stays open after an attempt. */
+export const maxRestMs = longestRestMs * (1 + jitter);
+
 /** The most deliveries that a healthy lane sends at the same time. */
 export const maxInFlight = 8;
 

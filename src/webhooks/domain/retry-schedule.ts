@@ -36,6 +36,9 @@ const jitter = 0.1;
 /** The longest wait that a receiver may ask for. */
 const longestRetryAfterMs = 24 * hour;
 
+/** The longest time from an attempt to the next one. */
+export const maxWaitMs = Math.max(longestRetryAfterMs, ...waitsMs) * (1 + jitter);
+
 export interface FailedAttempt {
   readonly eventType: WebhookEventType;
   /** Attempts of this round, including the failed one. */

@@ -1,0 +1,145 @@
+import type { Pool } from 'pg';
+import { inTransaction } from '../../platform/database/in-transaction.ts';
+import { runStatement } from '../../platform/database/run-statement.ts';
+import type { Logger } from '../../platform/logger.ts';
+import { pause } from '../../platform/pause.ts';
+import { isFirstOfItsOrder } from '../delivery/head-rows.sql.ts';
+import { laneFields } from '../delivery/lane-arrays.ts';
+import { lockLanes } from '../delivery/lock-lanes.sql.ts';
+import type { LaneKey } from '../domain/delivery.ts';
+import { maxRestMs } from '../domain/lane-health.ts';
+import { maxWaitMs } from '../domain/retry-schedule.ts';
+
+export interface FutureTimeParts {
+  readonly pool: Pool;
+  /** The lease time of a lane without renewal. */
+  readonly leaseMs: number;
+  readonly logger: Logger;
+}
+
+/** A process may be ahead of the database's clock by less than this. */
+const toleranceMs = 60_000;
+/** A page of lanes takes some milliseconds. In a larger installation, later runs continue with the next lanes. */
+const lanesInPage = 1_000;
+const pagesInRun = 10;
+/** A batch takes some milliseconds. Core's event list waits for transactions that write. */
+const batchSize = 500;
+const breathMs = 50;
+
+const fromNow = (...milliseconds: readonly (string | number)[]): string =>
+  `(now() + (${milliseconds.join(' + ')}) * interval '1 millisecond')`;
+const lease = '$1::float8';
+
+/** Whether `latest` was written, or is due, later than a right clock allows. An attempt or a new schedule sets both times. */
+const isDeliveryAhead = `(
+  greatest(latest.round_started_at, latest.last_attempt_at) > ${fromNow(toleranceMs)}
+  or latest.due_at > ${fromNow(maxWaitMs, toleranceMs)}
+)`;
+
+/** The latest pending deliveries of a lane. Few are due later than now, because a failing lane sends one at a time. */
+const latestOf = (merchantId: string, environment: string, endpoint: string): string => `
+  select d.merchant_id, d.id, d.due_at, d.round_started_at, d.last_attempt_at from webhooks.deliveries d
+  where d.merchant_id = ${merchantId} and d.environment = ${environment} and d.endpoint = ${endpoint}
+    and d.state = 'PENDING' and d.due_at > ${fromNow(toleranceMs)}
+  order by d.due_at desc, d.id desc
+  limit ${batchSize}`;
+
+/** When the first delivery of a lane that can be sent is due. A release makes the lane due then, or a few seconds later. */
+const firstDueOf = (lane: string): string => `
+  select d.due_at from webhooks.deliveries d
+  where d.merchant_id = ${lane}.merchant_id and d.environment = ${lane}.environment and d.endpoint = ${lane}.endpoint
+    and d.state = 'PENDING' and ${isFirstOfItsOrder}
+  order by d.due_at, d.id
+  limit 1`;
+
+const findAhead = `
+with page as materialized (
+  select merchant_id, environment, endpoint, next_due_at, resting_until, leased_until from webhooks.lanes
+  where (merchant_id, environment, endpoint) > ($2, $3::webhooks.environment, $4)
+  order by merchant_id, environment, endpoint
+  limit $5
+)
+select merchant_id as "merchantId", environment, endpoint,
+  (
+    next_due_at > ${fromNow(toleranceMs)}
+    and next_due_at > greatest(now(), resting_until, (${firstDueOf('page')})) + ${toleranceMs} * interval '1 millisecond'
+  )
+  or resting_until > ${fromNow(maxRestMs, toleranceMs)}
+  or leased_until > ${fromNow(lease, toleranceMs)}
+  or exists (
+    select from (${latestOf('page.merchant_id', 'page.environment', 'page.endpoint')}) latest where ${isDeliveryAhead}
+  ) as "isAhead"
+from page
+order by merchant_id, environment, endpoint`;
+
+const correctDeliveries = `
+update webhooks.deliveries d
+set due_at = date_trunc('milliseconds', greatest(now(), least(
+      ${fromNow(maxWaitMs)},
+      d.due_at - greatest(greatest(d.round_started_at, d.last_attempt_at) - now(), interval '0')
+    ))),
+    round_started_at = date_trunc('milliseconds', least(d.round_started_at, now())),
+    last_attempt_at = case when d.last_attempt_at > now() then date_trunc('milliseconds', now()) else d.last_attempt_at end
+from (${latestOf('$1', '$2::webhooks.environment', '$3')}) latest
+where d.merchant_id = latest.merchant_id and d.id = latest.id
+  and ${isDeliveryAhead}
+returning d.id`;
+
+const correctedRest = `case when resting_until > ${fromNow(maxRestMs)}
+      then date_trunc('milliseconds', ${fromNow(maxRestMs)}) else resting_until end`;
+
+/** A lane that is due too early costs one claim, whose release finds the right time. */
+const correctLane = `
+update webhooks.lanes
+set resting_until = ${correctedRest},
+    leased_until = case when leased_until > ${fromNow(lease)} then ${fromNow(lease)} else leased_until end,
+    next_due_at = case when next_due_at > now()
+      then greatest(date_trunc('milliseconds', now()), ${correctedRest}) else next_due_at end
+where merchant_id = $2 and environment = $3::webhooks.environment and endpoint = $4`;
+
+/**
+ * Returns the task that corrects what was stored while the database's clock was ahead: pending deliveries, rests and leases that
+ * would hold webhooks back until the wrong time. A wait that began then begins again now. It reads at most 10,000 lanes in a
+ * run, and writes only those with a time that no right clock stores. Several processes may do this at once.
+ */
+export function createFutureTimeCorrection({ pool, leaseMs, logger }: FutureTimeParts) {
+  const start: LaneKey = { merchantId: '', environment: 'SANDBOX', endpoint: '' };
+  let position = start;
+  const keyOf = ({ merchantId, environment, endpoint }: LaneKey) => [merchantId, environment, endpoint];
+
+  const correct = async (lane: LaneKey, stop: AbortSignal): Promise<number> => {
+    let corrected = 0;
+    while (!stop.aborted) {
+      const count = await inTransaction(pool, [], async (client) => {
+        // Lanes before deliveries, as the transaction that stores an attempt.
+        await lockLanes(client, [lane]);
+        const rows = await runStatement(client, { text: correctDeliveries, values: keyOf(lane) });
+        await runStatement(client, { text: correctLane, values: [leaseMs, ...keyOf(lane)] });
+        return rows.length;
+      });
+      corrected += count;
+      if (count < batchSize) break;
+      await pause(breathMs, stop);
+    }
+    return corrected;
+  };
+
+  return async (stop: AbortSignal): Promise<void> => {
+    for (let page = 0; page < pagesInRun && !stop.aborted; page += 1) {
+      const lanes = await runStatement<LaneKey & { isAhead: boolean | null }>(pool, {
+        text: findAhead,
+        values: [leaseMs, ...keyOf(position), lanesInPage],
+      });
+      for (const { isAhead, ...lane } of lanes) {
+        if (isAhead !== true) continue;
+        const count = await correct(lane, stop);
+        logger.warn(
+          { ...laneFields(lane), count },
+          "webhooks would have waited for a time that the database's clock had while it was ahead; corrected",
+        );
+      }
+      position = lanes.length < lanesInPage ? start : (lanes.at(-1) ?? start);
+      if (position === start) return;
+    }
+  };
+}
