@@ -70,6 +70,7 @@ export const errorReasons = {
   API_REQUEST_NOT_FOUND: notFound,
   ACCOUNT_HELP_NOT_FOUND: notFound,
   NOT_AN_OPERATOR: permissionDenied,
+  NOT_AN_OWNER: permissionDenied,
   SECOND_OPERATOR_NEEDED: failedPrecondition,
   OPERATOR_TOO_NEW: failedPrecondition,
   MAILED_TO_USER: failedPrecondition,

@@ -31,6 +31,7 @@ import { listUsers } from './list-users.ts';
 import { resetPassword, startPasswordReset } from './reset-password.ts';
 import { beginTotp, confirmTotp, disableTotp, verifyTotp } from './second-factor.ts';
 import { helpNumbers, noticeMessage, roleNumbers, userMessage } from './user-message.ts';
+import { isPublicId } from '../../contract/public-id.ts';
 import type { PublicId } from '../../contract/public-id.ts';
 
 const hour = 3_600;
@@ -58,10 +59,12 @@ export function accountService(parts: AccountParts): RpcService {
         );
         annotate(context, { merchant_id: request.merchantId });
         const caller = callerOf(context);
-        const inviter = caller.role === 'dashboard' ? caller.actor : '';
+        const actor = caller.role === 'dashboard' ? caller.actor : '';
         const merchantId = membership?.merchantId ?? '';
-        await parts.tries.countInvitation({ inviter, emailKey: email.key, merchantId });
-        const terms = { email, membership, validForMs, isByOperator: caller.role === 'operator' };
+        await parts.tries.countInvitation({ inviter: actor, emailKey: email.key, merchantId });
+        const inviter = isPublicId('usr', actor) ? actor : undefined;
+        const isByOperator = caller.role === 'operator';
+        const terms = { email, membership, validForMs, inviter, isByOperator };
         const made = await inviteUser(parts, terms, actorOf(context));
         return { token: made.token, expireTime: timestampFromDate(made.expiresAt) };
       },

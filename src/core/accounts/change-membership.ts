@@ -70,6 +70,8 @@ export async function removeMembership(
 ): Promise<boolean> {
   return database.fork().transactional(async (em) => {
     const at = now();
+    // Locked before the invitation, as by an owner who invites.
+    const owners = merchantId === undefined ? new Set<string>() : await lockOwners(em, merchantId);
     const stored = merchantId === undefined ? null : storedId('mer', merchantId);
     const invitation = { kind: 'INVITATION', emailKey, merchantId: stored } as const;
     const wasInvited = (await em.nativeDelete(AccountLinkRow, invitation)) > 0;
@@ -84,7 +86,6 @@ export async function removeMembership(
     }
     const user = await em.findOne(UserRow, { emailKey });
     if (user === null || merchantId === undefined) return wasInvited;
-    const owners = await lockOwners(em, merchantId);
     const membership = await lockMembership(em, merchantId, user.id);
     if (membership === null) return wasInvited;
     if (membership.role === 'OWNER') refuseLastOwner(owners, user.id);

@@ -1,3 +1,4 @@
+import { LockMode } from '@mikro-orm/postgresql';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Actor } from '../../platform/rpc/actor.ts';
 import { rpcError } from '../../contract/error-reason.ts';
@@ -11,6 +12,7 @@ import { addNotice } from './account-notices.ts';
 import { makeLinkToken, requireLink } from './account-links.ts';
 import type { AccountParts } from './account-parts.ts';
 import type { EmailAddress } from './email-address.ts';
+import { notAnOperator } from './require-operator.ts';
 
 /** The membership that an invitation offers; undefined when it invites an operator. */
 export type OfferedMembership =
@@ -33,6 +35,8 @@ export interface InvitationTerms {
   readonly email: EmailAddress;
   readonly membership: OfferedMembership;
   readonly validForMs: number;
+  /** The signed-in user who invites; undefined for a call that names no user. */
+  readonly inviter: PublicId<'usr'> | undefined;
   /** Whether an operator invites. Operators belong to no merchant, so the owners are notified of a new owner. */
   readonly isByOperator: boolean;
 }
@@ -41,11 +45,11 @@ type Parts = Pick<AccountParts, 'database' | 'newId' | 'now' | 'randomBytes'>;
 
 /**
  * Invites an address to a merchant or as an operator, and withdraws its earlier invitation to the same. Errors: NOT_FOUND
- * MERCHANT_NOT_FOUND; ALREADY_EXISTS ALREADY_A_MEMBER.
+ * MERCHANT_NOT_FOUND; ALREADY_EXISTS ALREADY_A_MEMBER; PERMISSION_DENIED NOT_AN_OWNER, NOT_AN_OPERATOR.
  */
 export async function inviteUser(
   { database, newId, now, randomBytes }: Parts,
-  { email, membership, validForMs, isByOperator }: InvitationTerms,
+  { email, membership, validForMs, inviter, isByOperator }: InvitationTerms,
   by: Actor,
 ): Promise<LinkMade> {
   return database.fork().transactional(async (em) => {
@@ -53,6 +57,7 @@ export async function inviteUser(
     const where = `invitations:${membership?.merchantId ?? ''}:${email.key}`;
     await em.execute('select pg_advisory_xact_lock(hashtextextended(?, 0))', [where]);
     if (membership !== undefined) await requireMerchantRow(em, membership.merchantId);
+    if (inviter !== undefined) await requireInviter(em, inviter, membership);
     await refuseMember(em, email, membership);
     const at = now();
     const { token, hash } = makeLinkToken(randomBytes);
@@ -82,6 +87,26 @@ export async function inviteUser(
     if (isByOperator && membership?.role === 'OWNER') await tellOwners(em, newId, at, membership.merchantId);
     return { token, expiresAt };
   });
+}
+
+/**
+ * Requires that the inviter is an enabled operator, or an enabled owner of the merchant. The rows stay locked until the
+ * invitation is stored. So removing or disabling the inviter waits for it, and then withdraws it.
+ */
+async function requireInviter(
+  em: EntityManager,
+  inviter: PublicId<'usr'>,
+  membership: OfferedMembership,
+): Promise<void> {
+  const lock = { lockMode: LockMode.PESSIMISTIC_READ };
+  const userId = storedId('usr', inviter);
+  const merchantId = membership === undefined ? undefined : storedId('mer', membership.merchantId);
+  const own = merchantId === undefined ? null : await em.findOne(MembershipRow, { merchantId, userId }, lock);
+  const user = await em.findOne(UserRow, { id: userId }, lock);
+  const isEnabled = user !== null && user.disabledAt == null;
+  if (isEnabled && (user.isOperator || own?.role === 'OWNER')) return;
+  if (membership === undefined) throw notAnOperator();
+  throw rpcError('NOT_AN_OWNER', 'only an owner of the merchant may do this');
 }
 
 /** An operator who invites an owner could thereby act as the merchant, so its owners are notified. */

@@ -72,6 +72,7 @@ export function addOperatorUsers(app: FastifyInstance, dashboard: Dashboard): vo
       const { status, notice } = refusedForNow(request, reply, answer.refusal);
       return showUsers(dashboard, request, reply, { invite, notice, status });
     }
+    if (answer.refusal.problem === 'forbidden') throw new PageProblem('forbidden', answer.refusal.reason);
     const isThere = answer.refusal.reason === 'ALREADY_A_MEMBER';
     const error = isThere
       ? wordsFor(request, dictionary).invite.already

@@ -103,6 +103,7 @@ function addInvite(app: FastifyInstance, dashboard: Dashboard): void {
           form,
           ...refusedForNow(request, reply, answer.refusal),
         });
+      if (answer.refusal.problem === 'forbidden') throw new PageProblem('forbidden', answer.refusal.reason);
       const isThere = answer.refusal.reason === 'ALREADY_A_MEMBER';
       const errors = { email: isThere ? words.invite.already : words.invite.wrongEmail };
       return showTeam(dashboard, request, reply, { form: { ...form, errors }, status: isThere ? 409 : 400 });

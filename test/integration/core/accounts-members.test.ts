@@ -5,8 +5,11 @@ import { failureOf, refusalOf, wrongFields } from '../../support/rpc-failure.ts'
 import { password, waitAskedFor, sharedAccountSite } from './account-desk.ts';
 import type { User } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import { storedId } from '../../support/ids.ts';
+import { sharedPool } from '../../support/shared-stack.ts';
+import { waitUntil } from '../../support/wait-until.ts';
 
 const { stack, desk, accounts, database, merchant } = sharedAccountSite();
+const pool = sharedPool(() => stack.databaseUrl, 2);
 let merchantId: string;
 beforeAll(() => {
   ({ id: merchantId } = merchant);
@@ -383,6 +386,8 @@ describe('an open invitation', () => {
     const [merchantId, elsewhere] = [await newMerchant(), await newMerchant()];
     const leaving = await desk.addUser({ merchantId, role: OWNER });
     const staying = await desk.addUser({ merchantId, role: OWNER });
+    const { token } = await accounts.inviteUser({ email: staying.email, merchantId: elsewhere, role: OWNER });
+    await accounts.acceptInvitation({ token, password });
     const [theirs, another, ofOther] = [
       await invite(leaving, merchantId),
       await invite(staying, merchantId),
@@ -402,6 +407,82 @@ describe('an open invitation', () => {
     await change(merchantId, developer, DEVELOPER, OWNER);
     await remove(merchantId, developer.email);
     expect(await isOpen(token)).toBe(true);
+  });
+});
+
+describe('a user of the dashboard who may not invite', () => {
+  const inviteAs = (
+    { userId }: User,
+    offer: { merchantId: string; role: MemberRole } | { asOperator: true },
+  ) =>
+    done(
+      accounts.inviteUser({ email: desk.newEmail(), ...offer }, { headers: { 'x-gatehouse-actor': userId } }),
+    );
+
+  test.each<[string, (merchantId: string, owner: User) => Promise<unknown>]>([
+    ['was removed', (merchantId, { email }) => remove(merchantId, email)],
+    ['became a developer', (merchantId, owner) => change(merchantId, owner, OWNER, DEVELOPER)],
+    ['was disabled', (_, { email }) => accounts.setUserDisabled({ email, isDisabled: true })],
+  ])('is refused: an owner who %s', async (_, end) => {
+    const merchantId = await newMerchant();
+    const owner = await desk.addUser({ merchantId, role: OWNER });
+    await desk.addUser({ merchantId, role: OWNER });
+    expect(await inviteAs(owner, { merchantId, role: OWNER })).toBe('done');
+
+    await end(merchantId, owner);
+
+    expect(await inviteAs(owner, { merchantId, role: OWNER })).toBe('NOT_AN_OWNER');
+    expect((await accounts.listUsers({ merchantId })).invitations).toEqual([]);
+  });
+
+  test('is refused: an owner of another merchant, and an owner who invites an operator', async () => {
+    const [merchantId, elsewhere] = [await newMerchant(), await newMerchant()];
+    const owner = await desk.addUser({ merchantId, role: OWNER });
+    expect(await inviteAs(owner, { merchantId: elsewhere, role: VIEWER })).toBe('NOT_AN_OWNER');
+    expect(await inviteAs(owner, { asOperator: true })).toBe('NOT_AN_OPERATOR');
+  });
+
+  test('is refused: a disabled operator', async () => {
+    const [operator, other] = [await desk.addUser(), await desk.addUser()];
+    await accounts.setUserDisabled({ email: operator.email, isDisabled: true });
+    expect(await inviteAs(operator, { asOperator: true })).toBe('NOT_AN_OPERATOR');
+    expect(await inviteAs(other, { asOperator: true })).toBe('done');
+  });
+
+  test('waits for a removal in progress, and is refused after it', async () => {
+    const merchantId = await newMerchant();
+    const owner = await desk.addUser({ merchantId, role: OWNER });
+    const removing = await pool.connect();
+    await removing.query('begin');
+    await removing.query('delete from core.memberships where user_id = $1', [storedId('usr', owner.userId)]);
+    const { rows } = await removing.query<{ pid: number }>('select pg_backend_pid() as pid');
+    let isAnswered = false;
+    const invited = inviteAs(owner, { merchantId, role: OWNER }).finally(() => (isAnswered = true));
+    await waitUntil('the invitation waits for the removal', async () => {
+      const waiting = await pool.query(
+        'select from pg_stat_activity where $1 = any (pg_blocking_pids(pid))',
+        [rows[0]!.pid],
+      );
+      return isAnswered || waiting.rowCount === 1;
+    });
+    await removing.query('commit');
+    removing.release();
+    expect(await invited).toBe('NOT_AN_OWNER');
+  });
+
+  test('leaves no invitation when the removal of its owner comes at the same moment', async () => {
+    const merchantId = await newMerchant();
+    await desk.addUser({ merchantId, role: OWNER });
+    for (let round = 0; round < 5; round += 1) {
+      const owner = await desk.addUser({ merchantId, role: OWNER });
+      const outcomes = await Promise.all([
+        inviteAs(owner, { merchantId, role: OWNER }),
+        done(remove(merchantId, owner.email, 1)),
+      ]);
+      expect(['done', 'NOT_AN_OWNER']).toContain(outcomes[0]);
+      expect(outcomes[1]).toBe('done');
+    }
+    expect((await accounts.listUsers({ merchantId })).invitations).toEqual([]);
   });
 });
 

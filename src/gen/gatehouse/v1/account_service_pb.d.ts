@@ -1915,7 +1915,9 @@ export declare const AccountService: GenService<{
    * Creates an invitation link for a role at a merchant, or for an operator. An existing account is kept and gets the role
    * with the link. Another invitation of the same address to the same merchant replaces the earlier link.
    * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND MERCHANT_NOT_FOUND; ALREADY_EXISTS ALREADY_A_MEMBER for a user
-   * that the inviter sees in the list of users; RESOURCE_EXHAUSTED TOO_MANY_TRIES with google.rpc.RetryInfo.
+   * that the inviter sees in the list of users; PERMISSION_DENIED NOT_AN_OWNER, NOT_AN_OPERATOR when the acting user of the
+   * dashboard is neither an enabled owner of the merchant nor an enabled operator; RESOURCE_EXHAUSTED TOO_MANY_TRIES with
+   * google.rpc.RetryInfo.
    *
    * @generated from rpc gatehouse.v1.AccountService.InviteUser
    */
