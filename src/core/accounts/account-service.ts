@@ -90,7 +90,7 @@ export function accountService(parts: AccountParts): RpcService {
         );
         await parts.tries.countReset({ emailKey: email.key, remoteAddress, browserSecret });
         const made = await startPasswordReset(parts, { email, validForMs }, actorOf(context));
-        return { token: made.token, expireTime: timestampFromDate(made.expiresAt) };
+        return { token: made.token, expireTime: timestampFromDate(made.expiresAt), email: made.email };
       },
       async requestAccountHelp(request, context) {
         const { email, kind } = parseHelp(request);

@@ -21,14 +21,14 @@ export interface ResetWish {
 }
 
 /**
- * Creates a password reset link. The token is empty without an account or for a disabled one. All cases run the same
+ * Creates a password reset link for the address that the account has. Token and address are empty without an account or for a disabled one. All cases run the same
  * statements, so the duration does not reveal which addresses have an account.
  */
 export async function startPasswordReset(
   { database, newId, now, randomBytes }: AccountParts,
   { email, validForMs }: ResetWish,
   by: Actor,
-): Promise<LinkMade> {
+): Promise<LinkMade & { readonly email: string }> {
   return database.fork().transactional(async (em) => {
     const at = now();
     const user = await em.findOne(UserRow, { emailKey: email.key });
@@ -39,12 +39,12 @@ export async function startPasswordReset(
     if (mayReset) {
       const details = { expires_at: expiresAt.toISOString() };
       await recordUserAudit(em, newId, at, by, holder, { action: 'user.start_reset', details });
-      return { token, expiresAt };
+      return { token, expiresAt, email: holder.email };
     }
     await em.find(MembershipRow, { userId: holder.id });
     await em.flush();
     await em.nativeDelete(AccountLinkRow, { kind: 'RESET', emailKey: email.key });
-    return { token: '', expiresAt };
+    return { token: '', expiresAt, email: '' };
   });
 }
 

@@ -50,9 +50,9 @@ export function addReset(app: FastifyInstance, dashboard: Dashboard): void {
         ...refusedTry(request, reply, answer.refusal, words.invitation.wrong),
       });
     }
-    const { token, expireTime } = answer.value;
+    const { token, expireTime, email: to } = answer.value;
     // Neither the text nor the duration of the answer reveals whether the address has an account.
-    if (token !== '') mailReset(dashboard, request, { to: email, token, expireTime });
+    if (token !== '') mailReset(dashboard, request, { to, token, expireTime });
     return showAsk(dashboard, request, reply, { form, notice: sent });
   });
 

@@ -130,6 +130,17 @@ describe('a forgotten password', () => {
     expect((await before.get(`/m/${merchant.id}/sandbox/keys`)).status).toBe(303);
   });
 
+  test('is mailed to the address of the account, however a stranger wrote it', async () => {
+    const user = await desk.users.member(merchant.id);
+
+    await desk.visitor().post('/reset', { email: user.email.toUpperCase() });
+    const mail = await waitUntil('the mail is there', () =>
+      mails.find(({ to }) => to.toLowerCase() === user.email.toLowerCase()),
+    );
+
+    expect(mail.to).toBe(user.email);
+  });
+
   test('of an address without an account gets the same answer, and no mail is sent', async () => {
     const user = await desk.users.member(merchant.id);
     const [known, unknown] = [desk.visitor(), desk.visitor()];

@@ -810,7 +810,7 @@ export declare const StartPasswordResetRequestSchema: GenMessage<StartPasswordRe
  */
 export declare type StartPasswordResetResponse = Message<"gatehouse.v1.StartPasswordResetResponse"> & {
   /**
-   * The token for the link; empty without an account. Mail it to the address, and never show it to the requester.
+   * The token for the link; empty without an account. Mail it to email, and never show it to the requester.
    *
    * @generated from field: string token = 1;
    */
@@ -822,6 +822,14 @@ export declare type StartPasswordResetResponse = Message<"gatehouse.v1.StartPass
    * @generated from field: google.protobuf.Timestamp expire_time = 2;
    */
   expireTime?: Timestamp | undefined;
+
+  /**
+   * The address to mail the link to, as the account has it; empty without an account. The requester may have typed it in
+   * other letters, which can be another mailbox.
+   *
+   * @generated from field: string email = 3;
+   */
+  email: string;
 };
 
 /**
