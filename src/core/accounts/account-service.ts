@@ -229,7 +229,8 @@ export function accountService(parts: AccountParts): RpcService {
           }),
         );
         annotate(context, { merchant_id: request.merchantId });
-        return { wasAbsent: !(await removeMembership(parts, merchantId, email.key, actorOf(context))) };
+        const removal = { merchantId, emailKey: email.key, isInvitationOnly: request.invitationOnly };
+        return { wasAbsent: !(await removeMembership(parts, removal, actorOf(context))) };
       },
       async setUserDisabled({ email: text, isDisabled }, context) {
         const email = valuesOrThrow(parseEmail(text));

@@ -58,14 +58,21 @@ export async function changeMembership(
   });
 }
 
+export interface Removal {
+  /** Undefined for an invitation of an operator. */
+  readonly merchantId: PublicId<'mer'> | undefined;
+  readonly emailKey: string;
+  /** Whether a user who accepted the invitation meanwhile stays. */
+  readonly isInvitationOnly: boolean;
+}
+
 /**
  * Removes the user with this address from a merchant, and withdraws invitations of the address to it and those that the user sent. Without a merchant,
  * it withdraws an operator's invitation. Returns whether there was anything to remove. Errors: FAILED_PRECONDITION LAST_OWNER.
  */
 export async function removeMembership(
   { database, newId, now }: Parts,
-  merchantId: PublicId<'mer'> | undefined,
-  emailKey: string,
+  { merchantId, emailKey, isInvitationOnly }: Removal,
   by: Actor,
 ): Promise<boolean> {
   return database.fork().transactional(async (em) => {
@@ -84,8 +91,9 @@ export async function removeMembership(
         details,
       });
     }
+    if (isInvitationOnly || merchantId === undefined) return wasInvited;
     const user = await em.findOne(UserRow, { emailKey });
-    if (user === null || merchantId === undefined) return wasInvited;
+    if (user === null) return wasInvited;
     const membership = await lockMembership(em, merchantId, user.id);
     if (membership === null) return wasInvited;
     if (membership.role === 'OWNER') refuseLastOwner(owners, user.id);

@@ -137,38 +137,44 @@ function addRoleChange(app: FastifyInstance, dashboard: Dashboard): void {
   });
 }
 
-/** A user and an open invitation are removed in the same way. Only the message differs. */
+/** Removes a user, or withdraws an open invitation. An invitation that was accepted meanwhile is no longer open. */
 function addRemoval(app: FastifyInstance, dashboard: Dashboard): void {
   const remove =
-    (done: (email: string, request: FastifyRequest) => string) =>
+    (invitationOnly: boolean, done: (email: string, request: FastifyRequest) => string) =>
     async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
       const form = readForm(UserEmail, request.body, shellWords[request.language].forms);
       if (!form.ok) throw new PageProblem('badRequest', 'NO_ADDRESS');
       const { merchantId } = pageMerchantOf(request);
       const { email } = form.value;
       const answer = await ask(request, (options) =>
-        dashboard.clients.accounts.removeMembership({ merchantId, email }, options),
+        dashboard.clients.accounts.removeMembership({ merchantId, email, invitationOnly }, options),
       );
       if (!answer.ok) return showTeam(dashboard, request, reply, refused(request, answer.refusal));
+      if (invitationOnly && answer.value.wasAbsent)
+        return showTeam(dashboard, request, reply, changedMeanwhile(request));
       flash(request, { tone: 'good', text: done(email, request) });
       return reply.redirect(selfOf(request), 303);
     };
   app.post(
     `${path}/remove`,
-    remove((email, request) => wordsFor(request, teamWords).remove.done(email)),
+    remove(false, (email, request) => wordsFor(request, teamWords).remove.done(email)),
   );
   app.post(
     `${path}/take-back`,
-    remove((email, request) => wordsFor(request, teamWords).invited.withdrawn(email)),
+    remove(true, (email, request) => wordsFor(request, teamWords).invited.withdrawn(email)),
   );
 }
+
+const changedMeanwhile = (request: FastifyRequest): TeamPageState => ({
+  notice: { tone: 'bad', ...wordsFor(request, teamWords).change.meanwhile },
+  status: 409,
+});
 
 /** The message of a refused change. */
 function refused(request: FastifyRequest, { reason }: RpcFailure): TeamPageState {
   const words = wordsFor(request, teamWords);
   if (reason === 'LAST_OWNER') return { notice: { tone: 'bad', ...words.lastOwner }, status: 409 };
-  if (reason === 'CHANGED_MEANWHILE')
-    return { notice: { tone: 'bad', ...words.change.meanwhile }, status: 409 };
+  if (reason === 'CHANGED_MEANWHILE') return changedMeanwhile(request);
   throw new PageProblem('badRequest', reason);
 }
 

@@ -43,6 +43,26 @@ describe('removing a member', () => {
     expect(left?.memberships).toEqual([]);
   });
 
+  test('only with an open invitation keeps a user who accepted it, and the invitations of that user', async () => {
+    const merchantId = await newMerchant();
+    await desk.addUser({ merchantId, role: OWNER });
+    const user = await desk.addUser({ merchantId, role: OWNER });
+    const sent = { email: desk.newEmail(), merchantId, role: VIEWER };
+    await accounts.inviteUser(sent, { headers: { 'x-gatehouse-actor': user.userId } });
+
+    const accepted = await accounts.removeMembership({
+      merchantId,
+      email: user.email,
+      invitationOnly: true,
+    });
+    const after = await accounts.listUsers({ merchantId });
+    const open = await accounts.removeMembership({ merchantId, email: sent.email, invitationOnly: true });
+
+    expect([accepted.wasAbsent, open.wasAbsent]).toEqual([true, false]);
+    expect([after.users.length, after.invitations.length]).toEqual([2, 1]);
+    expect((await accounts.listUsers({ merchantId })).invitations).toEqual([]);
+  });
+
   test('from the operators withdraws an invitation', async () => {
     const email = desk.newEmail();
     await accounts.inviteUser({ email, asOperator: true });

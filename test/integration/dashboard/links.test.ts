@@ -96,6 +96,21 @@ describe('an invitation', () => {
     expect((await visitor.get(`/m/${merchant.id}/sandbox/quick-start`)).status).toBe(200);
   });
 
+  test('that was accepted meanwhile is not withdrawn, and its user stays', async () => {
+    const owner = await desk.signedIn(await desk.users.member(merchant.id));
+    const user = await desk.users.member(merchant.id);
+    const path = `/m/${merchant.id}/team`;
+
+    const late = await owner.post(`${path}/take-back`, { email: user.email });
+    await invite('open@shop.example');
+    const open = await owner.post(`${path}/take-back`, { email: 'open@shop.example' });
+
+    expect([late.status, open.status]).toEqual([409, 303]);
+    expect(late.body).toContain('Somebody else changed this first');
+    const { body } = await owner.get(path);
+    expect([body.includes(user.email), body.includes('open@shop.example</')]).toEqual([true, false]);
+  });
+
   test.each([
     ['unknown', 'A'.repeat(43)],
     ['malformed', '<script>'],

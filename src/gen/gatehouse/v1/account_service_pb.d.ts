@@ -1469,6 +1469,13 @@ export declare type RemoveMembershipRequest = Message<"gatehouse.v1.RemoveMember
    * @generated from field: string email = 2;
    */
   email: string;
+
+  /**
+   * Only withdraw an open invitation. A user who accepted it meanwhile stays a member, and was_absent is true.
+   *
+   * @generated from field: bool invitation_only = 3;
+   */
+  invitationOnly: boolean;
 };
 
 /**
