@@ -10,6 +10,8 @@ export const operatorUsers = {
   help: {
     title: 'Help a user',
     lead: 'These actions apply to any account, at any merchant. Verify the identity of the user before you help.',
+    disableWarning:
+      'A disabled user cannot sign in. If the user is the only owner of a merchant, nobody can manage that merchant until you enable the account or invite another owner.',
     email: 'E-mail address',
     reset: 'Request a new password',
     removeCodes: 'Request removal of one-time codes',
