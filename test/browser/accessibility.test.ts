@@ -72,6 +72,8 @@ async function weigh(context: BrowserContext, url: string): Promise<number> {
   page.on('request', (request) => {
     if (!request.url().startsWith(`${site.origin}/`)) foreign.push(request.url());
   });
+  // A tab that keeps nothing stays, where another one would open the wallet's page by itself.
+  await page.addInitScript("Object.defineProperty(window, 'sessionStorage', { get: () => null })");
   const devtools = await context.newCDPSession(page);
   await devtools.send('Network.enable');
   await devtools.send('Network.setCacheDisabled', { cacheDisabled: true });

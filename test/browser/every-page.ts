@@ -64,6 +64,10 @@ export const everyPage: Readonly<Record<string, Visit>> = {
   'confirm, on a page of the wallet': async (page, orders) => {
     const order = await pay(page, orders, { contact: { phone: '8118', email: 'help@shoes.example' } });
     await orders.settle(order, { attempt: 'SENT', redirectUrl: 'https://wallet.example/pay' });
+    // The script opens the wallet's page once, and remembers it. This customer is back from there.
+    await page.evaluate(
+      "sessionStorage.setItem(`opened ${document.querySelector('[data-version]').dataset.version}-open`, '1')",
+    );
     await page.goto(order.url);
     await page.locator('summary:visible').click();
   },

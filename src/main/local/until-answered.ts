@@ -28,8 +28,8 @@ export async function untilAnswered<T>(
       return await step();
     } catch (error) {
       if (!isWithoutAnswer(error)) throw error;
-      // grpc-js adds, after a comma, how it spent the time.
-      const [reason = ''] = error.rawMessage.split(',', 1);
+      // The text of a deadline lists how grpc-js spent the time.
+      const reason = error.code === Code.DeadlineExceeded ? 'no answer in time' : error.rawMessage;
       warn(`A process does not answer yet (${reason}). The start tries again`);
     }
     await pause(pauseMs, signal);

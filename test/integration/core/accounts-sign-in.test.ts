@@ -62,7 +62,7 @@ describe('a password', () => {
       signIn('not an address'),
       signIn('null\0@shop.example'),
       signIn(user.email, { password: '' }),
-      signIn(user.email, { password: 'x'.repeat(1_000_000) }),
+      signIn(user.email, { password: 'x'.repeat(200_000) }),
     ];
 
     const failures = await Promise.all(

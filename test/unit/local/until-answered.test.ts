@@ -24,7 +24,7 @@ describe('a step of the start', () => {
     {
       code: Code.DeadlineExceeded,
       reason: 'Deadline exceeded after 30.006s,metadata filters: 0.001s,remote_addr=127.0.0.1:50051',
-      shown: 'Deadline exceeded after 30.006s',
+      shown: 'no answer in time',
     },
   ])(
     'is repeated while a process does not answer (code $code), with a warning each time',
