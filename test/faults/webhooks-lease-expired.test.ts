@@ -27,6 +27,27 @@ const heldLanes = async ({ database }: WebhookSite): Promise<readonly HeldLane[]
   return rows;
 };
 
+/**
+ * Keeps leases of a killed process from expiring, however slow the machine is. Returns a function that stops it. A lease that ends in an
+ * hour would be corrected, as one of a wrong clock.
+ */
+function keepLeases({ database }: WebhookSite, lanes: readonly HeldLane[]): () => Promise<void> {
+  const ids = lanes.map(({ lease_id: id }) => id);
+  const extend = () =>
+    database.query(
+      `update webhooks.lanes set leased_until = now() + interval '1 minute' where lease_id = any($1)`,
+      [ids],
+    );
+  let latest: Promise<unknown> = extend();
+  const timer = setInterval(() => {
+    latest = latest.then(extend);
+  }, 1_000);
+  return async () => {
+    clearInterval(timer);
+    await latest;
+  };
+}
+
 /** The recorded attempts to send an event, with the lane of each. */
 async function recordedAttempts({ database }: WebhookSite, eventId: string) {
   const { rows } = await database.query<Pick<HeldLane, 'merchant_id' | 'endpoint'> & { started_at: Date }>(
@@ -51,16 +72,15 @@ test('a webhook whose process was killed before recording the attempt is sent ag
   const { eventId } = await trade.arrival();
 
   await site.killWebhooks(webhooks!);
-  await site.database.query(
-    `update webhooks.lanes set leased_until = now() + interval '1 hour' where lease_id is not null`,
-  );
   const lanes = await heldLanes(site);
+  const endKeeping = keepLeases(site, lanes);
   take(trade);
   await site.replaceWebhooks(webhooks!);
   const otherTrade = await site.openTrade({ shops: 2, customers: 1 });
   await otherTrade.arrival(10);
   const sentMeanwhile = sent(trade, eventId).length;
   const heldMeanwhile = await heldLanes(site);
+  await endKeeping();
   await site.endLeases();
   await waitUntil('it is sent again', () => sent(trade, eventId).length > 1);
   for (const each of [trade, otherTrade]) {
@@ -69,7 +89,8 @@ test('a webhook whose process was killed before recording the attempt is sent ag
   }
 
   expect(lanes.length).toBeGreaterThan(0);
-  expect(heldMeanwhile).toEqual(expect.arrayContaining([...lanes]));
+  const leaseIds = heldMeanwhile.map(({ lease_id: id }) => id);
+  expect(leaseIds).toEqual(expect.arrayContaining(lanes.map(({ lease_id: id }) => id)));
   expect(sentMeanwhile).toBe(1);
   expect(new Set(sent(trade, eventId).map(({ body }) => body.toString())).size).toBe(1);
   expect(await recordedAttempts(site, eventId)).toHaveLength(1);
