@@ -66,6 +66,7 @@ describe('the first secret', () => {
   });
 
   test('is replaced within five seconds in every process, also when the clock was set back meanwhile', async () => {
+    // The cache treats an entry of time 0 as one without an end.
     let passedMs = 1;
     const other = openSecrets({ monotonicMs: () => passedMs });
     const one = openSecrets();
