@@ -3,7 +3,7 @@ import { mkdir, readdir } from 'node:fs/promises';
 import { openDatabase as openCoreDatabase } from '../core/database/database.ts';
 import type { Database } from '../core/database/database.ts';
 import { adoptEvents } from '../core/recovery/adopt-events.sql.ts';
-import { recordBackup } from '../core/recovery/database-life.sql.ts';
+import { limitLastUse, recordBackup } from '../core/recovery/database-life.sql.ts';
 import type { BackupTools, DatabaseUrls } from '../cli/backup-commands.ts';
 import { createLogger } from '../platform/logger.ts';
 import { advised } from '../platform/database/snapshot/advise.ts';
@@ -66,16 +66,18 @@ async function load(
   report('the tables of the backup are there');
   const snapshot = { folder, manifest };
   const isTogether = urls.webhooks === urls.core;
+  const knowsLastUse = rowsOf(manifest, 'core.database_life') > 0;
   let wereAdopted = false;
   await loadSnapshot(urls.core, snapshot, isTogether ? schemas : ['core'], async (client) => {
     wereAdopted = await adoptEvents(client);
+    if (knowsLastUse) await limitLastUse(client, manifest.taken_at);
   });
   if (!isTogether && schemas.includes('webhooks'))
     await loadSnapshot(urls.webhooks, snapshot, ['webhooks'], async (client) => {
       // The readers begin again. An event that has its deliveries gets no second ones.
       if (wereAdopted) await client.query("update webhooks.event_readers set cursor = ''");
     });
-  if (rowsOf(manifest, 'core.database_life') === 0)
+  if (!knowsLastUse)
     await withDatabase('core', urls, async (core) => {
       await core.migrate();
       await recordBackup(core.pool, randomUUID(), manifest.taken_at);

@@ -95,10 +95,14 @@ export const streamAfter = ({ beginsInDatabase, isContinuous, messages }: ReadSt
 
 const dayMs = 24 * 60 * 60_000;
 
-/** The dates, UTC, of the lost time, whose statements are read; undefined for more than `maxDays`, which need an operator. */
+/**
+ * The dates, UTC, of the lost time, whose statements are read; undefined for more than `maxDays`, which need an operator. Never empty: a
+ * lost time that begins after its end was recorded by a wrong clock.
+ */
 export function datesOf(lostFrom: Date, until: Date, maxDays: number): readonly string[] | undefined {
-  const first = Math.floor(lostFrom.getTime() / dayMs);
-  const days = Math.floor(until.getTime() / dayMs) - first + 1;
+  const last = Math.floor(until.getTime() / dayMs);
+  const first = Math.min(Math.floor(lostFrom.getTime() / dayMs), last);
+  const days = last - first + 1;
   if (days > maxDays) return undefined;
   return Array.from({ length: days }, (_, index) =>
     new Date((first + index) * dayMs).toISOString().slice(0, 10),

@@ -37,6 +37,11 @@ export async function recordBackup(pool: Pool, lineage: string, takenAt: string)
   ]);
 }
 
+/** The recorded last use of a restored database is not after its backup. The clock may have been ahead before it. */
+export async function limitLastUse(client: Pick<Pool, 'query'>, takenAt: string): Promise<void> {
+  await client.query('update core.database_life set seen_at = least(seen_at, $1::timestamptz)', [takenAt]);
+}
+
 /** @throws when `beginLife` has not run */
 export async function readLife(pool: Pool): Promise<DatabaseLife> {
   const [row] = await runStatement<{

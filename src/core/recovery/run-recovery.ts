@@ -99,7 +99,8 @@ export function createRecoveryStep(parts: RecoveryParts): () => Promise<void> {
     if (isForeign) return;
     if (home !== knownHome || isRecovering || untilStream < 0)
       await withAdvisoryLock(database.pool, recoveryLock, step);
-    else if (now.getTime() - seenAt.getTime() > recordEveryMs) await recordLife(database.pool);
+    // A time in the future comes from a wrong clock, and is corrected at once.
+    else if (Math.abs(now.getTime() - seenAt.getTime()) > recordEveryMs) await recordLife(database.pool);
   };
 }
 
@@ -113,7 +114,9 @@ async function begin(
   const newest = stream === undefined ? undefined : await hasNewestEvent(database.pool, stream, lineage);
   const cause = causeOfRecovery({ knownHome, home, hasNewestEvent: newest });
   if (cause === undefined) return false;
-  const recovery = { id: newUuid(), cause, lostFrom: life.seenAt, lostUntil: life.now };
+  // The clock may have been ahead at the backup. The statements of the day of the restore are read then.
+  const lostFrom = life.seenAt < life.now ? life.seenAt : life.now;
+  const recovery = { id: newUuid(), cause, lostFrom, lostUntil: life.now };
   await database.fork().transactional((em) => beginRecovery(em, wallets, recovery));
   logger.error(
     { recovery: recovery.id, cause, lost_from: recovery.lostFrom, lost_until: recovery.lostUntil },

@@ -5,11 +5,13 @@ import { beginRecovery } from '../../../src/core/recovery/begin-recovery.ts';
 import { findHolds } from '../../../src/core/recovery/holds.sql.ts';
 import { checkWallets } from '../../../src/core/recovery/check-wallets.ts';
 import { keepLostAccounts } from '../../../src/core/recovery/lost-accounts.sql.ts';
+import { createRecoveryStep } from '../../../src/core/recovery/run-recovery.ts';
 import { createRecoveryStore } from '../../../src/core/recovery/recovery-store.ts';
 import { newRandomId } from '../../../src/contract/public-id.ts';
 import type { StoredId } from '../../../src/contract/public-id.ts';
 import type { StreamState } from '../../../src/core/domain/recovery.ts';
 import type { Wallet } from '../../../src/core/domain/wallet.ts';
+import { createLogger } from '../../../src/platform/logger.ts';
 import { sharedConnection, sharedCoreDatabase, sharedTestDatabase } from '../../support/shared-stack.ts';
 
 const testDatabase = sharedTestDatabase();
@@ -97,6 +99,23 @@ async function step(): Promise<string[]> {
   );
   return started;
 }
+
+/** The steps of a core whose broker does not answer. Adds the days whose statements it started to read. */
+const recoveryStep = (days: string[]) =>
+  createRecoveryStep({
+    database,
+    bus: { storedStream: () => Promise.reject(new Error('the broker does not answer')) },
+    wallets: [wallet],
+    hasMasterKey: () => Promise.resolve(true),
+    startReconciliation: (_key, date) => Promise.resolve(days.push(date)),
+    claimAll: () => Promise.resolve(0),
+    newUuid: v7,
+    onRecovering: () => Promise.resolve(),
+    onChange: () => undefined,
+    logger: createLogger({ process: 'test', instance: 'test', level: 'silent' }),
+    settleMs: 0,
+    streamWaitMs: -1,
+  });
 
 interface Reading {
   readonly status: 'COMPLETED' | 'FAILED' | 'WAITING';
@@ -419,4 +438,35 @@ test('a wallet waits until the payees of all own accounts are recorded', async (
     [merchant, id],
   );
   expect(await step()).toEqual([`walleta | accountid 3001 | ${day} | recovery`]);
+});
+
+test('a recorded last use in the future is corrected, as after a wrong clock', async () => {
+  await connection.query(
+    "update core.database_life set home = core.database_home(), seen_at = now() + interval '1 hour'",
+  );
+  const recover = recoveryStep([]);
+
+  await recover();
+  await recover();
+
+  const { rows } = await connection.query<{ ahead: boolean }>(
+    'select seen_at > now() as ahead from core.database_life',
+  );
+  expect(rows).toEqual([{ ahead: false }]);
+});
+
+test('a wallet is not opened without reading a statement after a backup whose clock was ahead', async () => {
+  await connection.query(
+    "update core.database_life set home = 'another server', seen_at = now() + interval '2 days'",
+  );
+  const days: string[] = [];
+
+  await recoveryStep(days)();
+
+  const { rows } = await connection.query<{ today: string; ordered: boolean }>(
+    `select (lost_until at time zone 'UTC')::date::text as today, lost_from <= lost_until as ordered from core.recoveries`,
+  );
+  expect(rows.map(({ ordered }) => ordered)).toEqual([true]);
+  expect(days).toContain(rows[0]?.today);
+  expect((await shown()).state).toBe('WAITING');
 });

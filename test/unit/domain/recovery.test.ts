@@ -111,6 +111,11 @@ test('the days of the lost time begin and end in UTC, and are empty when they ar
   expect(datesOf(from, new Date('2026-03-01T00:00:00Z'), 2)).toBeUndefined();
 });
 
+test('the day of a restore is read although a wrong clock says that the lost time begins later', () => {
+  const until = new Date('2026-02-27T10:00:00Z');
+  expect(datesOf(new Date('2026-03-05T10:00:00Z'), until, 31)).toEqual(['2026-02-27']);
+});
+
 const done = { isDone: true, isFailing: false };
 const open = { isDone: false, isFailing: false };
 const failing = { isDone: false, isFailing: true };
