@@ -30,6 +30,8 @@ export function createCoreErasure({ bus, findMerchant, masterKey, ...parts }: Co
     service: personalDataService({ ...parts, requests, findMerchant }),
     eraseDue: createEraseDue({
       ...parts,
+      machineNow: () => new Date(),
+      monotonicMs: () => performance.now(),
       erasureKey: deriveKey(masterKey, 'erasure-seal'),
       forgetPublished: createForgetPublished({ ...parts, bus }),
     }),

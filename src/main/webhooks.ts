@@ -100,6 +100,7 @@ try {
 }
 const clock = await openDatabaseClock(database.pool, () => performance.now());
 const { now } = clock;
+const machineNow = (): Date => new Date();
 
 const transport = createGrpcTransport({
   addresses: config.GATEHOUSE_CORE_ADDRESSES,
@@ -149,6 +150,7 @@ const writer = createDeliveryWriter({
   retentionDays: config.GATEHOUSE_WEBHOOK_RETENTION_DAYS,
   newId: newRandomId,
   now,
+  machineNow,
 });
 const sender = createWebhookSender({
   sandboxNetworks: config.GATEHOUSE_WEBHOOK_SANDBOX_NETWORKS,
@@ -229,6 +231,7 @@ const reconcile = createReconcileDeliveries({
   newId: newRandomId,
   logger,
   now,
+  machineNow,
 });
 
 const correctFutureTimes = createFutureTimeCorrection({ pool: database.pool, leaseMs, logger });
@@ -277,7 +280,7 @@ const work = [
   ),
   repeatTask('reconciling events and deliveries', reconcileIntervalMs, reconcile),
   repeatTask('deleting old deliveries', forgetIntervalMs, (ended) =>
-    forgetOldDeliveries({ database, retentionDays, logger, now }, ended),
+    forgetOldDeliveries({ database, retentionDays, logger, now, machineNow }, ended),
   ),
   repeatTask('erasing personal data from deliveries', eraseIntervalMs, (ended) =>
     eraseDeliveries({ database, personalData, logger }, ended),

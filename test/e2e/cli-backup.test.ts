@@ -75,7 +75,7 @@ async function dueInAMonth(): Promise<readonly unknown[]> {
   const pool = new pg.Pool({ connectionString: stack.databaseUrl });
   try {
     const now = () => new Date(Date.now() + 31 * 24 * 60 * 60_000);
-    const parts = { database: { pool }, defaultDays: 30, newId: newRandomId, now };
+    const parts = { database: { pool }, defaultDays: 30, newId: newRandomId, now, machineNow: now };
     await findEndedPeriods(parts, { aborted: false });
     const { rows } = await pool.query<{ order_number: string }>(`
       select order_number from core.erasures_due due join core.orders o

@@ -1,6 +1,8 @@
 import type { Pool } from 'pg';
 import { lowestStoredIdAt, noMerchantId, publicId, storedId } from '../../contract/public-id.ts';
 import type { NewId, StoredId } from '../../contract/public-id.ts';
+import { retentionStart } from '../../platform/database/retention-start.ts';
+import type { TwoClocks } from '../../platform/database/retention-start.ts';
 import { inTransaction } from '../../platform/database/in-transaction.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
 import { recordEntry } from '../audit/record-entry.sql.ts';
@@ -8,15 +10,13 @@ import { erasedText } from '../domain/erased.ts';
 import type { Environment } from '../domain/order.ts';
 import { erasePayerPayments } from './erase-payer-payments.sql.ts';
 
-export interface PeriodParts {
+export interface PeriodParts extends TwoClocks {
   readonly database: { readonly pool: Pool };
   /** The period of merchants without one of their own, in days; 0 for no erasure. */
   readonly defaultDays: number;
   readonly newId: NewId;
-  readonly now: () => Date;
 }
 
-const dayMs = 24 * 60 * 60_000;
 const batchSize = 500;
 /** The audit log's name for core itself. */
 const actor = 'core';
@@ -55,7 +55,7 @@ where coalesce(nullif(m.personal_data_days, 0), $1) > 0`,
 function findBatch(parts: PeriodParts, { merchant_id: merchantId, environment, days }: EndedPeriod) {
   const { database, newId, now } = parts;
   const at = now();
-  const before = lowestStoredIdAt(new Date(at.getTime() - days * dayMs));
+  const before = lowestStoredIdAt(retentionStart(parts, days));
   return inTransaction(database.pool, ["set local lock_timeout = '2s'"], async (client) => {
     const [found] = await runStatement<{ count: number; due: number; last: string | null }>(client, {
       text: `
@@ -101,8 +101,9 @@ select (select count(*)::integer from old) as count, (select count(*)::integer f
  * Erases the wallets' answers about payments that payers started. A payment that paid an order, became its stray payment, or that an
  * attempt had requested, is left to the erasure of the order, whose merchant may have another period.
  */
-function eraseOldPayerPayments({ database, defaultDays, now }: PeriodParts, environment: Environment) {
-  const before = lowestStoredIdAt(new Date(now().getTime() - defaultDays * dayMs));
+function eraseOldPayerPayments(parts: PeriodParts, environment: Environment) {
+  const { database, defaultDays } = parts;
+  const before = lowestStoredIdAt(retentionStart(parts, defaultDays));
   const withoutMerchant = storedId('mer', noMerchantId);
   return inTransaction(database.pool, ["set local lock_timeout = '2s'"], async (client) => {
     const rows = await runStatement<{ id: StoredId<'ppm'>; of_order: boolean }>(client, {

@@ -11,7 +11,8 @@ import type { EraseParts, Erasure, OrdersToErase } from './erase-orders.ts';
 
 export interface EraseDueParts extends EraseParts, PeriodParts {
   readonly database: EraseParts['database'] & PeriodParts['database'];
-  readonly now: () => Date;
+  /** A monotonic clock, such as performance.now. */
+  readonly monotonicMs: () => number;
   readonly gate: Pick<PaymentGate, 'isOpen'>;
   readonly logger: Logger;
 }
@@ -54,7 +55,7 @@ const orderField = (orderId: StoredId<'ord'> | undefined): { readonly order_id?:
  * is compared with the wallets, because the wallets' answers may still change orders.
  */
 export function createEraseDue(parts: EraseDueParts): (stop: AbortSignal) => Promise<void> {
-  const { database, gate, logger, now } = parts;
+  const { database, gate, logger, monotonicMs } = parts;
   let periodsAt = -Infinity;
   const eraseBatch = async (): Promise<number> => {
     const due = await readDue(database.pool, batchSize);
@@ -87,9 +88,9 @@ export function createEraseDue(parts: EraseDueParts): (stop: AbortSignal) => Pro
     if (!gate.isOpen('SANDBOX') || !gate.isOpen('PRODUCTION')) return;
     await withAdvisoryLock(database.pool, eraseLock, async (_client, lost) => {
       const hasEnded = (): boolean => stop.aborted || lost.aborted;
-      if (now().getTime() - periodsAt >= periodsEveryMs) {
+      if (monotonicMs() - periodsAt >= periodsEveryMs) {
         await findEndedPeriods(parts, stop);
-        periodsAt = now().getTime();
+        periodsAt = monotonicMs();
       }
       while (!hasEnded() && (await eraseBatch()) > 0);
     });

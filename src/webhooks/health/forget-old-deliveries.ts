@@ -1,15 +1,16 @@
 import type { PoolClient } from 'pg';
 import { withAdvisoryLock } from '../../platform/database/advisory-lock.ts';
+import { retentionStart } from '../../platform/database/retention-start.ts';
+import type { TwoClocks } from '../../platform/database/retention-start.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { pause } from '../../platform/pause.ts';
 import { lowestStoredIdAt, publicId } from '../../contract/public-id.ts';
 import type { Database } from '../database/database.ts';
 
-export interface ForgetParts {
+export interface ForgetParts extends TwoClocks {
   readonly database: Database;
   readonly retentionDays: number;
   readonly logger: Logger;
-  readonly now: () => Date;
 }
 
 /** Held by the one process that deletes. */
@@ -17,7 +18,6 @@ const forgetLock = { key: 7_142_104, silenceMs: 60_000 };
 /** One batch takes a fraction of a second, including attempts. Core's event list waits for transactions that write. */
 const batchSize = 500;
 const breathMs = 50;
-const dayMs = 24 * 60 * 60_000;
 
 /**
  * An id contains the creation time, so the index on ids finds a merchant's old deliveries. Each merchant with deliveries has
@@ -71,8 +71,8 @@ where r.merchant_id = old.merchant_id and r.id = old.id`;
  * deliveries in that time. One process at a time does this. In the others the call does nothing.
  */
 export async function forgetOldDeliveries(parts: ForgetParts, stop: AbortSignal): Promise<void> {
-  const { database, retentionDays, logger, now } = parts;
-  const before = new Date(now().getTime() - retentionDays * dayMs);
+  const { database, retentionDays, logger } = parts;
+  const before = retentionStart(parts, retentionDays);
   const beforeId = publicId('whd', lowestStoredIdAt(before));
   await withAdvisoryLock(database.pool, forgetLock, async (client, lost) => {
     const ended = AbortSignal.any([stop, lost]);

@@ -5,6 +5,8 @@ import type { Check, DiagnosticsService } from '../../gen/gatehouse/v1/diagnosti
 import type { OrderEvent } from '../../gen/gatehouse/v1/order_pb.js';
 import type { OrderService } from '../../gen/gatehouse/v1/order_service_pb.js';
 import { withAdvisoryLock } from '../../platform/database/advisory-lock.ts';
+import { retentionStart } from '../../platform/database/retention-start.ts';
+import type { TwoClocks } from '../../platform/database/retention-start.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { NewId } from '../../contract/public-id.ts';
 import type { Database } from '../database/database.ts';
@@ -19,7 +21,7 @@ import { missingDeliveries } from './missing-deliveries.sql.ts';
 import { createOrderSequences, missingNumbers } from './order-sequences.ts';
 import type { OrderSequences } from './order-sequences.ts';
 
-export interface ReconcileParts {
+export interface ReconcileParts extends TwoClocks {
   readonly database: Database;
   readonly writer: DeliveryWriter;
   readonly orders: Client<typeof OrderService>;
@@ -30,14 +32,12 @@ export interface ReconcileParts {
   readonly onDeliveries: () => void;
   readonly newId: NewId;
   readonly logger: Logger;
-  readonly now: () => Date;
 }
 
 /** Held by the one process that reconciles. */
 const reconcileLock = { key: 7_142_103, silenceMs: 60_000 };
 const callTimeoutMs = 10_000;
 const behindMs = 60_000;
-const dayMs = 24 * 60 * 60_000;
 const hourMs = 60 * 60_000;
 /** The most gaps to check per page. Each costs a call to core, and more would show nothing new. */
 const maxSuspicions = 20;
@@ -67,8 +67,7 @@ export function createReconcileDeliveries(parts: ReconcileParts): (stop: AbortSi
   };
 }
 
-const daysAgo = ({ now, retentionDays }: ReconcileParts): Date =>
-  new Date(now().getTime() - retentionDays * dayMs);
+const daysAgo = (parts: ReconcileParts): Date => retentionStart(parts, parts.retentionDays);
 
 async function walkList(round: Round): Promise<void> {
   const { client, orders, writer, now, stop } = round;

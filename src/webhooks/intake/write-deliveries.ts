@@ -1,5 +1,7 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import type { Pool, PoolClient } from 'pg';
+import { retentionStart } from '../../platform/database/retention-start.ts';
+import type { TwoClocks } from '../../platform/database/retention-start.ts';
 import type { OrderEvent } from '../../gen/gatehouse/v1/order_pb.js';
 import type { NewId } from '../../contract/public-id.ts';
 import type { LaneLease } from '../delivery/lane-runner.ts';
@@ -46,11 +48,10 @@ export interface DeliveryWriter {
   ) => Promise<WrittenDeliveries>;
 }
 
-export interface DeliveryWriterParts {
+export interface DeliveryWriterParts extends TwoClocks {
   readonly database: { readonly pool: Pool };
   readonly retentionDays: number;
   readonly newId: NewId;
-  readonly now: () => Date;
 }
 
 const nothingWritten: WrittenDeliveries = {
@@ -59,13 +60,11 @@ const nothingWritten: WrittenDeliveries = {
   claimed: { lanes: [], now: undefined },
 };
 
-const dayMs = 24 * 60 * 60_000;
-
 export function createDeliveryWriter(parts: DeliveryWriterParts): DeliveryWriter {
   const { database, retentionDays, newId, now } = parts;
   return {
     async owed(events, certainty, client) {
-      const since = now().getTime() - retentionDays * dayMs;
+      const since = retentionStart(parts, retentionDays).getTime();
       const notified = events.flatMap((event) => {
         const eventTypes = webhookTypes(event);
         return eventTypes.length === 0 || occurredAt(event) < since ? [] : [{ event, eventTypes }];

@@ -14,6 +14,7 @@ import { eraseOrders } from '../../../src/core/erasure/erase-orders.ts';
 import type { EraseParts } from '../../../src/core/erasure/erase-orders.ts';
 import { readDue, removeDue } from '../../../src/core/erasure/due-erasures.sql.ts';
 import { findEndedPeriods } from '../../../src/core/erasure/ended-periods.ts';
+import type { TwoClocks } from '../../../src/platform/database/retention-start.ts';
 import { newRandomId } from '../../../src/contract/public-id.ts';
 import { deriveKey } from '../../../src/main/derive-key.ts';
 import { storedId } from '../../support/ids.ts';
@@ -77,9 +78,12 @@ const eraseNow = (
   );
 
 /** Finds the orders whose period ends within so many days from now. */
-const findEnded = (days: number) => {
+const findEnded = (days: number, clocks: Partial<TwoClocks> = {}) => {
   const now = () => new Date(Date.now() + days * dayMs);
-  const parts = { database: { pool }, defaultDays: 30, newId: newRandomId, now };
+  const parts = {
+    ...{ database: { pool }, defaultDays: 30, newId: newRandomId, now, machineNow: now },
+    ...clocks,
+  };
   return findEndedPeriods(parts, { aborted: false });
 };
 const orderOf = async (merchantId: string, orderNumber = 'PAID') => {
@@ -367,6 +371,30 @@ test('orders become due after the period of their merchant, or else of the deplo
   );
   expect(rows).toEqual([{ details: { environment: 'sandbox', orders: 1, days: 400 } }]);
 });
+
+test.each(['now', 'machineNow'] as const)(
+  'nothing is due after its period by one clock only: %s is 400 days ahead',
+  async (ahead) => {
+    const { merchantId, orderId } = await paidOrder(newPhone());
+    const { rows: payments } = await superuser.query<{ id: string }>(
+      `insert into core.payer_payments (id, environment, wallet, payment_option, provider_transaction_id, reference, payee, amount,
+         currency, status, merchant_id, detail, created_at, updated_at)
+       values ($1, 'SANDBOX', 'walleta', 'walleta_ussd', $2, 'typed', '1', '1.00', 'ETB', 'NO_PAYMENT', $3, 'of a payer', now(), now())
+       returning id`,
+      [storedId('ppm', newRandomId('ppm', new Date())), randomText(), storedId('mer', merchantId)],
+    );
+
+    await findEnded(0, { [ahead]: () => new Date(Date.now() + 400 * dayMs) });
+
+    const { rows: due } = await superuser.query('select from core.erasures_due where order_id = $1', [
+      storedId('ord', orderId),
+    ]);
+    const { rows: details } = await superuser.query('select detail from core.payer_payments where id = $1', [
+      payments[0]?.id,
+    ]);
+    expect({ due: due.length, details }).toEqual({ due: 0, details: [{ detail: 'of a payer' }] });
+  },
+);
 
 test('a reason that a refund gets after the erasure is erased when the refund has ended', async () => {
   const payment = await paidOrder(newPhone());

@@ -59,10 +59,11 @@ async function put(
   );
 }
 
-async function forget(): Promise<void> {
+async function forget({ now = at, machineNow = at } = {}): Promise<void> {
   const { logger } = keptLog();
   const stop = new AbortController().signal;
-  await forgetOldDeliveries({ database, retentionDays: 90, logger, now: () => at }, stop);
+  const clocks = { now: () => now, machineNow: () => machineNow };
+  await forgetOldDeliveries({ database, retentionDays: 90, logger, ...clocks }, stop);
 }
 
 async function left(table: 'deliveries' | 'delivery_attempts' | 'lanes' | 'redeliveries'): Promise<number> {
@@ -92,6 +93,17 @@ describe('deleting old deliveries', () => {
     expect(await left('deliveries')).toBe(6);
     expect(await left('delivery_attempts')).toBe(6);
     expect(await left('lanes')).toBe(3);
+  });
+
+  test.each([
+    ["the database's clock", { now: daysAgo(-90) }],
+    ["the machine's clock", { machineNow: daysAgo(-90) }],
+  ])('keeps what is old only by %s, which is ahead', async (_, clocks) => {
+    await put('https://recent.example', 2, { madeDaysAgo: 3, endedDaysAgo: 3 });
+
+    await forget(clocks);
+
+    expect([await left('deliveries'), await left('lanes')]).toEqual([2, 1]);
   });
 
   test('keeps a pause that a person decided', async () => {

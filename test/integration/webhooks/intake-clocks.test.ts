@@ -31,7 +31,13 @@ function startIntake(desk: IntakeDesk, clockOffMs = 0): Intake {
     const options = { poolSize: 4, applicationName: 'intake clocks', logger };
     const database = await openDatabase({ url: stack.databaseUrl, ...options });
     const bus = openEventBus({ url: broker.url, name: 'intake clocks', logger });
-    const writer = createDeliveryWriter({ database, retentionDays: 90, newId: newRandomId, now });
+    const writer = createDeliveryWriter({
+      database,
+      retentionDays: 90,
+      newId: newRandomId,
+      now,
+      machineNow: now,
+    });
     const consumer = bus.eventConsumer({ name: 'webhooks', ackWaitMs: 30_000 });
     const parts = { database, writer, consumer, orders, onDeliveries: () => undefined, logger, now };
     await ingestEvents(parts, stopping.signal);

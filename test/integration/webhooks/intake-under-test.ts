@@ -144,7 +144,13 @@ export async function openIntakeDesk({
     cleanUps.push(database.close);
     const orders = stack.client(OrderService, 'webhooks');
     const now = (): Date => new Date();
-    const writer = createDeliveryWriter({ database, retentionDays: 90, newId: newRandomId, now });
+    const writer = createDeliveryWriter({
+      database,
+      retentionDays: 90,
+      newId: newRandomId,
+      now,
+      machineNow: now,
+    });
 
     const startIntake: IntakeDesk['startIntake'] = ({
       onDeliveries = () => undefined,
@@ -272,7 +278,13 @@ function runIntake({
   });
   const running = (async () => {
     const database = await openWebhooksDatabase(databaseUrl, logger);
-    const current = createDeliveryWriter({ database, retentionDays: 90, newId: newRandomId, now });
+    const current = createDeliveryWriter({
+      database,
+      retentionDays: 90,
+      newId: newRandomId,
+      now,
+      machineNow: now,
+    });
     const writer = write === undefined ? current : { ...current, write: write(database) };
     const consumer = countSilences(bus.eventConsumer({ name: 'webhooks', ackWaitMs }));
     const announce = (): void => {

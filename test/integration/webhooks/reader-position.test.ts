@@ -26,7 +26,13 @@ let monotonicMs = 0;
 beforeEach(async () => {
   client = await database.pool.connect();
   reader = `reader-${(readers += 1)}`;
-  const writer = createDeliveryWriter({ database, retentionDays: 30, newId: newRandomId, now });
+  const writer = createDeliveryWriter({
+    database,
+    retentionDays: 30,
+    newId: newRandomId,
+    now,
+    machineNow: now,
+  });
   position = await openReaderPosition(reader, client, writer, now, { monotonicMs: () => monotonicMs });
 });
 afterEach(() => client.release());
@@ -96,7 +102,13 @@ test('a position that was not stored is read again, and creates no second delive
   await position.advance([expired]);
   await position.advance([eventAt('1-3', OrderEventType.CREATED)]);
 
-  const writer = createDeliveryWriter({ database, retentionDays: 30, newId: newRandomId, now });
+  const writer = createDeliveryWriter({
+    database,
+    retentionDays: 30,
+    newId: newRandomId,
+    now,
+    machineNow: now,
+  });
   const next = await openReaderPosition(reader, client, writer, now);
 
   expect(next.cursor()).toBe('1-2');

@@ -34,6 +34,7 @@ afterEach(async () => {
 async function reconcile({ aheadMs = 2 * minuteMs } = {}) {
   const { database, writer, orders, stack } = desk;
   const { logger, log } = keptLog();
+  const now = () => new Date(Date.now() + aheadMs);
   let woken = 0;
   const round = createReconcileDeliveries({
     database,
@@ -44,7 +45,8 @@ async function reconcile({ aheadMs = 2 * minuteMs } = {}) {
     onDeliveries: () => (woken += 1),
     newId: newRandomId,
     logger,
-    now: () => new Date(Date.now() + aheadMs),
+    now,
+    machineNow: now,
   });
   await round(new AbortController().signal);
   return { errors: log.filter(({ level }) => level === 'error'), woken };

@@ -1,0 +1,16 @@
+/** Two clocks that can be wrong independently of each other. */
+export interface TwoClocks {
+  /** The database's. */
+  readonly now: () => Date;
+  /** The machine's own. */
+  readonly machineNow: () => Date;
+}
+
+const dayMs = 24 * 60 * 60_000;
+
+/**
+ * The time before which stored data is older than `days` by both clocks. What is deleted then cannot be restored, so a clock that is ahead for
+ * a while must delete nothing (docs/adr/0058).
+ */
+export const retentionStart = ({ now, machineNow }: TwoClocks, days: number): Date =>
+  new Date(Math.min(now().getTime(), machineNow().getTime()) - days * dayMs);
