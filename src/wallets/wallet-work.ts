@@ -207,8 +207,9 @@ export function reversalWork(parts: WalletWorkParts): LeasedWork<LeasedTask> {
     const options = { signal: workSignal(parts.stop) };
     const serveWith = (connector: WalletConnector) => serveReversal({ ...parts, connector }, task, options);
     if (task.walletAccountId === '') return serveWith(parts.connector);
+    const { providerReference, sentBefore } = task;
     return parts.accounts.use(task, serveWith, (detail) =>
-      servedWithoutCall({ case: 'pending', value: { providerReference: task.providerReference, detail } }),
+      servedWithoutCall({ case: 'pending', value: { providerReference, detail, notSent: !sentBefore } }),
     );
   };
   return {
