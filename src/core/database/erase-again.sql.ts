@@ -2,6 +2,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { storedId } from '../../contract/public-id.ts';
 import { erasedText } from '../domain/erased.ts';
 import type { Order } from '../domain/order.ts';
+import type { StrayPaymentRow } from './order-entities.ts';
 import type { WalletReceiptRow } from './payer-payment-entities.ts';
 
 /** A running erasure may have read the order already. It does not remove an entry with a later time. */
@@ -16,6 +17,21 @@ export async function eraseAgain(
     `insert into core.erasures_due (merchant_id, environment, order_id, due_at) values (?, ?::core.environment, ?, clock_timestamp())
      ${orDueAgain}`,
     [storedId('mer', merchantId), environment, storedId('ord', id)],
+  );
+}
+
+/** The same for the order of a stray payment, if it has one that was erased before. */
+export async function eraseAgainByStray(
+  em: EntityManager,
+  { merchantId, environment, orderId }: Pick<StrayPaymentRow, 'merchantId' | 'environment' | 'orderId'>,
+): Promise<void> {
+  if (orderId == null) return;
+  await em.execute(
+    `insert into core.erasures_due (merchant_id, environment, order_id, due_at)
+     select merchant_id, environment, id, clock_timestamp() from core.orders
+     where merchant_id = ? and environment = ?::core.environment and id = ? and customer_phone = '${erasedText}'
+     ${orDueAgain}`,
+    [merchantId, environment, orderId],
   );
 }
 

@@ -58,7 +58,7 @@ select order_id, 'STRAY_PAYMENT_OPEN' from core.stray_payments
 where merchant_id = $1 and order_id = any($2::uuid[]) and status = 'REVERSAL_DUE'
 union all
 select order_id, 'SETTLEMENT_OPEN' from core.settlements
-where merchant_id = $1 and order_id = any($2::uuid[]) and status = 'PROPOSED'`,
+where merchant_id = $1 and order_id = any($2::uuid[]) and status = 'PROPOSED' and expires_at > now()`,
     values: [merchantId, orderIds, attemptIds],
   });
   return rows.map((row) => [row.order_id, row.obstacle]);

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { AuditFindingKind, AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
 import type { AuditFinding, AuditSummary } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
@@ -10,6 +10,8 @@ import {
 } from '../../../src/gen/gatehouse/v1/personal_data_service_pb.js';
 import { PayerPaymentService } from '../../../src/gen/gatehouse/v1/payer_payment_service_pb.js';
 import { RefundService } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
+import { SettlementOutcome, SettlementService } from '../../../src/gen/gatehouse/v1/settlement_service_pb.js';
+import { StrayPaymentService } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
 import { eraseOrders } from '../../../src/core/erasure/erase-orders.ts';
 import type { EraseParts } from '../../../src/core/erasure/erase-orders.ts';
 import { readDue, removeDue } from '../../../src/core/erasure/due-erasures.sql.ts';
@@ -21,6 +23,7 @@ import { storedId } from '../../support/ids.ts';
 import { sharedClient, sharedConnection, sharedPool, sharedStack } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { outcomes, sharedPaymentDesk } from './payment-desk.ts';
+import type { Payment } from './payment-desk.ts';
 import { keptLog } from '../../support/kept-log.ts';
 
 const stack = sharedStack({ facades: 0 });
@@ -30,6 +33,9 @@ const personalData = sharedClient(stack, PersonalDataService, 'operator');
 const orders = sharedClient(stack, OrderService, 'writer');
 const refunds = sharedClient(stack, RefundService, 'writer');
 const payers = sharedClient(stack, PayerPaymentService, 'wallets');
+const refundWork = sharedClient(stack, RefundService, 'wallets');
+const strays = sharedClient(stack, StrayPaymentService, 'wallets');
+const settlements = sharedClient(stack, SettlementService, 'operator');
 const superuser = sharedConnection(() => stack.databaseUrl);
 const pool = sharedPool(() => stack.databaseUrl, 4);
 
@@ -418,6 +424,173 @@ test('a reason that a refund gets after the erasure is erased when the refund ha
 
   expect(rows).toHaveLength(1);
   expect(refund).toMatchObject({ reason: 'erased', amount: '100.50' });
+});
+
+/** A direct payment of another amount, whose return the wallet refused. */
+async function refusedStray(phone: string) {
+  const { id: merchantId } = await stack.createMerchant();
+  const payment = await desk.startDirect({ merchantId, orderNumber: 'PAID', phone });
+  const { strayPaymentId } = await desk.settle(payment, outcomes.completed('t-1', '99.00'));
+  await answerReversal(strayPaymentId, { case: 'refused', value: { detail: 'no', definite: true } });
+  return { ...payment, strayPaymentId };
+}
+
+type ReversalAnswer = Parameters<typeof strays.recordReversalOutcome>[0]['outcome'];
+
+/** The wallet's answer to the reversal, which must be due. */
+async function answerReversal(strayPaymentId: string, outcome: NonNullable<ReversalAnswer>): Promise<void> {
+  const leased = await waitUntil('the reversal is due', async () => {
+    const { reversals } = await strays.leaseReversals({
+      ...{ environment, paymentOptions: ['walleta_ussd'], maxReversals: 100, lease: { seconds: 60n } },
+    });
+    return reversals.find(({ strayPayment }) => strayPayment?.strayPaymentId === strayPaymentId);
+  });
+  const { merchantId = '' } = leased.strayPayment ?? {};
+  await strays.recordReversalOutcome({
+    ...{ merchantId, strayPaymentId, leaseId: leased.leaseId, outcome },
+    exchanges: [{ purpose: 'reverse', requestBody: 'of 0911223344' }],
+  });
+}
+
+const callback = {
+  exchange: { purpose: 'callback', requestBody: 'of 0911223344' },
+  callbackNote: '0911223344',
+};
+/** Runs while the core of this stack erases nothing. */
+async function withoutErasures<Result>(work: () => Promise<Result>): Promise<Result> {
+  await superuser.query('select pg_advisory_lock(7142009)');
+  try {
+    return await work();
+  } finally {
+    await superuser.query('select pg_advisory_unlock(7142009)');
+  }
+}
+const takeDue = (orderId: string) =>
+  superuser.query('delete from core.erasures_due where order_id = $1', [storedId('ord', orderId)]);
+
+describe('an order is due again after its erasure when core stores', () => {
+  test.each([
+    [
+      'the answer to a repeated reversal',
+      refusedStray,
+      async ({ merchantId, strayPaymentId }: Awaited<ReturnType<typeof refusedStray>>) => {
+        await desk.strayPayments.retryReversal({ merchantId, strayPaymentId });
+        await answerReversal(strayPaymentId, {
+          case: 'refused',
+          value: { detail: 'of 0911223344', definite: true },
+        });
+      },
+    ],
+    [
+      'a late callback about a reversal',
+      refusedStray,
+      ({ merchantId, strayPaymentId }: Awaited<ReturnType<typeof refusedStray>>) =>
+        strays.hastenReversal({ merchantId, reversalId: strayPaymentId, ...callback }),
+    ],
+    [
+      'the reason of a settlement',
+      refusedStray,
+      ({ merchantId, strayPaymentId }: Awaited<ReturnType<typeof refusedStray>>) =>
+        settlements.proposeSettlement({
+          ...{ merchantId, outcome: SettlementOutcome.RETURNED, providerReference: 'CASE-7' },
+          subject: { case: 'strayPaymentId', value: strayPaymentId },
+          reason: 'paid back to 0911223344',
+        }),
+    ],
+    [
+      'a late callback about a payment',
+      paidOrder,
+      ({ merchantId, attemptId }: Payment) =>
+        desk.payments.hastenPaymentAttempt({ merchantId, paymentAttemptId: attemptId, ...callback }),
+    ],
+    [
+      'the outcome of a payment that had timed out',
+      async (phone: string) => {
+        const { id: merchantId } = await stack.createMerchant();
+        const payment = await desk.startDirect({ merchantId, orderNumber: 'PAID', phone });
+        await desk.settle(payment, outcomes.timedOut());
+        return payment;
+      },
+      async (payment: Payment) => {
+        await desk.queryNow(payment.merchantId, storedId('pat', payment.attemptId));
+        await desk.settle(payment, outcomes.completed('t-2'));
+      },
+    ],
+    [
+      'a late callback about a refund',
+      async (phone: string) => {
+        const payment = await paidOrder(phone);
+        const { refund } = await refundOrder(payment.merchantId);
+        await superuser.query(
+          "update core.refunds set status = 'REVERSED', due_at = null where order_id = $1",
+          [storedId('ord', payment.orderId)],
+        );
+        return { ...payment, refundId: refund?.refundId ?? '' };
+      },
+      ({ merchantId, refundId }: Payment & { readonly refundId: string }) =>
+        refundWork.hastenRefund({ merchantId, refundId, ...callback }),
+    ],
+  ] as readonly [string, (phone: string) => Promise<Payment>, (payment: never) => Promise<unknown>][])(
+    '%s',
+    async (_, prepare, store) => {
+      const payment = await prepare(newPhone());
+      const { orderId } = payment;
+      const { dueAgain, sumOfErased } = await withoutErasures(async () => {
+        await sealed(payment.merchantId);
+        const first = await eraseNow(payment);
+        await takeDue(orderId);
+
+        await store(payment as never);
+
+        return { dueAgain: (await takeDue(orderId)).rowCount, sumOfErased: first.erased.length };
+      });
+
+      expect({ dueAgain, sumOfErased }).toEqual({ dueAgain: 1, sumOfErased: 1 });
+    },
+  );
+
+  test('and the next erasure removes it', async () => {
+    const payment = await refusedStray(newPhone());
+    const { merchantId, orderId, strayPaymentId } = payment;
+    await sealed(merchantId);
+    await eraseNow(payment);
+    await desk.strayPayments.retryReversal({ merchantId, strayPaymentId });
+    await answerReversal(strayPaymentId, {
+      case: 'refused',
+      value: { detail: 'of 0911223344', definite: true },
+    });
+
+    const left = await waitUntil('core has erased it again', async () => {
+      const { rows } = await superuser.query<{ detail: string; exchanges: number }>(
+        `select detail, (select count(*)::integer from core.wallet_exchanges where merchant_id = $1) as exchanges
+         from core.stray_payments where merchant_id = $1 and order_id = $2
+           and not exists (select from core.erasures_due due where due.order_id = $2)`,
+        [storedId('mer', merchantId), storedId('ord', orderId)],
+      );
+      return rows[0];
+    });
+
+    expect(left).toEqual({ detail: 'erased', exchanges: 0 });
+  });
+});
+
+test('a proposed settlement that has expired does not delay the erasure', async () => {
+  const payment = await refusedStray(newPhone());
+  const { merchantId, orderId, strayPaymentId } = payment;
+  await settlements.proposeSettlement({
+    ...{ merchantId, outcome: SettlementOutcome.RETURNED, providerReference: 'CASE-7' },
+    ...{ subject: { case: 'strayPaymentId', value: strayPaymentId }, reason: 'paid back' },
+  });
+  await sealed(merchantId);
+  const open = await eraseNow(payment);
+  await superuser.query('update core.settlements set expires_at = now() where order_id = $1', [
+    storedId('ord', orderId),
+  ]);
+
+  const expired = await eraseNow(payment);
+
+  expect([...open.obstacles.values()]).toEqual(['SETTLEMENT_OPEN']);
+  expect(expired.erased).toEqual([storedId('ord', orderId)]);
 });
 
 test('a reason that a refund gets while the erasure waits for the broker leaves the order due', async () => {

@@ -1,9 +1,11 @@
 import type { WalletExchange } from '../../../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import { storedId } from '../../../contract/public-id.ts';
 import type { NewId, PublicId } from '../../../contract/public-id.ts';
+import { eraseAgain } from '../../database/erase-again.sql.ts';
 import { PaymentAttemptRow } from '../../database/order-entities.ts';
 import { readClock } from '../../database/read-clock.ts';
 import { canMakeDue } from '../../domain/attempt-work.ts';
+import { isErased } from '../../domain/erased.ts';
 import { dueNoLater, hastenedTo } from '../../domain/hastened.ts';
 import type { Order, PaymentAttempt } from '../../domain/order.ts';
 import { ok } from '../../domain/result.ts';
@@ -63,6 +65,8 @@ export function createMakeAttemptDue({ changes, newId }: MakeAttemptDueParts): M
       if (exchange !== undefined)
         await keepCallback(em, row, { exchange, recent, newId, at, stored: loaded.countOf(row) });
       row.callbackNotes = withNote(row.callbackNotes, callbackNote);
+      const isStored = exchange !== undefined || callbackNote !== '';
+      if (isStored && isErased(order)) await eraseAgain(em, order);
       if (makesDue !== undefined) row.dueAt = dueNoLater(row.dueAt, hastenedTo(recent.count, at));
       return { order, attempt: workOf(row).attempt };
     },

@@ -1,7 +1,9 @@
 import type { WalletExchange } from '../../../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import { storedId } from '../../../contract/public-id.ts';
 import type { NewId, PublicId } from '../../../contract/public-id.ts';
+import { eraseAgain } from '../../database/erase-again.sql.ts';
 import { PaymentAttemptRow } from '../../database/order-entities.ts';
+import { isErased } from '../../domain/erased.ts';
 import type { Order, PaymentAttempt } from '../../domain/order.ts';
 import type { Result } from '../../domain/result.ts';
 import type { OutcomeReport } from '../../domain/wallet-outcome.ts';
@@ -89,6 +91,8 @@ export function createRecordOutcome({ changes, newId }: RecordOutcomeParts): Rec
       const stored = taken.loaded(row);
       await keepExchanges(em, row, { exchanges, areDecisive, newId, at, stored });
       Object.assign(row, { ...updates, maybeSent, dueAt, leasedUntil: null });
+      // As after a settlement: a worker may report to an attempt that it did not decide.
+      if (isErased(order)) await eraseAgain(em, order);
       const isParked = stray !== undefined && !isReturnable(stray.money);
       return { order: changed?.order ?? order, attempt, dueAt, strayPaymentId, isParked };
     },

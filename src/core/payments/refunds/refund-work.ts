@@ -4,11 +4,13 @@ import type { NewId, StoredId } from '../../../contract/public-id.ts';
 import type { WalletExchange } from '../../../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import { recordAudit } from '../../audit/record-audit.ts';
 import type { Database } from '../../database/database.ts';
+import { eraseAgain } from '../../database/erase-again.sql.ts';
 import { PaymentAttemptRow, RefundRow } from '../../database/order-entities.ts';
 import { leaseWhenDue } from '../../database/next-due.sql.ts';
 import type { LeasedRows } from '../../database/next-due.sql.ts';
 import { readClock } from '../../database/read-clock.ts';
 import { takesPayments } from '../../database/takes-payments.sql.ts';
+import { isErased } from '../../domain/erased.ts';
 import { hastenedTo } from '../../domain/hastened.ts';
 import type { Environment, PaymentOption } from '../../domain/order.ts';
 import {
@@ -162,10 +164,11 @@ export function createRefundWork({
         },
         decide: (_order, { row, at, recent }) =>
           ok({ changed: undefined, refund: hastenRefund(refundOf(row), hastenedTo(recent.count, at)) }),
-        async write(em, { refund }, { context: { row, at, attempt, recent } }) {
+        async write(em, { refund }, { context: { row, at, attempt, recent }, order }) {
           if (exchange !== undefined) await keepCallback(em, attempt, { exchange, recent, newId, at });
           row.callbackNotes = withNote(row.callbackNotes, note);
           writeRefund(em, row, refund);
+          if (isErased(order)) await eraseAgain(em, order);
           return refund;
         },
       });

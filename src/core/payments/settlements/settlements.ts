@@ -8,8 +8,10 @@ import type { Helper } from '../../accounts/require-operator.ts';
 import { recordAudit } from '../../audit/record-audit.ts';
 import { UserRow } from '../../database/account-entities.ts';
 import type { Database } from '../../database/database.ts';
+import { eraseAgain } from '../../database/erase-again.sql.ts';
 import { SettlementRow, StrayPaymentRow } from '../../database/order-entities.ts';
 import type { SettlementOutcome } from '../../database/order-entities.ts';
+import { isErased } from '../../domain/erased.ts';
 import type { OrderInFull, SettlementId } from '../../domain/order.ts';
 import { err, ok } from '../../domain/result.ts';
 import type { Result } from '../../domain/result.ts';
@@ -90,7 +92,7 @@ async function propose(
       const possible = settle(order, locked, { ...terms, id: 'stl_proposed' }, at);
       return possible.ok ? ok({ changed: undefined, repeated: undefined }) : possible;
     },
-    write(em, { repeated }, { locked: { row: settled } }, at) {
+    async write(em, { repeated }, { locked: { row: settled } }, at, order) {
       if (repeated !== undefined) return { ...repeated };
       const id = parts.newId('stl', at);
       const row = em.create(SettlementRow, {
@@ -111,6 +113,7 @@ async function propose(
         targetId: id,
         details: detailsOf(subject.id, terms),
       });
+      if (order !== undefined && isErased(order)) await eraseAgain(em, order);
       return { ...row };
     },
   });
@@ -226,7 +229,13 @@ async function changeSettlement<Decided extends Decision>(
 interface SubjectChange<Context, Decided extends Decision> {
   readonly read: (em: EntityManager) => Promise<Context>;
   readonly decide: (order: OrderInFull | undefined, context: Context, at: Date) => Result<Decided, Refusal>;
-  readonly write: (em: EntityManager, decided: Decided, context: Context, at: Date) => Settlement;
+  readonly write: (
+    em: EntityManager,
+    decided: Decided,
+    context: Context,
+    at: Date,
+    order: OrderInFull | undefined,
+  ) => Settlement | Promise<Settlement>;
 }
 
 /** Decides and writes under the lock of the order, or of the stray payment that has no order. */
@@ -241,14 +250,14 @@ async function changeUnder<Context, Decided extends Decision>(
       requestId,
       read,
       decide,
-      write: (em, decided, { context, now: at }) => write(em, decided, context, at),
+      write: (em, decided, { context, order, now: at }) => write(em, decided, context, at, order),
     });
   return database.fork().transactional(async (em) => {
     await em.findOneOrFail(StrayPaymentRow, lock.strayPayment, { lockMode: LockMode.PESSIMISTIC_WRITE });
     const context = await read(em);
     const at = now();
     const decided = decide(undefined, context, at);
-    return decided.ok ? ok(write(em, decided.value, context, at)) : decided;
+    return decided.ok ? ok(await write(em, decided.value, context, at, undefined)) : decided;
   });
 }
 
