@@ -4,6 +4,7 @@ import { httpUrl } from '../platform/settings/address-settings.ts';
 import { key256 } from '../platform/settings/key-settings.ts';
 import { readSettings } from '../platform/settings/read-settings.ts';
 import type { ProcessEnvironment } from '../platform/settings/read-settings.ts';
+import { SharedTokens } from '../wallets/connector/access-tokens.ts';
 import { createCallbackTokens } from '../wallets/callback-token.ts';
 import { checkWallet, noCallbackUrl } from '../wallets/check-wallet.ts';
 import { createConnector } from '../wallets/create-connector.ts';
@@ -95,6 +96,7 @@ async function withConnector<Result>(
     currencies: chosen.currencies,
     timeouts: { connectMs: 5_000, callMs: timeoutMs },
     maxConnections: 4,
+    sharedTokens: new SharedTokens(),
     now: () => new Date(),
   });
   try {

@@ -28,6 +28,7 @@ import { buildCallbackApp } from '../wallets/callback-app.ts';
 import { createCallbackTokens } from '../wallets/callback-token.ts';
 import { connectorKinds } from '../wallets/connector-kinds.ts';
 import { readWallets, secretNames } from '../contract/wallets-file/read-wallets-file.ts';
+import { SharedTokens } from '../wallets/connector/access-tokens.ts';
 import type { Health } from '../wallets/connector/outcomes.ts';
 import { runLeaseWorker } from '../wallets/lease-worker.ts';
 import { payerPaymentWork } from '../wallets/payer-payment-work.ts';
@@ -91,6 +92,7 @@ const merchantWallets = createClient(MerchantWalletService, transport);
 const statuses = createClient(WalletStatusService, transport);
 const bus = openEventBus({ url: config.GATEHOUSE_NATS_URL, name: `wallets ${instance}`, tls, logger });
 const now = (): Date => new Date();
+const sharedTokens = new SharedTokens();
 
 /** Aborts when no new work is taken. */
 const stopping = new AbortController();
@@ -117,6 +119,7 @@ const served = await Promise.all(
       timeouts: { connectMs: 5_000, callMs: settings.callTimeoutMs ?? standardCallTimeoutMs },
       // Each slot has its own connections, so requests that hang never delay a new one.
       maxConnections: 2 * maxInFlight + connectionsBeside,
+      sharedTokens,
       now,
     };
     const plain = await createConnector(settings, connectorOptions).catch(exitForSettings);

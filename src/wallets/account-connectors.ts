@@ -24,7 +24,8 @@ export interface OpenAccount {
 
 /**
  * The connectors of one wallet in one environment with the merchants' own settings. Each account has a connector, and so its
- * own connections and access token, so that one account's trouble does not reach another's.
+ * own connections, so that one account's trouble does not reach another's. It has its own access token too, unless the wallet
+ * issues one token per app and the app is shared.
  */
 export interface AccountConnectors {
   /**
@@ -36,7 +37,7 @@ export interface AccountConnectors {
     work: (connector: WalletConnector, mask: OpenAccount['mask']) => Promise<T>,
     unusable: (detail: string) => T,
   ) => Promise<T>;
-  /** Opens a connector that is not shared, for a check of the credentials: without a cached access token, and without callbacks. */
+  /** Opens a connector that is not shared, for a check of the credentials. It needs no callbacks, and only a token that `SharedTokens` share is cached. */
   readonly openForCheck: (account: AccountReference) => Promise<OpenAccount | { readonly unusable: string }>;
   readonly close: () => Promise<void>;
 }

@@ -17,6 +17,34 @@ export type FetchedToken = { readonly exchange: RawExchange } & (
 /** A token is not used so shortly before its expiry, so that it is still valid when the request arrives. A short lifetime has less. */
 const longestMarginMs = 30_000;
 
+/** The access token of one set of credentials, and the request for the next one. */
+interface TokenSlot {
+  cached: { readonly token: string; readonly staleAtMs: number } | undefined;
+  underWay: Promise<TokenResult> | undefined;
+}
+
+const emptySlot = (): TokenSlot => ({ cached: undefined, underWay: undefined });
+
+/**
+ * The access tokens of wallets where a new token ends the previous one. All connectors of the process with the same credentials
+ * share one, because they would otherwise end each other's.
+ */
+export class SharedTokens {
+  readonly #slots = new Map<string, TokenSlot>();
+
+  /** The slot of these credentials: the address of the wallet, and all parts of the credentials. */
+  slotOf(credentials: readonly string[], now: Date): TokenSlot {
+    const key = JSON.stringify(credentials);
+    const known = this.#slots.get(key);
+    if (known !== undefined) return known;
+    for (const [other, { cached, underWay }] of this.#slots)
+      if (underWay === undefined && (cached?.staleAtMs ?? 0) <= now.getTime()) this.#slots.delete(other);
+    const slot = emptySlot();
+    this.#slots.set(key, slot);
+    return slot;
+  }
+}
+
 /**
  * The access token for one set of credentials. It is fetched at first use, once for all waiting callers, and again shortly
  * before it expires.
@@ -24,37 +52,47 @@ const longestMarginMs = 30_000;
 export class AccessTokens {
   readonly #fetch: () => Promise<FetchedToken>;
   readonly #now: () => Date;
-  #cached: { readonly token: string; readonly staleAtMs: number } | undefined;
-  #underWay: Promise<TokenResult> | undefined;
+  readonly #slot: () => TokenSlot;
 
-  /** @param fetch must end within the time limit of a call, and never reject */
-  constructor(fetch: () => Promise<FetchedToken>, now: () => Date) {
+  /**
+   * @param fetch must end within the time limit of a call, and never reject
+   * @param shared the tokens that other connectors use too, and the credentials of this one
+   */
+  constructor(
+    fetch: () => Promise<FetchedToken>,
+    now: () => Date,
+    shared?: { readonly tokens: SharedTokens; readonly credentials: readonly string[] },
+  ) {
     this.#fetch = fetch;
     this.#now = now;
+    const own = emptySlot();
+    this.#slot = () => (shared === undefined ? own : shared.tokens.slotOf(shared.credentials, now()));
   }
 
   /** The current token. `signal` ends only the wait of this caller, not the fetch for others. */
   async get(signal: AbortSignal): Promise<TokenResult> {
-    if (this.#cached !== undefined && this.#now().getTime() < this.#cached.staleAtMs) {
-      return { kind: 'token', token: this.#cached.token, exchanges: [] };
+    const slot = this.#slot();
+    if (slot.cached !== undefined && this.#now().getTime() < slot.cached.staleAtMs) {
+      return { kind: 'token', token: slot.cached.token, exchanges: [] };
     }
-    this.#underWay ??= this.#renew().finally(() => {
-      this.#underWay = undefined;
+    slot.underWay ??= this.#renew(slot).finally(() => {
+      slot.underWay = undefined;
     });
-    return untilAborted(this.#underWay, signal);
+    return untilAborted(slot.underWay, signal);
   }
 
   /** Drops a refused token, unless a newer one was fetched since. */
   drop(token: string): void {
-    if (this.#cached?.token === token) this.#cached = undefined;
+    const slot = this.#slot();
+    if (slot.cached?.token === token) slot.cached = undefined;
   }
 
-  async #renew(): Promise<TokenResult> {
+  async #renew(slot: TokenSlot): Promise<TokenResult> {
     const fetched = await this.#fetch();
     const exchanges = [fetched.exchange];
     if (fetched.kind === 'none') return { kind: 'none', why: 'no_token', detail: fetched.detail, exchanges };
     const { token, lifetimeMs } = fetched;
-    this.#cached = { token, staleAtMs: fetched.exchange.startedAt.getTime() + usableMs(lifetimeMs) };
+    slot.cached = { token, staleAtMs: fetched.exchange.startedAt.getTime() + usableMs(lifetimeMs) };
     return { kind: 'token', token, exchanges };
   }
 }

@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import type { Static, TObject, TString } from '@sinclair/typebox';
+import type { SharedTokens } from './access-tokens.ts';
 import type { WalletCapabilities, WalletConnector } from './wallet-connector.ts';
 
 /**
@@ -56,6 +57,8 @@ export interface ConnectorOptions {
   };
   /** The largest number of connections to the wallet. Further requests wait within their time limit. */
   readonly maxConnections: number;
+  /** One for all connectors of the process. */
+  readonly sharedTokens: SharedTokens;
   readonly now: () => Date;
 }
 

@@ -6,7 +6,7 @@ import type { CallOptions } from '../connector/wallet-connector.ts';
 import type { JsonReply } from '../connector/json-reply.ts';
 import { conversationSchema } from './messages.ts';
 import type { MpesaClient } from './mpesa-client.ts';
-import { readRefusal, unknown, unsettled } from './mpesa-error.ts';
+import { readRefusal, readRefusedToken, unknown, unsettled } from './mpesa-error.ts';
 import { securityCredential } from './security-credential.ts';
 
 /** The user of the organisation that asks about transactions and reverses them. */
@@ -120,7 +120,7 @@ export class InitiatorApi {
     if (reply.kind === 'not_sent') return { result: reply, exchanges };
     const failure = reply.kind === 'answered' ? readRefusal(reply) : undefined;
     if (failure !== undefined) return { result: { kind: 'refused', ...failure }, exchanges };
-    return { result: unsettled(reply), exchanges };
+    return { result: readRefusedToken(reply) ?? unsettled(reply), exchanges };
   }
 
   #send(

@@ -30,9 +30,9 @@ const maxAnswerBytes = 64 * 1024;
 const assumedTokenLifetimeSeconds = 300;
 
 /**
- * Sends requests to M-Pesa with the access token of the app. A new token ends the previous one, so all requests of this client
- * share one, and only one is fetched at a time. A request is repeated once if its token was refused, because M-Pesa then has
- * not processed it.
+ * Sends requests to M-Pesa with the access token of the app. A new token ends the previous one, so all clients of the process with
+ * the same app share one, and only one is fetched at a time. A request is repeated once if its token was refused, because M-Pesa
+ * then has not processed it.
  */
 export class MpesaClient {
   readonly #settings: MpesaClientSettings;
@@ -49,7 +49,11 @@ export class MpesaClient {
       { connectMs: options.timeouts.connectMs, maxConnections: options.maxConnections },
       options.now,
     );
-    this.#tokens = new AccessTokens(() => this.#fetchToken(this.#timeLimit()), options.now);
+    const { consumer_key: key, consumer_secret: secret } = settings;
+    this.#tokens = new AccessTokens(() => this.#fetchToken(this.#timeLimit()), options.now, {
+      tokens: options.sharedTokens,
+      credentials: [this.#url(tokenPath).href, key, secret],
+    });
   }
 
   async post(

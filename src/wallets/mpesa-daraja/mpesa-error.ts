@@ -57,6 +57,15 @@ export function isTokenRefused(reply: JsonReply): boolean {
   );
 }
 
+/**
+ * An answer that refuses even a new access token, for example because another program uses the same app. M-Pesa has not processed
+ * the request, so it may be sent again. Undefined for every other answer.
+ */
+export function readRefusedToken(reply: JsonReply): Extract<JsonReply, { kind: 'not_sent' }> | undefined {
+  if (!isTokenRefused(reply)) return undefined;
+  return { kind: 'not_sent', why: 'no_token', detail: unsettled(reply).detail };
+}
+
 /** Whether the answer says that the payment is still being processed, in its older form. */
 export const saysStillProcessing = (answer: JsonAnswer): boolean => {
   const error = errorOf(answer);
@@ -70,7 +79,7 @@ export const saysStillProcessing = (answer: JsonAnswer): boolean => {
 export function readRefusal(answer: JsonAnswer): Failure | undefined {
   const error = errorOf(answer);
   if (error === undefined || answer.status < 400 || answer.status === 429) return undefined;
-  const reason = isTokenRefused(answer) ? 'merchant_config' : reasonOf(error);
+  const reason = isTokenRefused(answer) ? undefined : reasonOf(error);
   return reason === undefined ? undefined : { reason, providerCode: error.code, providerText: error.text };
 }
 

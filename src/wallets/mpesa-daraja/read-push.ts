@@ -3,7 +3,7 @@ import type { JsonReply } from '../connector/json-reply.ts';
 import { maskProviderText } from '../connector/mask-text.ts';
 import type { Acknowledgement } from '../connector/outcomes.ts';
 import { pushAnswerSchema, pushStateSchema } from './messages.ts';
-import { readRefusal, saysStillProcessing, unknown, unsettled } from './mpesa-error.ts';
+import { readRefusal, readRefusedToken, saysStillProcessing, unknown, unsettled } from './mpesa-error.ts';
 import { writeReference } from './references.ts';
 import type { PushResult } from './result-codes.ts';
 import { judgePush } from './result-codes.ts';
@@ -23,7 +23,9 @@ export function readPushAnswer(reply: JsonReply, requestedAt: Date): Acknowledge
     return { kind: 'accepted', providerReference, queryNow: false };
   }
   const failure = readRefusal(reply);
-  return failure === undefined ? unsettled(reply) : { kind: 'refused', ...failure };
+  return failure === undefined
+    ? (readRefusedToken(reply) ?? unsettled(reply))
+    : { kind: 'refused', ...failure };
 }
 
 /** The answer to the query of a payment request. It contains neither amount nor receipt. */

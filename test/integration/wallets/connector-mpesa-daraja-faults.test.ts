@@ -1,8 +1,14 @@
+import { describe, expect, test } from '@jest/globals';
+import { mpesaDaraja as simulator } from '../../../src/wallet-simulator/mpesa-daraja/mpesa-daraja.ts';
+import { SharedTokens } from '../../../src/wallets/connector/access-tokens.ts';
 import { mpesaDaraja } from '../../../src/wallets/mpesa-daraja/mpesa-daraja.ts';
+import { shared } from '../../support/shared-stack.ts';
 import { describeFaultTolerance } from './connector-conformance.ts';
 import { startFaultySubject } from './faulty-subject.ts';
 import type { FaultySubject } from './faulty-subject.ts';
+import { startMpesaSimulator } from './mpesa-simulator.ts';
 import { buildMpesaPayment, mpesaOptions, mpesaSecrets, mpesaSettings } from './mpesa-subject.ts';
+import { json, startScriptedWallet } from './scripted-wallet.ts';
 
 const conversation = {
   OriginatorConversationID: '7619-37765134-1',
@@ -59,3 +65,85 @@ describeFaultTolerance(
       (origin) => create({ ...mpesaSettings(origin), pull: true }, mpesaOptions({ now })),
     ),
 );
+
+describe('two accounts that use one app of M-Pesa', () => {
+  const started = shared(
+    () => startMpesaSimulator(simulator),
+    ({ close }) => close(),
+  );
+  const { signal } = new AbortController();
+
+  let payers = 0;
+  const newPayer = () => `+2547083${(payers += 1).toString().padStart(5, '0')}`;
+
+  /** Sends twenty payments with each of two connectors at once, and returns all acknowledgements and exchanges. */
+  async function sendWithBoth(tokens: readonly [SharedTokens, SharedTokens]) {
+    const connectors = tokens.map((sharedTokens) =>
+      create(mpesaSettings(started.baseUrl), mpesaOptions({ sharedTokens })),
+    );
+    try {
+      const answers = await Promise.all(
+        connectors.flatMap((connector) =>
+          Array.from({ length: 20 }, () =>
+            connector.initiate(buildMpesaPayment({ payerPhone: newPayer() }), { signal }),
+          ),
+        ),
+      );
+      return {
+        results: answers.map(({ result }) =>
+          'why' in result ? `${result.kind} ${result.why}` : result.kind,
+        ),
+        exchanges: answers.flatMap(({ exchanges }) => exchanges),
+      };
+    } finally {
+      await Promise.all(connectors.map((connector) => connector.close()));
+    }
+  }
+
+  test('share one access token within a process, so that neither ends the token of the other', async () => {
+    const tokens = new SharedTokens();
+
+    const { results, exchanges } = await sendWithBoth([tokens, tokens]);
+
+    expect(new Set(results)).toEqual(new Set(['accepted']));
+    expect(exchanges.filter(({ status }) => status !== 200)).toEqual([]);
+  });
+
+  test('in two processes end the tokens of each other, which refuses no payment', async () => {
+    const { results } = await sendWithBoth([new SharedTokens(), new SharedTokens()]);
+
+    for (const result of results) expect(['accepted', 'not_sent no_token']).toContain(result);
+  });
+});
+
+describe('a new access token that is refused too', () => {
+  const invalidToken = { requestId: '1', errorCode: '404.001.03', errorMessage: 'Invalid Access Token' };
+  const reversal = (payment: ReturnType<typeof buildMpesaPayment>) => ({
+    reversalId: '018f4a54-9b61-7cc1-9a5e-5b1f4b5d2a01',
+    ...{ attemptId: payment.attemptId, callbackToken: payment.callbackToken },
+    ...{ providerTransactionId: 'NLJ7RT61SV', amount: '100', currency: 'KES' },
+    ...{ description: 'given back', requestedAt: new Date() },
+  });
+
+  test.each([
+    ['', json(200, token)],
+    [', and the next one is not issued', json(503, {})],
+  ])('shows that a payment and a reversal were not executed%s', async (_name, secondToken) => {
+    const { signal } = new AbortController();
+    const wallet = await startScriptedWallet();
+    wallet.on(/POST .*/, json(404, invalidToken));
+    const connector = create(mpesaSettings(wallet.origin), mpesaOptions());
+    const payment = buildMpesaPayment();
+    const notSent = { kind: 'not_sent', why: 'no_token' };
+
+    wallet.on(routes.health.route, json(200, token), secondToken);
+    const { result: sent } = await connector.initiate(payment, { signal });
+    wallet.on(routes.health.route, json(200, token), secondToken);
+    const { result: reversed } = await connector.reverse(reversal(payment), { signal });
+    await connector.close();
+    await wallet.close();
+
+    expect(sent).toMatchObject(notSent);
+    expect(reversed).toMatchObject(notSent);
+  });
+});

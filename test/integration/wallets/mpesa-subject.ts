@@ -1,4 +1,5 @@
 import { certificateOf, createSecurityKey } from '../../../src/wallet-simulator/mpesa-daraja/certificate.ts';
+import { SharedTokens } from '../../../src/wallets/connector/access-tokens.ts';
 import type { ConnectorOptions } from '../../../src/wallets/connector/connector-kind.ts';
 import type { PaymentRequest } from '../../../src/wallets/connector/wallet-connector.ts';
 import { newRandomId } from '../../../src/contract/public-id.ts';
@@ -60,6 +61,7 @@ export const mpesaOptions = (over: Partial<ConnectorOptions> = {}): ConnectorOpt
   currencies: ['KES', 'ETB'],
   timeouts: { connectMs: 5_000, callMs: 20_000 },
   maxConnections: 8,
+  sharedTokens: new SharedTokens(),
   now: () => new Date(),
   ...over,
 });

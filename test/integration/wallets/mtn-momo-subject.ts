@@ -1,3 +1,4 @@
+import { SharedTokens } from '../../../src/wallets/connector/access-tokens.ts';
 import { mtnMomo } from '../../../src/wallets/mtn-momo/mtn-momo.ts';
 import type { MtnMomoSettings } from '../../../src/wallets/mtn-momo/mtn-momo.ts';
 import { referenceId } from '../../../src/wallets/mtn-momo/reference-id.ts';
@@ -44,6 +45,7 @@ export const createMtn = (
     currencies: ['EUR', 'UGX'],
     timeouts: { connectMs: 5_000, callMs: 20_000 },
     maxConnections: 8,
+    sharedTokens: new SharedTokens(),
     now,
   });
 

@@ -1,3 +1,4 @@
+import { SharedTokens } from '../../../src/wallets/connector/access-tokens.ts';
 import type { PaymentRequest, WalletConnector } from '../../../src/wallets/connector/wallet-connector.ts';
 import { orderId } from '../../../src/wallets/telebirr/order-id.ts';
 import { readPrivateKey, signMessage } from '../../../src/wallets/telebirr/signature.ts';
@@ -54,6 +55,7 @@ export const createTelebirr = (
     currencies: ['ETB'],
     timeouts: { connectMs: 5_000, callMs: 20_000 },
     maxConnections: 8,
+    sharedTokens: new SharedTokens(),
     now,
   });
 
