@@ -43,7 +43,7 @@ export function addPersonalDataCommands(program: Command, run: Runner): void {
     );
   personalData
     .command('requests')
-    .description('list requests for erasure, newest first, with the orders that are not erased yet')
+    .description('list requests for erasure, newest first, with what is not erased yet')
     .option('--phone <number>', 'only requests for this phone number')
     .addOption(limitOption())
     .addOption(pageTokenOption())
@@ -70,6 +70,13 @@ const obstacleTexts: Readonly<Record<ErasureObstacle, string>> = {
 const waitingText = ({ merchantId, environment, orderId, obstacle }: WaitingErasure): string =>
   `${orderId} of ${merchantId}, ${showEnvironment(environment)}: ${obstacleTexts[obstacle]}`;
 
+const paymentsText = ({ waitingPayerPaymentCount: count }: ErasureRequest): readonly string[] =>
+  count === 0n
+    ? []
+    : [
+        `${counted(count, 'payment')} without an order: erased when the wallet has decided each of them and its return`,
+      ];
+
 const foundText = ({ orderCount, payerPaymentCount }: ErasureRequest): string =>
   `${counted(orderCount, 'order')}, and ${counted(payerPaymentCount, 'payment')} without an order`;
 
@@ -79,7 +86,8 @@ const dryRunOutput = (request: ErasureRequest): Output => ({
 });
 
 function recorded(request: ErasureRequest, phone: string): Output {
-  const { erasureRequestId, orderCount, payerPaymentCount, waiting, waitingCount } = request;
+  const { erasureRequestId, orderCount, payerPaymentCount, waiting, waitingCount, waitingPayerPaymentCount } =
+    request;
   const found = orderCount + payerPaymentCount;
   const more = waitingCount - BigInt(waiting.length);
   return {
@@ -89,12 +97,19 @@ function recorded(request: ErasureRequest, phone: string): Output {
       ...(found === 0n ? ['Nothing is stored about this number. It may have been erased before.'] : []),
       ...waiting.map(waitingText),
       ...(more > 0n ? [`And ${counted(more, 'more order')}.`] : []),
-      ...(waitingCount > 0n
+      ...paymentsText(request),
+      ...(waitingCount + waitingPayerPaymentCount > 0n
         ? [`To see what is left: gatehouse personal-data requests --phone ${phone}`]
         : []),
       'Backups still contain the data. Keep this request outside the gateway, because a restore may lose it. To see that after a restore: gatehouse restore status',
     ].join('\n'),
   };
+}
+
+function notErasedText(request: ErasureRequest): string {
+  const { waiting, waitingCount } = request;
+  const orders = waitingCount === 0n ? [] : [String(waitingCount), ...waiting.map(waitingText)];
+  return [...orders, ...paymentsText(request)].join('\n') || 'none';
 }
 
 async function list(client: CoreClients['personalData'], options: ListOptions): Promise<Output> {
@@ -113,9 +128,7 @@ async function list(client: CoreClients['personalData'], options: ListOptions): 
     [request.erasureRequestId, request.merchantId].filter((text) => text !== '').join('\n'),
     `${showTime(request.createTime)}\n${request.requestedByEmail || request.requestedBy}`,
     String(request.orderCount),
-    request.waitingCount === 0n
-      ? 'none'
-      : [String(request.waitingCount), ...request.waiting.map(waitingText)].join('\n'),
+    notErasedText(request),
   ]);
   return {
     json: {

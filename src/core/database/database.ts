@@ -44,6 +44,7 @@ import { Migration047EndedOrdersVersion } from './migrations/migration-047-ended
 import { Migration048LostMerchants } from './migrations/migration-048-lost-merchants.ts';
 import { Migration049RecoveryHolds } from './migrations/migration-049-recovery-holds.ts';
 import { Migration050MasterKeyCheck } from './migrations/migration-050-master-key-check.ts';
+import { Migration051PayerErasures } from './migrations/migration-051-payer-erasures.ts';
 
 export type { Database } from '../../platform/database/open-database.ts';
 
@@ -97,6 +98,7 @@ export const openDatabase = (options: DatabaseOptions): Promise<Database> =>
         Migration048LostMerchants,
         Migration049RecoveryHolds,
         Migration050MasterKeyCheck,
+        Migration051PayerErasures,
       ],
       migrationLock: 7_142_001,
     },

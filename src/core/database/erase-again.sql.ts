@@ -1,8 +1,8 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { storedId } from '../../contract/public-id.ts';
+import type { StoredId } from '../../contract/public-id.ts';
 import { erasedText } from '../domain/erased.ts';
-import type { Order } from '../domain/order.ts';
-import type { StrayPaymentRow } from './order-entities.ts';
+import type { Environment, Order } from '../domain/order.ts';
 import type { WalletReceiptRow } from './payer-payment-entities.ts';
 
 /** A running erasure may have read the order already. It does not remove an entry with a later time. */
@@ -20,18 +20,38 @@ export async function eraseAgain(
   );
 }
 
-/** The same for the order of a stray payment, if it has one that was erased before. */
-export async function eraseAgainByStray(
+/** The stored names of money that came without a request of ours, or that its order could not take. */
+interface FoundMoney {
+  readonly merchantId?: StoredId<'mer'> | null | undefined;
+  readonly environment: Environment;
+  readonly orderId?: StoredId<'ord'> | null | undefined;
+  readonly payerPaymentId?: StoredId<'ppm'> | null | undefined;
+}
+
+/** The same for the order of such money, or without an order for the payment that its payer started, if that was erased before. */
+export async function eraseAgainByMoney(
   em: EntityManager,
-  { merchantId, environment, orderId }: Pick<StrayPaymentRow, 'merchantId' | 'environment' | 'orderId'>,
+  { merchantId, environment, orderId, payerPaymentId }: FoundMoney,
 ): Promise<void> {
-  if (orderId == null) return;
+  if (orderId == null || merchantId == null) {
+    if (payerPaymentId != null) await eraseAgainByPayer(em, payerPaymentId);
+    return;
+  }
   await em.execute(
     `insert into core.erasures_due (merchant_id, environment, order_id, due_at)
      select merchant_id, environment, id, clock_timestamp() from core.orders
      where merchant_id = ? and environment = ?::core.environment and id = ? and customer_phone = '${erasedText}'
      ${orDueAgain}`,
     [merchantId, environment, orderId],
+  );
+}
+
+async function eraseAgainByPayer(em: EntityManager, id: StoredId<'ppm'>): Promise<void> {
+  await em.execute(
+    `insert into core.payer_erasures_due (payer_payment_id, due_at)
+     select id, clock_timestamp() from core.payer_payments where id = ? and order_id is null and reference = '${erasedText}'
+     on conflict (payer_payment_id) do update set due_at = excluded.due_at`,
+    [id],
   );
 }
 

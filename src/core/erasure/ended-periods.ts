@@ -8,7 +8,7 @@ import { runStatement } from '../../platform/database/run-statement.ts';
 import { recordEntry } from '../audit/record-entry.sql.ts';
 import { erasedText } from '../domain/erased.ts';
 import type { Environment } from '../domain/order.ts';
-import { erasePayerPayments } from './erase-payer-payments.sql.ts';
+import { belongsToOrder, erasePayerPayments } from './erase-payer-payments.sql.ts';
 
 export interface PeriodParts extends TwoClocks {
   readonly database: { readonly pool: Pool };
@@ -97,10 +97,7 @@ select (select count(*)::integer from old) as count, (select count(*)::integer f
   });
 }
 
-/**
- * Erases the wallets' answers about payments that payers started. A payment that paid an order, became its stray payment, or that an
- * attempt had requested, is left to the erasure of the order, whose merchant may have another period.
- */
+/** Erases the wallets' answers about payments that payers started. A payment that belongs to an order is left to the order's erasure. */
 function eraseOldPayerPayments(parts: PeriodParts, environment: Environment) {
   const { database, defaultDays } = parts;
   const before = lowestStoredIdAt(retentionStart(parts, defaultDays));
@@ -113,10 +110,9 @@ with progress as (
   on conflict (merchant_id, environment) do update set until_id = core.erasure_progress.until_id
   returning until_id
 )
-select p.id, (p.order_id is not null and p.status in ('ORDER_PAID', 'STRAY'))
-  or (p.payment_attempt_id is not null and p.status = 'REQUESTED_PAYMENT') as of_order
+select p.id, ${belongsToOrder} as of_order
 from core.payer_payments p, progress
-where p.environment = $2 and p.id > progress.until_id and p.id < $3 and p.status <> 'OPEN'
+where p.environment = $2 and p.id > progress.until_id and p.id < $3
 order by p.id limit ${batchSize}`,
       values: [withoutMerchant, environment, before],
     });
@@ -125,6 +121,7 @@ order by p.id limit ${batchSize}`,
     await erasePayerPayments(
       client,
       rows.filter((row) => !row.of_order).map(({ id }) => id),
+      null,
     );
     await runStatement(client, {
       text: 'update core.erasure_progress set until_id = $3 where merchant_id = $1 and environment = $2',

@@ -4,6 +4,7 @@ import { withAdvisoryLock } from '../../platform/database/advisory-lock.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { PaymentGate } from '../database/payment-gate.ts';
 import { postponeDue, readDue, removeDue } from './due-erasures.sql.ts';
+import { eraseDuePayerPayments } from './erase-payer-payments.sql.ts';
 import { findEndedPeriods } from './ended-periods.ts';
 import type { PeriodParts } from './ended-periods.ts';
 import { eraseOrders } from './erase-orders.ts';
@@ -93,6 +94,7 @@ export function createEraseDue(parts: EraseDueParts): (stop: AbortSignal) => Pro
         periodsAt = monotonicMs();
       }
       while (!hasEnded() && (await eraseBatch()) > 0);
+      while (!hasEnded() && (await eraseDuePayerPayments(database.pool, batchSize)) > 0);
     });
   };
 }

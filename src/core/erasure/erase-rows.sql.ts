@@ -84,6 +84,9 @@ const answers = `
 delete from core.idempotency_keys
 where merchant_id = $1 and environment = $2 and position(convert_to($3, 'UTF8') in answer) > 0`;
 
+/** An erased settlement, as `eraseAudit` needs it. */
+export type SettledPart = Part<'stl'>;
+
 interface Part<P extends IdPrefix> {
   readonly id: StoredId<P>;
   readonly created_at: Date;
@@ -110,7 +113,8 @@ export async function eraseRows(client: PoolClient, parts: OrderParts): Promise<
   if (isRequested) await run(answers, [merchantId, environment, publicId('ord', orderId)]);
 }
 
-async function eraseAudit<P extends 'rfd' | 'stl'>(
+/** Erases the reason from the audit entries about refunds or settlements of one merchant. */
+export async function eraseAudit<P extends 'rfd' | 'stl'>(
   run: (text: string, values: unknown[]) => Promise<unknown>,
   merchantId: StoredId<'mer'>,
   prefix: P,

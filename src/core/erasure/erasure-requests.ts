@@ -75,7 +75,7 @@ select count(*)::integer as count from due`;
 /** Wallets write numbers in several forms, which end with the same nine digits. */
 const findPayerPayments = `
 select id from core.payer_payments
-where status <> 'OPEN' and ($2::uuid is null or merchant_id = $2)
+where ($2::uuid is null or merchant_id = $2)
   and ${payerPaymentDigits} @> core.seven_digits(array[$1])
   and exists (select from unnest(array[reference, detail] || callback_notes) as text_of where position($1 in text_of) > 0)`;
 const digitsCompared = 9;
@@ -122,6 +122,7 @@ export function createErasureRequests({
         await erasePayerPayments(
           client,
           payments.map((row) => row.id),
+          id,
         );
         const counts = { orderCount: orders?.count ?? 0, payerPaymentCount: payments.length };
         await run(

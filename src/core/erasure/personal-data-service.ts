@@ -20,6 +20,7 @@ import { environmentNumbers } from '../rpc/environment.ts';
 import { parsePageSize, parsePageToken } from '../rpc/page-token.ts';
 import { parseOptionalId, valuesOrThrow } from '../rpc/request-fields.ts';
 import { readWaiting } from './due-erasures.sql.ts';
+import { countWaitingPayments } from './erase-payer-payments.sql.ts';
 import type { WaitingOrder } from './due-erasures.sql.ts';
 import { readErasedOrders } from './erased-orders.sql.ts';
 import type { ErasureRequest, ErasureRequests } from './erasure-requests.ts';
@@ -39,8 +40,9 @@ export function personalDataService(parts: PersonalDataParts): RpcService {
   const { database, requests, findMerchant } = parts;
   const messagesOf = async (found: readonly ErasureRequest[]) => {
     const ids = found.map(({ id }) => id);
-    const [{ counts, orders }, emails] = await Promise.all([
+    const [{ counts, orders }, payments, emails] = await Promise.all([
       readWaiting(database.pool, ids, waitingShown),
+      countWaitingPayments(database.pool, ids),
       findActorEmails(
         database.fork(),
         found.map(({ requestedBy }) => requestedBy),
@@ -55,6 +57,7 @@ export function personalDataService(parts: PersonalDataParts): RpcService {
       orderCount: BigInt(request.orderCount),
       payerPaymentCount: BigInt(request.payerPaymentCount),
       waitingCount: counts.get(request.id) ?? 0n,
+      waitingPayerPaymentCount: payments.get(request.id) ?? 0n,
       waiting: orders.filter(({ requestId }) => requestId === request.id).map(waitingMessage),
     }));
   };

@@ -171,7 +171,8 @@ type ErasureValues = { readonly erased_phone: string; readonly erased_merchant_i
 
 function requestRow(request: ErasureRequest, words: Words) {
   const { requests } = words;
-  const { waiting, waitingCount } = request;
+  const { waiting, waitingCount, waitingPayerPaymentCount } = request;
+  const payments = Number(waitingPayerPaymentCount);
   const more = Number(waitingCount) - waiting.length;
   return {
     id: request.erasureRequestId,
@@ -183,6 +184,7 @@ function requestRow(request: ErasureRequest, words: Words) {
       why: obstacleText(obstacle, words),
     })),
     more: more > 0 ? requests.more(more) : '',
+    payments: payments > 0 ? requests.payments(payments) : '',
   };
 }
 

@@ -19,7 +19,7 @@ import { findEndedPeriods } from '../../../src/core/erasure/ended-periods.ts';
 import type { TwoClocks } from '../../../src/platform/database/retention-start.ts';
 import { newRandomId } from '../../../src/contract/public-id.ts';
 import { deriveKey } from '../../../src/main/derive-key.ts';
-import { storedId } from '../../support/ids.ts';
+import { publicId, storedId } from '../../support/ids.ts';
 import { sharedClient, sharedConnection, sharedPool, sharedStack } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { outcomes, sharedPaymentDesk } from './payment-desk.ts';
@@ -571,6 +571,127 @@ describe('an order is due again after its erasure when core stores', () => {
     });
 
     expect(left).toEqual({ detail: 'erased', exchanges: 0 });
+  });
+});
+
+describe('a payment without an order whose texts have the number', () => {
+  /** Money that a payer sent, and that names no order. */
+  async function payerPayment(phone: string): Promise<{ readonly id: string; readonly merchantId: string }> {
+    const { id: merchantId } = await stack.createMerchant();
+    const { payerPayment: reported } = await payers.reportPayerPayment({
+      ...{ environment, wallet: 'walleta', paymentOption: 'walleta_ussd', payee: '600000' },
+      ...{ providerTransactionId: randomText(), amount: '100', currency: 'ETB', reference: phone },
+    });
+    return { id: storedId('ppm', reported?.payerPaymentId ?? ''), merchantId: storedId('mer', merchantId) };
+  }
+  const end = (id: string, status: string) =>
+    superuser.query('update core.payer_payments set status = $2, due_at = null where id = $1', [id, status]);
+  async function addStray({ id, merchantId }: Awaited<ReturnType<typeof payerPayment>>, phone: string) {
+    const strayPaymentId = newRandomId('stp', new Date());
+    await end(id, 'STRAY');
+    await superuser.query(
+      `insert into core.stray_payments (merchant_id, id, environment, payer_payment_id, payment_option, provider_transaction_id, amount,
+         currency, kind, status, reversal_id, tries, maybe_sent, due_at, detail, created_at, updated_at)
+       values ($1, $2, 'SANDBOX', $3, 'walleta_ussd', $4, '100', 'ETB', 'NO_ORDER', 'REVERSAL_DUE', $2, 0, false, now() + interval '1 day', $5, now(), now())`,
+      [merchantId, storedId('stp', strayPaymentId), id, randomText(), `of ${phone}`],
+    );
+    return strayPaymentId;
+  }
+  const textsOf = async (id: string) =>
+    (
+      await superuser.query<{ reference: string; detail: string | null }>(
+        `select reference, (select detail from core.stray_payments where payer_payment_id = p.id) as detail
+         from core.payer_payments p where id = $1`,
+        [id],
+      )
+    ).rows[0];
+  const tryAgain = (id: string) =>
+    superuser.query('update core.payer_erasures_due set due_at = now() where payer_payment_id = $1', [id]);
+  const waitingPayments = async (phone: string) => {
+    const { erasureRequests } = await personalData.listErasureRequests({ phone });
+    return erasureRequests.map(({ waitingPayerPaymentCount }) => waitingPayerPaymentCount);
+  };
+
+  test('waits while the wallet has not decided it, and is erased then', async () => {
+    const phone = newPhone();
+    const { id } = await payerPayment(phone);
+
+    const { erasureRequest } = await personalData.erasePersonalData({ phone });
+    const before = await textsOf(id);
+    await end(id, 'NO_PAYMENT');
+    await tryAgain(id);
+    await waitUntil('it is erased', async () => (await waitingPayments(phone))[0] === 0n);
+
+    expect(erasureRequest).toMatchObject({ payerPaymentCount: 1n, waitingPayerPaymentCount: 1n });
+    expect([before, await textsOf(id)]).toEqual([
+      { reference: phone, detail: null },
+      { reference: 'erased', detail: null },
+    ]);
+  });
+
+  test('waits while it is returned, and its settlement is erased with it', async () => {
+    const phone = newPhone();
+    const payment = await payerPayment(phone);
+    const strayPaymentId = await addStray(payment, phone);
+
+    const { erasureRequest } = await personalData.erasePersonalData({ phone });
+    const before = await textsOf(payment.id);
+    await superuser.query(
+      "update core.stray_payments set status = 'REVERSAL_REFUSED', due_at = null where payer_payment_id = $1",
+      [payment.id],
+    );
+    const { settlement } = await settlements.proposeSettlement({
+      ...{ merchantId: publicId('mer', payment.merchantId), outcome: SettlementOutcome.RETURNED },
+      ...{ subject: { case: 'strayPaymentId', value: strayPaymentId }, reason: `paid back to ${phone}` },
+      providerReference: 'CASE-7',
+    });
+    const settlementId = settlement?.settlementId ?? '';
+    await superuser.query('update core.settlements set expires_at = now() where id = $1', [
+      storedId('stl', settlementId),
+    ]);
+    await tryAgain(payment.id);
+    await waitUntil('it is erased', async () => (await waitingPayments(phone))[0] === 0n);
+
+    expect(erasureRequest).toMatchObject({ payerPaymentCount: 1n, waitingPayerPaymentCount: 1n });
+    expect([before, await textsOf(payment.id)]).toEqual([
+      { reference: 'erased', detail: `of ${phone}` },
+      { reference: 'erased', detail: 'erased' },
+    ]);
+    const { rows } = await superuser.query(
+      `select l.reason, a.details ->> 'reason' as logged from core.settlements l, core.audit_entries a
+       where l.id = $1 and a.target_id = $2`,
+      [storedId('stl', settlementId), settlementId],
+    );
+    expect(rows).toEqual([{ reason: 'erased', logged: 'erased' }]);
+  });
+
+  test('is erased again when it gets a new text after its erasure', async () => {
+    const phone = newPhone();
+    const { id } = await payerPayment(phone);
+    await end(id, 'ABANDONED');
+    await personalData.erasePersonalData({ phone });
+    const reported = publicId('ppm', id);
+    const due = await withoutErasures(async () => {
+      await payers.hastenPayerPayment({ payerPaymentId: reported, ...callback });
+      return superuser.query('delete from core.payer_erasures_due where payer_payment_id = $1', [id]);
+    });
+
+    expect(due.rowCount).toBe(1);
+  });
+
+  test('is erased after its period, also if the wallet decided it only later', async () => {
+    const phone = newPhone();
+    const { id } = await payerPayment(phone);
+    await findEnded(31);
+    await end(id, 'NO_PAYMENT');
+    await tryAgain(id);
+
+    const erased = await waitUntil('it is erased', async () => {
+      const texts = await textsOf(id);
+      return texts?.reference !== phone && texts;
+    });
+
+    expect(erased).toEqual({ reference: 'erased', detail: null });
   });
 });
 

@@ -4,6 +4,7 @@ import { storedId } from '../../../contract/public-id.ts';
 import type { NewId, PublicId, StoredId } from '../../../contract/public-id.ts';
 import type { WalletExchange } from '../../../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import type { Database } from '../../database/database.ts';
+import { eraseAgainByMoney } from '../../database/erase-again.sql.ts';
 import { PayerPaymentRow } from '../../database/payer-payment-entities.ts';
 import { readClock } from '../../database/read-clock.ts';
 import { readTakesPayments } from '../../database/takes-payments.sql.ts';
@@ -96,6 +97,7 @@ export function createPayerPaymentQueue(parts: PayerPaymentQueueParts): PayerPay
         makeDue(row, recent, at);
         if (exchange !== undefined && row.status === 'OPEN')
           await keepCallback(em, owner, { exchange, recent, newId, at });
+        await eraseAgainByMoney(em, { ...row, payerPaymentId: row.id });
         return { ...row };
       });
       if (hastened !== undefined) onDue();

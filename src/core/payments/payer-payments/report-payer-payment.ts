@@ -5,6 +5,7 @@ import { publicId, storedId } from '../../../contract/public-id.ts';
 import type { NewId, StoredId } from '../../../contract/public-id.ts';
 import type { WalletExchange } from '../../../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import type { Database } from '../../database/database.ts';
+import { eraseAgainByMoney } from '../../database/erase-again.sql.ts';
 import { PayerPaymentRow } from '../../database/payer-payment-entities.ts';
 import { readClock } from '../../database/read-clock.ts';
 import type { Environment, PaymentOption } from '../../domain/order.ts';
@@ -72,6 +73,7 @@ export function createReportPayerPayment(parts: ReportPayerPaymentParts): Report
       if (inserted.length === 0) makeDue(row, recent, at);
       if (exchange !== undefined && (row.status === 'OPEN' || inserted.length > 0))
         await keepCallback(em, owner, { exchange, recent, newId, at });
+      if (inserted.length === 0) await eraseAgainByMoney(em, { ...row, payerPaymentId: row.id });
       return { payment: { ...row }, attempt: named };
     });
     if (attempt !== undefined)

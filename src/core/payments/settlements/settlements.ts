@@ -8,7 +8,7 @@ import type { Helper } from '../../accounts/require-operator.ts';
 import { recordAudit } from '../../audit/record-audit.ts';
 import { UserRow } from '../../database/account-entities.ts';
 import type { Database } from '../../database/database.ts';
-import { eraseAgain } from '../../database/erase-again.sql.ts';
+import { eraseAgain, eraseAgainByMoney } from '../../database/erase-again.sql.ts';
 import { SettlementRow, StrayPaymentRow } from '../../database/order-entities.ts';
 import type { SettlementOutcome } from '../../database/order-entities.ts';
 import { isErased } from '../../domain/erased.ts';
@@ -92,8 +92,9 @@ async function propose(
       const possible = settle(order, locked, { ...terms, id: 'stl_proposed' }, at);
       return possible.ok ? ok({ changed: undefined, repeated: undefined }) : possible;
     },
-    async write(em, { repeated }, { locked: { row: settled } }, at, order) {
+    async write(em, { repeated }, { locked }, at, order) {
       if (repeated !== undefined) return { ...repeated };
+      const settled = locked.row;
       const id = parts.newId('stl', at);
       const row = em.create(SettlementRow, {
         id: storedId('stl', id),
@@ -113,7 +114,9 @@ async function propose(
         targetId: id,
         details: detailsOf(subject.id, terms),
       });
-      if (order !== undefined && isErased(order)) await eraseAgain(em, order);
+      if (order !== undefined) {
+        if (isErased(order)) await eraseAgain(em, order);
+      } else if (locked.kind === 'stray') await eraseAgainByMoney(em, locked.row);
       return { ...row };
     },
   });

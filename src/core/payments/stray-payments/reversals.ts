@@ -3,7 +3,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Actor } from '../../../platform/rpc/actor.ts';
 import { recordAudit } from '../../audit/record-audit.ts';
 import type { Database } from '../../database/database.ts';
-import { eraseAgainByStray } from '../../database/erase-again.sql.ts';
+import { eraseAgainByMoney } from '../../database/erase-again.sql.ts';
 import { PaymentAttemptRow, StrayPaymentRow } from '../../database/order-entities.ts';
 import { noMerchantId, publicId, storedId } from '../../../contract/public-id.ts';
 import { leaseWhenDue } from '../../database/next-due.sql.ts';
@@ -151,7 +151,7 @@ export function createReversals({ database, newId, newLeaseId, now, onDue }: Rev
         const areDecisive = reversal.status !== 'REVERSAL_DUE';
         await keepExchanges(em, exchangeOwnerOf(row), { exchanges, areDecisive, newId, at });
         em.assign(row, reversalColumns(reversal));
-        await eraseAgainByStray(em, row);
+        await eraseAgainByMoney(em, row);
         return ok({ ...row });
       }),
 
@@ -167,7 +167,7 @@ export function createReversals({ database, newId, newLeaseId, now, onDue }: Rev
         if (exchange !== undefined) await keepCallback(em, owner, { exchange, recent, newId, at });
         row.callbackNotes = withNote(row.callbackNotes, note);
         em.assign(row, reversalColumns(makeReversalDue(reversalOf(row), hastenedTo(recent.count, at))));
-        await eraseAgainByStray(em, row);
+        await eraseAgainByMoney(em, row);
         return { ...row };
       });
       if (hastened !== undefined) onDue();

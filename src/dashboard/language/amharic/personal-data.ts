@@ -36,6 +36,7 @@ export const personalData: typeof english = {
     found: (orders, payments) => `${orders} ትዕዛዞች፣ ትዕዛዝ የሌላቸው ${payments} ክፍያዎች`,
     none: 'የለም',
     more: (count) => `ሌሎች ${count}`,
+    payments: (count) => `ትዕዛዝ የሌላቸው ${count} ክፍያዎች፤ ዋሌቱ ክፍያውንና ተመላሹን ሲወስን ይጠፋሉ`,
   },
   obstacles: {
     notTried: 'በጥቂት ሰከንዶች ውስጥ ይጠፋል',

@@ -39,6 +39,8 @@ export const personalData = {
       `${counted(orders, 'order')}, ${counted(payments, 'payment')} without an order`,
     none: 'None',
     more: (count: number) => `and ${count} more`,
+    payments: (count: number) =>
+      `${counted(count, 'payment')} without an order, erased when the wallet has decided each of them and its return`,
   },
   obstacles: {
     notTried: 'Erased in a few seconds',

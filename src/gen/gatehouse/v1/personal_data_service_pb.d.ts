@@ -182,6 +182,13 @@ export declare type ErasureRequest = Message<"gatehouse.v1.ErasureRequest"> & {
    * @generated from field: string requested_by_email = 9;
    */
   requestedByEmail: string;
+
+  /**
+   * The payments without an order that are not erased yet: the wallet has not decided them, or their return.
+   *
+   * @generated from field: int64 waiting_payer_payment_count = 10;
+   */
+  waitingPayerPaymentCount: bigint;
 };
 
 /**
