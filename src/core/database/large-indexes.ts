@@ -23,6 +23,16 @@ const indexes: readonly LargeIndex[] = [
     table: 'core.payer_payments',
     definition: `using gin (${payerPaymentDigits})`,
   },
+  {
+    name: 'erasures_due_turn',
+    table: 'core.erasures_due',
+    definition: '((request_id is null), due_at)',
+  },
+  {
+    name: 'erasures_due_merchant_turn',
+    table: 'core.erasures_due',
+    definition: '(merchant_id, (request_id is null), due_at)',
+  },
 ];
 
 /** Returns the task that creates core's large indexes. Once they are there, it does nothing. */

@@ -40,7 +40,12 @@ async function connected(): Promise<pg.Client> {
   return connection;
 }
 
-const names = ['orders_mixed_capitals', 'payer_payments_digits'];
+const names = [
+  'erasures_due_merchant_turn',
+  'erasures_due_turn',
+  'orders_mixed_capitals',
+  'payer_payments_digits',
+];
 const drop = async (): Promise<void> => {
   for (const name of names) await client.query(`drop index if exists core.${name}`);
 };

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { v7 } from 'uuid';
+import { readDue } from '../../../src/core/erasure/due-erasures.sql.ts';
 import { createEraseDue } from '../../../src/core/erasure/erase-due.ts';
 import { newRandomId } from '../../../src/contract/public-id.ts';
 import { keptLog } from '../../support/kept-log.ts';
@@ -49,4 +50,29 @@ test('ended periods are looked for after a wrong clock of the database was set b
   await eraseDue(stop);
 
   expect([before, await examined()]).toEqual([1, 2]);
+});
+
+test('an order that a person asked for comes before those of ended periods that are due for longer', async () => {
+  const [requestId, merchantId, requested] = [v7(), v7(), v7()];
+  await pool.query('truncate core.erasures_due');
+  await pool.query(
+    `insert into core.erasures_due (merchant_id, environment, order_id, due_at)
+     select m, 'SANDBOX', gen_random_uuid(), now() - interval '1 day' from unnest(array[gen_random_uuid(), $1::uuid]) m, generate_series(1, 3)`,
+    [merchantId],
+  );
+  await pool.query(`insert into core.erasure_requests values ($1, '', null, 'operator', 1, 0, now())`, [
+    requestId,
+  ]);
+  await pool.query(
+    `insert into core.erasures_due (merchant_id, environment, order_id, request_id, due_at) values ($1, 'SANDBOX', $2, $3, now())`,
+    [merchantId, requested, requestId],
+  );
+
+  const due = await readDue(pool, 2);
+
+  expect(due.map((each) => [each.merchantId, each.isRequested])).toEqual([
+    [merchantId, true],
+    [merchantId, false],
+  ]);
+  expect(due[0]?.orderId).toBe(requested);
 });
