@@ -72,10 +72,7 @@ select ${onPrimary("core.takes_payments('SANDBOX')")} as sandbox, ${onPrimary("c
   core.held_merchants('SANDBOX') as sandbox_held, core.held_merchants('PRODUCTION') as production_held,
   ${onPrimary('coalesce((select home = core.database_home() from core.database_life), true)')}
     and not exists (select from core.recoveries where finished_at is null and stream = 'WAITING') as compared,
-  array(
-    select distinct environment::text from core.unclaimed_payments
-    where claimed_at is null and found_at > now() - interval '30 days'
-  ) as unclaimed`,
+  array(select distinct environment::text from core.unclaimed_payments where claimed_at is null) as unclaimed`,
     });
     if (row === undefined) return;
     open.SANDBOX = row.sandbox;

@@ -90,14 +90,20 @@ function referenceOf(orderNumber: string, attempt: number): string {
 }
 
 /** The wallet has money of these attempts, which the database has lost. Resolves when core knows of it. */
-async function findUnclaimed(...lost: (readonly [orderNumber: string, attempt: number])[]): Promise<void> {
+function findUnclaimed(...lost: (readonly [orderNumber: string, attempt: number])[]): Promise<void> {
+  return findUnclaimedAt(new Date(), ...lost);
+}
+async function findUnclaimedAt(
+  foundAt: Date,
+  ...lost: (readonly [orderNumber: string, attempt: number])[]
+): Promise<void> {
   for (const [orderNumber, attempt] of [...lost, ['lost', 1] as const]) {
     const reference = referenceOf(orderNumber, attempt);
     await desk.query(
       `insert into core.unclaimed_payments
          (environment, wallet, payee, provider_transaction_id, request_id, reference_end, amount, currency, occurred_at, found_at)
-       values ('SANDBOX', 'walleta', '', $1, $1, $2, '100.50', 'ETB', now(), now())`,
-      [reference, reference.slice(-12)],
+       values ('SANDBOX', 'walleta', '', $1, $1, $2, '100.50', 'ETB', $3, $3)`,
+      [reference, reference.slice(-12), foundAt],
     );
   }
   const key = { case: 'orderNumber', value: 'lost' } as const;
@@ -206,6 +212,18 @@ describe('a payment from the menu of the phone', () => {
 
     expect(payerPayment?.status).toBe(PayerPaymentStatus.OPEN);
     expect(await attemptsOf(hosted)).toEqual([`${referenceOf('W-1', 1)} UNKNOWN`]);
+  });
+});
+
+describe('an order that is sent again', () => {
+  test('gets its lost payment and is not charged again, also a month after the restore', async () => {
+    const monthAgo = new Date(Date.now() - 31 * 24 * 60 * 60_000);
+    await findUnclaimedAt(monthAgo, ['R-1', 1]);
+
+    const payment = await desk.startDirect({ merchantId, orderNumber: 'R-1', amount: '100.50' });
+
+    expect(await attemptsOf(payment)).toEqual([`${referenceOf('R-1', 1)} UNKNOWN`]);
+    expect(await unclaimed()).toEqual([]);
   });
 });
 
