@@ -196,7 +196,8 @@ export const alerts: readonly Alert[] = [
     expr: 'gatehouse_wallet_work_in_flight / gatehouse_wallet_work_in_flight_limit > 0.9',
     for: '10m',
     severity: 'ticket',
-    summary: '{{ $labels.instance }} is close to its limit of payments in progress at {{ $labels.wallet }}.',
+    summary:
+      '{{ $labels.instance }} is close to its limit of {{ $labels.work }} in progress at {{ $labels.wallet }}.',
   },
   {
     name: 'GatehouseCallbacksRefused',

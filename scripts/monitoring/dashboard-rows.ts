@@ -126,12 +126,12 @@ export const rows: readonly { readonly title: string; readonly panels: readonly 
         ],
       },
       {
-        title: 'Payments and reversals in progress, share of the limit',
+        title: 'Work in progress, share of the limit of its kind',
         unit: 'percentunit',
         queries: [
           [
             'gatehouse_wallet_work_in_flight / gatehouse_wallet_work_in_flight_limit',
-            '{{instance}} {{wallet}} {{environment}}',
+            '{{instance}} {{wallet}} {{environment}} {{work}}',
           ],
         ],
       },

@@ -1,7 +1,11 @@
 import { durationMs } from '@bufbuild/protobuf/wkt';
 import type { Duration } from '@bufbuild/protobuf/wkt';
-import { WalletBreakerState, WalletHealthSchema } from '../gen/gatehouse/v1/wallet_status_service_pb.js';
-import type { ReportedWalletStatus } from '../gen/gatehouse/v1/wallet_status_service_pb.js';
+import {
+  WalletBreakerState,
+  WalletHealthSchema,
+  WalletWorkKind,
+} from '../gen/gatehouse/v1/wallet_status_service_pb.js';
+import type { ReportedWalletStatus, WalletStatus } from '../gen/gatehouse/v1/wallet_status_service_pb.js';
 import { showEnvironment } from './options.ts';
 import { wordOf } from './plain-json.ts';
 import { table } from './table.ts';
@@ -50,11 +54,24 @@ function rowsOf({ status, instance, reportTime, stale }: ReportedWalletStatus): 
       String(status.failures),
       showMs(status.latencyP50),
       showMs(status.latencyP99),
-      `${status.inFlight} of ${status.places}`,
+      inFlightText(status),
       `${showTime(reportTime)}\nby ${instance}`,
     ],
   ];
 }
+
+/** One line for each kind of work. A process of release 0.1.0 reports only the sum. */
+const inFlightText = ({ work, inFlight, places }: WalletStatus): string =>
+  work.length === 0
+    ? `${inFlight} of ${places}`
+    : work.map((each) => `${each.inFlight} of ${each.maxInFlight} ${kindWords[each.kind]}`).join('\n');
+
+const kindWords: Readonly<Record<WalletWorkKind, string>> = {
+  [WalletWorkKind.UNSPECIFIED]: '',
+  [WalletWorkKind.PAYMENTS]: 'payments',
+  [WalletWorkKind.REVERSALS]: 'reversals',
+  [WalletWorkKind.PAYER_PAYMENTS]: 'payer-started',
+};
 
 const workWords: Readonly<Record<WalletBreakerState, string>> = {
   [WalletBreakerState.UNSPECIFIED]: '',

@@ -22,6 +22,7 @@ import { stopOnSignal } from '../platform/lifecycle.ts';
 import { onlyAttempts, openEventBus } from '../contract/event-bus.ts';
 import { createGrpcTransport } from '../contract/grpc-transport.ts';
 import { createWakeSignal } from '../platform/wake-signal.ts';
+import type { WakeSignal } from '../platform/wake-signal.ts';
 import { accountCheckWork } from '../wallets/account-check-work.ts';
 import { createAccountConnectors } from '../wallets/account-connectors.ts';
 import { buildCallbackApp } from '../wallets/callback-app.ts';
@@ -43,6 +44,8 @@ import type { ConnectorOptions } from '../wallets/connector/connector-kind.ts';
 import { createConnector } from '../wallets/create-connector.ts';
 import { walletSettings } from '../wallets/wallet-settings.ts';
 import { attemptWork, reversalWork } from '../wallets/wallet-work.ts';
+import { workKindsOf } from '../wallets/work-kind.ts';
+import type { WorkKind } from '../wallets/work-kind.ts';
 import { openTls } from './open-tls.ts';
 import { exitForSettings, readSettingsOrExit } from './read-settings.ts';
 import { startLogging } from './start-logging.ts';
@@ -62,7 +65,7 @@ const standardCallTimeoutMs = 20_000;
 const breakerLimits = { cooldownMs: 5_000, threshold: 8 };
 /** A wallet without an answer after this time counts as unhealthy. */
 const healthTimeoutMs = 5_000;
-/** For an access token, the heartbeat and a page of the statement, besides payments and reversals. */
+/** For an access token, the heartbeat and a page of the statement, besides the connections of the kinds of work. */
 const connectionsBeside = 3;
 
 const { config, wallets, secrets } = readSettingsOrExit((environment) => {
@@ -105,10 +108,11 @@ const listening: { callbackBaseUrl: string } = {
   callbackBaseUrl: config.GATEHOUSE_WALLET_CALLBACK_BASE_URL ?? '',
 };
 
-const served = await Promise.all(
+const connectedWallets = await Promise.all(
   wallets.map(async (settings) => {
     const name = `${settings.wallet}-${settings.environment}`;
     const maxInFlight = settings.maxInFlight ?? standardMaxInFlight;
+    const workKinds = workKindsOf(settings);
     const meter = createWalletMeter(
       () => performance.now(),
       (call) => walletMetrics.measure(settings, call),
@@ -117,8 +121,8 @@ const served = await Promise.all(
       callbackBaseUrl: () => `${listening.callbackBaseUrl}/callbacks/${name}`,
       currencies: settings.currencies,
       timeouts: { connectMs: 5_000, callMs: settings.callTimeoutMs ?? standardCallTimeoutMs },
-      // Each slot has its own connections, so requests that hang never delay a new one.
-      maxConnections: 2 * maxInFlight + connectionsBeside,
+      // Each item of work has a connection, so requests that hang never delay a new one.
+      maxConnections: workKinds.length * maxInFlight + connectionsBeside,
       sharedTokens,
       now,
     };
@@ -138,7 +142,7 @@ const served = await Promise.all(
       return (await connector.health({ signal })).result;
     };
     const ask = (): Promise<Health> => askUntil(leaving.signal);
-    const breaker = meter.counted(createWalletBreaker({ wallet: name, logger, ask, ...breakerLimits }));
+    const breaker = createWalletBreaker({ wallet: name, logger, ask, ...breakerLimits });
     const apiKey = settings.callbackApiKey;
     const tokens = createCallbackTokens(config.GATEHOUSE_WALLET_CALLBACK_KEY, name);
     const environment = environments[settings.environment];
@@ -153,6 +157,7 @@ const served = await Promise.all(
       meter,
       askUntil,
       breaker,
+      workKinds,
       maxInFlight,
       sources,
       apiKey,
@@ -160,18 +165,15 @@ const served = await Promise.all(
   }),
 );
 
-/** The slots for payments, and as many for reversals. */
-const slotsOf = ({ maxInFlight }: (typeof served)[number]): number => 2 * maxInFlight;
 addBrokerMetrics(metrics, bus);
 walletMetrics.show(
-  served.map((one) => ({
-    wallet: one.settings.wallet,
-    environment: one.settings.environment,
-    read: () => ({
-      inFlight: one.meter.read().inFlight,
-      slots: slotsOf(one),
-      isCircuitOpen: one.breaker.allows() !== 'all',
-    }),
+  connectedWallets.map(({ settings, workKinds, maxInFlight, meter, breaker }) => ({
+    wallet: settings.wallet,
+    environment: settings.environment,
+    workKinds,
+    maxInFlight,
+    inFlight: meter.inFlight,
+    isCircuitOpen: () => breaker.allows() !== 'all',
   })),
 );
 const metricsListener = await startMetricsListener({
@@ -183,7 +185,7 @@ const metricsListener = await startMetricsListener({
 });
 
 const app = buildCallbackApp({
-  wallets: served,
+  wallets: connectedWallets,
   payments,
   strayPayments,
   refunds,
@@ -196,14 +198,11 @@ const app = buildCallbackApp({
   newRequestId: () => v7(),
   isDraining: () => stopping.signal.aborted,
 });
-type Served = (typeof served)[number];
-type Signals = Record<
-  'payments' | 'reversals' | 'payerPayments' | 'reconciliations' | 'checks',
-  ReturnType<typeof createWakeSignal>
->;
+type ConnectedWallet = (typeof connectedWallets)[number];
+type Signals = Record<'payments' | 'reversals' | 'payerPayments' | 'reconciliations' | 'checks', WakeSignal>;
 
 /** Registers our URLs with a wallet. The address of the listener is known by now. */
-const register = ({ name, tokens, settings, connector }: Served): Promise<void> => {
+const register = ({ name, tokens, settings, connector }: ConnectedWallet): Promise<void> => {
   const urls = {
     ...payerStartedUrls(`${listening.callbackBaseUrl}/callbacks/${name}`, tokens),
     withoutAnswer: settings.payerStarted?.withoutAnswer ?? 'cancel',
@@ -217,7 +216,7 @@ await app.listen({ host: config.GATEHOUSE_HOST, port: config.GATEHOUSE_WALLET_CA
 if (listening.callbackBaseUrl === '') listening.callbackBaseUrl = app.listeningOrigin;
 
 /** What all workers of one wallet share. */
-const workerParts = ({ name, tokens, settings, connector, accounts, maxInFlight }: Served) => ({
+const workerParts = ({ name, tokens, settings, connector, accounts, maxInFlight }: ConnectedWallet) => ({
   name,
   wallet: settings.wallet,
   environment: environments[settings.environment],
@@ -234,30 +233,36 @@ const workerParts = ({ name, tokens, settings, connector, accounts, maxInFlight 
 const polling = { isSignalled: bus.isConnected, tracing, logger };
 
 /** The workers for payments, reversals and refunds. They stop taking new work while the circuit of the wallet is open. */
-function runPaymentWorkers(one: Served, signals: Signals): Promise<void>[] {
-  const parts = { ...workerParts(one), wallet: one.name, payments, strayPayments, refunds };
-  const options = { ...polling, maxInFlight: one.maxInFlight, idleMs, breaker: one.breaker };
-  const { payerStarted } = one;
-  return [
-    runLeaseWorker(attemptWork(parts), { ...options, signal: signals.payments }, stopping.signal),
-    runLeaseWorker(reversalWork(parts), { ...options, signal: signals.reversals }, stopping.signal),
-    ...(payerStarted === undefined
-      ? []
-      : [
-          runLeaseWorker(
-            payerPaymentWork({ ...parts, ...payerStarted, payerPayments }),
-            { ...options, signal: signals.payerPayments },
-            stopping.signal,
-          ),
-          ...(one.settings.payerStarted?.registerAtStart === true ? [register(one)] : []),
-        ]),
+function runPaymentWorkers(wallet: ConnectedWallet, signals: Signals): Promise<void>[] {
+  const parts = { ...workerParts(wallet), wallet: wallet.name, payments, strayPayments, refunds };
+  const optionsOf = (kind: WorkKind, signal: WakeSignal) => ({
+    ...polling,
+    maxInFlight: wallet.maxInFlight,
+    idleMs,
+    breaker: wallet.meter.counted(kind, wallet.breaker),
+    signal,
+  });
+  const running = [
+    runLeaseWorker(attemptWork(parts), optionsOf('payments', signals.payments), stopping.signal),
+    runLeaseWorker(reversalWork(parts), optionsOf('reversals', signals.reversals), stopping.signal),
   ];
+  const { payerStarted } = wallet;
+  if (payerStarted === undefined) return running;
+  running.push(
+    runLeaseWorker(
+      payerPaymentWork({ ...parts, ...payerStarted, payerPayments }),
+      optionsOf('payer_payments', signals.payerPayments),
+      stopping.signal,
+    ),
+  );
+  if (wallet.settings.payerStarted?.registerAtStart === true) running.push(register(wallet));
+  return running;
 }
 
 /** The worker that checks merchants' own accounts. */
-const runCheckWorker = (one: Served, signals: Signals): Promise<void> =>
+const runCheckWorker = (wallet: ConnectedWallet, signals: Signals): Promise<void> =>
   runLeaseWorker(
-    accountCheckWork({ ...workerParts(one), merchantWallets }),
+    accountCheckWork({ ...workerParts(wallet), merchantWallets }),
     {
       ...polling,
       maxInFlight: checksAtOnce,
@@ -275,9 +280,9 @@ const runCheckWorker = (one: Served, signals: Signals): Promise<void> =>
   );
 
 /** The worker that reads statements. */
-const runStatementWorker = (one: Served, signals: Signals): Promise<void> =>
+const runStatementWorker = (wallet: ConnectedWallet, signals: Signals): Promise<void> =>
   runLeaseWorker(
-    reconcileWork({ ...workerParts(one), reconciliations }),
+    reconcileWork({ ...workerParts(wallet), reconciliations }),
     {
       ...polling,
       maxInFlight: 1,
@@ -285,7 +290,7 @@ const runStatementWorker = (one: Served, signals: Signals): Promise<void> =>
       // Statements have their own circuit breaker, because an unreadable one does not mean that payments fail.
       breaker: createWalletBreaker({
         logger,
-        wallet: `${one.name} statement`,
+        wallet: `${wallet.name} statement`,
         // A wallet's status says nothing about its statements. Only reading one does.
         ask: () => Promise.resolve({ kind: 'untold', detail: 'statements have no heartbeat' }),
         ...breakerLimits,
@@ -295,7 +300,7 @@ const runStatementWorker = (one: Served, signals: Signals): Promise<void> =>
     stopping.signal,
   );
 
-const workers = served.flatMap((one) => {
+const workers = connectedWallets.flatMap((wallet) => {
   const signals = {
     payments: createWakeSignal(),
     reversals: createWakeSignal(),
@@ -307,20 +312,25 @@ const workers = served.flatMap((one) => {
     const due = part === onlyAttempts ? [signals.payments] : Object.values(signals);
     due.forEach((signal) => signal.ring());
   });
-  return [...runPaymentWorkers(one, signals), runCheckWorker(one, signals), runStatementWorker(one, signals)];
+  return [
+    ...runPaymentWorkers(wallet, signals),
+    runCheckWorker(wallet, signals),
+    runStatementWorker(wallet, signals),
+  ];
 });
 
 const reporting = reportWalletStatus(
   {
     statuses,
     instance,
-    wallets: served.map((one) => ({
-      wallet: one.settings.wallet,
-      environment: environments[one.settings.environment],
-      meter: one.meter,
-      breaker: one.breaker,
-      slots: slotsOf(one),
-      ask: () => one.askUntil(stopping.signal),
+    wallets: connectedWallets.map((wallet) => ({
+      wallet: wallet.settings.wallet,
+      environment: environments[wallet.settings.environment],
+      meter: wallet.meter,
+      breaker: wallet.breaker,
+      workKinds: wallet.workKinds,
+      maxInFlight: wallet.maxInFlight,
+      ask: () => wallet.askUntil(stopping.signal),
     })),
     logger,
   },
@@ -344,7 +354,9 @@ stopOnSignal(logger, [
   {
     name: 'wallets',
     stop: async () => {
-      await Promise.all(served.flatMap(({ connector, accounts }) => [connector.close(), accounts.close()]));
+      await Promise.all(
+        connectedWallets.flatMap(({ connector, accounts }) => [connector.close(), accounts.close()]),
+      );
     },
     timeoutMs: 500,
   },
@@ -358,7 +370,7 @@ logger.info(
   {
     callbacks: app.listeningOrigin,
     metrics: metricsListener.url,
-    wallets: served.map(({ name }) => name),
+    wallets: connectedWallets.map(({ name }) => name),
   },
   'ready',
 );

@@ -9,6 +9,8 @@ import type { Health } from './connector/outcomes.ts';
 import type { WalletBreaker } from './wallet-breaker.ts';
 import { meterWindowMs } from './wallet-meter.ts';
 import type { WalletMeter } from './wallet-meter.ts';
+import { reportedKinds } from './work-kind.ts';
+import type { WorkKind } from './work-kind.ts';
 
 /** A wallet that this process is connected to. */
 export interface ReportedWallet {
@@ -17,8 +19,9 @@ export interface ReportedWallet {
   readonly environment: Environment;
   readonly meter: WalletMeter;
   readonly breaker: WalletBreaker;
-  /** The number of work items that may run concurrently. */
-  readonly slots: number;
+  readonly workKinds: readonly WorkKind[];
+  /** The number of items of each kind of work that may run concurrently. */
+  readonly maxInFlight: number;
   /** Checks the wallet's health, within a short time. Never rejects. */
   readonly ask: () => Promise<Health>;
 }
@@ -47,9 +50,15 @@ export function reportWalletStatus(parts: ReportStatusParts, stop: AbortSignal):
   });
 }
 
-async function describe({ wallet, environment, meter, breaker, slots, ask }: ReportedWallet) {
+async function describe(reported: ReportedWallet) {
+  const { wallet, environment, meter, breaker, workKinds, maxInFlight, ask } = reported;
   const health = await ask();
-  const { calls, failures, p50Ms, p99Ms, inFlight } = meter.read();
+  const { calls, failures, p50Ms, p99Ms } = meter.read();
+  const work = workKinds.map((kind) => ({
+    kind: reportedKinds[kind],
+    inFlight: meter.inFlight(kind),
+    maxInFlight,
+  }));
   return {
     wallet,
     environment,
@@ -60,8 +69,10 @@ async function describe({ wallet, environment, meter, breaker, slots, ask }: Rep
     failures,
     ...(p50Ms === undefined ? {} : { latencyP50: durationFromMs(p50Ms) }),
     ...(p99Ms === undefined ? {} : { latencyP99: durationFromMs(p99Ms) }),
-    inFlight,
-    places: slots,
+    work,
+    // For a core or dashboard of an earlier version.
+    inFlight: work.reduce((sum, { inFlight }) => sum + inFlight, 0),
+    places: workKinds.length * maxInFlight,
   };
 }
 

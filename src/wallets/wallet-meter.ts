@@ -1,6 +1,7 @@
 import type { Answer } from './connector/raw-exchange.ts';
 import type { WalletConnector } from './connector/wallet-connector.ts';
 import type { WalletBreaker } from './wallet-breaker.ts';
+import type { WorkKind } from './work-kind.ts';
 
 /** A wallet's figures within the window. */
 export interface WalletReading {
@@ -9,14 +10,15 @@ export interface WalletReading {
   /** Milliseconds; undefined when there was no answer. */
   readonly p50Ms: number | undefined;
   readonly p99Ms: number | undefined;
-  readonly inFlight: number;
 }
 
 export interface WalletMeter {
   /** The same connector, with its calls counted. */
   readonly measured: (connector: WalletConnector) => WalletConnector;
-  /** The same breaker, with its running items counted. */
-  readonly counted: (breaker: WalletBreaker) => WalletBreaker;
+  /** The same breaker, with the items that it runs counted under this kind of work. */
+  readonly counted: (kind: WorkKind, breaker: WalletBreaker) => WalletBreaker;
+  /** The number of items of this kind of work that run now. */
+  readonly inFlight: (kind: WorkKind) => number;
   readonly read: () => WalletReading;
 }
 
@@ -39,20 +41,23 @@ export interface MeasuredCall {
   readonly durationMs: number;
 }
 
-/** Counts the calls to one wallet, except heartbeats, statements and callbacks. `nowMs` is a monotonic clock, in milliseconds. */
+/**
+ * Counts the calls to one wallet with the operator's account, except heartbeats, statements and callbacks. Calls with merchants' own
+ * accounts are not counted, because their failures may be the fault of these accounts. `nowMs` is a monotonic clock, in milliseconds.
+ */
 export function createWalletMeter(
   nowMs: () => number,
   onCall: (call: MeasuredCall) => void = () => undefined,
 ): WalletMeter {
   const calls: Call[] = [];
-  let inFlight = 0;
+  const inFlight: Record<WorkKind, number> = { payments: 0, reversals: 0, payer_payments: 0 };
 
   const forget = (): void => {
     const since = nowMs() - meterWindowMs;
     const fresh = calls.findIndex(({ atMs }) => atMs >= since);
     calls.splice(0, Math.max(fresh === -1 ? calls.length : fresh, calls.length - maxCalls));
   };
-  const note = async <T>(call: Promise<Answer<T>>): Promise<Answer<T>> => {
+  const measure = async <T>(call: Promise<Answer<T>>): Promise<Answer<T>> => {
     const answer = await call;
     for (const { status, problem, startedAt, endedAt } of answer.exchanges) {
       const isFailure = problem !== undefined || (status ?? 0) >= 500;
@@ -69,35 +74,36 @@ export function createWalletMeter(
       : {
           payerStarted: {
             ...payerStarted,
-            register: (urls, options) => note(payerStarted.register(urls, options)),
-            confirm: (inquiry, options) => note(payerStarted.confirm(inquiry, options)),
+            register: (urls, options) => measure(payerStarted.register(urls, options)),
+            confirm: (inquiry, options) => measure(payerStarted.confirm(inquiry, options)),
           },
         };
   return {
     measured: (connector) => ({
       capabilities: connector.capabilities,
-      initiate: (request, options) => note(connector.initiate(request, options)),
-      query: (payment, options) => note(connector.query(payment, options)),
-      recover: (requestId, options) => note(connector.recover(requestId, options)),
+      initiate: (request, options) => measure(connector.initiate(request, options)),
+      query: (payment, options) => measure(connector.query(payment, options)),
+      recover: (requestId, options) => measure(connector.recover(requestId, options)),
       parseCallback: (callback) => connector.parseCallback(callback),
-      reverse: (request, options) => note(connector.reverse(request, options)),
-      queryReversal: (reversal, options) => note(connector.queryReversal(reversal, options)),
+      reverse: (request, options) => measure(connector.reverse(request, options)),
+      queryReversal: (reversal, options) => measure(connector.queryReversal(reversal, options)),
       statement: (period, options) => connector.statement(period, options),
       health: (options) => connector.health(options),
       close: () => connector.close(),
       ...measuredPayerStarted(connector),
     }),
-    counted: ({ allows, watch }) => ({
+    counted: (kind, { allows, watch }) => ({
       allows,
       watch: async (work) => {
-        inFlight += 1;
+        inFlight[kind] += 1;
         try {
           await watch(work);
         } finally {
-          inFlight -= 1;
+          inFlight[kind] -= 1;
         }
       },
     }),
+    inFlight: (kind) => inFlight[kind],
     read: () => {
       forget();
       const latencies = calls
@@ -106,7 +112,7 @@ export function createWalletMeter(
       // The smallest latency that this share of the calls does not exceed.
       const share = (part: number): number | undefined => latencies[Math.ceil(part * latencies.length) - 1];
       const failures = calls.filter(({ isFailure }) => isFailure).length;
-      return { calls: calls.length, failures, p50Ms: share(0.5), p99Ms: share(0.99), inFlight };
+      return { calls: calls.length, failures, p50Ms: share(0.5), p99Ms: share(0.99) };
     },
   };
 }

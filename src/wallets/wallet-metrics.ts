@@ -3,16 +3,17 @@ import { deprecatedHelp } from '../platform/metrics.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import { activeSpan } from '../platform/tracing/span.ts';
 import type { MeasuredCall } from './wallet-meter.ts';
+import type { WorkKind } from './work-kind.ts';
 
 /** What is shown of one wallet besides its calls. */
 export interface ShownWallet {
   readonly wallet: string;
   readonly environment: string;
-  readonly read: () => {
-    readonly inFlight: number;
-    readonly slots: number;
-    readonly isCircuitOpen: boolean;
-  };
+  readonly workKinds: readonly WorkKind[];
+  /** The limit of each kind of work. */
+  readonly maxInFlight: number;
+  readonly inFlight: (kind: WorkKind) => number;
+  readonly isCircuitOpen: () => boolean;
 }
 
 export interface WalletMetrics {
@@ -42,38 +43,48 @@ export function createWalletMetrics({
         activeSpan(),
       ),
     show(wallets) {
-      const addGauge = (name: string, help: string, read: (of: ShownWallet) => number): void => {
+      const addWorkGauge = (
+        name: string,
+        help: string,
+        read: (of: ShownWallet, work: WorkKind) => number,
+      ): void => {
         new Gauge({
           name: `gatehouse_wallet_${name}`,
           help,
-          labelNames,
+          labelNames: [...labelNames, 'work'],
           registers: [registry],
           collect() {
             for (const each of wallets)
-              this.set({ wallet: each.wallet, environment: each.environment }, read(each));
+              for (const work of each.workKinds)
+                this.set({ wallet: each.wallet, environment: each.environment, work }, read(each, work));
           },
         });
       };
-      addGauge(
+      addWorkGauge(
         'work_in_flight',
-        'Payments and reversals that this process works on now.',
-        (of) => of.read().inFlight,
+        'Payments, reversals or payer-started payments that this process works on now.',
+        (of, work) => of.inFlight(work),
       );
-      addGauge(
+      addWorkGauge(
         'work_in_flight_limit',
-        'Payments and reversals that this process works on at most.',
-        (of) => of.read().slots,
+        'Payments, reversals or payer-started payments that this process works on at most. Each has its own limit.',
+        (of) => of.maxInFlight,
       );
-      addGauge(
+      addWorkGauge(
         'work_places',
         deprecatedHelp('gatehouse_wallet_work_in_flight_limit'),
-        (of) => of.read().slots,
+        (of) => of.maxInFlight,
       );
-      addGauge(
-        'circuit_open',
-        'Whether the circuit of the wallet is open, so that no payments are sent: 1 or 0.',
-        (of) => (of.read().isCircuitOpen ? 1 : 0),
-      );
+      new Gauge({
+        name: 'gatehouse_wallet_circuit_open',
+        help: 'Whether the circuit of the wallet is open, so that no payments are sent: 1 or 0.',
+        labelNames,
+        registers: [registry],
+        collect() {
+          for (const { wallet, environment, isCircuitOpen } of wallets)
+            this.set({ wallet, environment }, isCircuitOpen() ? 1 : 0);
+        },
+      });
     },
   };
 }

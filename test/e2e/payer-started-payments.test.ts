@@ -12,6 +12,7 @@ import {
   StrayPaymentService,
   StrayPaymentStatus,
 } from '../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
+import { WalletStatusService, WalletWorkKind } from '../../src/gen/gatehouse/v1/wallet_status_service_pb.js';
 import { createCallbackTokens } from '../../src/wallets/callback-token.ts';
 import { withoutRefusedWords } from '../../src/wallets/mpesa-daraja/callback-url.ts';
 import { payerStartedUrls } from '../../src/wallets/payer-started.ts';
@@ -312,6 +313,22 @@ describe.each(['mpesa', 'mpesaet'] as const)('at %s', (wallet) => {
       tries: 0,
     });
   });
+});
+
+test('the confirmations of payer-started payments have a limit of their own in the status of the wallet', async () => {
+  const statuses = stack.client(WalletStatusService, 'reader');
+
+  const status = await waitUntil('the wallet is reported', async () => {
+    const reported = await statuses.listWalletStatuses({});
+    return reported.statuses.find((each) => each.status?.wallet === 'mpesa')?.status;
+  });
+
+  expect(status.work.map(({ kind, maxInFlight }) => [WalletWorkKind[kind], maxInFlight])).toEqual([
+    ['PAYMENTS', 32],
+    ['REVERSALS', 32],
+    ['PAYER_PAYMENTS', 32],
+  ]);
+  expect(status.places).toBe(96);
 });
 
 test('after a kill -9 between the record of a confirmation and its answer, the repeat is acknowledged and the money counts once', async () => {

@@ -93,7 +93,12 @@ const environment = Type.Object(
       ),
     ),
     max_in_flight: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 500, description: 'Payments under way at once in one process.' }),
+      Type.Integer({
+        minimum: 1,
+        maximum: 500,
+        description:
+          'Concurrent payments of one process. The same number limits its reversals, and its confirmations of payer-started payments.',
+      }),
     ),
     call_timeout_ms: Type.Optional(
       // Below the time limit of all calls under one lease.

@@ -1,8 +1,12 @@
 import { durationMs, timestampMs } from '@bufbuild/protobuf/wkt';
 import type { Duration } from '@bufbuild/protobuf/wkt';
 import type { FastifyInstance } from 'fastify';
-import { WalletBreakerState, WalletHealth } from '../../gen/gatehouse/v1/wallet_status_service_pb.js';
-import type { ReportedWalletStatus } from '../../gen/gatehouse/v1/wallet_status_service_pb.js';
+import {
+  WalletBreakerState,
+  WalletHealth,
+  WalletWorkKind,
+} from '../../gen/gatehouse/v1/wallet_status_service_pb.js';
+import type { ReportedWalletStatus, WalletStatus } from '../../gen/gatehouse/v1/wallet_status_service_pb.js';
 import { durationText } from '../../platform/language/duration-text.ts';
 import { panel } from '../ask.ts';
 import type { Dashboard } from '../dashboard.ts';
@@ -62,7 +66,7 @@ function staleRow({ status, instance, reportTime }: ReportedWalletStatus, writin
     health: { tone: undefined, text: unknown },
     detail: '',
     breaker: { tone: undefined, text: unknown },
-    ...{ calls: nothing, success: nothing, p50: nothing, p99: nothing, inFlight: nothing },
+    ...{ calls: nothing, success: nothing, p50: nothing, p99: nothing, inFlight: [nothing] },
     reported: momentOf(reportTime, writing.language, writing.timeZone),
     silent: silent(durationText(age, writing.language)),
   };
@@ -72,7 +76,7 @@ function walletRow(reported: ReportedWalletStatus, writing: Writing, now: Date) 
   const { status, instance, reportTime, stale } = reported;
   if (stale) return staleRow(reported, writing, now);
   const words = writing.words.walletPage;
-  const { calls = 0, failures = 0, inFlight = 0, places = 0 } = status ?? {};
+  const { calls = 0, failures = 0 } = status ?? {};
   const percent = new Intl.NumberFormat(writing.language, { style: 'percent', maximumFractionDigits: 1 });
   return {
     wallet: walletName(status?.wallet, writing),
@@ -84,10 +88,30 @@ function walletRow(reported: ReportedWalletStatus, writing: Writing, now: Date) 
     success: calls === 0 ? words.nothing : percent.format((calls - failures) / calls),
     p50: latencyText(status?.latencyP50, writing),
     p99: latencyText(status?.latencyP99, writing),
-    inFlight: words.slotsInUse(numberText(inFlight, writing), numberText(places, writing)),
+    inFlight: inFlightTexts(status, writing),
     reported: momentOf(reportTime, writing.language, writing.timeZone),
     silent: '',
   };
+}
+
+/** One text for each kind of work. A process of release 0.1.0 reports only the sum. */
+function inFlightTexts(status: WalletStatus | undefined, writing: Writing): readonly string[] {
+  const { inFlight, workKinds, nothing } = writing.words.walletPage;
+  const inUse = (count: number, limit: number): string =>
+    inFlight(numberText(count, writing), numberText(limit, writing));
+  if (status === undefined) return [nothing];
+  if (status.work.length === 0) return [inUse(status.inFlight, status.places)];
+  return status.work.map((each) => {
+    const text = inUse(each.inFlight, each.maxInFlight);
+    switch (each.kind) {
+      case WalletWorkKind.REVERSALS:
+        return workKinds.reversals(text);
+      case WalletWorkKind.PAYER_PAYMENTS:
+        return workKinds.payerPayments(text);
+      default:
+        return workKinds.payments(text);
+    }
+  });
 }
 
 function latencyText(latency: Duration | undefined, { words, language }: Writing): string {

@@ -7,6 +7,7 @@ import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js'
 import {
   WalletBreakerState,
   WalletHealth,
+  WalletWorkKind,
   WalletStatusService,
 } from '../../../src/gen/gatehouse/v1/wallet_status_service_pb.js';
 import { registration } from '../../support/order-requests.ts';
@@ -227,6 +228,31 @@ test('a wallet whose process is silent is not shown as healthy, neither on its p
   expect(after.body).toContain('class="badge">Unknown<');
   expect(after.body).toMatch(/No report for 1[01] minutes(, \d+ seconds?)?\./);
   expect(overview.body).toContain('Unknown, because no recent report exists: Wallet A (Sandbox).');
+});
+
+test('a wallet is shown with its work in progress, and the limit of each kind', async () => {
+  const wallet = { wallet: 'walleta', environment: Environment.PRODUCTION };
+  const window = durationFromMs(300_000);
+  const work = [
+    { kind: WalletWorkKind.PAYMENTS, inFlight: 32, maxInFlight: 32 },
+    { kind: WalletWorkKind.REVERSALS, inFlight: 0, maxInFlight: 32 },
+    { kind: WalletWorkKind.PAYER_PAYMENTS, inFlight: 1, maxInFlight: 32 },
+  ];
+  const reports = stack.client(WalletStatusService, 'wallets');
+  await reports.reportWalletStatus({ instance: 'new', window, wallets: [{ ...wallet, work }] });
+  await reports.reportWalletStatus({
+    ...{ instance: 'release 0.1.0', window },
+    wallets: [{ ...wallet, inFlight: 5, places: 64 }],
+  });
+
+  const { body } = await operator.get('/operator/wallets?environment=production');
+
+  expect(body.match(/\d+ of \d+[^<]*/g)).toEqual([
+    '32 of 32 payments',
+    '0 of 32 reversals',
+    '1 of 32 payer-started',
+    '5 of 64',
+  ]);
 });
 
 describe('orders of all merchants', () => {

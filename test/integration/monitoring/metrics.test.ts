@@ -119,6 +119,16 @@ test('requests are counted by listener, route and status, and unknown paths of c
   );
 });
 
+test('a wallet has a gauge of the work in progress and of its limit for each kind of work', async () => {
+  const { wallets: shown } = await pages();
+  for (const work of ['payments', 'reversals']) {
+    const labels = `\\{wallet="walleta",environment="sandbox",work="${work}"\\}`;
+    expect(shown).toMatch(new RegExp(`^gatehouse_wallet_work_in_flight${labels} \\d+$`, 'm'));
+    expect(shown).toMatch(new RegExp(`^gatehouse_wallet_work_in_flight_limit${labels} 32$`, 'm'));
+    expect(shown).toMatch(new RegExp(`^gatehouse_wallet_work_places${labels} 32$`, 'm'));
+  }
+});
+
 test('a call that fails is counted with its code', async () => {
   const call = stack.client(CheckoutService, 'checkout').getCheckout({ token: 'unknown', browserSecret: '' });
   await expect(call).rejects.toThrow();

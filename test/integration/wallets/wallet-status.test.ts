@@ -6,6 +6,7 @@ import {
   WalletBreakerState,
   WalletHealth,
   WalletStatusService,
+  WalletWorkKind,
 } from '../../../src/gen/gatehouse/v1/wallet_status_service_pb.js';
 import type { ReportedWalletStatus } from '../../../src/gen/gatehouse/v1/wallet_status_service_pb.js';
 import { directPayment } from '../../support/order-requests.ts';
@@ -52,6 +53,10 @@ test('a wallet is available, its calls are counted, and the report of an exited 
     breaker: WalletBreakerState.CLOSED,
     failures: 0,
     places: 64,
+    work: [
+      { kind: WalletWorkKind.PAYMENTS, inFlight: 0, maxInFlight: 32 },
+      { kind: WalletWorkKind.REVERSALS, inFlight: 0, maxInFlight: 32 },
+    ],
   });
   expect(up.status?.latencyP50).toBeDefined();
   expect(gone.instance).toBe(up.instance);

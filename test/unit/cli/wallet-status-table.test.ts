@@ -6,6 +6,7 @@ import {
   ReportedWalletStatusSchema,
   WalletBreakerState,
   WalletHealth,
+  WalletWorkKind,
 } from '../../../src/gen/gatehouse/v1/wallet_status_service_pb.js';
 
 const tableOf = (health: WalletHealth, healthDetail: string): string =>
@@ -39,6 +40,25 @@ test.each([
 
   expect(text).toContain(shown);
   expect(text).not.toContain('untold');
+});
+
+test.each([
+  [
+    'each kind of work',
+    {
+      work: [
+        { kind: WalletWorkKind.PAYMENTS, inFlight: 32, maxInFlight: 32 },
+        { kind: WalletWorkKind.REVERSALS, inFlight: 0, maxInFlight: 32 },
+        { kind: WalletWorkKind.PAYER_PAYMENTS, inFlight: 1, maxInFlight: 32 },
+      ],
+    },
+    ['32 of 32 payments', '0 of 32 reversals', '1 of 32 payer-started'],
+  ],
+  ['the sum that a process of release 0.1.0 reports', { inFlight: 5, places: 64 }, ['5 of 64']],
+])('work in progress is shown with its limit: %s', (_name, status, shown) => {
+  const text = walletStatusTable([create(ReportedWalletStatusSchema, { status })], 200);
+
+  expect(text.match(/\d+ of \d+( payments| reversals| payer-started)?/g)).toEqual(shown);
 });
 
 test('without reports, the table says what to do', () => {

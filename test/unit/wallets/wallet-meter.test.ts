@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { RawExchange } from '../../../src/wallets/connector/raw-exchange.ts';
 import type { WalletConnector } from '../../../src/wallets/connector/wallet-connector.ts';
+import type { WalletBreaker } from '../../../src/wallets/wallet-breaker.ts';
 import { createWalletMeter, meterWindowMs } from '../../../src/wallets/wallet-meter.ts';
 import { paymentInquiry } from '../../support/wallet-inquiries.ts';
 
@@ -61,7 +62,7 @@ describe('a wallet meter', () => {
     const connector = meter.measured(answering(answers));
     for (let index = 0; index < 4; index += 1) await ask(connector);
 
-    expect(meter.read()).toEqual({ calls: 4, failures: 2, p50Ms: 20, p99Ms: 30, inFlight: 0 });
+    expect(meter.read()).toEqual({ calls: 4, failures: 2, p50Ms: 20, p99Ms: 30 });
   });
 
   test('forgets values that are older than its window', async () => {
@@ -82,27 +83,35 @@ describe('a wallet meter', () => {
       failures: 0,
       p50Ms: undefined,
       p99Ms: undefined,
-      inFlight: 0,
     });
   });
 
-  test('counts work in progress, also work that fails', async () => {
+  test('counts the work in progress of each kind, also work that fails', async () => {
     const meter = createWalletMeter(() => 0);
-    const breaker = meter.counted({
+    const breaker: WalletBreaker = {
       allows: () => 'all',
       watch: async (work) => {
         await work();
       },
-    });
+    };
+    const payments = meter.counted('payments', breaker);
+    const reversals = meter.counted('reversals', breaker);
     const end = Promise.withResolvers<boolean>();
+    const inFlight = () => [meter.inFlight('payments'), meter.inFlight('reversals')];
 
-    const first = breaker.watch(() => end.promise);
-    const second = breaker.watch(() => Promise.reject(new Error('no')));
-    await expect(second).rejects.toThrow('no');
-    const during = meter.read().inFlight;
+    const first = payments.watch(() => end.promise);
+    const second = payments.watch(() => end.promise);
+    const third = reversals.watch(() => Promise.reject(new Error('no')));
+    const atOnce = inFlight();
+    await expect(third).rejects.toThrow('no');
+    const later = inFlight();
     end.resolve(true);
-    await first;
+    await Promise.all([first, second]);
 
-    expect([during, meter.read().inFlight]).toEqual([1, 0]);
+    expect([atOnce, later, inFlight()]).toEqual([
+      [2, 1],
+      [2, 0],
+      [0, 0],
+    ]);
   });
 });

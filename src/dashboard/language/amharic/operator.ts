@@ -148,7 +148,12 @@ export const operator: typeof english = {
     breaker: { unknown: 'አልተነገረም', closed: 'በሥራ ላይ', open: 'ለጊዜው ተቋርጧል', trying: 'በመፈተሽ ላይ፤ አንድ የሙከራ ክፍያ' },
     unknown: 'አይታወቅም',
     silent: (age) => `ለ${age} ሪፖርት አልመጣም። ፕሮሰሱ ቆሞ ሊሆን ይችላል፤ የዋሌቱ ሁኔታ አይታወቅም።`,
-    slotsInUse: (taken, all) => `${taken} ከ${all}`,
+    inFlight: (count, limit) => `${count} ከ${limit}`,
+    workKinds: {
+      payments: (inFlight) => `ክፍያ፦ ${inFlight}`,
+      reversals: (inFlight) => `ተመላሽ፦ ${inFlight}`,
+      payerPayments: (inFlight) => `ከፋይ የጀመረው፦ ${inFlight}`,
+    },
     nothing: '–',
   },
   strays: {

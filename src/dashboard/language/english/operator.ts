@@ -175,7 +175,12 @@ export const operator = {
     unknown: 'Unknown',
     silent: (age: string) =>
       `No report for ${age}. The process may have stopped, so the state of the wallet is unknown.`,
-    slotsInUse: (taken: string, all: string) => `${taken} of ${all}`,
+    inFlight: (count: string, limit: string) => `${count} of ${limit}`,
+    workKinds: {
+      payments: (inFlight: string) => `${inFlight} payments`,
+      reversals: (inFlight: string) => `${inFlight} reversals`,
+      payerPayments: (inFlight: string) => `${inFlight} payer-started`,
+    },
     nothing: '–',
   },
   strays: {

@@ -13,6 +13,40 @@ import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 export declare const file_gatehouse_v1_wallet_status_service: GenFile;
 
 /**
+ * The work of one kind that a process has at a wallet.
+ *
+ * @generated from message gatehouse.v1.WalletWork
+ */
+export declare type WalletWork = Message<"gatehouse.v1.WalletWork"> & {
+  /**
+   * The kind.
+   *
+   * @generated from field: gatehouse.v1.WalletWorkKind kind = 1;
+   */
+  kind: WalletWorkKind;
+
+  /**
+   * The items that the process works on with the wallet now.
+   *
+   * @generated from field: int32 in_flight = 2;
+   */
+  inFlight: number;
+
+  /**
+   * The upper limit of in_flight.
+   *
+   * @generated from field: int32 max_in_flight = 3;
+   */
+  maxInFlight: number;
+};
+
+/**
+ * Describes the message gatehouse.v1.WalletWork.
+ * Use `create(WalletWorkSchema)` to create a new message.
+ */
+export declare const WalletWorkSchema: GenMessage<WalletWork>;
+
+/**
  * The state of a wallet, as one process sees it.
  *
  * @generated from message gatehouse.v1.WalletStatus
@@ -82,18 +116,25 @@ export declare type WalletStatus = Message<"gatehouse.v1.WalletStatus"> & {
   latencyP99?: Duration | undefined;
 
   /**
-   * Payments and reversals that the process is working on with the wallet now.
+   * The sum of in_flight over all kinds of work.
    *
    * @generated from field: int32 in_flight = 10;
    */
   inFlight: number;
 
   /**
-   * The upper limit of in_flight.
+   * The sum of the limits of all kinds of work. A kind can reach its own limit while in_flight is far below this sum.
    *
    * @generated from field: int32 places = 11;
    */
   places: number;
+
+  /**
+   * The work at the wallet, once for each kind that the process has. Empty in reports of release 0.1.0.
+   *
+   * @generated from field: repeated gatehouse.v1.WalletWork work = 13;
+   */
+  work: WalletWork[];
 };
 
 /**
@@ -324,6 +365,46 @@ export enum WalletBreakerState {
  * Describes the enum gatehouse.v1.WalletBreakerState.
  */
 export declare const WalletBreakerStateSchema: GenEnum<WalletBreakerState>;
+
+/**
+ * A kind of work at a wallet.
+ *
+ * @generated from enum gatehouse.v1.WalletWorkKind
+ */
+export enum WalletWorkKind {
+  /**
+   * Never sent.
+   *
+   * @generated from enum value: WALLET_WORK_KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Payment attempts.
+   *
+   * @generated from enum value: WALLET_WORK_KIND_PAYMENTS = 1;
+   */
+  PAYMENTS = 1,
+
+  /**
+   * Reversals of stray payments, and refunds.
+   *
+   * @generated from enum value: WALLET_WORK_KIND_REVERSALS = 2;
+   */
+  REVERSALS = 2,
+
+  /**
+   * Confirmations of payer-started payments.
+   *
+   * @generated from enum value: WALLET_WORK_KIND_PAYER_PAYMENTS = 3;
+   */
+  PAYER_PAYMENTS = 3,
+}
+
+/**
+ * Describes the enum gatehouse.v1.WalletWorkKind.
+ */
+export declare const WalletWorkKindSchema: GenEnum<WalletWorkKind>;
 
 /**
  * Stores the health of the wallets. Each wallets process reports it every few seconds.
