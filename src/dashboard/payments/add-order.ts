@@ -57,7 +57,7 @@ export const mayChangeOrders = (request: FastifyRequest): boolean => {
   return role !== 'operator' && isAtLeast(role, 'developer');
 };
 
-/** The attempt in flight. An order has one at most. */
+/** The attempt that was sent and whose outcome only the wallet knows. An order has one at most. */
 const openAttempt = (attempts: readonly PaymentAttemptStory[]): PaymentAttempt | undefined =>
   attempts
     .flatMap(({ paymentAttempt }) => paymentAttempt ?? [])
@@ -279,14 +279,16 @@ function addActions(app: FastifyInstance, dashboard: Dashboard): void {
   });
 
   app.post(`${path}/query-wallet`, async (request, reply) => {
+    const words = wordsFor(request, dictionary).actions;
     const orderId = orderIdOf(request);
     const open = openAttempt((await storyOf(dashboard, request, false)).paymentAttempts);
-    if (open !== undefined) {
+    if (open === undefined) flash(request, { tone: 'warn', text: words.nothingToQuery });
+    else {
       const { paymentAttemptId } = open;
       const { merchantId } = scopeOf(request);
       await clients.payments.hastenPaymentAttempt({ merchantId, paymentAttemptId }, callOptions(request));
+      flash(request, { tone: 'good', text: words.walletQueried });
     }
-    flash(request, { tone: 'good', text: wordsFor(request, dictionary).actions.walletQueried });
     return reply.redirect(pathIn(pageMerchantOf(request), `orders/${orderId}`), 303);
   });
 }

@@ -293,6 +293,16 @@ describe('one order', () => {
   });
 });
 
+test('an order without an open payment says that no wallet was queried', async () => {
+  const { orderId } = await register({ orderNumber: 'NO-QUERY' });
+
+  await developer.post(`${at(`orders/${orderId}`)}/query-wallet`);
+  const { body } = await developer.get(at(`orders/${orderId}`));
+
+  expect(body).toContain('so the wallet was not queried.');
+  expect(body).not.toContain('The wallet is being queried.');
+});
+
 describe('payment links', () => {
   const fields = {
     amount: '150',

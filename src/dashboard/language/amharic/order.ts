@@ -43,6 +43,7 @@ export const order: typeof english = {
     queryWallet: 'ዋሌቱን አሁን ይጠይቁ',
     queryWalletBody: 'ዋሌቱ ክፍያው እንዴት እንዳለቀ አላሳወቀም። በራሱ ደጋግሞ ይጠየቃል፤ ይህ ግን ወዲያውኑ ይጠይቃል።',
     walletQueried: 'ዋሌቱ ተጠይቋል። ከጥቂት ጊዜ በኋላ ገጹን እንደገና ይክፈቱ።',
+    nothingToQuery: 'ከዚህ ትዕዛዝ ዋሌቱን የሚጠብቅ ክፍያ ስለሌለ ዋሌቱ አልተጠየቀም።',
     cancel: 'ትዕዛዙን ይሰርዙ',
     cancelBody: 'ከዚህ በኋላ ሊከፈል አይችልም። ሊመለስም አይችልም።',
     cancelSubmit: 'ለዘለቄታው ይሰረዝ',

@@ -54,6 +54,7 @@ export const order = {
     queryWalletBody:
       'The wallet has not reported the outcome of the payment. Gatehouse repeats the query automatically. This button sends a query now.',
     walletQueried: 'The wallet is being queried. Refresh the page in a moment.',
+    nothingToQuery: 'No payment of this order waits for the wallet any more, so the wallet was not queried.',
     cancel: 'Cancel the order',
     cancelBody: 'The order becomes Failed and can no longer be paid. This cannot be undone.',
     cancelSubmit: 'Cancel permanently',
