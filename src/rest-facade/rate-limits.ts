@@ -31,8 +31,8 @@ const maxOwnRates = 1_000;
 const keysPerMerchant = 4;
 
 /**
- * How often a second core is asked about keys from a site above its limit of failed keys. Each question costs core a query, so a site
- * could otherwise slow down all merchants.
+ * The limit of questions to core per second about keys from one site that is above its limit of failed keys. Each question costs core a
+ * query. Without this limit, one site could slow down all merchants.
  */
 const askedOverLimitPerSecond = 10;
 

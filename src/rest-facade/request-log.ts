@@ -27,12 +27,11 @@ export interface RequestFacts {
 
 const maxPathLength = 128;
 
-/** Reasons for which a request of a known key is refused before it counts, or because there are too many. */
+/** Reasons for which a request with a known key can be refused before its body is read. */
 const beforeBody = new Set([
   'KEY_RATE_LIMITED',
   'MERCHANT_SUSPENDED',
   'OVERLOADED',
-
   'PRODUCTION_NOT_ACTIVATED',
 ]);
 

@@ -13,7 +13,7 @@ export interface Leased<Item> {
   readonly nothingDueForMs?: number | undefined;
 }
 
-/** Work that is leased from core, one item at a time. */
+/** Work that is leased from core, several items at once. Each item is executed separately. */
 export interface LeasedWork<Item> {
   /** The name in the log. */
   readonly name: string;

@@ -137,7 +137,7 @@ function refusedAtSending(
   if (tries < triesBeforeRefused)
     return pending('', `sent again and refused: ${`${reason} ${detail}`.trim()}`);
   const warning =
-    'asked for more than once: see with the wallet whether it went back before paying it by hand';
+    'asked for more than once: before you pay it by hand, check with the wallet whether the money was returned';
   return { case: 'refused', value: { reason, detail: `${detail} (${warning})`.trim(), definite: false } };
 }
 

@@ -28,7 +28,7 @@ import { servedWithoutCall } from './wallet-calls.ts';
 import type { Served } from './wallet-calls.ts';
 
 export interface WalletWorkParts {
-  /** The name in the log, such as "walleta". */
+  /** The name in the log, such as "walleta-sandbox". */
   readonly wallet: string;
   readonly environment: Environment;
   readonly paymentOptions: readonly PaymentOption[];

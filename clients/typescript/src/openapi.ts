@@ -354,7 +354,7 @@ export interface components {
                 /**
                  * Format: uri
                  * @description The URL of the checkout page. Redirect the customer to it. The same registration always returns the same URL.
-                 * @example https://checkout.example/c/0Zk3vJ7oT1xq9mYb5wLrUe8sNaHdFgCi2pKtVzXyQ4E
+                 * @example https://checkout.example/c/AAGh-y7WWHabr-sgF1_3eLwBofsvAVt3O5LGab-BYRImz0F5Qj_mJ8jWhJm5hbFee4Zr7eJIrUfKJ3wIArdqVIs
                  */
                 checkout_url: string;
             };

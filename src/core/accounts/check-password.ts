@@ -47,7 +47,8 @@ export async function checkPassword(
     if (found === null || !isRight || found.disabledAt != null) throw wrongCredentials();
     return found;
   };
-  // A mistyped confirmation is no refused sign-in. It would also use up the entry of the hour.
+  // A mistyped confirmation is not a refused sign-in. The audit log has one refusal per user, reason and hour, and the confirmation
+  // would use it up.
   const row = await (isConfirmation
     ? check()
     : recordingRefusal(parts, by, { ...trial, user: found }, check));

@@ -34,8 +34,8 @@ export interface SessionStore {
   readonly endAllBut: (userId: PublicId<'usr'>, keepHash: Buffer, by: Actor) => Promise<void>;
 }
 
-// A change of the password ends the sessions that it finds. The lock makes a new session wait for such a change, after which the
-// version differs, and makes the change wait for a new session, which it then finds.
+// A change of the password ends the user's sessions. The lock on the user's row orders the two. If the change comes first, the new session
+// waits and is refused, because the version differs. If the session comes first, the change waits and ends it.
 const writeText = `
 with proved as (
   select from core.users u

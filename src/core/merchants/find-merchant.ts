@@ -19,7 +19,10 @@ export interface MerchantTerms extends AgreedTerms, MerchantStanding, RefundPoli
   readonly name: string;
   readonly contact: MerchantContact;
   readonly sessionLifetimeMs: number;
-  /** Differs when the merchant's ended orders may differ from what was read before. */
+  /**
+   * Changes when ended orders of the merchant may have changed: after an erasure or a restore. Cached answers about them are valid only
+   * while it stays the same.
+   */
   readonly endedOrdersVersion: string;
 }
 

@@ -61,7 +61,7 @@ export function edgeServerOptions(settings: EdgeServerSettings) {
     http: {
       headersTimeout: httpTimeoutsMs.headers,
       connectionsCheckingInterval: httpTimeoutsMs.check,
-      // `protectEdge` refuses requests without a Host header, with a body.
+      // `protectEdge` refuses requests without a Host header. Its answer has a body.
       requireHostHeader: false,
     },
     return503OnClosing: false,

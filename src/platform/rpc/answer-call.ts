@@ -118,7 +118,8 @@ const overload = 'OVERLOADED';
 
 /**
  * Measures a call, and writes its log line. The lines of overloads and of failed calls without a valid token are limited, and so are those
- * of other failures, such as all calls of an outage. Unexpected errors always have a line. A stranger cannot cause a process to call streams.
+ * of other failures, such as all calls of an outage. Unexpected errors always have a line. Failed streams of known callers do too, because a stranger cannot
+ * make a process open one.
  */
 export function logCall(
   context: CallContext,
@@ -132,7 +133,7 @@ export function logCall(
   const durationMs = performance.now() - startedAt;
   const reason = error === undefined ? undefined : reasonOf(error);
   const isOverload = reason === overload;
-  if (isOverload || !isOpenStream(context)) {
+  if (isOverload || !isStreamingMethod(context)) {
     const { service, method } = context;
     options.measure({
       service: service.name,
@@ -163,11 +164,11 @@ export function logCall(
   logInSpan(context.values.get(spanKey), () => {
     if (isOverload || caller.role === 'anyone')
       options.logRefused(`${facts.rpc} ${caller.role} ${reason}`, { level: severity, facts });
-    else if (error !== undefined && severity !== 'error' && !isOpenStream(context))
+    else if (error !== undefined && severity !== 'error' && !isStreamingMethod(context))
       options.logFailed(`${facts.rpc} ${caller.role} ${reason}`, { level: severity, facts });
     else options.logger[level](facts, 'rpc');
   });
 }
 
 /** Whether this is the call of a stream itself, which ends when its caller leaves. */
-const isOpenStream = ({ method }: CallContext): boolean => method.methodKind.endsWith('streaming');
+const isStreamingMethod = ({ method }: CallContext): boolean => method.methodKind.endsWith('streaming');

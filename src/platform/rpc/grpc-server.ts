@@ -206,7 +206,7 @@ function callHandler(spec: MethodImplSpec, logger: Logger): AnyHandler {
   const output = (init: MessageInit): Message => create(spec.method.output, init);
   type Reply = Parameters<handleUnaryCall<Buffer, Message>>[1];
   // grpc-js does not catch errors of a handler. So every error, including one while reading the call, becomes its status.
-  const answerOnce = (
+  const answerWithOneMessage = (
     answer: (context: HandlerContext) => Promise<MessageInit> | MessageInit,
     call: AnyCall,
     reply: Reply,
@@ -230,13 +230,13 @@ function callHandler(spec: MethodImplSpec, logger: Logger): AnyHandler {
   switch (spec.kind) {
     case 'unary': {
       const handler: handleUnaryCall<Buffer, Message> = (call, reply) => {
-        answerOnce((context) => spec.impl(input(call.request), context), call, reply);
+        answerWithOneMessage((context) => spec.impl(input(call.request), context), call, reply);
       };
       return handler;
     }
     case 'client_streaming': {
       const handler: handleClientStreamingCall<Buffer, Message> = (call, reply) => {
-        answerOnce((context) => spec.impl(messagesOf(call, input), context), call, reply);
+        answerWithOneMessage((context) => spec.impl(messagesOf(call, input), context), call, reply);
       };
       return handler;
     }
@@ -294,8 +294,8 @@ type AnyCall =
   | ServerDuplexStream<Buffer, Message>;
 
 /**
- * Replaces the stream's own iterator. If the call fails while it waits for messages, that one destroys the stream before the
- * status is sent, and the caller waits for ever.
+ * Reads the messages by events instead of the stream's own iterator. That iterator destroys the stream if the call fails while it waits.
+ * Then the status is never sent, and the caller waits for ever.
  */
 async function* messagesOf(call: Readable, input: (bytes: Buffer) => Message): AsyncIterable<Message> {
   const marks = { highWaterMark: 16, lowWaterMark: 4 };

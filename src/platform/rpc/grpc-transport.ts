@@ -218,10 +218,7 @@ async function startStream<I extends DescMessage, O extends DescMessage>(
       return call;
     }
     case 'client_streaming':
-      throw new ConnectError(
-        'this transport has no calls of many requests and one answer',
-        Code.Unimplemented,
-      );
+      throw new ConnectError('this transport does not support client streaming', Code.Unimplemented);
   }
 }
 

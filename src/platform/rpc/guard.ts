@@ -55,32 +55,32 @@ function guardMethod(spec: MethodImplSpec, access: Access, options: GuardingOpti
       return {
         ...spec,
         impl: (request: Message, context: HandlerContext) =>
-          once(() => spec.impl(request, context), context, access, options),
+          guardSingleResponse(() => spec.impl(request, context), context, access, options),
       };
     case 'client_streaming':
       return {
         ...spec,
         impl: (requests: AsyncIterable<Message>, context: HandlerContext) =>
-          once(() => spec.impl(requests, context), context, access, options),
+          guardSingleResponse(() => spec.impl(requests, context), context, access, options),
       };
     case 'server_streaming':
       return {
         ...spec,
         impl: (request: Message, context: HandlerContext) =>
-          many(() => spec.impl(request, context), context, access, options),
+          guardResponseStream(() => spec.impl(request, context), context, access, options),
       };
     case 'bidi_streaming':
       return {
         ...spec,
         impl: (requests: AsyncIterable<Message>, context: HandlerContext) =>
-          many(() => spec.impl(requests, context), context, access, options),
+          guardResponseStream(() => spec.impl(requests, context), context, access, options),
       };
   }
 }
 
 type Response = MessageInitShape<DescMessage>;
 
-function once(
+function guardSingleResponse(
   handle: () => Promise<Response> | Response,
   context: HandlerContext,
   access: Access,
@@ -97,7 +97,7 @@ function once(
   );
 }
 
-async function* many(
+async function* guardResponseStream(
   handle: () => AsyncIterable<Response>,
   context: HandlerContext,
   access: Access,

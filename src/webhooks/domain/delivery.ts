@@ -1,7 +1,10 @@
 /** The environment of a delivery. */
 export type Environment = 'SANDBOX' | 'PRODUCTION';
 
-/** The state of a delivery. GIVEN_UP means abandoned: its schedule has ended, and it can be redelivered. */
+/**
+ * The state of a delivery. GIVEN_UP means abandoned: its schedule has ended, or its webhook endpoint was deleted. It can be redelivered
+ * unless the endpoint was deleted.
+ */
 export type DeliveryState = 'PENDING' | 'DELIVERED' | 'GIVEN_UP';
 
 /** The events that merchants receive. The last one is sent on request only. */

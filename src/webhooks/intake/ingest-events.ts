@@ -156,7 +156,7 @@ function eventAtCursor({
   received,
 }: ReturnType<typeof linkOf>): EventAtCursor | SkippedEvent | undefined {
   const published = received.header('traceparent');
-  // The span of a recorded trace contains facts of its event.
+  // A traced event is decoded even without a webhook, because its span contains facts of the event.
   if (published === '' && isWithoutWebhook(received.subject, received.body)) return { cursor };
   try {
     return { cursor, event: fromBinary(OrderEventSchema, received.body), published };

@@ -5,7 +5,7 @@ const maxIdle = 512;
 /** Limits a connection's age, so that a changed DNS record takes effect soon. */
 const maxAgeMs = 60_000;
 
-/** A connection with its pool key and its expiry. */
+/** A connection with its pool key and the time when it was opened. */
 export interface PooledConnection {
   readonly connection: PinnedConnection;
   readonly key: string;

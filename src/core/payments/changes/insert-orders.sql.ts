@@ -63,8 +63,9 @@ const event = rowList<OrderEventValues & { readonly orderId: string }>({
 
 /**
  * One statement and one commit: the orders whose order_number is free, their events and their attempts. Rows are sorted
- * by key, so that concurrent batches with the same keys do not deadlock. A restored database adds none, even before a core has noticed:
- * the order may be one that it has lost. The question costs some 40 µs, so `offset 0` keeps the planner from asking it for each row.
+ * by key, so that concurrent batches with the same keys do not deadlock. A restored database adds no order, even before a core has
+ * noticed the restore, because the database may have lost that order. `core.takes_payments` takes some 40 µs. `offset 0` makes the
+ * planner call it once per environment, not once per row.
  */
 const statement = bulkStatement(
   'insert-orders',

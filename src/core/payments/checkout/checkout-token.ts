@@ -11,7 +11,7 @@ export interface TokenSubject {
 }
 
 export interface CheckoutTokens {
-  /** The one-time checkout URL of an order. It is the same at each call. */
+  /** The checkout URL of an order. It is the same at each call. */
   readonly urlOf: (order: Pick<Order, 'id' | 'merchantId' | 'environment'>) => string;
   /** The checkout URL of an order that can be paid there; empty when it is DIRECT or not PENDING. */
   readonly openUrlOf: (order: Order) => string;
@@ -19,6 +19,7 @@ export interface CheckoutTokens {
   readonly open: (token: string) => TokenSubject | undefined;
 }
 
+/** One byte for the environment, and the ids of the merchant and the order with 16 bytes each. */
 const nameLength = 33;
 const macLength = 32;
 const tokenForm = /^[A-Za-z0-9_-]{87}$/;

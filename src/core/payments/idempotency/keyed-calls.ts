@@ -45,7 +45,7 @@ export interface KeyedRequest<Response extends DescMessage, Result> {
 /**
  * Answers requests with an idempotency key: the first one is executed, and the same request gets the same answer for 24 hours.
  * Only answers are stored. After an error, the request is executed again. Concurrent requests with one key wait for each
- * other, in this process without a connection. Errors in addition to those of `run`: IDEMPOTENCY_KEY_REUSED when the
+ * other. Those in the same process hold no database connection while they wait. Errors in addition to those of `run`: IDEMPOTENCY_KEY_REUSED when the
  * key was used with other values.
  */
 export type AnswerOnce = <Response extends DescMessage, Result>(
@@ -84,15 +84,15 @@ export function createAnswerOnce(pool: Pool): AnswerOnce {
       if (found !== undefined && !found.fingerprint.equals(fingerprint)) throw reused();
       return found?.answer;
     };
-    const execute = async () => {
+    const answer = async () => {
       const earlier = await findAnswer(executeOn(pool));
       if (earlier !== undefined) return readMessage(earlier);
       let stored: Buffer | undefined;
       const keyed: KeyedCall<Parameters<typeof responseOf>[0]> = {
         async claim(inside) {
           await lockKey(inside, name);
-          const answer = await findAnswer(inside);
-          if (answer !== undefined) throw new AnsweredBefore(answer);
+          const found = await findAnswer(inside);
+          if (found !== undefined) throw new AnsweredBefore(found);
         },
         async store(inside, result) {
           stored = Buffer.from(toBinary(response, responseOf(result)));
@@ -113,7 +113,7 @@ export function createAnswerOnce(pool: Pool): AnswerOnce {
         throw error;
       }
     };
-    return inTurn(Object.values(name).join(' '), execute);
+    return inTurn(Object.values(name).join(' '), answer);
   };
 }
 

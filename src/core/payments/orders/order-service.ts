@@ -285,7 +285,7 @@ function scopeFor({ requestId }: { readonly requestId: string }, scope: CallScop
   return isRequestId(requestId) ? { ...scope, requestId } : scope;
 }
 
-/** Logs the size of a batch. A batch of one also logs the fields of the single method. */
+/** Logs the size of a batch. A batch of one also logs its merchant and its order. */
 function annotateBatch(
   context: CallContext,
   requests: readonly BatchItem[],

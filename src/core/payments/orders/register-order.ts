@@ -74,6 +74,8 @@ export function createRegisterOrder(parts: RegisterOrderParts): RegisterOrder {
       return answerWithoutAdding(await findByNumber(findOrder, facts, scope), asked, issues);
 
     const changed = registerOrder(facts);
+    // The database lost this order after its customer had paid. It is added with that payment, so `add` below answers 'taken' and the
+    // call counts as a repeat.
     if (await claims.isPaid(facts)) await addPaidOrder(parts, changed, scope);
     const registered = { order: changed.order, repeated: false };
     const added = await changes.add(changed, scope, commitOf(keyed, registered));

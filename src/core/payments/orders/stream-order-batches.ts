@@ -95,6 +95,7 @@ export function streamOrderBatches(methods: BatchMethods, draining: AbortSignal)
     requests: AsyncIterable<StreamOrderBatchesRequest>,
     stream: HandlerContext,
   ): AsyncGenerator<StreamResponse> {
+    // The first response confirms that the stream is open. Only then does the facade send batches on it (docs/adr/0014).
     yield {};
     async function* calls() {
       for await (const request of untilAborted(requests, draining)) yield () => answer(request, stream);

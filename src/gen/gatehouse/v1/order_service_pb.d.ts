@@ -535,7 +535,7 @@ export declare type GetOrderResponse = Message<"gatehouse.v1.GetOrderResponse"> 
   order?: Order | undefined;
 
   /**
-   * One-time URL of the hosted checkout; empty without with_checkout_url, and for orders that are DIRECT or not PENDING.
+   * URL of the hosted checkout; empty without with_checkout_url, and for orders that are DIRECT or not PENDING.
    *
    * @generated from field: string checkout_url = 2;
    */
