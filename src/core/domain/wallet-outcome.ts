@@ -87,15 +87,15 @@ export function decideOutcome(
   if (work.leasedUntil === null) return ok({ isRepeat: true, changed: undefined });
   if (outcome.type === 'not_reached' && work.maybeSent) return err('sent_before');
 
-  const { changed, stray, updates = {} } = follow(order, work, outcome, isTransactionTaken, now);
+  const { changed, stray, updates = {} } = applyOutcome(order, work, outcome, isTransactionTaken, now);
   const attempt = attemptAfter(work.attempt, changed);
-  const after = changed?.order ?? order;
+  const orderAfter = changed?.order ?? order;
   // The lease made the attempt due when the lease expires. An earlier due time comes from news that arrived since.
   const earlierDueAt = work.dueAt !== null && work.dueAt < work.leasedUntil ? work.dueAt : null;
   const dueAt =
     attempt.status === 'SUCCEEDED'
       ? null
-      : (earlierDueAt ?? followUp(after, { ...work, attempt }, report, now));
+      : (earlierDueAt ?? nextQueryAt(orderAfter, { ...work, attempt }, report, now));
   const isDecisive =
     (isInFlight(work.attempt) && !isInFlight(attempt)) ||
     (outcome.type === 'completed' && outcome.providerTransactionId !== (work.providerTransactionId ?? ''));
@@ -103,19 +103,19 @@ export function decideOutcome(
   return ok({ isRepeat: false, changed, stray, attempt, dueAt, maybeSent, updates, isDecisive });
 }
 
-interface Followed {
+interface AppliedOutcome {
   readonly changed: Changed | undefined;
   readonly stray?: StrayFound;
   readonly updates?: AttemptUpdates;
 }
 
-function follow(
+function applyOutcome(
   order: OrderInFull,
   work: AttemptWork,
   outcome: WalletOutcome,
   isTransactionTaken: boolean,
   now: Date,
-): Followed {
+): AppliedOutcome {
   const attemptId = work.attempt.id;
   switch (outcome.type) {
     case 'pending': {
@@ -129,19 +129,19 @@ function follow(
     case 'completed':
       return complete(order, work, outcome, isTransactionTaken, now);
     case 'declined':
-      return after(order, { type: 'decline_attempt', attemptId, reason: outcome.reason }, now);
+      return changeBy(order, { type: 'decline_attempt', attemptId, reason: outcome.reason }, now);
     case 'timed_out':
-      return after(order, { type: 'time_out_attempt', attemptId }, now);
+      return changeBy(order, { type: 'time_out_attempt', attemptId }, now);
     case 'unknown':
       return {
-        ...after(order, { type: 'lose_attempt', attemptId }, now),
+        ...changeBy(order, { type: 'lose_attempt', attemptId }, now),
         updates: { detail: outcome.detail },
       };
     case 'not_reached': {
       const updates = { detail: outcome.detail };
       // The request was certainly not sent, and it is too late to send it. No payer was charged, so the order need not wait.
       return now >= order.expiresAt || isPromptOver(work, now)
-        ? { ...after(order, { type: 'time_out_attempt', attemptId }, now), updates }
+        ? { ...changeBy(order, { type: 'time_out_attempt', attemptId }, now), updates }
         : { changed: undefined, updates };
     }
     default:
@@ -150,11 +150,11 @@ function follow(
 }
 
 /** The change of a command; none when the order rejects it because its attempt has ended. */
-function after(
+function changeBy(
   order: OrderInFull,
   command: CommandOf<'decline_attempt' | 'time_out_attempt' | 'lose_attempt'>,
   now: Date,
-): Followed {
+): AppliedOutcome {
   const changed = transition(order, command, now);
   return { changed: changed.ok ? changed.value : undefined };
 }
@@ -165,13 +165,13 @@ function complete(
   { providerTransactionId: transaction, amount, currency }: FoundMoney,
   isTransactionTaken: boolean,
   now: Date,
-): Followed {
+): AppliedOutcome {
   const attemptId = attempt.id;
   const hasSucceeded = attempt.status === 'SUCCEEDED';
   if (hasSucceeded && providerTransactionId === transaction) return { changed: undefined };
   if (isTransactionTaken) {
     const detail = `the wallet names transaction ${transaction}, which is recorded for another payment already`;
-    return { ...after(order, { type: 'lose_attempt', attemptId }, now), updates: { detail } };
+    return { ...changeBy(order, { type: 'lose_attempt', attemptId }, now), updates: { detail } };
   }
   const money = { providerTransactionId: transaction, amount, currency };
   const updates = hasSucceeded ? {} : { providerTransactionId: transaction };
@@ -184,20 +184,21 @@ function complete(
   if (confirmed.error.type !== 'amount_mismatch')
     return { changed: undefined, updates, stray: { kind: 'LATE', money } };
   // The attempt ends without paying the order, because the wallet debited another amount.
-  const declined = after(order, { type: 'decline_attempt', attemptId, reason: 'wrong_amount' }, now);
+  const declined = changeBy(order, { type: 'decline_attempt', attemptId, reason: 'wrong_amount' }, now);
   return { ...declined, updates, stray: { kind: 'WRONG_AMOUNT', money } };
 }
 
 /** How long an ended attempt is queried again while the wallet gives no definite answer. */
-const secondLooksForMs = 24 * 60 * 60_000;
+const queriedAfterEndForMs = 24 * 60 * 60_000;
 
-function followUp(
+/** When the wallet is queried again; null when it need not be. */
+function nextQueryAt(
   { expiresAt: sessionEndsAt }: Order,
   { attempt, leases, promptUntil }: AttemptWork,
   { outcome, retryAfterMs }: OutcomeReport,
   now: Date,
 ): Date | null {
-  const look = (): Date =>
+  const nextQuery = (): Date =>
     nextQueryTime(now, {
       leases,
       createdAt: attempt.createdAt,
@@ -205,9 +206,11 @@ function followUp(
       retryAfterMs,
       sessionEndsAt,
     });
-  if (isInFlight(attempt)) return look();
+  if (isInFlight(attempt)) return nextQuery();
   const isUnsettled = outcome.type === 'pending' || outcome.type === 'unknown';
-  return isUnsettled && now.getTime() - attempt.updatedAt.getTime() < secondLooksForMs ? look() : null;
+  return isUnsettled && now.getTime() - attempt.updatedAt.getTime() < queriedAfterEndForMs
+    ? nextQuery()
+    : null;
 }
 
 /** The amount that the wallet reports as debited; undefined when it is not a valid amount of a known currency. */

@@ -26,14 +26,14 @@ export const signedIn = ({ stepUp = false }: RuleOptions = {}): AccessRule => ({
 /** Operators. For all others the path is not found. */
 export const operator = ({ stepUp = false }: RuleOptions = {}): AccessRule => ({ who: 'operator', stepUp });
 /** Members of the merchant with at least this role, and operators. For pages that change nothing. */
-export const look = (role: Role): AccessRule => ({
+export const membersMayRead = (role: Role): AccessRule => ({
   who: 'member',
   role,
   operators: true,
   stepUp: false,
 });
 /** Members of the merchant with at least this role. */
-export const change = (role: Role, { stepUp = false }: RuleOptions = {}): AccessRule => ({
+export const membersMayChange = (role: Role, { stepUp = false }: RuleOptions = {}): AccessRule => ({
   who: 'member',
   role,
   operators: false,

@@ -19,7 +19,7 @@ import { failureOfRpc } from '../rpc-failure.ts';
 import type { RpcFailure } from '../rpc-failure.ts';
 import { shellWords } from '../send-page.ts';
 import { flash } from '../session/sign-in-state.ts';
-import { refusedForNow } from '../sign-in/prove.ts';
+import { refusedForNow } from '../sign-in/refused-try.ts';
 import type { Notice } from '../sign-in/show-sign-in.ts';
 import { showInvited, teamWords } from './add-team.ts';
 import { teamView } from './team-views.ts';

@@ -14,7 +14,7 @@ import { PageProblem } from '../page-problem.ts';
 import type { RpcFailure } from '../rpc-failure.ts';
 import { shellWords } from '../send-page.ts';
 import { flash } from '../session/sign-in-state.ts';
-import { refusedForNow } from '../sign-in/prove.ts';
+import { refusedForNow } from '../sign-in/refused-try.ts';
 import type { Notice } from '../sign-in/show-sign-in.ts';
 import { roleNumbers, teamView } from './team-views.ts';
 

@@ -47,18 +47,18 @@ export async function renewSession(
 }
 
 /** Shows a message on the next page. The text is in the user's language already. */
-export function flash(request: FastifyRequest, said: Flash): void {
+export function flash(request: FastifyRequest, message: Flash): void {
   const { data } = request.session;
   if (data === undefined) return;
-  data.flash = [...(data.flash ?? []), said];
+  data.flash = [...(data.flash ?? []), message];
 }
 
 /** Removes and returns the messages to show. */
 export function takeFlash(request: FastifyRequest): readonly Flash[] {
   const data = sessionDataOf(request);
-  const said = data?.flash ?? [];
+  const messages = data?.flash ?? [];
   if (data !== undefined) delete data.flash;
-  return said;
+  return messages;
 }
 
 /** The session's data; undefined for requests without a session, such as an unknown path. */

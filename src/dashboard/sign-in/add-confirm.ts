@@ -9,7 +9,8 @@ import { readForm } from '../forms/read-form.ts';
 import { wordsFor } from '../language/words.ts';
 import { shellWords } from '../send-page.ts';
 import { renewSession } from '../session/sign-in-state.ts';
-import { refusedTry, takeNextPage } from './prove.ts';
+import { takeNextPage } from './next-page.ts';
+import { refusedTry } from './refused-try.ts';
 import { signInWords } from './show-sign-in.ts';
 import type { Notice } from './show-sign-in.ts';
 

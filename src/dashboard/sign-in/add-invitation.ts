@@ -11,7 +11,9 @@ import { shellWords } from '../send-page.ts';
 import { beginSession } from '../session/sign-in-state.ts';
 import { viewerOfUser } from '../access/viewer.ts';
 import { linkWords, sayNotUsable, tokenOf } from './link-pages.ts';
-import { refusedTry, requireSecureConnection, takeNextPage } from './prove.ts';
+import { takeNextPage } from './next-page.ts';
+import { refusedTry } from './refused-try.ts';
+import { requireSecureConnection } from './secure-connection.ts';
 import type { Notice } from './show-sign-in.ts';
 import { showNotices } from './show-notices.ts';
 

@@ -9,7 +9,8 @@ import { mailReset } from '../mail/mail-links.ts';
 import { PageProblem } from '../page-problem.ts';
 import { shellWords } from '../send-page.ts';
 import { linkWords, sayNotUsable, tokenOf } from './link-pages.ts';
-import { refusedTry, requireSecureConnection } from './prove.ts';
+import { refusedTry } from './refused-try.ts';
+import { requireSecureConnection } from './secure-connection.ts';
 import { signInWords } from './show-sign-in.ts';
 import type { Notice } from './show-sign-in.ts';
 

@@ -191,7 +191,7 @@ function decideNew(
   amount: Money | undefined,
   now: Date,
 ): Result<Decided, Refusal> {
-  if (stored.mayAccountReturn) return err({ type: 'recovering' });
+  if (stored.mayAccountBeRestored) return err({ type: 'recovering' });
   const basis: RefundBasis = { ...stored, order, wallet: walletOf(wallets, order) };
   const possible = refundable(basis);
   if (!possible.ok) return err({ type: possible.error, status: order.status });

@@ -16,7 +16,7 @@ export interface StoredRefundBasis {
   /** Whether the merchant's own account that was paid is gone. */
   readonly isAccountGone: boolean;
   /** Whether a restore may have lost that account, so that it can be added again. */
-  readonly mayAccountReturn: boolean;
+  readonly mayAccountBeRestored: boolean;
 }
 
 /**
@@ -56,7 +56,7 @@ export async function readRefundBasis(
     providerTransactionId,
     isStrayToo: strays > 0,
     isAccountGone,
-    mayAccountReturn:
+    mayAccountBeRestored:
       isAccountGone && accountId !== undefined && (await wasAccountLost(em, { merchantId, id: accountId })),
   };
 }

@@ -1,28 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { waitText } from '../../platform/language/duration-text.ts';
-import type { Dashboard } from '../dashboard.ts';
 import { wordsFor } from '../language/words.ts';
-import { PageProblem } from '../page-problem.ts';
 import type { RpcFailure } from '../rpc-failure.ts';
 import { signInWords } from './show-sign-in.ts';
 import type { Notice } from './show-sign-in.ts';
-
-/**
- * Refuses a password that did not arrive over https, if the dashboard's public URL is https. The same holds for a proxy
- * whose headers are not trusted. Others may have read the password, and browsers would not store the session's cookie.
- */
-export function requireSecureConnection({ isSecure }: Dashboard, { protocol }: FastifyRequest): void {
-  if (isSecure && protocol !== 'https') throw new PageProblem('insecureConnection', 'NOT_HTTPS');
-}
-
-/** The page after a confirmed identity: the kept form, or the requested page. */
-export function takeNextPage(request: FastifyRequest): string {
-  const { data } = request.session;
-  if (data === undefined) return '/';
-  const { next = '/' } = data;
-  delete data.next;
-  return data.carried === undefined ? next : '/carry-on';
-}
 
 /** The message of a refused sign-in or confirmation. */
 export function refusedTry(
