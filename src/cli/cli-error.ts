@@ -25,7 +25,7 @@ export const exitCodeHelp = `Exit codes:
   2  the command, its input or a setting is invalid; nothing was changed
   3  the named object does not exist, such as a merchant, a key, an order or a delivery
   4  refused because of the token, its role, the state of an object, or a limit;
-     for wallet check: a provider did not accept the credentials;
+     for wallet check: a provider did not accept the credentials, or did not answer;
      for wallet register-urls: the provider refused;
      for backup verify and restore: the backup is damaged or incomplete
   5  core or webhooks is unreachable, does not answer in time, or has no database;

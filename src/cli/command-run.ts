@@ -1,3 +1,4 @@
+import type { JsonObject } from '@bufbuild/protobuf';
 import type { Command } from 'commander';
 import { CliError, exitCodes } from './cli-error.ts';
 import type { CoreClients } from './core-clients.ts';
@@ -48,6 +49,8 @@ export interface CommandRun {
   readonly finish: (output: Output, exitCode?: number) => void;
   /** Prints a line about the progress, unless the output is JSON. */
   readonly report: (line: string) => void;
+  /** Prints a fact to stderr, as a line of text, or of JSON if the output is JSON. */
+  readonly note: (text: string, json: JsonObject) => void;
   readonly exitCode: () => number;
   /** The server that the command called last, for the description of a failure. */
   readonly calledServer: () => { readonly server: Server; readonly addresses: readonly string[] };
@@ -137,6 +140,7 @@ export function createCommandRun(program: Command, isJson: boolean, parts: Comma
     print,
     finish,
     report: (line) => (isJson ? undefined : stderr(`${line}\n`)),
+    note: (text, json) => stderr(isJson ? jsonLine(json) : `${text}\n`),
     exitCode: () => exitCode,
     calledServer: () => ({ server, addresses }),
   };

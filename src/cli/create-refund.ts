@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { MessageInitShape } from '@bufbuild/protobuf';
+import type { JsonObject, MessageInitShape } from '@bufbuild/protobuf';
 import { durationMs } from '@bufbuild/protobuf/wkt';
 import type { Duration } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError } from '@connectrpc/connect';
@@ -21,6 +21,8 @@ export interface CreateParts {
   readonly wait: Duration | true | undefined;
   readonly now: () => Date;
   readonly report: (line: string) => void;
+  /** Receives a fact that the user may need although the command ends without output, also with --json. */
+  readonly note: (text: string, json: JsonObject) => void;
 }
 
 const standardWaitMs = 60_000;
@@ -33,10 +35,10 @@ const lookIntervalMs = 300;
 export async function createAndFollow(
   refunds: CoreClients['refunds'],
   request: Request,
-  { isNewNumber, wait, now, report }: CreateParts,
+  { isNewNumber, wait, now, report, note }: CreateParts,
 ): Promise<Output> {
   const { refundNumber } = request;
-  if (isNewNumber) report(`The refund_number is ${refundNumber}`);
+  if (isNewNumber) note(`The refund_number is ${refundNumber}`, { refund_number: refundNumber });
   const reply = await refunds.createRefund(request).catch((error: unknown): never => {
     throw isNewNumber && isUnanswered(error) ? repeatSafely(refundNumber, error) : error;
   });

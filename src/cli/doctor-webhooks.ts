@@ -134,7 +134,7 @@ const judgeAbandoned: Judge = ({ givenUpCount, givenUpTestCount, shortestTried, 
     code: 'abandoned',
     detail: `${count} in the last 24 hours${tried}${tests}`,
     advice:
-      'inform the merchants, and send the deliveries again when they are ready:\ngatehouse webhook redeliver <merchant_id> --since <time>',
+      'inform the merchants, and send the deliveries again when they are ready:\ngatehouse webhook redeliver <merchant_id> --since <time> --environment <environment>',
   };
 };
 
@@ -146,7 +146,7 @@ const judgeEndpoints: Judge = ({ restingEndpoints, pausedEndpoints }) => {
     code: 'paused',
     detail,
     advice:
-      'nothing is sent to a paused host or webhook endpoint. See them, and resume each when its receiver works:\ngatehouse webhook hosts --inactive\ngatehouse webhook resume <merchant_id> <host>\ngatehouse webhook endpoint resume <merchant_id> <endpoint_id>',
+      'nothing is sent to a paused host or webhook endpoint. See them, and resume each when its receiver works:\ngatehouse webhook hosts --inactive\ngatehouse webhook resume <merchant_id> <host> --environment <environment>\ngatehouse webhook endpoint resume <merchant_id> <endpoint_id>',
   };
 };
 
@@ -185,7 +185,7 @@ const judgeReconciler: Judge = (status, now) => {
       code: 'unrepaired',
       detail: `in the last 24 hours it found problems that it could not repair: ${found.join('; ')}`,
       advice:
-        'check each order, and its deliveries:\ngatehouse order show <merchant_id> <order_id> --environment <environment>\ngatehouse webhook deliveries <merchant_id>',
+        'check each order, and its deliveries:\ngatehouse order show <merchant_id> <order_id> --environment <environment>\ngatehouse webhook deliveries <merchant_id> --order <order_id> --environment <environment>',
       findings: status.findings.map((finding) => ({
         code: ReconcilerFindingCode[finding.code].toLowerCase(),
         find_time: showTime(finding.findTime),

@@ -5,7 +5,13 @@ import type { Command } from 'commander';
 import { ApiKeySchema, ApiKeyScopeSchema } from '../gen/gatehouse/v1/api_key_service_pb.js';
 import type { ApiKey, ApiKeyScope } from '../gen/gatehouse/v1/api_key_service_pb.js';
 import { Environment, EnvironmentSchema } from '../gen/gatehouse/v1/order_pb.js';
-import { durationOption, environmentOption, environmentFilter, showEnvironment } from './options.ts';
+import {
+  durationOption,
+  environmentOption,
+  environmentFilter,
+  environmentOrSandbox,
+  showEnvironment,
+} from './options.ts';
 import { answered } from './output.ts';
 import type { Output, Runner } from './output.ts';
 import { plainJson, valueOf, wordOf, wordsOf } from './plain-json.ts';
@@ -155,7 +161,7 @@ export function addKeyCommands(program: Command, run: Runner, find: FindMerchant
           now(),
           [
             `${merchantId} has no keys in ${showEnvironment(environment)}.`,
-            `Create a key: gatehouse key issue ${merchantId}`,
+            `Create a key: gatehouse key issue ${merchantId} --environment ${environmentOrSandbox(environment)}`,
           ].join(' '),
         );
       }),

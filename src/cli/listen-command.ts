@@ -39,7 +39,7 @@ export function addListenCommand(program: Command, parts: ListenParts): void {
       const servers = await parts.findWebhooks();
       const merchantId = await parts.findMerchant(
         named ?? servers.demo?.merchantId,
-        'gatehouse listen <merchant_id>',
+        `gatehouse listen <merchant_id>${forward === undefined ? '' : ` --forward ${forward.href}`}`,
       );
       const clients = parts.openWebhooks(servers.addresses, tokenOf(servers, 'webhooks process'));
       try {
@@ -111,8 +111,8 @@ function greeting({ merchantId, forward, servers: { demo } }: Listening): string
         ]
       : [
           'The signing secret was shown when it was created. List the secrets, or create a new one:',
-          `  gatehouse webhook secret list ${merchantId}`,
-          `  gatehouse webhook secret rotate ${merchantId}`,
+          `  gatehouse webhook secret list ${merchantId} --environment sandbox`,
+          `  gatehouse webhook secret rotate ${merchantId} --environment sandbox`,
         ];
   return [...opening, `Each event is forwarded once to ${printable(forward.href)}`, ...secret, ''].join('\n');
 }

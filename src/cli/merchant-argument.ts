@@ -58,6 +58,21 @@ const nameOf = (command: Command): string =>
 
 const description = 'mer_…; default: the only merchant';
 
+const quoted = (word: string): string => (/\s/.test(word) ? JSON.stringify(word) : word);
+
+/**
+ * Notes the options of a command as the user types them. Returns them, for a command that the user can repeat: without its
+ * `--environment production`, it would reach the sandbox.
+ */
+function noteOptions(command: Command): () => string {
+  const words: string[] = [];
+  for (const option of command.options)
+    command.on(`option:${option.name()}`, (value?: string | null) => {
+      words.push(option.long ?? option.flags, ...(typeof value === 'string' ? [quoted(value)] : []));
+    });
+  return () => words.map((word) => ` ${word}`).join('');
+}
+
 /**
  * Gives a command the argument `[merchant_id]`. Runs `action` with the named merchant, or with the only merchant.
  */
@@ -66,10 +81,11 @@ export function onMerchant(
   find: FindMerchant,
   action: (merchantId: string, options: never) => Promise<void>,
 ): void {
+  const typedOptions = noteOptions(command);
   command
     .argument('[merchant_id]', description)
     .action(async (named: string | undefined, options: unknown) =>
-      action(await find(named, `${nameOf(command)} <merchant_id>`), options as never),
+      action(await find(named, `${nameOf(command)} <merchant_id>${typedOptions()}`), options as never),
     );
 }
 
@@ -100,6 +116,7 @@ export function onMerchantAnd(
       );
     }
   };
+  const typedOptions = noteOptions(command);
   // Commander assigns arguments from the left and cannot detect which one is missing. So both are optional here.
   command
     .usage(`[options] [merchant_id] ${shown}`)
@@ -109,7 +126,7 @@ export function onMerchantAnd(
       const isOther = first !== undefined && second === undefined && !looksLikeMerchant(first);
       const [named, text] = isOther ? [undefined, first] : [first, second];
       const value = read(text) as never;
-      const typed = text === undefined ? '' : ` ${/\s/.test(text) ? JSON.stringify(text) : text}`;
+      const typed = `${text === undefined ? '' : ` ${quoted(text)}`}${typedOptions()}`;
       return action(await find(named, `${nameOf(command)} <merchant_id>${typed}`), value, options as never);
     });
 }

@@ -140,12 +140,13 @@ export function addMerchantCommands(
           ...(options.sessionLifetime === undefined ? {} : { sessionLifetime: options.sessionLifetime }),
         });
         const created = answered(reply.merchant);
-        const issueKey = `gatehouse key issue ${created.merchantId}`;
+        const issueKey = (environment: string): string =>
+          `gatehouse key issue ${created.merchantId} --environment ${environment}`;
         return describe(
           created,
           options.merchant === undefined
-            ? `Create its first key: ${issueKey}`
-            : `Its rebuilt orders belong to it again. Its keys, users, terms and wallet accounts are lost. Issue a key: ${issueKey}`,
+            ? `Create its first key: ${issueKey(created.productionActivated ? 'production' : 'sandbox')}`
+            : `Its rebuilt orders belong to it again. Its keys, users, terms and wallet accounts are lost. Issue a key: ${issueKey('<environment>')}`,
         );
       }),
     );

@@ -113,7 +113,7 @@ export function addMerchantWalletCommands(
         return describe(added, [
           'The wallets process checks the credentials now. No payment uses the account yet.',
           'What to do next:',
-          `1. See the result: gatehouse merchant wallet list ${merchantId} --environment ${environmentWord(environment)}`,
+          `1. See the result: ${listCommand(added)}`,
           `2. Use it for new payments: gatehouse merchant wallet promote ${command}`,
         ]);
       }),
@@ -127,7 +127,8 @@ export function addMerchantWalletCommands(
       (merchantId: string, walletAccountId: string) =>
         run(async ({ merchantWallets }) => {
           const reply = await ask(merchantWallets, { merchantId, walletAccountId });
-          return describe(answered(reply.account), [notes(merchantId)]);
+          const account = answered(reply.account);
+          return describe(account, [notes(account)]);
         }),
     );
 
@@ -170,6 +171,10 @@ interface AccountKey {
   readonly walletAccountId: string;
 }
 
+/** The command that lists an account, with the result of its latest check. */
+const listCommand = ({ merchantId, environment }: WalletAccount): string =>
+  `gatehouse merchant wallet list ${merchantId} --environment ${environmentWord(environment)}`;
+
 /** Commands for one account: the call of each, and its text on success. */
 const accountCommands: readonly {
   readonly name: string;
@@ -178,13 +183,13 @@ const accountCommands: readonly {
     clients: MerchantWallets,
     key: AccountKey,
   ) => Promise<{ readonly account?: WalletAccount | undefined }>;
-  readonly notes: (merchantId: string) => string;
+  readonly notes: (account: WalletAccount) => string;
 }[] = [
   {
     name: 'check',
     description: 'test the credentials of an account again, without moving money',
     ask: (clients, key) => clients.checkWalletAccount(key),
-    notes: (merchantId) => `See the result: gatehouse merchant wallet list ${merchantId}`,
+    notes: (account) => `See the result: ${listCommand(account)}`,
   },
   {
     name: 'promote',

@@ -156,6 +156,10 @@ const either = 'either environment';
 export const environmentWord = (environment: Environment): string =>
   wordOf(EnvironmentSchema, environment) ?? either;
 
+/** The environment of a command that follows an empty list: that of the list's filter, and the sandbox without one. */
+export const environmentOrSandbox = (filter: Environment): string =>
+  environmentWord(filter === Environment.UNSPECIFIED ? Environment.SANDBOX : filter);
+
 /** The name of an environment in output, in capitals so that readers notice it: SANDBOX, PRODUCTION. */
 export const showEnvironment = (environment: Environment): string =>
   wordOf(EnvironmentSchema, environment)?.toUpperCase() ?? either;

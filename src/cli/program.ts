@@ -80,13 +80,13 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
 
 /** Adds all commands, in the order of the help. */
 function addCommands(program: Command, run: CommandRun, isJson: boolean, surroundings: Surroundings): void {
-  const { onCore, findMerchant, readInput, finish, report } = run;
+  const { onCore, findMerchant, readInput, finish, report, note } = run;
   const { now } = surroundings;
   addMerchantCommands(program, onCore, findMerchant, readInput);
   addKeyCommands(program, onCore, findMerchant, now);
   addOrderCommands(program, { run: onCore, findMerchant, openWebhooks: run.openWebhooksBeside });
   addPaymentCommands(program, onCore, findMerchant);
-  addRefundCommands(program, { run: onCore, findMerchant, now, report });
+  addRefundCommands(program, { run: onCore, findMerchant, now, report, note });
   addSettlementCommands(program, onCore, findMerchant);
   addWalletCommands(program, onCore, surroundings.walletTools, finish);
   addBackupAndRestoreCommands(program, run, surroundings);

@@ -81,7 +81,7 @@ export function addRecoveryCommands(restore: Command, run: Runner): void {
   restore
     .command('accept')
     .description(
-      'record what you did for a recovery: compared a wallet, settled orders, added merchants or accounts again, or repeated erasures',
+      'record what you did for a recovery: compared a wallet, settled orders, added merchants or accounts again, or repeated erasures. The lost time is the time between the backup and the loss',
     )
     .addOption(walletOption())
     .addOption(environmentOption('; with --wallet'))

@@ -6,6 +6,7 @@ import { Environment, RefundSchema, RefundStatusSchema } from '../gen/gatehouse/
 import type { RefundStatus } from '../gen/gatehouse/v1/order_pb.js';
 import type { CoreClients } from './core-clients.ts';
 import { createAndFollow } from './create-refund.ts';
+import type { CreateParts } from './create-refund.ts';
 import { onMerchantAnd } from './merchant-argument.ts';
 import type { FindMerchant } from './merchant-argument.ts';
 import {
@@ -31,6 +32,8 @@ export interface RefundParts {
   readonly now: () => Date;
   /** Receives a line about the progress. */
   readonly report: (line: string) => void;
+  /** Receives a fact for stderr, as a line of text or of JSON. */
+  readonly note: CreateParts['note'];
 }
 
 interface CreateOptions {
@@ -53,7 +56,8 @@ interface ListOptions extends PageOptions {
 const isRefundId = (name: string): boolean => /^rfd_[0-9a-hjkmnp-tv-z]{26}$/.test(name);
 
 /** `refund …` */
-export function addRefundCommands(program: Command, { run, findMerchant, now, report }: RefundParts): void {
+export function addRefundCommands(program: Command, parts: RefundParts): void {
+  const { run, findMerchant, now, report, note } = parts;
   const refund = program.command('refund').description('return money of paid orders, and show refunds');
   const environment = () => environmentOption().default(Environment.SANDBOX, 'sandbox');
 
@@ -88,7 +92,7 @@ export function addRefundCommands(program: Command, { run, findMerchant, now, re
             reason: options.reason,
             refundNumber: options.refundNumber ?? `cli-${randomUUID()}`,
           },
-          { isNewNumber: options.refundNumber === undefined, wait: options.wait, now, report },
+          { isNewNumber: options.refundNumber === undefined, wait: options.wait, now, report, note },
         ),
       ),
   );
@@ -98,14 +102,15 @@ export function addRefundCommands(program: Command, { run, findMerchant, now, re
       .command('show')
       .description("show a refund, the wallet's answer, and what to do")
       .addOption(environment()),
-    new Argument('<refund>', "the merchant's refund_number, or rfd_…"),
+    new Argument('<refund>', "the merchant's refund_number, or rfd_…, which needs no environment"),
     findMerchant,
-    (merchantId: string, text: string, options: { environment: Environment }) =>
+    (merchantId: string, text: string, { environment }: { environment: Environment }) =>
       run(async ({ refunds }) => {
+        // An id is unique in both environments. A refund_number is not.
         const name = isRefundId(text)
-          ? ({ case: 'refundId', value: text } as const)
-          : ({ case: 'refundNumber', value: text } as const);
-        return describeRefund(answered((await refunds.getRefund({ merchantId, ...options, name })).refund));
+          ? ({ name: { case: 'refundId', value: text } } as const)
+          : ({ environment, name: { case: 'refundNumber', value: text } } as const);
+        return describeRefund(answered((await refunds.getRefund({ merchantId, ...name })).refund));
       }),
   );
 

@@ -60,7 +60,7 @@ const adviceFor = (reason: string, context: FailureContext): string => {
       'If this is another merchant, answer first: gatehouse restore accept --merchants --reason <text>',
     ].join('\n'),
     ADDED_ACCOUNTS_NOT_ACCEPTED: [
-      `To list the accounts of a merchant and their checks: gatehouse merchant wallet list <merchant_id>`,
+      `To list the accounts of a merchant and their checks: gatehouse merchant wallet list <merchant_id> --environment <environment>`,
       'If you know that these accounts took no payment in the lost time: gatehouse restore accept --accounts --despite-unaccepted --reason <text>',
     ].join('\n'),
     NOT_RECOVERING: 'To see which decisions the recovery waits for: gatehouse restore status',
@@ -83,7 +83,7 @@ const adviceFor = (reason: string, context: FailureContext): string => {
     TOO_MANY_TRIES: 'Wait for the time that the message names, and try again.',
     ORDER_NOT_FOUND:
       'Check the merchant and the environment. The command searches SANDBOX unless you add --environment production.',
-    PAYMENT_ATTEMPT_NOT_FOUND: `To list the merchant's payments: gatehouse payment list <merchant_id>`,
+    PAYMENT_ATTEMPT_NOT_FOUND: `To list the merchant's payments: gatehouse payment list <merchant_id> --environment <environment>`,
     STRAY_PAYMENT_NOT_FOUND: `To list stray payments: gatehouse payment strays`,
     PAYER_PAYMENT_NOT_FOUND: `To list payer-started payments: gatehouse payment payer-started`,
     WALLET_ACCOUNT_NOT_FOUND: `To list the merchant's wallets and accounts: gatehouse merchant wallet list <merchant_id> --environment <environment>`,
@@ -92,8 +92,8 @@ const adviceFor = (reason: string, context: FailureContext): string => {
       `To list refunds: gatehouse refund list --merchant <merchant_id>`,
     ].join('\n'),
     REFUND_NUMBER_TAKEN: 'Repeat the command with the same values, or use another --refund-number.',
-    ORDER_NOT_REFUNDABLE: `To see its status and refunds: gatehouse order show <merchant_id> <order>`,
-    REFUND_NOT_AWAITING_APPROVAL: `To see its state: gatehouse refund show <merchant_id> <refund>`,
+    ORDER_NOT_REFUNDABLE: `To see its status and refunds: gatehouse order show <merchant_id> <order> --environment <environment>`,
+    REFUND_NOT_AWAITING_APPROVAL: `To see its state: gatehouse refund show <merchant_id> <refund_id>`,
     SECOND_PERSON_NEEDED:
       'Let another person approve it in the dashboard. All users of one service token count as one person.',
     SETTLEMENT_NOT_FOUND: `To list settlements: gatehouse settlement list`,
@@ -101,10 +101,10 @@ const adviceFor = (reason: string, context: FailureContext): string => {
     SETTLEMENT_NOT_OPEN: `To list settlements: gatehouse settlement list`,
     NOT_UNSETTLED: `To list what waits for a person: gatehouse settlement waiting`,
     WALLET_ACCOUNT_NOT_CHECKED:
-      'To list the accounts of a merchant and their checks: gatehouse merchant wallet list <merchant_id>',
+      'To list the accounts of a merchant and their checks: gatehouse merchant wallet list <merchant_id> --environment <environment>',
     REVERSAL_NOT_REFUSED: `To see its state: gatehouse payment strays`,
-    DELIVERY_NOT_FOUND: `To list the merchant's deliveries: gatehouse webhook deliveries <merchant_id>`,
-    REDELIVERY_NOT_FOUND: `The id is in the output of the command that started it: gatehouse webhook redeliver <merchant_id> --since <time>`,
+    DELIVERY_NOT_FOUND: `To list the merchant's deliveries: gatehouse webhook deliveries <merchant_id> --environment <environment>`,
+    REDELIVERY_NOT_FOUND: `The id is in the output of the command that started it: gatehouse webhook redeliver <merchant_id> --since <time> --environment <environment>`,
     ENDPOINT_NOT_FOUND: [
       'Check the environment. The command searches SANDBOX unless you add --environment production.',
       `To list hosts: gatehouse webhook hosts <merchant_id>`,
@@ -119,7 +119,7 @@ const adviceFor = (reason: string, context: FailureContext): string => {
     ].join('\n'),
     REDELIVERY_RUNNING: 'The running redelivery ends soon by itself. Try again then.',
     RECONCILIATION_NOT_FOUND: `To list reconciliations: gatehouse reconcile list`,
-    API_KEY_NOT_USABLE: `Create a new key: gatehouse key issue <merchant_id>`,
+    API_KEY_NOT_USABLE: `Create a new key: gatehouse key issue <merchant_id> --environment <environment>`,
     TOO_MANY_API_KEYS: `Revoke a key that is no longer used: gatehouse key revoke <merchant_id> <api_key_id>`,
     INVALID_CLIENT_CERTIFICATE:
       'Set GATEHOUSE_TLS_CERTIFICATE_FILE and GATEHOUSE_TLS_KEY_FILE to a certificate that the server accepts.',

@@ -52,6 +52,9 @@ function readOutcome(word: string): SettlementOutcome {
   return outcome;
 }
 
+/** Core lists at most so many at once, and the list has no further pages. */
+const largestPage = 500;
+
 /** `settlement …` */
 export function addSettlementCommands(program: Command, run: Runner, find: FindMerchant): void {
   const settlement = program
@@ -67,7 +70,7 @@ export function addSettlementCommands(program: Command, run: Runner, find: FindM
     .addOption(limitOption())
     .action(({ merchant = '', limit }: { merchant?: string; limit: number }) =>
       run(async ({ settlements }) => {
-        const pageSize = Math.min(limit, 500);
+        const pageSize = Math.min(limit, largestPage);
         const reply = await settlements.listUnsettled({ merchantId: merchant, pageSize });
         return showWaiting(reply.unsettled, reply.totalCount);
       }),
@@ -132,6 +135,10 @@ export function addSettlementCommands(program: Command, run: Runner, find: FindM
 }
 
 const showStatus = ({ status }: Settlement): string => wordOf(SettlementStatusSchema, status) ?? '';
+const howToSeeMore = (listed: number): string =>
+  listed < largestPage
+    ? `To see more, raise --limit, up to ${largestPage}.`
+    : 'To see those of one merchant, add --merchant.';
 const showOutcome = ({ outcome }: Settlement): string => wordOf(SettlementOutcomeSchema, outcome) ?? '';
 
 function showWaiting(unsettled: readonly Unsettled[], total: bigint): Output {
@@ -155,7 +162,10 @@ function showWaiting(unsettled: readonly Unsettled[], total: bigint): Output {
     'gatehouse settlement propose <merchant_id> <id> --outcome <outcome> --reason <text> --provider-reference <text>',
     'gatehouse settlement confirm <settlement_id>',
   ].join('\n');
-  const more = total > BigInt(unsettled.length) ? `\n\nThese are ${unsettled.length} of ${total}.` : '';
+  const more =
+    total > BigInt(unsettled.length)
+      ? `\n\nThese are ${unsettled.length} of ${total}. ${howToSeeMore(unsettled.length)}`
+      : '';
   return {
     json: {
       unsettled: unsettled.map((each) => plainJson(UnsettledSchema, each)),

@@ -42,7 +42,9 @@ const showAmount = ({ amount, currency }: StrayPayment): string => `${amount} ${
 export function addStrayPaymentCommands(payment: Command, run: Runner, find: FindMerchant): void {
   payment
     .command('strays')
-    .description('list stray payments and the progress of their reversals, newest first')
+    .description(
+      'list stray payments (money that a wallet took and an order could not take) and their reversals, newest first',
+    )
     .option('--merchant <merchant_id>', 'only stray payments of this merchant: mer_…')
     .option('--order <order_id>', 'only stray payments of this order: ord_…')
     .addOption(environmentFilter())

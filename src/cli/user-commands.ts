@@ -179,7 +179,8 @@ function addHelp(user: Command, run: Runner, findDashboard: FindDashboard): void
     .argument('<email>', 'the e-mail address of the user')
     .addOption(codesOption())
     .action(async (email: string, options: { removeTotp: boolean }) => {
-      const dashboard = await findDashboard();
+      // Only a new password has a link.
+      const dashboard = options.removeTotp ? '' : await findDashboard();
       return run(async ({ accounts }) => {
         const { token, expireTime } = await accounts.approveAccountHelp({ email, help: helpOf(options) });
         if (token === '') return { json: { email }, text: `The one-time codes of ${email} are removed.` };

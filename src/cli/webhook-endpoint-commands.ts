@@ -6,7 +6,13 @@ import {
   WebhookEndpointSchema,
 } from '../gen/gatehouse/v1/webhook_endpoint_service_pb.js';
 import type { AwaitedSecret, WebhookEndpoint } from '../gen/gatehouse/v1/webhook_endpoint_service_pb.js';
-import { environmentOption, environmentFilter, environmentWord, showEnvironment } from './options.ts';
+import {
+  environmentOption,
+  environmentFilter,
+  environmentOrSandbox,
+  environmentWord,
+  showEnvironment,
+} from './options.ts';
 import { answered } from './output.ts';
 import type { Output } from './output.ts';
 import { plainJson } from './plain-json.ts';
@@ -272,7 +278,7 @@ function list(merchantId: string, environment: Environment, listed: Listed): Out
   const nothing = [
     `${merchantId} has no webhook endpoints in ${showEnvironment(environment)}.`,
     'Orders with a webhook_url still send webhooks there. Create an endpoint for the events of all orders:',
-    `gatehouse webhook endpoint create ${merchantId} --url https://shop.example/webhooks`,
+    `gatehouse webhook endpoint create ${merchantId} --url https://shop.example/webhooks --environment ${environmentOrSandbox(environment)}`,
   ].join('\n');
   return {
     json: {

@@ -162,7 +162,7 @@ function adviseOn(endpoints: readonly Endpoint[]): string {
   if (endpoints.every(({ state }) => state === EndpointState.OPEN)) return '';
   return [
     '\n\nAn open circuit is probed automatically. To resume once the receiver works:',
-    `gatehouse webhook resume <merchant_id> <host> --environment <name>`,
+    `gatehouse webhook resume <merchant_id> <host> --environment <environment>`,
     `gatehouse webhook endpoint resume <merchant_id> <endpoint_id>`,
   ].join('\n');
 }

@@ -89,7 +89,7 @@ const eitherOne = (): CliError =>
     'the command needs either one delivery without options, or --since',
     [
       'One delivery: gatehouse webhook redeliver <merchant_id> <delivery_id>, without options.',
-      'All since a time: gatehouse webhook redeliver <merchant_id> --since <time>. Select with --until, --state and --environment.',
+      'All since a time: gatehouse webhook redeliver <merchant_id> --since <time> --environment <environment>. Select with --until and --state.',
     ].join('\n'),
   );
 
@@ -99,7 +99,7 @@ async function redeliverOne(webhooks: Webhooks, merchantId: string, deliveryId: 
     json: plainJson(DeliverySchema, delivery),
     text: [
       describeDelivery(delivery),
-      `It is sent now, or when the circuit of its endpoint closes. If that fails, it is sent again on a new schedule.\nSee the result:\ngatehouse webhook show ${merchantId} ${deliveryId}`,
+      `It is sent now, or when its endpoint is resumed or the circuit closes. If that fails, it is sent again on a new schedule.\nSee the result:\ngatehouse webhook show ${merchantId} ${deliveryId}`,
     ].join('\n\n'),
   };
 }

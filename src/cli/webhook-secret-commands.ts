@@ -13,6 +13,7 @@ import {
   durationOption,
   environmentOption,
   environmentFilter,
+  environmentOrSandbox,
   environmentWord,
   showEnvironment,
 } from './options.ts';
@@ -53,7 +54,7 @@ export function addSigningSecretCommands(webhook: Command, { run, findMerchant }
           awaitedSecrets.filter(({ webhookEndpointId }) => webhookEndpointId === ''),
           [
             `${merchantId} has no signing secret in ${showEnvironment(environment)}.`,
-            `Create one: gatehouse webhook secret rotate ${merchantId} --environment ${environment === Environment.PRODUCTION ? 'production' : 'sandbox'}`,
+            `Create one: gatehouse webhook secret rotate ${merchantId} --environment ${environmentOrSandbox(environment)}`,
           ].join(' '),
         );
       }),

@@ -61,9 +61,9 @@ async function play(): Promise<void> {
     // The command line finds the usual folder by itself.
     if (basename(dataFolder) !== '.gatehouse')
       print(style.faint(`  export GATEHOUSE_DATA_DIR=${dataFolder}`));
-    print(`  gatehouse payment list ${demo.merchant.id}`);
+    print(`  gatehouse payment list ${demo.merchant.id} --environment sandbox`);
     if (played === refundJourneys) print(`  gatehouse refund list --merchant ${demo.merchant.id}`);
-    print(`  gatehouse webhook deliveries ${demo.merchant.id}`);
+    print(`  gatehouse webhook deliveries ${demo.merchant.id} --environment sandbox`);
     print('  gatehouse payment strays');
     const { wallets } = await createClient(WalletService, transport).listWallets({});
     const reconciled = wallets.find(
@@ -72,7 +72,9 @@ async function play(): Promise<void> {
         played.some(({ payers }) => payers.some(({ option }) => paymentOptions.includes(option))),
     );
     if (reconciled !== undefined)
-      print(`  gatehouse reconcile --wallet ${reconciled.wallet} --date ${now().toISOString().slice(0, 10)}`);
+      print(
+        `  gatehouse reconcile --wallet ${reconciled.wallet} --environment sandbox --date ${now().toISOString().slice(0, 10)}`,
+      );
   } finally {
     transport.close();
     await receiver.close();

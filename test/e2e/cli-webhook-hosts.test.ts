@@ -100,7 +100,7 @@ describe('webhook hosts, pause and resume', () => {
     expect(inactive.stdout).toMatch(
       new RegExp(`^${receiver.origin} +sandbox +1 +paused: a new server$`, 'm'),
     );
-    expect(inactive.stdout).toContain('webhook resume <merchant_id> <host> --environment <name>');
+    expect(inactive.stdout).toContain('webhook resume <merchant_id> <host> --environment <environment>');
     expect(former).toEqual(inactive);
     expect(explained.stdout).toMatch(/Reason: a new\s+server/);
     expect(count).toBe(1);

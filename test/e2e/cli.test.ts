@@ -51,7 +51,7 @@ describe('merchant', () => {
     expect(stdout).toMatch(/^Status +active$/m);
     expect(stdout).toMatch(/^Production +not activated$/m);
     expect(stdout).toMatch(/^Time to pay +30m$/m);
-    expect(stdout).toMatch(/key issue mer_[0-9a-z]{26}$/m);
+    expect(stdout).toMatch(/key issue mer_[0-9a-z]{26} --environment sandbox$/m);
   });
 
   test('create --json prints the fields of the contract, on one line', async () => {

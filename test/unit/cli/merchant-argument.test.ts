@@ -46,7 +46,7 @@ async function run(
     });
     service(ApiKeyService, { listApiKeys: note, revokeApiKey: note });
     service(PaymentAttemptService, { getPaymentAttempt: note });
-    service(AccountService, { inviteUser: note });
+    service(AccountService, { inviteUser: note, approveAccountHelp: note });
     service(WebhookService, { pauseEndpoint: note, redeliverDelivery: note, listSigningSecrets: note });
   });
   let stderr = '';
@@ -96,6 +96,19 @@ describe('a command about a merchant', () => {
     ['key list', 'gatehouse key list <merchant_id>'],
     ['key revoke key_1', 'gatehouse key revoke <merchant_id> key_1'],
     ['webhook secret list', 'gatehouse webhook secret list <merchant_id>'],
+    ['key issue -e live', 'gatehouse key issue <merchant_id> --environment live'],
+    [
+      'refund create A-1 --reason late --environment=production --wait',
+      'gatehouse refund create <merchant_id> A-1 --reason late --environment production --wait',
+    ],
+    [
+      'webhook endpoint create --no-secret --url https://shop.example/hook',
+      'gatehouse webhook endpoint create <merchant_id> --no-secret --url https://shop.example/hook',
+    ],
+    [
+      'listen --forward http://localhost:3000/hook',
+      'gatehouse listen <merchant_id> --forward http://localhost:3000/hook',
+    ],
     [
       'user invite sara@shop.example --role owner',
       'gatehouse user invite sara@shop.example --merchant <merchant_id> --role <role>',
@@ -156,4 +169,12 @@ test('a link is created only when the address of the dashboard is known', async 
     expect({ exitCode, asked }).toEqual({ exitCode: 2, asked: [] });
     expect(stderr).toContain('No link was created. Set GATEHOUSE_DASHBOARD_BASE_URL');
   }
+});
+
+test('the removal of one-time codes is approved without the address of the dashboard, because it has no link', async () => {
+  const { GATEHOUSE_DASHBOARD_BASE_URL: _, ...others } = settings;
+
+  const { asked } = await run([one], 'user approve sara@shop.example --remove-totp', others);
+
+  expect(asked).toHaveLength(1);
 });

@@ -103,14 +103,50 @@ async function isName(words: readonly string[]): Promise<boolean> {
   );
 }
 
+const isNameInProse = async ({ isInProse }: WrittenCommand, words: readonly string[]): Promise<boolean> =>
+  isInProse && words.every((word) => /^[a-z][a-z-]*$/.test(word)) && (await isName(words));
+
 async function whatIsWrong(written: WrittenCommand): Promise<string | undefined> {
   const words = wordsOf(written);
-  if (written.isInProse && words.every((word) => /^[a-z][a-z-]*$/.test(word)) && (await isName(words)))
-    return undefined;
+  if (await isNameInProse(written, words)) return undefined;
   const { isUnderstood, stderr } = await parse(words);
   return isUnderstood
     ? undefined
     : `${written.where}: gatehouse ${written.text}\n  ${stderr.trim().split('\n')[0]}`;
+}
+
+const helps = new Map<string, Promise<string>>();
+
+/** The help of a command on one line, by its name and perhaps a value after it. */
+function helpOf(words: readonly string[]): Promise<string> {
+  const firstOption = words.findIndex((word) => word.startsWith('-'));
+  const start = words.slice(0, firstOption < 0 ? words.length : firstOption);
+  // The help of `gatehouse reconcile` is that of the group, not of its default command.
+  const name = start.join(' ') === 'reconcile' ? ['reconcile', 'run'] : start.slice(0, 3);
+  const known = helps.get(name.join(' '));
+  const help = known ?? parse([...name, '--help']).then(({ stdout }) => stdout.replace(/\s+/g, ' '));
+  helps.set(name.join(' '), help);
+  return help;
+}
+
+/** Whether these words run a command that reaches the sandbox unless they name an environment. Its help says so. */
+async function isOfSandboxByDefault(words: readonly string[]): Promise<boolean> {
+  const help = await helpOf(words);
+  // `webhook redeliver` of one delivery needs no environment.
+  return /with --since, default: sandbox/.test(help)
+    ? words.includes('--since')
+    : /default: sandbox/.test(help);
+}
+
+/** A `rfd_…` belongs to one environment, so `refund show` needs no other name of it. */
+const namesRefundId = (text: string): boolean => /^refund show .*(rfd_|refundId|<refund_id>)/.test(text);
+
+async function whatLacksEnvironment(written: WrittenCommand): Promise<string | undefined> {
+  const words = wordsOf(written);
+  if (words.includes('--environment') || words.includes('--help') || namesRefundId(written.text))
+    return undefined;
+  if ((await isNameInProse(written, words)) || !(await isOfSandboxByDefault(words))) return undefined;
+  return `${written.where}: gatehouse ${written.text}\n  names no environment`;
 }
 
 const problemsOf = async (commands: readonly WrittenCommand[]): Promise<readonly string[]> =>
@@ -139,6 +175,15 @@ describe('every command that a page, a message or a comment tells the reader to 
     expect(commands.length).toBeGreaterThan(150);
     for (const kind of ['.md', '.ts', '.eta'])
       expect(commands.filter(({ where }) => where.includes(`${kind}:`))).not.toEqual([]);
+  });
+
+  test('names its environment, because the finding that leads to it may be of production', async () => {
+    // This page describes each command with its default.
+    const advised = commands.filter(({ where }) => !where.startsWith('docs/operating/cli.md:'));
+    const problems = await Promise.all(advised.map(whatLacksEnvironment));
+
+    expect(problems.filter((problem) => problem !== undefined)).toEqual([]);
+    expect(advised.filter(({ text }) => text.includes('--environment')).length).toBeGreaterThan(50);
   });
 
   test('is written in one form, which begins with gatehouse', async () => {
@@ -172,4 +217,26 @@ test.each([
   ['an option without its value', '```sh\ngatehouse webhook test <merchant_id>\n```'],
 ])('%s would be found', async (_what, page) => {
   expect(await problemsOf(commandsOfPage('page.md', page))).toHaveLength(1);
+});
+
+test.each([
+  ['gatehouse merchant wallet list <merchant_id>'],
+  ['gatehouse reconcile --wallet <wallet> --date <day>'],
+  ['gatehouse webhook redeliver <merchant_id> --since <time>'],
+  ['gatehouse refund show <merchant_id> <refund_number>'],
+])('a printed command without an environment would be found: %s', async (command) => {
+  const [written] = commandsOfPage('page.md', `\`${command}\``);
+
+  expect(await whatLacksEnvironment(written!)).toBe(`page.md:1: ${command}\n  names no environment`);
+});
+
+test.each([
+  ['gatehouse merchant wallet list <merchant_id> --environment <environment>'],
+  ['gatehouse key list <merchant_id>'],
+  ['gatehouse webhook redeliver <merchant_id> <delivery_id>'],
+  ['gatehouse refund show <merchant_id> <refund_id>'],
+])('a printed command that needs no environment may lack it: %s', async (command) => {
+  const [written] = commandsOfPage('page.md', `\`${command}\``);
+
+  expect(await whatLacksEnvironment(written!)).toBeUndefined();
 });

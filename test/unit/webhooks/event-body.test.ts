@@ -62,7 +62,7 @@ const refunded = (type: OrderEventType, status: RefundStatus): OrderEvent =>
     refund: create(RefundSchema, {
       refundId: 'rfd_01jd4s1k7w9q3m5x8b2n6c0v4z',
       refundNumber: 'RET-2025-0007',
-      orderNumber: 'INV-2025-0042',
+      orderNumber: 'INV-2025-0043',
       status,
       amount: '40.50',
       currency: 'ETB',

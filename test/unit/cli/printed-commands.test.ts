@@ -1,0 +1,138 @@
+import { create } from '@bufbuild/protobuf';
+import { createRouterTransport } from '@connectrpc/connect';
+import type { ConnectRouter } from '@connectrpc/connect';
+import { expect, test } from '@jest/globals';
+import { coreClientsOn } from '../../../src/cli/core-clients.ts';
+import { runCli } from '../../../src/cli/program.ts';
+import { readCliSettings } from '../../../src/cli/settings.ts';
+import { webhookClientsOn } from '../../../src/cli/webhook-clients.ts';
+import { createRehearsal } from '../../../src/core/rehearsal/create-rehearsal.ts';
+import { ApiKeyService } from '../../../src/gen/gatehouse/v1/api_key_service_pb.js';
+import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
+import { MerchantWalletService } from '../../../src/gen/gatehouse/v1/merchant_wallet_service_pb.js';
+import { Environment, RefundSchema, RefundStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { RefundService } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
+import { SettlementService, UnsettledSchema } from '../../../src/gen/gatehouse/v1/settlement_service_pb.js';
+import { WebhookEndpointService } from '../../../src/gen/gatehouse/v1/webhook_endpoint_service_pb.js';
+import { WebhookService } from '../../../src/gen/gatehouse/v1/webhook_service_pb.js';
+import { backupTools } from '../../../src/main/backup-tools.ts';
+import { proveTools } from '../../../src/main/prove/prove-tools.ts';
+import { walletTools } from '../../../src/main/wallet-tools.ts';
+
+const rfd = 'rfd_01m7xjbb99evv8hx2dqm5r8qgn';
+
+/** Runs a command against servers with these services. */
+async function run(services: (router: ConnectRouter) => void, line: string) {
+  const transport = createRouterTransport(services);
+  const printed = { stdout: '', stderr: '' };
+  const exitCode = await runCli(line.split(' '), {
+    readConfig: () =>
+      readCliSettings({
+        GATEHOUSE_CORE_ADDRESSES: '127.0.0.1:1',
+        GATEHOUSE_WEBHOOKS_ADDRESSES: '127.0.0.1:1',
+        GATEHOUSE_SERVICE_TOKEN: 'token',
+      }),
+    openCore: () => coreClientsOn(transport, () => undefined),
+    openWebhooks: () => webhookClientsOn(transport, () => undefined),
+    walletTools: walletTools({}),
+    backupTools,
+    proveTools: proveTools({}, '/nowhere'),
+    beginRehearsal: () => Promise.resolve(createRehearsal()),
+    readInput: () => Promise.resolve('{}'),
+    stdout: (text) => (printed.stdout += text),
+    stderr: (text) => (printed.stderr += text),
+    now: () => new Date(0),
+    interruption: () => new AbortController().signal,
+    nodeVersion: process.version,
+  });
+  return { exitCode, ...printed };
+}
+
+const environment = Environment.PRODUCTION;
+const account = { merchantId: 'mer_1', walletAccountId: 'wac_1', environment };
+
+/** Servers without sandbox data. */
+const production = ({ service }: ConnectRouter): void => {
+  service(ApiKeyService, { listApiKeys: () => ({}) });
+  service(MerchantService, {
+    createMerchant: () => ({ merchant: { merchantId: 'mer_1', productionActivated: true } }),
+  });
+  service(MerchantWalletService, { checkWalletAccount: () => ({ account }) });
+  service(WebhookEndpointService, { listWebhookEndpoints: () => ({}) });
+  service(WebhookService, { listSigningSecrets: () => ({}) });
+};
+
+test.each([
+  ['key list mer_1 -e production', 'gatehouse key issue mer_1'],
+  ['merchant create --name Shop --production', 'gatehouse key issue mer_1'],
+  ['merchant wallet check mer_1 wac_1', 'gatehouse merchant wallet list mer_1'],
+  [
+    'webhook endpoint list mer_1 -e production',
+    'gatehouse webhook endpoint create mer_1 --url https://shop.example/webhooks',
+  ],
+  ['webhook secret list mer_1 -e production', 'gatehouse webhook secret rotate mer_1'],
+])('after a command about production, the printed command names production: %s', async (line, printed) => {
+  const { exitCode, stdout } = await run(production, line);
+
+  expect(exitCode).toBe(0);
+  expect(stdout).toContain(`${printed} --environment production\n`);
+});
+
+test('a refund of production is found by the command that its own description prints', async () => {
+  const refund = create(RefundSchema, {
+    refundId: rfd,
+    merchantId: 'mer_1',
+    environment,
+    status: RefundStatus.SENT,
+  });
+  const services = ({ service }: ConnectRouter): void => {
+    service(RefundService, {
+      getRefund: (asked) => (asked.environment === Environment.SANDBOX ? { refund: undefined } : { refund }),
+    });
+  };
+
+  const first = await run(services, `refund show mer_1 ${rfd} -e production`);
+  const [, next = ''] = /^gatehouse (refund show .*)$/m.exec(first.stdout) ?? [];
+
+  expect(next).not.toBe('');
+  expect(await run(services, next)).toEqual(first);
+});
+
+test('refund create prints a number that it made before the request, with --json as a line of JSON on stderr', async () => {
+  const asked: string[] = [];
+  const services = ({ service }: ConnectRouter): void => {
+    service(RefundService, {
+      createRefund: ({ refundNumber }) => {
+        asked.push(refundNumber);
+        return { refund: { refundId: rfd, refundNumber } };
+      },
+    });
+  };
+
+  const own = await run(services, 'refund create mer_1 A-1 --reason late --refund-number R-1 --json');
+  const made = await run(services, 'refund create mer_1 A-1 --reason late --json');
+  const text = await run(services, 'refund create mer_1 A-1 --reason late');
+
+  expect(own.stderr).toBe('');
+  expect(made.stderr).toBe(`${JSON.stringify({ refund_number: asked[1] })}\n`);
+  expect(JSON.parse(made.stdout)).toMatchObject({ refund_number: asked[1] });
+  expect(text.stderr).toBe(`The refund_number is ${asked[2]}\n`);
+});
+
+test.each([
+  ['settlement waiting', 50, 'To see more, raise --limit, up to 500.'],
+  ['settlement waiting --limit 900', 500, 'To see those of one merchant, add --merchant.'],
+])('a cut list of money that waits says how to see more: %s', async (line, count, howTo) => {
+  const services = ({ service }: ConnectRouter): void => {
+    service(SettlementService, {
+      listUnsettled: ({ pageSize }) => ({
+        unsettled: Array.from({ length: pageSize }, () => create(UnsettledSchema, { orderId: 'ord_1' })),
+        totalCount: 600n,
+      }),
+    });
+  };
+
+  const { stdout } = await run(services, line);
+
+  expect(stdout).toContain(`These are ${count} of 600. ${howTo}\n`);
+});
