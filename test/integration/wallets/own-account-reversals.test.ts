@@ -9,6 +9,7 @@ import { RefundService } from '../../../src/gen/gatehouse/v1/refund_service_pb.j
 import type { RecordRefundOutcomeRequest } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
 import { StrayPaymentService } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
 import { createAccountConnectors } from '../../../src/wallets/account-connectors.ts';
+import { SharedTokens } from '../../../src/wallets/connector/access-tokens.ts';
 import { createCallbackTokens } from '../../../src/wallets/callback-token.ts';
 import { reversalWork } from '../../../src/wallets/wallet-work.ts';
 import type { WalletSettings } from '../../../src/wallets/wallet-settings.ts';
@@ -52,6 +53,7 @@ test.each([
     options: {
       ...{ callbackBaseUrl: () => '', currencies: ['ETB'], maxConnections: 1, now: () => new Date() },
       timeouts: { connectMs: 5_000, callMs: 20_000 },
+      sharedTokens: new SharedTokens(),
     },
     ...{ maxIdle: 1, idleMs: 60_000, monotonicMs: () => performance.now() },
   });
