@@ -34,6 +34,13 @@ interface UpdateOptions {
   readonly personalDataDays?: number;
 }
 
+type TermOption =
+  | 'sandboxOptions'
+  | 'productionOptions'
+  | 'currencies'
+  | 'largestAmounts'
+  | 'requestsPerSecond';
+
 const entriesOf = (text: string): string[] => (text === 'all' || text === 'none' ? [] : text.split(','));
 
 function readOptions(text: string): PaymentOption[] {
@@ -177,11 +184,15 @@ export function addMerchantUpdateCommand(
           ...(refundApprovalAbove === undefined
             ? {}
             : { refundPolicy: { approvalLimits: refundApprovalAbove } }),
-          contact: {
-            phone: contactPhone ?? before.contact?.phone ?? '',
-            email: contactEmail ?? before.contact?.email ?? '',
-          },
-          terms: changedTerms(before.terms ?? create(MerchantTermsSchema), options),
+          ...(contactPhone === undefined && contactEmail === undefined
+            ? {}
+            : {
+                contact: {
+                  phone: contactPhone ?? before.contact?.phone ?? '',
+                  email: contactEmail ?? before.contact?.email ?? '',
+                },
+              }),
+          ...changedTerms(before.terms ?? create(MerchantTermsSchema), options),
         });
         return describe(
           answered(reply.merchant),
@@ -194,14 +205,29 @@ export function addMerchantUpdateCommand(
   );
 }
 
-const changedTerms = (terms: MerchantTerms, options: UpdateOptions): MerchantTerms =>
-  create(MerchantTermsSchema, {
-    sandboxPaymentOptions: options.sandboxOptions ?? terms.sandboxPaymentOptions,
-    productionPaymentOptions: options.productionOptions ?? terms.productionPaymentOptions,
-    currencies: options.currencies ?? terms.currencies,
-    largestAmounts: options.largestAmounts ?? terms.largestAmounts,
-    requestsPerSecond: options.requestsPerSecond ?? terms.requestsPerSecond,
-  });
+/** All terms when one of them changes. Terms that are sent are checked, and an old one may name a wallet that was removed since. */
+function changedTerms(
+  before: MerchantTerms,
+  {
+    sandboxOptions,
+    productionOptions,
+    currencies,
+    largestAmounts,
+    requestsPerSecond,
+  }: Pick<UpdateOptions, TermOption>,
+): { readonly terms?: MerchantTerms } {
+  const asked = [sandboxOptions, productionOptions, currencies, largestAmounts, requestsPerSecond];
+  if (asked.every((value) => value === undefined)) return {};
+  return {
+    terms: create(MerchantTermsSchema, {
+      sandboxPaymentOptions: sandboxOptions ?? before.sandboxPaymentOptions,
+      productionPaymentOptions: productionOptions ?? before.productionPaymentOptions,
+      currencies: currencies ?? before.currencies,
+      largestAmounts: largestAmounts ?? before.largestAmounts,
+      requestsPerSecond: requestsPerSecond ?? before.requestsPerSecond,
+    }),
+  };
+}
 
 const limitText = ({ amount, currency, role }: ApprovalLimit): string =>
   `above ${amount} ${currency}${role === MemberRole.UNSPECIFIED ? '' : ` for role ${wordOf(MemberRoleSchema, role)}`}`;

@@ -4,11 +4,13 @@ import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../src/gen/gatehouse/v1/order_service_pb.js';
 import { newRandomId } from '../../src/contract/public-id.ts';
 import { registration } from '../support/order-requests.ts';
-import { sharedClient, sharedStack } from '../support/shared-stack.ts';
+import { storedId } from '../support/ids.ts';
+import { sharedClient, sharedConnection, sharedStack } from '../support/shared-stack.ts';
 import { sharedCommandLine, widthOf } from './cli-harness.ts';
 
 const stack = sharedStack({ facades: 0 });
 const cli = sharedCommandLine(stack);
+const database = sharedConnection(() => stack.databaseUrl);
 const merchants = sharedClient(stack, MerchantService, 'operator');
 
 const update = async (...options: readonly string[]) => {
@@ -66,6 +68,23 @@ describe('merchant update', () => {
       contact: { phone: '8118', email: '' },
     });
     expect(freed).toMatchObject({ name: 'After', terms: { currencies: [], requests_per_second: 0 } });
+  });
+
+  test('changes the name of a merchant whose terms name a wallet that was removed', async () => {
+    const { id } = await stack.createMerchant();
+    await database.query(
+      `update core.merchants set production_payment_options = '{removed_ussd}' where id = $1`,
+      [storedId('mer', id)],
+    );
+
+    const renamed = await cli.run('merchant', 'update', id, '--name', 'Renamed');
+
+    expect(renamed).toMatchObject({ exitCode: 0, stderr: '' });
+    const { rows } = await database.query(
+      "select details from core.audit_entries where action = 'merchant.update' and target_id = $1",
+      [id],
+    );
+    expect(rows).toEqual([{ details: { name: 'Renamed' } }]);
   });
 
   test('appears in the audit log', async () => {
