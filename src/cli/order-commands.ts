@@ -169,8 +169,9 @@ function show({ order, events, strays, refunds: { latest: refunds, hasMore } }: 
   };
 }
 
-const showDeliveriesOf = ({ merchantId, orderNumber, environment }: Order): string =>
-  `gatehouse webhook deliveries ${merchantId} --order-number ${orderNumber} --environment ${environmentWord(environment)}`;
+/** By the order's id: its number may contain characters that a shell executes. */
+const showDeliveriesOf = ({ merchantId, orderId, environment }: Order): string =>
+  `gatehouse webhook deliveries ${merchantId} --order ${orderId} --environment ${environmentWord(environment)}`;
 
 async function list(orders: Orders, merchantId: string, options: ListOptions): Promise<Output> {
   const { environment, status, from, to, prefix = '' } = options;

