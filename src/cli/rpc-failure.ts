@@ -88,7 +88,7 @@ const adviceFor = (reason: string, context: FailureContext): string => {
     PAYER_PAYMENT_NOT_FOUND: `To list payer-started payments: gatehouse payment payer-started`,
     WALLET_ACCOUNT_NOT_FOUND: `To list the merchant's wallets and accounts: gatehouse merchant wallet list <merchant_id> --environment <environment>`,
     REFUND_NOT_FOUND: [
-      'Check the merchant and the environment. The command searches SANDBOX unless you add --environment production.',
+      'Check the merchant and, for a refund_number, the environment. The command searches SANDBOX unless you add --environment production.',
       `To list refunds: gatehouse refund list --merchant <merchant_id>`,
     ].join('\n'),
     REFUND_NUMBER_TAKEN: 'Repeat the command with the same values, or use another --refund-number.',
