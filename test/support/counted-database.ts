@@ -2,14 +2,15 @@ import pg from 'pg';
 import { openDatabase } from '../../src/core/database/database.ts';
 import type { Database } from '../../src/core/database/database.ts';
 import { createLogger } from '../../src/platform/logger.ts';
+import { openDatabase as openWebhooksDatabase } from '../../src/webhooks/database/database.ts';
 import { createTestDatabase } from './test-database.ts';
 
 /**
- * A database of core that counts the blocks that PostgreSQL reads, of tables and indexes, in memory or on disk. Other
- * load on the machine does not change that number.
+ * A database that counts the blocks that PostgreSQL reads, of tables and indexes, in memory or on disk. Other load on
+ * the machine does not change that number.
  */
 export interface CountedDatabase {
-  /** The connection of core's code. */
+  /** The connection of the process's code. */
   readonly database: Database;
   /** The connection for rows that the test writes. */
   readonly client: pg.Client;
@@ -18,16 +19,22 @@ export interface CountedDatabase {
   readonly close: () => Promise<void>;
 }
 
-const blocksOfCore = `
-select sum(coalesce(heap_blks_read, 0) + coalesce(heap_blks_hit, 0) + coalesce(idx_blks_read, 0) + coalesce(idx_blks_hit, 0))::int
-  as count
-from pg_statio_user_tables where schemaname = 'core'`;
+/** The database of core. `name` is the connection's name in the database. */
+export const openCountedDatabase = (name: string): Promise<CountedDatabase> =>
+  openCounted(name, openDatabase, ['core.orders', 'core.payment_attempts', 'core.order_events']);
 
-/** `name` is the connection's name in the database. */
-export async function openCountedDatabase(name: string): Promise<CountedDatabase> {
+/** The database of webhooks. */
+export const openCountedWebhooksDatabase = (name: string): Promise<CountedDatabase> =>
+  openCounted(name, openWebhooksDatabase, ['webhooks.deliveries']);
+
+async function openCounted(
+  name: string,
+  open: typeof openDatabase,
+  tables: readonly string[],
+): Promise<CountedDatabase> {
   const { url, drop } = await createTestDatabase();
   // One connection, because PostgreSQL counts the blocks of a connection when that connection reports them.
-  const database = await openDatabase({
+  const database = await open({
     url,
     poolSize: 1,
     applicationName: name,
@@ -36,13 +43,17 @@ export async function openCountedDatabase(name: string): Promise<CountedDatabase
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   // An automatic analyze or vacuum would make two measurements differ.
-  for (const table of ['orders', 'payment_attempts', 'order_events'])
-    await client.query(`alter table core.${table} set (autovacuum_enabled = false)`);
+  for (const table of tables) await client.query(`alter table ${table} set (autovacuum_enabled = false)`);
   const blocksSoFar = async (): Promise<number> => {
     // Each connection reports its blocks now, so that those of the test's own statements are not counted later.
     for (const connection of [client, database.pool])
       await connection.query('select pg_stat_force_next_flush()');
-    const { rows } = await client.query<{ count: number }>(blocksOfCore);
+    const { rows } = await client.query<{ count: number }>(
+      `select sum(coalesce(heap_blks_read, 0) + coalesce(heap_blks_hit, 0) + coalesce(idx_blks_read, 0) + coalesce(idx_blks_hit, 0))::int
+         as count
+       from pg_statio_user_tables where schemaname = split_part($1, '.', 1)`,
+      [tables[0]],
+    );
     return rows[0]?.count ?? 0;
   };
   return {

@@ -9,29 +9,18 @@ export interface Certificate {
   readonly cert: string;
 }
 
-export interface LeafOptions {
+interface LeafOptions {
   /** Subject alternative names as openssl writes them, such as DNS:shop.example or IP:127.0.0.1. */
   readonly names: string;
   readonly validFrom?: Date;
   readonly validTo?: Date;
 }
 
-/** An authority for one test, which signs everything. */
-export interface TestAuthority {
-  /** Its own certificate, for clients that should trust it. */
-  readonly cert: string;
-  readonly issue: (options: LeafOptions) => Certificate;
-  /** Signed by itself instead. */
-  readonly selfSigned: (names: string) => Certificate;
-  /** Removes its files. */
-  readonly close: () => void;
-}
-
 const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
-const dayMs = 24 * 3_600_000;
+export const inDays = (days: number): Date => new Date(Date.now() + days * 24 * 3_600_000);
 
-/** Made with the machine's openssl. */
-export function openAuthority(): TestAuthority {
+/** An authority for one test, which signs everything, made with the machine's openssl. */
+export function openAuthority() {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-certificates-'));
   const path = (name: string) => join(folder, name);
   const openssl = (...args: string[]) => execFileSync('openssl', args, { cwd: folder, stdio: 'pipe' });
@@ -52,8 +41,9 @@ export function openAuthority(): TestAuthority {
   selfSign('authority');
 
   return {
+    /** Its own certificate, for clients that should trust it. */
     cert: read('authority.pem'),
-    issue({ names, validFrom = new Date(Date.now() - dayMs), validTo = new Date(Date.now() + dayMs) }) {
+    issue: ({ names, validFrom = inDays(-1), validTo = inDays(1) }: LeafOptions): Certificate => {
       writeFileSync(path('leaf.ext'), `subjectAltName = ${names}\n`);
       openssl('req', ...newKey, '-keyout', 'leaf.key', '-out', 'leaf.csr', '-subj', '/CN=leaf');
       openssl(
@@ -63,13 +53,16 @@ export function openAuthority(): TestAuthority {
       );
       return { key: read('leaf.key'), cert: read('leaf.pem') };
     },
-    selfSigned(names) {
+    /** Signed by itself instead. */
+    selfSigned: (names: string): Certificate => {
       selfSign('lonely', '-addext', `subjectAltName = ${names}`);
       return { key: read('lonely.key'), cert: read('lonely.pem') };
     },
+    /** Removes its files. */
     close: () => rmSync(folder, { recursive: true }),
   };
 }
+export type TestAuthority = ReturnType<typeof openAuthority>;
 
 /** YYYYMMDDHHMMSSZ */
 const asn1Time = (at: Date): string => `${at.toISOString().replace(/[-:T]/g, '').slice(0, 14)}Z`;

@@ -3,20 +3,17 @@ import { waitUntil } from '../../support/wait-until.ts';
 import { inTransaction } from '../../../src/platform/database/in-transaction.ts';
 import { runStatement } from '../../../src/platform/database/run-statement.ts';
 import { newRandomId } from '../../../src/contract/public-id.ts';
-import type { Database } from '../../../src/webhooks/database/database.ts';
-import { resumeLane } from '../../../src/webhooks/delivery/pause-lane.ts';
 import { endpointOf } from '../../../src/webhooks/domain/delivery.ts';
 import type { LaneKey } from '../../../src/webhooks/domain/delivery.ts';
 import { insertDeliveries } from '../../../src/webhooks/intake/insert-deliveries.sql.ts';
 import type { NewDelivery } from '../../../src/webhooks/intake/insert-deliveries.sql.ts';
 import { insertWithLease } from '../../../src/webhooks/intake/insert-with-lease.ts';
-import type { WrittenDeliveries } from '../../../src/webhooks/intake/insert-with-lease.ts';
 import { openWebhooksDatabase, startDispatcher } from './dispatcher.ts';
 import type { DispatcherOptions, RunningDispatcher } from './dispatcher.ts';
 import { answer, startReceiver } from './receivers.ts';
-import type { Behaviour, Receiver } from './receivers.ts';
+import type { Receiver } from './receivers.ts';
 
-export interface StoredDelivery {
+interface StoredDelivery {
   readonly merchant_id: string;
   readonly id: string;
   readonly order_id: string;
@@ -28,7 +25,7 @@ export interface StoredDelivery {
   readonly last_result: string;
 }
 
-export interface StoredLane {
+interface StoredLane {
   readonly merchant_id: string;
   readonly endpoint: string;
   readonly next_due_at: Date | null;
@@ -43,39 +40,6 @@ export interface StoredLane {
   readonly last_failure_at: Date | null;
   readonly last_result: string;
   readonly last_attempt_result: string | null;
-}
-
-/** A database with deliveries in it, and dispatchers that send them. */
-export interface DispatchDesk {
-  readonly database: Database;
-  readonly url: string;
-  /** Creates deliveries as the intake does, wakes every dispatcher, and returns the deliveries. */
-  readonly add: (
-    ...deliveries: readonly (Partial<NewDelivery> & { readonly url: string })[]
-  ) => Promise<NewDelivery[]>;
-  /** Creates deliveries as an intake does that runs in the process of this dispatcher, and wakes none. */
-  readonly addBeside: (
-    dispatcher: Pick<RunningDispatcher, 'claims'>,
-    ...deliveries: readonly (Partial<NewDelivery> & { readonly url: string })[]
-  ) => Promise<WrittenDeliveries>;
-  /** Starts a dispatcher with database connections of its own. */
-  readonly startDispatcher: (options?: DispatcherOptions) => Promise<RunningDispatcher>;
-  readonly deliveries: () => Promise<StoredDelivery[]>;
-  readonly delivery: (id: string) => Promise<StoredDelivery>;
-  readonly lanes: () => Promise<StoredLane[]>;
-  /** A merchant's server, which accepts everything by default. */
-  readonly receive: (behaviour?: Behaviour) => Promise<Receiver>;
-  readonly untilState: (id: string, state: string) => Promise<StoredDelivery>;
-  readonly untilAttempts: (id: string, count: number) => Promise<StoredDelivery>;
-  /** Waits until no lane is leased. */
-  readonly untilIdle: () => Promise<unknown>;
-  readonly untilAllDelivered: () => Promise<unknown>;
-  readonly resume: (endpoint: string) => Promise<unknown>;
-  /** Makes everything in the database older by this time, except leases, and wakes the dispatchers. */
-  readonly letTimePass: (ms: number) => Promise<void>;
-  /** Stops what was started, and empties the database for the next test. */
-  readonly reset: () => Promise<void>;
-  readonly close: () => Promise<void>;
 }
 
 /** The merchant of deliveries that name none. */
@@ -110,8 +74,13 @@ export function newDelivery(over: Partial<NewDelivery> & { readonly url: string 
   };
 }
 
-/** On an empty database of its own, or the one that is given. */
-export async function openDispatchDesk(given?: string): Promise<DispatchDesk> {
+type GivenDelivery = Partial<NewDelivery> & { readonly url: string };
+
+/**
+ * A database with deliveries in it, and dispatchers that send them. The database is an empty one of its own, or the one that is
+ * given.
+ */
+export async function openDispatchDesk(given?: string) {
   const testDatabase =
     given === undefined
       ? await createTestDatabase({ migrated: false })
@@ -132,6 +101,11 @@ export async function openDispatchDesk(given?: string): Promise<DispatchDesk> {
   const deliveries = (): Promise<StoredDelivery[]> => rows('select * from webhooks.deliveries order by id');
   const lanes = (): Promise<StoredLane[]> =>
     rows('select * from webhooks.lanes order by merchant_id, endpoint');
+  const until = (id: string, what: string, isSo: (found: StoredDelivery) => boolean) =>
+    waitUntil(`${id} ${what}`, async () => {
+      const found = await delivery(id);
+      return isSo(found) && found;
+    });
   const receivers: Receiver[] = [];
   const stopAll = async (): Promise<void> => {
     for (const each of [...dispatchers]) await each.stop();
@@ -139,17 +113,19 @@ export async function openDispatchDesk(given?: string): Promise<DispatchDesk> {
   };
 
   return {
-    database,
-    url: testDatabase.url,
-    async add(...given) {
+    ...{ database, url: testDatabase.url, delivery, deliveries, lanes },
+    /** Creates deliveries as the intake does, wakes every dispatcher, and returns the deliveries. */
+    add: async (...given: readonly GivenDelivery[]): Promise<NewDelivery[]> => {
       const made = given.map(newDelivery);
       await insertDeliveries(pool, made);
       ring();
       return made;
     },
-    addBeside: ({ claims }, ...given) =>
+    /** Creates deliveries as an intake does that runs in the process of this dispatcher, and wakes none. */
+    addBeside: ({ claims }: Pick<RunningDispatcher, 'claims'>, ...given: readonly GivenDelivery[]) =>
       claims.writeWithLease((lease) => insertWithLease(pool, given.map(newDelivery), undefined, lease)),
-    async startDispatcher(options) {
+    /** Starts a dispatcher with database connections of its own. */
+    startDispatcher: async (options?: DispatcherOptions): Promise<RunningDispatcher> => {
       const started = await startDispatcher(testDatabase.url, options);
       const stop = async (): Promise<void> => {
         if (dispatchers.delete(dispatcher)) await started.stop();
@@ -158,34 +134,26 @@ export async function openDispatchDesk(given?: string): Promise<DispatchDesk> {
       dispatchers.add(dispatcher);
       return dispatcher;
     },
-    deliveries,
-    delivery,
-    lanes,
-    async receive(behaviour = answer(204)) {
+    /** A merchant's server, which accepts everything by default. */
+    receive: async (behaviour = answer(204)): Promise<Receiver> => {
       const receiver = await startReceiver(behaviour);
       receivers.push(receiver);
       return receiver;
     },
-    untilState: (id, state) =>
-      waitUntil(`${id} is ${state}`, async () => {
-        const found = await delivery(id);
-        return found.state === state && found;
-      }),
-    untilAttempts: (id, count) =>
-      waitUntil(`${id} was tried ${count} times`, async () => {
-        const found = await delivery(id);
-        return found.attempt_count >= count && found;
-      }),
+    untilState: (id: string, state: string) => until(id, `is ${state}`, (found) => found.state === state),
+    untilAttempts: (id: string, count: number) =>
+      until(id, `was tried ${count} times`, (found) => found.attempt_count >= count),
     untilAllDelivered: () =>
       waitUntil('all are delivered', async () =>
         (await deliveries()).every(({ state }) => state === 'DELIVERED'),
       ),
+    /** Waits until no lane is leased. */
     untilIdle: () =>
       waitUntil('no lane is held', async () =>
         (await lanes()).every(({ lease_id: lease }) => lease === null),
       ),
-    resume: (endpoint) => resumeLane(pool, laneOf(endpoint)),
-    async letTimePass(ms) {
+    /** Makes everything in the database older by this time, except leases, and wakes the dispatchers. */
+    letTimePass: async (ms: number): Promise<void> => {
       const by = `$1::float8 * interval '1 millisecond'`;
       await inTransaction(pool, [], async (client) => {
         // The sequence in which every caller locks several lanes.
@@ -205,14 +173,16 @@ export async function openDispatchDesk(given?: string): Promise<DispatchDesk> {
       });
       ring();
     },
-    async reset() {
+    /** Stops what was started, and empties the database for the next test. */
+    reset: async (): Promise<void> => {
       await stopAll();
       await pool.query('truncate webhooks.lanes, webhooks.webhook_endpoints cascade');
     },
-    async close() {
+    close: async (): Promise<void> => {
       await stopAll();
       await database.close();
       await testDatabase.drop();
     },
   };
 }
+export type DispatchDesk = Awaited<ReturnType<typeof openDispatchDesk>>;

@@ -4,8 +4,7 @@ import type { StoppableServer } from '../../faults/stoppable-servers.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { openDispatchDesk } from './dispatch-desk.ts';
 import type { DispatchDesk } from './dispatch-desk.ts';
-import { answer, onlyFor, silence } from './receivers.ts';
-import type { Behaviour } from './receivers.ts';
+import { answer, onDemand, onlyFor, silence } from './receivers.ts';
 import { sharedDispatchDesk } from './shared-dispatch-desk.ts';
 
 let postgres: StoppableServer | undefined;
@@ -20,12 +19,6 @@ afterEach(async () => {
 const usualDesk = sharedDispatchDesk();
 let desk: DispatchDesk = usualDesk;
 
-/** A receiver that holds its responses until `release`. */
-const onDemand = () => {
-  const held: (() => void)[] = [];
-  const behaviour: Behaviour = ({ response }) => void held.push(() => response.writeHead(200).end());
-  return { held, behaviour, release: () => held.splice(0).forEach((each) => each()) };
-};
 const storedAttempts = async (): Promise<number> => {
   const { rows } = await desk.database.pool.query<{ count: number }>(
     'select count(*)::int as count from webhooks.delivery_attempts',
@@ -169,11 +162,8 @@ test.each([-86_400_000, 86_400_000])(
 
     const [down, up] = await desk.add({ url: `${shop.origin}/down` }, { url: shop.origin });
 
-    const failed = await waitUntil('one failed', async () => {
-      const stored = await desk.delivery(down!.id);
-      return stored.attempt_count === 1 && stored;
-    });
-    await waitUntil('one went well', async () => (await desk.delivery(up!.id)).state === 'DELIVERED');
+    const failed = await desk.untilAttempts(down!.id, 1);
+    await desk.untilState(up!.id, 'DELIVERED');
     await desk.untilIdle();
     const { rows } = await desk.database.pool.query<{ seconds: number; off: number }>(
       `select extract(epoch from d.due_at - d.last_attempt_at)::float8 as seconds,

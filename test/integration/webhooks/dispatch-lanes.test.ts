@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { waitUntil } from '../../support/wait-until.ts';
 import { laneOwner } from '../../../src/webhooks/delivery/lane-arrays.ts';
+import type { LaneLease } from '../../../src/webhooks/delivery/lane-runner.ts';
 import { pauseLane, resumeLane } from '../../../src/webhooks/delivery/pause-lane.ts';
 import { inMs, laneOf, merchant } from './dispatch-desk.ts';
-import { answer, onlyFor, silence } from './receivers.ts';
-import type { Behaviour } from './receivers.ts';
+import { answer, onDemand, onlyFor, silence } from './receivers.ts';
 import { sharedDispatchDesk } from './shared-dispatch-desk.ts';
 
 const desk = sharedDispatchDesk();
@@ -162,9 +162,8 @@ describe('lanes', () => {
   });
 
   test('of one merchant have sixteen slots, which all of its endpoints share in turn', async () => {
-    const held: (() => void)[] = [];
-    const slow: Behaviour = ({ response }) => void held.push(() => response.writeHead(200).end());
-    const shops = await Promise.all(Array.from({ length: 20 }, () => desk.receive(slow)));
+    const { held, behaviour, release } = onDemand();
+    const shops = await Promise.all(Array.from({ length: 20 }, () => desk.receive(behaviour)));
     await desk.startDispatcher();
 
     await desk.add(...shops.flatMap(({ origin }) => Array.from({ length: 3 }, () => ({ url: origin }))));
@@ -173,7 +172,7 @@ describe('lanes', () => {
     const most = { inFlight: held.length };
     await waitUntil('everything is delivered', async () => {
       most.inFlight = Math.max(most.inFlight, held.length);
-      held.splice(0).forEach((release) => release());
+      release();
       return (await desk.deliveries()).every(({ state }) => state === 'DELIVERED');
     });
     expect(most.inFlight).toBe(16);
@@ -196,8 +195,8 @@ describe('lanes', () => {
   });
 
   test('that are paused keep their deliveries, record attempts in flight, and send the rest after resume', async () => {
-    const held: (() => void)[] = [];
-    const shop = await desk.receive(({ response }) => void held.push(() => response.writeHead(200).end()));
+    const { held, behaviour, release } = onDemand();
+    const shop = await desk.receive(behaviour);
     const dispatcher = await desk.startDispatcher();
     await desk.add(...Array.from({ length: 10 }, () => ({ url: shop.origin })));
     await waitUntil('two are on their way', () => held.length === 2);
@@ -205,7 +204,7 @@ describe('lanes', () => {
     expect(await pauseLane(desk.database.pool, laneOf(shop.origin), 'moving house')).toBe(true);
     // A delivery that was read before the pause may still begin. None begins after a result has reported the pause.
     await waitUntil('the lane is given up', async () => {
-      held.splice(0).forEach((release) => release());
+      release();
       return (await desk.lanes())[0]!.lease_id === null;
     });
     const sentBefore = shop.webhooks.length;
@@ -216,7 +215,7 @@ describe('lanes', () => {
 
     shop.behave(answer(200));
     await desk.letTimePass(100 * hour);
-    expect(await desk.resume(shop.origin)).toBe(true);
+    expect(await resumeLane(desk.database.pool, laneOf(shop.origin))).toBe(true);
     dispatcher.ring();
     await desk.untilAllDelivered();
     expect(shop.webhooks).toHaveLength(10);
@@ -258,6 +257,11 @@ describe('new deliveries', () => {
     await desk.untilState(first!.id, 'DELIVERED');
     await desk.untilIdle();
     return { shop, dispatcher };
+  };
+  /** Writes a delivery as a process does that offers this lease. */
+  const addWithLease = (url: string, own: Partial<LaneLease> = {}) => {
+    const lease = { leaseId: randomUUID(), leaseMs: 20_000, lanes: 10, exceptOwners: [], ...own };
+    return desk.addBeside({ claims: { writeWithLease: (write) => write(lease) } }, { url });
   };
 
   test('of an idle lane are leased when they are written, and sent once, those of one order in sequence', async () => {
@@ -304,11 +308,7 @@ describe('new deliveries', () => {
     const leaseIds = async () => (await desk.lanes()).map(({ lease_id: leaseId }) => leaseId);
     const before = await leaseIds();
 
-    const lease = { leaseId: randomUUID(), leaseMs: 20_000, lanes: 10, exceptOwners: [] };
-    const { unclaimed, claimed } = await desk.addBeside(
-      { claims: { writeWithLease: (write) => write(lease) } },
-      { url: shop.origin },
-    );
+    const { unclaimed, claimed } = await addWithLease(shop.origin);
 
     expect(unclaimed).toBe(1);
     expect(claimed.lanes).toEqual([]);
@@ -322,11 +322,7 @@ describe('new deliveries', () => {
     const { shop, dispatcher } = await provenShop();
     await dispatcher.stop();
 
-    const lease = { leaseId: randomUUID(), leaseMs: 20_000, lanes: 10, exceptOwners: [], ...own };
-    const { unclaimed } = await desk.addBeside(
-      { claims: { writeWithLease: (write) => write(lease) } },
-      { url: shop.origin },
-    );
+    const { unclaimed } = await addWithLease(shop.origin, own);
 
     expect(unclaimed).toBe(1);
     expect((await desk.lanes())[0]).toMatchObject({ lease_id: null, next_due_at: expect.any(Date) });
@@ -334,12 +330,8 @@ describe('new deliveries', () => {
 
   test('that were leased by a process that then exited are sent by another one after the lease', async () => {
     const { shop } = await provenShop();
-    const lease = { leaseId: randomUUID(), leaseMs: 1, lanes: 10, exceptOwners: [] };
 
-    const { claimed } = await desk.addBeside(
-      { claims: { writeWithLease: (write) => write(lease) } },
-      { url: shop.origin },
-    );
+    const { claimed } = await addWithLease(shop.origin, { leaseMs: 1 });
 
     expect(claimed.lanes).toHaveLength(1);
     await desk.untilAllDelivered();

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { PoolClient } from 'pg';
 import { claimLanes } from '../../../src/webhooks/delivery/claim-lanes.sql.ts';
 import { abandonExpired } from '../../../src/webhooks/delivery/abandon-expired.sql.ts';
@@ -7,24 +7,25 @@ import { runStatement } from '../../../src/platform/database/run-statement.ts';
 import { lockLanes } from '../../../src/webhooks/delivery/lock-lanes.sql.ts';
 import { lanesDueAfter, releasingLanes } from '../../../src/webhooks/delivery/release-lanes.sql.ts';
 import { takeHeads } from '../../../src/webhooks/delivery/take-heads.sql.ts';
+import { shared } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { openDispatchDesk } from './dispatch-desk.ts';
-import type { DispatchDesk } from './dispatch-desk.ts';
 import { addManyDue } from './many-due.ts';
-import { answer, silence, startReceiver } from './receivers.ts';
+import { silence } from './receivers.ts';
 import type { Receiver } from './receivers.ts';
 
 /** So many that reading all of them would be visible. */
 const dueCount = 20_000;
 
-let desk: DispatchDesk;
-let dead: Receiver;
+const desk = shared(
+  () => openDispatchDesk(),
+  ({ close }) => close(),
+);
 let shop: Receiver;
 
 beforeAll(async () => {
-  desk = await openDispatchDesk();
-  dead = await startReceiver(silence);
-  shop = await startReceiver(answer(200));
+  const dead = await desk.receive(silence);
+  shop = await desk.receive();
   await desk.add({ url: dead.origin, merchantId: 'mer_dead' });
   await addManyDue(desk.database.pool, 'mer_dead', dead.origin, dueCount);
   // Ten more lanes, each with one delivery that can be sent and one that must wait for it.
@@ -36,11 +37,6 @@ beforeAll(async () => {
       sequence: BigInt(1 + Math.floor(index / 10)),
     })),
   );
-});
-afterAll(async () => {
-  await desk.close();
-  await dead.close();
-  await shop.close();
 });
 
 /** Since the connection's counts were last collected. */

@@ -1,10 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
 import { waitUntil } from '../../support/wait-until.ts';
 import { newRandomId } from '../../../src/contract/public-id.ts';
+import { resumeLane } from '../../../src/webhooks/delivery/pause-lane.ts';
 import { createRedeliveryStore } from '../../../src/webhooks/redeliveries/redelivery-store.ts';
-import { inMs } from './dispatch-desk.ts';
-import { answer } from './receivers.ts';
-import type { Behaviour } from './receivers.ts';
+import { insertRow } from '../../support/insert-row.ts';
+import { inMs, laneOf } from './dispatch-desk.ts';
+import { answer, onDemand } from './receivers.ts';
 import { sharedDispatchDesk } from './shared-dispatch-desk.ts';
 
 const desk = sharedDispatchDesk();
@@ -144,7 +145,7 @@ describe('a delivery', () => {
     shop.behave(answer(200));
     expect(shop.webhooks).toHaveLength(1);
 
-    await desk.resume(shop.origin);
+    await resumeLane(desk.database.pool, laneOf(shop.origin));
     dispatcher.ring();
 
     await desk.untilState(gone!.id, 'DELIVERED');
@@ -155,9 +156,8 @@ describe('a delivery', () => {
 
 describe('the order of events', () => {
   test('holds within one order: no process sends an event before the previous one is delivered', async () => {
-    const held: (() => void)[] = [];
-    const slow: Behaviour = ({ response }) => void held.push(() => response.writeHead(200).end());
-    const shop = await desk.receive(slow);
+    const { held, behaviour, release } = onDemand();
+    const shop = await desk.receive(behaviour);
     await desk.startDispatcher();
     await desk.startDispatcher();
     const url = shop.origin;
@@ -172,9 +172,9 @@ describe('the order of events', () => {
     expect(shop.webhooks.map(({ headers }) => headers['webhook-id']).sort()).toEqual(
       [first!.eventId, other!.eventId].sort(),
     );
-    held.splice(0).forEach((release) => release());
+    release();
     await waitUntil('the next one arrived', () => held.length === 1);
-    held.splice(0).forEach((release) => release());
+    release();
     await desk.untilState(second!.id, 'DELIVERED');
     expect(shop.webhooks.at(-1)!.headers['webhook-id']).toBe(second!.eventId);
     expect(shop.webhooks).toHaveLength(3);
@@ -188,11 +188,11 @@ describe('the order of events', () => {
     const own = { orderId, merchantId };
     const addEndpoint = async (url: string): Promise<string> => {
       const id = newRandomId('whe', new Date());
-      await desk.database.pool.query(
-        `insert into webhooks.webhook_endpoints (merchant_id, id, environment, url, description, created_at, updated_at)
-         values ($1, $2, 'SANDBOX', $3, '', now(), now())`,
-        [merchantId, id, url],
-      );
+      const at = new Date();
+      await insertRow(desk.database.pool, 'webhooks.webhook_endpoints', {
+        ...{ merchant_id: merchantId, id, environment: 'SANDBOX', url, description: '' },
+        ...{ created_at: at, updated_at: at },
+      });
       return id;
     };
     const [one, two] = [await addEndpoint(broken.origin), await addEndpoint(working.origin)];

@@ -4,7 +4,6 @@ import { openDatabase } from '../../../src/webhooks/database/database.ts';
 import type { Database } from '../../../src/webhooks/database/database.ts';
 import { createDeliveryStore } from '../../../src/webhooks/delivery/delivery-store.ts';
 import { startDispatching } from '../../../src/webhooks/delivery/dispatch-deliveries.ts';
-import type { LaneClaims } from '../../../src/webhooks/delivery/lane-runner.ts';
 import type { LogLine } from '../../support/gatehouse-process.ts';
 import { testSender } from './outgoing.ts';
 import { keptLog } from '../../support/kept-log.ts';
@@ -17,15 +16,6 @@ export interface DispatcherOptions {
   readonly clockOffMs?: number;
 }
 
-export interface RunningDispatcher {
-  readonly log: readonly LogLine[];
-  readonly ring: () => void;
-  /** For an intake in the same process. */
-  readonly claims: LaneClaims;
-  /** Asks it to stop, and waits until it has. */
-  readonly stop: () => Promise<void>;
-}
-
 export const openWebhooksDatabase = (url: string, applicationName = 'dispatch test'): Promise<Database> =>
   openDatabase({ url, poolSize: 6, applicationName, logger: keptLog().logger });
 
@@ -33,7 +23,7 @@ export const openWebhooksDatabase = (url: string, applicationName = 'dispatch te
 export async function startDispatcher(
   databaseUrl: string,
   { leaseMs = 20_000, deadlineMs = 15_000, maxInFlight = 256, clockOffMs = 0 }: DispatcherOptions = {},
-): Promise<RunningDispatcher> {
+) {
   const database = await openWebhooksDatabase(databaseUrl, 'dispatcher');
   const { logger, log } = keptLog({ process: 'webhooks' });
   const signal = createWakeSignal();
@@ -56,10 +46,12 @@ export async function startDispatcher(
     stopping.signal,
   );
   return {
-    log,
+    log: log as readonly LogLine[],
+    /** For an intake in the same process. */
     claims,
     ring: signal.ring,
-    stop: async () => {
+    /** Asks it to stop, and waits until it has. */
+    stop: async (): Promise<void> => {
       stopping.abort();
       await done;
       await sender.close();
@@ -67,3 +59,4 @@ export async function startDispatcher(
     },
   };
 }
+export type RunningDispatcher = Awaited<ReturnType<typeof startDispatcher>>;

@@ -2,6 +2,8 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { newRandomId } from '../../../src/contract/public-id.ts';
 import { forgetOldDeliveries } from '../../../src/webhooks/health/forget-old-deliveries.ts';
 import { insertDeliveries } from '../../../src/webhooks/intake/insert-deliveries.sql.ts';
+import { insertRow } from '../../support/insert-row.ts';
+import { newDelivery } from './dispatch-desk.ts';
 import { keptLog } from '../../support/kept-log.ts';
 import { sharedWebhooksDatabase } from './shared-webhooks-database.ts';
 
@@ -23,19 +25,9 @@ async function put(
   const made = daysAgo(madeDaysAgo);
   await insertDeliveries(
     database.pool,
-    Array.from({ length: count }, () => ({
-      merchantId,
-      id: newRandomId('whd', made),
-      environment: 'SANDBOX' as const,
-      endpoint,
-      eventId: newRandomId('evt', made),
-      eventType: 'order.completed' as const,
-      orderId: '',
-      orderNumber: '',
-      sequence: 2n,
-      url: `${endpoint}/hook`,
-      body: Buffer.from('{}'),
-    })),
+    Array.from({ length: count }, () =>
+      newDelivery({ merchantId, endpoint, url: `${endpoint}/hook`, id: newRandomId('whd', made) }),
+    ),
   );
   await database.pool.query(
     `update webhooks.deliveries set state = $2::webhooks.delivery_state, created_at = $3,
@@ -121,12 +113,11 @@ describe('deleting old deliveries', () => {
   test('deletes the redeliveries of that time, except one that runs or ended recently', async () => {
     const ends = [daysAgo(95), daysAgo(3), null];
     for (const [index, endedAt] of ends.entries()) {
-      await database.pool.query(
-        `insert into webhooks.redeliveries
-           (merchant_id, id, environment, created_from, created_to, states, after_id, created_at, ended_at)
-         values ($1, $2, 'SANDBOX', $3, $3, '{GIVEN_UP}', '', $3, $4)`,
-        [merchantId, newRandomId('whr', daysAgo(100 + index)), daysAgo(100), endedAt],
-      );
+      await insertRow(database.pool, 'webhooks.redeliveries', {
+        ...{ merchant_id: merchantId, id: newRandomId('whr', daysAgo(100 + index)), environment: 'SANDBOX' },
+        ...{ created_from: daysAgo(100), created_to: daysAgo(100), created_at: daysAgo(100) },
+        ...{ states: ['GIVEN_UP'], after_id: '', ended_at: endedAt },
+      });
     }
 
     await forget();

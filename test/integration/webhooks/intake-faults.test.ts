@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { formatCursor } from '../../../src/contract/event-cursor.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { connectTo } from '../core/broker-messages.ts';
-import { deskOfEachTest, eventIdsOf, numbered } from './intake-under-test.ts';
+import { deskOfEachTest, numbered } from './intake-under-test.ts';
 import type { IntakeDesk } from './intake-under-test.ts';
 
 const open = deskOfEachTest();
@@ -14,7 +14,7 @@ async function untilBrought({ stack, expireOrders }: IntakeDesk, brought: () => 
   let round = 0;
   await waitUntil('the broker brings events', async () => {
     round += 1;
-    await expireOrders(merchantId, [`again-${round}`]);
+    await expireOrders([`again-${round}`], merchantId);
     return brought() > before;
   });
   return round;
@@ -23,75 +23,68 @@ async function untilBrought({ stack, expireOrders }: IntakeDesk, brought: () => 
 describe('the intake misses nothing', () => {
   test('when stream and consumer are deleted while it runs', async () => {
     const desk = await open();
-    const { stack, broker, expireOrders, startIntake, toldEvents, untilAllTakenIn } = desk;
-    const { id: merchantId } = await stack.createMerchant();
+    const { broker, expireOrders, startIntake, untilAllTakenIn, expectEachTakenInOnce } = desk;
     const intake = startIntake();
-    await expireOrders(merchantId, numbered('A', 20));
+    await expireOrders(numbered('A', 20));
     await untilAllTakenIn(20);
 
     const connection = await connectTo(broker.url);
     const manager = await connection.jetstreamManager();
     await manager.consumers.delete('ORDERS', 'webhooks');
-    await expireOrders(merchantId, numbered('B', 20));
+    await expireOrders(numbered('B', 20));
     await untilAllTakenIn(40);
     const once = await untilBrought(desk, intake.brought);
     await manager.streams.delete('ORDERS');
     await connection.close();
-    await expireOrders(merchantId, numbered('C', 20));
+    await expireOrders(numbered('C', 20));
     await untilAllTakenIn(60 + once);
     const twice = await untilBrought(desk, intake.brought);
 
-    const rows = await untilAllTakenIn(60 + once + twice);
-    expect(eventIdsOf(rows)).toEqual([...(await toldEvents())].sort());
+    await expectEachTakenInOnce(60 + once + twice);
   });
 
   test('while the broker is unavailable: events are read from core, and later repeats of the broker are ignored', async () => {
     const desk = await open();
-    const { stack, broker, expireOrders, startIntake, toldEvents, untilAllTakenIn } = desk;
-    const { id: merchantId } = await stack.createMerchant();
+    const { broker, expireOrders, startIntake, untilAllTakenIn, expectEachTakenInOnce } = desk;
     const intake = startIntake();
-    await expireOrders(merchantId, numbered('A', 20));
+    await expireOrders(numbered('A', 20));
     await untilAllTakenIn(20);
 
     await broker.stop();
-    await expireOrders(merchantId, numbered('B', 20));
+    await expireOrders(numbered('B', 20));
     await untilAllTakenIn(40);
     await broker.start();
     const more = await untilBrought(desk, intake.brought);
 
-    const rows = await untilAllTakenIn(40 + more);
-    expect(eventIdsOf(rows)).toEqual([...(await toldEvents())].sort());
+    await expectEachTakenInOnce(40 + more);
     expect(intake.log.filter(({ msg }) => msg === 'ingesting events')).toHaveLength(1);
   });
 
   test('when it starts without a broker, and when it was stopped itself', async () => {
     const desk = await open({ startBroker: false });
-    const { stack, broker, expireOrders, startIntake, toldEvents, untilAllTakenIn } = desk;
-    const { id: merchantId } = await stack.createMerchant();
+    const { broker, expireOrders, startIntake, untilAllTakenIn, expectEachTakenInOnce } = desk;
     const first = startIntake();
-    await expireOrders(merchantId, numbered('A', 20));
+    await expireOrders(numbered('A', 20));
     await untilAllTakenIn(20);
     await first.stop();
-    await expireOrders(merchantId, numbered('B', 20));
+    await expireOrders(numbered('B', 20));
     await broker.start();
 
     const second = startIntake();
     await untilAllTakenIn(40);
     const more = await untilBrought(desk, second.brought);
 
-    const rows = await untilAllTakenIn(40 + more);
-    expect(eventIdsOf(rows)).toEqual([...(await toldEvents())].sort());
+    await expectEachTakenInOnce(40 + more);
   });
 
   test('when messages are lost from the stream, repeated in it, or are no events', async () => {
     const desk = await open();
-    const { stack, broker, expireOrders, startIntake, toldEvents, untilAllTakenIn } = desk;
-    const { id: merchantId } = await stack.createMerchant();
+    const { broker, expireOrders, startIntake, untilAllTakenIn, expectEachTakenInOnce } = desk;
     const before = startIntake();
-    await expireOrders(merchantId, numbered('A', 10));
+    await expireOrders(numbered('A', 10));
     await untilAllTakenIn(10);
     await before.stop();
-    await expireOrders(merchantId, numbered('B', 10));
+    await expireOrders(numbered('B', 10));
     const connection = await connectTo(broker.url);
     const manager = await connection.jetstreamManager();
     const stored = await waitUntil('all is published', async () => {
@@ -109,8 +102,7 @@ describe('the intake misses nothing', () => {
     await untilAllTakenIn(20);
     const more = await untilBrought(desk, intake.brought);
 
-    const rows = await untilAllTakenIn(20 + more);
-    expect(eventIdsOf(rows)).toEqual([...(await toldEvents())].sort());
+    await expectEachTakenInOnce(20 + more);
     await waitUntil('all is acknowledged', async () => {
       const info = await manager.consumers.info('ORDERS', 'webhooks');
       return info.num_pending === 0 && info.num_ack_pending === 0;
@@ -120,8 +112,7 @@ describe('the intake misses nothing', () => {
 
   test('when it exits between the write and the acknowledgement, and the repeat creates no second delivery', async () => {
     const desk = await open({ ackWaitMs: 2_000 });
-    const { stack, broker, expireOrders, startIntake, toldEvents, untilAllTakenIn } = desk;
-    const { id: merchantId } = await stack.createMerchant();
+    const { broker, merchantId, expireOrders, startIntake, untilAllTakenIn, expectEachTakenInOnce } = desk;
     let crashes = 0;
     const crashing = startIntake({
       onDeliveries: () => {
@@ -133,7 +124,7 @@ describe('the intake misses nothing', () => {
       await desk.desk.registerHosted({ merchantId, orderNumber: `A-${crashing.brought()}-${Date.now()}` });
       return crashing.brought() > 0;
     });
-    await expireOrders(merchantId, numbered('B', 5));
+    await expireOrders(numbered('B', 5));
     await waitUntil('it has ended', () => crashes > 0);
     await crashing.stop();
     const connection = await connectTo(broker.url);
@@ -143,42 +134,38 @@ describe('the intake misses nothing', () => {
     expect(await unacknowledged()).toBeGreaterThan(0);
 
     startIntake();
-    await expireOrders(merchantId, numbered('C', 5));
-    const rows = await untilAllTakenIn(10);
+    await expireOrders(numbered('C', 5));
+    await untilAllTakenIn(10);
 
     // The broker delivers messages again that were not acknowledged.
     await waitUntil('all is acknowledged', async () => (await unacknowledged()) === 0);
     await connection.close();
-    expect(eventIdsOf(rows)).toEqual([...(await toldEvents())].sort());
-    expect(eventIdsOf(await desk.deliveries())).toEqual(eventIdsOf(rows));
+    await expectEachTakenInOnce(10);
   });
 
   test('after core was restored into another database server, where events have other positions', async () => {
     const desk = await open();
-    const { stack, expireOrders, startIntake, toldEvents, untilAllTakenIn } = desk;
-    const { id: merchantId } = await stack.createMerchant();
+    const { expireOrders, startIntake, untilAllTakenIn, expectEachTakenInOnce } = desk;
     const before = startIntake();
-    await expireOrders(merchantId, numbered('A', 10));
+    await expireOrders(numbered('A', 10));
     await untilAllTakenIn(10);
     await before.stop();
     await desk.desk.query('update webhooks.event_readers set cursor = $1', [
       formatCursor({ xid: '900000000000', position: '1' }),
     ]);
-    await expireOrders(merchantId, numbered('B', 10));
+    await expireOrders(numbered('B', 10));
 
     const intake = startIntake();
     await untilAllTakenIn(20);
     const more = await untilBrought(desk, intake.brought);
 
-    const rows = await untilAllTakenIn(20 + more);
-    expect(eventIdsOf(rows)).toEqual([...(await toldEvents())].sort());
+    await expectEachTakenInOnce(20 + more);
     expect(intake.log.filter(({ level }) => level === 'error')).toHaveLength(1);
   });
 
   test('while core is unavailable, because it ingests events from the broker', async () => {
     const desk = await open({ ownProcesses: true });
-    const { stack, startIntake, toldEvents, untilAllTakenIn } = desk;
-    const { id: merchantId } = await stack.createMerchant();
+    const { stack, merchantId, startIntake, expectEachTakenInOnce } = desk;
     const order = await desk.desk.registerHosted({ merchantId, orderNumber: 'A-1' });
     const intake = startIntake();
     await waitUntil('it reads the stream', async () => {
@@ -194,8 +181,7 @@ describe('the intake misses nothing', () => {
     await stack.startCore();
     await desk.desk.endSession(order);
 
-    const rows = await untilAllTakenIn(1);
-    expect(eventIdsOf(rows)).toEqual(await toldEvents());
+    await expectEachTakenInOnce(1);
     expect(intake.brought()).toBeGreaterThan(0);
   });
 });

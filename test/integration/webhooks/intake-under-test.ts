@@ -1,5 +1,6 @@
 import { fromBinary } from '@bufbuild/protobuf';
 import type { Client } from '@connectrpc/connect';
+import { expect } from '@jest/globals';
 import { OrderEventSchema, OrderEventType } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import type { OrderEvent } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
@@ -13,35 +14,14 @@ import { openDatabase } from '../../../src/webhooks/database/database.ts';
 import type { Database } from '../../../src/webhooks/database/database.ts';
 import { ingestEvents } from '../../../src/webhooks/intake/ingest-events.ts';
 import { createDeliveryWriter } from '../../../src/webhooks/intake/write-deliveries.ts';
-import type { DeliveryWriter } from '../../../src/webhooks/intake/write-deliveries.ts';
 import { ownNats } from '../../faults/stoppable-servers.ts';
-import type { StoppableServer } from '../../faults/stoppable-servers.ts';
-import type { LogLine } from '../../support/gatehouse-process.ts';
 import { registration } from '../../support/order-requests.ts';
 import { startStack } from '../../support/stack.ts';
-import type { Stack } from '../../support/stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { openPaymentDesk } from '../core/payment-desk.ts';
 import type { PaymentDesk } from '../core/payment-desk.ts';
 import { keptLog } from '../../support/kept-log.ts';
 import { closersOfEachTest } from '../../support/shared-stack.ts';
-
-/** One process's intake, with a database pool and a broker connection of its own. */
-export interface RunningIntake {
-  readonly log: readonly LogLine[];
-  /** The number of its notifications about new deliveries. */
-  readonly announced: () => number;
-  /** The number of events that it read from the broker. It reads the others from core. */
-  readonly brought: () => number;
-  /** How often it has read, or tried to read, core's list. */
-  readonly looks: () => number;
-  /** How often it waited for the broker without receiving an event, so that it had to read core's list. */
-  readonly silences: () => number;
-  readonly isIngesting: () => boolean;
-  /** Whether the broker delivers events to it. */
-  readonly isListening: () => boolean;
-  readonly stop: () => Promise<void>;
-}
 
 export interface DeliveryRow {
   readonly merchant_id: string;
@@ -58,41 +38,6 @@ export interface DeliveryRow {
   readonly state: string;
 }
 
-export interface IntakeStart {
-  /** Called between the write and the acknowledgement. */
-  readonly onDeliveries?: () => void;
-  /** Replaces the write of deliveries. */
-  readonly write?: (database: Database) => DeliveryWriter['write'];
-  /** Replaces the clock. A clock that stands still makes no regular read of core's list due. */
-  readonly now?: () => Date;
-  /** Replaces the client of core, whose list it reads. */
-  readonly orders?: Client<typeof OrderService>;
-}
-
-/** Real cores, a real broker and a database, and the intake between them. */
-export interface IntakeDesk {
-  readonly stack: Stack;
-  readonly desk: PaymentDesk;
-  readonly broker: StoppableServer;
-  readonly database: Database;
-  readonly orders: Client<typeof OrderService>;
-  readonly writer: DeliveryWriter;
-  readonly logger: Logger;
-  readonly log: readonly LogLine[];
-  /** Starts one more process's intake. */
-  readonly startIntake: (options?: IntakeStart) => RunningIntake;
-  /** Registers orders with a webhook_url, and ends their payment sessions, so that core's sweep expires them. */
-  readonly expireOrders: (merchantId: string, orderNumbers: readonly string[]) => Promise<void>;
-  readonly deliveries: () => Promise<readonly DeliveryRow[]>;
-  /** The ids of all committed events that merchants must receive, in commit order. */
-  readonly toldEvents: () => Promise<readonly string[]>;
-  /** Waits until these orders have ended and each of their events has its delivery, and returns the deliveries. */
-  readonly untilAllTakenIn: (count: number) => Promise<readonly DeliveryRow[]>;
-  /** Ends the database session of the process that ingests. */
-  readonly endIntakeSession: () => Promise<void>;
-  readonly close: () => Promise<void>;
-}
-
 /** The shortest wait for the broker after which the intake reads core's list (ingest-events.ts). */
 const withoutBrokerMs = 300;
 
@@ -104,24 +49,25 @@ const numbersOfEnds = new Set([
   OrderEventType.REFUND_FAILED,
 ]);
 
-type IntakeDeskOptions = NonNullable<Parameters<typeof openIntakeDesk>[0]>;
+const writing = { retentionDays: 90, newId: newRandomId };
 
 /** Opens a desk for one test, which is closed after the test. */
-export function deskOfEachTest(): (options?: IntakeDeskOptions) => Promise<IntakeDesk> {
+export function deskOfEachTest(): (...options: Parameters<typeof openIntakeDesk>) => Promise<IntakeDesk> {
   const closers = closersOfEachTest();
-  return async (options) => {
-    const desk = await openIntakeDesk(options);
+  return async (...options) => {
+    const desk = await openIntakeDesk(...options);
     closers.push(desk.close);
     return desk;
   };
 }
 
+/** Real cores, a real broker, a database and a merchant, and the intake between them. */
 export async function openIntakeDesk({
   cores = 1,
   startBroker = true,
   ackWaitMs = 30_000,
   ownProcesses = false,
-} = {}): Promise<IntakeDesk> {
+} = {}) {
   const cleanUps: (() => Promise<unknown>)[] = [];
   const close = async (): Promise<void> => {
     for (const cleanUp of cleanUps.reverse()) await cleanUp();
@@ -139,65 +85,48 @@ export async function openIntakeDesk({
     cleanUps.push(stack.stop);
     const desk = await openPaymentDesk(stack);
     cleanUps.push(desk.close);
-    const { logger, log } = keptLog();
+    const { logger } = keptLog();
     const database = await openWebhooksDatabase(stack.databaseUrl, logger);
     cleanUps.push(database.close);
     const orders = stack.client(OrderService, 'webhooks');
     const now = (): Date => new Date();
-    const writer = createDeliveryWriter({
-      database,
-      retentionDays: 90,
-      newId: newRandomId,
-      now,
-      machineNow: now,
-    });
+    const writer = createDeliveryWriter({ ...writing, database, now, machineNow: now });
+    const { id: merchantId } = await stack.createMerchant();
 
-    const startIntake: IntakeDesk['startIntake'] = ({
-      onDeliveries = () => undefined,
-      write,
-      now = () => new Date(),
-      orders: ownOrders = orders,
-    } = {}) => {
-      const bus = openEventBus({ url: broker.url, name: 'intake test', logger });
-      // A connection that was never open cannot be closed, so the test waits until the broker is available again.
-      cleanUps.push(async () => {
-        await waitUntil('the broker is there', bus.isConnected).catch(() => undefined);
-        await bus.close();
-      });
-      const intake = runIntake({
-        bus,
-        ackWaitMs,
-        databaseUrl: stack.databaseUrl,
-        orders: ownOrders,
-        onDeliveries,
-        write,
-        now,
-      });
-      cleanUps.push(intake.stop);
-      return intake;
-    };
     const deliveries = (): Promise<readonly DeliveryRow[]> =>
       desk.query<DeliveryRow & Record<string, unknown>>(
         'select * from webhooks.deliveries order by event_id',
       );
+    /** The ids of all committed events that merchants must receive, in commit order. */
     const toldEvents = async (): Promise<readonly string[]> =>
       (await committedEvents(desk)).filter(mustBeTold).map(({ eventId }) => eventId);
+    /** Waits until so many orders have ended and each of their events has its delivery, and returns the deliveries. */
+    const untilAllTakenIn = (count: number) =>
+      waitUntil(`the deliveries of ${count} events are there`, async () => {
+        const told = await toldEvents();
+        const rows = await deliveries();
+        return told.length >= count && rows.length >= told.length && rows;
+      });
     return {
-      stack,
-      desk,
-      broker,
-      database,
-      orders,
-      writer,
-      logger,
-      log,
-      startIntake,
-      deliveries,
-      toldEvents,
-      async expireOrders(merchantId, orderNumbers) {
+      ...{ stack, desk, broker, database, orders, writer, merchantId },
+      ...{ deliveries, toldEvents, untilAllTakenIn },
+      /** Starts one more process's intake. */
+      startIntake: (own: IntakeStart = {}): RunningIntake => {
+        const bus = openEventBus({ url: broker.url, name: 'intake test', logger });
+        // A connection that was never open cannot be closed, so the test waits until the broker is available again.
+        cleanUps.push(async () => {
+          await waitUntil('the broker is there', bus.isConnected).catch(() => undefined);
+          await bus.close();
+        });
+        const intake = runIntake({ bus, ackWaitMs, databaseUrl: stack.databaseUrl, orders, ...own });
+        cleanUps.push(intake.stop);
+        return intake;
+      },
+      /** Registers orders with a webhook_url, and ends their payment sessions, so that core's sweep expires them. */
+      expireOrders: async (orderNumbers: readonly string[], own = merchantId): Promise<void> => {
         const registered = await Promise.all(
           orderNumbers.map((orderNumber) =>
-            desk.orders.registerOrder(registration({ merchantId, orderNumber })),
+            desk.orders.registerOrder(registration({ merchantId: own, orderNumber })),
           ),
         );
         await desk.query(
@@ -205,13 +134,14 @@ export async function openIntakeDesk({
           [registered.map(({ order }) => storedId('ord', order?.orderId ?? ''))],
         );
       },
-      untilAllTakenIn: (count) =>
-        waitUntil(`the deliveries of ${count} events are there`, async () => {
-          const told = await toldEvents();
-          const rows = await deliveries();
-          return told.length >= count && rows.length >= told.length && rows;
-        }),
-      async endIntakeSession() {
+      /** The same as `untilAllTakenIn`, and expects that each event has one delivery. */
+      expectEachTakenInOnce: async (count: number): Promise<readonly DeliveryRow[]> => {
+        const rows = await untilAllTakenIn(count);
+        expect(eventIdsOf(rows)).toEqual((await toldEvents()).toSorted());
+        return rows;
+      },
+      /** Ends the database session of the process that ingests. */
+      endIntakeSession: async (): Promise<void> => {
         await desk.query(
           `select pg_terminate_backend(pid) from pg_locks
            where locktype = 'advisory' and objid = 7142102
@@ -225,29 +155,37 @@ export async function openIntakeDesk({
     throw error;
   }
 }
+export type IntakeDesk = Awaited<ReturnType<typeof openIntakeDesk>>;
 
 const openWebhooksDatabase = (url: string, logger: Logger): Promise<Database> =>
   openDatabase({ url, poolSize: 4, applicationName: 'intake test', logger });
 
-interface IntakeOptions {
+/** The differences of an intake from the usual one. */
+interface IntakeStart {
+  /** Called between the write and the acknowledgement. */
+  readonly onDeliveries?: () => void;
+  /** Replaces the clock. A clock that stands still makes no regular read of core's list due. */
+  readonly now?: () => Date;
+  /** Replaces the client of core, whose list it reads. */
+  readonly orders?: Client<typeof OrderService>;
+}
+
+interface IntakeOptions extends IntakeStart {
   readonly bus: EventBus;
   readonly ackWaitMs: number;
   readonly databaseUrl: string;
   readonly orders: Client<typeof OrderService>;
-  readonly onDeliveries: () => void;
-  readonly write: IntakeStart['write'];
-  readonly now: () => Date;
 }
 
+/** One process's intake, with a database pool of its own. */
 function runIntake({
   bus,
   ackWaitMs,
   databaseUrl,
   orders,
-  onDeliveries,
-  write,
-  now,
-}: IntakeOptions): RunningIntake {
+  onDeliveries = () => undefined,
+  now = () => new Date(),
+}: IntakeOptions) {
   const { logger, log } = keptLog();
   const stopping = new AbortController();
   let announced = 0;
@@ -262,7 +200,7 @@ function runIntake({
     },
   };
   const countSilences = (consumer: EventConsumer): EventConsumer => ({
-    listen(stop) {
+    listen: (stop) => {
       const inbox = consumer.listen(stop);
       isListening = inbox.isOpen;
       return {
@@ -278,14 +216,7 @@ function runIntake({
   });
   const running = (async () => {
     const database = await openWebhooksDatabase(databaseUrl, logger);
-    const current = createDeliveryWriter({
-      database,
-      retentionDays: 90,
-      newId: newRandomId,
-      now,
-      machineNow: now,
-    });
-    const writer = write === undefined ? current : { ...current, write: write(database) };
+    const writer = createDeliveryWriter({ ...writing, database, now, machineNow: now });
     const consumer = countSilences(bus.eventConsumer({ name: 'webhooks', ackWaitMs }));
     const announce = (): void => {
       announced += 1;
@@ -297,21 +228,27 @@ function runIntake({
   })();
   return {
     log,
+    /** The number of its notifications about new deliveries. */
     announced: () => announced,
+    /** The number of events that it read from the broker. It reads the others from core. */
     brought: () =>
       log
         .filter(({ source }) => source === 'the broker')
         .reduce((sum, { events }) => sum + Number(events), 0),
+    /** How often it has read, or tried to read, core's list. */
     looks: () => looks,
+    /** How often it waited for the broker without receiving an event, so that it had to read core's list. */
     silences: () => silences,
+    /** Whether the broker delivers events to it. */
     isListening: () => isListening(),
     isIngesting: () => log.some(({ msg }) => msg === 'ingesting events'),
-    async stop() {
+    stop: async (): Promise<void> => {
       stopping.abort();
       await running;
     },
   };
 }
+export type RunningIntake = ReturnType<typeof runIntake>;
 
 /** All events of core, in commit order. */
 export async function committedEvents(desk: PaymentDesk): Promise<OrderEvent[]> {
@@ -328,5 +265,5 @@ export const numbered = (prefix: string, count: number): string[] =>
   Array.from({ length: count }, (_, index) => `${prefix}-${index}`);
 
 /** Event ids of deliveries, sorted, to compare with those of events. */
-export const eventIdsOf = (rows: readonly DeliveryRow[]): string[] =>
+const eventIdsOf = (rows: readonly DeliveryRow[]): string[] =>
   rows.map(({ event_id: eventId }) => eventId).sort();

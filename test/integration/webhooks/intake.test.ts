@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { createClient } from '@connectrpc/connect';
 import { createGrpcTransport } from '../../../src/contract/grpc-transport.ts';
 import { OrderEventType } from '../../../src/gen/gatehouse/v1/order_pb.js';
@@ -8,9 +8,34 @@ import { startCuttingProxy } from '../../support/cutting-proxy.ts';
 import type { Stack } from '../../support/stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { outcomes } from '../core/payment-desk.ts';
-import { committedEvents, deskOfEachTest, eventIdsOf, numbered } from './intake-under-test.ts';
+import { committedEvents, numbered, openIntakeDesk } from './intake-under-test.ts';
+import type { IntakeDesk, RunningIntake } from './intake-under-test.ts';
+import { closersOfEachTest, shared } from '../../support/shared-stack.ts';
 
-const open = deskOfEachTest();
+const desk = shared(
+  () => openIntakeDesk(),
+  ({ close }) => close(),
+);
+const closers = closersOfEachTest();
+/** Each test has a merchant of its own. The numbers of events count those of the tests before it, too. */
+let merchantId: string;
+let before: number;
+beforeEach(async () => {
+  ({ id: merchantId } = await desk.stack.createMerchant());
+  before = (await desk.toldEvents()).length;
+});
+
+function startIntake(...options: Parameters<IntakeDesk['startIntake']>): RunningIntake {
+  const intake = desk.startIntake(...options);
+  closers.push(intake.stop);
+  return intake;
+}
+const expire = (orderNumbers: readonly string[]) => desk.expireOrders(orderNumbers, merchantId);
+/** Waits until so many orders of this test have ended, and expects one delivery for each event. Returns those of this test. */
+const takenIn = async (count: number) =>
+  (await desk.expectEachTakenInOnce(before + count)).filter((row) => row.merchant_id === merchantId);
+const eventsOfMerchant = async () =>
+  (await committedEvents(desk.desk)).filter(({ order }) => order?.merchantId === merchantId);
 
 /** A client of the first core, until the network between them is cut off. */
 async function reachableCore({ addresses: [address = ''], tokens }: Stack) {
@@ -28,22 +53,21 @@ async function reachableCore({ addresses: [address = ''], tokens }: Stack) {
 
 describe('the intake', () => {
   test('creates one delivery for each event that ends an order with a webhook_url, and for no other', async () => {
-    const { stack, desk, startIntake, untilAllTakenIn, toldEvents } = await open();
-    const { id: merchantId } = await stack.createMerchant();
     const intake = startIntake();
-    const completed = await desk.registerHosted({ merchantId, orderNumber: 'A-1' });
-    await desk.settle(await desk.payHosted(completed), outcomes.declined());
-    await desk.settle(await desk.payHosted(completed), outcomes.completed('t-1'));
-    const failed = await desk.registerHosted({ merchantId, orderNumber: 'A-2' });
-    await desk.cancelHosted(failed);
-    const expired = await desk.registerHosted({ merchantId, orderNumber: 'A-3' });
-    await desk.endSession(expired);
-    const silent = await desk.startDirect({ merchantId, orderNumber: 'A-4' });
-    await desk.settle(silent, outcomes.declined());
+    const payments = desk.desk;
+    const completed = await payments.registerHosted({ merchantId, orderNumber: 'A-1' });
+    await payments.settle(await payments.payHosted(completed), outcomes.declined());
+    await payments.settle(await payments.payHosted(completed), outcomes.completed('t-1'));
+    const failed = await payments.registerHosted({ merchantId, orderNumber: 'A-2' });
+    await payments.cancelHosted(failed);
+    const expired = await payments.registerHosted({ merchantId, orderNumber: 'A-3' });
+    await payments.endSession(expired);
+    const silent = await payments.startDirect({ merchantId, orderNumber: 'A-4' });
+    await payments.settle(silent, outcomes.declined());
 
-    const rows = await untilAllTakenIn(3);
+    const rows = await takenIn(3);
 
-    const types = (await committedEvents(desk)).map(({ type }) => type);
+    const types = (await eventsOfMerchant()).map(({ type }) => type);
     expect(new Set(types)).toEqual(
       new Set([
         OrderEventType.CREATED,
@@ -54,7 +78,6 @@ describe('the intake', () => {
         OrderEventType.EXPIRED,
       ]),
     );
-    expect(eventIdsOf(rows)).toEqual([...(await toldEvents())].sort());
     expect(new Map(rows.map((row) => [row.order_number, row.event_type]))).toEqual(
       new Map([
         ['A-1', 'order.completed'],
@@ -68,19 +91,17 @@ describe('the intake', () => {
   });
 
   test('stores the order as verify returns it, and the URL', async () => {
-    const { stack, desk, startIntake, untilAllTakenIn } = await open();
-    const { id: merchantId } = await stack.createMerchant();
     startIntake();
-    const hosted = await desk.registerHosted({
+    const hosted = await desk.desk.registerHosted({
       merchantId,
       orderNumber: 'B-1',
       webhookUrl: 'https://Shop.Example:443/hook?key=1',
     });
-    await desk.settle(await desk.payHosted(hosted), outcomes.completed('t-1'));
+    await desk.desk.settle(await desk.desk.payHosted(hosted), outcomes.completed('t-1'));
 
-    const [row] = await untilAllTakenIn(1);
+    const [row] = await takenIn(1);
 
-    const event = (await committedEvents(desk)).at(-1);
+    const event = (await eventsOfMerchant()).at(-1);
     if (event?.order === undefined) throw new Error('no event');
     expect(JSON.parse(row?.body.toString() ?? '')).toEqual({
       id: event.eventId,
@@ -105,89 +126,79 @@ describe('the intake', () => {
   });
 
   test('makes a lane due for new deliveries only, and not before its circuit is probed', async () => {
-    const { stack, desk, expireOrders, startIntake, untilAllTakenIn } = await open();
-    const { id: merchantId } = await stack.createMerchant();
     const intake = startIntake();
-    await expireOrders(merchantId, ['L-1']);
-    await untilAllTakenIn(1);
-    const due = await desk.query<{ due: boolean }>('select next_due_at <= now() as due from webhooks.lanes');
-    expect(due).toEqual([{ due: true }]);
-    await desk.query(
-      `update webhooks.lanes set next_due_at = null, resting_until = now() + interval '1 hour'`,
+    const laneHas = (condition: string) =>
+      desk.desk.query(`select ${condition} as holds from webhooks.lanes where merchant_id = $1`, [
+        merchantId,
+      ]);
+    await expire(['L-1']);
+    await takenIn(1);
+    expect(await laneHas('next_due_at <= now()')).toEqual([{ holds: true }]);
+    await desk.desk.query(
+      `update webhooks.lanes set next_due_at = null, resting_until = now() + interval '1 hour' where merchant_id = $1`,
+      [merchantId],
     );
 
-    await expireOrders(merchantId, ['L-2']);
-    await untilAllTakenIn(2);
+    await expire(['L-2']);
+    await takenIn(2);
 
-    const rested = await desk.query<{ rested: boolean }>(
-      'select next_due_at = resting_until as rested from webhooks.lanes',
-    );
-    expect(rested).toEqual([{ rested: true }]);
+    expect(await laneHas('next_due_at = resting_until')).toEqual([{ holds: true }]);
     expect(intake.log.filter(({ level }) => level === 'error')).toEqual([]);
   });
 
   test('ingests a thousand events in batches, from the broker only after it has caught up', async () => {
-    const { stack, expireOrders, startIntake, toldEvents, untilAllTakenIn } = await open();
-    const { id: merchantId } = await stack.createMerchant();
-    await expireOrders(merchantId, numbered('before', 100));
+    await expire(numbered('before', 100));
     const startedAt = new Date();
-    const core = await reachableCore(stack);
+    const core = await reachableCore(desk.stack);
     const intake = startIntake({ now: () => startedAt, orders: core.orders });
-    await untilAllTakenIn(100);
+    await takenIn(100);
     await waitUntil('the broker delivers events', intake.isListening);
     // Each silence of the broker on a busy machine makes a read of core's list due. From here on, such a read finds nothing.
     await core.cutOff();
-    const before = { brought: intake.brought(), looks: intake.looks(), silences: intake.silences() };
+    const atFirst = { brought: intake.brought(), looks: intake.looks(), silences: intake.silences() };
 
-    await expireOrders(merchantId, numbered('C', 400));
-    const rows = await untilAllTakenIn(500);
+    await expire(numbered('C', 400));
+    await takenIn(500);
 
-    expect(eventIdsOf(rows)).toEqual([...(await toldEvents())].sort());
     expect(intake.announced()).toBeLessThan(500);
     // 400 registered and 400 expired, and the last events before that the broker may not have delivered yet.
-    expect(intake.brought() - before.brought).toBeGreaterThanOrEqual(800);
+    expect(intake.brought() - atFirst.brought).toBeGreaterThanOrEqual(800);
     // A silence or a look may be under way when they are counted.
-    expect(intake.looks() - before.looks).toBeLessThanOrEqual(intake.silences() - before.silences + 1);
+    expect(intake.looks() - atFirst.looks).toBeLessThanOrEqual(intake.silences() - atFirst.silences + 1);
   });
 
   test('continues where the previous intake stopped', async () => {
-    const { stack, expireOrders, startIntake, toldEvents, untilAllTakenIn } = await open();
-    const { id: merchantId } = await stack.createMerchant();
     const first = startIntake();
-    await expireOrders(merchantId, numbered('D', 20));
-    await untilAllTakenIn(20);
+    await expire(numbered('D', 20));
+    await takenIn(20);
     await first.stop();
 
-    await expireOrders(merchantId, numbered('E', 20));
+    await expire(numbered('E', 20));
     const second = startIntake();
-    const rows = await untilAllTakenIn(40);
+    await takenIn(40);
 
-    expect(eventIdsOf(rows)).toEqual([...(await toldEvents())].sort());
     expect(second.isIngesting()).toBe(true);
   });
 });
 
 describe('with two intakes', () => {
   test('one process ingests, and another takes over when the session with the lock ends', async () => {
-    const { stack, endIntakeSession, expireOrders, startIntake, toldEvents, untilAllTakenIn } = await open();
-    const { id: merchantId } = await stack.createMerchant();
     const first = startIntake();
     await waitUntil('the first takes in', first.isIngesting);
     const second = startIntake();
-    await expireOrders(merchantId, numbered('F', 10));
-    await untilAllTakenIn(10);
+    await expire(numbered('F', 10));
+    await takenIn(10);
     expect(second.isIngesting()).toBe(false);
 
     await first.stop();
-    await expireOrders(merchantId, numbered('G', 10));
-    await untilAllTakenIn(20);
+    await expire(numbered('G', 10));
+    await takenIn(20);
     expect(second.isIngesting()).toBe(true);
     const third = startIntake();
-    await endIntakeSession();
-    await expireOrders(merchantId, numbered('H', 10));
+    await desk.endIntakeSession();
+    await expire(numbered('H', 10));
 
-    const rows = await untilAllTakenIn(30);
-    expect(eventIdsOf(rows)).toEqual([...(await toldEvents())].sort());
+    await takenIn(30);
     expect(
       second.log.filter(({ msg }) => msg === 'ingesting events').length + Number(third.isIngesting()),
     ).toBe(2);

@@ -1,34 +1,11 @@
 import { expect, test } from '@jest/globals';
-import pg from 'pg';
 import { newRandomId } from '../../../src/contract/public-id.ts';
-import { createLogger } from '../../../src/platform/logger.ts';
 import { createIndexTask } from '../../../src/webhooks/database/large-indexes.ts';
-import { openDatabase } from '../../../src/webhooks/database/database.ts';
 import { createDeliveryReader } from '../../../src/webhooks/rpc/delivery-reader.ts';
-import { shared, sharedTestDatabase } from '../../support/shared-stack.ts';
+import { openCountedWebhooksDatabase } from '../../support/counted-database.ts';
+import { closersOfEachTest } from '../../support/shared-stack.ts';
 
-// The blocks that PostgreSQL reads for a list, which do not depend on the load of the machine.
-
-const server = sharedTestDatabase();
-/** With one connection, because PostgreSQL counts the blocks of a connection when that connection reports them. */
-const database = shared(
-  () =>
-    openDatabase({
-      url: server.url,
-      poolSize: 1,
-      applicationName: 'large indexes',
-      logger: createLogger({ process: 'test', instance: 'large indexes', level: 'silent' }),
-    }),
-  (opened) => opened.close(),
-);
-const client = shared(
-  async () => {
-    const connection = new pg.Client({ connectionString: server.url });
-    await connection.connect();
-    return connection;
-  },
-  (connection) => connection.end(),
-);
+const closers = closersOfEachTest();
 
 const anyDelivery = {
   states: [],
@@ -41,20 +18,10 @@ const anyDelivery = {
   beforeId: undefined,
 };
 
-async function blocksSoFar(): Promise<number> {
-  for (const connection of [client, database.pool])
-    await connection.query('select pg_stat_force_next_flush()');
-  const { rows } = await client.query<{ count: number }>(
-    `select sum(coalesce(heap_blks_read, 0) + coalesce(heap_blks_hit, 0) + coalesce(idx_blks_read, 0) + coalesce(idx_blks_hit, 0))::int
-       as count
-     from pg_statio_user_tables where schemaname = 'webhooks'`,
-  );
-  return rows[0]?.count ?? 0;
-}
-
 test('a list of the sandbox reads one page, however many newer deliveries production has', async () => {
+  const { database, client, counted, close } = await openCountedWebhooksDatabase('large indexes');
+  closers.push(close);
   const merchantId = newRandomId('mer', new Date());
-  await client.query('alter table webhooks.deliveries set (autovacuum_enabled = false)');
   await client.query(
     `insert into webhooks.lanes (merchant_id, environment, endpoint, created_at)
      values ($1, 'SANDBOX', 'https://shop.example', now()), ($1, 'PRODUCTION', 'https://shop.example', now())`,
@@ -74,9 +41,9 @@ test('a list of the sandbox reads one page, however many newer deliveries produc
   await client.query('drop index webhooks.deliveries_environment');
   const { list } = createDeliveryReader(database.pool);
   const read = async () => {
-    const before = await blocksSoFar();
-    const found = await list({ ...anyDelivery, merchantId, environment: 'SANDBOX', limit: 51 });
-    return { ids: found.map(({ id }) => id), blocks: (await blocksSoFar()) - before };
+    const filter = { ...anyDelivery, merchantId, environment: 'SANDBOX', limit: 51 } as const;
+    const { result, blocks } = await counted(() => list(filter));
+    return { ids: result.map(({ id }) => id), blocks };
   };
 
   const without = await read();

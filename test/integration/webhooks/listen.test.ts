@@ -1,6 +1,5 @@
 import { ConnectError } from '@connectrpc/connect';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import pg from 'pg';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import { Environment, OrderStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
@@ -9,34 +8,21 @@ import { newRandomId } from '../../../src/contract/public-id.ts';
 import { registration } from '../../support/order-requests.ts';
 import { describeFailure } from '../../support/rpc-failure.ts';
 import type { RpcFailure } from '../../support/rpc-failure.ts';
-import { startStack } from '../../support/stack.ts';
-import type { Stack } from '../../support/stack.ts';
+import { closersOfEachTest, shared, sharedConnection, sharedStack } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { openWebhookDesk } from './webhook-desk.ts';
 import type { WebhookDesk } from './webhook-desk.ts';
 
-let stack: Stack;
-let desk: WebhookDesk;
-let database: pg.Client;
+const stack = sharedStack({ cores: 2, facades: 0 });
+const desk = shared(
+  () => openWebhookDesk(stack, { signOfLifeMs: 100 }),
+  ({ close }) => close(),
+);
+const database = sharedConnection(() => stack.databaseUrl);
+const closers = closersOfEachTest();
 let merchantId: string;
-let leaves: (() => Promise<unknown>)[] = [];
-beforeAll(async () => {
-  stack = await startStack({ cores: 2, facades: 0 });
-  desk = await openWebhookDesk(stack, { signOfLifeMs: 100 });
-  database = new pg.Client({ connectionString: stack.databaseUrl });
-  await database.connect();
-});
 beforeEach(async () => {
   ({ id: merchantId } = await stack.createMerchant());
-});
-afterEach(async () => {
-  await Promise.all(leaves.map((leave) => leave()));
-  leaves = [];
-});
-afterAll(async () => {
-  await database.end();
-  await desk.close();
-  await stack.stop();
 });
 
 let orderCount = 0;
@@ -76,13 +62,13 @@ function listen(asked: WebhookDesk = desk, own: { merchantId?: string } = {}) {
     leaving.abort();
     return ended;
   };
-  leaves.push(leave);
+  closers.push(leave);
   const events = () => heard.filter(({ eventId }) => eventId !== '');
   return { heard, events, ended, leave };
 }
 
-const started = async (own?: { merchantId?: string }) => {
-  const listener = listen(desk, own);
+const started = async (asked?: WebhookDesk) => {
+  const listener = listen(asked);
   await waitUntil('it listens', () => listener.heard.length > 0);
   return listener;
 };
@@ -153,6 +139,12 @@ describe('listening', () => {
 });
 
 describe('errors', () => {
+  const openOther = async (): Promise<WebhookDesk> => {
+    const other = await openWebhookDesk(stack);
+    closers.push(other.close);
+    return other;
+  };
+
   test('an unknown merchant has no events', async () => {
     const listener = listen(desk, { merchantId: newRandomId('mer', new Date()) });
     expect(await listener.ended).toMatchObject({ code: 'NotFound', reason: 'MERCHANT_NOT_FOUND' });
@@ -167,27 +159,16 @@ describe('errors', () => {
       `update webhooks.signing_secrets set key_id = 'lost' where merchant_id = $1`,
       [merchantId],
     );
-    const other = await openWebhookDesk(stack);
-    try {
-      const listener = listen(other);
-      await waitUntil('it listens', () => listener.heard.length > 0);
-      await endOrder();
-      expect(await listener.ended).toMatchObject({ code: 'Internal', reason: 'INTERNAL' });
-    } finally {
-      await other.close();
-    }
+    const listener = await started(await openOther());
+    await endOrder();
+    expect(await listener.ended).toMatchObject({ code: 'Internal', reason: 'INTERNAL' });
   });
 
   test('ends with SERVER_DRAINING when the process stops', async () => {
-    const other = await openWebhookDesk(stack);
-    try {
-      const listener = listen(other);
-      await waitUntil('it listens', () => listener.heard.length > 0);
-      other.drain();
-      expect(await listener.ended).toMatchObject({ code: 'Unavailable', reason: 'SERVER_DRAINING' });
-    } finally {
-      await other.close();
-    }
+    const other = await openOther();
+    const listener = await started(other);
+    other.drain();
+    expect(await listener.ended).toMatchObject({ code: 'Unavailable', reason: 'SERVER_DRAINING' });
   });
 });
 

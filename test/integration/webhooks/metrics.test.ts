@@ -1,5 +1,4 @@
 import { expect, test } from '@jest/globals';
-import pg from 'pg';
 import { pino } from 'pino';
 import { createMetrics } from '../../../src/platform/metrics.ts';
 import { addPipelineMetrics } from '../../../src/webhooks/health/webhook-metrics.ts';
@@ -8,9 +7,10 @@ import { registration } from '../../support/order-requests.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { startReceiver } from './receivers.ts';
 import { quietStatus } from './webhook-desk.ts';
-import { sharedStack } from '../../support/shared-stack.ts';
+import { sharedConnection, sharedStack } from '../../support/shared-stack.ts';
 
 const stack = sharedStack({ facades: 0, webhooks: 1 });
+const database = sharedConnection(() => stack.databaseUrl);
 
 const metricsOf = async (address: unknown): Promise<string> => {
   const answer = await fetch(`http://${String(address)}/metrics`);
@@ -49,10 +49,7 @@ test('attempts are counted and timed, and no metric identifies a merchant', asyn
   await stack
     .client(OrderService, 'writer')
     .registerOrder(registration({ merchantId, orderNumber: 'C-1', webhookUrl: receiver.origin }));
-  const database = new pg.Client({ connectionString: stack.databaseUrl });
-  await database.connect();
   await database.query('update core.orders set expires_at = now(), sweep_at = now()');
-  await database.end();
 
   const page = await waitUntil('the delivery is counted', async () => {
     const text = await metricsOf(stack.webhooks[0]?.ready['connect']);

@@ -1,5 +1,5 @@
 import { signedHeaders } from '../../../src/contract/webhook-signature.ts';
-import type { OutgoingDelivery } from '../../../src/webhooks/domain/delivery.ts';
+import type { AttemptReport, OutgoingDelivery } from '../../../src/webhooks/domain/delivery.ts';
 import { endpointOf } from '../../../src/webhooks/domain/delivery.ts';
 import type { WebhookSender, WebhookSenderOptions } from '../../../src/webhooks/sending/send-webhook.ts';
 import { createWebhookSender } from '../../../src/webhooks/sending/send-webhook.ts';
@@ -22,30 +22,23 @@ export const testSender = (over: Partial<WebhookSenderOptions> = {}): WebhookSen
   });
 
 /** Senders and receivers of one test. */
-export interface SendingDesk {
-  readonly openSender: (over?: Partial<WebhookSenderOptions>) => WebhookSender;
-  readonly openReceiver: typeof startReceiver;
-  /** Closes something else together with them. */
-  readonly closeLater: (close: () => Promise<unknown>) => void;
-  /** Closes them all. The desk can be used again. */
-  readonly close: () => Promise<void>;
-}
-
-export function sendingDesk(): SendingDesk {
+export function sendingDesk() {
   const closing: (() => Promise<unknown>)[] = [];
   return {
-    openSender(over) {
+    openSender: (over?: Partial<WebhookSenderOptions>): WebhookSender => {
       const sender = testSender(over);
       closing.push(() => sender.close());
       return sender;
     },
-    async openReceiver(...options) {
+    openReceiver: async (...options: Parameters<typeof startReceiver>) => {
       const receiver = await startReceiver(...options);
       closing.push(receiver.close);
       return receiver;
     },
-    closeLater: (close) => void closing.push(close),
-    async close() {
+    /** Closes something else together with them. */
+    closeLater: (close: () => Promise<unknown>) => void closing.push(close),
+    /** Closes them all. The desk can be used again. */
+    close: async (): Promise<void> => {
       for (const close of closing.splice(0).reverse()) await close();
     },
   };
@@ -65,6 +58,19 @@ export const buildDelivery = (url: string, over: Partial<OutgoingDelivery> = {})
   attemptNumber: 1,
   roundAttempts: 0,
   roundStartedAt: new Date(),
+  ...over,
+});
+
+/** The report of an attempt that ended at once. */
+export const buildReport = (over: Partial<AttemptReport> = {}): AttemptReport => ({
+  startedAt: new Date(),
+  durationMs: 1,
+  result: 'DELIVERED',
+  statusCode: 200,
+  detail: '',
+  remoteAddress: '192.0.2.1',
+  responseBody: Buffer.alloc(0),
+  retryAfter: '',
   ...over,
 });
 

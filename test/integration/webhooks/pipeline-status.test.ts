@@ -11,6 +11,7 @@ import {
 import { createPipelineStatus } from '../../../src/webhooks/health/pipeline-status.ts';
 import type { PipelineStatus } from '../../../src/webhooks/health/pipeline-status.ts';
 import { createSecretCipher } from '../../../src/webhooks/secrets/secret-cipher.ts';
+import { insertRow } from '../../support/insert-row.ts';
 import { addManyDue } from './many-due.ts';
 import { sharedWebhooksDatabase } from './shared-webhooks-database.ts';
 
@@ -48,51 +49,37 @@ function readStatus(pageAfter: (cursor: string) => Page = () => ({})): Promise<P
 
 interface Lane {
   readonly endpoint: string;
-  readonly restingUntil?: Date;
-  readonly pausedAt?: Date;
-  readonly nextDueAt?: Date | null;
+  readonly resting_until?: Date;
+  readonly paused_at?: Date;
+  readonly next_due_at?: Date | null;
 }
 
-const addLane = ({ endpoint, restingUntil, pausedAt, nextDueAt = ago(60) }: Lane) =>
-  database.pool.query(
-    `insert into webhooks.lanes (merchant_id, environment, endpoint, next_due_at, resting_until, paused_at, created_at)
-     values ($1, 'SANDBOX', $2, $3, $4, $5, now())`,
-    [merchant, endpoint, nextDueAt, restingUntil ?? null, pausedAt ?? null],
-  );
+const addLane = (own: Lane) =>
+  insertRow(database.pool, 'webhooks.lanes', {
+    ...{ merchant_id: merchant, environment: 'SANDBOX', next_due_at: ago(60), created_at: now },
+    ...own,
+  });
 
 interface Delivery {
   readonly id: string;
   readonly endpoint: string;
-  readonly orderId?: string;
+  readonly order_id?: string;
   readonly sequence?: number;
-  readonly dueAt?: Date;
-  readonly givenUpAt?: Date;
-  readonly triedSeconds?: number;
-  readonly eventType?: string;
+  readonly due_at?: Date;
+  readonly given_up_at?: Date;
+  readonly event_type?: string;
 }
 
-const addDelivery = (delivery: Delivery) => {
-  const { id, endpoint, orderId = `ord_${id}`, sequence = 3, dueAt, givenUpAt } = delivery;
-  const { triedSeconds = 0, eventType = 'order.completed' } = delivery;
-  return database.pool.query(
-    `insert into webhooks.deliveries (merchant_id, id, environment, endpoint, event_id, event_type, order_id,
-       order_number, sequence, url, body, state, due_at, given_up_at, round_started_at, created_at)
-     values ($1, $2, 'SANDBOX', $3, $2, $10, $4, 'A-1', $5, $3, '', $6::webhooks.delivery_state, $7, $8,
-       coalesce($8::timestamptz, now()) - make_interval(secs => $9), now())`,
-    [
-      merchant,
-      id,
-      endpoint,
-      orderId,
-      sequence,
-      dueAt === undefined ? 'GIVEN_UP' : 'PENDING',
-      dueAt ?? null,
-      givenUpAt ?? null,
-      triedSeconds,
-      eventType,
-    ],
-  );
-};
+/** It is pending if it is due, and was abandoned otherwise, after this time. */
+const addDelivery = (own: Delivery, triedSeconds = 0) =>
+  insertRow(database.pool, 'webhooks.deliveries', {
+    ...{ merchant_id: merchant, environment: 'SANDBOX', event_id: own.id, event_type: 'order.completed' },
+    ...{ order_id: `ord_${own.id}`, order_number: 'A-1', sequence: 3, url: own.endpoint, body: '' },
+    state: own.due_at === undefined ? 'GIVEN_UP' : 'PENDING',
+    round_started_at: new Date((own.given_up_at ?? now).getTime() - triedSeconds * 1000),
+    created_at: now,
+    ...own,
+  });
 
 test('at first nothing is ingested, and nothing is due', async () => {
   expect(await readStatus()).toEqual({
@@ -122,10 +109,10 @@ test('at first nothing is ingested, and nothing is due', async () => {
 test('only deliveries that can be sent now are due: none behind an earlier one of its order, and none in the future', async () => {
   const endpoint = 'https://open.example';
   await addLane({ endpoint });
-  await addDelivery({ id: 'first', endpoint, orderId: 'ord_1', sequence: 3, dueAt: ago(30) });
-  await addDelivery({ id: 'behind', endpoint, orderId: 'ord_1', sequence: 4, dueAt: ago(50) });
-  await addDelivery({ id: 'other', endpoint, dueAt: ago(10) });
-  await addDelivery({ id: 'later', endpoint, dueAt: ago(-60) });
+  await addDelivery({ id: 'first', endpoint, order_id: 'ord_1', sequence: 3, due_at: ago(30) });
+  await addDelivery({ id: 'behind', endpoint, order_id: 'ord_1', sequence: 4, due_at: ago(50) });
+  await addDelivery({ id: 'other', endpoint, due_at: ago(10) });
+  await addDelivery({ id: 'later', endpoint, due_at: ago(-60) });
 
   expect(await readStatus()).toMatchObject({
     dueCount: 2,
@@ -137,11 +124,11 @@ test('only deliveries that can be sent now are due: none behind an earlier one o
 
 test('deliveries of endpoints that are paused or have an open circuit are pending and not due', async () => {
   const [resting, paused] = ['https://resting.example', 'https://paused.example'];
-  await addLane({ endpoint: resting, restingUntil: ago(-30) });
-  await addLane({ endpoint: paused, pausedAt: ago(30) });
-  await addLane({ endpoint: 'https://idle.example', nextDueAt: null });
+  await addLane({ endpoint: resting, resting_until: ago(-30) });
+  await addLane({ endpoint: paused, paused_at: ago(30) });
+  await addLane({ endpoint: 'https://idle.example', next_due_at: null });
   await addManyDue(database.pool, merchant, resting, 12_000);
-  await addDelivery({ id: 'held', endpoint: paused, dueAt: ago(30) });
+  await addDelivery({ id: 'held', endpoint: paused, due_at: ago(30) });
 
   expect(await readStatus()).toMatchObject({
     dueCount: 0,
@@ -156,16 +143,11 @@ test('deliveries of endpoints that are paused or have an open circuit are pendin
 test('abandoned deliveries, repaired ones and gaps are counted for the last 24 hours', async () => {
   const endpoint = 'https://open.example';
   await addLane({ endpoint });
-  await addDelivery({ id: 'lately', endpoint, givenUpAt: ago(3_600), triedSeconds: 273_600 });
-  await addDelivery({ id: 'asked-to-wait', endpoint, givenUpAt: ago(3_600), triedSeconds: 7 });
-  await addDelivery({
-    id: 'test',
-    endpoint,
-    givenUpAt: ago(3_600),
-    triedSeconds: 1,
-    eventType: 'webhook.test',
-  });
-  await addDelivery({ id: 'long-ago', endpoint, givenUpAt: ago(25 * 3_600) });
+  await addDelivery({ id: 'lately', endpoint, given_up_at: ago(3_600) }, 273_600);
+  await addDelivery({ id: 'asked-to-wait', endpoint, given_up_at: ago(3_600) }, 7);
+  const abandonedTest = { id: 'test', endpoint, given_up_at: ago(3_600), event_type: 'webhook.test' };
+  await addDelivery(abandonedTest, 1);
+  await addDelivery({ id: 'long-ago', endpoint, given_up_at: ago(25 * 3_600) });
   await database.pool.query(
     `insert into webhooks.findings (id, found_at, merchant_id, order_id, is_repaired, detail) values
        ('1', $1, 'mer_1', 'ord_1', true, 'was missing'), ('2', $1, 'mer_1', 'ord_2', false, 'a gap'),
@@ -184,16 +166,21 @@ test('abandoned deliveries, repaired ones and gaps are counted for the last 24 h
   });
 });
 
-const addSecret = async (
+const addSecret = (
   merchantId: string,
   { keyId, sealed }: { readonly keyId: string; readonly sealed: Buffer },
 ): Promise<unknown> =>
-  database.pool.query(
-    `insert into webhooks.signing_secrets
-       (merchant_id, environment, id, is_current, key_id, sealed, ending, shown, created_at)
-     values ($1, 'SANDBOX', 'whs_1', true, $2, $3, 'AAAA', true, now())`,
-    [merchantId, keyId, sealed],
-  );
+  insertRow(database.pool, 'webhooks.signing_secrets', {
+    ...{
+      merchant_id: merchantId,
+      environment: 'SANDBOX',
+      id: 'whs_1',
+      is_current: true,
+      key_id: keyId,
+      sealed,
+    },
+    ...{ ending: 'AAAA', shown: true, created_at: now },
+  });
 
 test('secrets that another key encrypted are counted, also a key of the same name', async () => {
   const nameOf = (merchantId: string) => ({ merchantId, environment: 'SANDBOX', id: 'whs_1' }) as const;

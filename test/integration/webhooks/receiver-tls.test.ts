@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { TestAuthority } from './certificates.ts';
-import { openAuthority } from './certificates.ts';
+import { inDays, openAuthority } from './certificates.ts';
 import { sendTo, sendingDesk } from './outgoing.ts';
 import { answer, raw, startTcpServer } from './receivers.ts';
 
@@ -13,14 +13,13 @@ beforeAll(() => {
 });
 afterAll(() => authority.close());
 
-const day = 24 * 3_600_000;
 const name = 'DNS:shop.example';
 
 /** A receiver with this certificate, and a sender that trusts the authority. */
-async function sendOver(tls: { readonly key: string; readonly cert: string }) {
+async function sendOver(tls: { readonly key: string; readonly cert: string }, host = 'shop.example') {
   const receiver = await openReceiver(answer(204), { tls });
   const sender = openSender({ ca: authority.cert, resolve: async () => ['127.0.0.1'] });
-  const report = await sendTo(sender, `https://shop.example:${receiver.port}/hook`);
+  const report = await sendTo(sender, `https://${host}:${receiver.port}/hook`);
   return { receiver, report };
 }
 
@@ -31,10 +30,7 @@ test('a receiver with a valid certificate gets the webhook', async () => {
 });
 
 test('a name that is written with its final dot gets the webhook', async () => {
-  const receiver = await openReceiver(answer(204), { tls: authority.issue({ names: name }) });
-  const sender = openSender({ ca: authority.cert, resolve: async () => ['127.0.0.1'] });
-
-  const report = await sendTo(sender, `https://shop.example.:${receiver.port}/hook`);
+  const { report } = await sendOver(authority.issue({ names: name }), 'shop.example.');
 
   expect(report.result).toBe('DELIVERED');
 });
@@ -42,22 +38,12 @@ test('a name that is written with its final dot gets the webhook', async () => {
 test.each([
   [
     'an expired one',
-    () =>
-      authority.issue({
-        names: name,
-        validFrom: new Date(Date.now() - 2 * day),
-        validTo: new Date(Date.now() - day),
-      }),
+    () => authority.issue({ names: name, validFrom: inDays(-2), validTo: inDays(-1) }),
     'the certificate of shop.example has expired: renew it',
   ],
   [
     'one that is not valid yet',
-    () =>
-      authority.issue({
-        names: name,
-        validFrom: new Date(Date.now() + day),
-        validTo: new Date(Date.now() + 2 * day),
-      }),
+    () => authority.issue({ names: name, validFrom: inDays(1), validTo: inDays(2) }),
     'the certificate of shop.example is not valid yet',
   ],
   [
@@ -89,9 +75,7 @@ test('a certificate of an unknown authority is refused', async () => {
 });
 
 test('an IP address may have a certificate, too', async () => {
-  const receiver = await openReceiver(answer(204), { tls: authority.issue({ names: 'IP:127.0.0.1' }) });
-
-  const report = await sendTo(openSender({ ca: authority.cert }), `${receiver.origin}/hook`);
+  const { report } = await sendOver(authority.issue({ names: 'IP:127.0.0.1' }), '127.0.0.1');
 
   expect(report.result).toBe('DELIVERED');
 });

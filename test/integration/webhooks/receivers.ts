@@ -24,24 +24,7 @@ export type Behaviour = (exchange: {
   readonly socket: Socket;
 }) => void;
 
-/** A merchant's server on a port of its own. */
-export interface Receiver {
-  /** Such as http://127.0.0.1:40123. */
-  readonly origin: string;
-  readonly port: number;
-  /** Everything that arrived completely, in sequence. */
-  readonly webhooks: readonly ReceivedWebhook[];
-  /** The number of connections so far. */
-  readonly connectionCount: () => number;
-  /** The number of connections that are open now. */
-  readonly openConnectionCount: () => number;
-  /** Sets its behaviour from now on. */
-  readonly behave: (behaviour: Behaviour) => void;
-  /** Closes every connection, those in use too, and the port. */
-  readonly close: () => Promise<void>;
-}
-
-export interface ReceiverOptions {
+interface ReceiverOptions {
   /** 127.0.0.1 when absent. */
   readonly host?: string;
   /** A free one when absent. */
@@ -50,11 +33,11 @@ export interface ReceiverOptions {
   readonly tls?: { readonly key: string; readonly cert: string };
 }
 
-/** Starts a receiver that handles each webhook by `behaviour`. */
+/** Starts a merchant's server, on a port of its own, that handles each webhook by `behaviour`. */
 export async function startReceiver(
   behaviour: Behaviour = answer(204),
   { host = '127.0.0.1', port = 0, tls }: ReceiverOptions = {},
-): Promise<Receiver> {
+) {
   let current = behaviour;
   let connections = 0;
   let openConnections = 0;
@@ -83,21 +66,28 @@ export async function startReceiver(
   const { port: boundPort } = server.address() as AddressInfo;
 
   return {
+    /** Such as http://127.0.0.1:40123. */
     origin: `http${tls === undefined ? '' : 's'}://${host.includes(':') ? `[${host}]` : host}:${boundPort}`,
     port: boundPort,
-    webhooks,
+    /** Everything that arrived completely, in sequence. */
+    webhooks: webhooks as readonly ReceivedWebhook[],
+    /** The number of connections so far. */
     connectionCount: () => connections,
+    /** The number of connections that are open now. */
     openConnectionCount: () => openConnections,
-    behave: (next) => {
+    /** Sets its behaviour from now on. */
+    behave: (next: Behaviour): void => {
       current = next;
     },
-    close: async () => {
+    /** Closes every connection, those in use too, and the port. */
+    close: async (): Promise<void> => {
       server.close();
       server.closeAllConnections();
       await once(server, 'close');
     },
   };
 }
+export type Receiver = Awaited<ReturnType<typeof startReceiver>>;
 
 /** Undefined when the sender disconnected before the whole webhook had arrived. */
 async function readWebhook(message: IncomingMessage): Promise<ReceivedWebhook | undefined> {
@@ -128,9 +118,7 @@ export async function closedPort(): Promise<number> {
 /**
  * A server that handles each connection by something other than HTTP. It closes every connection when it is closed.
  */
-export async function startTcpServer(
-  serve: (socket: Socket) => void,
-): Promise<{ readonly port: number; readonly close: () => Promise<void> }> {
+export async function startTcpServer(serve: (socket: Socket) => void) {
   const sockets = new Set<Socket>();
   const server = createTcpServer((socket) => {
     sockets.add(socket);
@@ -141,11 +129,14 @@ export async function startTcpServer(
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
+  const disconnect = (): void => sockets.forEach((socket) => socket.destroy());
   return {
     port,
-    close: async () => {
+    /** Ends every connection. */
+    disconnect,
+    close: async (): Promise<void> => {
       server.close();
-      for (const socket of sockets) socket.destroy();
+      disconnect();
       await once(server, 'close');
     },
   };
@@ -161,6 +152,13 @@ export const answer =
 /** Never answers. */
 export const silence: Behaviour = () => {};
 
+/** Holds its responses until `release`. */
+export function onDemand() {
+  const held: (() => void)[] = [];
+  const behaviour: Behaviour = ({ response }) => void held.push(() => response.writeHead(200).end());
+  return { held, behaviour, release: () => held.splice(0).forEach((each) => each()) };
+}
+
 /** Answers the webhooks that a test selects in one way, and all others in another. */
 export const onlyFor =
   (isPicked: (webhook: ReceivedWebhook) => boolean, picked: Behaviour, others: Behaviour): Behaviour =>
@@ -174,28 +172,38 @@ export const silenceAfterHeaders =
     socket.write(`HTTP/1.1 ${status} Whatever\r\ncontent-length: 100\r\n\r\n`);
   };
 
+/** What a server does with raw bytes on the socket of a request. */
+type SocketBehaviour = (exchange: { readonly socket: Socket }) => void;
+
 /** Resets the connection, at once or after these bytes. */
 export const reset =
-  (before = ''): Behaviour =>
+  (before = ''): SocketBehaviour =>
   ({ socket }) => {
     if (before === '') socket.resetAndDestroy();
     else socket.write(before, () => socket.resetAndDestroy());
   };
 
-/** Writes bytes that need not be HTTP, and closes the connection, or leaves it open. */
+/** Writes bytes that need not be HTTP, and closes the connection. */
 export const raw =
-  (bytes: string | Buffer, { isLeftOpen = false } = {}): Behaviour =>
+  (bytes: string | Buffer): SocketBehaviour =>
   ({ socket }) => {
-    if (isLeftOpen) socket.write(bytes);
-    else socket.end(bytes);
+    socket.end(bytes);
   };
 
-/** A good answer that takes for ever: a byte every few milliseconds here, and every second in practice. */
-export const byteByByte: Behaviour = ({ socket }) => {
-  socket.write('HTTP/1.1 200 OK\r\ncontent-length: 10000\r\n\r\n');
-  const drip = setInterval(() => socket.write('.'), 5);
-  socket.on('close', () => clearInterval(drip));
-};
+/** Writes the start, and then `more` every few milliseconds. In practice that would be every second. */
+export const dripping =
+  (start: string, more: string): SocketBehaviour =>
+  ({ socket }) => {
+    socket.write(start);
+    const drip = setInterval(() => socket.write(more), 5);
+    socket.on('close', () => clearInterval(drip));
+  };
+
+/** A good answer that takes for ever. */
+export const byteByByte = dripping(
+  'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 60000\r\n\r\n',
+  ' ',
+);
 
 /** A body without end, written as fast as it is read. */
 export const endless =
@@ -212,8 +220,8 @@ export const endless =
 
 /** Writes the start, and then `more` without end, as fast as it is read. `sent` counts the bytes. */
 export const relentless =
-  (start: string, more: string, sent: { bytes: number }) =>
-  ({ socket }: { readonly socket: Socket }): void => {
+  (start: string, more: string, sent: { bytes: number }): SocketBehaviour =>
+  ({ socket }) => {
     const chunk = Buffer.from(more.repeat(Math.ceil((16 * 1024) / more.length)));
     socket.write(start);
     const pour = () => {

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { formatCursor } from '../../../src/contract/event-cursor.ts';
 import { DiagnosticsService } from '../../../src/gen/gatehouse/v1/diagnostics_service_pb.js';
 import { storedId } from '../../support/ids.ts';
@@ -9,26 +9,23 @@ import { createReconcileDeliveries } from '../../../src/webhooks/health/reconcil
 import { waitUntil } from '../../support/wait-until.ts';
 import { outcomes } from '../core/payment-desk.ts';
 import { committedEvents, numbered, openIntakeDesk } from './intake-under-test.ts';
-import type { DeliveryRow, IntakeDesk, RunningIntake } from './intake-under-test.ts';
+import type { DeliveryRow, RunningIntake } from './intake-under-test.ts';
+import { shared } from '../../support/shared-stack.ts';
 import { keptLog } from '../../support/kept-log.ts';
 
 const retentionDays = 90;
 const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
 
-let desk: IntakeDesk;
 let intake: RunningIntake;
-
-beforeAll(async () => {
-  desk = await openIntakeDesk();
+const desk = shared(
+  () => openIntakeDesk(),
+  ({ close }) => close(),
+);
+beforeAll(() => {
   intake = desk.startIntake();
 });
-
-afterAll(() => desk.close());
-
-afterEach(async () => {
-  await desk.desk.query('truncate webhooks.findings');
-});
+afterEach(() => desk.desk.query('truncate webhooks.findings'));
 
 /** One round with a clock that is ahead, so that it examines what has just happened. */
 async function reconcile({ aheadMs = 2 * minuteMs } = {}) {
@@ -75,7 +72,7 @@ async function untilRead(): Promise<void> {
 /** Orders that have expired, and their deliveries. */
 async function expiredOrders(count: number): Promise<{ merchantId: string; rows: readonly DeliveryRow[] }> {
   const { id: merchantId } = await desk.stack.createMerchant();
-  await desk.expireOrders(merchantId, numbered('R', count));
+  await desk.expireOrders(numbered('R', count), merchantId);
   const rows = await waitUntil('they are delivered', async () => {
     const own = (await desk.deliveries()).filter((row) => row.merchant_id === merchantId);
     return own.length === count && own;
@@ -175,7 +172,7 @@ describe('a round of the reconciler', () => {
 
   test('compares each receiver: a webhook endpoint gets the events that were committed after its creation, and no more', async () => {
     const { id: merchantId } = await desk.stack.createMerchant();
-    await desk.expireOrders(merchantId, ['E-1']);
+    await desk.expireOrders(['E-1'], merchantId);
     await waitUntil('it is delivered', async () => (await deliveriesOf(merchantId)).length === 1);
     await desk.desk.query(`update webhooks.event_readers set cursor = '' where reader = 'reconcile'`);
     const endpoints = [
@@ -192,7 +189,7 @@ describe('a round of the reconciler', () => {
     await reconcile();
     expect(await deliveriesOf(merchantId)).toHaveLength(1);
     await desk.desk.query(created, [merchantId]);
-    await desk.expireOrders(merchantId, ['E-2']);
+    await desk.expireOrders(['E-2'], merchantId);
     const whole = await waitUntil('each receiver has its delivery', async () => {
       const rows = (await deliveriesOf(merchantId)).filter((row) => row.order_number === 'E-2');
       return rows.length === 3 && rows;
@@ -234,7 +231,7 @@ describe('a round of the reconciler', () => {
     await reconcile({ aheadMs: retentionDays * dayMs });
     expect(await deliveriesOf(merchantId)).toEqual([]);
     await intake.stop();
-    await desk.expireOrders(merchantId, ['late']);
+    await desk.expireOrders(['late'], merchantId);
     await waitUntil('it has expired', async () =>
       (await committedEvents(desk.desk)).some(
         ({ sequence, order }) => sequence === 2n && order?.orderNumber === 'late',

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { resolve } from 'node:path';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { DeliveryState } from '../../../src/gen/gatehouse/v1/webhook_service_pb.js';
 import { createLogger } from '../../../src/platform/logger.ts';
@@ -9,7 +9,7 @@ import { newRandomId } from '../../../src/contract/public-id.ts';
 import { createWakeSignal } from '../../../src/platform/wake-signal.ts';
 import { runRedeliveries } from '../../../src/webhooks/redeliveries/run-redeliveries.ts';
 import { failureOf } from '../../support/rpc-failure.ts';
-import { sharedStack } from '../../support/shared-stack.ts';
+import { closersOfEachTest, sharedStack } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { sharedWebhookDesk } from './webhook-desk.ts';
 
@@ -18,12 +18,11 @@ const logger = createLogger({ process: 'test', instance: 'redeliveries', level: 
 const stack = sharedStack({ facades: 0 });
 const desk = sharedWebhookDesk(stack);
 let merchantId: string;
-const stops: (() => Promise<void>)[] = [];
+const closers = closersOfEachTest();
 beforeEach(async () => {
   await desk.database.pool.query('truncate webhooks.lanes, webhooks.redeliveries cascade');
   ({ id: merchantId } = await stack.createMerchant());
 });
-afterEach(() => Promise.all(stops.splice(0).map((stop) => stop())));
 
 const operator = () => desk.client('operator');
 
@@ -39,7 +38,7 @@ function startWorker(): { readonly due: () => number } {
     idleMs: 20,
   };
   const running = runRedeliveries(parts, stop.signal);
-  stops.push(async () => {
+  closers.push(async () => {
     stop.abort();
     await running;
   });

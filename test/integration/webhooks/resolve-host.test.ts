@@ -1,19 +1,17 @@
-import { createSocket } from 'node:dgram';
-import { Resolver } from 'node:dns/promises';
 import { once } from 'node:events';
 import { expect, test } from '@jest/globals';
 import { createResolve } from '../../../src/webhooks/sending/resolve-host.ts';
 import type { Resolve } from '../../../src/webhooks/sending/resolve-host.ts';
+import { startNameServer } from './name-server.ts';
+import type { DnsQuestion } from './name-server.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { closersOfEachTest } from '../../support/shared-stack.ts';
 
 const closing = closersOfEachTest();
-const types = { A: 1, AAAA: 28 };
-type RecordType = keyof typeof types;
-const codes = { NOERROR: 0, SERVFAIL: 2, NXDOMAIN: 3 };
+type RecordType = 'A' | 'AAAA';
 
-/** An address as its bytes, or another answer of the name server; undefined: no answer. */
-type Answer = readonly number[] | keyof typeof codes | undefined;
+/** An address as its bytes, or the code of another answer; undefined: no answer. */
+type Answer = readonly number[] | Parameters<DnsQuestion['reply']>[1];
 
 /** Resolves with a real name server that answers every question about a type in the same way. */
 async function resolveWith(
@@ -22,47 +20,14 @@ async function resolveWith(
   turnWithinMs?: number,
 ) {
   const questions: string[] = [];
-  const socket = createSocket('udp4', (message, peer) => {
-    const { name, type, end } = readQuestion(message);
+  const { resolver, close } = await startNameServer(({ name, type, reply }) => {
     questions.push(`${name} ${type}`);
     const answer = answers[type];
-    if (answer !== undefined)
-      socket.send(reply(message.subarray(0, end), type, answer), peer.port, peer.address);
-  });
-  socket.bind(0, '127.0.0.1');
-  await once(socket, 'listening');
-  const resolver = new Resolver({ timeout: 100, tries: 1 });
-  resolver.setServers([`127.0.0.1:${socket.address().port}`]);
-  closing.push(async () => {
-    resolver.cancel();
-    socket.close();
-    await once(socket, 'close');
-  });
+    if (answer === undefined) return undefined;
+    return typeof answer === 'string' ? reply([], answer) : reply([{ type, data: answer }]);
+  }, 100);
+  closing.push(close);
   return { resolve: createResolve(resolver, lookUp, turnWithinMs), questions };
-}
-
-/** RFC 1035, 4.1.2 */
-function readQuestion(message: Buffer): { name: string; type: RecordType; end: number } {
-  const labels: string[] = [];
-  let at = 12;
-  for (let length = message[at]!; length > 0; length = message[at]!) {
-    labels.push(message.toString('latin1', at + 1, at + 1 + length));
-    at += 1 + length;
-  }
-  const type = message.readUInt16BE(at + 1) === types.A ? 'A' : 'AAAA';
-  return { name: labels.join('.').toLowerCase(), type, end: at + 5 };
-}
-
-/** RFC 1035, 4.1: the question again, and one record about its name, or none. */
-function reply(question: Buffer, type: RecordType, answer: NonNullable<Answer>): Buffer {
-  const address = typeof answer === 'string' ? [] : answer;
-  const message = Buffer.from(question);
-  message.writeUInt16BE(0x8180 | (typeof answer === 'string' ? codes[answer] : codes.NOERROR), 2);
-  message.writeUInt16BE(address.length > 0 ? 1 : 0, 6);
-  message.writeUInt16BE(0, 10);
-  if (address.length === 0) return message;
-  const record = [0xc0, 12, 0, types[type], 0, 1, 0, 0, 0, 60, 0, address.length, ...address];
-  return Buffer.concat([message, Buffer.from(record)]);
 }
 
 const v4 = [198, 51, 100, 7];

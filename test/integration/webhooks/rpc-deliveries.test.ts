@@ -13,6 +13,7 @@ import {
 import { newRandomId } from '../../../src/contract/public-id.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { describeFailure, failureOf } from '../../support/rpc-failure.ts';
+import { insertRow } from '../../support/insert-row.ts';
 import { openWebhookDesk, sharedWebhookDesk } from './webhook-desk.ts';
 import { sharedStack } from '../../support/shared-stack.ts';
 
@@ -38,28 +39,15 @@ const end = (ids: readonly string[], state: 'DELIVERED' | 'GIVEN_UP') =>
     [ids, state],
   );
 
-const attempted = (deliveryId: string, number: number, own: Record<string, unknown> = {}) => {
-  const row = {
-    merchant_id: merchantId,
-    delivery_id: deliveryId,
-    number,
+const attempted = (deliveryId: string, number: number, own: Record<string, unknown> = {}) =>
+  insertRow(desk.database.pool, 'webhooks.delivery_attempts', {
+    ...{ merchant_id: merchantId, delivery_id: deliveryId, number, duration_ms: 1234 },
     started_at: new Date('2026-11-21T00:00:00.250Z'),
-    duration_ms: 1234,
-    result: 'REFUSED',
-    status_code: 503,
-    detail: 'answered 503 Service Unavailable',
-    remote_address: '203.0.113.7',
+    ...{ result: 'REFUSED', status_code: 503, detail: 'answered 503 Service Unavailable' },
+    ...{ remote_address: '203.0.113.7', retry_after: '120' },
     response_body: Buffer.from([0x6f, 0x6f, 0x70, 0x73, 0xff]),
-    retry_after: '120',
     ...own,
-  };
-  const columns = Object.keys(row);
-  return sql(
-    `insert into webhooks.delivery_attempts (${columns.join(', ')})
-     values (${columns.map((_column, index) => `$${index + 1}`).join(', ')})`,
-    Object.values(row),
-  );
-};
+  });
 
 /** Every id, page by page. */
 async function walk(own: object, between: () => Promise<unknown> = async () => {}): Promise<string[]> {

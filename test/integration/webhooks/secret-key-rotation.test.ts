@@ -113,11 +113,3 @@ test('a missing key delays deliveries, is reported, and loses none of them', asy
 
   expect(await isSignedWith(secret, 'K-4')).toBe(true);
 });
-
-test('a key whose value was replaced under its name is reported', async () => {
-  await makeSecret(await restartWith(newKey('first')));
-
-  const changed = await restartWith(newKey('first'));
-
-  expect(await metricOf(changed, 'gatehouse_webhook_secrets_with_old_key')).toBe('1');
-});

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { createClient } from '@connectrpc/connect';
-import type { Client } from '@connectrpc/connect';
 import { v7 } from 'uuid';
 import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
@@ -18,33 +17,14 @@ import { parseServiceTokens } from '../../../src/platform/rpc/service-tokens.ts'
 import { roles } from '../../../src/contract/roles.ts';
 import type { Role } from '../../../src/contract/roles.ts';
 import { openDatabase } from '../../../src/webhooks/database/database.ts';
-import type { Database } from '../../../src/webhooks/database/database.ts';
 import type { PipelineStatus } from '../../../src/webhooks/health/pipeline-status.ts';
 import { insertDeliveries } from '../../../src/webhooks/intake/insert-deliveries.sql.ts';
 import type { NewDelivery } from '../../../src/webhooks/intake/insert-deliveries.sql.ts';
 import { webhookEndpointService } from '../../../src/webhooks/rpc/webhook-endpoint-service.ts';
 import { webhookService } from '../../../src/webhooks/rpc/webhook-service.ts';
 import { createSigningSecrets } from '../../../src/webhooks/secrets/signing-secrets.ts';
-import type { SigningSecrets } from '../../../src/webhooks/secrets/signing-secrets.ts';
 import { shared } from '../../support/shared-stack.ts';
 import type { Stack } from '../../support/stack.ts';
-
-/** The RPCs of the webhooks process, served in this process beside a core of its own. Nothing is sent. */
-export interface WebhookDesk {
-  readonly database: Database;
-  readonly secrets: SigningSecrets;
-  readonly grpcAddress: string;
-  readonly connectUrl: string;
-  readonly client: (role: Role) => Client<typeof WebhookService>;
-  readonly endpointClient: (role: Role) => Client<typeof WebhookEndpointService>;
-  /** The number of notifications about work. */
-  readonly rings: { due: number; redelivery: number; deleted: number };
-  /** Begins to stop, as a process does. */
-  readonly drain: () => void;
-  /** Creates deliveries as the intake does. Fields that a test does not name have unique values. */
-  readonly deliver: (merchantId: string, own?: Partial<NewDelivery>, count?: number) => Promise<string[]>;
-  readonly close: () => Promise<void>;
-}
 
 /** Eight deliveries were abandoned, and three of them were tests. */
 export const quietStatus: PipelineStatus = {
@@ -80,10 +60,11 @@ export const quietStatus: PipelineStatus = {
   gapCount: 1,
 };
 
+/** The RPCs of the webhooks process, served in this process beside a core of its own. Nothing is sent. */
 export async function openWebhookDesk(
   stack: Stack,
   { coreAddresses = stack.addresses, signOfLifeMs = 15_000 } = {},
-): Promise<WebhookDesk> {
+) {
   const logger = createLogger({ process: 'test', instance: 'webhooks', level: 'silent' });
   const database = await openDatabase({
     url: stack.databaseUrl,
@@ -153,11 +134,14 @@ export async function openWebhookDesk(
     secrets,
     grpcAddress: grpc.address,
     connectUrl: `http://${connect.address}`,
-    client: (role) => createClient(WebhookService, transportOf(role)),
-    endpointClient: (role) => createClient(WebhookEndpointService, transportOf(role)),
+    client: (role: Role) => createClient(WebhookService, transportOf(role)),
+    endpointClient: (role: Role) => createClient(WebhookEndpointService, transportOf(role)),
+    /** The number of notifications about work. */
     rings,
+    /** Begins to stop, as a process does. */
     drain: () => draining.abort(),
-    async deliver(merchantId, own = {}, count = 1) {
+    /** Creates deliveries as the intake does. Fields that a test does not name have unique values. */
+    deliver: async (merchantId: string, own: Partial<NewDelivery> = {}, count = 1): Promise<string[]> => {
       const at = own.id === undefined ? now() : new Date(0);
       const rows = Array.from({ length: count }, (): NewDelivery => {
         const id = newRandomId('whd', at);
@@ -180,7 +164,7 @@ export async function openWebhookDesk(
       await insertDeliveries(database.pool, rows);
       return rows.map(({ id }) => id);
     },
-    async close() {
+    close: async (): Promise<void> => {
       draining.abort();
       for (const transport of transports.values()) transport.close();
       await Promise.all([grpc.stop(1_000), connect.stop(1_000)]);
@@ -189,6 +173,7 @@ export async function openWebhookDesk(
     },
   };
 }
+export type WebhookDesk = Awaited<ReturnType<typeof openWebhookDesk>>;
 
 /** A desk for all tests of a file, which closes after them. */
 export const sharedWebhookDesk = (stack: Stack): WebhookDesk =>

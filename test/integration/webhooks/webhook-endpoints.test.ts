@@ -15,6 +15,7 @@ import { claimLanes } from '../../../src/webhooks/delivery/claim-lanes.sql.ts';
 import { settleLanes } from '../../../src/webhooks/delivery/settle-lanes.ts';
 import { abandonDeleted } from '../../../src/webhooks/endpoints/abandon-deleted.ts';
 import { failureOf, refusalOf } from '../../support/rpc-failure.ts';
+import { buildReport } from './outgoing.ts';
 import { sharedWebhookDesk } from './webhook-desk.ts';
 import { sharedStack } from '../../support/shared-stack.ts';
 
@@ -306,16 +307,7 @@ describe('deleting an endpoint', () => {
     await operator().deleteWebhookEndpoint(key);
     await abandon();
     const at = new Date();
-    const report = {
-      startedAt: at,
-      durationMs: 5,
-      result: 'GONE' as const,
-      statusCode: 410,
-      detail: 'answered 410 Gone',
-      remoteAddress: '',
-      responseBody: Buffer.alloc(0),
-      retryAfter: '',
-    };
+    const report = buildReport({ result: 'GONE', statusCode: 410, detail: 'answered 410 Gone' });
     const attempt = { delivery, report, endedAt: at, next: { type: 'pause', at } as const };
     const release = { delayMs: 0, awaitsSecret: false };
 

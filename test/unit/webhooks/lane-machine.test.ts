@@ -11,27 +11,14 @@ import type { Lane, LaneAction, LaneEvent, LaneStage } from '../../../src/webhoo
 import type { NextStep } from '../../../src/webhooks/delivery/after-attempt.ts';
 import type { EndedAttempt } from '../../../src/webhooks/delivery/write-attempts.sql.ts';
 import type { OutgoingDelivery } from '../../../src/webhooks/domain/delivery.ts';
+import { buildDelivery, buildReport } from '../../integration/webhooks/outgoing.ts';
 import { failuresBeforeOpen, maxInFlight } from '../../../src/webhooks/domain/lane-health.ts';
 
 const random = (): number => 0.5;
 const endedAt = new Date('2026-11-22T10:00:00Z');
 const terms = { nowMs: 0, share: maxInFlight, hasSlot: true };
 
-const delivery = (id: string): OutgoingDelivery => ({
-  merchantId: 'mer_1',
-  environment: 'SANDBOX',
-  endpoint: 'https://shop.example',
-  id,
-  eventId: 'evt_1',
-  eventType: 'order.completed',
-  orderId: 'ord_1',
-  sequence: 1n,
-  url: 'https://shop.example/hook',
-  body: Buffer.from('{}'),
-  attemptNumber: 1,
-  roundAttempts: 0,
-  roundStartedAt: endedAt,
-});
+const delivery = (id: string): OutgoingDelivery => buildDelivery('https://shop.example/hook', { id });
 
 const steps: Record<NextStep['type'], NextStep> = {
   delivered: { type: 'delivered' },
@@ -41,16 +28,7 @@ const steps: Record<NextStep['type'], NextStep> = {
 };
 const attempt = (id: string, next: NextStep['type']): EndedAttempt => ({
   delivery: delivery(id),
-  report: {
-    startedAt: endedAt,
-    durationMs: 1,
-    result: next === 'delivered' ? 'DELIVERED' : 'REFUSED',
-    statusCode: 200,
-    detail: '',
-    remoteAddress: '',
-    responseBody: Buffer.alloc(0),
-    retryAfter: '',
-  },
+  report: buildReport({ startedAt: endedAt, result: next === 'delivered' ? 'DELIVERED' : 'REFUSED' }),
   endedAt,
   next: steps[next],
 });

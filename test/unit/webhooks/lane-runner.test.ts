@@ -7,6 +7,7 @@ import { createLaneRunner } from '../../../src/webhooks/delivery/lane-runner.ts'
 import type { LaneRunner } from '../../../src/webhooks/delivery/lane-runner.ts';
 import type { HeadRequest } from '../../../src/webhooks/delivery/take-heads.sql.ts';
 import type { AttemptReport, OutgoingDelivery } from '../../../src/webhooks/domain/delivery.ts';
+import { buildDelivery, buildReport } from '../../integration/webhooks/outgoing.ts';
 import type { WebhookSender } from '../../../src/webhooks/sending/send-webhook.ts';
 
 /** A request of the work, which the test answers. */
@@ -65,27 +66,9 @@ function openDesk(): Desk {
   return { runner, sent, taken, released };
 }
 
-function outgoing(merchantId: string): OutgoingDelivery {
-  return {
-    merchantId,
-    environment: 'SANDBOX',
-    endpoint: 'https://shop.example',
-    id: `whd_of_${merchantId}`,
-    eventId: 'evt_1',
-    eventType: 'order.completed',
-    orderId: 'ord_1',
-    sequence: 1n,
-    url: 'https://shop.example/hook',
-    body: Buffer.from('{}'),
-    attemptNumber: 1,
-    roundAttempts: 0,
-    roundStartedAt: new Date(),
-  };
-}
-
 /** A lane with one delivery. `isFilled`: more may follow it. */
 function claimed(merchantId: string, isFilled: boolean): ClaimedLane {
-  const head = outgoing(merchantId);
+  const head = buildDelivery('https://shop.example/hook', { merchantId, id: `whd_of_${merchantId}` });
   return {
     lane: { merchantId, environment: head.environment, endpoint: head.endpoint },
     leaseId: `lease of ${merchantId}`,
@@ -95,17 +78,6 @@ function claimed(merchantId: string, isFilled: boolean): ClaimedLane {
     isFilled,
   };
 }
-
-const delivered: AttemptReport = {
-  startedAt: new Date(),
-  durationMs: 1,
-  result: 'DELIVERED',
-  statusCode: 200,
-  detail: '',
-  remoteAddress: '192.0.2.1',
-  responseBody: Buffer.alloc(0),
-  retryAfter: '',
-};
 
 /** All code that waits for settled promises has continued. */
 const settled = async (): Promise<void> => {
@@ -119,7 +91,7 @@ test('a lane that needs more work during a failed read reads again', async () =>
   runner.refresh();
   runner.adopt({ lanes: [claimed('second', true)], now: new Date() }, performance.now());
   await settled();
-  sent.find(({ question }) => question === 'whd_of_first')?.answer(delivered);
+  sent.find(({ question }) => question === 'whd_of_first')?.answer(buildReport());
   await settled();
 
   taken[0]?.fail(new Error('Connection terminated unexpectedly'));

@@ -40,19 +40,11 @@ test.each(Object.entries(notPublic))('%s is not public: %s', (_what, addresses) 
 });
 
 test.each([
-  ...[
-    '',
-    'shop.example',
-    'localhost',
-    '8.8.8',
-    '8.8.8.8.',
-    ' 8.8.8.8',
-    '8.8.8.8 ',
-    '8.8.8.8/32',
-    '134744072',
-  ],
-  ...['0x08.8.8.8', '010.8.8.8', '08.8.8.8', '8.8.8.８', '[2606:4700:4700::1111]', '2606:4700:4700:::1111'],
-  ...['2606:4700:4700::1111::', '\0'],
+  ...['', '\0', ' 8.8.8.8', '8.8.8.8 '],
+  ...'shop.example localhost 8.8.8 8.8.8.8. 8.8.8.8/32 134744072 0x08.8.8.8 010.8.8.8 08.8.8.8 8.8.8.８'.split(
+    ' ',
+  ),
+  ...['[2606:4700:4700::1111]', '2606:4700:4700:::1111', '2606:4700:4700::1111::'],
 ])('%j is not an address in its usual form, so it is not public', (text) => {
   expect(isPublicAddress(text)).toBe(false);
 });
@@ -61,15 +53,7 @@ describe('additionally allowed networks', () => {
   const isAllowed = guardAddresses(['127.0.0.0/8', '::1', '10.1.2.3', 'fd00:1::/32']);
 
   test('can be connected to, and no other network, nor an IPv4 network in an IPv6 address', () => {
-    const allowed = [
-      '127.0.0.1',
-      '127.9.9.9',
-      '::1',
-      '0:0:0:0:0:0:0:1',
-      '10.1.2.3',
-      'fd00:1:2::3',
-      '8.8.8.8',
-    ];
+    const allowed = '127.0.0.1 127.9.9.9 ::1 0:0:0:0:0:0:0:1 10.1.2.3 fd00:1:2::3 8.8.8.8'.split(' ');
     const others = ['10.1.2.4', '128.0.0.1.', '169.254.169.254', '::2', 'fd00:2::1', '0.0.0.0', '::', ''];
     const embedded = ['::ffff:127.0.0.1', '::127.0.0.1', '64:ff9b::127.0.0.1', '2002:7f00:1::'];
     expect(allowed.filter((address) => !isAllowed(address))).toEqual([]);

@@ -7,14 +7,16 @@ import {
   waitsMs,
 } from '../../../src/webhooks/domain/retry-schedule.ts';
 
-/** By default of the delivery of an order's end. */
-const nextAttempt = (failed: Omit<Parameters<typeof nextAttemptOf>[0], 'eventType'>) =>
-  nextAttemptOf({ eventType: 'order.completed', ...failed });
-
 const start = new Date('2026-03-01T12:00:00.000Z');
 const hour = 3_600_000;
 const after = (ms: number): Date => new Date(start.getTime() + ms);
-const middle = (): number => 0.5;
+/** After an attempt for an order's end that failed at once, without jitter, unless a test names other values. */
+const nextAttempt = (failed: Partial<Parameters<typeof nextAttemptOf>[0]>) =>
+  nextAttemptOf({
+    ...{ eventType: 'order.completed', roundAttempts: 2, roundStartedAt: start, endedAt: start },
+    random: () => 0.5,
+    ...failed,
+  });
 const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 
 /** The times of all attempts of a delivery that is always refused at once, starting with the first one. */
@@ -22,7 +24,7 @@ function attemptTimes(dice: () => number, durationMs = 0): number[] {
   const times = [0];
   for (;;) {
     const endedAt = after((times.at(-1) ?? 0) + durationMs);
-    const next = nextAttempt({ roundAttempts: times.length, roundStartedAt: start, endedAt, random: dice });
+    const next = nextAttempt({ roundAttempts: times.length, endedAt, random: dice });
     if (next.type === 'give_up') return times;
     times.push(next.at.getTime() - start.getTime());
   }
@@ -43,36 +45,23 @@ describe('the schedule', () => {
     [11, '24 h', 24 * hour],
     [12, '24 h', 24 * hour],
   ])('waits after attempt %i for about %s', (roundAttempts, _words, waitMs) => {
-    const next = nextAttempt({ roundAttempts, roundStartedAt: start, endedAt: start, random: middle });
-
-    expect(next).toEqual({ type: 'at', at: after(waitMs) });
+    expect(nextAttempt({ roundAttempts })).toEqual({ type: 'at', at: after(waitMs) });
   });
 
   test('ends after the 13th attempt', () => {
-    const next = nextAttempt({ roundAttempts: 13, roundStartedAt: start, endedAt: start, random: middle });
-
-    expect(next).toEqual({ type: 'give_up' });
+    expect(nextAttempt({ roundAttempts: 13 })).toEqual({ type: 'give_up' });
   });
 
   test('of a test ends after the third attempt, within a minute', () => {
-    const after = [1, 2, 3].map((roundAttempts) =>
-      nextAttemptOf({
-        eventType: 'webhook.test',
-        roundAttempts,
-        roundStartedAt: start,
-        endedAt: start,
-        random: middle,
-      }),
-    );
+    const steps = [1, 2, 3].map((roundAttempts) => nextAttempt({ eventType: 'webhook.test', roundAttempts }));
 
-    expect(after.map(({ type }) => type)).toEqual(['at', 'at', 'give_up']);
+    expect(steps.map(({ type }) => type)).toEqual(['at', 'at', 'give_up']);
     expect(attemptsInRound('webhook.test')).toBe(3);
     expect(attemptsInRound('order.failed')).toBe(13);
   });
 
   test('ends with the first attempt that fails after 76 hours', () => {
-    const at = (ms: number) =>
-      nextAttempt({ roundAttempts: 2, roundStartedAt: start, endedAt: after(ms), random: middle }).type;
+    const at = (ms: number) => nextAttempt({ endedAt: after(ms) }).type;
 
     expect([at(roundMs - 1), at(roundMs), at(roundMs + hour)]).toEqual(['at', 'give_up', 'give_up']);
   });
@@ -80,7 +69,7 @@ describe('the schedule', () => {
   test('counts from a later beginning when the endpoint was paused in between', () => {
     const endedAt = after(100 * hour);
 
-    const next = nextAttempt({ roundAttempts: 3, roundStartedAt: after(99 * hour), endedAt, random: middle });
+    const next = nextAttempt({ roundAttempts: 3, roundStartedAt: after(99 * hour), endedAt });
 
     expect(next).toEqual({ type: 'at', at: after(100 * hour + 120_000) });
   });
@@ -104,8 +93,7 @@ describe('the schedule', () => {
   test('deviates by at most a tenth from the plan, unless the schedule ends before', () => {
     fc.assert(
       fc.property(random, fc.integer({ min: 1, max: 12 }), (roll, roundAttempts) => {
-        const dice = (): number => roll;
-        const next = nextAttempt({ roundAttempts, roundStartedAt: start, endedAt: start, random: dice });
+        const next = nextAttempt({ roundAttempts, random: () => roll });
         if (next.type !== 'at') throw new Error('given up');
         const planned = waitsMs[roundAttempts - 1]!;
         const wait = next.at.getTime() - start.getTime();
@@ -117,23 +105,24 @@ describe('the schedule', () => {
 });
 
 describe('Retry-After', () => {
-  const asked = (retryAfterMs: number, { endedAt = start, roundAttempts = 2 } = {}) =>
-    nextAttempt({ roundAttempts, roundStartedAt: start, endedAt, retryAfterMs, random: middle });
-
-  test('shorter than planned changes nothing', () =>
-    expect(asked(1_000)).toEqual({ type: 'at', at: after(30_000) }));
-
-  test('longer than planned extends the wait', () =>
-    expect(asked(90_000)).toEqual({ type: 'at', at: after(90_000) }));
-
-  test('of more than a day means a day', () =>
-    expect(asked(72 * hour)).toEqual({ type: 'at', at: after(24 * hour) }));
-
-  test('longer than the rest of the schedule ends it', () =>
-    expect(asked(2 * hour, { endedAt: after(75 * hour) })).toEqual({ type: 'give_up' }));
-
-  test('after the last attempt causes no further one', () =>
-    expect(asked(1_000, { roundAttempts: 13 })).toEqual({ type: 'give_up' }));
+  const at = (ms: number) => ({ type: 'at', at: after(ms) });
+  test.each([
+    ['shorter than planned changes nothing', { retryAfterMs: 1_000 }, at(30_000)],
+    ['longer than planned extends the wait', { retryAfterMs: 90_000 }, at(90_000)],
+    ['of more than a day means a day', { retryAfterMs: 72 * hour }, at(24 * hour)],
+    [
+      'longer than the rest of the schedule ends it',
+      { retryAfterMs: 2 * hour, endedAt: after(75 * hour) },
+      { type: 'give_up' },
+    ],
+    [
+      'after the last attempt causes no further one',
+      { retryAfterMs: 1_000, roundAttempts: 13 },
+      { type: 'give_up' },
+    ],
+  ])('%s', (_what, failed, expected) => {
+    expect(nextAttempt(failed)).toEqual(expected);
+  });
 });
 
 test('the next attempt is not before the end of this one, and not after the schedule or the requested day has ended', () => {
@@ -147,7 +136,6 @@ test('the next attempt is not before the end of this one, and not after the sche
         const endedAt = after(elapsedMs);
         const next = nextAttempt({
           roundAttempts,
-          roundStartedAt: start,
           endedAt,
           ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
           random: () => roll,
