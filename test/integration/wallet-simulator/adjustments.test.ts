@@ -1,16 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { shared } from '../../support/shared-stack.ts';
 import { createMemoryJournal } from '../../../src/wallet-simulator/journal.ts';
 import { startCallbackReceiver } from './callback-receiver.ts';
-import { startSimulator } from './simulator-under-test.ts';
-import type { Json } from './simulator-under-test.ts';
+import { simulatorOfFile, startSimulator } from './simulator-under-test.ts';
+import type { Answer, Json } from './simulator-under-test.ts';
 
 const journal = createMemoryJournal();
-const simulator = shared(
-  () => startSimulator({ journal }),
-  ({ close }) => close(),
-);
+const simulator = simulatorOfFile({ journal });
 
 /** Each test has a payer of its own, and a payment. */
 let payer = '251911220000';
@@ -32,13 +28,7 @@ const fromMerchant = { debitParty: [{ key: 'accountid', value: '2999' }] };
 const ofPayment = (body: Json = {}, headers: Readonly<Record<string, string>> = {}) =>
   adjust({ originalTransactionReference: reference, ...fromMerchant, ...body }, headers);
 
-const outcome = async ({
-  status,
-  json,
-}: {
-  readonly status: number;
-  readonly json: Json;
-}): Promise<string> => {
+const outcome = async ({ status, json }: Pick<Answer, 'status' | 'json'>): Promise<string> => {
   simulator.time.pass(1_000);
   if (status !== 202) return `${status} ${String(json['errorCode'])}`;
   return String(

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { listenLocally } from '../../support/listen-locally.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
-export interface ReceivedCallback {
+interface ReceivedCallback {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
@@ -13,19 +13,10 @@ export interface ReceivedCallback {
   readonly json: Readonly<Record<string, unknown>>;
 }
 
-/** A client's callback listener. */
-export interface CallbackReceiver {
-  readonly url: string;
-  readonly received: readonly ReceivedCallback[];
-  /** Waits until this many have arrived in total. */
-  readonly wait: (count: number) => Promise<readonly ReceivedCallback[]>;
-  readonly close: () => Promise<void>;
-}
-
 /** Listens for callbacks, and answers each when `answer` resolves, with its status. */
 export async function startCallbackReceiver(
   answer: (callback: ReceivedCallback) => number | Promise<number> = () => 204,
-): Promise<CallbackReceiver> {
+) {
   const received: ReceivedCallback[] = [];
   const server = createServer((request, response) => {
     void text(request).then(async (raw) => {
@@ -40,8 +31,12 @@ export async function startCallbackReceiver(
   const { origin, close } = await listenLocally(server);
   return {
     url: `${origin}/callbacks/1`,
-    received,
-    wait: (count) => waitUntil(`${count} callbacks came`, () => received.length >= count && received),
+    /** Everything so far. */
+    received: received as readonly ReceivedCallback[],
+    /** Waits until this many have arrived in total. */
+    wait: (count: number): Promise<readonly ReceivedCallback[]> =>
+      waitUntil(`${count} callbacks came`, () => received.length >= count && received),
     close,
   };
 }
+export type CallbackReceiver = Awaited<ReturnType<typeof startCallbackReceiver>>;

@@ -11,8 +11,8 @@ import { createLogger } from '../../../src/platform/logger.ts';
 import { buildWalletSimulator } from '../../../src/wallet-simulator/app.ts';
 import { scaleDelays, standardDelaysMs } from '../../../src/wallet-simulator/delays.ts';
 import { createLedger } from '../../../src/wallet-simulator/ledger.ts';
-import { certificateOf, createSecurityKey } from '../../../src/wallet-simulator/mpesa-daraja/certificate.ts';
 import type { ProtocolName } from '../../../src/wallet-simulator/protocols.ts';
+import { certificate, credentials, securityKey } from '../wallets/mpesa-subject.ts';
 import { newRsaKeys } from '../../support/rsa-keys.ts';
 
 /** A published client library, and the report of its program of flows about a wallet of its own. */
@@ -190,17 +190,8 @@ const libraries: readonly ClientLibrary[] = [
   },
 ];
 
-const securityKey = createSecurityKey();
 const [merchantKeys, telebirrKeys] = [newRsaKeys(), newRsaKeys()];
 
-const mpesaApp = {
-  consumer_key: 'the-consumer-key',
-  consumer_secret: 'the-consumer-secret',
-  short_code: '174379',
-  passkey: 'the-passkey',
-  initiator_name: 'the-initiator',
-  initiator_password: 'the-initiator-password',
-};
 const mtnKeys = {
   collection_subscription_key: 'the-collection-key',
   disbursement_subscription_key: 'the-disbursement-key',
@@ -212,20 +203,19 @@ const telebirrApp = {
   merchant_code: '000123',
 };
 
+const ofMpesa = {
+  known: { ...credentials, security_key: securityKey },
+  given: (certificatePath: string) => ({ ...credentials, certificate_path: certificatePath }),
+};
+
 /** The simulator's settings, and the client's settings besides the base URL. */
 const credentialsOf = {
   'mtn-momo': {
     known: { ...mtnKeys, collection_api_user: randomUUID(), collection_api_key: 'unused' },
     given: () => mtnKeys,
   },
-  'mpesa-daraja': {
-    known: { ...mpesaApp, security_key: securityKey },
-    given: (certificatePath: string) => ({ ...mpesaApp, certificate_path: certificatePath }),
-  },
-  'mpesa-ethiopia': {
-    known: { ...mpesaApp, security_key: securityKey },
-    given: (certificatePath: string) => ({ ...mpesaApp, certificate_path: certificatePath }),
-  },
+  'mpesa-daraja': ofMpesa,
+  'mpesa-ethiopia': ofMpesa,
   telebirr: {
     known: {
       ...telebirrApp,
@@ -282,7 +272,7 @@ const absent = libraries.filter(({ language }) => findClientLibraries(language) 
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'gatehouse-client-libraries-'));
-  await writeFile(join(folder, 'certificate.cer'), certificateOf(securityKey));
+  await writeFile(join(folder, 'certificate.cer'), certificate);
   simulator = await buildWalletSimulator({
     wallets: libraries.map((library) => ({
       id: walletOf(library),

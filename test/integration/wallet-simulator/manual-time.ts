@@ -1,24 +1,18 @@
 /** Time that passes only when the test says so. */
-export interface ManualTime {
-  readonly now: () => Date;
-  readonly after: (delayMs: number, task: () => void) => () => void;
-  /** Lets this many milliseconds pass, and runs what becomes due, in sequence. */
-  readonly pass: (ms: number) => void;
-}
-
-export function createManualTime(start: string): ManualTime {
+export function createManualTime(start: string) {
   let nowMs = Date.parse(start);
   let waiting: { readonly dueMs: number; readonly task: () => void }[] = [];
   return {
     now: () => new Date(nowMs),
-    after: (delayMs, task) => {
+    after: (delayMs: number, task: () => void): (() => void) => {
       const entry = { dueMs: nowMs + delayMs, task };
       waiting.push(entry);
       return () => {
         waiting = waiting.filter((other) => other !== entry);
       };
     },
-    pass: (ms) => {
+    /** Lets this many milliseconds pass, and runs what becomes due, in sequence. */
+    pass: (ms: number): void => {
       const end = nowMs + ms;
       for (;;) {
         const [next] = waiting.filter(({ dueMs }) => dueMs <= end).sort((a, b) => a.dueMs - b.dueMs);
@@ -31,3 +25,4 @@ export function createManualTime(start: string): ManualTime {
     },
   };
 }
+export type ManualTime = ReturnType<typeof createManualTime>;

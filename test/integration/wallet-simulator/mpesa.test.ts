@@ -1,28 +1,25 @@
 import { constants, publicEncrypt } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { mpesaDaraja } from '../../../src/wallet-simulator/mpesa-daraja/mpesa-daraja.ts';
 import { startInline } from '../../support/inline-process.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { startMpesaSimulator } from '../wallets/mpesa-simulator.ts';
-import type { StartedSimulator } from '../wallets/mpesa-simulator.ts';
 import { certificate, credentials, securityKey } from '../wallets/mpesa-subject.ts';
 import { startCallbackReceiver } from './callback-receiver.ts';
-import type { CallbackReceiver } from './callback-receiver.ts';
+import { shared } from '../../support/shared-stack.ts';
 
-let started: StartedSimulator;
-let receiver: CallbackReceiver;
+// Prompts last long enough for a person, whose part the test plays.
+const started = shared(
+  () => startMpesaSimulator(mpesaDaraja, { interactive: true, timeScale: 0.5 }),
+  ({ close }) => close(),
+);
+const receiver = shared(
+  () => startCallbackReceiver(),
+  ({ close }) => close(),
+);
 let token = '';
-
 beforeAll(async () => {
-  // Prompts last long enough for a person, whose part the test plays.
-  started = await startMpesaSimulator(mpesaDaraja, { interactive: true, timeScale: 0.5 });
-  receiver = await startCallbackReceiver();
   token = await newToken();
-});
-
-afterAll(async () => {
-  await started.close();
-  await receiver.close();
 });
 
 const basic = (secret: string): string =>

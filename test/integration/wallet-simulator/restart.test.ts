@@ -7,7 +7,7 @@ import { journalEntry } from '../../../src/wallet-simulator/gsma/journal-entries
 import type { JournalEntry } from '../../../src/wallet-simulator/gsma/journal-entries.ts';
 import { startCallbackReceiver } from './callback-receiver.ts';
 import { createManualTime } from './manual-time.ts';
-import { startSimulator } from './simulator-under-test.ts';
+import { errorOf, startSimulator } from './simulator-under-test.ts';
 import type { SimulatorUnderTest } from './simulator-under-test.ts';
 
 let folder: string;
@@ -130,7 +130,7 @@ test('a restart in between does not execute a reversal twice', async () => {
   const again = await reverse(second);
   second.time.pass(1_000);
 
-  expect(again).toMatchObject({ status: 400, json: { errorCode: 'incorrectState' } });
+  expect(errorOf(again)).toBe('400 businessRule incorrectState');
   expect(await second.charges()).toMatchObject([{ amount: '100.5', reversed: '100.5' }]);
 });
 

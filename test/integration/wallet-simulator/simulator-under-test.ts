@@ -7,6 +7,7 @@ import type { JournalFile } from '../../../src/wallet-simulator/journal.ts';
 import { createLedger } from '../../../src/wallet-simulator/ledger.ts';
 import type { Ledger } from '../../../src/wallet-simulator/ledger.ts';
 import { createLogger } from '../../../src/platform/logger.ts';
+import { shared } from '../../support/shared-stack.ts';
 import { createManualTime } from './manual-time.ts';
 import type { ManualTime } from './manual-time.ts';
 
@@ -27,25 +28,12 @@ export interface RequestOptions {
   readonly signal?: AbortSignal;
 }
 
-export interface SimulatorUnderTest {
-  readonly origin: string;
-  readonly time: ManualTime;
-  readonly ledgers: Readonly<Record<'walleta' | 'walletb', Ledger>>;
-  /** Any request, with nothing added. */
-  readonly send: (path: string, options?: RequestOptions) => Promise<Answer>;
-  /** A request to a wallet, by a client with valid credentials. Objects are sent as JSON. */
-  readonly call: (path: string, options?: RequestOptions, wallet?: 'walleta' | 'walletb') => Promise<Answer>;
-  /** Requests 100.5 ETB of the payer, or what `body` contains. */
-  readonly pay: (payer: string, options?: PayOptions) => Promise<Answer>;
-  readonly charges: (payer?: string) => Promise<readonly Json[]>;
-  readonly prompts: (payer?: string) => Promise<readonly Json[]>;
-  readonly close: () => Promise<void>;
-}
+type WalletName = 'walleta' | 'walletb';
 
-export interface PayOptions extends RequestOptions {
+interface PayOptions extends RequestOptions {
   readonly correlationId?: string;
   readonly callbackUrl?: string;
-  readonly wallet?: 'walleta' | 'walletb';
+  readonly wallet?: WalletName;
   readonly body?: Json;
 }
 
@@ -58,23 +46,23 @@ export const tokenLifetimeSeconds = 300;
 
 export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-export interface StartOptions {
+interface StartOptions {
   readonly interactive?: boolean;
   readonly callbackTimeoutMs?: number;
   /** The journal of walleta that an earlier simulator has written. */
   readonly journal?: JournalFile;
   readonly time?: ManualTime;
   /** The wallets with the GSMA's protocol. Each takes a while to start. The default is walleta alone. */
-  readonly gsma?: readonly ('walleta' | 'walletb')[];
+  readonly gsma?: readonly WalletName[];
   /** Wallets of other protocols. */
   readonly others?: readonly MountedWallet[];
 }
 
 /** Wallets on a free port, with a clock of their own. */
-export async function startSimulator(options: StartOptions = {}): Promise<SimulatorUnderTest> {
+export async function startSimulator(options: StartOptions = {}) {
   const { time = createManualTime('2026-05-04T08:00:00.000Z') } = options;
   const journals = { walleta: options.journal ?? createMemoryJournal(), walletb: createMemoryJournal() };
-  const ledgers = { walleta: createLedger(), walletb: createLedger() };
+  const ledgers: Record<WalletName, Ledger> = { walleta: createLedger(), walletb: createLedger() };
   const app = await buildWalletSimulator({
     wallets: [
       ...(options.others ?? []),
@@ -103,7 +91,9 @@ export async function startSimulator(options: StartOptions = {}): Promise<Simula
   });
   const origin = await app.listen({ host: '127.0.0.1', port: 0 });
 
-  const send: SimulatorUnderTest['send'] = async (path, { method, body, headers = {}, signal } = {}) => {
+  /** Any request, with nothing added. */
+  const send = async (path: string, options: RequestOptions = {}): Promise<Answer> => {
+    const { method, body, headers = {}, signal } = options;
     const given = typeof body === 'string' ? body : body === undefined ? null : JSON.stringify(body);
     const response = await fetch(`${origin}${path}`, {
       method: method ?? (body === undefined ? 'GET' : 'POST'),
@@ -122,7 +112,7 @@ export async function startSimulator(options: StartOptions = {}): Promise<Simula
     };
   };
   const tokens = new Map<string, { readonly token: string; readonly expiresMs: number }>();
-  const tokenOf = async (wallet: 'walleta' | 'walletb'): Promise<string> => {
+  const tokenOf = async (wallet: WalletName): Promise<string> => {
     const known = tokens.get(wallet);
     if (known !== undefined && known.expiresMs > time.now().getTime()) return known.token;
     const { json } = await requestToken(send, wallet);
@@ -130,45 +120,54 @@ export async function startSimulator(options: StartOptions = {}): Promise<Simula
     tokens.set(wallet, { token, expiresMs: time.now().getTime() + tokenLifetimeSeconds * 1_000 });
     return token;
   };
-  const call: SimulatorUnderTest['call'] = async (path, { headers = {}, ...rest } = {}, wallet = 'walleta') =>
+  /** A request to a wallet, by a client with valid credentials. Objects are sent as JSON. */
+  const call = async (path: string, options: RequestOptions = {}, wallet: WalletName = 'walleta') =>
     send(`/some/where/${wallet}${path}`, {
-      ...rest,
-      headers: { ...clientHeaders(wallet, await tokenOf(wallet)), ...headers },
+      ...options,
+      headers: { ...clientHeaders(wallet, await tokenOf(wallet)), ...options.headers },
     });
   const list = async (path: string, field: string, payer?: string): Promise<readonly Json[]> => {
     const query = payer === undefined ? '' : `?payer=${encodeURIComponent(payer)}`;
     return (await send(`${path}${query}`)).json[field] as readonly Json[];
   };
   return {
-    origin,
-    time,
-    ledgers,
-    send,
-    call,
-    pay: (payer, { correlationId = randomUUID(), callbackUrl, wallet, body, headers, signal } = {}) =>
-      call(
+    ...{ origin, time, ledgers, send, call },
+    /** Requests 100.5 ETB of the payer, or what `body` contains. */
+    pay: (payer: string, options: PayOptions = {}): Promise<Answer> => {
+      const { correlationId = randomUUID(), callbackUrl, wallet, body, headers, ...rest } = options;
+      return call(
         '/transactions/type/merchantpay',
         {
+          ...rest,
           body: { amount: '100.5', currency: 'ETB', debitParty: [{ key: 'msisdn', value: payer }], ...body },
           headers: {
             'x-correlationid': correlationId,
             ...(callbackUrl === undefined ? {} : { 'x-callback-url': callbackUrl }),
             ...headers,
           },
-          ...(signal === undefined ? {} : { signal }),
         },
         wallet,
-      ),
-    charges: (payer) => list('/simulator/charges', 'charges', payer),
-    prompts: (payer) => list('/simulator/prompts', 'prompts', payer),
+      );
+    },
+    charges: (payer?: string) => list('/simulator/charges', 'charges', payer),
+    prompts: (payer?: string) => list('/simulator/prompts', 'prompts', payer),
     close: () => app.close(),
   };
 }
+export type SimulatorUnderTest = Awaited<ReturnType<typeof startSimulator>>;
 
-export const clientHeaders = (
-  wallet: 'walleta' | 'walletb',
-  token: string,
-): Readonly<Record<string, string>> => ({
+/** One for all tests of a file. */
+export const simulatorOfFile = (options?: StartOptions): SimulatorUnderTest =>
+  shared(
+    () => startSimulator(options),
+    ({ close }) => close(),
+  );
+
+/** Status, category and code of an error, such as "400 businessRule incorrectState". */
+export const errorOf = ({ status, json }: Pick<Answer, 'status' | 'json'>): string =>
+  [status, json['errorCategory'], json['errorCode']].join(' ');
+
+export const clientHeaders = (wallet: WalletName, token: string): Readonly<Record<string, string>> => ({
   'x-client-id': credentials[wallet].clientId,
   'x-api-key': credentials[wallet].apiKey,
   authorization: `Bearer ${token}`,
@@ -180,7 +179,7 @@ export const basic = (id: string, secret: string): string =>
 /** Requests a token as RFC 6749 describes. */
 export function requestToken(
   send: SimulatorUnderTest['send'],
-  wallet: 'walleta' | 'walletb',
+  wallet: WalletName,
   options: RequestOptions = {},
 ): Promise<Answer> {
   const { clientId, clientSecret } = credentials[wallet];

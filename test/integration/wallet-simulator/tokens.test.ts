@@ -5,15 +5,11 @@ import {
   clientHeaders,
   credentials,
   requestToken,
-  startSimulator,
+  simulatorOfFile,
   tokenLifetimeSeconds,
 } from './simulator-under-test.ts';
-import { shared } from '../../support/shared-stack.ts';
 
-const simulator = shared(
-  () => startSimulator({ gsma: ['walleta', 'walletb'] }),
-  ({ close }) => close(),
-);
+const simulator = simulatorOfFile({ gsma: ['walleta', 'walletb'] });
 
 const balance = (headers: Readonly<Record<string, string>>) =>
   simulator.send('/some/where/walleta/accounts/balance', { headers });
