@@ -6,7 +6,7 @@ import { openEventBus } from '../../../src/contract/event-bus.ts';
 import type { EventBus } from '../../../src/contract/event-bus.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { shopOfTheSample, startNatsWithAccounts } from './nats-with-accounts.ts';
-import type { NatsUser, NatsWithAccounts } from './nats-with-accounts.ts';
+import type { NatsUser } from './nats-with-accounts.ts';
 
 export const readersApi = 'gatehouse.api';
 export const otherShop = 'mer_01m7xjbb99evv8hx2dqm5r8qgm';
@@ -17,34 +17,17 @@ export const subjects = {
   otherProduction: `orders.production.${otherShop}.created`,
 };
 
-/** A broker with the users of the sample, and the steps of tests there. */
-export interface NatsDesk {
-  readonly nats: NatsWithAccounts;
-  readonly connectAs: (user: NatsUser) => Promise<NatsConnection>;
-  /** The broker as Gatehouse's own processes use it. */
-  readonly busOf: (user: NatsUser) => Promise<EventBus>;
-  /** Publishes one event of each kind, with its subject as its body. */
-  readonly publishAsCore: () => Promise<void>;
-  readonly storedMessages: () => Promise<number>;
-  /** The broker's monitoring of a consumer, after the consumer exists. */
-  readonly consumerState: (name: string) => Promise<ConsumerState>;
-  /** Done by `closeAll`, the last first. */
-  readonly closing: (() => Promise<unknown>)[];
-  /** Closes what a test has opened. */
-  readonly closeAll: () => Promise<void>;
-  readonly stop: () => Promise<void>;
-}
-
-export interface ConsumerState {
+interface ConsumerState {
   readonly name: string;
   readonly num_ack_pending: number;
   readonly delivered: { readonly consumer_seq: number };
 }
 
-/** Opens it. Stop it in the end. */
-export async function openNatsDesk(): Promise<NatsDesk> {
+/** A broker with the users of the sample, and the steps of tests there. Stop it in the end. */
+export async function openNatsDesk() {
   const nats = await startNatsWithAccounts();
   const closing: (() => Promise<unknown>)[] = [];
+  /** The broker as Gatehouse's own processes use it. */
   const busOf = async (user: NatsUser): Promise<EventBus> => {
     const logger = createLogger({ process: user, instance: 'test', level: 'silent' });
     const bus = openEventBus({ url: nats.urlOf(user), name: user, logger });
@@ -55,13 +38,15 @@ export async function openNatsDesk(): Promise<NatsDesk> {
   return {
     nats,
     busOf,
+    /** Done by `closeAll`, the last first. */
     closing,
-    async connectAs(user) {
+    connectAs: async (user: NatsUser): Promise<NatsConnection> => {
       const connection = await nats.connectAs(user);
       closing.push(() => connection.close());
       return connection;
     },
-    async publishAsCore() {
+    /** Publishes one event of each kind, with its subject as its body. */
+    publishAsCore: async (): Promise<void> => {
       const bus = await busOf('core');
       const batch = randomBytes(8).toString('hex');
       await bus.publish(
@@ -73,11 +58,12 @@ export async function openNatsDesk(): Promise<NatsDesk> {
         })),
       );
     },
-    async storedMessages() {
+    storedMessages: async (): Promise<number> => {
       const { messages } = (await nats.monitor('/jsz')) as { messages: number };
       return messages;
     },
-    consumerState: (name) =>
+    /** The broker's monitoring of a consumer, after the consumer exists. */
+    consumerState: (name: string): Promise<ConsumerState> =>
       waitUntil(`there is a consumer ${name}`, async () => {
         const { account_details: accounts = [] } = (await nats.monitor('/jsz?consumers=true')) as {
           account_details?: { stream_detail?: { consumer_detail?: ConsumerState[] }[] }[];
@@ -87,7 +73,8 @@ export async function openNatsDesk(): Promise<NatsDesk> {
           .flatMap(({ consumer_detail: consumers = [] }) => consumers)
           .find((consumer) => consumer.name === name);
       }),
-    async closeAll() {
+    /** Closes what a test has opened. */
+    closeAll: async (): Promise<void> => {
       for (const close of closing.splice(0).reverse()) await close();
     },
     stop: nats.stop,

@@ -14,18 +14,6 @@ export type NatsUser = 'core' | 'webhooks' | 'wallets' | 'sandbox-reader' | 'sho
 /** The only merchant whose events the shop-reader of the sample gets. */
 export const shopOfTheSample = 'mer_01m7xjbb99evv8hx2dqm5r8qgn';
 
-/** A nats-server with the sample configuration. */
-export interface NatsWithAccounts {
-  /** As GATEHOUSE_NATS_URL of that user's process. */
-  readonly urlOf: (user: NatsUser) => string;
-  /** As a program of that user's with the NATS client's defaults, but for the inbox. */
-  readonly connectAs: (user: NatsUser) => Promise<NatsConnection>;
-  readonly address: string;
-  /** The answer of its monitoring at that path. */
-  readonly monitor: (path: string) => Promise<unknown>;
-  readonly stop: () => Promise<void>;
-}
-
 const sample = resolve(import.meta.dirname, '../../../deploy/nats/nats-server.conf');
 const host = '127.0.0.1';
 const ignore = (): undefined => undefined;
@@ -39,8 +27,8 @@ function storingIn(folder: string, text: string): string {
   return changed;
 }
 
-/** Starts it on free ports and in a new folder. Everything else is as in the file. */
-export async function startNatsWithAccounts(): Promise<NatsWithAccounts> {
+/** Starts a nats-server with the sample configuration, on free ports and in a new folder. */
+export async function startNatsWithAccounts() {
   const folder = await mkdtemp(join(tmpdir(), 'gatehouse-nats-accounts-'));
   const remove = (): Promise<void> => rm(folder, { recursive: true });
   try {
@@ -51,7 +39,7 @@ export async function startNatsWithAccounts(): Promise<NatsWithAccounts> {
   }
 }
 
-async function startIn(folder: string, remove: () => Promise<void>): Promise<NatsWithAccounts> {
+async function startIn(folder: string, remove: () => Promise<void>) {
   const signal = new AbortController().signal;
   const program = await findOrInstallNatsServer({ report: ignore, signal });
   const wanted = { setting: 'a free port', host, port: 0 };
@@ -85,12 +73,15 @@ async function startIn(folder: string, remove: () => Promise<void>): Promise<Nat
   );
   return {
     address: `${host}:${port}`,
-    urlOf: (user) => `nats://${user}:${passwordOf(user)}@${host}:${port}`,
-    connectAs: (user) => {
+    /** As GATEHOUSE_NATS_URL of that user's process. */
+    urlOf: (user: NatsUser) => `nats://${user}:${passwordOf(user)}@${host}:${port}`,
+    /** As a program of that user's with the NATS client's defaults, but for the inbox. */
+    connectAs: (user: NatsUser): Promise<NatsConnection> => {
       const login = { user, pass: passwordOf(user), inboxPrefix: `_INBOX_${user}` };
       return connect({ servers: `${host}:${port}`, reconnect: false, ...login });
     },
-    monitor: async (path) => (await fetch(`${monitoring}${path}`)).json(),
+    /** The answer of its monitoring at that path. */
+    monitor: async (path: string): Promise<unknown> => (await fetch(`${monitoring}${path}`)).json(),
     stop: () => server.stop().then(remove),
   };
 }

@@ -1,29 +1,26 @@
-import { once } from 'node:events';
-import { connect, createServer } from 'node:net';
-import type { AddressInfo, Server, Socket } from 'node:net';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { connect } from 'node:net';
+import { beforeEach, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { openEventBus } from '../../../src/contract/event-bus.ts';
 import type { EventBus } from '../../../src/contract/event-bus.ts';
 import { sharedServers } from '../../support/servers.ts';
+import { startTcpServer } from '../webhooks/receivers.ts';
+import { closersOfEachTest } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
 const broker = new URL(sharedServers().natsUrl);
-const buses: EventBus[] = [];
-const sockets = new Set<Socket>();
-let server: Server;
 /** Whether connections are refused as by a broker that does not know the password. */
 let isRefusing: boolean;
 let refusals: number;
 let lines: string[];
+let server: Awaited<ReturnType<typeof startTcpServer>>;
+const closers = closersOfEachTest();
 
 beforeEach(async () => {
   isRefusing = false;
   refusals = 0;
   lines = [];
-  server = createServer((client) => {
-    sockets.add(client);
-    client.on('error', () => client.destroy()).on('close', () => sockets.delete(client));
+  server = await startTcpServer((client) => {
     if (isRefusing) {
       client.write(
         'INFO {"server_id":"T","version":"2.10.0","proto":1,"headers":true,"auth_required":true,"max_payload":1048576}\r\n',
@@ -39,25 +36,15 @@ beforeEach(async () => {
     client.on('close', () => far.destroy());
     client.pipe(far).pipe(client);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-});
-
-afterEach(async () => {
-  for (const bus of buses.splice(0)) await bus.close();
-  for (const socket of sockets) socket.destroy();
-  server.close();
+  closers.push(server.close);
 });
 
 function openBus(): EventBus {
   const url = new URL(broker);
-  url.host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const bus = openEventBus({
-    url: url.href,
-    name: 'refused',
-    logger: pino({}, { write: (line) => void lines.push(line) }),
-  });
-  buses.push(bus);
+  url.host = `127.0.0.1:${server.port}`;
+  const logger = pino({}, { write: (line) => void lines.push(line) });
+  const bus = openEventBus({ url: url.href, name: 'refused', logger });
+  closers.push(bus.close);
   return bus;
 }
 
@@ -71,7 +58,7 @@ test.each(['from the start', 'after it was connected'])(
     if (!isRefusing) {
       await waitUntil('it is connected', bus.isConnected);
       isRefusing = true;
-      for (const socket of sockets) socket.destroy();
+      server.disconnect();
     }
     // By default the client stops at the second refusal.
     await waitUntil('it was refused again and again', () => refusals > 4);
