@@ -6,28 +6,20 @@ import {
   telebirrOfProcess,
 } from '../integration/wallets/telebirr-subject.ts';
 import { createCustomer } from '../support/customer.ts';
-import { startInline } from '../support/inline-process.ts';
+import { sharedSimulatorProcess } from '../integration/wallets/simulator-subject.ts';
 import type { TestMerchant } from '../support/stack.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { createMerchantWithAccount, ledgerOf, postAs, refundAs } from './own-account.ts';
-import { shared, sharedMerchant, sharedStack } from '../support/shared-stack.ts';
+import { sharedMerchant, sharedStack } from '../support/shared-stack.ts';
 
 // MTN finds a lost request by its X-Reference-Id. At telebirr the payer pays on the wallet's page, whose link must
 // pass unchanged from the connector to checkout.
 
 const { base_url: _url, ...mtn } = mtnSettings('');
-const simulator = shared(
-  () =>
-    startInline('wallet-simulator', {
-      GATEHOUSE_SIMULATOR_PORT: '0',
-      GATEHOUSE_SIMULATOR_TIME_SCALE: '0.02',
-      GATEHOUSE_SIMULATOR_CREDENTIALS: JSON.stringify({
-        mtn: { protocol: 'mtn-momo', ...mtn },
-        telebirr: simulatorCredentials,
-      }),
-    }),
-  (process) => process.stop(),
-);
+const simulator = sharedSimulatorProcess({
+  mtn: { protocol: 'mtn-momo', ...mtn },
+  telebirr: simulatorCredentials,
+});
 
 /** The wallets. The operator has no valid credentials at those that begin with \`own\`: only merchants' own accounts work. */
 function wallets() {

@@ -3,7 +3,8 @@ import { startInline } from '../support/inline-process.ts';
 import { insist, waitUntil } from '../support/wait-until.ts';
 import { sharedPaymentDesk } from '../integration/core/payment-desk.ts';
 import { completed, startMany } from '../integration/wallets/many-payments.ts';
-import { openWalletSide, startSilentServer } from '../integration/wallets/wallet-processes.ts';
+import { openWalletSide } from '../integration/wallets/wallet-processes.ts';
+import { startTcpServer } from '../integration/webhooks/receivers.ts';
 import { storedId } from '../support/ids.ts';
 import { closersOfEachTest, sharedStack } from '../support/shared-stack.ts';
 import type { WalletSide } from '../integration/wallets/wallet-processes.ts';
@@ -24,13 +25,11 @@ beforeEach(async () => {
 });
 
 test('a wallets process that stops while a wallet hangs exits with code 0 within 10 s, and the next process continues its calls', async () => {
-  const silent = await startSilentServer();
-  cleanUps.push(silent.stop);
+  const silent = await startTcpServer((socket) => socket.resume());
+  cleanUps.push(silent.close);
+  const hanging = { settings: { base_url: `http://127.0.0.1:${silent.port}` }, call_timeout_ms: 30_000 };
   await side.startSimulator();
-  const wallets = await side.startWallets({
-    walleta: { settings: { base_url: silent.url }, call_timeout_ms: 30_000 },
-    walletb: { settings: { base_url: silent.url }, call_timeout_ms: 30_000 },
-  });
+  const wallets = await side.startWallets({ walleta: hanging, walletb: hanging });
   const started = await startMany(desk, merchantId, 20, 'walleta_ussd', 'S');
   await waitUntil('all have been taken', async () => {
     const rows = await desk.query('select 1 from core.payment_attempts where leased_until > now()');

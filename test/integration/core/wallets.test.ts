@@ -100,6 +100,17 @@ describe('an order that no wallet accepts', () => {
     expect(failure).toMatchObject({ reason: 'INVALID_FIELDS', issues });
   });
 
+  test('is refused in production by a wallet that is configured for the sandbox only', async () => {
+    const payment = directPayment({ merchantId, amount: '10', paymentOption: 'walletb_ussd' });
+    const live = { ...payment, environment: Environment.PRODUCTION };
+
+    expect(await failureOf(desk.orders.startDirectPayment(live))).toMatchObject({
+      reason: 'INVALID_FIELDS',
+      issues: { payment_option: 'must be one of walleta_ussd' },
+    });
+    await desk.orders.startDirectPayment({ ...live, paymentOption: 'walleta_ussd' });
+  });
+
   test('is offered only the wallets that accept it at checkout', async () => {
     const optionsOf = async (orderNumber: string, amount: string): Promise<readonly string[]> => {
       const { token } = await desk.registerHosted({ merchantId, orderNumber, amount });

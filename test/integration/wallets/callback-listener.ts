@@ -4,17 +4,7 @@ import type { CallbackHint, CallbackRequest } from '../../../src/wallets/connect
 import type { SeenCallback } from './connector-conformance.ts';
 
 /** Receives callbacks as Gatehouse does, and keeps their notes by our id. */
-export interface CallbackListener {
-  /** Callbacks go to `<baseUrl>/<our id>/<token>`. */
-  readonly baseUrl: string;
-  readonly notesOf: (requestId: string) => readonly string[];
-  readonly callbacksOf: (requestId: string) => readonly SeenCallback[];
-  readonly close: () => Promise<void>;
-}
-
-export async function startCallbackListener(
-  parse: (callback: CallbackRequest) => CallbackHint,
-): Promise<CallbackListener> {
+export async function startCallbackListener(parse: (callback: CallbackRequest) => CallbackHint) {
   const seen = new Map<string, { readonly callback: SeenCallback; readonly hint: CallbackHint }[]>();
   const server = createServer((message, response) => {
     void (async () => {
@@ -32,9 +22,11 @@ export async function startCallbackListener(
   const { origin, close } = await listenLocally(server);
   const of = (requestId: string) => seen.get(requestId) ?? [];
   return {
+    /** Callbacks go to `<baseUrl>/<our id>/<token>`. */
     baseUrl: `${origin}/callbacks`,
-    callbacksOf: (requestId) => of(requestId).map(({ callback }) => callback),
-    notesOf: (requestId) => of(requestId).flatMap(({ hint }) => hint.note ?? []),
+    callbacksOf: (requestId: string): readonly SeenCallback[] =>
+      of(requestId).map(({ callback }) => callback),
+    notesOf: (requestId: string): readonly string[] => of(requestId).flatMap(({ hint }) => hint.note ?? []),
     close,
   };
 }

@@ -132,12 +132,6 @@ describe('an acknowledgement', () => {
     expect(await initiate()).toMatchObject({ kind: 'unknown', why });
     expect(subject.wallet.requestsTo(routes.initiate)).toHaveLength(1);
   });
-
-  test('with Retry-After returns the wait', async () => {
-    subject.wallet.on(routes.initiate, json(429, {}, { 'retry-after': '7' }));
-
-    expect(await initiate()).toMatchObject({ kind: 'unknown', why: 'rate_limited', retryAfterMs: 7_000 });
-  });
 });
 
 describe('a query', () => {
@@ -332,19 +326,17 @@ describe('a reversal', () => {
     transactionStatus: 'completed',
     ...over,
   });
-  const queryReversal = async (body: unknown) => {
-    subject.wallet.on(
-      routes.reversalState,
-      json(
-        200,
-        requestState({ serverCorrelationId: reversalStateId, status: 'completed', objectReference: 'REV-1' }),
-      ),
-    );
-    subject.wallet.on(/GET \/mm\/transactions\/REV-1/, json(200, body));
+  /** Queries a reversal whose request has this state. */
+  const queryInState = async (state: Readonly<Record<string, unknown>>) => {
+    const body = requestState({ serverCorrelationId: reversalStateId, ...state });
+    subject.wallet.on(routes.reversalState, json(200, body));
     const providerReference = `requeststates/${reversalStateId}`;
-    return (
-      await subject.connector.queryReversal(reversalInquiry({ ...reversal, providerReference }), options)
-    ).result;
+    const inquiry = reversalInquiry({ ...reversal, providerReference });
+    return (await subject.connector.queryReversal(inquiry, options)).result;
+  };
+  const queryReversal = (body: unknown) => {
+    subject.wallet.on(/GET \/mm\/transactions\/REV-1/, json(200, body));
+    return queryInState({ status: 'completed', objectReference: 'REV-1' });
   };
 
   test('is completed when its own transaction is, whether that repeats the amount or not', async () => {
@@ -370,18 +362,10 @@ describe('a reversal', () => {
 
   test('that expired is refused', async () => {
     const because = error('businessRule', 'genericError', { providerCode: 'expired' });
-    subject.wallet.on(
-      routes.reversalState,
-      json(200, requestState({ serverCorrelationId: reversalStateId, status: 'failed', error: because })),
-    );
-    const providerReference = `requeststates/${reversalStateId}`;
 
-    const { result } = await subject.connector.queryReversal(
-      reversalInquiry({ ...reversal, providerReference }),
-      options,
-    );
-
-    expect(result).toMatchObject({ kind: 'refused', reason: 'provider_error', providerCode: 'expired' });
+    expect(await queryInState({ status: 'failed', error: because })).toMatchObject({
+      ...{ kind: 'refused', reason: 'provider_error', providerCode: 'expired' },
+    });
   });
 
   test('of a transaction without a usable id is refused without a request to the wallet', async () => {

@@ -1,12 +1,9 @@
-import { once } from 'node:events';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { expect, test } from '@jest/globals';
 import { GsmaConnector } from '../../../src/wallets/gsma/gsma-connector.ts';
 import type { GsmaSettings } from '../../../src/wallets/gsma/gsma-settings.ts';
 import type { FaultySubject } from './faulty-subject.ts';
 import { attemptId, buildPayment, gsmaSettings, routes, startGsma } from './gsma-subject.ts';
-import { relentless } from '../webhooks/receivers.ts';
+import { byteByByte, relentless, startTcpServer } from '../webhooks/receivers.ts';
 import { json } from './scripted-wallet.ts';
 import { closersOfEachTest } from '../../support/shared-stack.ts';
 
@@ -59,11 +56,8 @@ test('a wallet that speaks no TLS gets nothing', async () => {
 });
 
 test('a server that disconnects during the TLS handshake gets nothing', async () => {
-  const server = createServer((socket) => socket.destroy());
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  closing.push(() => new Promise((resolve) => server.close(resolve)));
-  const { port } = server.address() as AddressInfo;
+  const { port, close } = await startTcpServer((socket) => socket.destroy());
+  closing.push(close);
   const token = await start();
 
   const connector = connect({
@@ -116,20 +110,7 @@ test('a payment whose caller aborts after it was sent is unknown', async () => {
 
 test.each([
   ['sends nothing', () => {}],
-  [
-    'sends its answer byte by byte',
-    ({
-      socket,
-    }: {
-      socket: NodeJS.WritableStream & { on: (event: 'close', listener: () => void) => unknown };
-    }) => {
-      socket.write(
-        'HTTP/1.1 202 Accepted\r\ncontent-type: application/json\r\ncontent-length: 60000\r\n\r\n',
-      );
-      const drip = setInterval(() => socket.write(' '), 10);
-      socket.on('close', () => clearInterval(drip));
-    },
-  ],
+  ['sends its answer byte by byte', byteByByte],
 ])('a call ends by itself when the wallet %s', async (_what, behave) => {
   const { connector, wallet } = await start({ timeouts: { connectMs: 5_000, callMs: 1_000 } });
   await connector.recover(attemptId, options);

@@ -48,17 +48,6 @@ test('a payment request has the body of the contract, and an amount without trai
   });
 });
 
-test.each([
-  ['100.00', '100'],
-  ['0.10', '0.1'],
-  ['999999999999.9999', '999999999999.9999'],
-  ['007', '7'],
-])('the amount %s is sent as %s', async (amount, sent) => {
-  await subject.connector.initiate(buildPayment({ amount }), options);
-
-  expect(JSON.parse(onlyRequestTo(routes.initiate).body)).toMatchObject({ amount: sent });
-});
-
 test('a prompt in the wallet application is a payment with the subtype wallet', async () => {
   await subject.connector.initiate(buildPayment({ channel: 'wallet_app' }), options);
 

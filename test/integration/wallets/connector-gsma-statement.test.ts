@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { StatementError } from '../../../src/wallets/connector/statement-error.ts';
 import type { StatementPage } from '../../../src/wallets/connector/wallet-connector.ts';
+import { readStatement } from './connector-conformance.ts';
 import { attemptId, routes, transaction, gsmaOfEachTest } from './gsma-subject.ts';
 import type { Behaviour } from './scripted-wallet.ts';
 import { json } from './scripted-wallet.ts';
@@ -28,11 +29,7 @@ const account =
     json(200, page, counts ? headers : {})(reply);
   };
 
-async function read(signal = new AbortController().signal): Promise<readonly StatementPage[]> {
-  const pages: StatementPage[] = [];
-  for await (const page of subject.connector.statement(period, { signal })) pages.push(page);
-  return pages;
-}
+const read = () => readStatement(subject.connector, period);
 
 const idsOf = (pages: readonly StatementPage[]) =>
   pages.flatMap(({ entries }) => entries.map(({ providerTransactionId }) => providerTransactionId));

@@ -1,33 +1,21 @@
-import { afterEach, describe, expect, test } from '@jest/globals';
-import type { FaultySubject } from './faulty-subject.ts';
-import { attemptId, buildPayment, requestState, routes, startGsma, token } from './gsma-subject.ts';
+import { describe, expect, test } from '@jest/globals';
+import { attemptId, buildPayment, gsmaOfEachTest, requestState, routes, token } from './gsma-subject.ts';
 import { answer, json } from './scripted-wallet.ts';
 
 const options = { signal: new AbortController().signal };
 const refusedToken = { errorCategory: 'authorisation', errorCode: 'clientAuthorisationError' };
 
-let subject: FaultySubject;
 let time = new Date('2026-01-01T08:00:00Z');
+const subject = gsmaOfEachTest({}, () => time);
 
-const start = async (): Promise<FaultySubject> => {
-  time = new Date('2026-01-01T08:00:00Z');
-  subject = await startGsma({}, () => time);
-  return subject;
-};
 const pass = (seconds: number): void => {
   time = new Date(time.getTime() + seconds * 1000);
 };
 const recover = () => subject.connector.recover(attemptId, options);
 const tokenRequests = () => subject.wallet.requestsTo(routes.token).length;
 
-afterEach(async () => {
-  await subject.close();
-});
-
 describe('an access token', () => {
   test('is fetched once for all concurrent callers', async () => {
-    await start();
-
     await Promise.all(Array.from({ length: 20 }, recover));
 
     expect(tokenRequests()).toBe(1);
@@ -35,7 +23,7 @@ describe('an access token', () => {
   });
 
   test('is reused until shortly before it expires, and then fetched again', async () => {
-    const { wallet } = await start();
+    const { wallet } = subject;
     wallet.on(
       routes.token,
       json(200, { ...token, expires_in: 3600 }),
@@ -58,7 +46,7 @@ describe('an access token', () => {
     ['short', 8, 5, 6],
     ['untold', undefined, 269, 270],
   ])('whose lifetime is %s (%s) is used for %i s and no longer', async (_what, lifetime, used, stale) => {
-    const { wallet } = await start();
+    const { wallet } = subject;
     wallet.on(routes.token, json(200, { ...token, expires_in: lifetime }));
     await recover();
 
@@ -72,7 +60,7 @@ describe('an access token', () => {
   });
 
   test('without lifetime is used for the request that it was fetched for', async () => {
-    const { wallet } = await start();
+    const { wallet } = subject;
     wallet.on(routes.token, json(200, { ...token, expires_in: 0 }));
 
     const results = [await recover(), await recover()];
@@ -82,11 +70,10 @@ describe('an access token', () => {
   });
 
   test('that another caller waits for is not lost when one caller aborts', async () => {
-    const { wallet, connector } = await start();
+    const { wallet, connector } = subject;
     let release = (): void => {};
-    wallet.on(routes.token, ({ response }) => {
-      release = () =>
-        response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(token));
+    wallet.on(routes.token, (reply) => {
+      release = () => json(200, token)(reply);
     });
     const controller = new AbortController();
     const arrived = wallet.nextRequest(routes.token);
@@ -115,7 +102,7 @@ describe('without an access token', () => {
     ['an impossible lifetime', json(200, { ...token, expires_in: -1 })],
     ['an answer that is too large', json(200, { ...token, padding: 'x'.repeat(100_000) })],
   ])('because of %s, no payment is sent, and the caller may try again', async (_what, behaviour) => {
-    const { wallet, connector } = await start();
+    const { wallet, connector } = subject;
     wallet.on(routes.token, behaviour, json(200, token));
 
     const first = await connector.initiate(buildPayment(), options);
@@ -128,7 +115,7 @@ describe('without an access token', () => {
   });
 
   test('no query is sent, and nothing is decided', async () => {
-    const { wallet } = await start();
+    const { wallet } = subject;
     wallet.on(routes.token, json(500, {}));
 
     expect((await recover()).result).toMatchObject({ kind: 'unknown', why: 'not_asked' });
@@ -141,7 +128,7 @@ describe('an access token that is refused', () => {
     ['in other words', json(401, { message: 'expired' })],
     ['by a web page', answer(401, 'text/html', '<html></html>')],
   ])('%s is replaced, and the same request is sent once more', async (_what, refusal) => {
-    const { wallet, connector } = await start();
+    const { wallet, connector } = subject;
     wallet.on(routes.token, json(200, token), json(200, { ...token, access_token: 'the-second-token' }));
     wallet.on(routes.initiate, refusal, json(202, requestState()));
 
@@ -161,7 +148,7 @@ describe('an access token that is refused', () => {
   });
 
   test('because our clock was set back is replaced once and then used as usual', async () => {
-    const { wallet, connector } = await start();
+    const { wallet, connector } = subject;
     wallet.on(routes.token, json(200, token), json(200, { ...token, access_token: 'the-second-token' }));
     await recover();
     pass(-5 * 3_600);
@@ -177,7 +164,7 @@ describe('an access token that is refused', () => {
   });
 
   test('twice decides nothing, and there is no third try', async () => {
-    const { wallet, connector } = await start();
+    const { wallet, connector } = subject;
     wallet.on(routes.initiate, json(401, refusedToken));
 
     const { result } = await connector.initiate(buildPayment(), options);
@@ -187,7 +174,7 @@ describe('an access token that is refused', () => {
   });
 
   test('and cannot be replaced leaves the request unknown, because it was sent', async () => {
-    const { wallet, connector } = await start();
+    const { wallet, connector } = subject;
     wallet.on(routes.token, json(200, token), json(500, {}));
     wallet.on(routes.initiate, json(401, refusedToken));
 
@@ -198,13 +185,12 @@ describe('an access token that is refused', () => {
   });
 
   test('by many requests at once is replaced once', async () => {
-    const { wallet } = await start();
+    const { wallet } = subject;
     await recover();
     wallet.on(routes.token, json(200, { ...token, access_token: 'the-second-token' }));
-    wallet.on(routes.responses, ({ response, request, socket }) => {
-      const good = request.headers.authorization === 'Bearer the-second-token';
-      const reply = good ? json(200, { link: '/transactions/REF-1' }) : json(401, refusedToken);
-      reply({ response, request, socket });
+    wallet.on(routes.responses, (reply) => {
+      const good = reply.request.headers.authorization === 'Bearer the-second-token';
+      (good ? json(200, { link: '/transactions/REF-1' }) : json(401, refusedToken))(reply);
     });
 
     const results = await Promise.all(Array.from({ length: 8 }, recover));

@@ -13,6 +13,7 @@ import { taskOfStrayPayment } from '../../../src/wallets/reversal-task.ts';
 import { serveReversal } from '../../../src/wallets/serve-reversal.ts';
 import type { PaymentOutcome, ReversalOutcome } from '../../../src/wallets/connector/outcomes.ts';
 import type { PaymentRequest, WalletConnector } from '../../../src/wallets/connector/wallet-connector.ts';
+import { callbackWith } from '../../support/wallet-inquiries.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { startCallbackListener } from './callback-listener.ts';
 import { startMpesaSimulator } from './mpesa-simulator.ts';
@@ -83,6 +84,14 @@ const untilNot = (kind: PaymentOutcome['kind'], ask: () => Promise<PaymentOutcom
     return result.kind === kind ? undefined : result;
   });
 
+/** Queries until the receipt was asked for. Returns the reference then. */
+const untilAsked = (ask: () => Promise<PaymentOutcome>): Promise<string> =>
+  waitUntil('the question was asked', async () => {
+    const outcome = await ask();
+    const reference = outcome.kind === 'pending' ? outcome.providerReference : undefined;
+    return reference?.includes('asked') === true ? reference : undefined;
+  });
+
 async function pay(payment: PaymentRequest): Promise<Extract<PaymentOutcome, { kind: 'completed' }>> {
   const outcome = await untilNot('pending', asker(payment, await send(payment)));
   if (outcome.kind !== 'completed') throw new Error(`not completed but ${JSON.stringify(outcome)}`);
@@ -142,10 +151,7 @@ test('a status query whose answer was lost is repeated after a minute', async ()
   connector = connect(false);
   const payment = paymentOf('32');
   const ask = asker(payment, await send(payment));
-  await waitUntil('the question was asked', async () => {
-    const result = await ask();
-    return result.kind === 'pending' && (result.providerReference ?? '').includes('asked');
-  });
+  await untilAsked(ask);
   const before = await ask();
 
   aheadMs = 61_000;
@@ -162,10 +168,7 @@ test('a receipt is kept when later callbacks have taken the place of the note th
   const ask = asker(payment, await send(payment), (id) =>
     callbacks.notesOf(id).filter((note) => note.includes(`"about":"${stored}"`)),
   );
-  await waitUntil('the receipt was asked for', async () => {
-    const result = await ask();
-    return result.kind === 'pending' && (result.providerReference ?? '').includes('asked');
-  });
+  await untilAsked(ask);
 
   stored = 'result';
   const outcome = await untilNot('pending', ask);
@@ -213,13 +216,7 @@ describe('forged messages', () => {
     },
   });
   const noteOf = (message: object): string =>
-    connector.parseCallback({
-      method: 'POST',
-      url: '/callbacks/wallet/id/…',
-      headers: {},
-      body: Buffer.from(JSON.stringify(message)),
-      receivedAt: new Date(),
-    }).note ?? '';
+    connector.parseCallback(callbackWith(JSON.stringify(message), { headers: {} })).note ?? '';
 
   test('complete nothing without a query of ours, and only an answer to our own query counts', async () => {
     connector = connect(false);
@@ -234,11 +231,7 @@ describe('forged messages', () => {
 
     const ofOpen = await asker(open, openReference, forged(openReference))();
     const ask = asker(paid, paidReference, forged(paidReference));
-    const asked = await waitUntil('our question was asked', async () => {
-      const outcome = await ask();
-      const reference = outcome.kind === 'pending' ? outcome.providerReference : undefined;
-      return reference?.includes('asked') === true ? reference : undefined;
-    });
+    const asked = await untilAsked(ask);
     // The simulator's genuine answer says that it knows no such receipt.
     const genuine = await waitUntil('the question was answered', () => callbacks.notesOf(paid.attemptId)[0]);
     const ofPaid = await asker(paid, asked, () => [...forged(paidReference)(), genuine])();

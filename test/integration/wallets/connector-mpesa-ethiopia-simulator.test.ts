@@ -2,18 +2,13 @@ import { describe, expect, test } from '@jest/globals';
 import { mpesaEthiopia as simulator } from '../../../src/wallet-simulator/mpesa-ethiopia/mpesa-ethiopia.ts';
 import { mpesaEthiopia } from '../../../src/wallets/mpesa-ethiopia/mpesa-ethiopia.ts';
 import { waitUntil } from '../../support/wait-until.ts';
-import { describeOutcomes } from './connector-conformance.ts';
-import type { Ending } from './connector-conformance.ts';
-import { mpesaPayers, startMpesaSubject } from './mpesa-simulator-subject.ts';
+import { describeOutcomes, endingsExcept, payerDigits } from './connector-conformance.ts';
+import { startMpesaSubject } from './mpesa-simulator-subject.ts';
 import { startMpesaSimulator } from './mpesa-simulator.ts';
 import { buildMpesaPayment, mpesaOptions, mpesaSettings } from './mpesa-subject.ts';
 import { shared } from '../../support/shared-stack.ts';
 
-const payers: typeof mpesaPayers = {
-  ...mpesaPayers,
-  failure_callback: '21',
-  reversal_unknown_then_not: '28',
-};
+const supported = endingsExcept('sent_twice', 'no_callback', 'unrecognised_status');
 
 const started = shared(
   () => startMpesaSimulator(simulator),
@@ -27,11 +22,11 @@ const startSubject = (now?: () => Date) =>
   startMpesaSubject({
     connectors: mpesaEthiopia,
     simulator: started,
-    paymentThat: (ending) => paymentOf(payers[ending] ?? ''),
+    paymentThat: (ending) => paymentOf(payerDigits[ending]),
     ...(now && { now }),
   });
 
-describeOutcomes('the M-Pesa connector for Ethiopia', Object.keys(payers) as Ending[], () => startSubject());
+describeOutcomes('the M-Pesa connector for Ethiopia', supported, () => startSubject());
 
 describe('without a callback', () => {
   test('a payment is queried by Gatehouse’s id of the request after a while', async () => {

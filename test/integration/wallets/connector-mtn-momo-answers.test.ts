@@ -3,7 +3,7 @@ import { validate, version } from 'uuid';
 import { mtnMomo } from '../../../src/wallets/mtn-momo/mtn-momo.ts';
 import { referenceId } from '../../../src/wallets/mtn-momo/reference-id.ts';
 import { newRandomId } from '../../../src/contract/public-id.ts';
-import { paymentInquiry, reversalInquiry } from '../../support/wallet-inquiries.ts';
+import { callbackWith, paymentInquiry, reversalInquiry } from '../../support/wallet-inquiries.ts';
 import {
   attemptId,
   createMtn,
@@ -16,10 +16,11 @@ import {
   token,
 } from './mtn-momo-subject.ts';
 import { answer, json } from './scripted-wallet.ts';
-import { shared } from '../../support/shared-stack.ts';
+import { closersOfEachTest, shared } from '../../support/shared-stack.ts';
 
 const options = { signal: new AbortController().signal };
 
+const closers = closersOfEachTest();
 const subject = shared(
   () => startMtn(),
   ({ close }) => close(),
@@ -29,6 +30,13 @@ beforeEach(() => {
     subject.wallet.on(route, json(good.status, good.body));
   }
 });
+
+/** Another wallet than that of the other tests, which has issued no token yet. */
+const startFresh = async () => {
+  const fresh = await startMtn();
+  closers.push(fresh.close);
+  return fresh;
+};
 
 const declined = (reason: string) => ({ kind: 'declined', reason });
 
@@ -158,18 +166,17 @@ describe('an acknowledgement', () => {
   });
 
   test('of 200 with a web page instead of a token is no token, and nothing is sent', async () => {
-    const fresh = await startMtn();
+    const fresh = await startFresh();
     fresh.wallet.on(routes.collectionToken, answer(200, 'text/html', '<html>Request Rejected</html>'));
 
     const { result } = await fresh.connector.initiate(payment(), options);
 
     expect(result).toMatchObject({ kind: 'not_sent', why: 'no_token' });
     expect(fresh.wallet.requestsTo(routes.initiate)).toEqual([]);
-    await fresh.close();
   });
 
   test('of 401 renews the token once, and sends the same request again', async () => {
-    const fresh = await startMtn();
+    const fresh = await startFresh();
     fresh.wallet.on(routes.collectionToken, json(200, token), json(200, { ...token, access_token: 'newer' }));
     fresh.wallet.on(routes.initiate, json(401, { statusCode: 401 }), json(202, undefined));
 
@@ -184,7 +191,6 @@ describe('an acknowledgement', () => {
       [referenceId(attemptId), 'Bearer the-access-token'],
       [referenceId(attemptId), 'Bearer newer'],
     ]);
-    await fresh.close();
   });
 });
 
@@ -302,13 +308,8 @@ test('settings with only a part of the Disbursement credentials are refused', ()
 
 describe('a callback', () => {
   test.each(['PUT', 'POST'])('by %s is a reason to query', (method) => {
-    const hint = subject.connector.parseCallback({
-      method,
-      url: '/callbacks/mtn-sandbox/…',
-      headers: { 'content-type': 'application/json' },
-      body: Buffer.from(JSON.stringify(status({ status: 'SUCCESSFUL', financialTransactionId: 5 }))),
-      receivedAt: new Date(),
-    });
+    const body = JSON.stringify(status({ status: 'SUCCESSFUL', financialTransactionId: 5 }));
+    const hint = subject.connector.parseCallback(callbackWith(body, { method }));
 
     expect(hint).toMatchObject({
       queryNow: true,
@@ -331,14 +332,4 @@ describe('a callback', () => {
     expect(health.result).toMatchObject({ kind: 'degraded', detail: expect.stringContaining('old.example') });
     await connector.close();
   });
-});
-
-test('a statement is refused, because MTN has none', async () => {
-  const period = { from: new Date('2026-01-01T00:00:00Z'), to: new Date('2026-01-02T00:00:00Z') };
-  const read = async () => {
-    for await (const page of subject.connector.statement(period, options)) expect(page).toBeUndefined();
-  };
-
-  await expect(read()).rejects.toThrow(/has no statement/);
-  expect(subject.connector.capabilities.statement).toBe(false);
 });

@@ -11,7 +11,7 @@ import {
   verifyMessage,
 } from '../../../src/wallets/telebirr/signature.ts';
 import { orderId } from '../../../src/wallets/telebirr/order-id.ts';
-import { paymentInquiry, reversalInquiry } from '../../support/wallet-inquiries.ts';
+import { callbackWith, paymentInquiry, reversalInquiry } from '../../support/wallet-inquiries.ts';
 import { attemptId } from './gsma-subject.ts';
 import { json } from './scripted-wallet.ts';
 import {
@@ -321,16 +321,22 @@ describe('a refund', () => {
     },
   );
 
-  test('that telebirr reported as done is completed although the order shows an earlier failure', async () => {
-    subject.wallet.on(routes.queryOrder, json(200, order({ order_status: 'REFUND_FAILED' })));
-    const before = subject.wallet.requestsTo(routes.refund).length;
+  test.each([
+    ['the whole', '100.5'],
+    ['a part', '40'],
+  ])(
+    'of %s that telebirr reported as done is completed, is not sent again, and the order may show an earlier failure',
+    async (_what, amount) => {
+      subject.wallet.on(routes.queryOrder, json(200, order({ order_status: 'REFUND_FAILED' })));
+      const before = subject.wallet.requestsTo(routes.refund).length;
 
-    expect((await queryRefund('100.5', 'refund/R2/done')).result).toMatchObject({
-      kind: 'completed',
-      money: { amount: '100.5', currency: 'ETB' },
-    });
-    expect(subject.wallet.requestsTo(routes.refund)).toHaveLength(before);
-  });
+      expect((await queryRefund(amount, 'refund/R2/done')).result).toMatchObject({
+        kind: 'completed',
+        money: { amount, currency: 'ETB' },
+      });
+      expect(subject.wallet.requestsTo(routes.refund)).toHaveLength(before);
+    },
+  );
 
   test.each(['30', '100.5'])(
     'of %s stays open while the order is shown without its amount, because that was paid back once only',
@@ -398,29 +404,11 @@ describe('a refund of a part', () => {
     expect((await queryRefund('40', 'refund/R1')).result).toMatchObject(outcome);
     expect(subject.wallet.requestsTo(routes.refund)).toHaveLength(before + (repeated === undefined ? 0 : 1));
   });
-
-  test('that telebirr reported as done is completed, and is not sent again', async () => {
-    const before = subject.wallet.requestsTo(routes.refund).length;
-    subject.wallet.on(routes.queryOrder, json(200, order({ order_status: 'REFUND_FAILED' })));
-
-    expect((await queryRefund('40', 'refund/R1/done')).result).toMatchObject({
-      kind: 'completed',
-      money: { amount: '40', currency: 'ETB' },
-    });
-    expect(subject.wallet.requestsTo(routes.refund)).toHaveLength(before);
-  });
 });
 
 describe('a notification', () => {
   const fields = { merch_order_id: orderId(attemptId), trade_status: 'Completed', total_amount: '100.50' };
-  const parse = (body: string) =>
-    subject.connector.parseCallback({
-      method: 'POST',
-      url: '/callbacks/telebirr/…',
-      headers: {},
-      body: Buffer.from(body),
-      receivedAt: new Date(),
-    });
+  const parse = (body: string) => subject.connector.parseCallback(callbackWith(body, { headers: {} }));
 
   test.each(['pss', 'pkcs1'] as const)(
     'signed with %s is a claim, and still only a reason to query',
@@ -516,14 +504,4 @@ describe('the settings', () => {
     await create(file).close();
     await rm(folder, { recursive: true });
   });
-});
-
-test('a statement is refused, because telebirr has none', async () => {
-  const period = { from: new Date('2026-01-01T00:00:00Z'), to: new Date('2026-01-02T00:00:00Z') };
-  const read = async () => {
-    for await (const page of subject.connector.statement(period, options)) expect(page).toBeUndefined();
-  };
-
-  await expect(read()).rejects.toThrow(/has no statement/);
-  expect(subject.connector.capabilities.statement).toBe(false);
 });

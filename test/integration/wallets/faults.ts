@@ -1,47 +1,34 @@
 import { gzipSync } from 'node:zlib';
-import { relentless } from '../webhooks/receivers.ts';
+import { byteByByte, raw, relentless, reset } from '../webhooks/receivers.ts';
 import type { Behaviour } from './scripted-wallet.ts';
-import { answer, json, raw } from './scripted-wallet.ts';
+import { answer, json } from './scripted-wallet.ts';
+
+/** The good answer of a call, some of whose faults are only in its status or its body: empty for none. */
+interface Good {
+  readonly status: number;
+  readonly body: unknown;
+  readonly text: string;
+}
 
 /** An answer of a wallet that decides nothing. */
 export interface Fault {
   readonly name: string;
-  /**
-   * `status` is the status of a good answer, and `body` its body, or undefined for none. Some faults are only in
-   * these.
-   */
-  readonly behave: (good: { readonly status: number; readonly body: unknown }) => Behaviour;
+  readonly behave: (good: Omit<Good, 'text'>) => Behaviour;
   /** The answer never ends; the caller must give up. */
   readonly endless?: true;
   /** This fault is the good answer of calls without a body, so it proves nothing there. */
   readonly needsBody?: true;
 }
 
-/** The good body in the form in which it is sent. */
-const textOf = (body: unknown): string => (body === undefined ? '' : JSON.stringify(body));
-
-const oneByteEveryTurn: Behaviour = ({ socket }) => {
-  socket.write('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 60000\r\n\r\n');
-  const drip = setInterval(() => socket.write(' '), 5);
-  socket.on('close', () => clearInterval(drip));
-};
-
-const reset =
-  (before: string): Behaviour =>
-  ({ socket }) => {
-    if (before === '') socket.resetAndDestroy();
-    else socket.write(before, () => socket.resetAndDestroy());
-  };
-
 const headersOf = (status: number, more: string): string =>
   `HTTP/1.1 ${status} Whatever\r\ncontent-type: application/json\r\n${more}\r\n`;
 
 /** The good answer followed by blanks, far beyond any limit, written as fast as it is read. */
 const tenMegabytes =
-  (status: number, body: unknown): Behaviour =>
+  ({ status, text }: Good): Behaviour =>
   ({ response }) => {
     response.writeHead(status, { 'content-type': 'application/json' });
-    response.write(textOf(body) || ' ');
+    response.write(text || ' ');
     const blanks = Buffer.alloc(64 * 1024, ' ');
     let left = 160;
     const pour = () => {
@@ -57,105 +44,79 @@ const tenMegabytes =
     pour();
   };
 
+const noContent: Behaviour = ({ response }) => response.writeHead(204).end();
+
 /** Some servers do this in a debug mode. */
 const echo: Behaviour = ({ response, request }) => {
   response.writeHead(500, { 'content-type': 'application/json' }).end(JSON.stringify(request));
 };
 
+type Answers = Readonly<Record<string, (good: Good) => Behaviour>>;
+
+const ofBodies: Answers = {
+  'nothing but a status': ({ status }) => answer(status, 'application/json', ''),
+  'no content type': ({ status, text }) =>
+    raw(`HTTP/1.1 ${status} OK\r\ncontent-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`),
+  'JSON called text': ({ status, text }) => answer(status, 'text/plain', text),
+  'JSON cut off': ({ status, text }) => answer(status, 'application/json', text.slice(0, -1)),
+};
+
+const ofAll: Answers = {
+  'a web page': ({ status }) => answer(status, 'text/html', '<html>Welcome</html>'),
+  'a web page about a bad gateway': () => answer(502, 'text/html', '<html>502</html>'),
+  'no content': () => noContent,
+  'JSON in zip': ({ status, text }) =>
+    answer(status, 'application/json', gzipSync(text), { 'content-encoding': 'gzip' }),
+  'bytes that are no UTF-8': ({ status }) =>
+    answer(status, 'application/json', Buffer.from('{"a":"\xff\xfe"}', 'latin1')),
+  'JSON of another shape': ({ status }) => json(status, { hello: 'world' }),
+  null: ({ status }) => json(status, null),
+  'a number': ({ status }) => json(status, 17),
+  'brackets without end': ({ status }) => answer(status, 'application/json', '['.repeat(60_000)),
+  'objects within objects': ({ status }) =>
+    answer(status, 'application/json', `${'{"error":'.repeat(6_000)}1${'}'.repeat(6_000)}`),
+  'ten megabytes': tenMegabytes,
+  'informational responses without end': () =>
+    relentless('', 'HTTP/1.1 103 Early Hints\r\n\r\n', { bytes: 0 }),
+  'a length of ten megabytes': () => reset(headersOf(200, 'content-length: 10000000\r\n')),
+  'a reset instead of an answer': () => reset(),
+  'a reset after the headers': ({ status }) => reset(headersOf(status, 'content-length: 100\r\n')),
+  'half a body': ({ status }) => raw(`${headersOf(status, 'content-length: 100\r\n')}{"half":`),
+  'chunks that stop': ({ status }) =>
+    raw(`${headersOf(status, 'transfer-encoding: chunked\r\n')}5\r\n{"a":\r\n`),
+  'an echo of everything it was sent': () => echo,
+  'something that is not HTTP': () => raw('SSH-2.0-OpenSSH_9.2\r\n'),
+  'a redirect': ({ body }) => json(302, body, { location: '/elsewhere' }),
+  'a permanent redirect': ({ body }) => json(308, body, { location: '/elsewhere' }),
+  'a good answer with an undefined status code': ({ body }) => json(299, body),
+  'a teapot': () => json(418, { error: 'teapot' }),
+  'a status 404 from somebody else': () => answer(404, 'text/html', '<html>404</html>'),
+  'a status 403 from somebody else': () => answer(403, 'text/html', '<html>403</html>'),
+  'a status 400 from somebody else': () => json(400, { message: 'no' }),
+  'an internal error with a good body': ({ body }) => json(500, body),
+  unavailability: () => json(503, { message: 'later' }, { 'retry-after': '30' }),
+  'too many requests': () => json(429, { message: 'slow down' }, { 'retry-after': '7' }),
+};
+
+const withoutEnd: Answers = {
+  silence: () => () => {},
+  'silence after the headers':
+    ({ status }) =>
+    ({ socket }) =>
+      void socket.write(headersOf(status, 'content-length: 100\r\n')),
+  'a body byte by byte': () => byteByByte,
+};
+
+const faultsOf = (answers: Answers, more: Pick<Fault, 'endless' | 'needsBody'> = {}): readonly Fault[] =>
+  Object.entries(answers).map(([name, answerTo]) => ({
+    name,
+    behave: (good) => answerTo({ ...good, text: good.body === undefined ? '' : JSON.stringify(good.body) }),
+    ...more,
+  }));
+
 /** Known faults of wallets, and of proxies before them, in place of an answer. */
 export const faults: readonly Fault[] = [
-  { name: 'a web page', behave: ({ status }) => answer(status, 'text/html', '<html>Welcome</html>') },
-  { name: 'a web page about a bad gateway', behave: () => answer(502, 'text/html', '<html>502</html>') },
-  {
-    name: 'nothing but a status',
-    needsBody: true,
-    behave: ({ status }) => answer(status, 'application/json', ''),
-  },
-  {
-    name: 'no content',
-    behave:
-      () =>
-      ({ response }) =>
-        response.writeHead(204).end(),
-  },
-  {
-    name: 'no content type',
-    needsBody: true,
-    behave: ({ status, body }) =>
-      raw(
-        `HTTP/1.1 ${status} OK\r\ncontent-length: ${Buffer.byteLength(textOf(body))}\r\n\r\n${textOf(body)}`,
-      ),
-  },
-  {
-    name: 'JSON called text',
-    needsBody: true,
-    behave: ({ status, body }) => answer(status, 'text/plain', textOf(body)),
-  },
-  {
-    name: 'JSON cut off',
-    needsBody: true,
-    behave: ({ status, body }) => answer(status, 'application/json', textOf(body).slice(0, -1)),
-  },
-  {
-    name: 'JSON in zip',
-    behave: ({ status, body }) =>
-      answer(status, 'application/json', gzipSync(textOf(body)), { 'content-encoding': 'gzip' }),
-  },
-  {
-    name: 'bytes that are no UTF-8',
-    behave: ({ status }) => answer(status, 'application/json', Buffer.from('{"a":"\xff\xfe"}', 'latin1')),
-  },
-  { name: 'JSON of another shape', behave: ({ status }) => json(status, { hello: 'world' }) },
-  { name: 'null', behave: ({ status }) => json(status, null) },
-  { name: 'a number', behave: ({ status }) => json(status, 17) },
-  {
-    name: 'brackets without end',
-    behave: ({ status }) => answer(status, 'application/json', '['.repeat(60_000)),
-  },
-  {
-    name: 'objects within objects',
-    behave: ({ status }) =>
-      answer(status, 'application/json', `${'{"error":'.repeat(6_000)}1${'}'.repeat(6_000)}`),
-  },
-  { name: 'ten megabytes', behave: ({ status, body }) => tenMegabytes(status, body) },
-  {
-    name: 'informational responses without end',
-    behave: () => relentless('', 'HTTP/1.1 103 Early Hints\r\n\r\n', { bytes: 0 }),
-  },
-  { name: 'a length of ten megabytes', behave: () => reset(headersOf(200, 'content-length: 10000000\r\n')) },
-  { name: 'a reset instead of an answer', behave: () => reset('') },
-  {
-    name: 'a reset after the headers',
-    behave: ({ status }) => reset(headersOf(status, 'content-length: 100\r\n')),
-  },
-  {
-    name: 'half a body',
-    behave: ({ status }) => raw(`${headersOf(status, 'content-length: 100\r\n')}{"half":`),
-  },
-  {
-    name: 'chunks that stop',
-    behave: ({ status }) => raw(`${headersOf(status, 'transfer-encoding: chunked\r\n')}5\r\n{"a":\r\n`),
-  },
-  { name: 'an echo of everything it was sent', behave: () => echo },
-  { name: 'something that is not HTTP', behave: () => raw('SSH-2.0-OpenSSH_9.2\r\n') },
-  { name: 'silence', behave: () => () => {}, endless: true },
-  {
-    name: 'silence after the headers',
-    behave:
-      ({ status }) =>
-      ({ socket }) =>
-        void socket.write(headersOf(status, 'content-length: 100\r\n')),
-    endless: true,
-  },
-  { name: 'a body byte by byte', behave: () => oneByteEveryTurn, endless: true },
-  { name: 'a redirect', behave: ({ body }) => json(302, body, { location: '/elsewhere' }) },
-  { name: 'a permanent redirect', behave: ({ body }) => json(308, body, { location: '/elsewhere' }) },
-  { name: 'a good answer with an undefined status code', behave: ({ body }) => json(299, body) },
-  { name: 'a teapot', behave: () => json(418, { error: 'teapot' }) },
-  { name: 'a status 404 from somebody else', behave: () => answer(404, 'text/html', '<html>404</html>') },
-  { name: 'a status 403 from somebody else', behave: () => answer(403, 'text/html', '<html>403</html>') },
-  { name: 'a status 400 from somebody else', behave: () => json(400, { message: 'no' }) },
-  { name: 'an internal error with a good body', behave: ({ body }) => json(500, body) },
-  { name: 'unavailability', behave: () => json(503, { message: 'later' }, { 'retry-after': '30' }) },
-  { name: 'too many requests', behave: () => json(429, { message: 'slow down' }, { 'retry-after': '7' }) },
+  ...faultsOf(ofAll),
+  ...faultsOf(ofBodies, { needsBody: true }),
+  ...faultsOf(withoutEnd, { endless: true }),
 ];

@@ -5,7 +5,7 @@ import { OrderStatus, PaymentAttemptStatus } from '../../../src/gen/gatehouse/v1
 import { createCallbackTokens } from '../../../src/wallets/callback-token.ts';
 import { connectorKinds } from '../../../src/wallets/connector-kinds.ts';
 import { readPrivateKey, signMessage } from '../../../src/wallets/telebirr/signature.ts';
-import { startInline } from '../../support/inline-process.ts';
+import { sharedSimulatorProcess } from './simulator-subject.ts';
 import { storedId } from '../../support/ids.ts';
 import { startStack } from '../../support/stack.ts';
 import { shared, sharedClient } from '../../support/shared-stack.ts';
@@ -81,18 +81,10 @@ const protocols: Readonly<Record<string, Protocol>> = {
   },
 };
 
-const simulator = shared(
-  () =>
-    startInline('wallet-simulator', {
-      GATEHOUSE_SIMULATOR_PORT: '0',
-      GATEHOUSE_SIMULATOR_TIME_SCALE: '0.02',
-      GATEHOUSE_SIMULATOR_CREDENTIALS: JSON.stringify(
-        Object.fromEntries(
-          Object.entries(protocols).map(([protocol, { id, simulated }]) => [id, { protocol, ...simulated }]),
-        ),
-      ),
-    }),
-  (process) => process.stop(),
+const simulator = sharedSimulatorProcess(
+  Object.fromEntries(
+    Object.entries(protocols).map(([protocol, { id, simulated }]) => [id, { protocol, ...simulated }]),
+  ),
 );
 
 const callbackKey = randomBytes(32);
@@ -217,15 +209,6 @@ describe.each(Object.entries(protocols))('callbacks of %s', (_name, protocol) =>
     expect(PaymentAttemptStatus[paymentAttempt?.status ?? 0]).toBe('SENT');
     expect(await desk.strays(attacked.merchantId)).toEqual([]);
   }
-
-  test('with the token of another payment are refused and not stored', async () => {
-    const before = (await callbacksOf(attacked)).length;
-
-    const response = await send(urlOf(attacked, tokenOf(other)), foreign);
-
-    expect(response.status).toBe(404);
-    expect(await callbacksOf(attacked)).toHaveLength(before);
-  });
 
   test('of success about another order decide nothing', async () => {
     const response = await send(urlOf(attacked), foreign);

@@ -7,30 +7,6 @@ import type { Ending, RealSubject } from './connector-conformance.ts';
 import type { StartedSimulator } from './mpesa-simulator.ts';
 import { mpesaOptions, mpesaSettings } from './mpesa-subject.ts';
 
-/** The last two digits of the payer with each ending, at the simulators of both countries. */
-export const mpesaPayers: Readonly<Partial<Record<Ending, string>>> = {
-  completed: '00',
-  insufficient_funds: '01',
-  wrong_pin: '02',
-  declined_by_payer: '03',
-  expired: '04',
-  payer_not_found: '05',
-  limit_exceeded: '06',
-  account_state: '07',
-  rate_limited_once: '08',
-  callback_thrice: '11',
-  late_success: '13',
-  lost_acknowledgement: '14',
-  nothing_created: '15',
-  unavailable: '16',
-  error_yet_paid: '17',
-  forged_callback: '18',
-  another_amount: '19',
-  still_pending: '20',
-  reversal_refused: '22',
-  reversal_unknown: '23',
-};
-
 /** A connector of M-Pesa before a simulator, with a listener for its callbacks. */
 export async function startMpesaSubject(parts: {
   readonly connectors: Pick<typeof mpesaDaraja, 'load'>;

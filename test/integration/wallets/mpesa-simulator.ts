@@ -5,25 +5,16 @@ import { scaleDelays, standardDelaysMs } from '../../../src/wallet-simulator/del
 import { createMemoryJournal } from '../../../src/wallet-simulator/journal.ts';
 import { createLedger } from '../../../src/wallet-simulator/ledger.ts';
 import { createReceivedRequests } from '../../../src/wallet-simulator/received-requests.ts';
-import type { ReceivedRequests } from '../../../src/wallet-simulator/received-requests.ts';
 import type { SimulatedProtocol, SimulatedWallet } from '../../../src/wallet-simulator/simulated-wallet.ts';
 import { credentials, securityKey } from './mpesa-subject.ts';
-
-export interface StartedSimulator {
-  readonly baseUrl: string;
-  readonly wallet: SimulatedWallet;
-  readonly received: ReceivedRequests;
-  readonly close: () => Promise<void>;
-}
 
 /** A simulator of its own, in which payers answer in a moment instead of minutes. */
 export async function startMpesaSimulator(
   protocol: SimulatedProtocol,
   over: { readonly interactive?: boolean; readonly timeScale?: number; readonly now?: () => Date } = {},
-): Promise<StartedSimulator> {
+) {
   const app = Fastify({ forceCloseConnections: true });
   const closing = new AbortController();
-  const received = createReceivedRequests();
   let wallet: SimulatedWallet | undefined;
   await app.register(
     async (scope) => {
@@ -38,7 +29,7 @@ export async function startMpesaSimulator(
         tokenLifetimeSeconds: 3_599,
         callbackTimeoutMs: 5_000,
         closing: closing.signal,
-        received,
+        received: createReceivedRequests(),
         after: (delayMs, task) => {
           const timer = setTimeout(task, delayMs);
           return () => clearTimeout(timer);
@@ -57,11 +48,11 @@ export async function startMpesaSimulator(
   return {
     baseUrl: `http://127.0.0.1:${port}/wallet`,
     wallet: mounted,
-    received,
-    close: async () => {
+    close: async (): Promise<void> => {
       closing.abort();
       mounted.close();
       await app.close();
     },
   };
 }
+export type StartedSimulator = Awaited<ReturnType<typeof startMpesaSimulator>>;

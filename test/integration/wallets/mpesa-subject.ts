@@ -4,8 +4,7 @@ import type { ConnectorOptions } from '../../../src/wallets/connector/connector-
 import type { PaymentRequest } from '../../../src/wallets/connector/wallet-connector.ts';
 import { newRandomId } from '../../../src/contract/public-id.ts';
 import { secretVariables } from './secret-variables.ts';
-import { startInline } from '../../support/inline-process.ts';
-import { shared } from '../../support/shared-stack.ts';
+import { sharedSimulatorProcess } from './simulator-subject.ts';
 import type { GatehouseProcess } from '../../support/gatehouse-process.ts';
 
 /** One key for all tests of a file, because creating one takes a moment. */
@@ -40,21 +39,13 @@ export const mpesaOfProcess = (baseUrl: string) =>
   secretVariables('MPESA', mpesaSettings(baseUrl), ['consumer_secret', 'passkey', 'initiator_password']);
 
 /** M-Pesa of Kenya as \`mpesa\` and of Ethiopia as \`mpesaet\`, for all tests of a file. */
-export const sharedMpesaSimulator = (): GatehouseProcess =>
-  shared(
-    () => {
-      const simulated = { ...credentials, security_key: securityKey };
-      return startInline('wallet-simulator', {
-        GATEHOUSE_SIMULATOR_PORT: '0',
-        GATEHOUSE_SIMULATOR_TIME_SCALE: '0.02',
-        GATEHOUSE_SIMULATOR_CREDENTIALS: JSON.stringify({
-          mpesa: { protocol: 'mpesa-daraja', ...simulated },
-          mpesaet: { protocol: 'mpesa-ethiopia', ...simulated },
-        }),
-      });
-    },
-    (process) => process.stop(),
-  );
+export const sharedMpesaSimulator = (): GatehouseProcess => {
+  const simulated = { ...credentials, security_key: securityKey };
+  return sharedSimulatorProcess({
+    mpesa: { protocol: 'mpesa-daraja', ...simulated },
+    mpesaet: { protocol: 'mpesa-ethiopia', ...simulated },
+  });
+};
 
 export const mpesaOptions = (over: Partial<ConnectorOptions> = {}): ConnectorOptions => ({
   callbackBaseUrl: () => 'https://gatehouse.example/callbacks/wallet',

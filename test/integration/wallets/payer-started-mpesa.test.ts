@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { newRandomId } from '../../../src/contract/public-id.ts';
 import { mpesaDaraja as kenya } from '../../../src/wallet-simulator/mpesa-daraja/mpesa-daraja.ts';
 import { mpesaEthiopia as ethiopia } from '../../../src/wallet-simulator/mpesa-ethiopia/mpesa-ethiopia.ts';
@@ -10,11 +10,10 @@ import type {
 } from '../../../src/wallets/connector/wallet-connector.ts';
 import { mpesaDaraja } from '../../../src/wallets/mpesa-daraja/mpesa-daraja.ts';
 import { mpesaEthiopia } from '../../../src/wallets/mpesa-ethiopia/mpesa-ethiopia.ts';
+import { shared } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { startCallbackListener } from './callback-listener.ts';
-import type { CallbackListener } from './callback-listener.ts';
 import { startMpesaSimulator } from './mpesa-simulator.ts';
-import type { StartedSimulator } from './mpesa-simulator.ts';
 import { buildMpesaPayment, credentials, mpesaOptions, mpesaSettings } from './mpesa-subject.ts';
 
 const options = { signal: new AbortController().signal };
@@ -37,33 +36,37 @@ describe.each([
     simulate: '/mpesa/b2c/simulatetransaction/v1/request',
   },
 ])('payer-started payments at M-Pesa in $country', ({ simulator, kind, currency, code, simulate }) => {
-  let started: StartedSimulator;
-  let listener: CallbackListener;
-  let connector: WalletConnector;
   let decision: ValidationDecision = 'accept';
   const messages: { readonly stage: string; readonly message: PayerStartedMessage }[] = [];
   const payerStarted = () => {
     if (connector.payerStarted === undefined) throw new Error('the connector reports no such payments');
     return connector.payerStarted;
   };
+  const started = shared(
+    () => startMpesaSimulator(simulator),
+    ({ close }) => close(),
+  );
+  const listener = shared(
+    () =>
+      startCallbackListener((callback) => {
+        const stage = /\/(validation|confirmation)\//.exec(callback.url)?.[1];
+        const hint = connector.parseCallback(callback);
+        if (stage === undefined) return hint;
+        messages.push({ stage, message: payerStarted().parse(callback) });
+        return stage === 'validation' ? { ...hint, reply: payerStarted().replyToValidation(decision) } : hint;
+      }),
+    ({ close }) => close(),
+  );
+  const connector: WalletConnector = shared<WalletConnector>(
+    async () =>
+      (await kind.load())(
+        mpesaSettings(started.baseUrl),
+        mpesaOptions({ callbackBaseUrl: () => listener.baseUrl }),
+      ),
+    (opened) => opened.close(),
+  );
 
   beforeAll(async () => {
-    started = await startMpesaSimulator(simulator);
-    listener = await startCallbackListener((callback) => {
-      const stage = /\/(validation|confirmation)\//.exec(callback.url)?.[1];
-      const hint = connector.parseCallback(callback);
-      if (stage === undefined) return hint;
-      messages.push({ stage, message: payerStarted().parse(callback) });
-      const { validationReply, accepted } = {
-        validationReply: payerStarted().replyToValidation(decision),
-        accepted: hint.reply,
-      };
-      return { ...hint, reply: stage === 'validation' ? validationReply : accepted };
-    });
-    connector = (await kind.load())(
-      mpesaSettings(started.baseUrl),
-      mpesaOptions({ callbackBaseUrl: () => listener.baseUrl }),
-    );
     const { result } = await payerStarted().register(
       {
         validation: `${listener.baseUrl}/validation/x`,
@@ -73,12 +76,6 @@ describe.each([
       options,
     );
     expect(result).toEqual({ kind: 'registered' });
-  });
-
-  afterAll(async () => {
-    await connector.close();
-    await listener.close();
-    await started.close();
   });
 
   /** A payer pays 250 in the menu of the phone, with this text as account. */

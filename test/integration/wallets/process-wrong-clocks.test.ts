@@ -5,11 +5,11 @@ import { OrderStatus, PaymentAttemptStatus } from '../../../src/gen/gatehouse/v1
 import { storedId } from '../../support/ids.ts';
 import type { GatehouseProcess } from '../../support/gatehouse-process.ts';
 import { waitUntil } from '../../support/wait-until.ts';
-import { openPaymentDesk } from '../core/payment-desk.ts';
+import { sharedPaymentDesk } from '../core/payment-desk.ts';
 import type { Payment } from '../core/payment-desk.ts';
 import { openWalletSide } from './wallet-processes.ts';
 import type { WalletSide } from './wallet-processes.ts';
-import { shared, sharedStack } from '../../support/shared-stack.ts';
+import { sharedStack } from '../../support/shared-stack.ts';
 
 const hourMs = 60 * 60_000;
 const wrongBy = (hours: number) => ({
@@ -21,10 +21,7 @@ let side: WalletSide;
 let merchantId: string;
 
 const stack = sharedStack({ facades: 0 });
-const desk = shared(
-  () => openPaymentDesk(stack),
-  ({ close }) => close(),
-);
+const desk = sharedPaymentDesk(stack);
 beforeEach(async () => {
   await desk.clear();
   side = openWalletSide(stack, { ownProcesses: true });

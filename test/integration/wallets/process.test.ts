@@ -1,20 +1,17 @@
 import { expect, test } from '@jest/globals';
-import { walletsOfCore } from '../../support/simulated-wallets.ts';
+import { OrderStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { startStack } from '../../support/stack.ts';
-import type { Stack, StackOptions } from '../../support/stack.ts';
+import type { StackOptions } from '../../support/stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { openPaymentDesk } from '../core/payment-desk.ts';
-import type { PaymentDesk } from '../core/payment-desk.ts';
 import { completed, startMany } from './many-payments.ts';
-import { freePort, openWalletSide, startSilentServer } from './wallet-processes.ts';
-import type { WalletSide } from './wallet-processes.ts';
+import { openWalletSide } from './wallet-processes.ts';
+import { closedPort, startTcpServer } from '../webhooks/receivers.ts';
 import { closersOfEachTest } from '../../support/shared-stack.ts';
 
 const cleanUps = closersOfEachTest();
 
-async function openSide(
-  options: StackOptions = {},
-): Promise<{ stack: Stack; side: WalletSide; desk: PaymentDesk; merchantId: string }> {
+async function openSide(options: StackOptions = {}) {
   const stack = await startStack({ facades: 0, ...options });
   cleanUps.push(stack.stop);
   const side = openWalletSide(stack, { ownProcesses: options.ownProcesses === true ? ['wallets'] : [] });
@@ -27,13 +24,13 @@ async function openSide(
 
 test('a wallet that is unavailable or hangs does not delay payments at another wallet', async () => {
   const { side, desk, merchantId } = await openSide();
-  const silent = await startSilentServer();
-  cleanUps.push(silent.stop);
+  const silent = await startTcpServer((socket) => socket.resume());
+  cleanUps.push(silent.close);
   await side.startSimulator();
 
   for (const [name, baseUrl] of [
-    ['refuses', `http://127.0.0.1:${await freePort()}`],
-    ['hangs', silent.url],
+    ['refuses', `http://127.0.0.1:${await closedPort()}`],
+    ['hangs', `http://127.0.0.1:${silent.port}`],
   ] as const) {
     const wallets = await side.startWallets({
       walleta: { settings: { base_url: baseUrl }, max_in_flight: 8 },
@@ -49,9 +46,33 @@ test('a wallet that is unavailable or hangs does not delay payments at another w
   }
 });
 
+test('payments of one merchant that hang do not delay payments of other merchants at the same wallet', async () => {
+  const { stack, side, desk, merchantId } = await openSide();
+  await side.startSimulator();
+  const wallets = await side.startWallets({ walleta: { max_in_flight: 8 } });
+  const another = await stack.createMerchant();
+  // More than its slots.
+  const stuck = await Promise.all(
+    Array.from({ length: 20 }, (_, index) =>
+      desk.startDirect({ merchantId, orderNumber: `H-${index}`, phone: '251900000015' }),
+    ),
+  );
+  await waitUntil('enough have timed out to look like a wallet in trouble', async () => {
+    const lost = await desk.query(`select 1 from core.payment_attempts where status = 'UNKNOWN'`);
+    return lost.length > 8;
+  });
+
+  const ordinary = await desk.startDirect({ merchantId: another.id, phone: '251900000000' });
+
+  await completed(desk, [ordinary]);
+  const stories = await Promise.all(stuck.map(desk.story));
+  expect(stories.map(({ order }) => order?.status)).toEqual(stuck.map(() => OrderStatus.PENDING));
+  expect(wallets.log.filter(({ msg }) => String(msg).startsWith('circuit open: the wallet'))).toEqual([]);
+});
+
 test('payments at a wallet that is unavailable at the start are made when it is available, each once', async () => {
   const { side, desk, merchantId } = await openSide();
-  const port = await freePort();
+  const port = await closedPort();
   const url = `http://127.0.0.1:${port}`;
   const wallets = await side.startWallets({
     walleta: { settings: { base_url: `${url}/walleta` } },
@@ -72,7 +93,7 @@ test('payments at a wallet that is unavailable at the start are made when it is 
 });
 
 test('payments complete without the broker', async () => {
-  const nats = { GATEHOUSE_NATS_URL: `nats://127.0.0.1:${await freePort()}` };
+  const nats = { GATEHOUSE_NATS_URL: `nats://127.0.0.1:${await closedPort()}` };
   // The NATS client cannot be closed before it is connected, so only an exit ends it.
   const { side, desk, merchantId } = await openSide({ ownProcesses: true, settings: nats });
   await side.startSimulator();
@@ -82,30 +103,4 @@ test('payments complete without the broker', async () => {
 
   await completed(desk, started);
   expect(await side.charges()).toHaveLength(10);
-});
-
-test('a production payment at a wallet that is not configured gets 400 on payment_option', async () => {
-  const stack = await startStack({
-    settings: { GATEHOUSE_WALLETS: walletsOfCore({ walleta: { environments: ['sandbox'] } }) },
-  });
-  cleanUps.push(stack.stop);
-  const merchant = await stack.createMerchant();
-  const pay = (baseUrl: string | undefined, apiKey: string, option: string) =>
-    fetch(`${baseUrl}/api/v1/direct?payment_option=${option}`, {
-      method: 'POST',
-      headers: { apiKey, 'content-type': 'application/json' },
-      body: JSON.stringify({ order_number: 'P-1', amount: '1.00', currency: 'ETB', phone: '0911223344' }),
-    });
-  const [facade] = stack.facades;
-
-  const refused = await pay(facade?.production, merchant.liveKey, 'walleta_ussd');
-
-  expect(refused.status).toBe(400);
-  expect(await refused.json()).toMatchObject({
-    code: 400,
-    message: 'Invalid request parameters',
-    details: [{ field: 'payment_option', issue: expect.any(String) }],
-  });
-  expect((await pay(facade?.production, merchant.liveKey, 'walletb_ussd')).status).toBe(201);
-  expect((await pay(facade?.sandbox, merchant.testKey, 'walleta_ussd')).status).toBe(201);
 });

@@ -19,28 +19,13 @@ export type Behaviour = (reply: {
   readonly request: SeenRequest;
 }) => void;
 
-/** A real server on a port of its own that answers each request as the test has scripted. */
-export interface ScriptedWallet {
-  readonly origin: string;
-  /** Everything that arrived, in order. */
-  readonly requests: readonly SeenRequest[];
-  /**
-   * Sets the answers for a route ("POST /path", a pattern for the whole text, without query): one after the other,
-   * and the last for all further requests. Replaces earlier ones.
-   */
-  readonly on: (route: RegExp, ...behaviours: readonly [Behaviour, ...Behaviour[]]) => void;
-  readonly requestsTo: (route: RegExp) => readonly SeenRequest[];
-  /** Resolves when a request to the route has arrived; one that has arrived already does not count. */
-  readonly nextRequest: (route: RegExp) => Promise<SeenRequest>;
-  readonly close: () => Promise<void>;
-}
-
 interface Script {
   readonly route: RegExp;
   readonly behaviours: Behaviour[];
 }
 
-export async function startScriptedWallet(): Promise<ScriptedWallet> {
+/** A real server on a port of its own that answers each request as the test has scripted. */
+export async function startScriptedWallet() {
   const requests: SeenRequest[] = [];
   const scripts: Script[] = [];
   const waiting = new Set<(request: SeenRequest) => void>();
@@ -60,10 +45,19 @@ export async function startScriptedWallet(): Promise<ScriptedWallet> {
   return {
     origin,
     close: () => (closing ??= close()),
-    requests,
-    on: (route, ...behaviours) => scripts.unshift({ route: whole(route), behaviours: [...behaviours] }),
-    requestsTo: (route) => requests.filter((request) => whole(route).test(nameOf(request))),
-    nextRequest: (route) =>
+    /** Everything that arrived, in order. */
+    requests: requests as readonly SeenRequest[],
+    /**
+     * Sets the answers for a route ("POST /path", a pattern for the whole text, without query): one after the other,
+     * and the last for all further requests. Replaces earlier ones.
+     */
+    on: (route: RegExp, ...behaviours: readonly [Behaviour, ...Behaviour[]]): void => {
+      scripts.unshift({ route: whole(route), behaviours: [...behaviours] });
+    },
+    requestsTo: (route: RegExp): readonly SeenRequest[] =>
+      requests.filter((request) => whole(route).test(nameOf(request))),
+    /** Resolves when a request to the route has arrived; one that has arrived already does not count. */
+    nextRequest: (route: RegExp): Promise<SeenRequest> =>
       new Promise((resolve) => {
         const tell = (request: SeenRequest) => {
           if (!whole(route).test(nameOf(request))) return;
@@ -74,6 +68,7 @@ export async function startScriptedWallet(): Promise<ScriptedWallet> {
       }),
   };
 }
+export type ScriptedWallet = Awaited<ReturnType<typeof startScriptedWallet>>;
 
 const whole = (route: RegExp): RegExp => new RegExp(`^(?:${route.source})$`, route.flags);
 
@@ -123,11 +118,4 @@ export const answer =
   ): Behaviour =>
   ({ response }) => {
     response.writeHead(status, { 'content-type': contentType, ...headers }).end(body);
-  };
-
-/** Writes bytes that need not be HTTP, and closes the connection. */
-export const raw =
-  (text: string): Behaviour =>
-  ({ socket }) => {
-    socket.end(text);
   };

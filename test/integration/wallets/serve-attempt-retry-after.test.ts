@@ -1,23 +1,14 @@
 import { create } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { PaymentAttemptStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { LeasedPaymentAttemptSchema } from '../../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
 import { createCallbackTokens } from '../../../src/wallets/callback-token.ts';
 import { serveAttempt } from '../../../src/wallets/serve-attempt.ts';
-import type { FaultySubject } from './faulty-subject.ts';
-import { attemptId, requestStateId, routes, startGsma } from './gsma-subject.ts';
+import { attemptId, gsmaOfEachTest, requestStateId, routes } from './gsma-subject.ts';
 import { json } from './scripted-wallet.ts';
 
-let subject: FaultySubject;
-
-beforeEach(async () => {
-  subject = await startGsma();
-});
-afterEach(async () => {
-  await subject.connector.close();
-  await subject.wallet.close();
-});
+const subject = gsmaOfEachTest();
 
 const serve = (over: { readonly sentBefore: boolean; readonly providerReference?: string }) =>
   serveAttempt(

@@ -1,6 +1,6 @@
 import { create } from '@bufbuild/protobuf';
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import {
   LeasedReversalSchema,
   StrayPaymentSchema,
@@ -9,8 +9,7 @@ import { createCallbackTokens } from '../../../src/wallets/callback-token.ts';
 import { correlationId } from '../../../src/wallets/gsma/correlation-id.ts';
 import { taskOfStrayPayment } from '../../../src/wallets/reversal-task.ts';
 import { serveReversal } from '../../../src/wallets/serve-reversal.ts';
-import type { FaultySubject } from './faulty-subject.ts';
-import { requestState, reversalStateId, routes, startGsma, token } from './gsma-subject.ts';
+import { gsmaOfEachTest, requestState, reversalStateId, routes, token } from './gsma-subject.ts';
 import { json } from './scripted-wallet.ts';
 
 const merchantId = 'mer_01k9z3t5y8e6wbv2n4m7q1h0cd';
@@ -18,11 +17,7 @@ const strayPaymentId = 'stp_01k9z3t5y8e6wbv2n4m7q1h0cd';
 const reversalId = 'stp_01m7xnstxmevpaa4ekcx5f30ma';
 const tokens = createCallbackTokens(Buffer.alloc(32, 7), 'walleta-sandbox');
 
-let subject: FaultySubject;
-beforeEach(async () => {
-  subject = await startGsma();
-});
-afterEach(() => subject.close());
+const subject = gsmaOfEachTest();
 
 const serve = (leased: MessageInitShape<typeof LeasedReversalSchema> = {}, tries = 1) => {
   const money = { providerTransactionId: 'REF-1', amount: '99.00', currency: 'ETB' };

@@ -1,16 +1,32 @@
 import { randomUUID } from 'node:crypto';
 import type { PaymentRequest, WalletConnector } from '../../../src/wallets/connector/wallet-connector.ts';
+import type { GatehouseProcess } from '../../support/gatehouse-process.ts';
 import { startInline } from '../../support/inline-process.ts';
 import { shared } from '../../support/shared-stack.ts';
 import { startCallbackReceiver } from '../wallet-simulator/callback-receiver.ts';
 import type { RealSubject } from './connector-conformance.ts';
 
 /** The simulator's record of a payment that moved money. */
-export interface SimulatedCharge {
+interface SimulatedCharge {
   readonly amount: string;
   readonly reversed: string;
   readonly merchant_reference: string;
 }
+
+/** A process of the wallet simulator for all tests of a file, whose payers need a moment instead of minutes. */
+export const sharedSimulatorProcess = (
+  credentials: Readonly<Record<string, object>>,
+  timeScale = '0.02',
+): GatehouseProcess =>
+  shared(
+    () =>
+      startInline('wallet-simulator', {
+        GATEHOUSE_SIMULATOR_PORT: '0',
+        GATEHOUSE_SIMULATOR_CREDENTIALS: JSON.stringify(credentials),
+        GATEHOUSE_SIMULATOR_TIME_SCALE: timeScale,
+      }),
+    (process) => process.stop(),
+  );
 
 /** A wallet simulator for all tests of a file, and a listener for its callbacks. */
 export function sharedSimulator(credentials: Readonly<Record<string, object>>) {
@@ -18,16 +34,7 @@ export function sharedSimulator(credentials: Readonly<Record<string, object>>) {
     () => startCallbackReceiver(() => 200),
     ({ close }) => close(),
   );
-  const simulator = shared(
-    () =>
-      startInline('wallet-simulator', {
-        GATEHOUSE_SIMULATOR_PORT: '0',
-        GATEHOUSE_SIMULATOR_CREDENTIALS: JSON.stringify(credentials),
-        // A wallet whose payers need a moment instead of minutes.
-        GATEHOUSE_SIMULATOR_TIME_SCALE: '0.005',
-      }),
-    (process) => process.stop(),
-  );
+  const simulator = sharedSimulatorProcess(credentials, '0.005');
   const origin = (): string => String(simulator.ready['origin']);
   const post = (path: string): Promise<Response> => fetch(`${origin()}${path}`, { method: 'POST' });
   return {

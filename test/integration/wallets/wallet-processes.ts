@@ -1,5 +1,3 @@
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { startProcess } from '../../support/gatehouse-process.ts';
 import type { GatehouseProcess } from '../../support/gatehouse-process.ts';
 import { startInline } from '../../support/inline-process.ts';
@@ -17,42 +15,33 @@ export interface Charge {
   readonly reversed: string;
 }
 
+type Settings = Readonly<Record<string, string>>;
+
 /** The differences from the usual processes that a test needs. */
-export interface OwnWallets {
+interface OwnWallets {
   /** The changes by wallet. */
   readonly walleta?: DifferentWallet;
   readonly walletb?: DifferentWallet;
-  readonly settings?: Readonly<Record<string, string>>;
+  readonly settings?: Settings;
 }
 
-/** A wallet simulator and processes that call it, each started when a test needs it. */
-export interface WalletSide {
-  readonly callbackKey: Buffer;
-  readonly startSimulator: (settings?: Readonly<Record<string, string>>) => Promise<GatehouseProcess>;
-  readonly simulatorUrl: () => string;
-  /** The settings that tell a process about the wallets. */
-  readonly walletVariables: () => Readonly<Record<string, string>>;
-  readonly startWallets: (own?: OwnWallets) => Promise<GatehouseProcess>;
-  /** All real charges. */
-  readonly charges: () => Promise<Charge[]>;
-  readonly stop: () => Promise<void>;
-}
+type ProcessName = 'wallet-simulator' | 'wallets';
 
-/** `ownProcesses`: those of the two that run as processes of their own, or true for both. */
+/**
+ * A wallet simulator and processes that call it, each started when a test needs it. `ownProcesses` are those of the two
+ * that run as processes of their own, or true for both.
+ */
 export function openWalletSide(
   stack: Stack,
   {
     timeScale = 0.02,
     ownProcesses = false,
-  }: { timeScale?: number; ownProcesses?: boolean | readonly ('wallet-simulator' | 'wallets')[] } = {},
-): WalletSide {
+  }: { timeScale?: number; ownProcesses?: boolean | readonly ProcessName[] } = {},
+) {
   const simulated = simulatedWallets(timeScale);
   const started: GatehouseProcess[] = [];
   let simulatorUrl = '';
-  const start = async (
-    name: 'wallet-simulator' | 'wallets',
-    settings: Readonly<Record<string, string>>,
-  ): Promise<GatehouseProcess> => {
+  const start = async (name: ProcessName, settings: Settings): Promise<GatehouseProcess> => {
     const isOwn = typeof ownProcesses === 'boolean' ? ownProcesses : ownProcesses.includes(name);
     const process = await (isOwn ? startProcess : startInline)(name, settings);
     started.push(process);
@@ -60,14 +49,15 @@ export function openWalletSide(
   };
   return {
     callbackKey: Buffer.from(simulated.callbackKey, 'hex'),
-    async startSimulator(settings = {}) {
+    startSimulator: async (settings: Settings = {}): Promise<GatehouseProcess> => {
       const simulator = await start('wallet-simulator', { ...simulated.simulatorSettings, ...settings });
       simulatorUrl = String(simulator.ready['origin']);
       return simulator;
     },
     simulatorUrl: () => simulatorUrl,
-    walletVariables: () => ({ GATEHOUSE_WALLETS: demoWallets(simulatorUrl), ...simulated.secrets }),
-    startWallets({ settings = {}, ...different } = {}) {
+    /** The settings that tell a process about the wallets. */
+    walletVariables: (): Settings => ({ GATEHOUSE_WALLETS: demoWallets(simulatorUrl), ...simulated.secrets }),
+    startWallets: ({ settings = {}, ...different }: OwnWallets = {}): Promise<GatehouseProcess> => {
       return start('wallets', {
         GATEHOUSE_CORE_ADDRESSES: stack.addresses.join(','),
         GATEHOUSE_SERVICE_TOKEN: stack.tokens.wallets,
@@ -79,15 +69,17 @@ export function openWalletSide(
         ...settings,
       });
     },
-    async charges() {
+    /** All real charges. */
+    charges: async (): Promise<Charge[]> => {
       const response = await fetch(`${simulatorUrl}/simulator/charges`);
       return ((await response.json()) as { charges: Charge[] }).charges;
     },
-    async stop() {
+    stop: async (): Promise<void> => {
       await Promise.all(started.map((process) => process.stop()));
     },
   };
 }
+export type WalletSide = ReturnType<typeof openWalletSide>;
 
 /** One for all tests of a file, with processes in the test's process. */
 export const sharedWalletSide = (stack: Stack): WalletSide =>
@@ -95,34 +87,3 @@ export const sharedWalletSide = (stack: Stack): WalletSide =>
     () => Promise.resolve(openWalletSide(stack)),
     ({ stop }) => stop(),
   );
-
-/** A port on which nothing listens now. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
-
-/** A server that accepts connections and never sends anything. */
-export async function startSilentServer(): Promise<{
-  readonly url: string;
-  readonly stop: () => Promise<void>;
-}> {
-  const sockets = new Set<{ destroy: () => void }>();
-  const server = createServer((socket) => {
-    sockets.add(socket);
-    socket.on('error', () => {});
-    socket.resume();
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `http://127.0.0.1:${port}`,
-    async stop() {
-      for (const socket of sockets) socket.destroy();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
-}

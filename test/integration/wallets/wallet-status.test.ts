@@ -1,7 +1,5 @@
-import { afterEach, expect, test } from '@jest/globals';
-import pg from 'pg';
+import { expect, test } from '@jest/globals';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
-import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import {
   WalletBreakerState,
   WalletHealth,
@@ -9,21 +7,22 @@ import {
   WalletWorkKind,
 } from '../../../src/gen/gatehouse/v1/wallet_status_service_pb.js';
 import type { ReportedWalletStatus } from '../../../src/gen/gatehouse/v1/wallet_status_service_pb.js';
-import { directPayment } from '../../support/order-requests.ts';
+import { closersOfEachTest } from '../../support/shared-stack.ts';
 import { demoWallets } from '../../support/simulated-wallets.ts';
 import { startStack } from '../../support/stack.ts';
 import type { Stack } from '../../support/stack.ts';
+import { openPaymentDesk } from '../core/payment-desk.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
-let stack: Stack | undefined;
-afterEach(() => stack?.stop());
+const closers = closersOfEachTest();
+async function openStack(settings: Readonly<Record<string, string>> = {}): Promise<Stack> {
+  const stack = await startStack({ facades: 0, wallets: 1, settings });
+  closers.push(stack.stop);
+  return stack;
+}
 
-async function until(
-  running: Stack,
-  what: string,
-  is: (status: ReportedWalletStatus) => boolean,
-): Promise<ReportedWalletStatus> {
-  const statuses = running.client(WalletStatusService, 'dashboard');
+function until(stack: Stack, what: string, is: (status: ReportedWalletStatus) => boolean) {
+  const statuses = stack.client(WalletStatusService, 'dashboard');
   return waitUntil(what, async () => {
     const all = await statuses.listWalletStatuses({ environment: Environment.SANDBOX });
     return all.statuses.find((each) => each.status?.wallet === 'walleta' && is(each));
@@ -31,20 +30,19 @@ async function until(
 }
 
 test('a wallet is available, its calls are counted, and the report of an exited process is stale', async () => {
-  const running = await startStack({ facades: 0, wallets: 1 });
-  stack = running;
-  const { id } = await running.createMerchant();
-  await running
-    .client(OrderService, 'operator')
-    .startDirectPayment(directPayment({ merchantId: id, phone: '251900000000' }));
+  const stack = await openStack();
+  const desk = await openPaymentDesk(stack);
+  closers.push(desk.close);
+  const { id: merchantId } = await stack.createMerchant();
+  await desk.startDirect({ merchantId, phone: '251900000000' });
 
-  const up = await until(running, 'calls are told of', ({ status }) => (status?.calls ?? 0) > 0);
-  await running.wallets[0]!.stop();
-  const database = new pg.Client({ connectionString: running.databaseUrl });
-  await database.connect();
-  await database.query(`update core.wallet_statuses set reported_at = reported_at - interval '2 minutes'`);
-  await database.end();
-  const gone = await until(running, 'the report is stale', ({ stale }) => stale);
+  const up = await until(stack, 'calls are told of, and none is under way', ({ status }) => {
+    const isBusy = status?.work.some(({ inFlight }) => inFlight > 0) ?? true;
+    return !isBusy && (status?.calls ?? 0) > 0;
+  });
+  await stack.wallets[0]!.stop();
+  await desk.query(`update core.wallet_statuses set reported_at = reported_at - interval '2 minutes'`);
+  const gone = await until(stack, 'the report is stale', ({ stale }) => stale);
 
   expect(up.stale).toBe(false);
   expect(up.status).toMatchObject({
@@ -63,8 +61,7 @@ test('a wallet is available, its calls are counted, and the report of an exited 
 });
 
 test('a wallet that cannot be reached is down', async () => {
-  const settings = { GATEHOUSE_WALLETS: demoWallets('http://127.0.0.1:9') };
-  stack = await startStack({ facades: 0, wallets: 1, settings });
+  const stack = await openStack({ GATEHOUSE_WALLETS: demoWallets('http://127.0.0.1:9') });
 
   const down = await until(stack, 'it is down', ({ status }) => status?.health === WalletHealth.DOWN);
 

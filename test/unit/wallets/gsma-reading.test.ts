@@ -4,23 +4,15 @@ import { failureReasons } from '../../../src/wallets/connector/failure-reason.ts
 import { askedWaitMs } from '../../../src/wallets/connector/asked-wait.ts';
 import { correlationId } from '../../../src/wallets/gsma/correlation-id.ts';
 import { callbackUrl, resourceUrl, tokenUrl } from '../../../src/wallets/gsma/gsma-settings.ts';
-import type { GsmaSettings } from '../../../src/wallets/gsma/gsma-settings.ts';
 import { readReference, writeReference } from '../../../src/wallets/gsma/provider-reference.ts';
 import { readCallback } from '../../../src/wallets/gsma/read-callback.ts';
+import { gsmaSettings } from '../../integration/wallets/gsma-subject.ts';
 import { judgeFailedState, readError } from '../../../src/wallets/gsma/read-error.ts';
 
-const settings: GsmaSettings = {
+const settings = gsmaSettings('', {
   baseUrl: 'https://wallet.example/mm/v1.2/',
-  tokenPath: '/v1/oauth/accesstoken',
-  clientId: 'client',
-  clientSecret: 'secret',
-  apiKey: 'key',
-  payee: { type: 'accountid', id: '2999' },
   callbackBaseUrl: 'https://gatehouse.example/callbacks/',
-  currencies: ['ETB'],
-  timeouts: { connectMs: 1_000, callMs: 1_000 },
-  maxConnections: 1,
-};
+});
 
 describe('addresses', () => {
   test('of resources are the base URL and escaped segments', () => {

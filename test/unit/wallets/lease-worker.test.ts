@@ -18,17 +18,6 @@ afterEach(async () => {
   for (const stop of stops.splice(0)) await stop();
 });
 
-interface Gate {
-  readonly open: () => void;
-  readonly passed: Promise<void>;
-}
-
-function createGate(): Gate {
-  let open = (): void => {};
-  const passed = new Promise<void>((resolve) => (open = resolve));
-  return { open, passed };
-}
-
 interface WorkerOptions {
   readonly maxInFlight?: number;
   readonly idleMs?: number;
@@ -41,12 +30,17 @@ interface WorkerOptions {
 
 const untold: Health = { kind: 'untold', detail: 'no heartbeat' };
 
+const succeed = () => Promise.resolve(true);
+
 /** Starts a worker on a list of work, and stops it after the test. */
 function start(
   {
     lease,
-    serve,
-  }: { lease: (limit: number) => Promise<readonly number[]> } & Pick<LeasedWork<number>, 'serve'>,
+    serve = succeed,
+  }: {
+    readonly lease: (limit: number) => Promise<readonly number[]>;
+    readonly serve?: LeasedWork<number>['serve'];
+  },
   {
     maxInFlight = 4,
     idleMs = 5,
@@ -76,6 +70,16 @@ function start(
   return { signal, breaker, stop };
 }
 
+/** Core's answers to the calls, the first of which has the number 1. */
+function answering(answer: (call: number) => readonly number[] | Promise<readonly number[]>) {
+  let calls = 0;
+  const lease = async (): Promise<readonly number[]> => {
+    await turn();
+    return answer((calls += 1));
+  };
+  return { lease, calls: () => calls };
+}
+
 /** Returns the next numbers, from 0 on. */
 function endless() {
   let next = 0;
@@ -92,97 +96,69 @@ function endless() {
 
 test('no more tasks run than allowed, and the next are leased as soon as one ends', async () => {
   const work = endless();
-  const gates: Gate[] = [];
-  const { stop } = start({
-    lease: work.lease,
-    async serve(item) {
-      await (gates[item] = createGate()).passed;
-      return true;
-    },
-  });
+  const gates: PromiseWithResolvers<boolean>[] = [];
+  const serve = (item: number) => (gates[item] = Promise.withResolvers()).promise;
+  const { stop } = start({ lease: work.lease, serve });
   await waitUntil('all slots are taken', () => gates.length === 4);
 
-  gates[0]?.open();
+  gates[0]?.resolve(true);
   await waitUntil('the free place is taken', () => gates.length === 5);
 
   expect(work.limits).toEqual([4, 1]);
   const stopped = stop();
-  gates.forEach(({ open }) => open());
+  gates.forEach(({ resolve }) => resolve(true));
   await stopped;
 });
 
 test('a wake-up during an answer of core leases newly due work at once', async () => {
-  const answers = createGate();
-  let asked = 0;
-  const { signal } = start(
-    {
-      lease: async () => {
-        asked += 1;
-        if (asked === 1) await answers.passed;
-        return [];
-      },
-      serve: () => Promise.resolve(true),
-    },
-    { idleMs: 60_000 },
-  );
-  await waitUntil('core is asked', () => asked === 1);
+  const answered = Promise.withResolvers<readonly number[]>();
+  const { lease, calls } = answering((call) => (call === 1 ? answered.promise : []));
+  const { signal } = start({ lease }, { idleMs: 60_000 });
+  await waitUntil('core is asked', () => calls() === 1);
 
   signal.ring();
-  answers.open();
+  answered.resolve([]);
 
-  await waitUntil('core is asked again', () => asked === 2, 30_000);
+  await waitUntil('core is asked again', () => calls() === 2, 30_000);
 });
 
 describe('when core says how long nothing is due', () => {
   const minuteMs = 60_000;
-  const asking = () => {
-    const asked = { count: 0 };
-    const work = {
-      lease: async () => {
-        await turn();
-        asked.count += 1;
-        return [];
-      },
-      serve: () => Promise.resolve(true),
-    };
-    return { asked, work };
-  };
+  const nothing = () => answering(() => []);
 
   test('the worker asks again at that time', async () => {
-    const { asked, work } = asking();
-    start(work, { idleMs: minuteMs, nothingDueForMs: 1 });
+    const { lease, calls } = nothing();
+    start({ lease }, { idleMs: minuteMs, nothingDueForMs: 1 });
 
-    await waitUntil('core is asked again', () => asked.count > 2, 30_000);
+    await waitUntil('core is asked again', () => calls() > 2, 30_000);
   });
 
   test('announced work is leased before that time', async () => {
-    const { asked, work } = asking();
-    const { signal } = start(work, { idleMs: 1, nothingDueForMs: minuteMs });
-    await waitUntil('core is asked', () => asked.count === 1);
+    const { lease, calls } = nothing();
+    const { signal } = start({ lease }, { idleMs: 1, nothingDueForMs: minuteMs });
+    await waitUntil('core is asked', () => calls() === 1);
 
     signal.ring();
 
-    await waitUntil('core is asked again', () => asked.count === 2, 30_000);
+    await waitUntil('core is asked again', () => calls() === 2, 30_000);
   });
 
   test('the worker asks sooner while the broker is unavailable', async () => {
-    const { asked, work } = asking();
-    start(work, { idleMs: 1, nothingDueForMs: minuteMs, isSignalled: false });
+    const { lease, calls } = nothing();
+    start({ lease }, { idleMs: 1, nothingDueForMs: minuteMs, isSignalled: false });
 
-    await waitUntil('core is asked again', () => asked.count > 2, 30_000);
+    await waitUntil('core is asked again', () => calls() > 2, 30_000);
   });
 });
 
 test('a failed call to core is repeated, for a lease and for a record', async () => {
-  let asked = 0;
   let served = 0;
+  const { lease } = answering((call) => {
+    if (call === 1) throw new Error('away');
+    return [call];
+  });
   start({
-    async lease() {
-      await turn();
-      asked += 1;
-      if (asked === 1) throw new Error('away');
-      return [asked];
-    },
+    lease,
     serve: () => {
       served += 1;
       return Promise.reject(new Error('not recorded'));
@@ -194,17 +170,8 @@ test('a failed call to core is repeated, for a lease and for a record', async ()
 
 test('the log line about failed work names the item', async () => {
   const { logger: log, log: lines } = keptLog({ level: 'info' });
-  let leases = 0;
-  start(
-    {
-      async lease() {
-        await turn();
-        return (leases += 1) === 1 ? [7] : [];
-      },
-      serve: () => Promise.reject(new Error('not recorded')),
-    },
-    { log },
-  );
+  const { lease } = answering((call) => (call === 1 ? [7] : []));
+  start({ lease, serve: () => Promise.reject(new Error('not recorded')) }, { log });
 
   await waitUntil('the failure is logged', () => lines.length > 0);
 
@@ -215,21 +182,13 @@ test('the log line about failed work names the item', async () => {
 
 test('an unavailable core is logged once, however often it is called, and so is its recovery', async () => {
   const { logger: log, log: lines } = keptLog({ level: 'info' });
-  let asked = 0;
-  start(
-    {
-      async lease() {
-        await turn();
-        asked += 1;
-        if (asked < 5) throw new ConnectError('away', Code.Unavailable);
-        return [];
-      },
-      serve: () => Promise.resolve(true),
-    },
-    { idleMs: 1, log },
-  );
+  const { lease, calls } = answering((call) => {
+    if (call < 5) throw new ConnectError('away', Code.Unavailable);
+    return [];
+  });
+  start({ lease }, { idleMs: 1, log });
 
-  await waitUntil('it has asked in vain and then not', () => asked > 6);
+  await waitUntil('it has asked in vain and then not', () => calls() > 6);
 
   expect(lines).toMatchObject([
     { level: 'warn', msg: 'work could not be leased from core; trying again' },
@@ -239,20 +198,20 @@ test('an unavailable core is logged once, however often it is called, and so is 
 
 test('after a stop, the worker leases nothing new and completes what it has begun', async () => {
   const work = endless();
-  const gate = createGate();
+  const gate = Promise.withResolvers<boolean>();
   const done: number[] = [];
   const { stop } = start({
     lease: work.lease,
     async serve(item) {
-      await gate.passed;
+      const isHealthy = await gate.promise;
       done.push(item);
-      return true;
+      return isHealthy;
     },
   });
   await waitUntil('it is at work', () => work.limits.length === 1);
 
   const stopped = stop();
-  gate.open();
+  gate.resolve(true);
   await stopped;
 
   expect(done).toEqual([0, 1, 2, 3]);
@@ -282,27 +241,15 @@ describe('a failing wallet', () => {
   });
 
   test('still gets the work that was leased before', async () => {
-    const gate = createGate();
+    const third = Promise.withResolvers<readonly number[]>();
     const served: number[] = [];
-    let asked = 0;
-    start(
-      {
-        lease: async () => {
-          await turn();
-          asked += 1;
-          if (asked === 1) return [0, 1, 2];
-          if (asked > 2) return [];
-          await gate.passed;
-          return [3];
-        },
-        serve(item) {
-          served.push(item);
-          if (item === 2) setImmediate(gate.open);
-          return Promise.resolve(false);
-        },
-      },
-      { cooldownMs: 60_000 },
-    );
+    const { lease } = answering((call) => [[0, 1, 2], third.promise][call - 1] ?? []);
+    const serve = (item: number) => {
+      served.push(item);
+      if (item === 2) setImmediate(() => third.resolve([3]));
+      return Promise.resolve(false);
+    };
+    start({ lease, serve }, { cooldownMs: 60_000 });
 
     await waitUntil('the fourth is served', () => served.includes(3));
   });

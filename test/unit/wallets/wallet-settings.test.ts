@@ -73,6 +73,11 @@ const sandbox = 'wallets[1].environments.sandbox';
 const etb = { code: 'ETB' };
 const ofCurrency = (own: object): object => ({ currencies: [{ ...etb, ...own }] });
 
+type Wrong = [name: string, wallet: object, place: string];
+/** Wallets with these mistakes, each at a place below this one. */
+const at = (place: string, walletWith: (own: object) => object, mistakes: readonly Wrong[]): Wrong[] =>
+  mistakes.map(([name, own, problem]) => [name, walletWith(own), place + problem]);
+
 describe('the configured wallets', () => {
   test('are reconciled when the settings give a statement', () => {
     const { connected, core } = read(mpesa({ reconcile: true }, { pull: true }));
@@ -123,63 +128,47 @@ describe('the configured wallets', () => {
     expect(connected).toMatchObject([{ callbackSources: sources, callbackApiKey: secret }]);
   });
 
-  test.each<[string, object, string]>([
-    ...(
+  test.each<Wrong>([
+    ...at('wallets[1].', different, [
+      ['an id in capitals', { id: 'WalletA' }, 'id: '],
+      ['an id that another has', { id: 'walletb' }, 'id: names the wallet walletb a second time'],
+      ['no Amharic name', { names: { en: 'Wallet A' } }, 'names.am: '],
+      ['an unknown connector', { connector: 'soap' }, 'connector: must be one of gsma'],
+      ['no channel', { channels: [] }, 'channels: '],
+      ['an unknown channel', { channels: ['sms'] }, 'channels[0]: '],
+      ['no currency', { currencies: [] }, 'currencies: '],
+      ['a currency that does not exist', ofCurrency({ code: 'ETX' }), 'currencies[0].code: '],
+      ['a currency twice', { currencies: [etb, etb] }, 'currencies[1].code: names ETB a second time'],
       [
-        ['an id in capitals', { id: 'WalletA' }, 'id: '],
-        ['an id that another has', { id: 'walletb' }, 'id: names the wallet walletb a second time'],
-        ['no Amharic name', { names: { en: 'Wallet A' } }, 'names.am: '],
-        ['an unknown connector', { connector: 'soap' }, 'connector: must be one of gsma'],
-        ['no channel', { channels: [] }, 'channels: '],
-        ['an unknown channel', { channels: ['sms'] }, 'channels[0]: '],
-        ['no currency', { currencies: [] }, 'currencies: '],
-        ['a currency that does not exist', ofCurrency({ code: 'ETX' }), 'currencies[0].code: '],
-        ['a currency twice', { currencies: [etb, etb] }, 'currencies[1].code: names ETB a second time'],
-        [
-          'a least amount above the greatest',
-          ofCurrency({ least_amount: '10', greatest_amount: '9.99' }),
-          'currencies[0].least_amount: must not be above greatest_amount',
-        ],
-        ['too many decimals', ofCurrency({ decimals: 3 }), 'currencies[0].decimals: must be at most 2'],
-        ['a phone prefix without a plus', { phone_prefixes: ['2519'] }, 'phone_prefixes[0]: '],
-        ['no environment', { environments: {} }, 'environments: '],
-        ['an unknown environment', { environments: { live: { settings } } }, 'environments.live: '],
-        ['a logo that does not exist', { logo: 'missing.svg' }, 'logo: the file '],
-        ['an unknown field', { colour: 'red' }, 'colour: '],
-      ] as const
-    ).map(([name, own, place]) => [name, different(own), `wallets[1].${place}`] as [string, object, string]),
-    ...(
+        'a least amount above the greatest',
+        ofCurrency({ least_amount: '10', greatest_amount: '9.99' }),
+        'currencies[0].least_amount: must not be above greatest_amount',
+      ],
+      ['too many decimals', ofCurrency({ decimals: 3 }), 'currencies[0].decimals: must be at most 2'],
+      ['a phone prefix without a plus', { phone_prefixes: ['2519'] }, 'phone_prefixes[0]: '],
+      ['no environment', { environments: {} }, 'environments: '],
+      ['an unknown environment', { environments: { live: { settings } } }, 'environments.live: '],
+      ['a logo that does not exist', { logo: 'missing.svg' }, 'logo: the file '],
+      ['an unknown field', { colour: 'red' }, 'colour: '],
+    ]),
+    ...at(`${sandbox}.settings.`, withSettings, [
+      ['no base URL', { base_url: undefined }, 'base_url: '],
+      ['a base URL without a host', { base_url: 'http://' }, 'base_url: '],
+      ['a base URL of another scheme', { base_url: 'ftp://wallet.example' }, 'base_url: '],
+      ['a secret as text', { client_secret: secret }, 'client_secret: '],
+      ['a secret that is not set', { api_key: { secret: 'OTHER' } }, 'api_key: names OTHER, but'],
+      ['a payee without an id', { payee: { type: 'accountid' } }, 'payee.id: '],
+      ['a setting that no connector has', { colour: 'red' }, 'colour: '],
+    ]),
+    ...at(`${sandbox}.callbacks.`, (callbacks) => inSandbox({ callbacks }), [
       [
-        ['no base URL', { base_url: undefined }, 'base_url: '],
-        ['a base URL without a host', { base_url: 'http://' }, 'base_url: '],
-        ['a base URL of another scheme', { base_url: 'ftp://wallet.example' }, 'base_url: '],
-        ['a secret as text', { client_secret: secret }, 'client_secret: '],
-        ['a secret that is not set', { api_key: { secret: 'OTHER' } }, 'api_key: names OTHER, but'],
-        ['a payee without an id', { payee: { type: 'accountid' } }, 'payee.id: '],
-        ['a setting that no connector has', { colour: 'red' }, 'colour: '],
-      ] as const
-    ).map(
-      ([name, own, place]) =>
-        [name, withSettings(own), `${sandbox}.settings.${place}`] as [string, object, string],
-    ),
-    ...(
-      [
-        [
-          'a source that is a name',
-          { sources: ['127.0.0.1', 'a.example'] },
-          'sources[1]: must be an IP address',
-        ],
-        ['a source with too many bits', { sources: ['10.0.0.0/33'] }, 'sources[0]: '],
-        [
-          'a callback key that can be guessed',
-          { api_key: { secret: 'SHORT' } },
-          'api_key: must be 16 to 256',
-        ],
-      ] as const
-    ).map(
-      ([name, callbacks, place]) =>
-        [name, inSandbox({ callbacks }), `${sandbox}.callbacks.${place}`] as [string, object, string],
-    ),
+        'a source that is a name',
+        { sources: ['127.0.0.1', 'a.example'] },
+        'sources[1]: must be an IP address',
+      ],
+      ['a source with too many bits', { sources: ['10.0.0.0/33'] }, 'sources[0]: '],
+      ['a callback key that can be guessed', { api_key: { secret: 'SHORT' } }, 'api_key: must be 16 to 256'],
+    ]),
     ['a limit of zero requests at a time', inSandbox({ max_in_flight: 0 }), `${sandbox}.max_in_flight: `],
     ['calls longer than a lease', inSandbox({ call_timeout_ms: 30_001 }), `${sandbox}.call_timeout_ms: `],
     [
