@@ -19,6 +19,13 @@ export interface Alert {
 /** The processes, as the jobs of Prometheus name them. */
 const jobs = ['core', 'webhooks', 'rest-facade', 'checkout', 'dashboard', 'wallets'];
 
+/** Three quarters of the limits in deploy/kubernetes. A process is ended at its limit, so a higher threshold would never be seen. */
+export const memoryBytes: Readonly<Record<string, number>> = {
+  ...{ core: 800e6, 'rest-facade': 800e6 },
+  ...{ webhooks: 600e6, wallets: 600e6 },
+  ...{ checkout: 400e6, dashboard: 400e6 },
+};
+
 export const alerts: readonly Alert[] = [
   {
     name: 'GatehouseProcessDown',
@@ -278,6 +285,13 @@ export const alerts: readonly Alert[] = [
     summary: '{{ $value }} signing secrets are still encrypted with an older key.',
   },
   {
+    name: 'GatehouseWalletAccountsWithOldKey',
+    expr: `max(${latest('gatehouse_wallet_accounts_with_old_key')}) > 0`,
+    for: '1h',
+    severity: 'ticket',
+    summary: '{{ $value }} own wallet accounts of merchants are still encrypted with an older key.',
+  },
+  {
     name: 'GatehouseEventLoopBlocked',
     expr: 'nodejs_eventloop_lag_p99_seconds{job=~"gatehouse-.+"} > 0.5',
     for: '5m',
@@ -286,7 +300,12 @@ export const alerts: readonly Alert[] = [
   },
   {
     name: 'GatehouseMemoryHigh',
-    expr: 'process_resident_memory_bytes{job=~"gatehouse-.+"} > 1e9',
+    expr: [...Map.groupBy(Object.entries(memoryBytes), ([, bytes]) => bytes)]
+      .map(([bytes, own]) => {
+        const names = own.map(([job]) => job).join('|');
+        return `process_resident_memory_bytes{job=~"gatehouse-(${names})"} > ${bytes / 1e6}e6`;
+      })
+      .join(' or '),
     for: '15m',
     severity: 'ticket',
     summary: '{{ $labels.instance }} of {{ $labels.job }} uses {{ $value | humanize1024 }}B of memory.',

@@ -30,6 +30,8 @@ export interface BackgroundWorkParts extends BalanceParts {
   readonly eraseDue: (stop: AbortSignal) => Promise<unknown>;
   /** Records the payee accounts of own wallet accounts that have none yet. */
   readonly rememberPayees: () => Promise<unknown>;
+  /** Encrypts own wallet accounts of other keys with the first key. */
+  readonly resealAccounts: () => Promise<unknown>;
   readonly logger: Logger;
 }
 
@@ -61,6 +63,8 @@ export function startBackgroundWork(parts: BackgroundWorkParts, stop: AbortSigna
       sweepExpired(pool, [{ table: 'idempotency_keys', end: 'expires_at' }], stopping),
     ),
     every(60, 'recording payee accounts', parts.rememberPayees),
+    // Repeatedly: during a restart of several cores, one of the former settings can still add an account with an old key.
+    every(60, 'encrypting wallet accounts with the first key', parts.resealAccounts),
     every(600, 'scheduling reconciliations', () => scheduleReconciliations(parts)),
     every(60, 'keeping balances', () => keepBalances(parts)),
     // Last, because it takes long in a large database.

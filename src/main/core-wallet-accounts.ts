@@ -34,12 +34,12 @@ const maxChecksPerHour = 30;
 export function createWalletAccounts({ masterKey, keys, configuredWallets, ...parts }: WalletAccountParts) {
   const forms = accountForms(configuredWallets);
   const ofMasterKey = masterAccountKey(masterKey);
-  const store = createAccountStore({
-    ...parts,
-    seal: createAccountSeal(keys === undefined ? [ofMasterKey] : [...keys, ofMasterKey], randomBytes),
-  });
+  const seal = createAccountSeal(keys === undefined ? [ofMasterKey] : [...keys, ofMasterKey], randomBytes);
+  const store = createAccountStore({ ...parts, seal });
   return {
     ...store,
+    /** The name of the key that encrypts. */
+    keyName: seal.keyName,
     /** The settings that merchants can replace, by wallet. */
     forms,
     /** Counts a check. Above the limit, returns the wait in milliseconds; else undefined. */
@@ -53,11 +53,11 @@ export function createWalletAccounts({ masterKey, keys, configuredWallets, ...pa
     rememberPayees: () => rememberPayees(parts.database.pool, forms),
     /** Encrypts accounts again that another key than the first has encrypted. */
     async resealAll(logger: Logger): Promise<void> {
-      const { resealed, problem } = await store.reseal();
+      const { resealed, unreadable, problem } = await store.reseal();
       if (resealed > 0) logger.info({ resealed }, 'wallet accounts were encrypted again with the first key');
       if (problem !== undefined)
         logger.error(
-          { err: problem },
+          { err: problem, unreadable },
           'a wallet account cannot be decrypted, so payments of its merchant wait; restore its key in GATEHOUSE_WALLET_ACCOUNT_KEYS',
         );
     },

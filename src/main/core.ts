@@ -66,6 +66,7 @@ import { walletsOf } from '../core/configured-wallets.ts';
 import { refundsOfConnector } from '../wallets/refunds-of-connector.ts';
 import { walletService } from '../core/wallets/wallet-service.ts';
 import { merchantWalletService } from '../core/merchant-wallets/merchant-wallet-service.ts';
+import { addAccountKeyMetrics } from '../core/merchant-wallets/account-key-metrics.ts';
 import { createSwitchWallet } from '../core/merchant-wallets/switch-wallet.ts';
 import { requireKnownCurrencies } from './require-known-currencies.ts';
 import { migrateWhenReachable } from './migrate-when-reachable.ts';
@@ -221,6 +222,7 @@ const changedOrders = createChangedOrders({ database, signal: eventSignal, stop:
 const metrics = createMetrics({ logger, nowMs: () => performance.now(), tracing });
 addTlsMetrics(metrics, tls);
 addCoreMetrics(metrics, { database, bus, gate, wallets, now });
+addAccountKeyMetrics(metrics, { database, keyName: walletAccounts.keyName });
 
 const reconciliations = createReconciliationStore({
   ...paymentParts,
@@ -358,7 +360,6 @@ const servers = await startRpcServers({
   tracing,
 });
 
-await walletAccounts.resealAll(logger);
 const working = startBackgroundWork(
   {
     ...paymentParts,
@@ -370,6 +371,7 @@ const working = startBackgroundWork(
     eraseDue: erasure.eraseDue,
     balanceMinutes: config.GATEHOUSE_BALANCE_MINUTES,
     rememberPayees: walletAccounts.rememberPayees,
+    resealAccounts: () => walletAccounts.resealAll(logger),
     wallets,
     logger,
   },

@@ -1,18 +1,22 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import type { Database } from '../database/database.ts';
 import { WalletAccountRow } from '../database/wallet-account-entity.ts';
+import { AccountUnreadableError } from './account-seal.ts';
 import type { AccountSeal } from './account-seal.ts';
 
 export interface Resealed {
   readonly resealed: number;
-  /** Why the first of the accounts that cannot be decrypted cannot. */
-  readonly problem?: Error;
+  /** The number of accounts that cannot be decrypted and remain as they are. */
+  readonly unreadable: number;
+  /** Why the first of them cannot be decrypted. */
+  readonly problem?: AccountUnreadableError;
 }
 
-/** Encrypts accounts of other keys with the first key. An account that cannot be decrypted remains as it is. */
+/** Encrypts accounts of other keys with the first key. Rejects after an error of the database, and can be repeated. */
 export async function resealAccounts(database: Database, seal: AccountSeal): Promise<Resealed> {
   let resealed = 0;
-  let problem: Error | undefined;
+  let unreadable = 0;
+  let problem: AccountUnreadableError | undefined;
   const others = { keyName: { $ne: seal.keyName } };
   const found = await database.fork().find(WalletAccountRow, others, { fields: ['merchantId', 'id'] });
   for (const { merchantId, id } of found) {
@@ -27,8 +31,10 @@ export async function resealAccounts(database: Database, seal: AccountSeal): Pro
       });
       resealed += 1;
     } catch (error) {
-      problem ??= error instanceof Error ? error : new Error(String(error));
+      if (!(error instanceof AccountUnreadableError)) throw error;
+      unreadable += 1;
+      problem ??= error;
     }
   }
-  return { resealed, ...(problem === undefined ? {} : { problem }) };
+  return { resealed, unreadable, ...(problem === undefined ? {} : { problem }) };
 }

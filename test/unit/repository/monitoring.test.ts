@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
-import { alerts } from '../../../scripts/monitoring/alerts.ts';
+import { alerts, memoryBytes } from '../../../scripts/monitoring/alerts.ts';
 import { differingFiles } from '../../../scripts/monitoring/main.ts';
 import { situations } from '../../integration/monitoring/situations.ts';
 import { dashboardMistakes } from './dashboard-mistakes.ts';
@@ -43,6 +43,28 @@ test('each alert has a case in which it fires, and each step of the cases is one
   const names = situations.flatMap(({ alert, fires }) => (fires === undefined ? [] : [alert]));
   expect(alerts.map(({ name }) => name).filter((name) => !names.includes(name))).toEqual([]);
   expect(new Set(situations.map(({ every }) => every))).toEqual(new Set([undefined, '10m']));
+});
+
+test('the alert of each process fires well below the memory at which Kubernetes ends it', async () => {
+  const units = { Mi: 2 ** 20, Gi: 2 ** 30 } as const;
+  const limitOf = async (job: string): Promise<number> => {
+    const text = await readFile(join(root, `deploy/kubernetes/gatehouse/${job}.yaml`), 'utf8');
+    const [, count = '0', unit] = /limits: \{ memory: (\d+)(Mi|Gi) \}/.exec(text) ?? [];
+    return Number(count) * units[unit as keyof typeof units];
+  };
+  const jobs = Object.entries(memoryBytes);
+  expect(jobs.map(([job]) => job).toSorted()).toEqual([
+    'checkout',
+    'core',
+    'dashboard',
+    'rest-facade',
+    'wallets',
+    'webhooks',
+  ]);
+  for (const [job, bytes] of jobs) expect([job, bytes <= 0.8 * (await limitOf(job))]).toEqual([job, true]);
+  const { expr = '' } = alerts.find(({ name }) => name === 'GatehouseMemoryHigh') ?? {};
+  for (const [job, bytes] of jobs)
+    expect(expr).toMatch(new RegExp(`gatehouse-\\([^)]*\\b${job}\\b[^)]*\\)"\\} > ${bytes / 1e6}e6`));
 });
 
 test('Prometheus scrapes the same targets with and without TLS', async () => {

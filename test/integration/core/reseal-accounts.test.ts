@@ -1,0 +1,72 @@
+import { randomBytes } from 'node:crypto';
+import { beforeEach, expect, test } from '@jest/globals';
+import { v7 } from 'uuid';
+import { createAccountSeal } from '../../../src/core/merchant-wallets/account-seal.ts';
+import { resealAccounts } from '../../../src/core/merchant-wallets/reseal-accounts.ts';
+import { sharedConnection, sharedCoreDatabase, sharedTestDatabase } from '../../support/shared-stack.ts';
+
+const testDatabase = sharedTestDatabase();
+const database = sharedCoreDatabase('encrypted accounts', () => testDatabase.url, 4);
+const connection = sharedConnection(() => testDatabase.url);
+
+const [first, second] = ['first', 'second'].map((name) => ({ name, key: randomBytes(32) }));
+const old = createAccountSeal([first!], randomBytes);
+const rotating = createAccountSeal([second!, first!], randomBytes);
+const without = createAccountSeal([second!], randomBytes);
+
+async function addAccount(): Promise<void> {
+  const [merchantId, accountId] = [v7(), v7()];
+  const name = { merchantId, id: accountId, environment: 'SANDBOX', wallet: 'walleta' };
+  await connection.query(
+    `insert into core.merchants (id, name, status, production_activated, session_lifetime_seconds, created_at, updated_at)
+     values ($1, 'Shop', 'ACTIVE', false, 1800, now(), now())`,
+    [merchantId],
+  );
+  await connection.query(
+    `insert into core.wallet_accounts (merchant_id, id, environment, wallet, state, open_values, endings, key_name, sealed_secrets,
+       check_result, created_at)
+     values ($1, $2, 'SANDBOX', 'walleta', 'CURRENT', '{}', '{}', 'first', $3, 'ACCEPTED', now())`,
+    [merchantId, accountId, old.seal({ client_secret: 'secret' }, name).sealedSecrets],
+  );
+}
+const keyNames = async () =>
+  (
+    await connection.query<{ key_name: string }>(
+      'select key_name from core.wallet_accounts order by key_name',
+    )
+  ).rows.map((row) => row.key_name);
+
+beforeEach(async () => {
+  await connection.query('truncate core.merchants cascade');
+  await addAccount();
+});
+
+test('accounts of another key are encrypted with the first one, in each pass', async () => {
+  expect(await resealAccounts(database, rotating)).toEqual({ resealed: 1, unreadable: 0 });
+  await addAccount();
+
+  const later = await resealAccounts(database, rotating);
+
+  expect(later).toEqual({ resealed: 1, unreadable: 0 });
+  expect(await keyNames()).toEqual(['second', 'second']);
+});
+
+test('an account whose key is missing remains, and is named', async () => {
+  const result = await resealAccounts(database, without);
+
+  expect(result).toMatchObject({ resealed: 0, unreadable: 1 });
+  expect(result.problem?.message).toContain('the key "first", which is not in GATEHOUSE_WALLET_ACCOUNT_KEYS');
+  expect(await keyNames()).toEqual(['first']);
+});
+
+test('an error of the database is not reported as an account that cannot be decrypted', async () => {
+  await connection.query(`
+create function core.refuse_update() returns trigger language plpgsql as $$ begin raise exception 'the disk is full'; end $$;
+create trigger refuse before update on core.wallet_accounts for each row execute function core.refuse_update()`);
+  try {
+    await expect(resealAccounts(database, rotating)).rejects.toThrow('the disk is full');
+  } finally {
+    await connection.query('drop trigger refuse on core.wallet_accounts; drop function core.refuse_update()');
+  }
+  expect(await resealAccounts(database, rotating)).toEqual({ resealed: 1, unreadable: 0 });
+});
