@@ -78,10 +78,11 @@ export function databaseTls(
 
 /**
  * The URL with a process's own files, for programs that read their files in the URL only. A URL that names an authority, or that
- * does not check the server, stays as it is.
+ * does not check the server, or that is none, stays as it is.
  */
 export function withCertificates(url: string, paths: CertificatePaths | undefined): string {
-  if (paths === undefined) return url;
+  // The connection names what is wrong with another text.
+  if (paths === undefined || !URL.canParse(url)) return url;
   const named = new URL(url);
   const mode = named.searchParams.get('sslmode') ?? '';
   if (!mode.startsWith('verify-') || named.searchParams.has('sslrootcert')) return url;
