@@ -4,10 +4,11 @@ import { CliError, exitCodes } from './cli-error.ts';
 import type { Output } from './output.ts';
 import { fields } from './table.ts';
 
-/** The addresses of the databases with the tables of core and of `webhooks`; usually the same. */
+/** The addresses of the databases with the tables of core and of `webhooks`. */
 export interface DatabaseUrls {
   readonly core: string;
-  readonly webhooks: string;
+  /** Undefined when nobody has named it, so it is that of core. */
+  readonly webhooks?: string | undefined;
 }
 
 /** What a backup contains. */
@@ -45,6 +46,8 @@ export interface BackupParts {
   readonly nowMs: () => number;
   /** The database of this machine's settings; undefined without one. */
   readonly databaseUrl: () => string | undefined;
+  /** The database of `webhooks` in these settings; undefined without one. */
+  readonly webhooksDatabaseUrl: () => string | undefined;
   readonly finish: (output: Output) => void;
 }
 
@@ -103,7 +106,10 @@ const afterRestore = [
 const withUrls = (command: Command): Command =>
   command
     .option('--database-url <url>', 'the database of core; default: GATEHOUSE_DATABASE_URL')
-    .option('--webhooks-database-url <url>', 'the database of webhooks; default: the same database');
+    .option(
+      '--webhooks-database-url <url>',
+      'the database of webhooks; default: GATEHOUSE_WEBHOOKS_DATABASE_URL, or else the database of core',
+    );
 
 function urlsOf({ databaseUrl, webhooksDatabaseUrl }: UrlOptions, parts: BackupParts): DatabaseUrls {
   const core = databaseUrl ?? parts.databaseUrl();
@@ -113,7 +119,9 @@ function urlsOf({ databaseUrl, webhooksDatabaseUrl }: UrlOptions, parts: BackupP
       'no database is named',
       'Set GATEHOUSE_DATABASE_URL, or give --database-url postgres://user:password@host:port/name.',
     );
-  return { core, webhooks: webhooksDatabaseUrl ?? core };
+  // The setting belongs to the other setting, not to a database that an option names.
+  const inSettings = databaseUrl === undefined ? parts.webhooksDatabaseUrl() : undefined;
+  return { core, webhooks: webhooksDatabaseUrl ?? inSettings };
 }
 
 /** Errors of files and databases are for the operator, who can correct them. */

@@ -119,6 +119,7 @@ function addBackupAndRestoreCommands(
     report,
     nowMs: () => now().getTime(),
     databaseUrl: () => readConfig().GATEHOUSE_DATABASE_URL,
+    webhooksDatabaseUrl: () => readConfig().GATEHOUSE_WEBHOOKS_DATABASE_URL,
     finish: print,
   };
   addBackupCommands(program, parts);

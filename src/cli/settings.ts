@@ -16,6 +16,7 @@ const settings = {
     desc: 'the URL of PostgreSQL',
     example: 'postgres://gatehouse:<password>@127.0.0.1:5432/gatehouse',
   }),
+  GATEHOUSE_WEBHOOKS_DATABASE_URL: databaseUrl({ default: undefined }),
   GATEHOUSE_DATA_DIR: str({ default: '.gatehouse' }),
 };
 

@@ -15,7 +15,8 @@ import { openDatabase as openWebhooksDatabase } from '../webhooks/database/datab
 
 /** The commands of the command line that work on the databases. They need no core. */
 export const backupTools: BackupTools = {
-  async write(urls, folder, report) {
+  async write(named, folder, report) {
+    const urls = allUrls(named);
     await advised(`the folder ${folder} cannot be used`, '', async () => {
       await mkdir(folder, { recursive: true, mode: 0o700 });
       if ((await readdir(folder)).length > 0)
@@ -39,9 +40,15 @@ export const backupTools: BackupTools = {
     );
   },
   verify: async (folder) => summaryOf(await verifySnapshot(folder)),
-  async restore(urls, folder, report) {
+  async restore(named, folder, report) {
     const manifest = await verifySnapshot(folder);
     report('the files of the backup are complete and undamaged');
+    if ((manifest.databases ?? 1) > 1 && named.webhooks === undefined)
+      throw new SnapshotError(
+        'the backup is that of two databases, one of core and one of webhooks, and only one is named',
+        'Add --webhooks-database-url with an empty database for webhooks. To restore both into one database, repeat the address of core there.',
+      );
+    const urls = allUrls(named);
     await advised('the database cannot be used', '', async () => {
       await requireEmpty(urls.core, ['core']);
       if (manifest.schemas.some(({ name }) => name === 'webhooks'))
@@ -54,10 +61,15 @@ export const backupTools: BackupTools = {
   },
 };
 
+/** The addresses of both databases. */
+type AllUrls = Readonly<Record<'core' | 'webhooks', string>>;
+
+const allUrls = ({ core, webhooks }: DatabaseUrls): AllUrls => ({ core, webhooks: webhooks ?? core });
+
 /** Loads a verified backup into databases without tables of Gatehouse. */
 async function load(
   manifest: Manifest,
-  urls: DatabaseUrls,
+  urls: AllUrls,
   folder: string,
   report: (line: string) => void,
 ): Promise<void> {
@@ -100,14 +112,14 @@ const summaryOf = (manifest: Manifest) => {
 };
 
 /** Makes the schemas as they were in the backup. The processes apply later migrations when they start. */
-async function migrateLike(manifest: Manifest, urls: DatabaseUrls): Promise<void> {
+async function migrateLike(manifest: Manifest, urls: AllUrls): Promise<void> {
   for (const { name, migrations } of manifest.schemas)
     await withDatabase(name, urls, (database) => migrateTo(database, name, migrations));
 }
 
 async function withDatabase(
   schema: string,
-  urls: DatabaseUrls,
+  urls: AllUrls,
   use: (database: Database) => Promise<void>,
 ): Promise<void> {
   const logger = createLogger({ process: 'cli', instance: 'restore', level: 'silent' });

@@ -39,7 +39,7 @@ function openTls() {
 async function withCertificates({ core, webhooks }: DatabaseUrls): Promise<DatabaseUrls> {
   const { withCertificates: add } = await import('../platform/database/database-tls.ts');
   const paths = certificatePathsOf(readCliSettings(process.env));
-  return { core: add(core, paths), webhooks: add(webhooks, paths) };
+  return { core: add(core, paths), webhooks: webhooks && add(webhooks, paths) };
 }
 
 async function openProveTools() {

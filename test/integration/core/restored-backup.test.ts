@@ -1,9 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { backupTools } from '../../../src/main/backup-tools.ts';
+import { SnapshotError } from '../../../src/platform/database/snapshot/manifest.ts';
 import { createTestDatabase } from '../../support/test-database.ts';
 import type { TestDatabase } from '../../support/test-database.ts';
 
@@ -46,4 +47,46 @@ test('the lost time begins with the backup although a wrong clock had recorded a
 
   const rows = await query<{ seen_at: Date }>(restored, 'select seen_at from core.database_life');
   expect(rows.map((row) => row.seen_at.toISOString())).toEqual([takenAt]);
+});
+
+describe('a backup of two databases', () => {
+  let webhooks: TestDatabase;
+  let restoredWebhooks: TestDatabase;
+  beforeEach(async () => {
+    webhooks = await createTestDatabase();
+    restoredWebhooks = await createTestDatabase({ migrated: false });
+    await backupTools.write({ core: original.url, webhooks: webhooks.url }, folder, ignored);
+  });
+  afterEach(async () => {
+    await webhooks.drop();
+    await restoredWebhooks.drop();
+  });
+  const schemasOf = async (database: TestDatabase): Promise<string[]> => {
+    const rows = await query<{ name: string }>(
+      database,
+      "select nspname::text as name from pg_namespace where nspname in ('core', 'webhooks') order by 1",
+    );
+    return rows.map(({ name }) => name);
+  };
+
+  test('is not restored into one of them without a word', async () => {
+    const refused = await backupTools
+      .restore({ core: restored.url }, folder, ignored)
+      .catch((error: unknown) => error);
+
+    expect(refused).toBeInstanceOf(SnapshotError);
+    expect((refused as SnapshotError).advice).toContain('Add --webhooks-database-url');
+    expect(await schemasOf(restored)).toEqual([]);
+  });
+
+  test('is restored into two databases, or into one that is named twice', async () => {
+    await backupTools.restore({ core: restored.url, webhooks: restoredWebhooks.url }, folder, ignored);
+    const apart = [await schemasOf(restored), await schemasOf(restoredWebhooks)];
+    await restored.drop();
+    restored = await createTestDatabase({ migrated: false });
+    await backupTools.restore(urlsOf(restored), folder, ignored);
+
+    expect(apart).toEqual([['core'], ['webhooks']]);
+    expect(await schemasOf(restored)).toEqual(['core', 'webhooks']);
+  });
 });

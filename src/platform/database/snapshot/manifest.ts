@@ -26,6 +26,8 @@ const Manifest = Type.Object({
   /** When the snapshot was taken, by the database's clock. All schemas of one database have one snapshot. */
   taken_at: Type.String(),
   server_version: Type.String(),
+  /** How many databases the schemas came from; absent in the first backups. */
+  databases: Type.Optional(Type.Integer({ minimum: 1 })),
   schemas: Type.Array(
     Type.Object({
       name: Type.String(),

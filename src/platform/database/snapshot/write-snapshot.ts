@@ -31,6 +31,7 @@ export async function writeSnapshot(
   if (first === undefined) throw new TypeError('a snapshot needs a database');
   const manifest: Manifest = {
     ...first,
+    databases: sources.length,
     // What happened after the earliest snapshot may be missing in one of them.
     taken_at: parts.map(({ taken_at: at }) => at).toSorted()[0] ?? first.taken_at,
     schemas: parts.flatMap(({ schemas }) => schemas),
