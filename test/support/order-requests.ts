@@ -32,3 +32,11 @@ export const directPayment = (own: DirectPayment): DirectPayment => ({
   paymentOption: 'walleta_ussd',
   ...own,
 });
+
+/** The name of an order of the sandbox. */
+export const orderNamed = (merchantId: string, orderNumber: string) =>
+  ({
+    merchantId,
+    environment: Environment.SANDBOX,
+    key: { case: 'orderNumber', value: orderNumber },
+  }) as const;

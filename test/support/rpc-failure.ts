@@ -1,5 +1,9 @@
 import { Code, ConnectError } from '@connectrpc/connect';
-import { BadRequestSchema, ErrorInfoSchema } from '../../src/gen/google/rpc/error_details_pb.js';
+import {
+  BadRequestSchema,
+  ErrorInfoSchema,
+  RetryInfoSchema,
+} from '../../src/gen/google/rpc/error_details_pb.js';
 
 export interface RpcFailure {
   readonly code: keyof typeof Code;
@@ -22,6 +26,25 @@ export async function failureOf(call: Promise<unknown>): Promise<RpcFailure> {
 /** The reason for which a call was refused. */
 export const refusalOf = async (call: Promise<unknown>): Promise<string | undefined> =>
   (await failureOf(call)).reason;
+
+/** 'done', or the reason for which the call was refused. */
+export const outcomeOf = (call: Promise<unknown>): Promise<string | undefined> =>
+  call.then(
+    () => 'done',
+    () => refusalOf(call),
+  );
+
+/** More calls at once than two cores execute and queue, with their outcomes. */
+export const flood = (call: (index: number) => Promise<unknown>): Promise<string | undefined>[] =>
+  Array.from({ length: 250 }, (_, index) => outcomeOf(call(index)));
+
+/** The wait in seconds that a refusal states; undefined when it states none. */
+export async function waitAskedFor(call: Promise<unknown>): Promise<number | undefined> {
+  const error = await call.catch((thrown: unknown) => thrown);
+  if (!(error instanceof ConnectError)) return undefined;
+  const [retry] = error.findDetails(RetryInfoSchema);
+  return retry?.retryDelay === undefined ? undefined : Number(retry.retryDelay.seconds);
+}
 
 /** The fields for which a call was refused as INVALID_FIELDS, in alphabetical order with spaces between. */
 export async function wrongFields(call: Promise<unknown>): Promise<string> {

@@ -8,6 +8,7 @@ import type { Database } from '../../src/core/database/database.ts';
 import { createLogger } from '../../src/platform/logger.ts';
 import { startStack } from './stack.ts';
 import type { Stack, StackOptions, TestMerchant } from './stack.ts';
+import { connectToDatabase } from './database-connections.ts';
 import { createTestDatabase } from './test-database.ts';
 import type { TestDatabase } from './test-database.ts';
 
@@ -74,11 +75,7 @@ export const sharedTestDatabase = (options?: { readonly migrated: boolean }): Te
 /** A connection to a database, for facts that no RPC shows. */
 export const sharedConnection = (url: () => string): pg.Client =>
   shared(
-    async () => {
-      const client = new pg.Client({ connectionString: url() });
-      await client.connect();
-      return client;
-    },
+    () => connectToDatabase(url()),
     (client) => client.end(),
   );
 
@@ -97,15 +94,17 @@ export function openPool(config: pg.PoolConfig): pg.Pool {
   return pool;
 }
 
-/** The database as core opens it. `name` is the name of the connections in PostgreSQL. */
 export const sharedCoreDatabase = (name: string, url: () => string, poolSize: number): Database =>
   shared(
-    () => {
-      const logger = createLogger({ process: 'test', instance: name, level: 'silent' });
-      return openDatabase({ url: url(), poolSize, applicationName: name, logger });
-    },
+    () => openCoreDatabase(name, url(), poolSize),
     (database) => database.close(),
   );
+
+/** The database as core opens it. `name` is the name of the connections in PostgreSQL. */
+export function openCoreDatabase(name: string, url: string, poolSize: number): Promise<Database> {
+  const logger = createLogger({ process: 'test', instance: name, level: 'silent' });
+  return openDatabase({ url, poolSize, applicationName: name, logger });
+}
 
 /** Closes the things that tests open themselves, such as clients, after the last test: the last function is called first. */
 export const sharedClosers = (): (() => unknown)[] =>

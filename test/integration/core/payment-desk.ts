@@ -4,6 +4,12 @@ import { publicId, storedId } from '../../support/ids.ts';
 import { CheckoutService } from '../../../src/gen/gatehouse/v1/checkout_service_pb.js';
 import { Environment, OrderEventType } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
+import { RefundService } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
+import type {
+  CreateRefundRequestSchema,
+  LeasedRefund,
+  RecordRefundOutcomeRequestSchema,
+} from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
 import type {
   StartDirectPaymentRequestSchema,
   RegisterOrderRequestSchema,
@@ -21,6 +27,7 @@ import { shared } from '../../support/shared-stack.ts';
 import type { Stack } from '../../support/stack.ts';
 
 export type Outcome = NonNullable<MessageInitShape<typeof RecordPaymentOutcomeRequestSchema>['outcome']>;
+type RefundOutcome = NonNullable<MessageInitShape<typeof RecordRefundOutcomeRequestSchema>['outcome']>;
 type Exchanges = NonNullable<MessageInitShape<typeof RecordPaymentOutcomeRequestSchema>['exchanges']>;
 
 export const outcomes = {
@@ -72,6 +79,11 @@ export async function openPaymentDesk(stack: Stack) {
   const payments = stack.client(PaymentAttemptService, 'wallets');
   const checkout = stack.client(CheckoutService, 'checkout');
   const strayPayments = stack.client(StrayPaymentService, 'operator');
+  const reversals = stack.client(StrayPaymentService, 'wallets');
+  const refunds = stack.client(RefundService, 'writer');
+  const refundWork = stack.client(RefundService, 'wallets');
+  const environment = Environment.SANDBOX;
+  const work = { environment, paymentOptions: ['walleta_ussd'], lease: { seconds: 60n } };
   const database = new pg.Pool({ connectionString: stack.databaseUrl, max: 4 });
   // Idle connections end with their server.
   database.on('error', () => undefined);
@@ -105,7 +117,8 @@ export async function openPaymentDesk(stack: Stack) {
     });
 
   return {
-    ...{ orders, payments, checkout, strayPayments, query, lease, take, record },
+    ...{ orders, payments, checkout, strayPayments, reversals, refunds, refundWork },
+    ...{ query, lease, take, record },
     async startDirect(own: OfMerchant<typeof StartDirectPaymentRequestSchema>): Promise<Payment> {
       const { order, paymentAttempt } = await orders.startDirectPayment(directPayment(own));
       const attemptId = paymentAttempt?.paymentAttemptId ?? '';
@@ -130,6 +143,30 @@ export async function openPaymentDesk(stack: Stack) {
     /** Reports news of an attempt, which is named by its stored id. */
     queryNow: (merchantId: string, storedAttemptId: string) =>
       payments.hastenPaymentAttempt({ merchantId, paymentAttemptId: publicId('pat', storedAttemptId) }),
+    /** Requests a refund of an order of the sandbox, by default of the whole amount. */
+    async refund(
+      merchantId: string,
+      orderNumber: string,
+      own: MessageInitShape<typeof CreateRefundRequestSchema> = {},
+    ) {
+      const { refund } = await refunds.createRefund({
+        ...{ merchantId, environment, order: { case: 'orderNumber', value: orderNumber } },
+        ...{ refundNumber: 'R-1', reason: 'Shoes came back', ...own },
+      });
+      if (refund === undefined) throw new Error('no refund in the answer');
+      return refund;
+    },
+    /** Every refund that is due at wallet A's USSD in the sandbox. */
+    leaseRefunds: async (maxRefunds = 100) =>
+      (await refundWork.leaseRefunds({ ...work, maxRefunds })).refunds,
+    recordRefund: ({ refund, leaseId }: LeasedRefund, outcome: RefundOutcome) =>
+      refundWork.recordRefundOutcome({
+        ...{ merchantId: refund?.merchantId ?? '', refundId: refund?.refundId ?? '', leaseId, outcome },
+        exchanges: [{ purpose: 'reverse' }],
+      }),
+    /** Every reversal that is due at wallet A's USSD in the sandbox. */
+    leaseReversals: async (maxReversals = 100) =>
+      (await reversals.leaseReversals({ ...work, maxReversals })).reversals,
     /** The customer cancels at the checkout. */
     cancelHosted: ({ token }: HostedOrder) =>
       checkout.cancelCheckout({ token, browserSecret: browserSecret() }),

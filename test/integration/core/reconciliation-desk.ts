@@ -33,6 +33,12 @@ export const paymentEntry = (own: Entry): Entry => ({
   ...own,
 });
 
+/** The answer of a wallet that took money. */
+export const completed = (providerTransactionId: string, amount = '100.50') => ({
+  case: 'completed' as const,
+  value: { providerTransactionId, amount, currency: 'ETB' },
+});
+
 export const at = (time: string) => timestampFromDate(new Date(time));
 
 /** A core of its own, and the part of the wallet and of the process that reads its statements. */

@@ -1,5 +1,8 @@
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
+import { connect } from 'node:http2';
+import type { ClientSessionOptions, OutgoingHttpHeaders } from 'node:http2';
 import { resolve } from 'node:path';
 import { Client, Metadata, credentials } from '@grpc/grpc-js';
 import type { ClientReadableStream, ServiceError } from '@grpc/grpc-js';
@@ -123,6 +126,51 @@ export function grpcFrame(service: string, method: string, request: object): Buf
   const prefix = Buffer.alloc(5);
   prefix.writeUInt32BE(message.length, 1);
   return Buffer.concat([prefix, message]);
+}
+
+/** A valid registration, with the names of the .proto file. */
+export const plainOrder = (own: PlainMessage): PlainMessage => ({
+  environment: 'ENVIRONMENT_SANDBOX',
+  amount: '7.25',
+  currency: 'USD',
+  reason: 'Tea',
+  customer_phone: '+251911223344',
+  return_url: 'https://shop.example/return',
+  ...own,
+});
+
+/** A call over gRPC whose bytes the test writes itself. */
+export function openGrpcCall(
+  host: string,
+  method: string,
+  headers: OutgoingHttpHeaders = {},
+  options: ClientSessionOptions = {},
+) {
+  const session = connect(`http://${host}`, options);
+  const call = session.request({
+    ':method': 'POST',
+    ':path': `/${method}`,
+    'content-type': 'application/grpc',
+    te: 'trailers',
+    ...headers,
+  });
+  for (const each of [session, call]) each.on('error', () => undefined);
+  const status = async (): Promise<unknown> => {
+    const [answer] = (await once(call, 'response')) as [Record<string, unknown>];
+    // The call may still be open on this side.
+    session.destroy();
+    return answer['grpc-status'];
+  };
+  return { session, call, status };
+}
+
+/** The methods of a service, such as `gatehouse.v1.OrderService/GetOrder`. */
+export const methodNamesOf = (service: string): string[] =>
+  Object.values(definitions[service] as ServiceDefinition).map(({ path }) => path.slice(1));
+
+export function methodNamed(name: string) {
+  const [service = '', method = ''] = name.split('/');
+  return methodOf(service, method);
 }
 
 function methodOf(service: string, method: string) {
