@@ -1,33 +1,9 @@
-import type { DescMethod, DescService } from '@bufbuild/protobuf';
 import { Code } from '@connectrpc/connect';
 import { describe, expect, test } from '@jest/globals';
-import { AccountService, SessionService } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
-import { ApiKeyService } from '../../../src/gen/gatehouse/v1/api_key_service_pb.js';
-import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
-import { CheckoutService } from '../../../src/gen/gatehouse/v1/checkout_service_pb.js';
-import { DiagnosticsService } from '../../../src/gen/gatehouse/v1/diagnostics_service_pb.js';
-import { MerchantWalletService } from '../../../src/gen/gatehouse/v1/merchant_wallet_service_pb.js';
-import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
-import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
-import { OrderStoryService } from '../../../src/gen/gatehouse/v1/order_story_service_pb.js';
-import { PaymentAttemptService } from '../../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
-import { PersonalDataService } from '../../../src/gen/gatehouse/v1/personal_data_service_pb.js';
-import { ReconciliationService } from '../../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
-import { RefundService } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
-import { ReportService } from '../../../src/gen/gatehouse/v1/report_service_pb.js';
-import { RequestLogService } from '../../../src/gen/gatehouse/v1/request_log_service_pb.js';
-import { WalletService } from '../../../src/gen/gatehouse/v1/wallet_service_pb.js';
-import { RecoveryService } from '../../../src/gen/gatehouse/v1/recovery_service_pb.js';
-import { WalletStatusService } from '../../../src/gen/gatehouse/v1/wallet_status_service_pb.js';
-import { PayerPaymentService } from '../../../src/gen/gatehouse/v1/payer_payment_service_pb.js';
-import { StrayPaymentService } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
-import { SettlementService } from '../../../src/gen/gatehouse/v1/settlement_service_pb.js';
-import { ServerReflection } from '../../../src/gen/grpc/reflection/v1/reflection_pb.js';
-import { ServerReflection as ServerReflectionV1alpha } from '../../../src/gen/grpc/reflection/v1alpha/reflection_pb.js';
-import { Health } from '../../../src/gen/health/v1/health_pb.js';
+import { orderNamed, registration } from '../../support/order-requests.ts';
 import { failureOf } from '../../support/rpc-failure.ts';
-import { plainGrpcClient } from './rpc-clients.ts';
+import { methodNamed, methodNamesOf, plainGrpcClient } from './rpc-clients.ts';
 import { shared, sharedStack } from '../../support/shared-stack.ts';
 
 // The rights of each role, written by hand, so that a change of rights must be made in two places.
@@ -188,38 +164,10 @@ const openToAnyone = [
   'grpc.health.v1.Health/Watch',
 ];
 
-const services: readonly DescService[] = [
-  OrderService,
-  PaymentAttemptService,
-  StrayPaymentService,
-  PayerPaymentService,
-  RefundService,
-  SettlementService,
-  OrderStoryService,
-  PersonalDataService,
-  ReconciliationService,
-  MerchantService,
-  ApiKeyService,
-  AuditService,
-  ReportService,
-  AccountService,
-  SessionService,
-  CheckoutService,
-  DiagnosticsService,
-  RequestLogService,
-  MerchantWalletService,
-  WalletService,
-  RecoveryService,
-  WalletStatusService,
-  Health,
-  ServerReflection,
-  ServerReflectionV1alpha,
-];
-const methods = new Map<string, DescMethod>(
-  services.flatMap(({ typeName, methods }) =>
-    methods.map((method) => [`${typeName}/${method.name}`, method] as const),
-  ),
-);
+const isUnary = (name: string): boolean => {
+  const { requestStream, responseStream } = methodNamed(name);
+  return !requestStream && !responseStream;
+};
 
 const stack = sharedStack({ facades: 0 });
 
@@ -230,8 +178,8 @@ test('the table has a row for every method the server serves, and no other', asy
   ]);
   client.close();
   const { service: served } = answer!['list_services_response'] as { service: { name: string }[] };
-  expect(served.map(({ name }) => name).sort()).toEqual(services.map(({ typeName }) => typeName).sort());
-  expect([...Object.keys(matrix), ...openToAnyone].sort()).toEqual([...methods.keys()].sort());
+  const methods = served.flatMap(({ name }) => methodNamesOf(name));
+  expect([...Object.keys(matrix), ...openToAnyone].sort()).toEqual(methods.sort());
 });
 
 /**
@@ -249,11 +197,11 @@ const overGrpc: Call = async (name, authorization) => {
   const [service = '', method = ''] = name.split('/');
   const headers = authorization === undefined ? {} : { authorization };
   try {
-    if (methods.get(name)!.methodKind === 'unary') {
+    if (isUnary(name)) {
       const { error } = await client.call(service, method, {}, { headers });
       return verdict(error?.code, error?.info?.['reason']);
     }
-    if (methods.get(name)!.methodKind === 'server_streaming') {
+    if (!methodNamed(name).requestStream) {
       const watch = client.stream(service, method, {}, { headers });
       await watch[Symbol.asyncIterator]().next();
       watch.cancel();
@@ -310,7 +258,7 @@ describe.each(Object.keys(matrix))('%s', (method) => {
   });
 
   // Both ports serve the same guarded methods.
-  if (methods.get(method)?.methodKind === 'unary')
+  if (isUnary(method))
     test('is open over Connect to a role of its own and closed to another', async () => {
       const [allowed, denied] = [true, false].map((wanted) =>
         roleNames.find((role) => allowedTo(method).includes(role) === wanted),
@@ -325,7 +273,7 @@ describe.each(Object.keys(matrix))('%s', (method) => {
 
   // service-tokens.test.ts has all forms of a bad header.
   test('denies calls without a token', async () => {
-    const calls = methods.get(method)?.methodKind === 'unary' ? [overGrpc, overConnect] : [overGrpc];
+    const calls = isUnary(method) ? [overGrpc, overConnect] : [overGrpc];
     const verdicts = await Promise.all(calls.map((call) => call(method, undefined)));
     expect(verdicts).toEqual(calls.map(() => 'Unauthenticated INVALID_SERVICE_TOKEN'));
   });
@@ -346,21 +294,10 @@ const mayReadCheckoutUrl = 'Y - - - Y Y Y -'.split(' ');
 
 test('the checkout URL is given to the roles that may register orders, and to no other', async () => {
   const merchant = await stack.createMerchant();
-  const { order, checkoutUrl } = await stack.client(OrderService, 'writer').registerOrder({
-    merchantId: merchant.id,
-    environment: Environment.SANDBOX,
-    orderNumber: 'A-1',
-    amount: '10.00',
-    currency: 'ETB',
-    reason: 'tea',
-    customerPhone: '0911223344',
-    returnUrl: 'https://shop.example/done',
-  });
-  const asked = {
-    merchantId: merchant.id,
-    environment: Environment.SANDBOX,
-    key: { case: 'orderId' as const, value: order?.orderId ?? '' },
-  };
+  const { checkoutUrl } = await stack
+    .client(OrderService, 'writer')
+    .registerOrder(registration({ merchantId: merchant.id }));
+  const asked = orderNamed(merchant.id, 'A-1');
 
   for (const [column, role] of roleNames.entries()) {
     const client = stack.client(OrderService, role);
