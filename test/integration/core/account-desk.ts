@@ -1,9 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { ConnectError, createClient } from '@connectrpc/connect';
-import { AccountService, SessionService } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
-import type { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
-import { RetryInfoSchema } from '../../../src/gen/google/rpc/error_details_pb.js';
+import { createClient } from '@connectrpc/connect';
+import {
+  AccountService,
+  MemberRole,
+  SessionService,
+} from '../../../src/gen/gatehouse/v1/account_service_pb.js';
+import type { User } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import { createGrpcTransport } from '../../../src/contract/grpc-transport.ts';
 import { codeOf } from '../../support/authenticator.ts';
 import {
@@ -40,6 +43,19 @@ export function openAccountDesk(stack: Stack) {
       if (user === undefined) throw new Error('nobody came of the invitation');
       return user;
     },
+    /** A new merchant with a member for each role. */
+    async openShop(...roles: MemberRole[]) {
+      const { id: merchantId } = await stack.createMerchant();
+      const members: User[] = [];
+      for (const role of roles) members.push(await this.addUser({ merchantId, role }));
+      return { merchantId, members };
+    },
+    /** Invites a user to another new merchant. */
+    async inviteElsewhere(email: string, role = MemberRole.OWNER) {
+      const { id: merchantId } = await stack.createMerchant();
+      const { token } = await first.inviteUser({ email, merchantId, role });
+      return { merchantId, token };
+    },
     /** A session of the user, by the hash of its id. */
     async openSession(userId: string) {
       const sessionHash = createHash('sha256').update(randomBytes(16)).digest();
@@ -58,23 +74,17 @@ export function openAccountDesk(stack: Stack) {
   };
 }
 
+/** A call of the dashboard for a person. */
+export const asUser = (user: Pick<User, 'userId'> | undefined) => ({
+  headers: { 'x-gatehouse-actor': user?.userId ?? '' },
+});
+
 /** A session as it is written, that lasts for a minute. */
 export const sessionOf = (userId: string, data = 'cart') => ({
   userId,
   data: Buffer.from(data),
   expireTime: timestampFromDate(new Date(Date.now() + 60_000)),
 });
-
-/** The stated wait in seconds; undefined when the answer states none. */
-export async function waitAskedFor(call: Promise<unknown>): Promise<number | undefined> {
-  const error = await call.then(
-    () => undefined,
-    (thrown: unknown) => thrown,
-  );
-  if (!(error instanceof ConnectError)) return undefined;
-  const [retry] = error.findDetails(RetryInfoSchema);
-  return retry?.retryDelay === undefined ? undefined : Number(retry.retryDelay.seconds);
-}
 
 /** The desk of all tests of a file. */
 export const sharedAccountDesk = (stack: Stack) =>

@@ -8,9 +8,9 @@ import {
 import type { User } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
 import { makeOperatorsOld } from '../../support/dashboard-users.ts';
-import { refusalOf } from '../../support/rpc-failure.ts';
+import { outcomeOf, refusalOf } from '../../support/rpc-failure.ts';
 import { codeOf } from '../../support/authenticator.ts';
-import { password, sharedAccountSite } from './account-desk.ts';
+import { asUser, password, sharedAccountSite } from './account-desk.ts';
 
 const { stack, desk, accounts, database, merchant } = sharedAccountSite();
 let operators: User[];
@@ -22,13 +22,21 @@ beforeAll(async () => {
 const { NEW_PASSWORD, REMOVE_SECOND_FACTOR } = AccountHelp;
 const newPassword = 'staple of quiet mornings';
 const owner = () => desk.addUser({ merchantId: merchant.id, role: MemberRole.OWNER });
-/** A call of the dashboard for a person. */
-const as = (user: User | undefined) => ({ headers: { 'x-gatehouse-actor': user?.userId ?? '' } });
 /** A call of the command line, under a name that it chooses itself. */
 const byToken = (name: string) => {
   const client = stack.client(AccountService, 'operator');
   return { client, options: { headers: { 'x-gatehouse-actor': name } } };
 };
+/** An owner for whom the first operator requests this help. */
+const ask = async (help = NEW_PASSWORD) => {
+  const user = await owner();
+  if (help === REMOVE_SECOND_FACTOR) await desk.enableTotp(user.userId);
+  const request = { email: user.email, help };
+  await accounts.requestAccountHelp(request, asUser(operators[0]));
+  return { user, request };
+};
+const refusedApproval = (request: { email: string; help: AccountHelp }, by: User | undefined) =>
+  refusalOf(accounts.approveAccountHelp(request, asUser(by)));
 const eventsOf = async ({ userId }: User) =>
   (await accounts.listAccountNotices({ userId })).notices
     .map(({ event }) => AccountNoticeEvent[event])
@@ -60,11 +68,11 @@ describe('without mail, a new password', () => {
     const session = await desk.openSession(user.userId);
     const help = { email: user.email.toUpperCase(), help: NEW_PASSWORD };
 
-    const asked = await accounts.requestAccountHelp(help, as(operators[0]));
-    await accounts.requestAccountHelp(help, as(operators[1]));
-    const own = await refusalOf(accounts.approveAccountHelp(help, as(operators[0])));
-    const { token } = await desk.accounts[1]!.approveAccountHelp(help, as(operators[1]));
-    const again = await refusalOf(accounts.approveAccountHelp(help, as(operators[2])));
+    const asked = await accounts.requestAccountHelp(help, asUser(operators[0]));
+    await accounts.requestAccountHelp(help, asUser(operators[1]));
+    const own = await refusalOf(accounts.approveAccountHelp(help, asUser(operators[0])));
+    const { token } = await desk.accounts[1]!.approveAccountHelp(help, asUser(operators[1]));
+    const again = await refusalOf(accounts.approveAccountHelp(help, asUser(operators[2])));
     const { user: reset } = await accounts.resetPassword({ token, password: newPassword });
 
     expect(asked.isMailed).toBe(false);
@@ -85,12 +93,10 @@ describe('without mail, a new password', () => {
   });
 
   test('is given to one of two operators who approve it at the same moment', async () => {
-    const user = await owner();
-    const help = { email: user.email, help: NEW_PASSWORD };
-    await accounts.requestAccountHelp(help, as(operators[0]));
+    const { request } = await ask();
 
     const outcomes = await Promise.allSettled(
-      [1, 2].map((index) => desk.accounts[index - 1]!.approveAccountHelp(help, as(operators[index]))),
+      [1, 2].map((index) => desk.accounts[index - 1]!.approveAccountHelp(request, asUser(operators[index]))),
     );
 
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
@@ -103,119 +109,98 @@ describe('without mail, a new password', () => {
     await first.client.requestAccountHelp(help, first.options);
 
     const refused = await refusalOf(second.client.approveAccountHelp(help, second.options));
-    const { token } = await accounts.approveAccountHelp(help, as(operators[0]));
+    const { token } = await accounts.approveAccountHelp(help, asUser(operators[0]));
 
     expect(refused).toBe('SECOND_OPERATOR_NEEDED');
     expect(token).not.toBe('');
   });
 
+  const operatorOfBefore = async () => {
+    const operator = await desk.addUser();
+    await makeOperatorsOld(stack);
+    await disableAndEnable(operator);
+    return operator;
+  };
   test.each([
     ['a member of a merchant', () => owner(), 'NOT_AN_OPERATOR'],
     ['a caller without a signed-in user', () => undefined, 'NOT_AN_OPERATOR'],
     ['an operator who was added today', () => desk.addUser(), 'OPERATOR_TOO_NEW'],
+    ['an operator who was enabled again today', operatorOfBefore, 'OPERATOR_TOO_NEW'],
   ])('is not approved by %s', async (_name, approver, reason) => {
-    const user = await owner();
-    const help = { email: user.email, help: NEW_PASSWORD };
-    await accounts.requestAccountHelp(help, as(operators[0]));
+    const by = await approver();
+    const { request } = await ask();
 
-    expect(await refusalOf(accounts.approveAccountHelp(help, as(await approver())))).toBe(reason);
-  });
-
-  test('is not approved by an operator who was enabled again today', async () => {
-    const user = await owner();
-    const help = { email: user.email, help: NEW_PASSWORD };
-    const operator = await desk.addUser();
-    await makeOperatorsOld(stack);
-    await accounts.setUserDisabled({ email: operator.email, isDisabled: true });
-    await accounts.setUserDisabled({ email: operator.email, isDisabled: false });
-    await accounts.requestAccountHelp(help, as(operators[0]));
-
-    expect(await refusalOf(accounts.approveAccountHelp(help, as(operator)))).toBe('OPERATOR_TOO_NEW');
+    expect(await refusedApproval(request, by)).toBe(reason);
   });
 
   test.each<[string, (user: User) => Promise<unknown>]>([
     ['the user has changed the password', changePassword],
     ['the user has reset the password', resetPassword],
     ['the user was disabled and enabled again', disableAndEnable],
+    ['it has expired', () => database.query('update core.account_help set expires_at = now()')],
+    [
+      'it was withdrawn',
+      ({ email }) => accounts.rejectAccountHelp({ email, help: NEW_PASSWORD }, asUser(operators[2])),
+    ],
   ])('is not approved after %s', async (_name, end) => {
-    const user = await owner();
-    const help = { email: user.email, help: NEW_PASSWORD };
-    await accounts.requestAccountHelp(help, as(operators[0]));
+    const { user, request } = await ask();
 
     await end(user);
 
-    expect(await refusalOf(accounts.approveAccountHelp(help, as(operators[1])))).toBe(
-      'ACCOUNT_HELP_NOT_FOUND',
-    );
+    expect(await refusedApproval(request, operators[1])).toBe('ACCOUNT_HELP_NOT_FOUND');
   });
 
-  test('is not approved by a new operator, nor by its own user, nor after it has expired or was withdrawn', async () => {
-    const user = await owner();
-    const help = { email: user.email, help: NEW_PASSWORD };
-    const approve = () => refusalOf(accounts.approveAccountHelp(help, as(operators[1])));
+  test('is not approved if a new operator requested it', async () => {
+    const request = { email: (await owner()).email, help: NEW_PASSWORD };
+    await accounts.requestAccountHelp(request, asUser(await desk.addUser()));
 
-    await accounts.requestAccountHelp(help, as(await desk.addUser()));
-    expect(await approve()).toBe('OPERATOR_TOO_NEW');
-    await accounts.rejectAccountHelp(help, as(operators[2]));
-    expect(await approve()).toBe('ACCOUNT_HELP_NOT_FOUND');
-    await accounts.requestAccountHelp(help, as(operators[0]));
-    await database.query('update core.account_help set expires_at = now()');
-    expect(await approve()).toBe('ACCOUNT_HELP_NOT_FOUND');
+    expect(await refusedApproval(request, operators[1])).toBe('OPERATOR_TOO_NEW');
+  });
+
+  test('of an operator is neither requested nor approved by that operator', async () => {
     const own = { email: operators[0]!.email, help: NEW_PASSWORD };
-    expect(await refusalOf(accounts.requestAccountHelp(own, as(operators[0])))).toBe(
-      'SECOND_OPERATOR_NEEDED',
-    );
-    await accounts.requestAccountHelp(own, as(operators[1]));
-    expect(await refusalOf(accounts.approveAccountHelp(own, as(operators[0])))).toBe(
-      'SECOND_OPERATOR_NEEDED',
-    );
-    await accounts.rejectAccountHelp(own, as(operators[1]));
+    const requested = await refusalOf(accounts.requestAccountHelp(own, asUser(operators[0])));
+    await accounts.requestAccountHelp(own, asUser(operators[1]));
+    const approved = await refusedApproval(own, operators[0]);
+    await accounts.rejectAccountHelp(own, asUser(operators[1]));
+
+    expect([requested, approved]).toEqual(['SECOND_OPERATOR_NEEDED', 'SECOND_OPERATOR_NEEDED']);
   });
 });
 
-test('a second factor is removed by two operators, and not with the password', async () => {
-  const user = await owner();
-  const help = { email: user.email, help: REMOVE_SECOND_FACTOR };
-  expect(await refusalOf(accounts.requestAccountHelp(help, as(operators[0])))).toBe('TOTP_NOT_ENABLED');
-  await desk.enableTotp(user.userId);
-  const session = await desk.openSession(user.userId);
-  await accounts.requestAccountHelp(help, as(operators[0]));
+describe('the removal of a second factor', () => {
+  test('needs two operators, and not the password', async () => {
+    const withoutFactor = { email: (await owner()).email, help: REMOVE_SECOND_FACTOR };
+    const refused = await refusalOf(accounts.requestAccountHelp(withoutFactor, asUser(operators[0])));
+    const { user, request } = await ask(REMOVE_SECOND_FACTOR);
+    const session = await desk.openSession(user.userId);
 
-  expect(await refusalOf(accounts.approveAccountHelp(help, as(operators[0])))).toBe('SECOND_OPERATOR_NEEDED');
-  const wrongKind = { ...help, help: NEW_PASSWORD };
-  expect(await refusalOf(accounts.approveAccountHelp(wrongKind, as(operators[1])))).toBe(
-    'ACCOUNT_HELP_NOT_FOUND',
-  );
-  const { token } = await accounts.approveAccountHelp(help, as(operators[1]));
+    const own = await refusedApproval(request, operators[0]);
+    const otherKind = await refusedApproval({ ...request, help: NEW_PASSWORD }, operators[1]);
+    const { token } = await accounts.approveAccountHelp(request, asUser(operators[1]));
 
-  expect(token).toBe('');
-  expect(await desk.isOpen(session)).toBe(false);
-  const { user: entered } = await accounts.verifyPassword({ email: user.email, password });
-  expect(entered?.isTotpEnabled).toBe(false);
-  expect(await eventsOf(user)).toEqual(['SECOND_FACTOR_REMOVAL_ASKED', 'SECOND_FACTOR_REMOVED']);
-});
+    expect([refused, own, otherKind, token]).toEqual([
+      'TOTP_NOT_ENABLED',
+      'SECOND_OPERATOR_NEEDED',
+      'ACCOUNT_HELP_NOT_FOUND',
+      '',
+    ]);
+    expect(await desk.isOpen(session)).toBe(false);
+    const { user: entered } = await accounts.verifyPassword({ email: user.email, password });
+    expect(entered?.isTotpEnabled).toBe(false);
+    expect(await eventsOf(user)).toEqual(['SECOND_FACTOR_REMOVAL_ASKED', 'SECOND_FACTOR_REMOVED']);
+  });
 
-test('a request to remove a second factor ends when its user is disabled', async () => {
-  const user = await owner();
-  const help = { email: user.email, help: REMOVE_SECOND_FACTOR };
-  await desk.enableTotp(user.userId);
-  await accounts.requestAccountHelp(help, as(operators[0]));
+  test.each<[string, (user: User) => Promise<unknown>, string]>([
+    ['ends when its user is disabled', disableAndEnable, 'ACCOUNT_HELP_NOT_FOUND'],
+    ['can be approved when its user has changed the password', changePassword, 'done'],
+  ])('%s', async (_name, change, approval) => {
+    const { user, request } = await ask(REMOVE_SECOND_FACTOR);
 
-  await disableAndEnable(user);
+    await change(user);
 
-  expect(await refusalOf(accounts.approveAccountHelp(help, as(operators[1])))).toBe('ACCOUNT_HELP_NOT_FOUND');
-});
-
-test('a request to remove a second factor stays when its user changes the password', async () => {
-  const user = await owner();
-  const help = { email: user.email, help: REMOVE_SECOND_FACTOR };
-  await desk.enableTotp(user.userId);
-  await accounts.requestAccountHelp(help, as(operators[0]));
-
-  await changePassword(user);
-
-  const { requests } = await accounts.listAccountHelp({});
-  expect(requests.map(({ email }) => email)).toContain(user.email);
+    expect(await outcomeOf(accounts.approveAccountHelp(request, asUser(operators[1])))).toBe(approval);
+  });
 });
 
 test('the existing owners are notified when an operator invites another owner', async () => {
@@ -231,16 +216,12 @@ test('the existing owners are notified when an operator invites another owner', 
 // The last test, because this gateway sends mail from then on.
 test('with mail, the link goes to the user and to no operator, whatever was requested before', async () => {
   const [before, after] = [await owner(), await owner()];
-  await accounts.requestAccountHelp({ email: before.email, help: NEW_PASSWORD }, as(operators[0]));
+  await accounts.requestAccountHelp({ email: before.email, help: NEW_PASSWORD }, asUser(operators[0]));
 
   const { mails } = await accounts.takeAccountMails({});
-  const asked = await accounts.requestAccountHelp(
-    { email: after.email, help: NEW_PASSWORD },
-    as(operators[0]),
-  );
-  const approval = await refusalOf(
-    accounts.approveAccountHelp({ email: after.email, help: NEW_PASSWORD }, as(operators[1])),
-  );
+  const help = { email: after.email, help: NEW_PASSWORD };
+  const asked = await accounts.requestAccountHelp(help, asUser(operators[0]));
+  const approval = await refusedApproval(help, operators[1]);
   const next = await Promise.all(desk.accounts.map((core) => core.takeAccountMails({})));
 
   const links = mails.filter(({ resetToken }) => resetToken !== '');

@@ -1,10 +1,12 @@
 import { describe, expect, test, beforeAll } from '@jest/globals';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
+import type { User } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
 import { codeOf } from '../../support/authenticator.ts';
-import { sharedAccountDesk } from './account-desk.ts';
+import { asUser, password, sharedAccountDesk } from './account-desk.ts';
 import { sharedStack, sharedConnection, shared } from '../../support/shared-stack.ts';
+import type { Role } from '../../../src/contract/roles.ts';
 import { createLogger } from '../../../src/platform/logger.ts';
 import { newRandomId } from '../../../src/contract/public-id.ts';
 import { sendAuditEntries } from '../../../src/webhooks/audit/send-audit-entries.ts';
@@ -26,34 +28,22 @@ async function useEverySecret() {
   const { id: merchantId } = await stack.createMerchant();
   const [accounts] = desk.accounts;
   const email = desk.newEmail();
-  const passwords = [
-    'first secret of seven words',
-    'second secret of seven words',
-    'third wrong secret',
-  ] as const;
+  const passwords = ['first secret of seven words', 'second secret of seven words', 'third wrong secret'];
+  const [first = '', second = '', wrong = ''] = passwords;
   const { token: invitation } = await accounts.inviteUser({ email, merchantId, role: MemberRole.OWNER });
-  const errors = [await failed(accounts.acceptInvitation({ token: invitation, password: passwords[0] }))];
-  const { user } = await accounts.acceptInvitation({
-    token: invitation,
-    name: 'Abebe',
-    password: passwords[0],
-  });
+  const errors = [await failed(accounts.acceptInvitation({ token: invitation, password: first }))];
+  const accepted = { token: invitation, name: 'Abebe', password: first };
+  const { user } = await accounts.acceptInvitation(accepted);
   const userId = user?.userId ?? '';
   const { token: reset } = await accounts.startPasswordReset({ email });
-  await accounts.resetPassword({ token: reset, password: passwords[1] });
+  await accounts.resetPassword({ token: reset, password: second });
   const { token: openReset } = await accounts.startPasswordReset({ email });
-  const { token: openInvitation } = await accounts.inviteUser({
-    email: desk.newEmail(),
-    merchantId,
-    role: MemberRole.VIEWER,
-  });
+  const { token: openInvitation } = await desk.inviteElsewhere(desk.newEmail());
   const { secret, recoveryCodes } = await desk.enableTotp(userId);
   errors.push(
-    await failed(accounts.verifyPassword({ email, password: passwords[2] })),
-    await failed(accounts.resetPassword({ token: reset, password: passwords[2] })),
-    await failed(
-      accounts.changePassword({ userId, currentPassword: passwords[2], newPassword: 'short-one' }),
-    ),
+    await failed(accounts.verifyPassword({ email, password: wrong })),
+    await failed(accounts.resetPassword({ token: reset, password: wrong })),
+    await failed(accounts.changePassword({ userId, currentPassword: wrong, newPassword: 'short-one' })),
     await failed(accounts.verifyTotp({ userId, code: codeOf(secret) })),
   );
   await accounts.verifyTotp({ userId, code: recoveryCodes[0] ?? '' });
@@ -93,11 +83,8 @@ describe('the proof of an identity', () => {
   });
 
   test('cannot be decrypted for another user, because the encryption is bound to the user', async () => {
-    const { id: merchantId } = await stack.createMerchant();
-    const [one, other] = [
-      await desk.addUser({ merchantId, role: MemberRole.OWNER }),
-      await desk.addUser({ merchantId, role: MemberRole.OWNER }),
-    ];
+    const { members } = await desk.openShop(MemberRole.OWNER, MemberRole.OWNER);
+    const [one, other] = members as [User, User];
     const { secret } = await desk.enableTotp(one.userId, -1);
     await desk.enableTotp(other.userId, -1);
     await database.query(
@@ -111,22 +98,16 @@ describe('the proof of an identity', () => {
 
 describe('the audit log', () => {
   test('shows the owners of each of its merchants who changed what of an account', async () => {
-    const [here, elsewhere] = [(await stack.createMerchant()).id, (await stack.createMerchant()).id];
-    const owner = await desk.addUser({ merchantId: here, role: MemberRole.OWNER });
-    const user = await desk.addUser({ merchantId: here, role: MemberRole.VIEWER });
-    const { token } = await desk.accounts[0].inviteUser({
-      email: user.email,
-      merchantId: elsewhere,
-      role: MemberRole.DEVELOPER,
-    });
-    await desk.accounts[0].acceptInvitation({ token, password: 'correct horse battery' });
-    const headers = { 'x-gatehouse-actor': owner.userId };
+    const { merchantId: here, members } = await desk.openShop(MemberRole.OWNER, MemberRole.VIEWER);
+    const [owner, user] = members as [User, User];
+    const { merchantId: elsewhere, token } = await desk.inviteElsewhere(user.email);
+    await desk.accounts[0].acceptInvitation({ token, password });
     await desk.accounts[0].changeMembership(
       { merchantId: here, userId: user.userId, role: MemberRole.DEVELOPER, expectedRole: MemberRole.VIEWER },
-      { headers },
+      asUser(owner),
     );
-    await desk.accounts[0].setUserDisabled({ email: user.email, isDisabled: true }, { headers });
-    await desk.accounts[0].setUserDisabled({ email: user.email, isDisabled: true }, { headers });
+    await desk.accounts[0].setUserDisabled({ email: user.email, isDisabled: true }, asUser(owner));
+    await desk.accounts[0].setUserDisabled({ email: user.email, isDisabled: true }, asUser(owner));
 
     const audit = stack.client(AuditService, 'dashboard');
     const [ours, theirs] = [
@@ -213,21 +194,15 @@ describe('an entry of another process', () => {
 
 describe('the outbox', () => {
   const put = async (merchantId: string, own: Partial<ReturnType<typeof entryOf>> = {}): Promise<void> => {
-    const entry = { ...entryOf(merchantId), ...own };
+    const { auditEntryId, actor, action, targetId, requestId, details } = { ...entryOf(merchantId), ...own };
     await database.query(
       `insert into webhooks.audit_outbox (id, created_at, actor, action, merchant_id, target_id, request_id, details)
        values ($1, now(), $2, $3, $4, $5, $6, $7)`,
-      [
-        entry.auditEntryId,
-        entry.actor,
-        entry.action,
-        merchantId,
-        entry.targetId,
-        entry.requestId,
-        entry.details,
-      ],
+      [auditEntryId, actor, action, merchantId, targetId, requestId, details],
     );
   };
+  const send = (role: Role = 'webhooks') =>
+    sendAuditEntries({ database: webhooks, audit: stack.client(AuditService, role), logger });
   const left = async () =>
     (await webhooks.pool.query<{ id: string }>('select id from webhooks.audit_outbox')).rows;
 
@@ -235,12 +210,8 @@ describe('the outbox', () => {
     const merchantId = newMerchantId();
     await put(merchantId);
     await put(merchantId);
-    const audit = stack.client(AuditService, 'webhooks');
 
-    await Promise.all([
-      sendAuditEntries({ database: webhooks, audit, logger }),
-      sendAuditEntries({ database: webhooks, audit, logger }),
-    ]);
+    await Promise.all([send(), send()]);
 
     expect(await listed(merchantId)).toHaveLength(2);
     expect(await left()).toEqual([]);
@@ -249,12 +220,9 @@ describe('the outbox', () => {
   test('keeps its entries while core does not take them', async () => {
     const merchantId = newMerchantId();
     await put(merchantId);
-    const notAllowed = stack.client(AuditService, 'reader');
-    await expect(sendAuditEntries({ database: webhooks, audit: notAllowed, logger })).rejects.toThrow(
-      'role reader',
-    );
+    await expect(send('reader')).rejects.toThrow('role reader');
     expect(await left()).toHaveLength(1);
-    await sendAuditEntries({ database: webhooks, audit: stack.client(AuditService, 'webhooks'), logger });
+    await send();
     expect(await listed(merchantId)).toHaveLength(1);
   });
 
@@ -262,7 +230,7 @@ describe('the outbox', () => {
     const merchantId = newMerchantId();
     for (let count = 0; count < 100; count += 1) await put(merchantId, { actor: '' });
     await put(merchantId);
-    await sendAuditEntries({ database: webhooks, audit: stack.client(AuditService, 'webhooks'), logger });
+    await send();
     expect(await listed(merchantId)).toHaveLength(1);
     expect(await left()).toHaveLength(100);
   });
@@ -271,7 +239,7 @@ describe('the outbox', () => {
     const merchantId = newMerchantId();
     const targetId = `https://${'a'.repeat(2040)}`;
     await put(merchantId, { targetId });
-    await sendAuditEntries({ database: webhooks, audit: stack.client(AuditService, 'webhooks'), logger });
+    await send();
     expect(await listed(merchantId)).toMatchObject([{ targetId }]);
   });
 });

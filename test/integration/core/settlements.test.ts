@@ -7,7 +7,6 @@ import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js'
 import { CheckSubject, DiagnosticsService } from '../../../src/gen/gatehouse/v1/diagnostics_service_pb.js';
 import { Environment, OrderStatus, RefundStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderStoryService } from '../../../src/gen/gatehouse/v1/order_story_service_pb.js';
-import { RefundService } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
 import {
   SettlementOutcome,
   SettlementService,
@@ -17,7 +16,7 @@ import { StrayPaymentStatus } from '../../../src/gen/gatehouse/v1/stray_payment_
 import { makeOperatorsOld } from '../../support/dashboard-users.ts';
 import { failureOf, refusalOf, wrongFields } from '../../support/rpc-failure.ts';
 import { sharedClient, sharedStack } from '../../support/shared-stack.ts';
-import { sharedAccountDesk } from './account-desk.ts';
+import { asUser, sharedAccountDesk } from './account-desk.ts';
 import { outcomes, sharedPaymentDesk, transactionOf } from './payment-desk.ts';
 import type { Payment } from './payment-desk.ts';
 
@@ -41,7 +40,7 @@ beforeEach(async () => {
 });
 
 /** A call of the dashboard for an operator. */
-const as = (index: number) => ({ headers: { 'x-gatehouse-actor': operators[index]?.userId ?? '' } });
+const as = (index: number) => asUser(operators[index]);
 
 type Subject = Parameters<typeof settlements.proposeSettlement>[0]['subject'];
 const evidence = { reason: 'The provider answered our case', providerReference: 'CASE-7' };
@@ -145,14 +144,8 @@ describe('an undecided payment', () => {
     expect(await refusalOf(settlements.withdrawSettlement({ settlementId }, as(0)))).toBe(
       'SETTLEMENT_NOT_OPEN',
     );
-    expect(
-      await refusalOf(
-        settlements.proposeSettlement(
-          proposal(attempt(payment.attemptId), SettlementOutcome.NOT_PAID),
-          as(0),
-        ),
-      ),
-    ).toBe('NOT_UNSETTLED');
+    const notPaid = proposal(attempt(payment.attemptId), SettlementOutcome.NOT_PAID);
+    expect(await refusalOf(settlements.proposeSettlement(notPaid, as(0)))).toBe('NOT_UNSETTLED');
 
     const other = await undecided('D-2');
     const stolen = proposal(attempt(other.attemptId), SettlementOutcome.PAID, { providerReference });
@@ -242,21 +235,12 @@ describe('an undecided refund', () => {
   async function undecidedRefund() {
     const payment = await desk.startDirect({ merchantId });
     await desk.settle(payment, outcomes.completed('t-1'));
-    const { refund } = await stack.client(RefundService, 'writer').createRefund({
-      ...{ merchantId, environment, refundNumber: 'R-1', reason: 'back' },
-      order: { case: 'orderId', value: payment.orderId },
-    });
-    const refundId = refund?.refundId ?? '';
+    const { refundId } = await desk.refund(merchantId, 'D-1');
     const subject = { case: 'refundId' as const, value: refundId };
     const early = proposal(subject, SettlementOutcome.RETURNED);
     expect(await refusalOf(settlements.proposeSettlement(early, as(0)))).toBe('NOT_UNSETTLED');
-    const wallets = stack.client(RefundService, 'wallets');
-    const { refunds } = await wallets.leaseRefunds({
-      ...{ environment, paymentOptions: ['walleta_ussd'], maxRefunds: 1, lease: { seconds: 60n } },
-    });
-    const leaseId = refunds[0]?.leaseId ?? '';
-    const lost = { case: 'pending' as const, value: { detail: 'lost' } };
-    await wallets.recordRefundOutcome({ merchantId, refundId, leaseId, outcome: lost });
+    const [leased] = await desk.leaseRefunds();
+    await desk.recordRefund(leased!, { case: 'pending', value: { detail: 'lost' } });
     return { payment, subject };
   }
 

@@ -19,6 +19,10 @@ describe('a one-time code', () => {
     expect(stepOfTotp(rfcSecret, code, new Date(second * 1000))).toBe(Math.floor(second / 30));
   });
 
+  test.each(['05924', '0059240', '٠٠٥٩٢٤', ''])('is not recognised as %j', (code) => {
+    expect(stepOfTotp(rfcSecret, code, new Date(1_234_567_890_000))).toBeUndefined();
+  });
+
   test('is accepted at most one step early or late, and returns the step that it belongs to', () => {
     const at = (steps: number) =>
       stepOfTotp(rfcSecret, '005924', new Date((1_234_567_890 + steps * 30) * 1000));
