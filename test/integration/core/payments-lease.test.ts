@@ -1,12 +1,12 @@
 import { durationMs } from '@bufbuild/protobuf/wkt';
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import pg from 'pg';
 import { storedId, publicId } from '../../support/ids.ts';
 import { Environment, PaymentAttemptStatus, OrderStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { failureOf, wrongFields } from '../../support/rpc-failure.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { outcomes, sharedPaymentDesk } from './payment-desk.ts';
 import type { Payment, Outcome } from './payment-desk.ts';
+import { connectToDatabase } from '../../support/database-connections.ts';
 import { sharedStack } from '../../support/shared-stack.ts';
 import { PaymentAttemptService } from '../../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
 import { StrayPaymentService } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
@@ -108,8 +108,7 @@ describe('leasing an attempt', () => {
     const other = await stack.createMerchant();
     await desk.startDirect({ merchantId });
     const others = await desk.startDirect({ merchantId: other.id });
-    const client = new pg.Client({ connectionString: stack.databaseUrl });
-    await client.connect();
+    const client = await connectToDatabase(stack.databaseUrl);
     try {
       // No core carries the recovery on meanwhile.
       await client.query('select pg_advisory_lock(7142006)');
@@ -251,38 +250,11 @@ describe('an attempt that was not sent', () => {
     expect((await storedAttempt(payment))?.due_at).toBeNull();
     expect(await desk.history(payment)).toEqual(['1 CREATED', '2 PAYMENT_STARTED', '3 FAILED']);
   });
+});
 
-  test('because its wallet could not be reached is no longer sent when its prompt has ended', async () => {
-    const first = await desk.startDirect({ merchantId, orderNumber: 'N-1' });
-    await desk.settle(first, outcomes.notReached());
-    await desk.makeDue(first);
-    await endPrompt(first);
-    expect(await desk.lease()).toEqual([]);
-    const second = await desk.startDirect({ merchantId, orderNumber: 'N-2' });
-    const taken = await desk.take(second);
-    await endPrompt(second);
-
-    const recorded = await desk.record(taken, outcomes.notReached());
-
-    expect(recorded.order?.status).toBe(OrderStatus.FAILED);
-    expect((await desk.story(first)).order?.status).toBe(OrderStatus.FAILED);
-  });
-
-  test('and has expired is not sent when it becomes due', async () => {
-    const payment = await desk.startDirect({ merchantId });
-    await desk.endSession(payment);
-    await waitUntil(
-      'the order has expired',
-      async () => (await desk.story(payment)).order?.status === OrderStatus.EXPIRED,
-    );
-
-    await desk.payments.hastenPaymentAttempt({ merchantId, paymentAttemptId: payment.attemptId });
-
-    expect(await desk.lease()).toEqual([]);
-    await desk.makeDue(payment);
-    expect(await desk.lease()).toEqual([]);
-    expect((await storedAttempt(payment))?.due_at).toBeNull();
-  });
+test('a limit of 0 prompts, as this stack has it, lets any number of payments prompt a phone at once', async () => {
+  for (let index = 0; index < 7; index += 1)
+    await desk.startDirect({ merchantId, orderNumber: `U-${index}`, phone: '0911220000' });
 });
 
 const uuid = '01900000-0000-7000-8000-000000000000';
@@ -400,16 +372,4 @@ test('one transaction of a wallet pays one order, even if it is reported for sev
   expect(doubted.paymentAttempt?.status).toBe(PaymentAttemptStatus.UNKNOWN);
   expect(doubted.dueTime).toBeDefined();
   expect(doubted.strayPaymentId).toBe('');
-});
-
-test('an ended attempt with an unknown outcome is queried again', async () => {
-  const { id: merchantId } = await stack.createMerchant();
-  const payment = await desk.startDirect({ merchantId });
-  await desk.settle(payment, outcomes.declined());
-  await desk.payments.hastenPaymentAttempt({ merchantId, paymentAttemptId: payment.attemptId });
-
-  const unsure = await desk.settle(payment, outcomes.unknown());
-
-  expect(unsure.paymentAttempt?.status).toBe(PaymentAttemptStatus.DECLINED);
-  expect(unsure.dueTime).toBeDefined();
 });

@@ -1,14 +1,11 @@
 import { describe, expect, test, beforeEach } from '@jest/globals';
-import { RetryInfoSchema } from '../../../src/gen/google/rpc/error_details_pb.js';
-import type { ConnectError } from '@connectrpc/connect';
-import pg from 'pg';
 import { storedId } from '../../support/ids.ts';
 import { phoneLockOf } from '../../../src/core/payments/phones/phone-limit.ts';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
-import { failureOf, refusalOf } from '../../support/rpc-failure.ts';
-import { startStack } from '../../support/stack.ts';
+import { failureOf, outcomeOf, waitAskedFor } from '../../support/rpc-failure.ts';
 import type { TestMerchant } from '../../support/stack.ts';
-import { browserSecret, openPaymentDesk, outcomes, sharedPaymentDesk } from './payment-desk.ts';
+import { browserSecret, outcomes, sharedPaymentDesk } from './payment-desk.ts';
+import { connectToDatabase, holdLocks } from '../../support/database-connections.ts';
 import { sharedStack } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
@@ -17,7 +14,11 @@ let phones = 0;
 /** A phone that no other test prompts. */
 const newPhone = (): string => `09112${String((phones += 1)).padStart(5, '0')}`;
 
-const stack = sharedStack({ cores: 2, settings: { GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES: '5' } });
+const stack = sharedStack({
+  cores: 2,
+  facades: 0,
+  settings: { GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES: '5' },
+});
 const desk = sharedPaymentDesk(stack);
 let merchantId: string;
 beforeEach(async () => {
@@ -31,19 +32,12 @@ const refusedForPhone = async (
   expect(await failureOf(call)).toMatchObject({ code: 'ResourceExhausted', reason });
 };
 
-/** The results of concurrent calls by reason; '' for those that succeeded. */
-async function reasonsOf(calls: readonly Promise<unknown>[]): Promise<Record<string, number>> {
-  const reasons = await Promise.all(
-    calls.map((call) =>
-      call.then(
-        () => '',
-        async () => (await refusalOf(call)) ?? 'none',
-      ),
-    ),
+/** The number of concurrent calls with each outcome. */
+async function countOutcomes(calls: readonly Promise<unknown>[]): Promise<Record<string, number>> {
+  const outcomes = await Promise.all(calls.map(outcomeOf));
+  return Object.fromEntries(
+    [...Map.groupBy(outcomes, String)].map(([outcome, all]) => [outcome, all.length]),
   );
-  const counts: Record<string, number> = {};
-  for (const reason of reasons) counts[reason] = (counts[reason] ?? 0) + 1;
-  return counts;
 }
 
 const e164Of = (phone: string): string => `+251${phone.slice(1)}`;
@@ -59,17 +53,17 @@ async function payAndFail(merchantId: string, orderNumber: string, phone: string
 describe('a phone', () => {
   test('has one payment to confirm at a time, at either wallet and in any notation, and the refusal has the wait', async () => {
     const phone = newPhone();
-    await desk.startDirect({ merchantId, orderNumber: 'P-1', phone });
+    const first = { merchantId, orderNumber: 'P-1', phone };
+    const { attemptId } = await desk.startDirect(first);
     const again = { merchantId, orderNumber: 'P-2' };
     const second = desk.startDirect({ ...again, phone, paymentOption: 'walletb_ussd' });
 
-    const error = await second.catch((refused: unknown) => refused);
     await refusedForPhone(second);
-    const [retry] = (error as ConnectError).findDetails(RetryInfoSchema);
-    expect(Number(retry?.retryDelay?.seconds)).toBeGreaterThan(0);
-    expect(Number(retry?.retryDelay?.seconds)).toBeLessThanOrEqual(300);
+    expect(await waitAskedFor(second)).toBeGreaterThan(0);
+    expect(await waitAskedFor(second)).toBeLessThanOrEqual(300);
     for (const same of [e164Of(phone), e164Of(phone).slice(1), phone.slice(1)])
       await refusedForPhone(desk.startDirect({ ...again, phone: same }));
+    expect(await desk.startDirect(first)).toMatchObject({ attemptId });
   });
 
   test('is free again when the time to confirm has passed, although the wallet has not decided', async () => {
@@ -86,7 +80,10 @@ describe('a phone', () => {
     const phone = newPhone();
     for (let index = 1; index <= 5; index += 1) await payAndFail(merchantId, `P-${index}`, phone);
 
-    await refusedForPhone(desk.startDirect({ merchantId, orderNumber: 'P-6', phone }), 'PHONE_LIMIT');
+    const refused = desk.startDirect({ merchantId, orderNumber: 'P-6', phone });
+    await refusedForPhone(refused, 'PHONE_LIMIT');
+    expect(await waitAskedFor(refused)).toBeGreaterThan(180);
+    expect(await waitAskedFor(refused)).toBeLessThanOrEqual(720);
 
     await desk.query(
       `update core.payment_attempts set created_at = now() - interval '10 minutes' where id =
@@ -202,13 +199,12 @@ describe('in production', () => {
     const numbers = Array.from({ length: 40 }, (_, index) => `E-${index}`);
     for (const orderNumber of numbers) await open(merchantId, orderNumber);
     const hosted = await open(other.id, 'P-1');
-    const holder = new pg.Client({ connectionString: stack.databaseUrl });
-    await holder.connect();
     // The locks of the orders are held, as by payments that take long.
-    await holder.query('begin; set local idle_in_transaction_session_timeout = 0');
-    await holder.query('select from core.orders where merchant_id = $1 for update', [
-      storedId('mer', merchantId),
-    ]);
+    const release = await holdLocks(
+      stack.databaseUrl,
+      'select from core.orders where merchant_id = $1 for update',
+      [storedId('mer', merchantId)],
+    );
     const pay = (orderNumber: string, phone: string) =>
       desk.startDirect({ merchantId, orderNumber, phone, environment: PRODUCTION });
     const phone = newPhone();
@@ -220,13 +216,12 @@ describe('in production', () => {
       );
       return (waiting?.count ?? 0) >= 6;
     });
-    const waiting = reasonsOf(numbers.slice(20).map((orderNumber) => pay(orderNumber, phone)));
+    const waiting = countOutcomes(numbers.slice(20).map((orderNumber) => pay(orderNumber, phone)));
     for (let count = 0; count < 10; count += 1) await open(other.id, `P-${count + 2}`);
 
     const paid = await desk.payHosted(hosted, 'walleta_ussd', phone);
 
-    await holder.query('commit');
-    await holder.end();
+    await release();
     await Promise.all(held);
     expect(paid.attemptId).toMatch(/^pat_/);
     expect(Object.keys(await waiting)).toEqual(['PHONE_BUSY']);
@@ -245,56 +240,17 @@ describe('in production', () => {
   });
 });
 
-describe('over the merchant API', () => {
-  const post = (merchant: TestMerchant, orderNumber: string, phone: string): Promise<Response> =>
-    fetch(`${stack.facades[0]?.sandbox}/api/v1/direct?payment_option=walleta_ussd`, {
-      method: 'POST',
-      headers: { apiKey: merchant.testKey, 'content-type': 'application/json' },
-      body: JSON.stringify({ order_number: orderNumber, amount: '100.50', currency: 'ETB', phone }),
-    });
-
-  test('a busy phone gets 429 with Retry-After, but a repeat of its own payment gets 201', async () => {
-    const merchant = await stack.createMerchant();
-    const phone = newPhone();
-    expect((await post(merchant, 'R-1', phone)).status).toBe(201);
-
-    const other = await post(merchant, 'R-2', phone);
-    const repeats = await Promise.all(Array.from({ length: 10 }, () => post(merchant, 'R-1', phone)));
-
-    expect(other.status).toBe(429);
-    expect(await other.json()).toEqual({ code: 429, message: 'The phone has another payment to confirm' });
-    expect(Number(other.headers.get('retry-after'))).toBeGreaterThan(0);
-    expect(Number(other.headers.get('retry-after'))).toBeLessThanOrEqual(300);
-    expect(repeats.map(({ status }) => status)).toEqual(repeats.map(() => 201));
-    expect(await attemptsOn(phone)).toHaveLength(1);
-  });
-
-  test('a phone that was prompted five times gets 429 until ten minutes after the first prompt', async () => {
-    const merchant = await stack.createMerchant();
-    const phone = newPhone();
-    for (let index = 1; index <= 5; index += 1) await payAndFail(merchant.id, `T-${index}`, phone);
-
-    const refused = await post(merchant, 'T-6', phone);
-
-    expect(refused.status).toBe(429);
-    expect(await refused.json()).toEqual({ code: 429, message: 'The phone has been asked to pay too often' });
-    const retryAfter = Number(refused.headers.get('retry-after'));
-    expect(retryAfter).toBeGreaterThan(180);
-    expect(retryAfter).toBeLessThanOrEqual(720);
-  });
-});
-
 describe('with two cores', () => {
   test('forty payments for one phone in the same moment prompt it once', async () => {
     const phone = newPhone();
 
-    const counts = await reasonsOf(
+    const counts = await countOutcomes(
       Array.from({ length: 40 }, (_, index) =>
         desk.startDirect({ merchantId, orderNumber: `S-${index}`, phone }),
       ),
     );
 
-    expect(counts).toEqual({ '': 1, PHONE_BUSY: 39 });
+    expect(counts).toEqual({ done: 1, PHONE_BUSY: 39 });
     expect(await attemptsOn(phone)).toHaveLength(1);
   });
 
@@ -309,7 +265,7 @@ describe('with two cores', () => {
     const checkouts = await register('H');
     await register('R');
 
-    const counts = await reasonsOf(
+    const counts = await countOutcomes(
       checkouts.flatMap((order, index) => [
         desk.payHosted(order, 'walleta_ussd', phone),
         desk.startDirect({ merchantId, orderNumber: `R-${index}`, phone }),
@@ -317,14 +273,14 @@ describe('with two cores', () => {
       ]),
     );
 
-    expect(counts).toEqual({ '': 1, PHONE_BUSY: 59 });
+    expect(counts).toEqual({ done: 1, PHONE_BUSY: 59 });
     expect(await attemptsOn(phone)).toHaveLength(1);
   });
 
   test('batches with the same phones in any sequence neither cause a deadlock nor prompt a phone twice', async () => {
     const some = Array.from({ length: 50 }, newPhone);
 
-    const counts = await reasonsOf(
+    const counts = await countOutcomes(
       Array.from({ length: 6 }, (_, round) =>
         (round % 2 === 0 ? some : some.toReversed()).map((phone) =>
           desk.startDirect({ merchantId, orderNumber: `B-${round}-${phone}`, phone }),
@@ -332,7 +288,7 @@ describe('with two cores', () => {
       ).flat(),
     );
 
-    expect(counts).toEqual({ '': 50, PHONE_BUSY: 250 });
+    expect(counts).toEqual({ done: 50, PHONE_BUSY: 250 });
     for (const phone of some) expect(await attemptsOn(phone)).toHaveLength(1);
   });
 
@@ -346,8 +302,7 @@ describe('with two cores', () => {
       const environment = Environment[name];
       const holder = name === 'SANDBOX' ? merchantId : (await stack.createMerchant()).id;
       const [held, free] = [newPhone(), newPhone()];
-      const hanging = new pg.Client({ connectionString: stack.databaseUrl });
-      await hanging.connect();
+      const hanging = await connectToDatabase(stack.databaseUrl);
       try {
         const phone = {
           phone: `+251${held.slice(1)}`,
@@ -367,22 +322,4 @@ describe('with two cores', () => {
       await desk.startDirect({ merchantId, environment, orderNumber: 'H-1', phone: held });
     },
   );
-});
-
-test('a limit of 0 turns the limit off: any number of payments may prompt a phone at once', async () => {
-  const unlimited = await startStack({
-    facades: 0,
-    settings: { GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES: '0' },
-  });
-  const unlimitedDesk = await openPaymentDesk(unlimited);
-  try {
-    const { id: merchantId } = await unlimited.createMerchant();
-    const phone = newPhone();
-
-    for (let index = 0; index < 7; index += 1)
-      await unlimitedDesk.startDirect({ merchantId, orderNumber: `U-${index}`, phone });
-  } finally {
-    await unlimitedDesk.close();
-    await unlimited.stop();
-  }
 });

@@ -151,12 +151,14 @@ describe('the merchant gets the documented answer when core refuses', () => {
   });
 
   test.each([
-    [undefined, '1'],
-    [200, '1'],
-    [2_000, '2'],
-    [2_001, '3'],
-  ])('OVERLOADED for %s ms has Retry-After %s', async (retryAfterMs, seconds) => {
-    const error = rpcError('OVERLOADED', 'busy', retryAfterMs === undefined ? {} : { retryAfterMs });
+    ['OVERLOADED', undefined, '1'],
+    ['OVERLOADED', 200, '1'],
+    ['OVERLOADED', 2_000, '2'],
+    ['OVERLOADED', 2_001, '3'],
+    ['PHONE_BUSY', 180_000, '180'],
+    ['PHONE_LIMIT', 600_000, '600'],
+  ] as const)('%s for %s ms has Retry-After %s', async (reason, retryAfterMs, seconds) => {
+    const error = rpcError(reason, 'busy', retryAfterMs === undefined ? {} : { retryAfterMs });
     const { register } = await answersTo(error);
 
     expect(register.headers.get('retry-after')).toBe(seconds);
