@@ -6,7 +6,6 @@ import { Environment, OrderStatus, PaymentAttemptStatus } from '../../../src/gen
 import { PayerPaymentService } from '../../../src/gen/gatehouse/v1/payer_payment_service_pb.js';
 import {
   StrayPaymentKind,
-  StrayPaymentService,
   StrayPaymentStatus,
 } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
 import type { LeasedReversal } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
@@ -26,30 +25,18 @@ beforeEach(async () => {
   ({ id: merchantId } = await stack.createMerchant());
 });
 
-const wallets = () => stack.client(StrayPaymentService, 'wallets');
-
-async function leaseReversals(): Promise<LeasedReversal[]> {
-  const { reversals } = await wallets().leaseReversals({
-    environment: Environment.SANDBOX,
-    paymentOptions: ['walleta_ussd'],
-    maxReversals: 100,
-    lease: { seconds: 60n },
-  });
-  return reversals;
-}
-
 /** The reversal that is due. */
 async function leaseReversal(): Promise<LeasedReversal> {
-  const [leased] = await leaseReversals();
+  const [leased] = await desk.leaseReversals();
   if (leased === undefined) throw new Error('no reversal is due');
   return leased;
 }
 const makeDue = () => desk.query('update core.stray_payments set due_at = now() where due_at is not null');
 
-type ReversalOutcome = Parameters<ReturnType<typeof wallets>['recordReversalOutcome']>[0]['outcome'];
+type ReversalOutcome = Parameters<typeof desk.reversals.recordReversalOutcome>[0]['outcome'];
 
 const recordReversal = ({ strayPayment, leaseId }: LeasedReversal, outcome: NonNullable<ReversalOutcome>) =>
-  wallets().recordReversalOutcome({
+  desk.reversals.recordReversalOutcome({
     merchantId: strayPayment?.merchantId ?? '',
     strayPaymentId: strayPayment?.strayPaymentId ?? '',
     leaseId,
@@ -133,11 +120,11 @@ describe('money that does not belong to the order', () => {
     expect(await desk.strays(merchantId)).toMatchObject([
       { strayPaymentId, kind: StrayPaymentKind.WRONG_AMOUNT, ...parked },
     ]);
-    expect(await leaseReversals()).toEqual([]);
+    expect(await desk.leaseReversals()).toEqual([]);
     await expect(retry(strayPaymentId)).rejects.toThrow('settle the stray payment');
-    await wallets().hastenReversal({ merchantId, reversalId: strayPaymentId });
+    await desk.reversals.hastenReversal({ merchantId, reversalId: strayPaymentId });
     await makeDue();
-    expect(await leaseReversals()).toEqual([]);
+    expect(await desk.leaseReversals()).toEqual([]);
     const logged = stack.cores.flatMap(({ log }) => log);
     expect(logged).toContainEqual(
       expect.objectContaining({ stray_payment_id: strayPaymentId, not_returnable: true }),
@@ -151,7 +138,7 @@ describe('money that does not belong to the order', () => {
       storedId('stp', strayPaymentId),
     ]);
 
-    expect(await leaseReversals()).toEqual([]);
+    expect(await desk.leaseReversals()).toEqual([]);
     expect(await desk.strays(merchantId)).toMatchObject([{ strayPaymentId, ...parked }]);
   });
 
@@ -181,7 +168,7 @@ describe('money that does not belong to the order', () => {
     const { strayPayments } = await desk.strayPayments.listStrayPayments({ pageSize: 100 });
     const stray = strayPayments.find(({ strayPaymentId }) => strayPaymentId === ended?.strayPaymentId);
     expect(stray).toMatchObject({ kind: StrayPaymentKind.NO_ORDER, amount: '0', ...parked });
-    expect(await leaseReversals()).toEqual([]);
+    expect(await desk.leaseReversals()).toEqual([]);
   });
 
   test.each([
@@ -283,23 +270,6 @@ describe('money that does not belong to the order', () => {
     expect(await desk.history(payment)).toEqual(['1 CREATED', '2 PAYMENT_STARTED', '3 FAILED']);
   });
 
-  test('of an earlier attempt that the wallet declined is LATE while the next attempt continues', async () => {
-    const hosted = await desk.registerHosted({ merchantId });
-    const first = await desk.payHosted(hosted);
-    await desk.settle(first, outcomes.declined());
-    await hasten(first);
-    const look = await desk.take(first);
-    const second = await desk.payHosted(hosted);
-    const sent = await desk.take(second);
-
-    const { order, strayPaymentId } = await desk.record(look, outcomes.completed('t-1'));
-
-    expect(order?.status).toBe(OrderStatus.PENDING);
-    expect(strayPaymentId).toMatch(/^stp_/);
-    expect((await desk.record(sent, outcomes.completed('t-2'))).order?.status).toBe(OrderStatus.COMPLETED);
-    expect(await desk.strays(merchantId)).toMatchObject([{ kind: StrayPaymentKind.LATE }]);
-  });
-
   test('debited a second time for a COMPLETED order is LATE, and the order’s own transaction reported again is not', async () => {
     const payment = await desk.startDirect({ merchantId });
     await desk.settle(payment, outcomes.completed('t-1'));
@@ -328,7 +298,7 @@ describe('a reversal', () => {
     const { reversalId } = leased;
     expect(leased).toMatchObject({ sentBefore: false, strayPayment: { tries: 1 } });
     expect(reversalId).toBe(strayPaymentId);
-    expect(await leaseReversals()).toEqual([]);
+    expect(await desk.leaseReversals()).toEqual([]);
 
     await makeDue();
     expect(await leaseReversal()).toMatchObject({ sentBefore: true, reversalId, strayPayment: { tries: 2 } });
@@ -346,7 +316,7 @@ describe('a reversal', () => {
     const { strayPayment } = await recordReversal(next, done);
 
     expect(strayPayment).toMatchObject({ status: StrayPaymentStatus.REVERSED, detail: '' });
-    expect(await leaseReversals()).toEqual([]);
+    expect(await desk.leaseReversals()).toEqual([]);
     expect((await desk.story(payment)).exchanges).toHaveLength(2);
   });
 
@@ -357,12 +327,12 @@ describe('a reversal', () => {
     const detail = expect.stringMatching(/^account .+ closed$/);
     const refusedStray = { strayPaymentId, refusalReason: 'account_state', detail };
     expect(await desk.strays(merchantId)).toMatchObject([refusedStray]);
-    expect(await leaseReversals()).toEqual([]);
+    expect(await desk.leaseReversals()).toEqual([]);
 
     const { strayPayment } = await retry(strayPaymentId, { 'x-gatehouse-actor': 'sara' });
 
     expect(strayPayment?.refusalReason).toBe('');
-    expect(await leaseReversals()).toMatchObject([
+    expect(await desk.leaseReversals()).toMatchObject([
       { sentBefore: false, strayPayment: { strayPaymentId, status: StrayPaymentStatus.REVERSAL_DUE } },
     ]);
     const { entries } = await stack.client(AuditService, 'operator').listAuditEntries({ merchantId });
@@ -402,7 +372,7 @@ describe('a reversal', () => {
     const failure = { code: 'FailedPrecondition', reason: 'REVERSAL_NOT_REFUSED' };
     expect(await failureOf(retried)).toMatchObject(failure);
     await makeDue();
-    const reversalIds = (await leaseReversals()).map(({ reversalId }) => reversalId);
+    const reversalIds = (await desk.leaseReversals()).map(({ reversalId }) => reversalId);
     expect(reversalIds).toEqual(outcome === undefined ? [strayPaymentId] : []);
   });
 
@@ -411,7 +381,7 @@ describe('a reversal', () => {
     await recordReversal(leased, refused(true));
     const tries = await Promise.allSettled(Array.from({ length: 10 }, () => retry(strayPaymentId)));
     expect(tries.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
-    expect(await leaseReversals()).toHaveLength(1);
+    expect(await desk.leaseReversals()).toHaveLength(1);
   });
 
   test('recorded twice under one lease changes nothing more', async () => {
@@ -470,15 +440,6 @@ describe('an order past its session', () => {
     expect((await settled(payment)).status).toBe(OrderStatus.EXPIRED);
     const events = ['1 CREATED', '2 PAYMENT_STARTED', '3 PAYMENT_DECLINED', '4 EXPIRED'];
     expect(await desk.history(hosted)).toEqual(events);
-  });
-
-  test('is COMPLETED when the wallet says so, however late', async () => {
-    const payment = await desk.startDirect({ merchantId });
-    await desk.settle(payment, outcomes.unknown());
-    await desk.endSession(payment);
-    await desk.makeDue(payment);
-
-    expect((await desk.settle(payment, outcomes.completed('t-1'))).order?.status).toBe(OrderStatus.COMPLETED);
   });
 
   test('ends when no wallet was ever reached, and is not sent when the wallet is available again', async () => {
