@@ -1,6 +1,5 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import pg from 'pg';
 import { v7 } from 'uuid';
 import { ApiKeyScope, ApiKeyService } from '../../../src/gen/gatehouse/v1/api_key_service_pb.js';
 import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
@@ -16,8 +15,10 @@ import type { Refund } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { NotRefundable, RefundService } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
 import { ReportService } from '../../../src/gen/gatehouse/v1/report_service_pb.js';
 import type { LeasedRefund } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
+import { holdLocks } from '../../support/database-connections.ts';
 import { publicId, storedId } from '../../support/ids.ts';
-import { failureOf, refusalOf } from '../../support/rpc-failure.ts';
+import { orderNamed } from '../../support/order-requests.ts';
+import { failureOf, flood, refusalOf, wrongFields } from '../../support/rpc-failure.ts';
 import { sharedClient, sharedStack } from '../../support/shared-stack.ts';
 import { hangMs, waitUntil } from '../../support/wait-until.ts';
 import { outcomes, sharedPaymentDesk, transactionOf } from './payment-desk.ts';
@@ -26,7 +27,6 @@ const environment = Environment.SANDBOX;
 const stack = sharedStack({ cores: 2, facades: 0 });
 const desk = sharedPaymentDesk(stack);
 const refunds = sharedClient(stack, RefundService, 'writer');
-const wallets = sharedClient(stack, RefundService, 'wallets');
 const merchants = sharedClient(stack, MerchantService, 'operator');
 
 let merchantId: string;
@@ -56,29 +56,16 @@ const asked = (refundNumber: string, amount = '', own: { orderNumber?: string; r
 
 const refusal = (...request: Parameters<typeof asked>) => refusalOf(refunds.createRefund(asked(...request)));
 
-async function refund(refundNumber: string, amount = ''): Promise<Refund> {
-  const { refund: created } = await refunds.createRefund(asked(refundNumber, amount));
-  if (created === undefined) throw new Error('no refund');
-  return created;
-}
-
-async function leaseAll(): Promise<LeasedRefund[]> {
-  const { refunds: leased } = await wallets.leaseRefunds({
-    environment,
-    paymentOptions: ['walleta_ussd'],
-    maxRefunds: 100,
-    lease: { seconds: 60n },
-  });
-  return leased;
-}
+const refund = (refundNumber: string, amount = ''): Promise<Refund> =>
+  desk.refund(merchantId, 'D-1', { refundNumber, amount });
 
 async function lease({ refundId }: Refund): Promise<LeasedRefund> {
-  const leased = (await leaseAll()).find((each) => each.refund?.refundId === refundId);
+  const leased = (await desk.leaseRefunds()).find((each) => each.refund?.refundId === refundId);
   if (leased === undefined) throw new Error(`${refundId} is not due`);
   return leased;
 }
 
-type Outcome = NonNullable<Parameters<typeof wallets.recordRefundOutcome>[0]['outcome']>;
+type Outcome = Parameters<typeof desk.recordRefund>[1];
 const done: Outcome = { case: 'done', value: {} };
 const pending: Outcome = { case: 'pending', value: { providerReference: 'rv-1', detail: '' } };
 const lost: Outcome = { case: 'pending', value: { detail: 'no answer' } };
@@ -87,22 +74,13 @@ const refused = (definite: boolean): Outcome => ({
   value: { reason: 'account_state', detail: 'the account is closed', definite },
 });
 
-async function record(
-  { refund: leased, leaseId }: LeasedRefund,
-  outcome: Outcome,
-): Promise<Refund | undefined> {
-  const refundId = leased?.refundId ?? '';
-  const exchanges = [{ purpose: 'reverse' }];
-  return (await wallets.recordRefundOutcome({ merchantId, refundId, leaseId, outcome, exchanges })).refund;
-}
+const record = async (leased: LeasedRefund, outcome: Outcome): Promise<Refund | undefined> =>
+  (await desk.recordRefund(leased, outcome)).refund;
 
 const makeDue = () =>
   desk.query('update core.refunds set due_at = now(), leased_until = null where due_at is not null');
 
-const orderNow = async (orderNumber = 'D-1') => {
-  const key = { case: 'orderNumber' as const, value: orderNumber };
-  return (await desk.orders.getOrder({ merchantId, environment, key })).order;
-};
+const orderNow = async () => (await desk.orders.getOrder(orderNamed(merchantId, 'D-1'))).order;
 
 const left = async (orderId: string) => refunds.getRefundable({ merchantId, environment, orderId });
 
@@ -131,13 +109,13 @@ describe('a refund of a COMPLETED order', () => {
 
     const first = await lease(created);
     expect(first).toMatchObject({ sentBefore: false, refund: { status: RefundStatus.SENT } });
-    expect(await leaseAll()).toEqual([]);
+    expect(await desk.leaseRefunds()).toEqual([]);
     expect(await record(first, lost)).toMatchObject({ status: RefundStatus.UNKNOWN, detail: 'no answer' });
     await makeDue();
     const second = await lease(created);
     expect(second.sentBefore).toBe(true);
     expect(await record(second, pending)).toMatchObject({ status: RefundStatus.SENT });
-    await wallets.hastenRefund({ merchantId, refundId: created.refundId, callbackNote: 'n' });
+    await desk.refundWork.hastenRefund({ merchantId, refundId: created.refundId, callbackNote: 'n' });
     const third = await lease(created);
     expect(third).toMatchObject({ callbackNotes: ['n'], refund: { providerReference: 'rv-1' } });
     expect(await record(third, done)).toMatchObject({ status: RefundStatus.COMPLETED });
@@ -210,7 +188,7 @@ describe('a refund of a COMPLETED order', () => {
     expect(await left(orderId)).toMatchObject({ left: '100.50', pending: '0.00' });
     expect(await desk.history({ merchantId, orderId })).toContain('5 REFUND_FAILED');
     await makeDue();
-    expect(await leaseAll()).toEqual([]);
+    expect(await desk.leaseRefunds()).toEqual([]);
     expect(await refund('R-2')).toMatchObject({ amount: '100.50', status: RefundStatus.REQUESTED });
   });
 
@@ -236,15 +214,9 @@ describe('a refund of a COMPLETED order', () => {
 
 describe('a refusal to refund has a reason', () => {
   test('for invalid fields', async () => {
-    const { issues } = await failureOf(refunds.createRefund({ refundNumber: 'a b', amount: '-1' }));
-    expect(Object.keys(issues).sort()).toEqual([
-      'amount',
-      'environment',
-      'merchant_id',
-      'order_number',
-      'reason',
-      'refund_number',
-    ]);
+    expect(await wrongFields(refunds.createRefund({ refundNumber: 'a b', amount: '-1' }))).toBe(
+      'amount environment merchant_id order_number reason refund_number',
+    );
     await paidOrder();
     const decimals = await failureOf(refunds.createRefund(asked('R-1', '1.001')));
     expect(decimals.issues['amount']).toBe('must have at most 2 decimals in ETB');
@@ -302,14 +274,14 @@ describe('who may refund', () => {
     expect(large).toMatchObject({ status: RefundStatus.AWAITING_APPROVAL });
     const { refund: other } = await create('R-3', '30');
     const key = { merchantId, refundId: large?.refundId ?? '' };
-    expect((await leaseAll()).map((leased) => leased.refund?.refundNumber)).toEqual(['R-1']);
+    expect((await desk.leaseRefunds()).map((leased) => leased.refund?.refundNumber)).toEqual(['R-1']);
 
     expect(await refusalOf(alice.approveRefund(key, as('usr_a')))).toBe('SECOND_PERSON_NEEDED');
     const approved = await alice.approveRefund(key, as('usr_b'));
     expect(approved.refund).toMatchObject({ status: RefundStatus.REQUESTED, decidedBy: 'dashboard:usr_b' });
     await alice.approveRefund(key, as('usr_b'));
     expect(await refusalOf(alice.declineRefund(key, as('usr_b')))).toBe('REFUND_NOT_AWAITING_APPROVAL');
-    expect((await leaseAll()).map((leased) => leased.refund?.refundNumber)).toEqual(['R-2']);
+    expect((await desk.leaseRefunds()).map((leased) => leased.refund?.refundNumber)).toEqual(['R-2']);
 
     const decline = { merchantId, refundId: other?.refundId ?? '', reason: 'twice' };
     const declined = await alice.declineRefund(decline, as('usr_b'));
@@ -511,35 +483,24 @@ test('the report of the period has the refunded amount, and the orders still cou
 test('many refunds of one order leave connections to other merchants', async () => {
   await paidOrder();
   const other = await stack.createMerchant();
-  const holder = new pg.Client({ connectionString: stack.databaseUrl });
-  await holder.connect();
   // The order's lock is held, as by a refund that takes long.
-  await holder.query('begin; set local idle_in_transaction_session_timeout = 0');
-  await holder.query('select from core.orders where merchant_id = $1 for update', [
-    storedId('mer', merchantId),
-  ]);
-  // More than both cores execute and queue.
-  const flood = Array.from({ length: 250 }, (_, index) =>
-    outcomeOf(refunds.createRefund(asked(`R-${index}`, '0.01'), { timeoutMs: hangMs })),
+  const release = await holdLocks(
+    stack.databaseUrl,
+    'select from core.orders where merchant_id = $1 for update',
+    [storedId('mer', merchantId)],
   );
+  const creating = flood((index) => refunds.createRefund(asked(`R-${index}`, '0.01'), { timeoutMs: hangMs }));
 
-  const first = await Promise.race(flood);
+  const first = await Promise.race(creating);
   const page = await refunds.listRefunds({ merchantId: other.id, environment });
 
-  const { rows } = await holder.query<{ count: number }>(
+  const [waiting] = await desk.query<{ count: number }>(
     `select count(*)::int from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
   );
-  await holder.query('commit');
-  await holder.end();
+  await release();
   expect(first).toBe('OVERLOADED');
   expect(page.refunds).toEqual([]);
   // A quarter of the 12 connections of each core.
-  expect(rows[0]?.count).toBeLessThanOrEqual(6);
-  expect(new Set(await Promise.all(flood))).toEqual(new Set(['created', 'OVERLOADED']));
+  expect(waiting?.count).toBeLessThanOrEqual(6);
+  expect(new Set(await Promise.all(creating))).toEqual(new Set(['done', 'OVERLOADED']));
 });
-
-const outcomeOf = (call: Promise<unknown>): Promise<string | undefined> =>
-  call.then(
-    () => 'created',
-    () => refusalOf(call),
-  );
