@@ -67,6 +67,13 @@ function openStream(orders = stack.client(OrderService, 'facade')) {
   };
 }
 
+/** A stream that core has announced as open. */
+async function openedStream() {
+  const stream = openStream();
+  await stream.next();
+  return stream;
+}
+
 const failureIn = ({ outcome }: StreamOrderBatchesResponse) =>
   outcome.case === 'error' ? describeFailure(fromStatus(outcome.value)) : undefined;
 
@@ -105,8 +112,7 @@ describe('a stream of batches', () => {
 
   test('answers a fast batch before an earlier slow one', async () => {
     const known = newOrderNumber();
-    const stream = openStream();
-    await stream.next();
+    const stream = await openedStream();
     stream.send({ batchId: 1, batch: registering(order(known)) });
     await stream.next();
     const held = await holdRegistrations(stack.databaseUrl);
@@ -121,8 +127,7 @@ describe('a stream of batches', () => {
   });
 
   test('answers batches in progress after the caller has half-closed it', async () => {
-    const stream = openStream();
-    await stream.next();
+    const stream = await openedStream();
     const held = await holdRegistrations(stack.databaseUrl);
     stream.send({ batchId: 1, batch: registering(order()) });
     stream.end();
@@ -137,8 +142,7 @@ describe('a stream of batches', () => {
     ['no items', { batch: registering() }, 'requests'],
     ['too many items', { batch: reading(...Array.from({ length: 501 }, () => 'x')) }, 'requests'],
   ] as const)('refuses a request with %s without failing the next one', async (_what, request, field) => {
-    const stream = openStream();
-    await stream.next();
+    const stream = await openedStream();
     stream.send({ batchId: 1, ...request });
     expect(failureIn(await stream.next())).toMatchObject({
       reason: 'INVALID_FIELDS',
@@ -150,8 +154,7 @@ describe('a stream of batches', () => {
   });
 
   test('applies a deadline to one batch, while the stream and other batches continue', async () => {
-    const stream = openStream();
-    await stream.next();
+    const stream = await openedStream();
     const held = await holdRegistrations(stack.databaseUrl);
     const late = newOrderNumber();
     stream.send({
@@ -169,8 +172,7 @@ describe('a stream of batches', () => {
   });
 
   test('logs one line for each batch, and none for a stream that ends normally', async () => {
-    const stream = openStream();
-    await stream.next();
+    const stream = await openedStream();
     const one = order();
     stream.send({ batchId: 1, requestId: 'alone-on-a-stream', batch: registering(one) });
     const { outcome } = await stream.next();
@@ -196,8 +198,7 @@ describe('a stream of batches', () => {
     ]);
     expect(lines('two-on-a-stream')).toEqual([expect.objectContaining({ items: 2, failed_items: 0 })]);
     expect(lines('not usable')).toEqual([]);
-    const later = openStream();
-    await later.next();
+    const later = await openedStream();
     later.send({ batchId: 1, requestId: 'after-the-stream', batch: reading('unknown') });
     await later.next();
     later.end();
@@ -206,8 +207,7 @@ describe('a stream of batches', () => {
   });
 
   test('accepts at most 32 batches at a time, and leaves the others unread', async () => {
-    const stream = openStream();
-    await stream.next();
+    const stream = await openedStream();
     const held = await holdRegistrations(stack.databaseUrl);
     // Core writes three statements at a time, so most batches wait in its queue and none is answered.
     for (let batchId = 1; batchId <= 40; batchId += 1) {
@@ -215,8 +215,7 @@ describe('a stream of batches', () => {
     }
     // Only the 32 earlier batches hold it back: it is a read, which a block of registrations does not delay.
     stream.send({ batchId: 41, requestId: 'many-41', batch: reading('unknown') });
-    const other = openStream();
-    await other.next();
+    const other = await openedStream();
     other.send({ batchId: 1, batch: reading('unknown') });
     expect(await other.next()).toMatchObject({ batchId: 1 });
     expect(lines('many-41')).toEqual([]);

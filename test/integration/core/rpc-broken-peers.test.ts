@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
-import { connect as connectHttp2 } from 'node:http2';
 import { connect as connectTcp } from 'node:net';
 import type { Socket } from 'node:net';
 import { createClient } from '@connectrpc/connect';
@@ -8,7 +7,7 @@ import { createConnectTransport } from '@connectrpc/connect-node';
 import { describe, expect, test } from '@jest/globals';
 import { Health } from '../../../src/gen/health/v1/health_pb.js';
 import { waitUntil } from '../../support/wait-until.ts';
-import { plainGrpcClient } from './rpc-clients.ts';
+import { openGrpcCall, plainGrpcClient } from './rpc-clients.ts';
 import { sharedStack } from '../../support/shared-stack.ts';
 
 const stack = sharedStack({ ownProcesses: true, facades: 0 });
@@ -16,6 +15,11 @@ const stack = sharedStack({ ownProcesses: true, facades: 0 });
 const portOf = (address: unknown): number => Number(String(address).split(':').at(-1));
 const grpcPort = (): number => portOf(stack.addresses[0]);
 const connectPort = (): number => portOf(stack.cores[0]?.ready['connect']);
+
+const ports: readonly [name: string, port: () => number][] = [
+  ['gRPC', grpcPort],
+  ['Connect', connectPort],
+];
 
 interface Peer {
   readonly socket: Socket;
@@ -79,11 +83,8 @@ test.each([
   await expectCoreToServe();
 });
 
-test.each([
-  ['the gRPC port', grpcPort],
-  ['the Connect port', connectPort],
-])(
-  'HTTP/2 sessions that break the protocol on %s are closed, and write no line to the log',
+test.each(ports)(
+  'HTTP/2 sessions that break the protocol on the %s port are closed, and write no line to the log',
   async (_what, port) => {
     const before = stack.cores[0]!.log.length;
     // A continuation of no headers, of a size that no peer may send.
@@ -146,10 +147,7 @@ const resetCalls = (own: Readonly<Record<string, string>>): Buffer =>
     frame(0, 1, 301, Buffer.alloc(5)),
   ]);
 
-describe.each([
-  ['gRPC', grpcPort],
-  ['Connect', connectPort],
-])('a peer on the %s port that opens and resets calls', (_name, port) => {
+describe.each(ports)('a peer on the %s port that opens and resets calls', (_name, port) => {
   test('is disconnected without a known token, and its next call is not answered', async () => {
     const { socket, received } = await peer(port(), resetCalls({}));
     await once(socket, 'close');
@@ -167,10 +165,7 @@ describe.each([
   });
 });
 
-test.each([
-  ['gRPC', grpcPort],
-  ['Connect', connectPort],
-])(
+test.each(ports)(
   'strangers cannot keep many calls open on the %s port, and each gets an answer to one',
   async (_name, port) => {
     const calls = Array.from({ length: 100 }, (_each, index) => openingFrame(2 * index + 1, {}));
@@ -189,20 +184,12 @@ test.each([
   },
 );
 
-test.each([
-  ['gRPC', grpcPort],
-  ['Connect', connectPort],
-])(
+test.each(ports)(
   'of 1,100 idle strangers on the %s port, the oldest are disconnected, and a known peer is not',
   async (listener, port) => {
-    const known = connectHttp2(`http://127.0.0.1:${port()}`);
-    const call = known.request({
-      ':method': 'POST',
-      ':path': '/grpc.health.v1.Health/Check',
-      'content-type': 'application/grpc',
-      te: 'trailers',
-      authorization: `Bearer ${stack.tokens.operator}`,
-    });
+    const authorization = `Bearer ${stack.tokens.operator}`;
+    const health = 'grpc.health.v1.Health/Check';
+    const { session: known, call } = openGrpcCall(`127.0.0.1:${port()}`, health, { authorization });
     call.end(Buffer.alloc(5));
     await once(call.resume(), 'end');
 

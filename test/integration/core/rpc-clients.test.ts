@@ -15,14 +15,11 @@ import {
 import { Environment, OrderEventType, OrderStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { GetOrderRequestSchema, OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { fromStatus } from '../../../src/platform/rpc/rpc-error.ts';
-import { registration } from '../../support/order-requests.ts';
+import { orderNamed, registration } from '../../support/order-requests.ts';
 import { describeFailure, failureOf } from '../../support/rpc-failure.ts';
-import { bufCurl, plainGrpcClient, readCurlError, readStatus } from './rpc-clients.ts';
+import { bufCurl, plainGrpcClient, plainOrder, readCurlError, readStatus } from './rpc-clients.ts';
 import type { PlainGrpcClient, PlainMessage } from './rpc-clients.ts';
 import { sharedStack, sharedConnection } from '../../support/shared-stack.ts';
-
-/** Many payments are started for one phone here. */
-const anyNumberOfPrompts = { GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES: '1000000' };
 
 let merchantId: string;
 let orderCount = 0;
@@ -30,7 +27,7 @@ const newOrderNumber = (): string => `C-${++orderCount}`;
 /** Another payer for each payment, because a phone gets one prompt at a time. */
 const newPhone = (): string => `+2519${String(++orderCount).padStart(8, '0')}`;
 
-const stack = sharedStack({ facades: 0, settings: anyNumberOfPrompts });
+const stack = sharedStack({ facades: 0 });
 const database = sharedConnection(() => stack.databaseUrl);
 beforeAll(async () => {
   merchantId = (await stack.createMerchant()).id;
@@ -103,11 +100,7 @@ describe.each([
   test('registers an order and gets it back as it was registered', async () => {
     const request = registration({ merchantId, orderNumber: newOrderNumber() });
     const registered = await orders.registerOrder(request);
-    const { order } = await orders.getOrder({
-      merchantId,
-      environment: Environment.SANDBOX,
-      key: { case: 'orderNumber', value: String(request.orderNumber) },
-    });
+    const { order } = await orders.getOrder(orderNamed(merchantId, String(request.orderNumber)));
     expect(order).toEqual(registered.order);
     expect(order).toMatchObject({
       status: OrderStatus.PENDING,
@@ -124,11 +117,7 @@ describe.each([
   });
 
   test('reads the reason and the domain of an error without field issues', async () => {
-    const call = orders.getOrder({
-      merchantId,
-      environment: Environment.SANDBOX,
-      key: { case: 'orderNumber', value: 'no-such-order' },
-    });
+    const call = orders.getOrder(orderNamed(merchantId, 'no-such-order'));
     await expect(call).rejects.toMatchObject({ code: 5 });
     const error = await call.catch((thrown: unknown) => thrown);
     expect(
@@ -184,18 +173,8 @@ async function lastEvents(orders: Client<typeof OrderService>): Promise<{ nextCu
 
 const service = 'gatehouse.v1.OrderService';
 
-/** The fields of `registration`, with the names of the .proto file. */
-const plainRegistration = (own: PlainMessage): PlainMessage => ({
-  merchant_id: merchantId,
-  environment: 'ENVIRONMENT_SANDBOX',
-  order_number: newOrderNumber(),
-  amount: '7.25',
-  currency: 'USD',
-  reason: 'Tea',
-  customer_phone: '+251911223344',
-  return_url: 'https://shop.example/return',
-  ...own,
-});
+const plainRegistration = (own: PlainMessage): PlainMessage =>
+  plainOrder({ merchant_id: merchantId, order_number: newOrderNumber(), ...own });
 
 /** The name of an order that is registered. */
 const plainKey = (own: PlainMessage): PlainMessage => ({

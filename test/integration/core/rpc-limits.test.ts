@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { connect as connectHttp2 } from 'node:http2';
 import { connect as connectTcp } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { createClient } from '@connectrpc/connect';
@@ -12,7 +11,7 @@ import { registration } from '../../support/order-requests.ts';
 import { failureOf } from '../../support/rpc-failure.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { holdRegistrations } from './hold-registrations.ts';
-import { grpcFrame, plainGrpcClient } from './rpc-clients.ts';
+import { grpcFrame, openGrpcCall, plainGrpcClient, plainOrder } from './rpc-clients.ts';
 import type { PlainMessage } from './rpc-clients.ts';
 import { sharedStack, shared } from '../../support/shared-stack.ts';
 
@@ -37,17 +36,8 @@ const grpc = shared(
   ({ close }) => close(),
 );
 
-const plainRegistration = (own: PlainMessage = {}): PlainMessage => ({
-  merchant_id: merchantId,
-  environment: 'ENVIRONMENT_SANDBOX',
-  order_number: newOrderNumber(),
-  amount: '7.25',
-  currency: 'USD',
-  reason: 'Tea',
-  customer_phone: '+251911223344',
-  return_url: 'https://shop.example/return',
-  ...own,
-});
+const plainRegistration = (own: PlainMessage = {}): PlainMessage =>
+  plainOrder({ merchant_id: merchantId, order_number: newOrderNumber(), ...own });
 
 const post = (
   method: string,
@@ -78,6 +68,13 @@ async function expectCoreToServe(): Promise<void> {
 }
 
 describe('while the database is blocked', () => {
+  const calledBy = (requestId: string) => ({
+    authorization: `Bearer ${stack.tokens.operator}`,
+    'x-request-id': requestId,
+  });
+  const grpcHost = () => stack.addresses[0]!;
+  const connectHost = () => new URL(stack.connectUrl).host;
+
   test('a call over gRPC ends with DEADLINE_EXCEEDED when its deadline passes, and the server continues', async () => {
     const held = await holdRegistrations(stack.databaseUrl);
     const { error } = await grpc.call(service, 'RegisterOrder', plainRegistration(), {
@@ -103,71 +100,59 @@ describe('while the database is blocked', () => {
     await expectCoreToServe();
   });
 
-  test.each(['grpc', 'connect'])('a caller over %s that cancels frees its call', async (protocol) => {
-    const held = await holdRegistrations(stack.databaseUrl);
-    const requestId = `given-up-${protocol}`;
-    const giveUp = new AbortController();
+  /** Each begins a call, and returns how its caller gives it up. */
+  const overGrpc = (requestId: string) => {
+    const leave = new AbortController();
+    const order = registration({ merchantId, orderNumber: newOrderNumber() });
     const headers = { 'x-request-id': requestId };
-    const call =
-      protocol === 'grpc'
-        ? stack
-            .client(OrderService, 'operator')
-            .registerOrder(registration({ merchantId, orderNumber: newOrderNumber() }), {
-              headers,
-              signal: giveUp.signal,
-            })
-        : post('RegisterOrder', plainRegistration(), headers, giveUp.signal);
+    const call = stack
+      .client(OrderService, 'operator')
+      .registerOrder(order, { headers, signal: leave.signal });
+    return leaving(call, leave);
+  };
+  const overConnect = (requestId: string) => {
+    const leave = new AbortController();
+    return leaving(post('RegisterOrder', plainRegistration(), calledBy(requestId), leave.signal), leave);
+  };
+  const leaving = (call: Promise<unknown>, leave: AbortController) => {
     const settled = expect(call).rejects.toThrow();
+    return async () => {
+      leave.abort();
+      await settled;
+    };
+  };
+  const resetHttp1 = (requestId: string) => {
+    const socket = connectTcp({ port: Number(new URL(stack.connectUrl).port), host: '127.0.0.1' });
+    const body = JSON.stringify(plainRegistration());
+    const headers = { ...calledBy(requestId), host: 'core', 'content-type': 'application/json' };
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+    const head = [`POST /${service}/RegisterOrder HTTP/1.1`, ...lines, `content-length: ${body.length}`];
+    socket.write(`${head.join('\r\n')}\r\n\r\n${body}`);
+    return () => socket.resetAndDestroy();
+  };
+  const resetGrpc = (host: () => string) => (requestId: string) => {
+    const socket = connectTcp({ port: Number(host().split(':')[1]), host: '127.0.0.1' });
+    const call = `${service}/RegisterOrder`;
+    openGrpcCall(host(), call, calledBy(requestId), { createConnection: () => socket }).call.end(
+      grpcFrame(service, 'RegisterOrder', plainRegistration()),
+    );
+    return () => socket.resetAndDestroy();
+  };
+
+  test.each<[string, string, (requestId: string) => () => unknown]>([
+    ['a caller over gRPC that cancels', 'cancels-grpc', overGrpc],
+    ['a caller over Connect that cancels', 'cancels-connect', overConnect],
+    ['a peer over HTTP/1.1 that resets its connection', 'resets-http1', resetHttp1],
+    ['a gRPC peer on the gRPC port that resets its connection', 'resets-grpc', resetGrpc(grpcHost)],
+    ['a gRPC peer on the Connect port that resets its connection', 'resets', resetGrpc(connectHost)],
+  ])('%s frees its call', async (_name, requestId, begin) => {
+    const held = await holdRegistrations(stack.databaseUrl);
+    const giveUp = begin(requestId);
     await held.untilWaiting();
-    giveUp.abort();
-    await settled;
+    await giveUp();
     const line = await logLineOf(requestId);
     await held.release();
     expect(line).toMatchObject({ code: 'canceled', reason: 'CALL_CANCELLED', level: 'info' });
-    await expectCoreToServe();
-  });
-
-  test('a peer over HTTP/1.1 that resets its connection frees its call', async () => {
-    const held = await holdRegistrations(stack.databaseUrl);
-    const socket = connectTcp({ port: Number(new URL(stack.connectUrl).port), host: '127.0.0.1' });
-    const body = JSON.stringify(plainRegistration());
-    socket.write(
-      `POST /${service}/RegisterOrder HTTP/1.1\r\nhost: core\r\ncontent-type: application/json\r\n` +
-        `authorization: Bearer ${stack.tokens.operator}\r\nx-request-id: reset-http1\r\n` +
-        `content-length: ${body.length}\r\n\r\n${body}`,
-    );
-    await held.untilWaiting();
-    socket.resetAndDestroy();
-    const line = await logLineOf('reset-http1');
-    await held.release();
-    expect(line).toMatchObject({ code: 'canceled' });
-    await expectCoreToServe();
-  });
-
-  test.each([
-    ['gRPC', () => stack.addresses[0]!],
-    ['Connect', () => new URL(stack.connectUrl).host],
-  ])('a gRPC peer on the %s port that resets its connection frees its call', async (name, host) => {
-    const held = await holdRegistrations(stack.databaseUrl);
-    const requestId = `reset-${name}`;
-    const socket = connectTcp({ port: Number(host().split(':')[1]), host: '127.0.0.1' });
-    const session = connectHttp2(`http://${host()}`, { createConnection: () => socket });
-    session.on('error', () => undefined);
-    const stream = session.request({
-      ':method': 'POST',
-      ':path': `/${service}/RegisterOrder`,
-      'content-type': 'application/grpc',
-      te: 'trailers',
-      authorization: `Bearer ${stack.tokens.operator}`,
-      'x-request-id': requestId,
-    });
-    stream.on('error', () => undefined);
-    stream.end(grpcFrame(service, 'RegisterOrder', plainRegistration()));
-    await held.untilWaiting();
-    socket.resetAndDestroy();
-    const line = await logLineOf(requestId);
-    await held.release();
-    expect(line).toMatchObject({ code: 'canceled' });
     await expectCoreToServe();
   });
 });
@@ -188,12 +173,6 @@ test('a deadline in a day is accepted on the Connect port', async () => {
 
 describe('a message of more than 4 MiB', () => {
   const tooLarge = 'x'.repeat(4 * 1024 * 1024);
-
-  test('is refused over gRPC', async () => {
-    const { error } = await grpc.call(service, 'RegisterOrder', plainRegistration({ reason: tooLarge }));
-    expect(error).toMatchObject({ code: 8 });
-    await expectCoreToServe();
-  });
 
   test.each(['1.1', '2'] as const)('is refused over Connect and HTTP/%s', async (httpVersion) => {
     const sessionManager = new Http2SessionManager(stack.connectUrl);
@@ -237,24 +216,16 @@ describe('a message of more than 256 KiB with tiny items', () => {
     const frame = Buffer.alloc(5 + items.length);
     frame.writeUInt32BE(items.length, 1);
     frame.set(items, 5);
-    const session = connectHttp2(`http://${stack.addresses[0]!}`);
-    const call = session.request({
-      ':method': 'POST',
-      ':path': `/${service}/BatchGetOrders`,
-      'content-type': 'application/grpc',
-      te: 'trailers',
-      authorization,
-    });
-    call.end(frame);
-    const [overGrpc] = (await once(call, 'response')) as [Record<string, unknown>];
-    session.on('error', () => undefined).destroy();
+    const overGrpc = openGrpcCall(stack.addresses[0]!, `${service}/BatchGetOrders`, { authorization });
+    overGrpc.call.end(frame);
+    const status = await overGrpc.status();
 
     const overConnect = await post('BatchGetOrders', items, {
       authorization,
       'content-type': 'application/proto',
     });
 
-    expect(overGrpc['grpc-status']).toBe(code === 'invalid_argument' ? '3' : '8');
+    expect(status).toBe(code === 'invalid_argument' ? '3' : '8');
     expect(await overConnect.json()).toMatchObject({ code });
   });
 });
@@ -283,20 +254,10 @@ describe('a message of more than 4 KiB from a caller without a known token', () 
     headers: Record<string, string>,
     bytes: Uint8Array = frame,
   ): Promise<unknown> {
-    const session = connectHttp2(`http://${stack.addresses[0]!}`);
-    const call = session.request({
-      ':method': 'POST',
-      ':path': `/${path}`,
-      'content-type': 'application/grpc',
-      te: 'trailers',
-      ...headers,
-    });
+    const { call, status } = openGrpcCall(stack.addresses[0]!, path, headers);
     call.write(bytes);
     if (bytes.length > 6) call.end();
-    const [answer] = (await once(call, 'response')) as [Record<string, unknown>];
-    // The call may still be open on this side.
-    session.on('error', () => undefined).destroy();
-    return answer['grpc-status'];
+    return status();
   }
 
   // Every caller may query the health, with a small message.
@@ -498,40 +459,6 @@ describe('many calls', () => {
     expect(residentMiB() - before).toBeLessThan(13);
   });
 });
-
-test('a slow reader of a stream gets every event in the order of the list', async () => {
-  const cursor = await lastCursor();
-  const requests = Array.from({ length: 400 }, () =>
-    plainRegistration({ reason: 'r'.repeat(255), return_url: `https://shop.example/${'p'.repeat(2000)}` }),
-  );
-  await grpc.call(service, 'BatchRegisterOrders', { requests });
-  // The list waits for the oldest transaction that writes, of any test on this database server.
-  const listed = await waitUntil('all are listed', async () => {
-    const page = { after_cursor: cursor, page_size: 400 };
-    const { response } = await grpc.call(service, 'ListOrderEvents', page);
-    const entries = response?.['entries'];
-    return Array.isArray(entries) && entries.length === 400 && entries;
-  });
-  const watch = grpc.stream(service, 'WatchOrderEvents', { after_cursor: cursor });
-  const seen: unknown[] = [];
-  for await (const message of watch as AsyncIterable<PlainMessage>) {
-    if (message['event'] !== null) seen.push(message);
-    // The messages of the server pile up during this call.
-    if (seen.length % 50 === 0) await grpc.call('grpc.health.v1.Health', 'Check', {});
-    if (seen.length === 400) break;
-  }
-  watch.cancel();
-  expect(seen).toEqual(listed);
-});
-
-async function lastCursor(): Promise<unknown> {
-  let after_cursor: unknown = '';
-  for (;;) {
-    const { response } = await grpc.call(service, 'ListOrderEvents', { after_cursor, page_size: 1000 });
-    after_cursor = response?.['next_cursor'];
-    if (response?.['has_more'] !== true) return after_cursor;
-  }
-}
 
 test('the calls of this file cause neither an unexpected error nor a warning of Node', () => {
   const loud = stack.cores[0]!.log.filter(

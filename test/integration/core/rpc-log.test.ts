@@ -1,10 +1,10 @@
 import { beforeAll, expect, test } from '@jest/globals';
-import pg from 'pg';
 import { ApiKeyService } from '../../../src/gen/gatehouse/v1/api_key_service_pb.js';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { PersonalDataService } from '../../../src/gen/gatehouse/v1/personal_data_service_pb.js';
-import { directPayment, registration } from '../../support/order-requests.ts';
+import { queryOnce } from '../../support/database-connections.ts';
+import { directPayment, orderNamed, registration } from '../../support/order-requests.ts';
 import { failureOf } from '../../support/rpc-failure.ts';
 import type { TestMerchant } from '../../support/stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
@@ -13,7 +13,7 @@ import { sharedStack, sharedClient } from '../../support/shared-stack.ts';
 
 // The log lines of a core's calls, and what they must never contain.
 
-/** Many payments are started for one phone here. */
+/** A phone has one payment to confirm at a time, and may have any number of them one after the other. */
 const anyNumberOfPrompts = { GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES: '1000000' };
 
 let merchant: TestMerchant;
@@ -112,13 +112,7 @@ test('no line has phones, keys, tokens or checkout URLs, whether calls succeed o
     await orders.batchRegisterOrders({
       requests: [registered, { ...registered, customerPhone: `${phone}x` }],
     });
-    await failureOf(
-      orders.getOrder({
-        merchantId: merchant.id,
-        environment: Environment.SANDBOX,
-        key: { case: 'orderNumber', value: phone },
-      }),
-    );
+    await failureOf(orders.getOrder(orderNamed(merchant.id, phone)));
   }
   await apiKeys.authenticateApiKey({ apiKey: merchant.testKey, environment: Environment.SANDBOX });
   for (const apiKey of [`${merchant.testKey}x`, merchant.liveKey, merchant.testKey.slice(0, -4)]) {
@@ -151,9 +145,8 @@ test.each([
 ])('no line has a phone when the database refuses a statement on %s', async (table, digits) => {
   const number = `R-${table}`;
   await orders.registerOrder(registration({ merchantId: merchant.id, orderNumber: number }));
-  const database = new pg.Client({ connectionString: stack.databaseUrl });
-  await database.connect();
-  await database.query(`alter table ${table} add constraint refuse_all check (false) not valid`);
+  const alterTable = (change: string) => queryOnce(stack.databaseUrl, `alter table ${table} ${change}`);
+  await alterTable('add constraint refuse_all check (false) not valid');
   const pay = (name: string, orderNumber: string, phone: string) =>
     failureOf(
       orders.startDirectPayment(directPayment({ merchantId: merchant.id, orderNumber, phone }), as(name)),
@@ -163,8 +156,7 @@ test.each([
     pay(names[0]!, number, `0${digits}1`),
     pay(names[1]!, `${number}-2`, `0${digits}2`),
   ]);
-  await database.query(`alter table ${table} drop constraint refuse_all`);
-  await database.end();
+  await alterTable('drop constraint refuse_all');
   expect(failures.map(({ reason }) => reason)).toEqual(['INTERNAL', 'INTERNAL']);
   const lines = (await Promise.all(names.map(lineOf))).flat();
   expect(lines).toEqual([

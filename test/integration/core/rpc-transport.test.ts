@@ -68,14 +68,6 @@ const linesOf = (core: GatehouseProcess, requestId: string) =>
   core.log.filter(({ request_id }) => request_id === requestId);
 
 describe('a call', () => {
-  test('returns the response', async () => {
-    const { order: registered, repeated } = await ordersAt(stack.addresses).registerOrder(order());
-    expect({ registered, repeated }).toMatchObject({
-      registered: { merchantId, amount: '100.50' },
-      repeated: false,
-    });
-  });
-
   test('fails with the code, the message and the details the server sent', async () => {
     const error = await ordersAt(stack.addresses)
       .getOrder(missing())
