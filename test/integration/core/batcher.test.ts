@@ -1,12 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { ConnectError } from '@connectrpc/connect';
-import pg from 'pg';
 import { explainDatabaseError, isDataRefused } from '../../../src/platform/database/explain-error.ts';
 import { createBatcher } from '../../../src/platform/batcher.ts';
 import { RetryInfoSchema } from '../../../src/gen/google/rpc/error_details_pb.js';
 import { reasonOf } from '../../../src/platform/rpc/rpc-error.ts';
-import { createTestDatabase } from '../../support/test-database.ts';
-import type { TestDatabase } from '../../support/test-database.ts';
+import { sharedPool, sharedTestDatabase } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
 const nobodyLeaves = new AbortController().signal;
@@ -27,6 +25,14 @@ function heldStatements() {
   const batch = (index: number): Promise<Batch> =>
     waitUntil(`statement ${index + 1} runs`, () => batches[index]);
   return { batches, run, batch };
+}
+
+/** A batcher with one statement that runs, with the item 1. */
+async function runningBatcher(own: Partial<Parameters<typeof createBatcher<number, number>>[0]> = {}) {
+  const statements = heldStatements();
+  const commit = createBatcher({ ...limits, run: statements.run, ...own });
+  const running = commit(1, nobodyLeaves);
+  return { ...statements, commit, running, first: await statements.batch(0) };
 }
 
 const limits = { isOneItemsFault: isDataRefused, maxItems: 100, maxInFlight: 1, maxWaiting: 1000 };
@@ -53,10 +59,7 @@ describe('a batcher', () => {
   });
 
   test('collects calls that arrive while the previous statement runs', async () => {
-    const { batch, batches, run } = heldStatements();
-    const commit = createBatcher({ ...limits, run });
-    const first = commit(1, nobodyLeaves);
-    const firstBatch = await batch(0);
+    const { batch, batches, commit, running, first } = await runningBatcher();
 
     const later: Promise<number>[] = [];
     for (const item of [2, 3, 4]) {
@@ -64,12 +67,12 @@ describe('a batcher', () => {
       await new Promise((resolve) => setImmediate(resolve));
     }
     expect(batches).toHaveLength(1);
-    firstBatch.finish();
+    first.finish();
     const second = await batch(1);
     second.finish();
 
     expect(second.items).toEqual([2, 3, 4]);
-    expect(await Promise.all([first, ...later])).toEqual([10, 20, 30, 40]);
+    expect(await Promise.all([running, ...later])).toEqual([10, 20, 30, 40]);
   });
 
   test('limits the concurrent statements, and the items of each', async () => {
@@ -92,10 +95,7 @@ describe('a batcher', () => {
   });
 
   test('refuses calls beyond the queue limit at once with the wait, and accepts calls again afterwards', async () => {
-    const { batch, run } = heldStatements();
-    const commit = createBatcher({ ...limits, run, maxWaiting: 2 });
-    const running = commit(1, nobodyLeaves);
-    const first = await batch(0);
+    const { batch, commit, running, first } = await runningBatcher({ maxWaiting: 2 });
     const waiting = [commit(2, nobodyLeaves), commit(3, nobodyLeaves)];
 
     const refused: unknown = await commit(4, nobodyLeaves).catch((error: unknown) => error);
@@ -112,10 +112,7 @@ describe('a batcher', () => {
   });
 
   test('does not write a call whose caller disconnected while it waited', async () => {
-    const { batch, run } = heldStatements();
-    const commit = createBatcher({ ...limits, run });
-    const running = commit(1, nobodyLeaves);
-    const first = await batch(0);
+    const { batch, commit, running, first } = await runningBatcher();
     const leaving = new AbortController();
     const left = commit(2, leaving.signal);
     const stayed = commit(3, nobodyLeaves);
@@ -132,10 +129,7 @@ describe('a batcher', () => {
   });
 
   test('runs no statement when all callers have disconnected', async () => {
-    const { batch, batches, run } = heldStatements();
-    const commit = createBatcher({ ...limits, run });
-    const running = commit(1, nobodyLeaves);
-    const first = await batch(0);
+    const { batches, commit, running, first } = await runningBatcher();
     const leaving = new AbortController();
     const left = [commit(2, leaving.signal), commit(3, leaving.signal)];
 
@@ -187,20 +181,13 @@ describe('a batcher', () => {
 });
 
 describe('a batcher on PostgreSQL', () => {
-  let database: TestDatabase;
-  let pool: pg.Pool;
+  const database = sharedTestDatabase({ migrated: false });
+  const pool = sharedPool(() => database.url, 4);
+  beforeAll(() => pool.query('create table items (value integer primary key check (value > 0))'));
 
-  beforeAll(async () => {
-    database = await createTestDatabase({ migrated: false });
-    pool = new pg.Pool({ connectionString: database.url, max: 4 });
-    pool.on('error', () => undefined);
-    pool.on('connect', (client) => client.on('error', () => undefined));
-    await pool.query('create table items (value integer primary key check (value > 0))');
-  });
-
-  afterAll(async () => {
-    await pool.end();
-    await database.drop();
+  beforeEach(async () => {
+    await pool.query('truncate items');
+    statements.length = 0;
   });
 
   const statements: number[] = [];
@@ -215,44 +202,9 @@ describe('a batcher on PostgreSQL', () => {
     return rows.map(({ value }) => value);
   };
 
-  test('writes a thousand calls with a few statements', async () => {
-    await pool.query('truncate items');
-    statements.length = 0;
-    const commit = createBatcher({
-      isOneItemsFault: isDataRefused,
-      run: insert,
-      maxItems: 500,
-      maxInFlight: 3,
-      maxWaiting: 10_000,
-    });
-
-    await Promise.all(Array.from({ length: 1000 }, (_, index) => commit(index + 1, nobodyLeaves)));
-
-    expect(await written()).toHaveLength(1000);
-    expect(statements).toEqual([500, 500]);
-  });
-
-  test('does not fail the other items of a statement when the database refuses one', async () => {
-    await pool.query('truncate items');
-    const commit = createBatcher({ ...limits, run: insert });
-
-    const results = await Promise.allSettled([7, -1, 8, 7, 9].map((item) => commit(item, nobodyLeaves)));
-
-    expect(results.map(({ status }) => status)).toEqual([
-      'fulfilled',
-      'rejected',
-      'fulfilled',
-      'rejected',
-      'fulfilled',
-    ]);
-    expect(await written()).toEqual([7, 8, 9]);
-  });
-
   test.each([0, 49, 99])(
     'finds one refused item among a hundred, at index %i, with two statements for each halving',
     async (place) => {
-      await pool.query('truncate items');
-      statements.length = 0;
       const commit = createBatcher({ ...limits, run: insert });
       const items = Array.from({ length: 100 }, (_, index) => (index === place ? -1 : index + 1));
 
@@ -266,8 +218,6 @@ describe('a batcher on PostgreSQL', () => {
   );
 
   test('writes none of a hundred refused items, with fewer than two statements each', async () => {
-    await pool.query('truncate items');
-    statements.length = 0;
     const commit = createBatcher({ ...limits, run: insert });
 
     const results = await Promise.allSettled(
@@ -280,7 +230,6 @@ describe('a batcher on PostgreSQL', () => {
   });
 
   test('fails only the calls of a statement whose connection is lost, as DATABASE_UNAVAILABLE, and writes the next', async () => {
-    await pool.query('truncate items');
     const slow = async (values: readonly number[]): Promise<readonly string[]> => {
       if (values.includes(1)) await pool.query('select pg_sleep(30) as held');
       return insert(values);

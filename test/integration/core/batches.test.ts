@@ -1,10 +1,9 @@
 import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { CallOptions } from '@connectrpc/connect';
-import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { holdOrders } from '../../support/hold-orders.ts';
 import type { HeldOrders } from '../../support/hold-orders.ts';
-import { directPayment, registration } from '../../support/order-requests.ts';
+import { directPayment, orderNamed, registration } from '../../support/order-requests.ts';
 import { failureOf, refusalOf } from '../../support/rpc-failure.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { sharedStack, sharedClient, sharedConnection } from '../../support/shared-stack.ts';
@@ -216,11 +215,8 @@ test('registrations can be answered with only the ids of their orders, also with
 });
 
 describe('reads', () => {
-  const find = (value: string, options?: CallOptions) =>
-    orders.getOrder(
-      { merchantId, environment: Environment.SANDBOX, key: { case: 'orderNumber', value } },
-      options,
-    );
+  const find = (orderNumber: string, options?: CallOptions) =>
+    orders.getOrder(orderNamed(merchantId, orderNumber), options);
 
   test('that arrive while three statements run share one more statement, and each gets its own answer', async () => {
     await Promise.all(

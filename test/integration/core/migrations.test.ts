@@ -1,38 +1,18 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { MikroORM } from '@mikro-orm/postgresql';
 import pg from 'pg';
 import { v7 } from 'uuid';
-import { openDatabase } from '../../../src/core/database/database.ts';
 import type { Database } from '../../../src/core/database/database.ts';
 import { entities } from '../../../src/core/database/entities.ts';
 import { migrateWhenReachable } from '../../../src/main/migrate-when-reachable.ts';
 import { createLogger } from '../../../src/platform/logger.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { createTestDatabase } from '../../support/test-database.ts';
-import type { TestDatabase } from '../../support/test-database.ts';
+import { openCoreDatabase, sharedConnection, sharedTestDatabase } from '../../support/shared-stack.ts';
+import { CheckFinding } from '../../../src/gen/gatehouse/v1/diagnostics_service_pb.js';
+import { checksOfCore } from './doctor-checks.ts';
 
-const logger = createLogger({ process: 'test', instance: 'migrations', level: 'silent' });
-
-const open = (url: string): Promise<Database> =>
-  openDatabase({ url, poolSize: 2, applicationName: 'migrations test', logger });
-
-interface Opened {
-  readonly each: readonly Database[];
-  readonly drop: () => Promise<void>;
-}
-
-/** Connections of several processes to one empty database. */
-async function openEmpty(count: number): Promise<Opened> {
-  const { url, drop } = await createTestDatabase({ migrated: false });
-  const each = await Promise.all(Array.from({ length: count }, () => open(url)));
-  return {
-    each,
-    drop: async () => {
-      await Promise.all(each.map(({ close }) => close()));
-      await drop();
-    },
-  };
-}
+const open = (url: string): Promise<Database> => openCoreDatabase('migrations test', url, 2);
 
 async function applied({ pool }: Database): Promise<{ name: string; executed_at: unknown }[]> {
   const { rows } = await pool.query<{ name: string; executed_at: unknown }>(
@@ -42,47 +22,40 @@ async function applied({ pool }: Database): Promise<{ name: string; executed_at:
 }
 
 describe('migrating', () => {
-  test('from three processes at once on an empty database creates one schema', async () => {
-    const { each, drop } = await openEmpty(3);
-    try {
-      const [first] = each as [Database];
-      const pending = await first.pendingMigrations();
+  const empty = sharedTestDatabase({ migrated: false });
 
-      await Promise.all(each.map(({ migrate }) => migrate()));
+  test('from three processes at once on an empty database creates one schema, and again changes nothing', async () => {
+    const each = await Promise.all([open(empty.url), open(empty.url), open(empty.url)]);
+    const pending = await each[0].pendingMigrations();
 
-      expect(await Promise.all(each.map(({ pendingMigrations }) => pendingMigrations()))).toEqual([
-        [],
-        [],
-        [],
-      ]);
-      expect((await applied(first)).map(({ name }) => name)).toEqual(pending);
-    } finally {
-      await drop();
+    await Promise.all(each.map(({ migrate }) => migrate()));
+    const once = await applied(each[0]);
+    await each[0].migrate();
+
+    expect(pending[0]).toBe('001-core');
+    expect(once.map(({ name }) => name)).toEqual(pending);
+    expect(await applied(each[0])).toEqual(once);
+    for (const database of each) {
+      expect(await database.pendingMigrations()).toEqual([]);
+      await database.close();
     }
   });
 
-  test('a second time changes nothing', async () => {
-    const { each, drop } = await openEmpty(1);
-    try {
-      const [database] = each as [Database];
-      await database.migrate();
-      const before = await applied(database);
+  test('releases its lock and its connection', async () => {
+    const database = await open(empty.url);
+    await database.migrate();
 
-      await database.migrate();
-
-      expect(await applied(database)).toEqual(before);
-    } finally {
-      await drop();
-    }
-  });
-
-  test('names the pending migrations before they run', async () => {
-    const { each, drop } = await openEmpty(1);
-    try {
-      expect((await each[0]?.pendingMigrations())?.[0]).toBe('001-core');
-    } finally {
-      await drop();
-    }
+    // The session that held it is closed without waiting, so the server may still hold the lock.
+    await waitUntil('the lock is free', async () => {
+      const { rowCount } = await database.pool.query(
+        `select 1 from pg_locks l join pg_database d on d.oid = l.database
+         where l.locktype = 'advisory' and d.datname = current_database()`,
+      );
+      return rowCount === 0;
+    });
+    const { rows: settings } = await database.pool.query('show statement_timeout');
+    expect(settings).toEqual([{ statement_timeout: '10s' }]);
+    await database.close();
   });
 
   test('fails with advice while another transaction locks a table, and succeeds when it is repeated', async () => {
@@ -116,27 +89,31 @@ describe('migrating', () => {
       await drop();
     }
   });
+});
 
-  test('releases its lock and its connection', async () => {
-    const { each, drop } = await openEmpty(1);
-    try {
-      const [database] = each as [Database];
-      await database.migrate();
+test('doctor says in words that a database has no tables of Gatehouse, and what to do', async () => {
+  const { url, drop } = await createTestDatabase({ migrated: false });
+  const database = await open(url);
 
-      // The session that held it is closed without waiting, so the server may still hold the lock.
-      await waitUntil('the lock is free', async () => {
-        const { rowCount } = await database.pool.query(
-          `select 1 from pg_locks l join pg_database d on d.oid = l.database
-           where l.locktype = 'advisory' and d.datname = current_database()`,
-        );
-        return rowCount === 0;
-      });
-      const { rows: settings } = await database.pool.query('show statement_timeout');
-      expect(settings).toEqual([{ statement_timeout: '10s' }]);
-    } finally {
-      await drop();
-    }
+  const checks = await checksOfCore(database);
+  await database.close();
+  await drop();
+
+  const [first, ...others] = checks.filter(({ finding }) => finding === CheckFinding.ERROR);
+  expect(first).toMatchObject({
+    name: 'database',
+    detail: expect.stringMatching(
+      /has no tables of Gatehouse.+restore a backup \(docs\/operating\/backup\.md\)$/,
+    ),
+    advice:
+      'do what the finding says. If it names no remedy, check GATEHOUSE_DATABASE_URL, and that PostgreSQL is running',
   });
+  expect(others.length).toBeGreaterThan(0);
+  for (const { detail, advice } of others)
+    expect({ detail, advice }).toEqual({
+      detail: 'a table of Gatehouse is missing in this database',
+      advice: 'repair the database first',
+    });
 });
 
 test('a reversal from before reversals had ids keeps the id that its wallet knows', async () => {
@@ -170,13 +147,9 @@ test('a reversal from before reversals had ids keeps the id that its wallet know
 });
 
 describe('the schema', () => {
-  let database: TestDatabase;
-  let client: pg.Client;
-
+  const database = sharedTestDatabase();
+  const client = sharedConnection(() => database.url);
   beforeAll(async () => {
-    database = await createTestDatabase();
-    client = new pg.Client({ connectionString: database.url });
-    await client.connect();
     await client.query(
       `insert into core.order_events (merchant_id, environment, order_id, sequence, id, type, occurred_at, payload)
        values (gen_random_uuid(), 'SANDBOX', gen_random_uuid(), 1, gen_random_uuid(), 'CREATED', now(), '')`,
@@ -185,11 +158,6 @@ describe('the schema', () => {
       `insert into core.audit_entries (id, created_at, actor, action, merchant_id, target_id, request_id, details)
        values (gen_random_uuid(), now(), 'someone', 'something', gen_random_uuid(), '', '', '{}')`,
     );
-  });
-
-  afterAll(async () => {
-    await client.end();
-    await database.drop();
   });
 
   test.each(['order_events', 'audit_entries'])('prevents changes of the history in %s', async (table) => {

@@ -1,23 +1,21 @@
-import { randomFillSync, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { randomIdsFrom, storedId } from '../../../src/contract/public-id.ts';
+import { storedId } from '../../../src/contract/public-id.ts';
 import { OrderRow } from '../../../src/core/database/order-entities.ts';
-import { Currency } from '../../../src/core/domain/currency.ts';
-import type { Changed, OrderFacts, OrderInFull } from '../../../src/core/domain/order.ts';
+import type { Changed, OrderInFull } from '../../../src/core/domain/order.ts';
 import { ok } from '../../../src/core/domain/result.ts';
 import { followedBy, registerOrder } from '../../../src/core/domain/order.ts';
 import { transition } from '../../../src/core/domain/transition.ts';
 import type { CommandOf } from '../../../src/core/domain/transition.ts';
 import { createMakeAttemptDue } from '../../../src/core/payments/attempts/make-attempt-due.ts';
 import { createLeaseAttempts } from '../../../src/core/payments/attempts/lease-attempts.ts';
-import { createOrderChanges, decisionOf } from '../../../src/core/payments/changes/change-orders.ts';
+import { decisionOf } from '../../../src/core/payments/changes/change-orders.ts';
 import type { OrderChanges } from '../../../src/core/payments/changes/change-orders.ts';
 import { orderOfId } from '../../../src/core/payments/changes/read-order.ts';
 import { expireOrders } from '../../../src/core/payments/orders/expire-orders.ts';
-import { createPhoneLimit } from '../../../src/core/payments/phones/phone-limit.ts';
-import { pooledRandom } from '../../../src/platform/pooled-random.ts';
 import { publicId } from '../../support/ids.ts';
 import { sharedTestDatabase, sharedCoreDatabase } from '../../support/shared-stack.ts';
+import { newId, newOrderFacts, openOrderChanges } from './order-changes.ts';
 
 // Readers of events and workers on attempts wait for these calls: one that is missing delays them, and one too many wakes
 // them for nothing.
@@ -28,27 +26,10 @@ let announced: ('events' | 'attempts' | 'refunds')[] = [];
 const stop = new AbortController();
 const noClaims = { find: () => Promise.resolve(undefined), claimFor: () => Promise.resolve() };
 const scope = { requestId: 'announcements', signal: stop.signal };
-const newId = randomIdsFrom(pooledRandom(randomFillSync));
 const merchantId = publicId('mer', randomUUID());
 
-const factsOf = (orderNumber: string, lifetimeMs = 60_000): OrderFacts => {
-  const createdAt = new Date();
-  return {
-    id: newId('ord', createdAt),
-    merchantId,
-    environment: 'SANDBOX',
-    orderNumber,
-    amount: { text: '100.50', minorUnits: 10_050n, currency: Currency.of('ETB') },
-    paymentType: 'API',
-    customerPhone: { asGiven: '0911223344', e164: '+251911223344' },
-    reason: 'Two coffees',
-    businessName: '',
-    returnUrl: 'https://shop.example/return',
-    webhookUrl: '',
-    createdAt,
-    expiresAt: new Date(createdAt.getTime() + lifetimeMs),
-  };
-};
+const factsOf = (orderNumber: string, lifetimeMs?: number) =>
+  newOrderFacts(merchantId, orderNumber, lifetimeMs);
 
 const startPayment = (): CommandOf<'start_payment'> => ({
   type: 'start_payment',
@@ -82,6 +63,9 @@ const order = (command: CommandOf<'start_payment' | 'cancel'>, { id, environment
     write: () => undefined,
   });
 
+const expire = (isOpenFor: (environment: string, merchant: string) => boolean = () => true) =>
+  expireOrders(changes, { gate: { isOpenFor }, claims: noClaims }, stop.signal);
+
 const lease = () =>
   createLeaseAttempts({ database, changes, newLeaseId: randomUUID })({
     environment: 'SANDBOX',
@@ -95,15 +79,7 @@ const testDatabase = sharedTestDatabase();
 const database = sharedCoreDatabase('announcements', () => testDatabase.url, 2);
 
 beforeAll(() => {
-  changes = createOrderChanges({
-    database,
-    phoneLimit: createPhoneLimit({ promptsPerTenMinutes: 0, random: Math.random }),
-    newId,
-    now: () => new Date(),
-    onEvents: () => void announced.push('events'),
-    onAttempts: () => void announced.push('attempts'),
-    onRefunds: () => void announced.push('refunds'),
-  });
+  changes = openOrderChanges(database, (what) => announced.push(what));
 });
 
 beforeEach(() => {
@@ -215,9 +191,7 @@ describe('a commit notifies waiting processes', () => {
     await changes.add(changed, scope);
     announced = [];
 
-    expect(
-      await expireOrders(changes, { gate: { isOpenFor: () => true }, claims: noClaims }, stop.signal),
-    ).toBe(1);
+    expect(await expire()).toBe(1);
     expect(announced).toEqual(['events']);
 
     const paying = await addPaying('expiring-later');
@@ -226,9 +200,7 @@ describe('a commit notifies waiting processes', () => {
     await database.fork().nativeUpdate(OrderRow, key, { sweepAt: new Date(0) });
     announced = [];
 
-    expect(
-      await expireOrders(changes, { gate: { isOpenFor: () => true }, claims: noClaims }, stop.signal),
-    ).toBe(1);
+    expect(await expire()).toBe(1);
     expect(announced).toEqual([]);
   });
 });
@@ -243,7 +215,7 @@ test('an order of a merchant whose payments wait for a recovery does not expire,
     return false;
   };
 
-  expect(await expireOrders(changes, { gate: { isOpenFor }, claims: noClaims }, stop.signal)).toBe(1);
+  expect(await expire(isOpenFor)).toBe(1);
 
   const { id, environment } = changed.order;
   const key = { merchantId: storedId('mer', merchantId), environment, id: storedId('ord', id) };

@@ -2,7 +2,7 @@ import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { Environment, OrderStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
-import { directPayment, registration } from '../../support/order-requests.ts';
+import { directPayment, orderNamed, registration } from '../../support/order-requests.ts';
 import { failureOf, wrongFields } from '../../support/rpc-failure.ts';
 import { sharedClient, sharedStack } from '../../support/shared-stack.ts';
 import { post } from '../rest-facade/facade-over-rpc.ts';
@@ -49,11 +49,11 @@ describe('WaitOrder', () => {
 
   test('answers at once when the order already has a later event than the known one', async () => {
     await register('W-known');
-    const key = { case: 'orderNumber', value: 'W-known' } as const;
-    const first = await orders.waitOrder({ merchantId, environment, key, knownSequence: 0n });
+    const known = orderNamed(merchantId, 'W-known');
+    const first = await orders.waitOrder({ ...known, knownSequence: 0n });
     expect(first).toMatchObject({ timedOut: false, order: { lastEventSequence: 1n } });
 
-    const second = orders.waitOrder({ merchantId, environment, key, knownSequence: 1n });
+    const second = orders.waitOrder({ ...known, knownSequence: 1n });
     await orders.startDirectPayment(directPayment({ merchantId, orderNumber: 'W-known' }));
     expect(await second).toMatchObject({
       timedOut: false,
@@ -63,18 +63,17 @@ describe('WaitOrder', () => {
 
   test('answers with the order as it is when the time has passed, before the deadline of the call', async () => {
     await register('W-passed');
-    const key = { case: 'orderNumber', value: 'W-passed' } as const;
+    const known = orderNamed(merchantId, 'W-passed');
     const [passed, deadline] = await Promise.all([
-      orders.waitOrder({ merchantId, environment, key, timeout: durationFromMs(1) }),
-      orders.waitOrder({ merchantId, environment, key }, { timeoutMs: 1_000 }),
+      orders.waitOrder({ ...known, timeout: durationFromMs(1) }),
+      orders.waitOrder(known, { timeoutMs: 1_000 }),
     ]);
     for (const answer of [passed, deadline])
       expect(answer).toMatchObject({ timedOut: true, order: { status: OrderStatus.PENDING } });
   });
 
   test('an invalid request is answered with its invalid fields', async () => {
-    const key = { case: 'orderNumber', value: 'W-none' } as const;
-    expect(await failureOf(orders.waitOrder({ merchantId, environment, key }))).toMatchObject({
+    expect(await failureOf(orders.waitOrder(orderNamed(merchantId, 'W-none')))).toMatchObject({
       code: 'NotFound',
       reason: 'ORDER_NOT_FOUND',
     });

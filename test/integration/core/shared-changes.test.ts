@@ -1,22 +1,18 @@
-import { randomFillSync, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { beforeAll, expect, test } from '@jest/globals';
-import { randomIdsFrom } from '../../../src/contract/public-id.ts';
 import type { PublicId } from '../../../src/contract/public-id.ts';
 import { analyzeNewTables } from '../../../src/core/database/analyze-new-tables.ts';
-import { Currency } from '../../../src/core/domain/currency.ts';
 import { registerOrder } from '../../../src/core/domain/order.ts';
 import { transition } from '../../../src/core/domain/transition.ts';
-import { createOrderChanges, decisionOf } from '../../../src/core/payments/changes/change-orders.ts';
+import { decisionOf } from '../../../src/core/payments/changes/change-orders.ts';
 import type { OrderChanges } from '../../../src/core/payments/changes/change-orders.ts';
 import { byOrderId } from '../../../src/core/payments/changes/read-order.ts';
-import { createPhoneLimit } from '../../../src/core/payments/phones/phone-limit.ts';
-import { pooledRandom } from '../../../src/platform/pooled-random.ts';
 import { publicId, storedId } from '../../support/ids.ts';
 import { sharedCoreDatabase, sharedTestDatabase } from '../../support/shared-stack.ts';
+import { newId, newOrderFacts, openOrderChanges } from './order-changes.ts';
 
 // Calls that arrive in one turn of the event loop share a transaction.
 
-const newId = randomIdsFrom(pooledRandom(randomFillSync));
 const merchantId = publicId('mer', randomUUID());
 const environment = 'SANDBOX' as const;
 const testDatabase = sharedTestDatabase();
@@ -25,35 +21,12 @@ let changes: OrderChanges;
 let count = 0;
 
 beforeAll(() => {
-  changes = createOrderChanges({
-    database,
-    phoneLimit: createPhoneLimit({ promptsPerTenMinutes: 0, random: Math.random }),
-    newId,
-    now: () => new Date(),
-    onEvents: () => undefined,
-    onAttempts: () => undefined,
-    onRefunds: () => undefined,
-  });
+  changes = openOrderChanges(database);
 });
 
 async function addOrders(number: number): Promise<PublicId<'ord'>[]> {
-  const createdAt = new Date();
   const all = Array.from({ length: number }, () =>
-    registerOrder({
-      id: newId('ord', createdAt),
-      merchantId,
-      environment,
-      orderNumber: `shared-${(count += 1)}`,
-      amount: { text: '100.50', minorUnits: 10_050n, currency: Currency.of('ETB') },
-      paymentType: 'API',
-      customerPhone: { asGiven: '0911223344', e164: '+251911223344' },
-      reason: 'Two coffees',
-      businessName: '',
-      returnUrl: 'https://shop.example/return',
-      webhookUrl: '',
-      createdAt,
-      expiresAt: new Date(createdAt.getTime() + 60_000),
-    }),
+    registerOrder(newOrderFacts(merchantId, `shared-${(count += 1)}`)),
   );
   const scope = { requestId: 'shared', signal: new AbortController().signal };
   await Promise.all(all.map((changed) => changes.add(changed, scope)));

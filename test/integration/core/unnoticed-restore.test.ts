@@ -8,7 +8,7 @@ import { newRandomId } from '../../../src/contract/public-id.ts';
 import type { PublicId } from '../../../src/contract/public-id.ts';
 import { createCheckoutTokens } from '../../../src/core/payments/checkout/checkout-token.ts';
 import { deriveKey } from '../../../src/main/derive-key.ts';
-import { directPayment, registration } from '../../support/order-requests.ts';
+import { directPayment, orderNamed, registration } from '../../support/order-requests.ts';
 import { failureOf } from '../../support/rpc-failure.ts';
 import { sharedClient, sharedConnection, sharedStack } from '../../support/shared-stack.ts';
 
@@ -36,13 +36,6 @@ function tokenOf(id: PublicId<'ord'>): string {
   });
   return url.slice(url.lastIndexOf('/') + 1);
 }
-const find = (orderNumber: string) =>
-  orders.getOrder({
-    merchantId,
-    environment: Environment.SANDBOX,
-    key: { case: 'orderNumber', value: orderNumber },
-  });
-
 beforeEach(async () => {
   ({ id: merchantId } = await stack.createMerchant());
   const { rows } = await connection.query<{ home: string }>('select home from core.database_life');
@@ -82,7 +75,7 @@ test('unknown orders and refunds are not denied between a restore and the beginn
   const place = { merchantId, environment: Environment.SANDBOX };
   const key = { case: 'orderNumber', value: 'lost' } as const;
   const calls = {
-    status: find('lost'),
+    status: orders.getOrder(orderNamed(merchantId, 'lost')),
     explanation: stories.explainOrder({ ...place, key }),
     story: stories.getOrderStory({ ...place, orderId: lost }),
     cancellation: orders.cancelOrder({ ...place, orderId: lost }),
