@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { AuditFindingKind, AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
-import type { AuditFinding, AuditSummary } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import {
@@ -9,9 +8,7 @@ import {
   PersonalDataService,
 } from '../../../src/gen/gatehouse/v1/personal_data_service_pb.js';
 import { PayerPaymentService } from '../../../src/gen/gatehouse/v1/payer_payment_service_pb.js';
-import { RefundService } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
 import { SettlementOutcome, SettlementService } from '../../../src/gen/gatehouse/v1/settlement_service_pb.js';
-import { StrayPaymentService } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
 import { eraseOrders } from '../../../src/core/erasure/erase-orders.ts';
 import type { EraseParts } from '../../../src/core/erasure/erase-orders.ts';
 import { readDue, removeDue } from '../../../src/core/erasure/due-erasures.sql.ts';
@@ -20,21 +17,20 @@ import type { TwoClocks } from '../../../src/platform/database/retention-start.t
 import { newRandomId } from '../../../src/contract/public-id.ts';
 import { deriveKey } from '../../../src/main/derive-key.ts';
 import { publicId, storedId } from '../../support/ids.ts';
+import { orderNamed } from '../../support/order-requests.ts';
 import { sharedClient, sharedConnection, sharedPool, sharedStack } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { outcomes, sharedPaymentDesk } from './payment-desk.ts';
 import type { Payment } from './payment-desk.ts';
 import { keptLog } from '../../support/kept-log.ts';
+import { untilSealed, verifyEvents } from './verified-events.ts';
 
 const stack = sharedStack({ facades: 0 });
 const desk = sharedPaymentDesk(stack);
 const audit = sharedClient(stack, AuditService, 'reader');
 const personalData = sharedClient(stack, PersonalDataService, 'operator');
 const orders = sharedClient(stack, OrderService, 'writer');
-const refunds = sharedClient(stack, RefundService, 'writer');
 const payers = sharedClient(stack, PayerPaymentService, 'wallets');
-const refundWork = sharedClient(stack, RefundService, 'wallets');
-const strays = sharedClient(stack, StrayPaymentService, 'wallets');
 const settlements = sharedClient(stack, SettlementService, 'operator');
 const superuser = sharedConnection(() => stack.databaseUrl);
 const pool = sharedPool(() => stack.databaseUrl, 4);
@@ -44,22 +40,8 @@ const dayMs = 24 * 60 * 60_000;
 let phones = 10_000_000;
 const newPhone = (): string => `+2519${String((phones += 1))}`;
 
-interface Verified {
-  readonly findings: AuditFinding[];
-  readonly summary: AuditSummary;
-}
-
-async function verify(merchantId: string): Promise<Verified> {
-  const findings: AuditFinding[] = [];
-  for await (const { message } of audit.verifyEvents({ merchantId })) {
-    if (message.case === 'finding') findings.push(message.value);
-    if (message.case === 'summary') return { findings, summary: message.value };
-  }
-  throw new Error('the stream ended without a summary');
-}
-
-const sealed = (merchantId: string) =>
-  waitUntil('all events are sealed', async () => (await verify(merchantId)).summary.waitingEventCount === 0n);
+const verify = (merchantId: string) => verifyEvents(audit, { merchantId });
+const sealed = (merchantId: string) => untilSealed(audit, { merchantId });
 
 const { logger, log } = keptLog({ level: 'info' });
 const parts = (): EraseParts => ({
@@ -92,15 +74,8 @@ const findEnded = (days: number, clocks: Partial<TwoClocks> = {}) => {
   };
   return findEndedPeriods(parts, { aborted: false });
 };
-const orderOf = async (merchantId: string, orderNumber = 'PAID') => {
-  const key = { case: 'orderNumber', value: orderNumber } as const;
-  return (await orders.getOrder({ merchantId, environment, key })).order;
-};
-const refundOrder = (merchantId: string, orderNumber = 'PAID') =>
-  refunds.createRefund({
-    ...{ merchantId, environment, order: { case: 'orderNumber', value: orderNumber } },
-    ...{ refundNumber: 'R-1', reason: 'Shoes came back' },
-  });
+const orderOf = async (merchantId: string, orderNumber = 'PAID') =>
+  (await orders.getOrder(orderNamed(merchantId, orderNumber))).order;
 
 const randomText = (): string => randomBytes(6).toString('hex');
 
@@ -130,7 +105,7 @@ test('the erasure of an order waits while the order may change, and names the re
   await desk.registerHosted({ merchantId, orderNumber: 'OPEN', customerPhone: phone });
   const paid = await desk.startDirect({ merchantId, orderNumber: 'REFUNDED', phone });
   await desk.settle(paid, outcomes.completed('t-1'));
-  await refundOrder(merchantId, 'REFUNDED');
+  await desk.refund(merchantId, 'REFUNDED');
 
   const { erasureRequest } = await personalData.erasePersonalData({ phone });
   const waiting = await waitUntil('both were tried', async () => {
@@ -406,7 +381,7 @@ test('a reason that a refund gets after the erasure is erased when the refund ha
   const payment = await paidOrder(newPhone());
   await sealed(payment.merchantId);
   await eraseNow(payment);
-  await refundOrder(payment.merchantId);
+  await desk.refund(payment.merchantId, 'PAID');
 
   const { rows } = await superuser.query('select from core.erasures_due where order_id = $1', [
     storedId('ord', payment.orderId),
@@ -416,7 +391,7 @@ test('a reason that a refund gets after the erasure is erased when the refund ha
   ]);
   await sealed(payment.merchantId);
   await eraseNow(payment);
-  const { refund } = await refunds.getRefund({
+  const { refund } = await desk.refunds.getRefund({
     merchantId: payment.merchantId,
     environment,
     name: { case: 'refundNumber', value: 'R-1' },
@@ -435,18 +410,15 @@ async function refusedStray(phone: string) {
   return { ...payment, strayPaymentId };
 }
 
-type ReversalAnswer = Parameters<typeof strays.recordReversalOutcome>[0]['outcome'];
+type ReversalAnswer = Parameters<typeof desk.reversals.recordReversalOutcome>[0]['outcome'];
 
 /** The wallet's answer to the reversal, which must be due. */
 async function answerReversal(strayPaymentId: string, outcome: NonNullable<ReversalAnswer>): Promise<void> {
-  const leased = await waitUntil('the reversal is due', async () => {
-    const { reversals } = await strays.leaseReversals({
-      ...{ environment, paymentOptions: ['walleta_ussd'], maxReversals: 100, lease: { seconds: 60n } },
-    });
-    return reversals.find(({ strayPayment }) => strayPayment?.strayPaymentId === strayPaymentId);
-  });
+  const leased = await waitUntil('the reversal is due', async () =>
+    (await desk.leaseReversals()).find((each) => each.strayPayment?.strayPaymentId === strayPaymentId),
+  );
   const { merchantId = '' } = leased.strayPayment ?? {};
-  await strays.recordReversalOutcome({
+  await desk.reversals.recordReversalOutcome({
     ...{ merchantId, strayPaymentId, leaseId: leased.leaseId, outcome },
     exchanges: [{ purpose: 'reverse', requestBody: 'of 0911223344' }],
   });
@@ -485,7 +457,7 @@ describe('an order is due again after its erasure when core stores', () => {
       'a late callback about a reversal',
       refusedStray,
       ({ merchantId, strayPaymentId }: Awaited<ReturnType<typeof refusedStray>>) =>
-        strays.hastenReversal({ merchantId, reversalId: strayPaymentId, ...callback }),
+        desk.reversals.hastenReversal({ merchantId, reversalId: strayPaymentId, ...callback }),
     ],
     [
       'the reason of a settlement',
@@ -520,15 +492,15 @@ describe('an order is due again after its erasure when core stores', () => {
       'a late callback about a refund',
       async (phone: string) => {
         const payment = await paidOrder(phone);
-        const { refund } = await refundOrder(payment.merchantId);
+        const { refundId } = await desk.refund(payment.merchantId, 'PAID');
         await superuser.query(
           "update core.refunds set status = 'REVERSED', due_at = null where order_id = $1",
           [storedId('ord', payment.orderId)],
         );
-        return { ...payment, refundId: refund?.refundId ?? '' };
+        return { ...payment, refundId };
       },
       ({ merchantId, refundId }: Payment & { readonly refundId: string }) =>
-        refundWork.hastenRefund({ merchantId, refundId, ...callback }),
+        desk.refundWork.hastenRefund({ merchantId, refundId, ...callback }),
     ],
   ] as readonly [string, (phone: string) => Promise<Payment>, (payment: never) => Promise<unknown>][])(
     '%s',
@@ -729,7 +701,7 @@ test('a reason that a refund gets while the erasure waits for the broker leaves 
     if (due === undefined) throw new Error('no order is due');
     const { erased } = await eraseNow(payment, {
       forgetPublished: async () => {
-        await refundOrder(payment.merchantId);
+        await desk.refund(payment.merchantId, 'PAID');
         return true;
       },
     });

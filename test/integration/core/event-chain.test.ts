@@ -2,13 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import type { PoolClient } from 'pg';
 import { AuditFindingKind, AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
-import type { AuditFinding, AuditSummary } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
-import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
-import { RefundService } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
 import { blockHashOf, blockSealOf, commitmentOf } from '../../../src/core/audit/event-commitment.ts';
 import { createRootSigner } from '../../../src/core/audit/day-root.ts';
 import { sealEvents } from '../../../src/core/audit/seal-events.ts';
-import { verifyEvents } from '../../../src/core/audit/verify-events.ts';
+import { verifyEvents as findChanges } from '../../../src/core/audit/verify-events.ts';
 import { deriveKey } from '../../../src/main/derive-key.ts';
 import { storedId } from '../../support/ids.ts';
 import {
@@ -20,32 +17,19 @@ import {
 } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { outcomes, sharedPaymentDesk } from './payment-desk.ts';
+import { untilSealed, verifyEvents } from './verified-events.ts';
+import type { Verified } from './verified-events.ts';
 
 const stack = sharedStack({ facades: 0 });
 const desk = sharedPaymentDesk(stack);
 const reader = sharedClient(stack, AuditService, 'reader');
-const refunds = sharedClient(stack, RefundService, 'writer');
-const wallets = sharedClient(stack, RefundService, 'wallets');
 const superuser = sharedConnection(() => stack.databaseUrl);
 
 const emptyDatabase = sharedTestDatabase({ migrated: true });
 const manyEvents = sharedCoreDatabase('event-chain', () => emptyDatabase.url, 4);
 
-const environment = Environment.SANDBOX;
-
-interface Verified {
-  readonly findings: AuditFinding[];
-  readonly summary: AuditSummary;
-}
-
-async function verify(request: Parameters<typeof reader.verifyEvents>[0] = {}): Promise<Verified> {
-  const findings: AuditFinding[] = [];
-  for await (const { message } of reader.verifyEvents(request)) {
-    if (message.case === 'finding') findings.push(message.value);
-    if (message.case === 'summary') return { findings, summary: message.value };
-  }
-  throw new Error('the stream ended without a summary');
-}
+const verify = (request: Parameters<typeof verifyEvents>[1] = {}) => verifyEvents(reader, request);
+const sealed = () => untilSealed(reader);
 
 const wordsOf = ({ findings }: Verified): string[] =>
   findings.map(({ kind, orderNumber, sequence, blockNumber, day, fields }) =>
@@ -61,39 +45,16 @@ const wordsOf = ({ findings }: Verified): string[] =>
       .join(' '),
   );
 
-/** Every payment has been sealed. */
-const sealed = () =>
-  waitUntil('all events are sealed', async () => (await verify()).summary.waitingEventCount === 0n);
-
 /** A merchant with a paid and refunded order, a declined one, one with stray money, and a registered one. */
 async function trade(): Promise<string> {
   const { id: merchantId } = await stack.createMerchant();
   const paid = await desk.startDirect({ merchantId, orderNumber: 'PAID' });
   await desk.settle(paid, outcomes.completed('t-1'));
-  const { refund } = await refunds.createRefund({
-    merchantId,
-    environment,
-    order: { case: 'orderNumber', value: 'PAID' },
-    refundNumber: 'R-1',
-    amount: '40.5',
-    reason: 'Shoes came back',
-  });
-  const leased = await waitUntil('the refund is due', async () => {
-    const { refunds: due } = await wallets.leaseRefunds({
-      environment,
-      paymentOptions: ['walleta_ussd'],
-      maxRefunds: 100,
-      lease: { seconds: 60n },
-    });
-    return due.find((each) => each.refund?.refundId === refund?.refundId);
-  });
-  await wallets.recordRefundOutcome({
-    merchantId,
-    refundId: refund?.refundId ?? '',
-    leaseId: leased.leaseId,
-    outcome: { case: 'done', value: {} },
-    exchanges: [{ purpose: 'reverse' }],
-  });
+  const { refundId } = await desk.refund(merchantId, 'PAID', { amount: '40.5' });
+  const leased = await waitUntil('the refund is due', async () =>
+    (await desk.leaseRefunds()).find(({ refund }) => refund?.refundId === refundId),
+  );
+  await desk.recordRefund(leased, { case: 'done', value: {} });
   const declined = await desk.startDirect({ merchantId, orderNumber: 'DECLINED' });
   await desk.settle(declined, outcomes.declined());
   const stray = await desk.startDirect({ merchantId, orderNumber: 'STRAY' });
@@ -450,7 +411,7 @@ describe('the chains of events', () => {
     });
     const summary = { events: 0, erased: 0, waiting: 0, orders: 0, incomparable: 0, blocks: 0, roots: 0 };
     const asked = { merchantId: undefined, keptRoots: [] };
-    for await (const finding of verifyEvents({ ...parts, database: { pool } }, asked, summary))
+    for await (const finding of findChanges({ ...parts, database: { pool } }, asked, summary))
       expect(finding).toBe('no finding');
     expect(summary).toMatchObject({ events, waiting: 0, blocks: (events / 500) * merchants });
     expect(maxRows).toBeLessThanOrEqual(500);

@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { fromBinary } from '@bufbuild/protobuf';
 import { createClient } from '@connectrpc/connect';
-import pg from 'pg';
 import { formatCursor } from '../../../src/contract/event-cursor.ts';
 import { createGrpcTransport } from '../../../src/contract/grpc-transport.ts';
 import { publicId } from '../../support/ids.ts';
@@ -13,7 +12,8 @@ import {
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { ownNats } from '../../faults/stoppable-servers.ts';
 import type { GatehouseProcess } from '../../support/gatehouse-process.ts';
-import { directPayment, registration } from '../../support/order-requests.ts';
+import { queryOnce } from '../../support/database-connections.ts';
+import { directPayment, orderNamed, registration } from '../../support/order-requests.ts';
 import { shared, sharedClient } from '../../support/shared-stack.ts';
 import { startStack } from '../../support/stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
@@ -69,25 +69,20 @@ interface EventRow {
 
 /** Ids and payloads of all committed events, in commit order. */
 async function storedEvents(): Promise<EventRow[]> {
-  const client = new pg.Client({ connectionString: stack.databaseUrl });
-  await client.connect();
-  const { rows } = await client.query<EventRow>(
+  const rows = await queryOnce<EventRow>(
+    stack.databaseUrl,
     'select id, payload from core.order_events order by xid, position',
   );
-  await client.end();
   return rows.map(({ id, payload }) => ({ id: publicId('evt', id), payload }));
 }
 
 /** Ends every session that holds an advisory lock in this database. */
-async function endLockedSessions(): Promise<void> {
-  const client = new pg.Client({ connectionString: stack.databaseUrl });
-  await client.connect();
-  await client.query(
+const endLockedSessions = () =>
+  queryOnce(
+    stack.databaseUrl,
     `select pg_terminate_backend(pid) from pg_locks
      where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())`,
   );
-  await client.end();
-}
 
 const relays = ({ log }: GatehouseProcess): boolean => log.some(({ msg }) => msg === 'relaying events');
 
@@ -162,11 +157,7 @@ describe('the relay', () => {
       await orders.batchRegisterOrders({
         requests: orderNumbers.map((orderNumber) => registration({ merchantId, orderNumber })),
       });
-    const { order } = await orders.getOrder({
-      merchantId,
-      environment: Environment.SANDBOX,
-      key: { case: 'orderNumber', value: 'D-0' },
-    });
+    const { order } = await orders.getOrder(orderNamed(merchantId, 'D-0'));
     expect(order?.orderNumber).toBe('D-0');
     await broker.start();
 

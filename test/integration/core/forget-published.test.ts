@@ -21,6 +21,7 @@ import { shared, sharedCoreDatabase, sharedStack } from '../../support/shared-st
 import { waitUntil } from '../../support/wait-until.ts';
 import { connectTo, readStream } from './broker-messages.ts';
 import { outcomes, sharedPaymentDesk } from './payment-desk.ts';
+import { untilSealed } from './verified-events.ts';
 
 // Copies of erased events in the broker, in the orders and at the times in which they can be stored. The core of the stack makes orders and
 // is then stopped, so that each test relays and erases step by step.
@@ -147,11 +148,7 @@ const site = shared(
       return { orderId: storedId('ord', payment.orderId), events: (await desk.history(payment)).length };
     };
     const orders = [await pay('1'), await pay('2')] as const;
-    await waitUntil('all events are sealed', async () => {
-      for await (const { message } of stack.client(AuditService, 'reader').verifyEvents({ merchantId }))
-        if (message.case === 'summary') return message.value.waitingEventCount === 0n;
-      return false;
-    });
+    await untilSealed(stack.client(AuditService, 'reader'), { merchantId });
     await stack.cores[0]?.stop();
     return { merchantId, orders };
   },

@@ -4,19 +4,15 @@ import { storedId } from '../../support/ids.ts';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { PayerPaymentService } from '../../../src/gen/gatehouse/v1/payer_payment_service_pb.js';
 import { WalletExchangeSchema } from '../../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
-import { RefundService } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
-import { StrayPaymentService } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
 import { sharedClient, sharedStack } from '../../support/shared-stack.ts';
 import { outcomes, sharedPaymentDesk } from './payment-desk.ts';
+import type { Outcome } from './payment-desk.ts';
 
 // A callback causes a query of the wallet, so a flood of them must not become a flood of queries.
 
 const environment = Environment.SANDBOX;
 const stack = sharedStack({ facades: 0 });
 const desk = sharedPaymentDesk(stack);
-const refunds = sharedClient(stack, RefundService, 'wallets');
-const refunding = sharedClient(stack, RefundService, 'writer');
-const strays = sharedClient(stack, StrayPaymentService, 'wallets');
 const payers = sharedClient(stack, PayerPaymentService, 'wallets');
 
 let merchantId: string;
@@ -39,42 +35,48 @@ const callback = { exchange: { purpose: 'callback' }, callbackNote: '' };
 const ownExchanges = (attemptId: string) =>
   [storedId('mer', merchantId), storedId('pat', attemptId)] as const;
 
+/** An attempt that its wallet left pending or declined. */
+const attempt = (outcome: Outcome) => async (): Promise<Undecided> => {
+  const { attemptId: paymentAttemptId, ...payment } = await desk.startDirect({ merchantId });
+  await desk.settle({ attemptId: paymentAttemptId, ...payment }, outcome);
+  return {
+    table: 'payment_attempts',
+    id: storedId('pat', paymentAttemptId),
+    exchangesOf: ownExchanges(paymentAttemptId),
+    hasten: () => desk.payments.hastenPaymentAttempt({ merchantId, paymentAttemptId, ...callback }),
+  };
+};
+/** A payment that its payer started. The callback is one about its id, or another report of the wallet. */
+const payerPayment = (isReport: boolean) => async (): Promise<Undecided> => {
+  const report = {
+    ...{ environment, wallet: 'walleta', paymentOption: 'walleta_ussd', payee: '600000' },
+    ...{ providerTransactionId: `t-${merchantId}`, amount: '100', currency: 'ETB' },
+  };
+  const payerPaymentId = (await payers.reportPayerPayment(report)).payerPayment?.payerPaymentId ?? '';
+  const id = storedId('ppm', payerPaymentId);
+  return {
+    table: 'payer_payments',
+    id,
+    exchangesOf: ['00000000-0000-0000-0000-000000000000', id],
+    hasten: () =>
+      isReport
+        ? payers.reportPayerPayment({ ...report, exchange: callback.exchange })
+        : payers.hastenPayerPayment({ payerPaymentId, ...callback }),
+  };
+};
+
 const subjects: Readonly<Record<string, () => Promise<Undecided>>> = {
-  async attempt() {
-    const payment = await desk.startDirect({ merchantId });
-    await desk.settle(payment, outcomes.pending('r-1'));
-    return {
-      table: 'payment_attempts',
-      id: storedId('pat', payment.attemptId),
-      exchangesOf: ownExchanges(payment.attemptId),
-      hasten: () =>
-        desk.payments.hastenPaymentAttempt({ merchantId, paymentAttemptId: payment.attemptId, ...callback }),
-    };
-  },
-  async 'declined attempt'() {
-    const payment = await desk.startDirect({ merchantId });
-    await desk.settle(payment, outcomes.declined());
-    return {
-      table: 'payment_attempts',
-      id: storedId('pat', payment.attemptId),
-      exchangesOf: ownExchanges(payment.attemptId),
-      hasten: () =>
-        desk.payments.hastenPaymentAttempt({ merchantId, paymentAttemptId: payment.attemptId, ...callback }),
-    };
-  },
+  attempt: attempt(outcomes.pending('r-1')),
+  'declined attempt': attempt(outcomes.declined()),
   async refund() {
     const payment = await desk.startDirect({ merchantId, orderNumber: 'D-1' });
     await desk.settle(payment, outcomes.completed('t-1'));
-    const { refund } = await refunding.createRefund({
-      ...{ merchantId, environment, refundNumber: 'R-1', reason: 'Shoes came back' },
-      order: { case: 'orderNumber', value: 'D-1' },
-    });
-    const refundId = refund?.refundId ?? '';
+    const { refundId } = await desk.refund(merchantId, 'D-1');
     return {
       table: 'refunds',
       id: storedId('rfd', refundId),
       exchangesOf: ownExchanges(payment.attemptId),
-      hasten: () => refunds.hastenRefund({ merchantId, refundId, ...callback }),
+      hasten: () => desk.refundWork.hastenRefund({ merchantId, refundId, ...callback }),
     };
   },
   async reversal() {
@@ -84,37 +86,11 @@ const subjects: Readonly<Record<string, () => Promise<Undecided>>> = {
       table: 'stray_payments',
       id: storedId('stp', reversalId),
       exchangesOf: ownExchanges(payment.attemptId),
-      hasten: () => strays.hastenReversal({ merchantId, reversalId, ...callback }),
+      hasten: () => desk.reversals.hastenReversal({ merchantId, reversalId, ...callback }),
     };
   },
-  async 'payment that its payer started'() {
-    const report = {
-      ...{ environment, wallet: 'walleta', paymentOption: 'walleta_ussd', payee: '600000' },
-      ...{ providerTransactionId: `t-${merchantId}`, amount: '100', currency: 'ETB' },
-    };
-    const { payerPayment } = await payers.reportPayerPayment(report);
-    const payerPaymentId = payerPayment?.payerPaymentId ?? '';
-    return {
-      table: 'payer_payments',
-      id: storedId('ppm', payerPaymentId),
-      exchangesOf: ['00000000-0000-0000-0000-000000000000', storedId('ppm', payerPaymentId)],
-      hasten: () => payers.hastenPayerPayment({ payerPaymentId, ...callback }),
-    };
-  },
-  async 'payment that its wallet reports again'() {
-    const report = {
-      ...{ environment, wallet: 'walleta', paymentOption: 'walleta_ussd', payee: '600000' },
-      ...{ providerTransactionId: `t-${merchantId}`, amount: '100', currency: 'ETB' },
-    };
-    const { payerPayment } = await payers.reportPayerPayment(report);
-    const id = storedId('ppm', payerPayment?.payerPaymentId ?? '');
-    return {
-      table: 'payer_payments',
-      id,
-      exchangesOf: ['00000000-0000-0000-0000-000000000000', id],
-      hasten: () => payers.reportPayerPayment({ ...report, exchange: callback.exchange }),
-    };
-  },
+  'payment that its payer started': payerPayment(false),
+  'payment that its wallet reports again': payerPayment(true),
 };
 
 /** Adds exchanges with the wallet. Their time is in the future, so that they stay recent on a slow machine. */
@@ -203,13 +179,10 @@ describe.each(Object.entries(subjects))('a callback about a %s', (_what, start) 
 test('an endless series of callbacks causes about ten queries, and then one every ten seconds', async () => {
   const payment = await desk.startDirect({ merchantId });
   await desk.settle(payment, outcomes.pending('r-1'));
+  const { attemptId: paymentAttemptId } = payment;
   let queries = 0;
   for (let count = 0; count < 60; count += 1) {
-    await desk.payments.hastenPaymentAttempt({
-      merchantId,
-      paymentAttemptId: payment.attemptId,
-      ...callback,
-    });
+    await desk.payments.hastenPaymentAttempt({ merchantId, paymentAttemptId, ...callback });
     // The exchanges stay recent on a slow machine.
     await desk.query(
       `update core.wallet_exchanges set id = uuidv7(interval '1 hour')
@@ -241,7 +214,7 @@ test('callbacks about an attempt and its reversal at once are all counted, in fe
     Array.from({ length: 100 }, (_, index) =>
       index % 2 === 0
         ? desk.payments.hastenPaymentAttempt({ merchantId, paymentAttemptId, ...callback })
-        : strays.hastenReversal({ merchantId, reversalId, ...callback }),
+        : desk.reversals.hastenReversal({ merchantId, reversalId, ...callback }),
     ),
   );
 

@@ -7,10 +7,8 @@ import {
   WalletAccountState,
 } from '../../../src/gen/gatehouse/v1/merchant_wallet_service_pb.js';
 import type { WalletAccount } from '../../../src/gen/gatehouse/v1/merchant_wallet_service_pb.js';
-import { RefundService } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
 import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
-import { StrayPaymentService } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
 import { publicId, storedId } from '../../support/ids.ts';
 import { directPayment, registration } from '../../support/order-requests.ts';
 import { failureOf, refusalOf } from '../../support/rpc-failure.ts';
@@ -23,8 +21,6 @@ const desk = sharedPaymentDesk(stack);
 const merchantWallets = sharedClient(stack, MerchantWalletService, 'dashboard');
 const worker = sharedClient(stack, MerchantWalletService, 'wallets');
 const merchants = sharedClient(stack, MerchantService, 'operator');
-const reversals = sharedClient(stack, StrayPaymentService, 'wallets');
-const refunds = sharedClient(stack, RefundService, 'writer');
 const audit = sharedClient(stack, AuditService, 'operator');
 
 const environment = Environment.SANDBOX;
@@ -64,6 +60,18 @@ const promote = async (account: WalletAccount): Promise<WalletAccount> => {
   return account;
 };
 const addCurrent = async (): Promise<WalletAccount> => promote(await accept(await add()));
+
+/** An account that a restore lost, and that the broker's events named. */
+const loseAccount = (id: string, payee: string | null, minute: number) =>
+  desk.query(
+    `with begun as (
+       insert into core.recoveries (id, cause, lost_from, lost_until, stream, closed, finished_at)
+       values ($1, 'NEW_HOME', now(), now(), 'COMPLETE', '{}', now()) returning id
+     )
+     insert into core.recovery_accounts (recovery_id, merchant_id, wallet_account_id, environment, wallet, payee, promoted_at)
+     select id, $2, $3, 'SANDBOX', 'walleta', $4, timestamptz '2026-03-10T12:00:00Z' + $5 * interval '1 minute' from begun`,
+    [v7(), storedId('mer', merchantId), id, payee, minute],
+  );
 
 describe("the merchant's choice", () => {
   test('customers cannot pay with a wallet that is off, and can again when it is on', async () => {
@@ -303,19 +311,13 @@ describe('the account of a payment', () => {
     await expect(merchantWallets.removeWalletAccount(keyOf(account))).rejects.toThrow(
       '1 reversal not completed',
     );
-    const { reversals: leased } = await reversals.leaseReversals({
-      environment,
-      paymentOptions: ['walleta_ussd'],
-      maxReversals: 100,
-      lease: { seconds: 30n },
-    });
-    const reversal = leased.find(({ strayPayment }) => strayPayment?.merchantId === merchantId);
+    const reversal = (await desk.leaseReversals()).find(
+      (each) => each.strayPayment?.merchantId === merchantId,
+    );
     expect(reversal?.walletAccountId).toBe(account.walletAccountId);
-    await reversals.recordReversalOutcome({
-      merchantId,
-      strayPaymentId: reversal?.strayPayment?.strayPaymentId ?? '',
-      leaseId: reversal?.leaseId ?? '',
-      outcome: { case: 'done', value: {} },
+    await desk.reversals.recordReversalOutcome({
+      ...{ merchantId, strayPaymentId: reversal?.strayPayment?.strayPaymentId ?? '' },
+      ...{ leaseId: reversal?.leaseId ?? '', outcome: { case: 'done', value: {} } },
     });
 
     await merchantWallets.removeWalletAccount(keyOf(account));
@@ -330,10 +332,7 @@ describe('the account of a payment', () => {
     );
   };
   const refundOf = (orderNumber: string) =>
-    refunds.createRefund({
-      ...{ merchantId, environment, reason: 'returned', refundNumber: `of-${orderNumber}` },
-      order: { case: 'orderNumber', value: orderNumber },
-    });
+    desk.refund(merchantId, orderNumber, { refundNumber: `of-${orderNumber}` });
   const removeUnused = async (account: WalletAccount): Promise<void> => {
     await merchantWallets.retireWalletAccount(keyOf(account));
     await merchantWallets.removeWalletAccount(keyOf(account));
@@ -354,15 +353,7 @@ describe('the account of a payment', () => {
     const account = await addCurrent();
     await payWith('G-2', '0911225002');
     await removeUnused(account);
-    await desk.query(
-      `with begun as (
-         insert into core.recoveries (id, cause, lost_from, lost_until, stream, closed, finished_at)
-         values ($1, 'NEW_HOME', now(), now(), 'COMPLETE', '{}', now()) returning id
-       )
-       insert into core.recovery_accounts (recovery_id, merchant_id, wallet_account_id, environment, wallet, payee)
-       select id, $2, $3, 'SANDBOX', 'walleta', null from begun`,
-      [v7(), storedId('mer', merchantId), storedId('wac', account.walletAccountId)],
-    );
+    await loseAccount(storedId('wac', account.walletAccountId), null, 0);
 
     expect(await refusalOf(refundOf('G-2'))).toBe('RECOVERING');
   });
@@ -389,11 +380,8 @@ describe('the account of a payment', () => {
         orderNumber: `C-${round}`,
         phone: `09112240${round}0`,
       });
-      const remove = async () => {
-        await merchantWallets.retireWalletAccount(keyOf(account));
-        await merchantWallets.removeWalletAccount(keyOf(account));
-      };
-      const [leased] = await Promise.all([desk.take(payment), remove().catch(() => undefined)]);
+      const removing = removeUnused(account).catch(() => undefined);
+      const [leased] = await Promise.all([desk.take(payment), removing]);
 
       if (leased.walletAccountId !== '')
         expect(await worker.getWalletAccountSettings(keyOf(account))).toMatchObject({ values });
@@ -405,18 +393,9 @@ describe('an account that a restore lost', () => {
   const payeeOf = (id: string) => `msisdn ${id}`;
   const withPayee = (id: string) => ({ ...values, 'payee.id': id });
 
-  /** The broker's events named the account. Gives its id. */
   const lose = async (payee: string | null, minute: number): Promise<string> => {
     const id = v7();
-    await desk.query(
-      `with begun as (
-         insert into core.recoveries (id, cause, lost_from, lost_until, stream, closed, finished_at)
-         values ($1, 'NEW_HOME', now(), now(), 'COMPLETE', '{}', now()) returning id
-       )
-       insert into core.recovery_accounts (recovery_id, merchant_id, wallet_account_id, environment, wallet, payee, promoted_at)
-       select id, $2, $3, 'SANDBOX', 'walleta', $4, timestamptz '2026-03-10T12:00:00Z' + $5 * interval '1 minute' from begun`,
-      [v7(), storedId('mer', merchantId), id, payee, minute],
-    );
+    await loseAccount(id, payee, minute);
     return publicId('wac', id);
   };
   const addAs = async (walletAccountId: string, own: Readonly<Record<string, string>>) => {

@@ -6,7 +6,6 @@ import { sharedClient, sharedStack } from '../../support/shared-stack.ts';
 import { walletsOfCore } from '../../support/simulated-wallets.ts';
 import { Environment, PaymentAttemptStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { ReconciliationService } from '../../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
-import { StrayPaymentService } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
 import { WalletRefunds, WalletService } from '../../../src/gen/gatehouse/v1/wallet_service_pb.js';
 import { browserSecret, outcomes, sharedPaymentDesk } from './payment-desk.ts';
 
@@ -23,7 +22,6 @@ const stack = sharedStack({
 const desk = sharedPaymentDesk(stack);
 const wallets = sharedClient(stack, WalletService, 'checkout');
 const reconciliations = sharedClient(stack, ReconciliationService, 'operator');
-const reversals = sharedClient(stack, StrayPaymentService, 'wallets');
 
 let merchantId: string;
 beforeEach(async () => {
@@ -133,17 +131,19 @@ describe('the page or instructions that the payer must open', () => {
     const nextActionIn = async (secret: string) =>
       (await desk.checkout.getCheckout({ token: order.token, browserSecret: secret })).checkout?.nextAction
         ?.action;
-    const [leased] = (
-      await desk.payments.leasePaymentAttempts({
+    const lease = async () => {
+      const work = {
         environment: 1,
         paymentOptions: ['walleta_wallet'],
         maxAttempts: 1,
         lease: { seconds: 60n },
-      })
-    ).attempts;
+      };
+      return (await desk.payments.leasePaymentAttempts(work)).attempts[0]!;
+    };
+    const leased = await lease();
 
-    expect(leased?.returnUrl).toContain(`/c/${order.token}`);
-    await desk.record(leased!, {
+    expect(leased.returnUrl).toContain(`/c/${order.token}`);
+    await desk.record(leased, {
       case: 'pending',
       value: { providerReference: 'P-1', nextAction: { action: open } },
     });
@@ -151,19 +151,7 @@ describe('the page or instructions that the payer must open', () => {
     expect(await nextActionIn(browserSecret('c'))).toBeUndefined();
 
     await desk.makeDue(payment);
-    await desk.payments.recordPaymentOutcome({
-      merchantId,
-      paymentAttemptId: payment.attemptId,
-      leaseId: (
-        await desk.payments.leasePaymentAttempts({
-          environment: 1,
-          paymentOptions: ['walleta_wallet'],
-          maxAttempts: 1,
-          lease: { seconds: 60n },
-        })
-      ).attempts[0]!.leaseId,
-      outcome: { case: 'declined', value: { reason: 'declined_by_payer' } },
-    });
+    await desk.record(await lease(), outcomes.declined('declined_by_payer'));
     expect(await nextActionIn(browserSecret())).toBeUndefined();
   });
 
@@ -200,30 +188,16 @@ describe('the notes of callbacks', () => {
 
   test('of a reversal make it due, and are given to the next worker that leases it', async () => {
     const payment = await desk.startDirect({ merchantId });
-    await desk.settle(payment, {
-      case: 'completed',
-      value: { providerTransactionId: 'T-1', amount: '7', currency: 'ETB' },
-    });
-    const lease = async () =>
-      (
-        await reversals.leaseReversals({
-          environment: 1,
-          paymentOptions: ['walleta_ussd'],
-          maxReversals: 1,
-          lease: { seconds: 60n },
-        })
-      ).reversals[0];
-    const first = await lease();
-    const { reversalId = '', leaseId = '', strayPayment } = first ?? {};
-    await reversals.recordReversalOutcome({
-      merchantId,
-      strayPaymentId: strayPayment?.strayPaymentId ?? '',
-      leaseId,
+    await desk.settle(payment, outcomes.completed('T-1', '7'));
+    const lease = async () => (await desk.leaseReversals(1))[0];
+    const { reversalId = '', leaseId = '', strayPayment } = (await lease()) ?? {};
+    await desk.reversals.recordReversalOutcome({
+      ...{ merchantId, strayPaymentId: strayPayment?.strayPaymentId ?? '', leaseId },
       outcome: { case: 'pending', value: { providerReference: 'R-1', detail: '' } },
     });
     expect(await lease()).toBeUndefined();
 
-    await reversals.hastenReversal({ merchantId, reversalId, callbackNote: 'result 0' });
+    await desk.reversals.hastenReversal({ merchantId, reversalId, callbackNote: 'result 0' });
 
     expect(await lease()).toMatchObject({
       reversalId,
@@ -231,7 +205,7 @@ describe('the notes of callbacks', () => {
       providerReference: 'R-1',
     });
     const other = reversalId.replace(/.$/, (last) => (last === '0' ? '1' : '0'));
-    expect(await refusalOf(reversals.hastenReversal({ merchantId, reversalId: other }))).toBe(
+    expect(await refusalOf(desk.reversals.hastenReversal({ merchantId, reversalId: other }))).toBe(
       'STRAY_PAYMENT_NOT_FOUND',
     );
   });
