@@ -11,6 +11,7 @@ import {
 } from '../../../src/gen/gatehouse/v1/payer_payment_service_pb.js';
 import { deriveKey } from '../../../src/main/derive-key.ts';
 import { publicId, storedId } from '../../support/ids.ts';
+import { orderNamed } from '../../support/order-requests.ts';
 import { refusalOf } from '../../support/rpc-failure.ts';
 import { sharedClient, sharedConnection, sharedStack } from '../../support/shared-stack.ts';
 import { walletsOfCoreWithPaybill } from '../../support/simulated-wallets.ts';
@@ -45,9 +46,8 @@ beforeEach(async () => {
   await holder.query('begin');
   await holder.query('set local idle_in_transaction_session_timeout = 0');
   await holder.query('select pg_advisory_xact_lock(7142006)');
-  const key = { case: 'orderNumber', value: 'unknown' } as const;
   await waitUntil('core takes payments again after the last test', async () => {
-    return (await refusalOf(reader.getOrder({ merchantId, environment, key }))) === 'ORDER_NOT_FOUND';
+    return (await refusalOf(reader.getOrder(orderNamed(merchantId, 'unknown')))) === 'ORDER_NOT_FOUND';
   });
 });
 
@@ -106,9 +106,8 @@ async function findUnclaimedAt(
       [reference, reference.slice(-12), foundAt],
     );
   }
-  const key = { case: 'orderNumber', value: 'lost' } as const;
   await waitUntil('core knows of the lost payments', async () => {
-    return (await refusalOf(reader.getOrder({ merchantId, environment, key }))) === 'RECOVERING';
+    return (await refusalOf(reader.getOrder(orderNamed(merchantId, 'lost')))) === 'RECOVERING';
   });
 }
 const unclaimed = async (): Promise<string[]> => {
@@ -228,18 +227,12 @@ describe('an order that is sent again', () => {
 });
 
 describe('a cancellation', () => {
-  test('is refused in a restored database, because the order may have been paid', async () => {
+  test.each<[string, () => Promise<unknown>]>([
+    ['in a restored database, because the order may have been paid', () => restore()],
+    ['for an order of a held merchant', () => hold(merchantId)],
+  ])('is refused %s', async (_name, recover) => {
     const hosted = await desk.registerHosted({ merchantId, orderNumber: 'C-1' });
-    await restore();
-
-    expect(await refusalOf(cancel(hosted))).toBe('RECOVERING');
-    expect(await refusalOf(desk.cancelHosted(hosted))).toBe('RECOVERING');
-    expect(await statusOf(hosted)).toBe('PENDING');
-  });
-
-  test('is refused for an order of a held merchant', async () => {
-    const hosted = await desk.registerHosted({ merchantId, orderNumber: 'C-2' });
-    await hold(merchantId);
+    await recover();
 
     expect(await refusalOf(cancel(hosted))).toBe('RECOVERING');
     expect(await refusalOf(desk.cancelHosted(hosted))).toBe('RECOVERING');

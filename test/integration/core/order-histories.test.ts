@@ -2,8 +2,6 @@ import { expect, test } from '@jest/globals';
 import { storedId } from '../../support/ids.ts';
 import { CheckResult, DiagnosticsService } from '../../../src/gen/gatehouse/v1/diagnostics_service_pb.js';
 import type { Check } from '../../../src/gen/gatehouse/v1/diagnostics_service_pb.js';
-import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
-import { RefundService } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
 import { outcomes, sharedPaymentDesk } from './payment-desk.ts';
 import { sharedStack } from '../../support/shared-stack.ts';
 
@@ -27,14 +25,8 @@ async function paidOrder(orderNumber: string): Promise<{ merchantId: string; ord
 
 test('orders and their events agree, whatever has happened to them', async () => {
   const { id: merchantId } = await stack.createMerchant();
-  const { merchantId: refundedAt, orderId } = await paidOrder('A-1');
-  await stack.client(RefundService, 'writer').createRefund({
-    merchantId: refundedAt,
-    environment: Environment.SANDBOX,
-    order: { case: 'orderId', value: orderId },
-    refundNumber: 'A-1-return',
-    reason: 'Came back',
-  });
+  const { merchantId: refundedAt } = await paidOrder('A-1');
+  await desk.refund(refundedAt, 'A-1');
   await desk.cancelHosted(await desk.registerHosted({ merchantId, orderNumber: 'A-2' }));
   await desk.payHosted(await desk.registerHosted({ merchantId, orderNumber: 'A-3' }));
 
@@ -71,29 +63,13 @@ test.each([
 });
 
 const refundDiffers = 'the refund is not as its event says';
-const decided = { case: 'done', value: {} } as const;
 
 /** An order of 100.50 ETB, of which 40.00 was refunded. */
 async function refundedOrder(): Promise<{ merchantId: string; orderId: string; refundId: string }> {
   const { merchantId, orderId } = await paidOrder('C-1');
-  const { refund } = await stack.client(RefundService, 'writer').createRefund({
-    merchantId,
-    environment: Environment.SANDBOX,
-    order: { case: 'orderId', value: orderId },
-    refundNumber: 'C-1-return',
-    amount: '40',
-    reason: 'Came back',
-  });
-  const refundId = refund?.refundId ?? '';
-  const wallets = stack.client(RefundService, 'wallets');
-  const leased = await wallets.leaseRefunds({
-    environment: Environment.SANDBOX,
-    paymentOptions: ['walleta_ussd'],
-    maxRefunds: 10,
-    lease: { seconds: 60n },
-  });
-  const { leaseId = '' } = leased.refunds.find((each) => each.refund?.refundId === refundId) ?? {};
-  await wallets.recordRefundOutcome({ merchantId, refundId, leaseId, outcome: decided });
+  const { refundId } = await desk.refund(merchantId, 'C-1', { amount: '40' });
+  const leased = (await desk.leaseRefunds()).find(({ refund }) => refund?.refundId === refundId);
+  await desk.recordRefund(leased!, { case: 'done', value: {} });
   return { merchantId, orderId, refundId };
 }
 

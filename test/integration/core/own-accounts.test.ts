@@ -16,7 +16,7 @@ import {
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { sharedClient, sharedCoreDatabase, sharedStack } from '../../support/shared-stack.ts';
 import { wrongFields, refusalOf } from '../../support/rpc-failure.ts';
-import { at, paymentEntry, sharedReconciliationDesk, walletA } from './reconciliation-desk.ts';
+import { at, completed, paymentEntry, sharedReconciliationDesk, walletA } from './reconciliation-desk.ts';
 import type { Entry } from './reconciliation-desk.ts';
 import type { PublicId } from '../../../src/contract/public-id.ts';
 import { createAttemptIds } from '../../../src/core/payments/changes/attempt-ids.ts';
@@ -24,7 +24,7 @@ import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js'
 import { PaymentAttemptService } from '../../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
 import { RecoveryService } from '../../../src/gen/gatehouse/v1/recovery_service_pb.js';
 import { deriveKey } from '../../../src/main/derive-key.ts';
-import { directPayment } from '../../support/order-requests.ts';
+import { directPayment, orderNamed } from '../../support/order-requests.ts';
 import { storedId } from '../../support/ids.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
@@ -59,10 +59,6 @@ async function useAccount(owner: string, payeeId: string, own: object = {}): Pro
   await owners.promoteWalletAccount(key);
   return key.walletAccountId;
 }
-const paid = (providerTransactionId: string, amount = '100.50') => ({
-  case: 'completed' as const,
-  value: { providerTransactionId, amount, currency: 'ETB' },
-});
 const line = (providerTransactionId: string, own: Entry = {}): Entry =>
   paymentEntry({ providerTransactionId, occurTime: at(`${day}T12:00:00Z`), ...own });
 
@@ -94,15 +90,15 @@ const balances = async () => {
 };
 
 test('each payee account has its own balance, and no payment is in two of them or in none', async () => {
-  await desk.payment(ordinaryId, paid('d-1'));
+  await desk.payment(ordinaryId, completed('d-1'));
   await useAccount(merchantId, '3001');
-  await desk.payment(merchantId, paid('d-2'));
+  await desk.payment(merchantId, completed('d-2'));
   // Other credentials, and the same payee.
   await useAccount(merchantId, '3001', { client_id: 'rotated' });
-  await desk.payment(merchantId, paid('d-3'));
+  await desk.payment(merchantId, completed('d-3'));
   // Credentials of its own, and the operator's payee.
   await useAccount(merchantId, '');
-  await desk.payment(merchantId, paid('d-4'));
+  await desk.payment(merchantId, completed('d-4'));
   for (const id of [merchantId, ordinaryId]) await desk.moveTo(id, day);
 
   const operators = await reconcile('', [line('d-1'), line('d-4')]);
@@ -161,7 +157,7 @@ test('the first merchant that named a payee reads its statement, and other merch
 
 test('an account that was removed fails the reading, and its days are listed with that reason', async () => {
   const walletAccountId = await useAccount(merchantId, '3001');
-  await desk.payment(merchantId, paid('r-1'));
+  await desk.payment(merchantId, completed('r-1'));
   await desk.moveTo(merchantId, day);
   await desk.operator.startReconciliation({ ...walletA, date: day, payee });
   await desk.database.query('update core.payment_attempts set due_at = null');
@@ -183,7 +179,7 @@ test('an account that was removed fails the reading, and its days are listed wit
 
 test('core compares the days of an own account from its first attempt on, and lists those that are missing', async () => {
   await useAccount(merchantId, '3001');
-  await desk.payment(merchantId, paid('s-1'));
+  await desk.payment(merchantId, completed('s-1'));
   await desk.moveTo(merchantId, '2026-03-10');
   const wallet = { options: [], currencies: [], refunds: 'any', environments: ['SANDBOX'] } as const;
   const partsAt = (time: string, reconciled: boolean) => ({
@@ -254,8 +250,7 @@ const claim = (requestId: string): Entry => line(`t-${requestId}`, { requestId }
 /** Waits until core knows that the lost order was paid. */
 const isKnownAsPaid = (merchantId: string, orderNumber: string) =>
   waitUntil('core knows the payment of the lost order', async () => {
-    const key = { case: 'orderNumber', value: orderNumber } as const;
-    return (await refusalOf(reader.getOrder({ merchantId, environment, key }))) === 'RECOVERING';
+    return (await refusalOf(reader.getOrder(orderNamed(merchantId, orderNumber)))) === 'RECOVERING';
   });
 /** Starts the payment of an order, always with the same phone. Returns the attempt's id. */
 const pay = async (merchantId: string, orderNumber: string): Promise<string> => {

@@ -9,12 +9,11 @@ import {
   StatementEntryStatus,
   StatementEntryType,
 } from '../../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
-import { PaymentAttemptService } from '../../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
-import { RefundService } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
 import { failureOf, wrongFields, refusalOf } from '../../support/rpc-failure.ts';
-import { at, paymentEntry, walletA, sharedReconciliationDesk } from './reconciliation-desk.ts';
+import { sharedPaymentDesk } from './payment-desk.ts';
+import { at, completed, paymentEntry, walletA, sharedReconciliationDesk } from './reconciliation-desk.ts';
 import type { ReconciliationDesk, Entry } from './reconciliation-desk.ts';
-import { sharedConnection, sharedStack } from '../../support/shared-stack.ts';
+import { sharedStack } from '../../support/shared-stack.ts';
 import type { LeasedReconciliation } from '../../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
 
 let merchantId: string;
@@ -24,16 +23,12 @@ const noon = at(`${day}T12:00:00Z`);
 
 const stack = sharedStack({ facades: 0 });
 const desk = sharedReconciliationDesk(stack);
-const connection = sharedConnection(() => stack.databaseUrl);
+const payments = sharedPaymentDesk(stack);
 beforeEach(async () => {
   await desk.clear();
   ({ id: merchantId } = await stack.createMerchant());
 });
 
-const completed = (providerTransactionId: string, amount = '100.50') => ({
-  case: 'completed' as const,
-  value: { providerTransactionId, amount, currency: 'ETB' },
-});
 const declined = { case: 'declined' as const, value: { reason: 'wrong_pin' } };
 
 /** The result of a statement of the day beside a payment that the wallet has answered with this. */
@@ -78,7 +73,7 @@ describe('compared entries', () => {
   test("money that a merchant's own account received is not missing, and is known if the statement has it", async () => {
     const own = async (outcome: Parameters<ReconciliationDesk['payment']>[1]): Promise<void> => {
       const { paymentAttemptId } = await desk.payment(merchantId, outcome);
-      await connection.query(
+      await desk.database.query(
         'update core.payment_attempts set wallet_account_id = gen_random_uuid() where id = $1',
         [storedId('pat', paymentAttemptId)],
       );
@@ -106,32 +101,29 @@ describe('compared entries', () => {
     ]);
   });
 
-  test.each([
-    ['another amount', { amount: '100.51' }],
-    ['an amount that differs only beyond the precision of a float', { amount: '100.500000000001' }],
-    ['another currency', { currency: 'USD' }],
-    ['an invalid amount', { amount: '1e2' }],
-  ])('%s differs', async (_name, own) => {
+  test('another amount differs', async () => {
+    const own = { amount: '100.51', currency: 'ETB' };
     const { paymentAttemptId, differences } = await compare(completed('a-1'), () => [entryOf('a-1', own)]);
 
-    const { amount: walletAmount, currency: walletCurrency } = { amount: '100.5', currency: 'ETB', ...own };
     const kind = DifferenceKind.AMOUNT_DIFFERS;
-    const expected = { kind, paymentAttemptId, ourAmount: '100.50', walletAmount, walletCurrency };
+    const expected = {
+      kind,
+      paymentAttemptId,
+      ourAmount: '100.50',
+      walletAmount: '100.51',
+      walletCurrency: 'ETB',
+    };
     expect(differences).toMatchObject([expected]);
   });
 
-  test.each(['PENDING', 'FAILED', 'REVERSED'] as const)(
-    'a payment that is paid in our records and %s in the statement differs',
-    async (status) => {
-      const { differences } = await compare(completed('s-1'), () => [
-        entryOf('s-1', { status: StatementEntryStatus[status] }),
-      ]);
-      const walletStatus = status.toLowerCase();
-      expect(differences).toMatchObject([
-        { kind: DifferenceKind.STATUS_DIFFERS, ourStatus: 'succeeded', walletStatus },
-      ]);
-    },
-  );
+  test('a payment that is paid in our records and reversed in the statement differs', async () => {
+    const { REVERSED: status } = StatementEntryStatus;
+    const { differences } = await compare(completed('s-1'), () => [entryOf('s-1', { status })]);
+
+    expect(differences).toMatchObject([
+      { kind: DifferenceKind.STATUS_DIFFERS, ourStatus: 'succeeded', walletStatus: 'reversed' },
+    ]);
+  });
 
   test('a charge for a declined attempt differs, and causes another query of the wallet', async () => {
     const { paymentAttemptId, differences } = await compare(declined, (requestId) => [
@@ -157,20 +149,6 @@ describe('compared entries', () => {
       { kind: DifferenceKind.MISSING_HERE, providerTransactionId: 't-2', paymentAttemptId },
     ]);
     expect(differences[0]?.advice).toContain('second charge');
-  });
-
-  test('entries that are not completed, never paid here, or of another day are no difference', async () => {
-    await desk.payment(merchantId, completed('o-1'));
-    await desk.moveTo(merchantId, '2026-03-09');
-    const { FAILED, PENDING, OTHER } = StatementEntryStatus;
-
-    const { differences } = await desk.reconcile(day, [
-      ...[FAILED, PENDING, OTHER].map((status, index) => entryOf(`f-${index}`, { status })),
-      entryOf('before', { occurTime: at('2026-03-09T23:59:59.999Z') }),
-      entryOf('after', { occurTime: at('2026-03-11T00:00:00Z') }),
-    ]);
-
-    expect(differences).toEqual([]);
   });
 
   test('an unreadable entry is a difference, and entries of other kinds are counted', async () => {
@@ -216,17 +194,10 @@ describe('stray payments', () => {
     return strayPaymentId;
   };
   const differs = (kind: DifferenceKind, own: object) => [{ kind, ...own }];
-  const { AMOUNT_DIFFERS, STATUS_DIFFERS, MISSING_IN_STATEMENT } = DifferenceKind;
+  const { STATUS_DIFFERS, MISSING_IN_STATEMENT } = DifferenceKind;
   const secondTry = publicId('stp', v7());
 
   test.each<[string, string, readonly Entry[], readonly object[], string?]>([
-    ['that is being returned is known', 'REVERSAL_DUE', [strayEntry], []],
-    [
-      'of another amount differs',
-      'REVERSAL_DUE',
-      [{ ...strayEntry, amount: '9' }],
-      differs(AMOUNT_DIFFERS, {}),
-    ],
     ['that the statement lacks is missing in it', 'REVERSAL_DUE', [], differs(MISSING_IN_STATEMENT, {})],
     ['that was returned is no difference', 'REVERSED', [reversalOf('st-1'), strayEntry], []],
     [
@@ -234,12 +205,6 @@ describe('stray payments', () => {
       'REVERSED',
       [strayEntry],
       differs(STATUS_DIFFERS, { ourStatus: 'reversed', walletStatus: 'completed' }),
-    ],
-    [
-      'that was returned although the reversal was refused differs',
-      'REVERSAL_REFUSED',
-      [strayEntry, reversalOf('st-1')],
-      differs(STATUS_DIFFERS, { ourStatus: 'reversal_refused' }),
     ],
     [
       'that was returned at the second try is known by the reference of that try',
@@ -257,17 +222,13 @@ describe('stray payments', () => {
     expect(differences).toMatchObject(expected.map((each) => ({ strayPaymentId, ...each })));
   });
 
-  test('a reversal of a payment whose order is COMPLETED differs, and a reversal without a payment is missing in our records', async () => {
+  test('a reversal of a payment whose order is COMPLETED differs', async () => {
     const { paymentAttemptId, differences } = await compare(completed('ok-1'), () => [
       entryOf('ok-1'),
       reversal({ originalTransactionId: 'ok-1' }),
     ]);
-    const { differences: unknown } = await desk.reconcile('2026-03-11', [
-      reversal({ originalTransactionId: 'nobody', occurTime: at('2026-03-11T12:00:00Z') }),
-    ]);
 
     expect(differences).toMatchObject([{ kind: STATUS_DIFFERS, paymentAttemptId }]);
-    expect(unknown).toMatchObject([{ kind: DifferenceKind.MISSING_HERE, providerTransactionId: 'back' }]);
   });
 });
 
@@ -421,35 +382,19 @@ describe('refunds', () => {
   /** A payment of 100.50 whose refunds of 40.00 ended in these ways, as the wallet told us. */
   async function refundsOf(...ends: readonly ('done' | 'refused' | 'pending')[]): Promise<string[]> {
     const { paymentAttemptId } = await desk.payment(merchantId, completed('p-1'));
-    const { order } = await stack
-      .client(PaymentAttemptService, 'reader')
-      .getPaymentAttempt({ merchantId, paymentAttemptId });
+    const { order } = await payments.payments.getPaymentAttempt({ merchantId, paymentAttemptId });
+    const outcomes = {
+      done: { case: 'done', value: {} },
+      refused: { case: 'refused', value: { reason: 'account_state', definite: true } },
+      pending: { case: 'pending', value: { detail: 'lost' } },
+    } as const;
     const refundIds: string[] = [];
     for (const [index, end] of ends.entries()) {
-      const { refund } = await stack.client(RefundService, 'writer').createRefund({
-        merchantId,
-        environment: Environment.SANDBOX,
-        order: { case: 'orderId', value: order?.orderId ?? '' },
-        refundNumber: `R-${index}`,
-        amount: '40',
-        reason: 'back',
-      });
-      const refundId = refund?.refundId ?? '';
+      const asked = { refundNumber: `R-${index}`, amount: '40' };
+      const { refundId } = await payments.refund(merchantId, order?.orderNumber ?? '', asked);
       refundIds.push(refundId);
-      const wallets = stack.client(RefundService, 'wallets');
-      const { refunds: leased } = await wallets.leaseRefunds({
-        environment: Environment.SANDBOX,
-        paymentOptions: ['walleta_ussd'],
-        maxRefunds: 1,
-        lease: { seconds: 60n },
-      });
-      const outcomes = {
-        done: { case: 'done', value: {} },
-        refused: { case: 'refused', value: { reason: 'account_state', definite: true } },
-        pending: { case: 'pending', value: { detail: 'lost' } },
-      } as const;
-      const { leaseId = '' } = leased[0] ?? {};
-      await wallets.recordRefundOutcome({ merchantId, refundId, leaseId, outcome: outcomes[end] });
+      const [leased] = await payments.leaseRefunds(1);
+      await payments.recordRefund(leased!, outcomes[end]);
     }
     await desk.moveTo(merchantId, day);
     return refundIds;

@@ -384,15 +384,6 @@ test('the statement of an account that is added during the recovery is read when
   expect(await step()).toEqual([`walleta | accountid 3002 | ${day} | recovery`]);
 });
 
-test('made-up credentials that are added during the recovery do not make a wallet wait', async () => {
-  await begin('LOST');
-  await read('walleta', completed);
-  await addAccount('accountid 3001', 'NEXT', '', { addedAt: settledAt, check: 'REFUSED' });
-
-  expect(await step()).toEqual([]);
-  expect(await shown()).toEqual({ state: 'READ', obstacle: '', unread: [] });
-});
-
 test('an account that is added and removed during the recovery does not make a wallet wait', async () => {
   await begin('COMPLETE');
   await read('walleta', completed);

@@ -7,11 +7,10 @@ import {
   DiagnosticsService,
 } from '../../../src/gen/gatehouse/v1/diagnostics_service_pb.js';
 import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
-import { Environment, RefundStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { RefundStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { StatementEntryType } from '../../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
 import type { Difference } from '../../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
 import { RefundService } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
-import { StrayPaymentService } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
 import { publicId, storedId } from '../../support/ids.ts';
 import { sharedClient, sharedStack } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
@@ -26,16 +25,10 @@ import type { Entry } from './reconciliation-desk.ts';
  * becomes visible.
  */
 
-const environment = Environment.SANDBOX;
-const leases = { environment, paymentOptions: ['walleta_ussd'], lease: { seconds: 60n } };
 const stack = sharedStack({ cores: 2, facades: 0 });
 const desk = sharedPaymentDesk(stack);
 const reconciler = sharedReconciliationDesk(stack);
-const writer = sharedClient(stack, RefundService, 'writer');
 const operator = sharedClient(stack, RefundService, 'operator');
-const refunds = sharedClient(stack, RefundService, 'wallets');
-const strays = sharedClient(stack, StrayPaymentService, 'wallets');
-
 /** Refunds of an order above 60 ETB together wait for an approval. */
 const approvalLimits = [{ currency: 'ETB', amount: '60' }];
 
@@ -115,44 +108,36 @@ const statement = (): Entry[] => [
   ),
 ];
 
+type Outcome = Parameters<typeof desk.recordRefund>[1];
+
 /** A request of core to return money. */
 interface Task {
   readonly name: string;
   readonly transaction: string;
   readonly minorUnits: number;
-  readonly record: (
-    outcome: Parameters<typeof refunds.recordRefundOutcome>[0]['outcome'],
-  ) => Promise<unknown>;
+  readonly record: (outcome: Outcome) => Promise<unknown>;
   readonly lapse: () => Promise<unknown>;
 }
 
 async function leaseTasks(limit: number): Promise<Task[]> {
-  const [{ refunds: due }, { reversals }] = await Promise.all([
-    refunds.leaseRefunds({ ...leases, maxRefunds: limit }),
-    strays.leaseReversals({ ...leases, maxReversals: limit }),
-  ]);
+  const [due, reversals] = await Promise.all([desk.leaseRefunds(limit), desk.leaseReversals(limit)]);
   const lapse = (table: string, id: string) =>
     desk.query(`update core.${table} set due_at = now() where id = $1 and due_at is not null`, [id]);
   return [
-    ...due.map(({ refund, leaseId }) => ({
-      name: refund?.refundId ?? '',
-      transaction: refund?.providerTransactionId ?? '',
-      minorUnits: minorUnitsOf(refund?.amount ?? ''),
-      record: (outcome: Parameters<typeof refunds.recordRefundOutcome>[0]['outcome']) =>
-        refunds.recordRefundOutcome({
-          ...{ merchantId, refundId: refund?.refundId ?? '', leaseId },
-          ...(outcome === undefined ? {} : { outcome }),
-        }),
-      lapse: () => lapse('refunds', storedId('rfd', refund?.refundId ?? '')),
+    ...due.map((leased) => ({
+      name: leased.refund?.refundId ?? '',
+      transaction: leased.refund?.providerTransactionId ?? '',
+      minorUnits: minorUnitsOf(leased.refund?.amount ?? ''),
+      record: (outcome: Outcome) => desk.recordRefund(leased, outcome),
+      lapse: () => lapse('refunds', storedId('rfd', leased.refund?.refundId ?? '')),
     })),
     ...reversals.map(({ strayPayment, leaseId, reversalId }) => ({
       name: reversalId,
       transaction: strayPayment?.providerTransactionId ?? '',
       minorUnits: minorUnitsOf(strayPayment?.amount ?? ''),
-      record: (outcome: Parameters<typeof refunds.recordRefundOutcome>[0]['outcome']) =>
-        strays.recordReversalOutcome({
-          ...{ merchantId, strayPaymentId: strayPayment?.strayPaymentId ?? '', leaseId },
-          ...(outcome === undefined ? {} : { outcome }),
+      record: (outcome: Outcome) =>
+        desk.reversals.recordReversalOutcome({
+          ...{ merchantId, strayPaymentId: strayPayment?.strayPaymentId ?? '', leaseId, outcome },
         }),
       lapse: () => lapse('stray_payments', storedId('stp', strayPayment?.strayPaymentId ?? '')),
     })),
@@ -246,15 +231,8 @@ async function query({ declinedAttemptId: attemptId }: Subject): Promise<void> {
 async function makeMove(subject: Subject, each: Move, number: string): Promise<readonly Difference[]> {
   const { orderId, orderNumber } = subject;
   const request = (refundNumber: string, amount: string) =>
-    writer.createRefund({
-      merchantId,
-      environment,
-      order: { case: 'orderId', value: orderId },
-      refundNumber,
-      amount,
-      reason: 'Came back',
-    });
-  const listed = async () => (await writer.listRefunds({ merchantId, orderId })).refunds;
+    desk.refund(merchantId, orderNumber, { refundNumber, amount });
+  const listed = async () => (await desk.refunds.listRefunds({ merchantId, orderId })).refunds;
   switch (each.type) {
     case 'refund':
       await refusable(request(`${orderNumber}/${number}`, each.amount));

@@ -56,6 +56,17 @@ const happened: fc.Arbitrary<Happened> = fc.record({
   aboutAttempt: fc.boolean(),
 });
 
+/** A registration soon after the beginning of the report. */
+const event: Happened = {
+  type: 'CREATED',
+  minute: 5,
+  minorUnits: 1,
+  currency: 'ETB',
+  option: 'walleta_ussd',
+  reason: '',
+  aboutAttempt: false,
+};
+
 const text = (minorUnits: number | bigint): string => {
   const digits = String(minorUnits).padStart(3, '0');
   return `${digits.slice(0, -2)}.${digits.slice(-2)}`;
@@ -209,16 +220,8 @@ test('every event is counted once, through crashes, two concurrent counts and la
 
 test('amounts of the same quarter of an hour add up, also when they are counted one after the other', async () => {
   const merchantId = newMerchantId();
-  const completed = {
-    type: 'COMPLETED',
-    minute: 5,
-    currency: 'ETB',
-    option: 'walleta_ussd',
-    reason: '',
-    aboutAttempt: true,
-  } as const;
   for (const minorUnits of [10_050, 4_025]) {
-    await store(client, merchantId, [{ ...completed, minorUnits }]);
+    await store(client, merchantId, [{ ...event, type: 'COMPLETED', minorUnits }]);
     await countAll();
   }
 
@@ -229,17 +232,7 @@ test('amounts of the same quarter of an hour add up, also when they are counted 
 
 test('events are counted again after a restore into a server with an earlier position', async () => {
   const merchantId = newMerchantId();
-  await store(client, merchantId, [
-    {
-      type: 'CREATED',
-      minute: 5,
-      minorUnits: 1,
-      currency: 'ETB',
-      option: 'walleta_ussd',
-      reason: '',
-      aboutAttempt: false,
-    },
-  ]);
+  await store(client, merchantId, [event]);
   await countAll();
   await client.query(`update core.order_counts set events = events + 7`);
   await client.query(
@@ -270,20 +263,9 @@ test.each([
     '20T23:50',
     '21T18:20',
   ];
-  const created = {
-    type: 'CREATED',
-    minorUnits: 1,
-    currency: 'ETB',
-    option: 'walleta_ussd',
-    reason: '',
-    aboutAttempt: false,
-  } as const;
   const minutes = times.map((time) => (Date.parse(`2026-11-${time}Z`) - from.getTime()) / 60_000);
-  await store(
-    client,
-    merchantId,
-    minutes.map((minute) => ({ ...created, minute })),
-  );
+  const events = minutes.map((minute) => ({ ...event, minute }));
+  await store(client, merchantId, events);
 
   await countAll();
 
