@@ -1,13 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { pino } from 'pino';
 import { checkText } from '../../../src/contract/check-text.ts';
 import { explainDatabaseError } from '../../../src/platform/database/explain-error.ts';
-import { openDatabase } from '../../../src/core/database/database.ts';
 import type { Database } from '../../../src/core/database/database.ts';
 import { startCuttingProxy } from '../../support/cutting-proxy.ts';
 import type { CuttingProxy, CutMoment } from '../../support/cutting-proxy.ts';
 import { waitUntil } from '../../support/wait-until.ts';
-import { sharedConnection, sharedTestDatabase } from '../../support/shared-stack.ts';
+import { openCoreDatabase, sharedConnection, sharedTestDatabase } from '../../support/shared-stack.ts';
 import { checkOfDatabase } from './doctor-checks.ts';
 
 const poolSize = 2;
@@ -23,8 +21,7 @@ beforeEach(async () => {
   const url = new URL(server.url);
   proxy = await startCuttingProxy({ host: url.hostname, port: Number(url.port) });
   url.host = `127.0.0.1:${proxy.port}`;
-  const logger = pino({ level: 'silent' });
-  database = await openDatabase({ url: url.href, poolSize, applicationName: 'cut', logger });
+  database = await openCoreDatabase('cut', url.href, poolSize);
 });
 
 afterEach(async () => {

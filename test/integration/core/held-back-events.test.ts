@@ -1,29 +1,17 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import type { PoolClient } from 'pg';
 import { createEventFeed } from '../../../src/core/events/follow-events.ts';
 import { heldBackMs, latestCursor, readEvents } from '../../../src/core/events/read-events.sql.ts';
 import { relayEvents } from '../../../src/core/events/relay-events.ts';
-import { openDatabase } from '../../../src/core/database/database.ts';
-import type { Database } from '../../../src/core/database/database.ts';
 import { createLogger } from '../../../src/platform/logger.ts';
 import { createWakeSignal } from '../../../src/platform/wake-signal.ts';
-import { createTestDatabase } from '../../support/test-database.ts';
-import type { TestDatabase } from '../../support/test-database.ts';
+import { sharedCoreDatabase, sharedTestDatabase } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { beginLateEvent } from './late-event.ts';
 
 const logger = createLogger({ process: 'test', instance: 'test', level: 'silent' });
-let testDatabase: TestDatabase;
-let database: Database;
-
-beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  database = await openDatabase({ url: testDatabase.url, poolSize: 4, applicationName: 'test', logger });
-});
-afterAll(async () => {
-  await database.close();
-  await testDatabase.drop();
-});
+const testDatabase = sharedTestDatabase();
+const database = sharedCoreDatabase('held back events', () => testDatabase.url, 4);
 
 /** A signal that never occurs by itself, and the times that its readers would wait for it. */
 function recordedSignal() {

@@ -1,27 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import pg from 'pg';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { inTransaction } from '../../../src/platform/database/in-transaction.ts';
 import { runStatement } from '../../../src/platform/database/run-statement.ts';
-import { createTestDatabase } from '../../support/test-database.ts';
-import type { TestDatabase } from '../../support/test-database.ts';
+import { sharedPool, sharedTestDatabase } from '../../support/shared-stack.ts';
 
-let database: TestDatabase;
-let pool: pg.Pool;
+const database = sharedTestDatabase({ migrated: false });
+const pool = sharedPool(() => database.url, 1);
 const notices: string[] = [];
 
 beforeAll(async () => {
-  database = await createTestDatabase({ migrated: false });
-  pool = new pg.Pool({ connectionString: database.url, max: 1 });
-  pool.on('error', () => undefined);
-  pool.on('connect', (client) => {
-    client.on('error', () => undefined);
-    client.on('notice', ({ message = '' }) => void notices.push(message));
-  });
+  pool.on('connect', (client) => client.on('notice', ({ message = '' }) => void notices.push(message)));
   await pool.query('create table kept (id int primary key)');
-});
-afterAll(async () => {
-  await pool.end();
-  await database.drop();
 });
 
 const insert = (id: number) => ({ text: 'insert into kept values ($1) returning id', values: [id] });
@@ -78,14 +66,8 @@ describe('nothing is committed, and the connection remains usable', () => {
 
   test('when an opening statement fails', async () => {
     let hasBegun = false;
-    const failing = inTransaction(
-      pool,
-      ['select 1', { text: 'select 1 / $1::int', values: [0] }],
-      async () => {
-        hasBegun = true;
-        return Promise.resolve();
-      },
-    );
+    const opening = ['select 1', { text: 'select 1 / $1::int', values: [0] }];
+    const failing = inTransaction(pool, opening, () => Promise.resolve(void (hasBegun = true)));
     await expect(failing).rejects.toThrow('division by zero');
     expect(hasBegun).toBe(false);
     expect(await kept()).toEqual([]);

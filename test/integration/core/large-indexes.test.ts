@@ -1,44 +1,19 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import pg from 'pg';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type pg from 'pg';
 import { v7 } from 'uuid';
 import { newRandomId } from '../../../src/contract/public-id.ts';
-import { openDatabase } from '../../../src/core/database/database.ts';
-import type { Database } from '../../../src/core/database/database.ts';
 import { createIndexTask } from '../../../src/core/database/large-indexes.ts';
 import { createErasureRequests } from '../../../src/core/erasure/erasure-requests.ts';
 import { findNamedOrder } from '../../../src/core/payments/payer-payments/find-named-order.sql.ts';
-import { createLogger } from '../../../src/platform/logger.ts';
+import { connectToDatabase } from '../../support/database-connections.ts';
 import { publicId } from '../../support/ids.ts';
-import { createTestDatabase } from '../../support/test-database.ts';
-import type { TestDatabase } from '../../support/test-database.ts';
+import { sharedConnection, sharedCoreDatabase, sharedTestDatabase } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
 const stop = new AbortController().signal;
-let files: TestDatabase;
-let database: Database;
-let client: pg.Client;
-
-beforeAll(async () => {
-  files = await createTestDatabase();
-  database = await openDatabase({
-    url: files.url,
-    poolSize: 4,
-    applicationName: 'large indexes',
-    logger: createLogger({ process: 'test', instance: 'large indexes', level: 'silent' }),
-  });
-  client = await connected();
-});
-afterAll(async () => {
-  await client.end();
-  await database.close();
-  await files.drop();
-});
-
-async function connected(): Promise<pg.Client> {
-  const connection = new pg.Client({ connectionString: files.url });
-  await connection.connect();
-  return connection;
-}
+const files = sharedTestDatabase();
+const database = sharedCoreDatabase('large indexes', () => files.url, 4);
+const client = sharedConnection(() => files.url);
 
 const names = [
   'erasures_due_merchant_turn',
@@ -96,7 +71,7 @@ describe('the large indexes', () => {
 
   test('wait for an older transaction without blocking writers, and stop with the process', async () => {
     const merchantId = await createMerchant();
-    const older = await connected();
+    const older = await connectToDatabase(files.url);
     await older.query('begin isolation level repeatable read');
     await older.query('select from core.orders limit 1');
     const leaving = new AbortController();
@@ -123,7 +98,7 @@ describe('the large indexes', () => {
   });
 
   test('are created by one process at a time', async () => {
-    const other = await connected();
+    const other = await connectToDatabase(files.url);
     await other.query('select pg_advisory_lock(7142011)');
 
     await createIndexTask(database)(stop);
@@ -152,11 +127,7 @@ describe('the reference of a payer-started payment', () => {
     await register(await createMerchant(), 'Inv-7');
     await register(await createMerchant(), 'INV-7');
 
-    expect(await Promise.all(['Inv-7', 'INV-7', 'inv-7'].map(named))).toEqual([
-      undefined,
-      undefined,
-      undefined,
-    ]);
+    expect(await Promise.all(['Inv-7', 'INV-7', 'inv-7'].map(named))).toEqual(Array(3).fill(undefined));
   });
 
   test('matches the exact one of several orders of a merchant, and no other', async () => {
@@ -177,11 +148,7 @@ describe('the reference of a payer-started payment', () => {
       );
     await register(await createMerchant(), 'hides');
 
-    expect(await Promise.all(['hides', 'HIDES', 'hIdEs'].map(named))).toEqual([
-      undefined,
-      undefined,
-      undefined,
-    ]);
+    expect(await Promise.all(['hides', 'HIDES', 'hIdEs'].map(named))).toEqual(Array(3).fill(undefined));
   });
 
   test('matches the order of the only merchant of an account, whatever others have', async () => {
@@ -234,18 +201,12 @@ describe('the search for a phone number in payer-started payments', () => {
     await pay({ reference: '0911000002' });
     await pay({ detail: 'from 6834002' });
 
+    const counts = () =>
+      Promise.all(['+251911000001', '+6834002', '+251911000009'].map((phone) => counted(phone)));
     await drop();
-    const without = [
-      await counted('+251911000001'),
-      await counted('+6834002'),
-      await counted('+251911000009'),
-    ];
+    const without = await counts();
     await createIndexTask(database)(stop);
-    const withIndex = [
-      await counted('+251911000001'),
-      await counted('+6834002'),
-      await counted('+251911000009'),
-    ];
+    const withIndex = await counts();
 
     expect(without).toEqual([4, 1, 0]);
     expect(withIndex).toEqual(without);

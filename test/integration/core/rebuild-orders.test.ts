@@ -1,12 +1,10 @@
 import { fromBinary } from '@bufbuild/protobuf';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { expect, test } from '@jest/globals';
-import { pino } from 'pino';
-import { openDatabase } from '../../../src/core/database/database.ts';
 import { createAccountTimeline } from '../../../src/core/payments/changes/account-timeline.ts';
 import { rebuildOrders } from '../../../src/core/payments/changes/rebuild-orders.ts';
 import { OrderEventSchema } from '../../../src/gen/gatehouse/v1/order_pb.js';
-import { sharedStack } from '../../support/shared-stack.ts';
+import { openCoreDatabase, sharedStack } from '../../support/shared-stack.ts';
 import { outcomes, sharedPaymentDesk } from './payment-desk.ts';
 
 const stack = sharedStack({ facades: 0 });
@@ -33,13 +31,7 @@ test('rebuilding an order does not read the rows of the orders before it again',
     desk.query<{ payload: Buffer }>('select payload from core.order_events order by order_id, sequence');
   const events = await read();
   await loseRows(['order_events', 'wallet_receipts', 'payment_attempts', 'orders']);
-  const logger = pino({ level: 'silent' });
-  const database = await openDatabase({
-    url: stack.databaseUrl,
-    poolSize: 2,
-    applicationName: 'rebuild',
-    logger,
-  });
+  const database = await openCoreDatabase('rebuild', stack.databaseUrl, 2);
   const forks: EntityManager[] = [];
   const fork = (): EntityManager => {
     const em = database.fork();

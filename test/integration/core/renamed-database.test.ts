@@ -2,9 +2,7 @@ import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from '@jest/globals';
-import { pino } from 'pino';
-import { openDatabase } from '../../../src/core/database/database.ts';
-import { sharedConnection, sharedTestDatabase } from '../../support/shared-stack.ts';
+import { openCoreDatabase, sharedConnection, sharedTestDatabase } from '../../support/shared-stack.ts';
 
 const server = sharedTestDatabase({ migrated: false });
 const admin = sharedConnection(() => server.url);
@@ -31,13 +29,7 @@ test('a pooler may have a name of its own for the database', async () => {
   const pooler = await startRenamingPooler(new URL(server.url), alias, name);
   url.host = `127.0.0.1:${pooler.port}`;
   url.pathname = alias;
-  const logger = pino({ level: 'silent' });
-  const database = await openDatabase({
-    url: url.href,
-    poolSize: 2,
-    applicationName: 'renamed',
-    logger,
-  });
+  const database = await openCoreDatabase('renamed', url.href, 2);
   try {
     const pending = await database.pendingMigrations();
     await database.migrate();

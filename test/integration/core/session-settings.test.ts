@@ -3,14 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { expect, test } from '@jest/globals';
-import { pino } from 'pino';
 import { checkText } from '../../../src/contract/check-text.ts';
 import { readClock } from '../../../src/core/database/read-clock.ts';
-import { openDatabase } from '../../../src/core/database/database.ts';
 import { runStatement } from '../../../src/platform/database/run-statement.ts';
 import { loadSnapshot } from '../../../src/platform/database/snapshot/load-snapshot.ts';
 import { writeSnapshot } from '../../../src/platform/database/snapshot/write-snapshot.ts';
-import { sharedConnection, sharedTestDatabase } from '../../support/shared-stack.ts';
+import { openCoreDatabase, sharedConnection, sharedTestDatabase } from '../../support/shared-stack.ts';
 import { checkOfDatabase } from './doctor-checks.ts';
 
 const server = sharedTestDatabase();
@@ -32,12 +30,7 @@ test('defaults of the database change nothing of what is read and written', asyn
   const name = new URL(server.url).pathname.slice(1);
   for (const [setting, value] of Object.entries(hostile))
     await admin.query(`alter database ${name} set ${setting} = '${value}'`);
-  const database = await openDatabase({
-    url: server.url,
-    poolSize: 1,
-    applicationName: 'settings',
-    logger: pino({ level: 'silent' }),
-  });
+  const database = await openCoreDatabase('settings', server.url, 1);
   try {
     const text = String.raw`
 select timestamptz '2026-11-05T00:30:00Z' as at, date '2026-11-05'::text as day, 'C:\new' as text,
@@ -76,12 +69,7 @@ select current_setting('DateStyle') like 'ISO%' as iso, current_setting('lock_ti
   current_setting('statement_timeout') as statement`;
 
 test('options in the URL are passed on, and do not replace what Gatehouse needs', async () => {
-  const database = await openDatabase({
-    url: urlWithOptions(),
-    poolSize: 1,
-    applicationName: 'options',
-    logger: pino({ level: 'silent' }),
-  });
+  const database = await openCoreDatabase('options', urlWithOptions(), 1);
   const { rows } = await database.pool.query(sessionOf);
   await database.close();
 
@@ -110,12 +98,7 @@ test('options in the URL change nothing of what a backup contains and how it is 
 test.each(["set DateStyle = 'SQL, DMY'", 'set statement_timeout = 0'])(
   'doctor says that a pooler drops the settings of sessions: %s',
   async (change) => {
-    const database = await openDatabase({
-      url: server.url,
-      poolSize: 1,
-      applicationName: 'pooled',
-      logger: pino({ level: 'silent' }),
-    });
+    const database = await openCoreDatabase('pooled', server.url, 1);
     const before = await checkOfDatabase(database);
     await database.pool.query(change);
     const after = await checkOfDatabase(database);

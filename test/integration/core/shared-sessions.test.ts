@@ -1,10 +1,8 @@
 import { expect, test } from '@jest/globals';
-import { pino } from 'pino';
 import { checkText } from '../../../src/contract/check-text.ts';
-import { openDatabase } from '../../../src/core/database/database.ts';
 import type { Database } from '../../../src/core/database/database.ts';
 import { startInline } from '../../support/inline-process.ts';
-import { sharedStack } from '../../support/shared-stack.ts';
+import { openCoreDatabase, sharedStack } from '../../support/shared-stack.ts';
 import { startSharingPooler } from '../../support/sharing-pooler.ts';
 import type { Turn } from '../../support/sharing-pooler.ts';
 import { checkOfDatabase } from './doctor-checks.ts';
@@ -26,8 +24,7 @@ async function withPooler(turn: Turn, use: (url: string) => Promise<void>): Prom
 }
 
 const withDatabase = async (url: string, use: (database: Database) => Promise<void>): Promise<void> => {
-  const logger = pino({ level: 'silent' });
-  const database = await openDatabase({ url, poolSize: 2, applicationName: 'pooled', logger });
+  const database = await openCoreDatabase('pooled', url, 2);
   try {
     await use(database);
   } finally {

@@ -1,23 +1,16 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { pino } from 'pino';
 import { checkPool } from '../../../src/core/diagnostics/run-checks.ts';
-import { openDatabase } from '../../../src/core/database/database.ts';
 import type { Database } from '../../../src/core/database/database.ts';
 import { CheckResult } from '../../../src/gen/gatehouse/v1/diagnostics_service_pb.js';
 import { explainDatabaseError } from '../../../src/platform/database/explain-error.ts';
 import { startArchivedPostgres } from '../../support/archived-postgres.ts';
 import type { ArchivedPostgres } from '../../support/archived-postgres.ts';
+import { openCoreDatabase } from '../../support/shared-stack.ts';
 
 let server: ArchivedPostgres;
 let database: Database;
 
-const open = () =>
-  openDatabase({
-    url: server.url,
-    poolSize: 4,
-    applicationName: 'standby',
-    logger: pino({ level: 'silent' }),
-  });
+const open = () => openCoreDatabase('standby', server.url, 4);
 
 beforeAll(async () => {
   server = await startArchivedPostgres();

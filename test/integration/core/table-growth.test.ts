@@ -6,13 +6,11 @@ import type { PublicId, StoredId } from '../../../src/contract/public-id.ts';
 import { createReadOrderStory } from '../../../src/core/order-story/read-order-story.ts';
 import { OrderEventSchema } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { inTransaction } from '../../../src/platform/database/in-transaction.ts';
+import type { PaymentOption } from '../../../src/core/domain/order.ts';
 import { readEvents } from '../../../src/core/events/read-events.sql.ts';
 import { expireOrders } from '../../../src/core/payments/orders/expire-orders.ts';
-import { createSearchOrders } from '../../../src/core/payments/search/search-orders.ts';
-import type { OrderFilter } from '../../../src/core/payments/search/search-orders.ts';
 import { waitUntil } from '../../support/wait-until.ts';
-import { oneWalk, orderFilter } from '../../support/order-filter.ts';
-import { openGrowingTable, rarePhone } from './growing-table.ts';
+import { openGrowingTable } from './growing-table.ts';
 import type { GrowingTable } from './growing-table.ts';
 
 // Frequent statements must cost the same for any number of orders. The blocks of tables and indexes that PostgreSQL
@@ -34,31 +32,21 @@ const withoutRestore = {
 };
 
 const scope = { requestId: 'table-growth', signal: stop.signal };
-const listing =
-  (own: Partial<OrderFilter>): (() => Promise<unknown>) =>
-  () =>
-    createSearchOrders(table.database, oneWalk)(orderFilter(table.merchantId, own));
+const lease = (...paymentOptions: PaymentOption[]) =>
+  table.lease({
+    environment: 'SANDBOX',
+    paymentOptions,
+    exceptMerchantIds: [],
+    limit: 50,
+    leaseMs: 60_000,
+  });
 
 const works: Readonly<Record<string, () => Promise<unknown>>> = {
   'expiring 50 orders': () => expireOrders(table.changes, withoutRestore, stop.signal),
   'looking for orders to expire when there are none': () =>
     expireOrders(table.changes, withoutRestore, stop.signal),
-  'leasing 50 payments': () =>
-    table.lease({
-      environment: 'SANDBOX',
-      paymentOptions: ['walleta_ussd', 'walleta_wallet'],
-      exceptMerchantIds: [],
-      limit: 50,
-      leaseMs: 60_000,
-    }),
-  'looking for payments to lease when there are none': () =>
-    table.lease({
-      environment: 'SANDBOX',
-      paymentOptions: ['walletb_ussd'],
-      exceptMerchantIds: [],
-      limit: 50,
-      leaseMs: 60_000,
-    }),
+  'leasing 50 payments': () => lease('walleta_ussd', 'walleta_wallet'),
+  'looking for payments to lease when there are none': () => lease('walletb_ussd'),
   'finding 20 orders by their order_number': () =>
     Promise.all(
       Array.from({ length: 20 }, (_, index) =>
@@ -73,9 +61,6 @@ const works: Readonly<Record<string, () => Promise<unknown>>> = {
         ),
       ),
     ),
-  'listing the newest orders': () => listing({})(),
-  'listing the orders whose order_number begins so': () => listing({ orderNumberPrefix: 'due-' })(),
-  'listing the orders of a phone that few have': () => listing({ phone: rarePhone })(),
   'reading the latest events': () => readEvents(table.database.pool, beforeLatest, latestEvents),
   'reading the story of an order': () =>
     createReadOrderStory(table.database)({
