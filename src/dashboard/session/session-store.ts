@@ -68,12 +68,24 @@ export function createSessionStore(
       call,
     );
   };
+  /** Sessions of requests that could not store them. Their error page would fail to store them again, and be replaced by Fastify's JSON. */
+  const notStored = new WeakSet<Session>();
   return {
     get(sessionId: string, done: (error: unknown, session?: Session | null) => void): void {
       read(sessionId).then((session) => done(null, session), done);
     },
     set(sessionId: string, session: Session, done: Done): void {
-      write(sessionId, session).then(() => done(), done);
+      if (notStored.has(session)) {
+        done();
+        return;
+      }
+      write(sessionId, session).then(
+        () => done(),
+        (error: unknown) => {
+          notStored.add(session);
+          done(error);
+        },
+      );
     },
     destroy(sessionId: string, done: Done): void {
       sessions.deleteSession({ sessionHash: sessionHash(sessionId) }, call).then(() => done(), done);

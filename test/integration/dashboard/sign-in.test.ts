@@ -199,6 +199,24 @@ describe('a session', () => {
     expect((await stolen.get(keysPage())).status).toBe(303);
   });
 
+  test('that cannot be stored is answered with a page', async () => {
+    const visitor = await desk.signedIn(await desk.users.member(merchant.id));
+    await desk.age(visitor, 5 * 60_000);
+    const client = await pool.connect();
+    try {
+      await client.query('begin; lock table core.dashboard_sessions in exclusive mode');
+
+      const { status, headers, body } = await visitor.get(keysPage());
+
+      expect(status).toBe(503);
+      expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
+      expect(body).toContain('</html>');
+    } finally {
+      await client.query('rollback');
+      client.release();
+    }
+  });
+
   test('that ends while a form arrives bit by bit sends no form', async () => {
     const user = await desk.users.member(merchant.id);
     const visitor = await desk.signedIn(user);
