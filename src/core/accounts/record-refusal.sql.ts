@@ -18,14 +18,17 @@ export interface Refusal {
   readonly details: Readonly<Record<string, string>>;
 }
 
+// A count that ends later than a new one was begun before the database's clock was set back. It would keep refusals out of the log until then.
+const isPresent = "t.ends_at > now() and t.ends_at <= now() + interval '1 hour 1 minute'";
+
 // One statement, which always counts and commits. So the duration of a refusal does not reveal whether an account
 // exists. The times of the id and of the hour are the database's.
 const text = `
 with counted as (
   insert into core.account_tries as t (key, tries, ends_at) values ($1, 1, now() + interval '1 hour')
   on conflict (key) do update set
-    tries = case when t.ends_at <= now() then 1 else t.tries + 1 end,
-    ends_at = case when t.ends_at <= now() then excluded.ends_at else t.ends_at end
+    tries = case when ${isPresent} then t.tries + 1 else 1 end,
+    ends_at = case when ${isPresent} then t.ends_at else excluded.ends_at end
   returning tries
 )
 insert into core.audit_entries (id, created_at, actor, action, merchant_id, target_id, request_id, details)
