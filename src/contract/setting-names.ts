@@ -87,12 +87,27 @@ export function unknownSettings(
   environment: Readonly<Record<string, string | undefined>>,
   others: readonly string[] = [],
 ): string[] {
+  return unknownNames(environment, others).map((name) => `${noSetting(name)}${adviceOn(name)}`);
+}
+
+/** The same for those that resemble a setting, when it is not known which names the operator chose. */
+export const misspeltSettings = (environment: Readonly<Record<string, string | undefined>>): string[] =>
+  unknownNames(environment, []).flatMap((name) => {
+    const advice = adviceOn(name);
+    return advice === '' ? [] : [`${noSetting(name)}${advice}`];
+  });
+
+const noSetting = (name: string): string => `${name} is not a setting and has no effect`;
+
+function unknownNames(
+  environment: Readonly<Record<string, string | undefined>>,
+  others: readonly string[],
+): string[] {
   const isKnown = (name: string): boolean => known.has(name) || others.includes(name);
   return Object.keys(environment)
     .filter((name) => name.startsWith('GATEHOUSE_') && !name.startsWith(testPrefix))
     .filter((name) => !isKnown(name) && !isKnown(name.replace(/_FILE$/, '')))
-    .sort()
-    .map((name) => `${name} is not a setting and has no effect${adviceOn(name)}`);
+    .sort();
 }
 
 function adviceOn(name: string): string {

@@ -1,11 +1,11 @@
 /** Runs all of Gatehouse on this machine until a signal: PostgreSQL, NATS, core and the other processes. */
 import { join, resolve } from 'node:path';
-import { unknownSettings } from '../contract/setting-names.ts';
 import { SettingsError } from '../platform/settings/read-settings.ts';
 import { readLocalSettings } from './local/settings.ts';
 import { StartError } from './local/start-error.ts';
 import { startGatehouse } from './local/start-gatehouse.ts';
 import { describeRunning } from './local/summary.ts';
+import { reportedSettings } from './unknown-settings.ts';
 
 const projectRoot = resolve(import.meta.dirname, '../..');
 
@@ -41,7 +41,7 @@ async function run(signal: AbortSignal): Promise<void> {
   const config = readLocalSettings(process.env);
   const dataFolder = resolve(projectRoot, config.GATEHOUSE_DATA_DIR);
   console.log(`Starting Gatehouse in ${dataFolder}`);
-  for (const sentence of unknownSettings(process.env)) console.error(`! ${sentence}`);
+  for (const sentence of reportedSettings(process.env)) console.error(`! ${sentence}`);
   const gatehouse = await startGatehouse({
     config,
     environment: process.env,

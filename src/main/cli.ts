@@ -7,12 +7,12 @@ import { text } from 'node:stream/consumers';
 import type { DatabaseUrls } from '../cli/backup-commands.ts';
 import { openCore } from '../cli/core-clients.ts';
 import { createLogger } from '../platform/logger.ts';
-import { unknownSettings } from '../contract/setting-names.ts';
 import { runCli } from '../cli/program.ts';
 import { openWebhooks } from '../cli/webhook-clients.ts';
 import { readCliSettings } from '../cli/settings.ts';
 import { openCertificateFiles } from '../platform/tls/certificate-files.ts';
 import { certificatePathsOf } from '../platform/tls/tls-settings.ts';
+import { reportedSettings } from './unknown-settings.ts';
 import { walletTools } from './wallet-tools.ts';
 
 const projectRoot = resolve(import.meta.dirname, '../..');
@@ -54,7 +54,9 @@ for (const stream of [process.stdout, process.stderr]) {
   });
 }
 
-for (const sentence of unknownSettings(process.env)) process.stderr.write(`${sentence}\n`);
+// Programs read both streams of a command with --json.
+if (!process.argv.includes('--json'))
+  for (const sentence of reportedSettings(process.env)) process.stderr.write(`${sentence}\n`);
 process.exitCode = await runCli(process.argv.slice(2), {
   readConfig: () => {
     const config = readCliSettings(process.env);

@@ -1,7 +1,8 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from '@jest/globals';
-import { settingNames, unknownSettings } from '../../../src/contract/setting-names.ts';
+import { describe, expect, test } from '@jest/globals';
+import { misspeltSettings, settingNames, unknownSettings } from '../../../src/contract/setting-names.ts';
+import { reportedSettings } from '../../../src/main/unknown-settings.ts';
 
 const source = join(import.meta.dirname, '../../../src');
 
@@ -40,4 +41,39 @@ test('names that the operator has chosen for the secrets of wallets are not repo
   expect(unknownSettings(environment, ['GATEHOUSE_ACME_KEY', 'GATEHOUSE_ACME_PIN'])).toEqual([
     'GATEHOUSE_OTHER_KEY is not a setting and has no effect',
   ]);
+});
+
+test('without the names of secrets, only a name that resembles a setting is reported', () => {
+  const environment = { GATEHOUSE_TELEBIRR_APP_SECRET: 'x', GATEHOUSE_CORE_ADDRESS: 'x' };
+  expect(misspeltSettings(environment)).toEqual([
+    'GATEHOUSE_CORE_ADDRESS is not a setting and has no effect; did you mean GATEHOUSE_CORE_ADDRESSES?',
+  ]);
+});
+
+describe('the command line reports', () => {
+  const wallets = JSON.stringify({
+    wallets: [
+      {
+        ...{ id: 'walleta', names: { en: 'A', am: 'A' }, connector: 'gsma', channels: ['ussd'] },
+        currencies: [{ code: 'ETB' }],
+        environments: {
+          sandbox: {
+            settings: { base_url: 'https://a.example', client_secret: { secret: 'GATEHOUSE_ACME_KEY' } },
+          },
+        },
+      },
+    ],
+  });
+  const variables = { GATEHOUSE_ACME_KEY: 'x', GATEHOUSE_OTHER_KEY: 'x' };
+
+  test('no secret that the wallets name', () => {
+    expect(reportedSettings({ ...variables, GATEHOUSE_WALLETS: wallets })).toEqual([
+      'GATEHOUSE_OTHER_KEY is not a setting and has no effect',
+    ]);
+  });
+
+  test('no variable that may be a secret, when the wallets are not known', () => {
+    expect(reportedSettings(variables)).toEqual([]);
+    expect(reportedSettings({ ...variables, GATEHOUSE_WALLETS_FILE: '/nowhere.json' })).toEqual([]);
+  });
 });
