@@ -261,7 +261,7 @@ export const alerts: readonly Alert[] = [
     expr: 'max(gatehouse_webhook_reconciled_seconds_ago) > 3600',
     for: '5m',
     severity: 'ticket',
-    summary: 'The reconciler of webhooks last finished {{ $value | humanizeDuration }} ago.',
+    summary: 'The reconciler of webhooks has not finished for {{ $value | humanizeDuration }}.',
   },
   {
     name: 'GatehouseWebhookSecretsAwaited',

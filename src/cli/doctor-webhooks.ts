@@ -177,7 +177,7 @@ const gapTexts = ({ findings, gaps }: GetPipelineStatusResponse): readonly strin
   findings.length === 0 ? gaps : findings.map(findingText);
 
 const judgeReconciler: Judge = (status, now) => {
-  const { reconcileTime, repairedCount } = status;
+  const { reconcileTime, unreconciledSinceTime, repairedCount } = status;
   const found = gapTexts(status);
   if (found.length > 0)
     return {
@@ -194,12 +194,15 @@ const judgeReconciler: Judge = (status, now) => {
         event_id: finding.eventId,
       })),
     };
-  const age = ageMs(reconcileTime, now);
+  const age = ageMs(reconcileTime ?? unreconciledSinceTime, now);
   if (age > toleratedReconcileAgeMs)
     return {
       result: 'warning',
       code: 'late',
-      detail: `it last finished ${seconds(age)} ago`,
+      detail:
+        reconcileTime === undefined
+          ? `it has never finished, and the process started ${seconds(age)} ago`
+          : `it last finished ${seconds(age)} ago`,
       advice: "look for 'reconciling' in the logs",
     };
   if (repairedCount > 0n)

@@ -45,6 +45,8 @@ export interface PipelineStatus {
   readonly awaitedSecretCount: number;
   /** When the reconciler last completed. */
   readonly reconciledAt: Date | undefined;
+  /** Until then: when this process began to watch for it. */
+  readonly unreconciledSince: Date | undefined;
   /** Missing deliveries that the reconciler created in the last 24 hours. */
   readonly repairedCount: number;
   /** Its findings of that time that it could not repair; the latest 20. */
@@ -70,6 +72,7 @@ const countingMs = 2_000;
 
 /** Reads the status. @throws the database's errors. While core is unavailable, `eventLag` is undefined. */
 export function createPipelineStatus(parts: PipelineStatusParts): () => Promise<PipelineStatus> {
+  const startedAt = parts.now();
   return async () => {
     const now = parts.now();
     const [readers, lanes, deliveries, others] = await Promise.all([
@@ -79,6 +82,7 @@ export function createPipelineStatus(parts: PipelineStatusParts): () => Promise<
       readOthers(parts, now),
     ]);
     const intake = readers.get(intakeReader);
+    const reconciler = readers.get(reconcileReader);
     const lag = await countEvents(parts, intake?.cursor ?? '');
     return {
       isIngesting: intake !== undefined && now.getTime() - intake.readAt.getTime() < intakeSilenceMs,
@@ -86,7 +90,8 @@ export function createPipelineStatus(parts: PipelineStatusParts): () => Promise<
       eventLag: lag?.count,
       oldestEventAt: lag?.oldestAt,
       isBrokerConnected: parts.isBrokerConnected(),
-      reconciledAt: readers.get(reconcileReader)?.readAt,
+      reconciledAt: reconciler?.readAt,
+      unreconciledSince: reconciler === undefined ? startedAt : undefined,
       ...lanes,
       ...deliveries,
       ...others,

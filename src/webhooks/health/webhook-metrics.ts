@@ -124,8 +124,9 @@ const statusGauges: readonly StatusGauge[] = [
   },
   {
     name: 'reconciled_seconds_ago',
-    help: 'Seconds since the reconciler last finished; NaN before its first run.',
-    read: ({ reconciledAt }, secondsSince) => secondsSince(reconciledAt),
+    help: 'Seconds since the reconciler last finished; before its first run, since this process started.',
+    read: ({ reconciledAt, unreconciledSince }, secondsSince) =>
+      secondsSince(reconciledAt ?? unreconciledSince),
   },
   {
     name: 'deliveries_repaired_24h',

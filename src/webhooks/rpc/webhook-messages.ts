@@ -187,4 +187,5 @@ export const statusMessage = (
   ...timeField('intakeTime', status.intakeAt),
   ...timeField('oldestDueTime', status.oldestDueAt),
   ...timeField('reconcileTime', status.reconciledAt),
+  ...timeField('unreconciledSinceTime', status.unreconciledSince),
 });

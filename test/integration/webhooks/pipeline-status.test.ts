@@ -100,6 +100,7 @@ test('at first nothing is ingested, and nothing is due', async () => {
     secretsWithOldKey: 0,
     awaitedSecretCount: 0,
     reconciledAt: undefined,
+    unreconciledSince: now,
     repairedCount: 0,
     gaps: [],
     gapCount: 0,

@@ -45,6 +45,7 @@ export const quietStatus: PipelineStatus = {
   secretsWithOldKey: 9,
   awaitedSecretCount: 2,
   reconciledAt: undefined,
+  unreconciledSince: undefined,
   repairedCount: 10,
   gaps: [
     {

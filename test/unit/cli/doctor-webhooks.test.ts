@@ -143,6 +143,18 @@ test.each<[string, Status, string, RegExp]>([
   ['gaps', { gaps: ['not shown'], findings: missing }, 'reconciler failed unrepaired', missesEvent],
   ['gaps, by a previous version', { gaps: ['ord_1 lacks'] }, 'reconciler failed unrepaired', /ord_1 lacks/],
   [
+    'a reconciler that has never finished',
+    { reconcileTime: undefined, unreconciledSinceTime: secondsAgo(7_200) },
+    'reconciler warning late',
+    /never finished.*7200 s ago/,
+  ],
+  [
+    'a reconciler that has just been started',
+    { reconcileTime: undefined, unreconciledSinceTime: secondsAgo(60) },
+    'reconciler ok healthy',
+    /has not run yet/,
+  ],
+  [
     'a reconciler that has not run',
     { reconcileTime: secondsAgo(7_200) },
     'reconciler warning late',

@@ -1859,6 +1859,13 @@ export declare type GetPipelineStatusResponse = Message<"gatehouse.v1.GetPipelin
    * @generated from field: int64 awaited_secret_count = 19;
    */
   awaitedSecretCount: bigint;
+
+  /**
+   * When this process started, while no reconciler has ever completed; absent otherwise.
+   *
+   * @generated from field: google.protobuf.Timestamp unreconciled_since_time = 20;
+   */
+  unreconciledSinceTime?: Timestamp | undefined;
 };
 
 /**
