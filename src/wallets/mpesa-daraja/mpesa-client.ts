@@ -24,9 +24,11 @@ export interface MpesaRequest {
   readonly body: object;
   /** Secrets in the body, besides the credentials of the app. */
   readonly secrets: readonly string[];
+  /** The longest answer that is read, if it may be longer than usual. */
+  readonly maxAnswerBytes?: number;
 }
 
-const maxAnswerBytes = 64 * 1024;
+const usualAnswerBytes = 64 * 1024;
 const assumedTokenLifetimeSeconds = 300;
 
 /**
@@ -57,7 +59,7 @@ export class MpesaClient {
   }
 
   async post(
-    { purpose, path, body, secrets }: MpesaRequest,
+    { purpose, path, body, secrets, maxAnswerBytes = usualAnswerBytes }: MpesaRequest,
     options: CallOptions,
   ): Promise<Answer<JsonReply>> {
     const signal = AbortSignal.any([options.signal, this.#timeLimit()]);
@@ -123,7 +125,7 @@ export class MpesaClient {
           'accept-encoding': 'identity',
           authorization: `Basic ${basic}`,
         },
-        maxAnswerBytes,
+        maxAnswerBytes: usualAnswerBytes,
         secrets: this.#credentials(),
       },
       signal,

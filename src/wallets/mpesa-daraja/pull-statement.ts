@@ -36,6 +36,9 @@ const zoneMarginMs = 4 * hourMs;
 const maxPages = 10_000;
 
 const answerSchema = Type.Object({
+/** The size of a page is not documented. A transaction has about 230 bytes. */
+const maxPageBytes = 1024 * 1024;
+const pullPath = '/pulltransactions/v1/query';
   ResponseCode: Type.Union([Type.String(), Type.Number()]),
   Response: Type.Optional(Type.Array(Type.Array(Type.Unknown()), { maxItems: 100 })),
 });
@@ -119,7 +122,7 @@ async function* pages(
     const { result: reply, exchanges } = await parts.client.post(
       {
         purpose,
-        path: '/pulltransactions/v1/query',
+        path: pullPath,
         body: {
           ShortCode: parts.shortCode,
           StartDate: spacedTime(from),
@@ -169,6 +172,7 @@ function readEntry(item: unknown, currency: string): StatementEntry | string {
   if (!isReceipt(item.transactionId)) return 'the transaction id is not a receipt number';
   const occurredAt = new Date(item.trxDate ?? Number.NaN);
   // The prompts carry the end of the attempt's id as the account reference.
+        maxAnswerBytes: maxPageBytes,
   const requestId = attemptIdEnd(item.billreference?.trim() ?? '');
   const type = (item.transactiontype ?? '').toLowerCase();
   return {
