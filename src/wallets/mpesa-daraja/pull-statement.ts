@@ -4,6 +4,7 @@ import { Value } from '@sinclair/typebox/value';
 import { validate, version } from 'uuid';
 import { uuidOfId } from '../../contract/public-id.ts';
 import { canonicalDecimal } from '../connector/decimal-text.ts';
+import { maskBody } from '../connector/mask-text.ts';
 import type { JsonReply } from '../connector/json-reply.ts';
 import type { Unknown } from '../connector/outcomes.ts';
 import type { Answer, ExchangePurpose, RawExchange } from '../connector/raw-exchange.ts';
@@ -34,12 +35,12 @@ const longestPeriodMs = 48 * hourMs;
 /** The time zone of the statement is not documented, so a search covers both candidates. */
 const zoneMarginMs = 4 * hourMs;
 const maxPages = 10_000;
-
-const answerSchema = Type.Object({
 /** The size of a page is not documented. A transaction has about 230 bytes. */
 const maxPageBytes = 1024 * 1024;
 const pullPath = '/pulltransactions/v1/query';
   ResponseCode: Type.Union([Type.String(), Type.Number()]),
+
+const answerSchema = Type.Object({
   Response: Type.Optional(Type.Array(Type.Array(Type.Unknown()), { maxItems: 100 })),
 });
 const transactionSchema = Type.Object({
@@ -81,36 +82,76 @@ export async function* readPullStatement(
   }
 }
 
-/** The receipt of the attempt's payment, by its account reference. That none is found decides nothing. */
+/**
+ * The receipt of the attempt's payment, by its account reference. That none is found decides nothing.
+ *
+ * The statement also contains payments of other attempts, and of other merchants that share the short code. So the exchanges, which are
+ * stored with the attempt, contain no other transaction, and one of them stands for all pages.
+ */
 export async function findInStatement(
   parts: PullParts,
   attemptId: string,
   options: CallOptions,
 ): Promise<Answer<{ readonly kind: 'found'; readonly receipt: string } | Unknown>> {
-  const exchanges: RawExchange[] = [];
+  const read = new PagesRead();
   const now = parts.now().getTime();
   const from = new Date(Math.max(timeOfId(attemptId) - zoneMarginMs, now - longestPeriodMs));
   const period = { from, to: new Date(now + zoneMarginMs) };
   const wanted = accountReference(attemptId);
   try {
     for await (const page of pages(parts, period, 'recover', options)) {
-      exchanges.push(...page.exchanges);
+      read.add(page.exchanges, page.items.length);
       const found = page.items.find(
         (item): item is PulledTransaction =>
           Value.Check(transactionSchema, item) &&
           isReceipt(item.transactionId) &&
           item.billreference?.trim().toUpperCase() === wanted,
       );
-      if (found !== undefined) return { result: { kind: 'found', receipt: found.transactionId }, exchanges };
+      if (found !== undefined) {
+        const result = { kind: 'found', receipt: found.transactionId } as const;
+        return { result, exchanges: read.exchanges(maskBody(JSON.stringify(found), [])) };
+      }
     }
   } catch (error) {
     if (!(error instanceof StatementError)) throw error;
-    return { result: error.reason, exchanges: [...exchanges, ...error.exchanges] };
+    read.add(error.exchanges, 0);
+    return {
+      result: error.reason,
+      exchanges: read.exchanges('not stored, because it may show other payments'),
+    };
   }
-  return { result: unknown('not_found', 'the statement does not show this payment yet'), exchanges };
+  const result = unknown('not_found', 'the statement does not show this payment yet');
+  return { result, exchanges: read.exchanges(`${read.transactions} transactions, none is this payment`) };
 }
 
 /** The size of a page is not documented, so the pages end with the first one without a new transaction. */
+/** The exchanges of the pages that were read for one attempt. */
+class PagesRead {
+  readonly #others: RawExchange[] = [];
+  #last: RawExchange | undefined;
+  #transactions = 0;
+
+  get transactions(): number {
+    return this.#transactions;
+  }
+
+  add(exchanges: readonly RawExchange[], transactions: number): void {
+    this.#transactions += transactions;
+    for (const exchange of exchanges)
+      if (isPage(exchange)) this.#last = exchange;
+      else this.#others.push(exchange);
+  }
+
+  /** The last page with this text instead of its transactions, and all exchanges that contain none. */
+  exchanges(text: string): readonly RawExchange[] {
+    return this.#last === undefined ? this.#others : [...this.#others, { ...this.#last, responseBody: text }];
+  }
+}
+
+/** Whether an exchange may contain transactions. Refusals contain none. */
+const isPage = ({ url, status }: RawExchange): boolean =>
+  url.endsWith(pullPath) && status !== undefined && status < 300;
+
 async function* pages(
   parts: PullParts,
   { from, to }: StatementPeriod,
@@ -131,6 +172,7 @@ async function* pages(
         },
         secrets: [],
       },
+        maxAnswerBytes: maxPageBytes,
       options,
     );
     const items = readPage(reply, exchanges);
@@ -172,7 +214,6 @@ function readEntry(item: unknown, currency: string): StatementEntry | string {
   if (!isReceipt(item.transactionId)) return 'the transaction id is not a receipt number';
   const occurredAt = new Date(item.trxDate ?? Number.NaN);
   // The prompts carry the end of the attempt's id as the account reference.
-        maxAnswerBytes: maxPageBytes,
   const requestId = attemptIdEnd(item.billreference?.trim() ?? '');
   const type = (item.transactiontype ?? '').toLowerCase();
   return {

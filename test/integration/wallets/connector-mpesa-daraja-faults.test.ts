@@ -116,7 +116,61 @@ describe('two accounts that use one app of M-Pesa', () => {
   });
 });
 
-describe('a new access token that is refused too', () => {
+describe('the statement', () => {
+  const row = (index: number) => ({
+    transactionId: `NLJ${String(index).padStart(7, '0')}`,
+    ...{ trxDate: '2026-01-01T10:13:00Z', msisdn: 254_708_374_149, sender: 'A PAYER WITH A LONG NAME' },
+    ...{ transactiontype: 'c2b-pay-bill-debit', billreference: `INVOICE-${index}`, amount: '168.00' },
+    organizationname: 'An organisation with a long name',
+  });
+  const page = (rows: readonly object[]) =>
+    json(200, { ResponseRefID: '1', ResponseCode: rows.length === 0 ? '1001' : '1000', Response: [rows] });
+  const start = async (...pages: ReturnType<typeof page>[]) => {
+    const wallet = await startScriptedWallet();
+    wallet.on(routes.health.route, json(200, token));
+    wallet.on(routes.statement.route, ...(pages as [ReturnType<typeof page>]));
+    const connector = create({ ...mpesaSettings(wallet.origin), pull: true }, mpesaOptions({ now }));
+    const close = async () => {
+      await connector.close();
+      await wallet.close();
+    };
+    return { connector, close };
+  };
+  const { signal } = new AbortController();
+
+  test('is read with a thousand transactions on a page', async () => {
+    const { connector, close } = await start(
+      page(Array.from({ length: 1_000 }, (_, index) => row(index))),
+      page([]),
+    );
+    const period = { from: new Date('2026-01-01T00:00:00Z'), to: new Date('2026-01-02T00:00:00Z') };
+    let entries = 0;
+
+    for await (const read of connector.statement(period, { signal })) entries += read.entries.length;
+    await close();
+
+    expect(entries).toBe(1_000);
+  });
+
+  test.each([
+    ['has an unknown response code', json(200, { ResponseCode: '7', Response: [[row(1)]] })],
+    ['is no statement', json(200, { ResponseCode: '1000', Response: row(1) })],
+  ])(
+    'that is searched for a payment and %s leaves no transaction in the exchanges',
+    async (_name, answer) => {
+      const { connector, close } = await start(answer);
+
+      const { result, exchanges } = await connector.recover(buildMpesaPayment().attemptId, { signal });
+      await close();
+
+      expect(result.kind).toBe('unknown');
+      expect(exchanges.map(({ purpose }) => purpose)).toEqual(['token', 'recover']);
+      expect(JSON.stringify(exchanges)).not.toContain('NLJ0000001');
+    },
+  );
+});
+
+describe('a reversal, and an access token that is refused', () => {
   const invalidToken = { requestId: '1', errorCode: '404.001.03', errorMessage: 'Invalid Access Token' };
   const reversal = (payment: ReturnType<typeof buildMpesaPayment>) => ({
     reversalId: '018f4a54-9b61-7cc1-9a5e-5b1f4b5d2a01',

@@ -147,6 +147,26 @@ test('a payment request whose answer was lost is found in the statement, if that
   expect(chargesOf(payment)).toHaveLength(1);
 });
 
+test('a payment that is found in the statement keeps no exchange with the payment of another payer', async () => {
+  connector = connect(true);
+  const [own, other] = [paymentOf('10'), paymentOf('10')];
+  const otherReceipt = (await pay(other)).providerTransactionId;
+
+  const { providerTransactionId } = await pay(own);
+  const found = await connector.recover(own.attemptId, options);
+  const missing = await connector.recover(newRandomId('pat', new Date()), options);
+
+  expect(found.result.kind).toBe('found');
+  expect(missing.result.kind).toBe('unknown');
+  const text = JSON.stringify([found.exchanges, missing.exchanges]);
+  expect(text).toContain(providerTransactionId);
+  expect(text).not.toContain(otherReceipt);
+  expect(text).not.toContain(accountReference(other.attemptId));
+  const bodies = [...found.exchanges, ...missing.exchanges].map(({ responseBody }) => responseBody);
+  expect(bodies.filter((body) => body.includes(providerTransactionId))).toHaveLength(1);
+  expect(bodies.at(-1)).toMatch(/^[0-9]+ transactions, none is this payment$/);
+});
+
 test('a status query whose answer was lost is repeated after a minute', async () => {
   connector = connect(false);
   const payment = paymentOf('32');

@@ -42,6 +42,26 @@ describe('maskBody', () => {
     expect(maskBody(body, [])).toBe(masked);
   });
 
+  test.each([
+    [
+      '{"OrgAccountBalance":"49197.00","BillRefNumber":"A"}',
+      '{"OrgAccountBalance":"[masked]","BillRefNumber":"A"}',
+    ],
+    ['{"availableBalance": 12.5}', '{"availableBalance": "[masked]"}'],
+    [
+      '[{"Key":"DebitAccountBalance","Value":"Utility Account|KES|51.00"},{"Key":"Amount","Value":1}]',
+      '[{"Key":"DebitAccountBalance","Value":"[masked]"},{"Key":"Amount","Value":1}]',
+    ],
+    [
+      '[{"Name":"Balance","Value":3.5},{"Name":"Balance"}]',
+      '[{"Name":"Balance","Value":"[masked]"},{"Name":"Balance"}]',
+    ],
+    ['{"balance":"cut off', '{"balance":"[masked]"'],
+    ['{"errorCode":"maxBalanceExceeded"}', '{"errorCode":"maxBalanceExceeded"}'],
+  ])('replaces balances: %s', (body, masked) => {
+    expect(maskBody(body, [])).toBe(masked);
+  });
+
   test('keeps 16 kB, and no part of a secret or a phone number at the cut', () => {
     const before = 'x '.repeat(8 * 1024 - 4);
 
