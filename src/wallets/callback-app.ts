@@ -2,7 +2,7 @@ import { BlockList, isIPv6 } from 'node:net';
 import type { Client } from '@connectrpc/connect';
 import { Code, ConnectError } from '@connectrpc/connect';
 import Fastify from 'fastify';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { PayerPaymentService } from '../gen/gatehouse/v1/payer_payment_service_pb.js';
 import type { PaymentAttemptService } from '../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import type { RefundService } from '../gen/gatehouse/v1/refund_service_pb.js';
@@ -15,6 +15,7 @@ import type { Logger } from '../platform/logger.ts';
 import { carriesKey } from './callback-credentials.ts';
 import type { CallbackTokens } from './callback-token.ts';
 import { exchangeMessage } from './exchange-messages.ts';
+import { timeoutPath } from './connector/wallet-connector.ts';
 import type { CallbackHint, CallbackRequest, WalletConnector } from './connector/wallet-connector.ts';
 import { answerValidation, isPayerStage, storeConfirmation } from './payer-started.ts';
 import type { PayerStartedWallet } from './payer-started.ts';
@@ -56,11 +57,19 @@ class CallbackNotTaken extends Error {
 
 /** Enough to find the calls with which an outage began. */
 const notTakenLinesPerMinute = 20;
+const paths = ['/callbacks/:wallet/:id/:token', `/callbacks/:wallet/:id/:token${timeoutPath}`] as const;
+
+interface CallbackParams {
+  readonly wallet: string;
+  readonly id: string;
+  readonly token: string;
+}
+
 /** Larger than any genuine callback. */
 const bodyLimit = 64 * 1024;
 
 /**
- * Receives callbacks of wallets, by PUT or POST to `/callbacks/<wallet>/<our id>/<token>`. The words `validation` and `confirmation`
+ * Receives callbacks of wallets, by PUT or POST to `/callbacks/<wallet>/<our id>/<token>`, or below it to `/timeout`. The words `validation` and `confirmation`
  * stand for the id in messages about payments that payers start. The content of a message is never trusted. An authentic callback
  * causes a query soon. Any other gets the answer of an unknown path, or 401 if only the wallet's key is missing.
  */
@@ -112,45 +121,52 @@ export function buildCallbackApp(options: CallbackAppOptions): FastifyInstance {
     reply.code(options.isDraining() ? 503 : 200).send({ status: options.isDraining() ? 'draining' : 'ok' }),
   );
 
-  app.route<{ Params: { wallet: string; id: string; token: string } }>({
-    method: ['PUT', 'POST'],
-    url: '/callbacks/:wallet/:id/:token',
-    handler: async (request, reply) => {
-      const { wallet: name, id, token } = request.params;
-      const wallet = byName.get(name);
-      const merchantId = wallet?.tokens.merchantOf(id, token);
-      const facts = { request_id: request.id, wallet: wallet?.name ?? 'unknown', ip: request.ip };
-      if (wallet === undefined || merchantId === undefined || !wallet.allowed(request.ip)) {
-        const known = { known_wallet: wallet !== undefined, token_ok: merchantId !== undefined };
-        logRefused(`${facts.wallet} ${known.token_ok}`, { ...facts, ...known });
-        return reply.code(404).send();
-      }
-      // The sender knows the secret address, so it is the wallet with another configuration. The answer tells it the problem.
-      if (!carriesKey(request.headers, wallet.apiKey)) {
-        logRefused(`${facts.wallet} key`, { ...facts, merchant_id: merchantId, about: id, key_ok: false });
-        return reply.code(401).send();
-      }
-      const message: CallbackRequest = {
-        method: request.method,
-        url: `/callbacks/${name}/${id}/…`,
-        headers: request.raw.headersDistinct,
-        body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
-        receivedAt: options.now(),
-      };
-      const hint = wallet.connector.parseCallback(message);
-      if (isPayerStage(id)) {
-        if (wallet.payerStarted === undefined) return reply.code(404).send();
-        const answer =
-          id === 'validation'
-            ? await answerValidation(options, wallet.payerStarted, message)
-            : await storeConfirmation(options, wallet.payerStarted, message, hint.reply);
-        return reply.code(answer.status).send(answer.body === '' ? undefined : answer.body);
-      }
-      await hasten(merchantId, id, hint);
-      logger.info({ ...facts, merchant_id: merchantId, about: id, claim: hint.claim }, 'callback');
-      return reply.code(hint.reply.status).send(hint.reply.body === '' ? undefined : hint.reply.body);
-    },
-  });
+  for (const url of paths)
+    app.route<{ Params: CallbackParams }>({
+      method: ['PUT', 'POST'],
+      url,
+      handler: (request, reply) => receive(request, reply, url.endsWith(timeoutPath)),
+    });
+
+  const receive = async (
+    request: FastifyRequest<{ Params: CallbackParams }>,
+    reply: FastifyReply,
+    isTimeout: boolean,
+  ): Promise<FastifyReply> => {
+    const { wallet: name, id, token } = request.params;
+    const wallet = byName.get(name);
+    const merchantId = wallet?.tokens.merchantOf(id, token);
+    const facts = { request_id: request.id, wallet: wallet?.name ?? 'unknown', ip: request.ip };
+    if (wallet === undefined || merchantId === undefined || !wallet.allowed(request.ip)) {
+      const known = { known_wallet: wallet !== undefined, token_ok: merchantId !== undefined };
+      logRefused(`${facts.wallet} ${known.token_ok}`, { ...facts, ...known });
+      return reply.code(404).send();
+    }
+    // The sender knows the secret address, so it is the wallet with another configuration. The answer tells it the problem.
+    if (!carriesKey(request.headers, wallet.apiKey)) {
+      logRefused(`${facts.wallet} key`, { ...facts, merchant_id: merchantId, about: id, key_ok: false });
+      return reply.code(401).send();
+    }
+    const message: CallbackRequest = {
+      method: request.method,
+      url: `/callbacks/${name}/${id}/…${isTimeout ? timeoutPath : ''}`,
+      headers: request.raw.headersDistinct,
+      body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
+      receivedAt: options.now(),
+    };
+    const hint = wallet.connector.parseCallback(message);
+    if (isPayerStage(id)) {
+      if (wallet.payerStarted === undefined) return reply.code(404).send();
+      const answer =
+        id === 'validation'
+          ? await answerValidation(options, wallet.payerStarted, message)
+          : await storeConfirmation(options, wallet.payerStarted, message, hint.reply);
+      return reply.code(answer.status).send(answer.body === '' ? undefined : answer.body);
+    }
+    await hasten(merchantId, id, hint);
+    logger.info({ ...facts, merchant_id: merchantId, about: id, claim: hint.claim }, 'callback');
+    return reply.code(hint.reply.status).send(hint.reply.body === '' ? undefined : hint.reply.body);
+  };
 
   const hasten = async (merchantId: string, id: string, hint: CallbackHint): Promise<void> => {
     const news = { merchantId, exchange: exchangeMessage(hint.exchange), callbackNote: hint.note ?? '' };

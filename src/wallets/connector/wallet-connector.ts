@@ -143,9 +143,15 @@ export interface ReversalInquiry extends WalletMoney {
 }
 
 /** A request to a callback URL. The listener limits the length of its body. */
+/**
+ * Added to a callback URL where a wallet takes a second one, for messages that it could not finish a request in time. Such a message
+ * decides nothing, whatever it says.
+ */
+export const timeoutPath = '/timeout';
+
 export interface CallbackRequest {
   readonly method: string;
-  /** Without the unguessable part. */
+  /** Without the unguessable part. It ends with `timeoutPath` if the message came there. */
   readonly url: string;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;

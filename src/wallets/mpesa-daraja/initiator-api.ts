@@ -2,6 +2,7 @@ import type { KeyObject } from 'node:crypto';
 import { Value } from '@sinclair/typebox/value';
 import type { Acknowledgement, Unknown } from '../connector/outcomes.ts';
 import type { Answer, ExchangePurpose } from '../connector/raw-exchange.ts';
+import { timeoutPath } from '../connector/wallet-connector.ts';
 import type { CallOptions } from '../connector/wallet-connector.ts';
 import type { JsonReply } from '../connector/json-reply.ts';
 import { conversationSchema } from './messages.ts';
@@ -141,7 +142,7 @@ export class InitiatorApi {
           SecurityCredential: credential,
           ...body,
           ResultURL: url,
-          QueueTimeOutURL: url,
+          QueueTimeOutURL: `${url}${timeoutPath}`,
         },
         secrets: [password, credential, url, ...secrets],
       },

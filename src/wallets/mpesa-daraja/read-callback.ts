@@ -1,5 +1,6 @@
 import { callbackExchange, callbackHeaders } from '../connector/callback-exchange.ts';
 import { readJson } from '../connector/read-json.ts';
+import { timeoutPath } from '../connector/wallet-connector.ts';
 import type { CallbackHint, CallbackRequest } from '../connector/wallet-connector.ts';
 import { noteOf, writeNote } from './notes.ts';
 
@@ -18,6 +19,9 @@ export function readCallback(callback: CallbackRequest, secrets: readonly string
     { headers: { ...callbackHeaders(callback), ...assumedType }, body: callback.body },
     'the callback',
   );
+  // A message that the request waited too long is not the result of the request, which M-Pesa may still execute.
+  if (callback.url.endsWith(timeoutPath))
+    return { ...timedOut, exchange: callbackExchange(callback, secrets, read.ok ? undefined : read.problem) };
   const note = read.ok ? noteOf(read.json) : undefined;
   const problem = read.ok
     ? note === undefined
@@ -32,6 +36,8 @@ export function readCallback(callback: CallbackRequest, secrets: readonly string
     exchange: callbackExchange(callback, secrets, problem),
   };
 }
+
+const timedOut = { queryNow: true, claim: 'other', reply: acceptedReply } as const;
 
 /** M-Pesa does not always declare its JSON, and the callback listener replaces the type. */
 const assumedType = { 'content-type': 'application/json' };

@@ -179,25 +179,45 @@ describe('a reversal, and an access token that is refused', () => {
     ...{ description: 'given back', requestedAt: new Date() },
   });
 
-  test.each([
-    ['', json(200, token)],
-    [', and the next one is not issued', json(503, {})],
-  ])('shows that a payment and a reversal were not executed%s', async (_name, secondToken) => {
-    const { signal } = new AbortController();
+  test('has the address of results, and another one for messages that it waited too long', async () => {
     const wallet = await startScriptedWallet();
-    wallet.on(/POST .*/, json(404, invalidToken));
+    for (const { route, good } of Object.values(routes)) wallet.on(route, json(good.status, good.body));
     const connector = create(mpesaSettings(wallet.origin), mpesaOptions());
-    const payment = buildMpesaPayment();
-    const notSent = { kind: 'not_sent', why: 'no_token' };
 
-    wallet.on(routes.health.route, json(200, token), secondToken);
-    const { result: sent } = await connector.initiate(payment, { signal });
-    wallet.on(routes.health.route, json(200, token), secondToken);
-    const { result: reversed } = await connector.reverse(reversal(payment), { signal });
+    await connector.reverse(reversal(buildMpesaPayment()), { signal: new AbortController().signal });
     await connector.close();
     await wallet.close();
 
-    expect(sent).toMatchObject(notSent);
-    expect(reversed).toMatchObject(notSent);
+    const sent = JSON.parse(wallet.requestsTo(routes.reverse.route)[0]?.body ?? '{}') as Record<
+      string,
+      string
+    >;
+    expect(sent['ResultURL']).toMatch(/^https:\/\/gatehouse\.example\/callbacks\/wallet\/[^/]+\/[^/]+$/);
+    expect(sent['QueueTimeOutURL']).toBe(`${sent['ResultURL']}/timeout`);
   });
+
+  test.each([
+    ['', json(200, token)],
+    [', and the next one is not issued', json(503, {})],
+  ])(
+    'after a refused new access token, a payment and a reversal count as not sent%s',
+    async (_name, secondToken) => {
+      const { signal } = new AbortController();
+      const wallet = await startScriptedWallet();
+      wallet.on(/POST .*/, json(404, invalidToken));
+      const connector = create(mpesaSettings(wallet.origin), mpesaOptions());
+      const payment = buildMpesaPayment();
+      const notSent = { kind: 'not_sent', why: 'no_token' };
+
+      wallet.on(routes.health.route, json(200, token), secondToken);
+      const { result: sent } = await connector.initiate(payment, { signal });
+      wallet.on(routes.health.route, json(200, token), secondToken);
+      const { result: reversed } = await connector.reverse(reversal(payment), { signal });
+      await connector.close();
+      await wallet.close();
+
+      expect(sent).toMatchObject(notSent);
+      expect(reversed).toMatchObject(notSent);
+    },
+  );
 });

@@ -4,6 +4,9 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { Code, ConnectError, createClient, createRouterTransport } from '@connectrpc/connect';
 import { PaymentAttemptService } from '../../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
+import { RefundService } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
+import type { HastenRefundRequest } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
+import { readCallback } from '../../../src/wallets/mpesa-daraja/read-callback.ts';
 import { buildCallbackApp } from '../../../src/wallets/callback-app.ts';
 import type { CallbackAppOptions, CallbackWallet } from '../../../src/wallets/callback-app.ts';
 import type { WalletConnector } from '../../../src/wallets/connector/wallet-connector.ts';
@@ -58,6 +61,48 @@ test('refused callbacks share a log line a minute, and so do invalid requests', 
     { ...invalid, count: 1 },
     { ...refused, count: 49 },
     { ...invalid, count: 19 },
+  ]);
+});
+
+test('a message to the address for timeouts reaches the connector as one', async () => {
+  const tokens = createCallbackTokens(Buffer.alloc(32), 'mpesa-sandbox');
+  const [merchantId, refundId] = ['mer_01m7xpezd5eza9vfaxreydn4e9', 'rfd_01m7xpezgke04r7skj5rcme9ye'];
+  const recorded: HastenRefundRequest[] = [];
+  const taking = createRouterTransport(({ service }) => {
+    service(RefundService, {
+      hastenRefund(request) {
+        recorded.push(request);
+        return {};
+      },
+    });
+  });
+  const connector: Pick<WalletConnector, 'parseCallback'> = {
+    // inject has no distinct headers.
+    parseCallback: (callback) => readCallback({ ...callback, headers: {} }, []),
+  };
+  const { app } = loggedApp({
+    refunds: createClient(RefundService, taking),
+    wallets: [
+      {
+        ...{ name: 'mpesa-sandbox', sources: [], apiKey: undefined, payerStarted: undefined, tokens },
+        connector: connector as WalletConnector,
+      },
+    ],
+  });
+  const Result = { ResultCode: 1, OriginatorConversationID: '7619-1', ConversationID: 'AG_1' };
+  const url = `/callbacks/mpesa-sandbox/${refundId}/${tokens.make(merchantId, refundId)}`;
+
+  for (const address of [url, `${url}/timeout`]) {
+    const answer = await app.inject({ method: 'POST', url: address, payload: { Result } });
+    expect([answer.statusCode, answer.body]).toEqual([200, '{"ResultCode":0,"ResultDesc":"Accepted"}']);
+  }
+  const other = await app.inject({ method: 'POST', url: `${url}/another`, payload: { Result } });
+  await app.close();
+
+  expect(other.statusCode).toBe(404);
+  expect(recorded).toMatchObject([
+    { refundId, callbackNote: expect.stringContaining('"code":"1"') },
+    { refundId, callbackNote: '', exchange: { url: `/callbacks/mpesa-sandbox/${refundId}/…/timeout` } },
   ]);
 });
 
