@@ -57,7 +57,12 @@ export async function* readStatement(
         exchanges,
       );
     }
-    const page = readPage(withoutRepeated(rows, seen, exchanges), position, exchanges);
+    const fresh = withoutRepeated(rows, seen, exchanges);
+    // Without a number of entries nothing else shows the end. With one, new payments may have moved a whole page.
+    if (fresh.length === 0 && rows.length > 0 && available === undefined) {
+      throw incomplete(`the wallet repeats entries and ignores the offset ${offset}`, exchanges);
+    }
+    const page = readPage(fresh, position, exchanges);
     yield page;
     position += page.entries.length + page.unreadable.length;
     offset += rows.length;

@@ -118,6 +118,15 @@ test('an unreadable entry is reported by its position, and the other entries are
   expect(read1!.unreadable[0]!.why).toContain('/amount');
 });
 
+test('a statement without a number of entries ends with an error if the wallet ignores the offset', async () => {
+  subject.wallet.on(routes.statement, json(200, rows(0, 50)));
+
+  await expect(read()).rejects.toMatchObject({
+    reason: { why: 'inconsistent', detail: 'the wallet repeats entries and ignores the offset 50' },
+  });
+  expect(subject.wallet.requestsTo(routes.statement)).toHaveLength(2);
+});
+
 test('an entry that a new one moves to the next page is read once, and positions count what was read', async () => {
   const counts = (available: number) => ({ 'x-records-available-count': String(available) });
   subject.wallet.on(
