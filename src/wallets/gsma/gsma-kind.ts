@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { secretHeaderText, secretText } from '../connector/connector-kind.ts';
+import { headerText, secretHeaderText, secretText } from '../connector/connector-kind.ts';
 import type { ConnectorKind } from '../connector/connector-kind.ts';
 import { gsmaCapabilities } from './gsma-capabilities.ts';
 
@@ -16,7 +16,7 @@ const settings = Type.Object(
         'Where access tokens are issued: a path below base_url, or a URL. /v1/oauth/accesstoken when absent.',
       ),
     ),
-    client_id: text('The OAuth client id that the wallet issued.'),
+    client_id: headerText('The OAuth client id that the wallet issued.'),
     client_secret: secretText('The OAuth client secret that the wallet issued.'),
     api_key: secretHeaderText('The X-API-Key that the wallet issued.'),
     payee: Type.Object(

@@ -155,6 +155,7 @@ describe('the configured wallets', () => {
       ['no base URL', { base_url: undefined }, 'base_url: '],
       ['a base URL without a host', { base_url: 'http://' }, 'base_url: '],
       ['a base URL of another scheme', { base_url: 'ftp://wallet.example' }, 'base_url: '],
+      ['a client id that no header can carry', { client_id: 'shop\n' }, 'client_id: '],
       ['a secret as text', { client_secret: secret }, 'client_secret: '],
       ['a secret that is not set', { api_key: { secret: 'OTHER' } }, 'api_key: names OTHER, but'],
       ['a payee without an id', { payee: { type: 'accountid' } }, 'payee.id: '],
