@@ -155,11 +155,13 @@ const wallet = Type.Object(
   closed,
 );
 
+export const maxWallets = 50;
+
 /** The file of wallets. */
 export const walletsSchema = Type.Object(
   {
     $schema: Type.Optional(Type.String()),
-    wallets: Type.Array(wallet, { maxItems: 50 }),
+    wallets: Type.Array(wallet, { maxItems: maxWallets }),
   },
   closed,
 );

@@ -1,4 +1,5 @@
 import { isWalletId } from '../../contract/payment-option.ts';
+import { maxWallets } from '../../contract/wallets-file/wallets-schema.ts';
 import { fromBinary } from '@bufbuild/protobuf';
 import { durationFromMs, durationMs, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { Duration } from '@bufbuild/protobuf/wkt';
@@ -23,7 +24,8 @@ export interface WalletStatusParts {
   readonly now: () => Date;
 }
 
-const maxWallets = 50;
+/** Each wallet of the file may have both environments. */
+const maxReports = 2 * maxWallets;
 const instanceLength = 128;
 const maxWindowMs = 60 * 60_000;
 
@@ -73,8 +75,8 @@ function parseWindow(window: Duration | undefined): Result<number, Issue> {
 }
 
 function parseReports(wallets: readonly WalletStatus[]): Result<WalletReport[], Issue> {
-  if (wallets.length > maxWallets)
-    return err({ field: 'wallets', issue: `must be at most ${maxWallets} wallets` });
+  if (wallets.length > maxReports)
+    return err({ field: 'wallets', issue: `must be at most ${maxReports} wallets` });
   const reports: WalletReport[] = [];
   for (const status of wallets) {
     const environment = parseEnvironment(status.environment);

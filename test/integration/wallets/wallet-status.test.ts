@@ -7,6 +7,8 @@ import {
   WalletWorkKind,
 } from '../../../src/gen/gatehouse/v1/wallet_status_service_pb.js';
 import type { ReportedWalletStatus } from '../../../src/gen/gatehouse/v1/wallet_status_service_pb.js';
+import { maxWallets } from '../../../src/contract/wallets-file/wallets-schema.ts';
+import { wrongFields } from '../../support/rpc-failure.ts';
 import { closersOfEachTest } from '../../support/shared-stack.ts';
 import { demoWallets } from '../../support/simulated-wallets.ts';
 import { startStack } from '../../support/stack.ts';
@@ -58,6 +60,27 @@ test('a wallet is available, its calls are counted, and the report of an exited 
   });
   expect(up.status?.latencyP50).toBeDefined();
   expect(gone.instance).toBe(up.instance);
+});
+
+test('a process reports as many wallets as the file may have, in both environments', async () => {
+  const stack = await openStack();
+  const statuses = stack.client(WalletStatusService, 'wallets');
+  const window = { seconds: 300n };
+  const wallets = Array.from({ length: maxWallets }, (_, index) =>
+    [Environment.SANDBOX, Environment.PRODUCTION].map((environment) => ({
+      wallet: `wallet${index}`,
+      environment,
+    })),
+  ).flat();
+
+  await statuses.reportWalletStatus({ instance: 'full', window, wallets });
+
+  const { statuses: listed } = await stack.client(WalletStatusService, 'dashboard').listWalletStatuses({});
+  expect(listed.filter(({ instance }) => instance === 'full')).toHaveLength(2 * maxWallets);
+  const tooMany = [...wallets, { wallet: 'another', environment: Environment.SANDBOX }];
+  expect(await wrongFields(statuses.reportWalletStatus({ instance: 'full', window, wallets: tooMany }))).toBe(
+    'wallets',
+  );
 });
 
 test('a wallet that cannot be reached is down', async () => {

@@ -164,7 +164,7 @@ export declare type ReportWalletStatusRequest = Message<"gatehouse.v1.ReportWall
   window?: Duration | undefined;
 
   /**
-   * One for each wallet and environment of the process; at most 50.
+   * One for each wallet and environment of the process; at most 100.
    *
    * @generated from field: repeated gatehouse.v1.WalletStatus wallets = 3;
    */
