@@ -169,8 +169,8 @@ const subjectOf = (own: Readonly<Record<string, string>>, orderId: string): Leas
 export function reversalWork(parts: WalletWorkParts): LeasedWork<LeasedTask> {
   const { wallet, environment, paymentOptions, strayPayments, refunds, logger, newRequestId } = parts;
   const scope = { environment, paymentOptions: [...paymentOptions], lease: { seconds: leaseSeconds } };
-  const reportOf = ({ outcome, exchanges }: Served<ReversalReport>) => ({
-    outcome,
+  const reportOf = ({ outcome, exchanges, retryAfterMs }: Served<ReversalReport>) => ({
+    outcome: withWait(outcome, retryAfterMs),
     exchanges: exchanges.map(exchangeMessage),
   });
   const sources = [
@@ -241,6 +241,12 @@ export function reversalWork(parts: WalletWorkParts): LeasedWork<LeasedTask> {
     },
   };
 }
+
+/** The outcome with the wait that the wallet requested. A decided one needs no further request. */
+const withWait = (outcome: ReversalReport, retryAfterMs: number): ReversalReport =>
+  outcome.case !== 'pending' || retryAfterMs === 0
+    ? outcome
+    : { case: 'pending', value: { ...outcome.value, retryAfter: durationFromMs(retryAfterMs) } };
 
 const headersOf = (requestId: string) => ({ headers: { 'x-request-id': requestId } });
 

@@ -61,11 +61,16 @@ export interface RefusedReversal extends Request {
 export type Reversal = DueReversal | DoneReversal | RefusedReversal;
 
 /** The wallet's answer to a request. */
+interface AskedWait {
+  /** The wait that the wallet requested before the next request, in milliseconds. */
+  readonly retryAfterMs?: number;
+}
+
 export type ReversalOutcome =
   /** The wallet has not decided. An empty reference changes nothing. */
-  | { readonly type: 'pending'; readonly providerReference: string; readonly detail: string }
+  | ({ readonly type: 'pending'; readonly providerReference: string; readonly detail: string } & AskedWait)
   /** No byte of the request was sent. Only the first request can report this. */
-  | { readonly type: 'not_sent'; readonly detail: string }
+  | ({ readonly type: 'not_sent'; readonly detail: string } & AskedWait)
   | { readonly type: 'done' }
   /** Definite when no request with this name can still be executed. */
   | {
@@ -76,6 +81,9 @@ export type ReversalOutcome =
     };
 
 /** Seconds until the next query of an undecided reversal, by try. The last one repeats. */
+/** The longest wait that a wallet can request. */
+const maxAskedWaitMs = 5 * 60_000;
+
 const waitsSeconds = [2, 5, 10, 30, 60, 300, 900, 3600] as const;
 
 /** A new reversal of money that was just found: due at once, and not sent yet. */
@@ -160,7 +168,7 @@ function afterOutcome(reversal: DueReversal, outcome: ReversalOutcome, now: Date
         providerReference:
           outcome.providerReference === '' ? reversal.providerReference : outcome.providerReference,
         detail: outcome.detail,
-        dueAt: new Date(now.getTime() + waitMs(reversal.tries)),
+        dueAt: nextTime(reversal, outcome, now),
         isLeased: false,
         updatedAt: now,
       };
@@ -169,7 +177,7 @@ function afterOutcome(reversal: DueReversal, outcome: ReversalOutcome, now: Date
         ...reversal,
         maybeSent: false,
         detail: outcome.detail,
-        dueAt: new Date(now.getTime() + waitMs(reversal.tries)),
+        dueAt: nextTime(reversal, outcome, now),
         isLeased: false,
         updatedAt: now,
       };
@@ -193,6 +201,10 @@ function afterOutcome(reversal: DueReversal, outcome: ReversalOutcome, now: Date
  * Makes a reversal due at this time, if it is not due earlier, because the wallet may have news. A leased or ended one stays
  * as it is.
  */
+/** The time of the next request: after our own wait, or the one that the wallet requested if it is longer. */
+const nextTime = ({ tries }: DueReversal, { retryAfterMs = 0 }: AskedWait, now: Date): Date =>
+  new Date(now.getTime() + Math.max(waitMs(tries), Math.min(retryAfterMs, maxAskedWaitMs)));
+
 export const makeReversalDue = (reversal: Reversal, at: Date): Reversal =>
   reversal.status !== 'REVERSAL_DUE' || reversal.isLeased || reversal.dueAt <= at
     ? reversal

@@ -1,6 +1,7 @@
 import { createClient, createRouterTransport } from '@connectrpc/connect';
 import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
+import { newRandomId } from '../../../src/contract/public-id.ts';
 import { rpcError } from '../../../src/contract/error-reason.ts';
 import { MerchantWalletService } from '../../../src/gen/gatehouse/v1/merchant_wallet_service_pb.js';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
@@ -14,7 +15,8 @@ import { createCallbackTokens } from '../../../src/wallets/callback-token.ts';
 import { reversalWork } from '../../../src/wallets/wallet-work.ts';
 import type { WalletSettings } from '../../../src/wallets/wallet-settings.ts';
 import { connectorKinds } from '../../../src/wallets/connector-kinds.ts';
-import { gsmaOfEachTest } from './gsma-subject.ts';
+import { gsmaOfEachTest, routes } from './gsma-subject.ts';
+import { json } from './scripted-wallet.ts';
 
 const subject = gsmaOfEachTest();
 
@@ -23,6 +25,53 @@ const settings: WalletSettings = {
   ...{ settings: {}, options: ['walleta_ussd'], currencies: ['ETB'], callbackSources: [] },
   ...{ callbackApiKey: undefined, payerStarted: undefined, maxInFlight: undefined, callTimeoutMs: undefined },
 };
+
+test('the wait that a wallet requests is reported with the outcome of a reversal and of a refund', async () => {
+  subject.wallet.on(routes.reverse, json(429, {}, { 'retry-after': '90' }));
+  const recorded: unknown[] = [];
+  const strayPaymentId = newRandomId('stp', new Date());
+  const payment = { providerTransactionId: 'REF-1', amount: '100.50', currency: 'ETB' };
+  const core = createRouterTransport(({ service }) => {
+    service(StrayPaymentService, {
+      leaseReversals: () => ({
+        reversals: [
+          { leaseId: 'lease', reversalId: strayPaymentId, strayPayment: { strayPaymentId, ...payment } },
+        ],
+      }),
+      recordReversalOutcome({ outcome }) {
+        recorded.push(outcome);
+        return {};
+      },
+    });
+    service(RefundService, {
+      leaseRefunds: () => ({
+        refunds: [{ leaseId: 'lease', refund: { refundId: newRandomId('rfd', new Date()), ...payment } }],
+      }),
+      recordRefundOutcome({ outcome }) {
+        recorded.push(outcome);
+        return {};
+      },
+    });
+  });
+  const work = reversalWork({
+    ...{ wallet: 'walleta', environment: Environment.SANDBOX, paymentOptions: ['walleta_ussd'] },
+    ...{ connector: subject.connector, logger: pino({ level: 'silent' }), maxInFlight: 2 },
+    accounts: { use: () => Promise.reject(new Error('no account of its own')) },
+    payments: createClient(PaymentAttemptService, core),
+    strayPayments: createClient(StrayPaymentService, core),
+    refunds: createClient(RefundService, core),
+    tokens: createCallbackTokens(Buffer.alloc(32, 7), 'walleta-sandbox'),
+    now: () => new Date(),
+    newRequestId: () => 'request',
+    stop: new AbortController().signal,
+  });
+  const { items } = await work.lease(2);
+
+  await Promise.all(items.map((item) => work.serve(item)));
+
+  const waiting = { case: 'pending', value: { retryAfter: { seconds: 90n } } };
+  expect(recorded).toMatchObject([waiting, waiting]);
+});
 
 // A wallet that cannot be asked about a lost request is sent one only once. So "not sent" must not count as "perhaps sent".
 test.each([

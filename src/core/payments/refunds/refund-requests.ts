@@ -1,3 +1,4 @@
+import { durationMs } from '@bufbuild/protobuf/wkt';
 import type { RecordRefundOutcomeRequest } from '../../../gen/gatehouse/v1/refund_service_pb.js';
 import type {
   CreateRefundRequest,
@@ -112,12 +113,15 @@ export function parseReversalOutcome({
 }: RecordReversalOutcomeRequest | RecordRefundOutcomeRequest): Result<ReversalOutcome, Issue> {
   switch (outcome.case) {
     case 'pending': {
-      const { providerReference, detail, notSent } = outcome.value;
+      const { providerReference, detail, notSent, retryAfter } = outcome.value;
+      const wait = retryAfter === undefined ? {} : { retryAfterMs: durationMs(retryAfter) };
       const cut = {
         providerReference: walletText(providerReference, maxReference),
         detail: walletText(detail, maxDetail),
       };
-      return ok(notSent ? { type: 'not_sent', detail: cut.detail } : { type: 'pending', ...cut });
+      return ok(
+        notSent ? { type: 'not_sent', detail: cut.detail, ...wait } : { type: 'pending', ...cut, ...wait },
+      );
     }
     case 'done':
       return ok({ type: 'done' });

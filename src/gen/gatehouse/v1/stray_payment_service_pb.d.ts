@@ -461,6 +461,14 @@ export declare type ReversalPending = Message<"gatehouse.v1.ReversalPending"> & 
    * @generated from field: bool not_sent = 3;
    */
   notSent: boolean;
+
+  /**
+   * The delay that the wallet asked for before the next request; absent when it asked for none. Core delays by at most 5 minutes
+   * for it, and never by less than its own wait.
+   *
+   * @generated from field: google.protobuf.Duration retry_after = 4;
+   */
+  retryAfter?: Duration | undefined;
 };
 
 /**
