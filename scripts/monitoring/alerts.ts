@@ -177,6 +177,13 @@ export const alerts: readonly Alert[] = [
     summary: 'A {{ $labels.kind }} has waited for a wallets process for {{ $value | humanizeDuration }}.',
   },
   {
+    name: 'GatehouseMoneyUnsettled',
+    expr: 'max by (kind) (gatehouse_money_unsettled) > 0',
+    for: '15m',
+    severity: 'ticket',
+    summary: '{{ $value }} of kind {{ $labels.kind }} wait for a person: the wallet does not decide.',
+  },
+  {
     name: 'GatehouseExpiryOverdue',
     expr: 'max(gatehouse_work_oldest_due_seconds{kind="expiry"}) > 120',
     for: '5m',

@@ -15,7 +15,8 @@ import { unreachable } from './unreachable.ts';
  *               └─────────────── REVERSAL_REFUSED ◀── parkReversal
  *
  * "due" is the status REVERSAL_DUE. REVERSED is final: the payer has the money. Only a person moves a reversal out of
- * REVERSAL_REFUSED, by a retry or, with a second person, by settling it. Reports under a lease that is no longer the latest are rejected in every state.
+ * REVERSAL_REFUSED, by a retry or, with a second person, by settling it. Two persons can also settle one that is due and that the
+ * wallet has not decided for more than an hour. Reports under a lease that is no longer the latest are rejected in every state.
  *
  * The wallet identifies a request by its name and executes each name at most once. So a name is replaced only when no request
  * with it can still move money. The reason and the amount of the reversal are not part of this machine.
@@ -60,12 +61,12 @@ export interface RefusedReversal extends Request {
 
 export type Reversal = DueReversal | DoneReversal | RefusedReversal;
 
-/** The wallet's answer to a request. */
 interface AskedWait {
   /** The wait that the wallet requested before the next request, in milliseconds. */
   readonly retryAfterMs?: number;
 }
 
+/** The wallet's answer to a request. */
 export type ReversalOutcome =
   /** The wallet has not decided. An empty reference changes nothing. */
   | ({ readonly type: 'pending'; readonly providerReference: string; readonly detail: string } & AskedWait)
@@ -80,11 +81,14 @@ export type ReversalOutcome =
       readonly definite: boolean;
     };
 
-/** Seconds until the next query of an undecided reversal, by try. The last one repeats. */
 /** The longest wait that a wallet can request. */
 const maxAskedWaitMs = 5 * 60_000;
 
+/** Seconds until the next query of an undecided reversal, by try. The last one repeats. */
 const waitsSeconds = [2, 5, 10, 30, 60, 300, 900, 3600] as const;
+
+/** From this try on, the wallet has not decided a request for more than an hour: the sum of the waits before it. */
+export const triesUntilUndecided = 9;
 
 /** A new reversal of money that was just found: due at once, and not sent yet. */
 export const beginReversal = (name: string, now: Date): DueReversal => ({
@@ -197,14 +201,14 @@ function afterOutcome(reversal: DueReversal, outcome: ReversalOutcome, now: Date
   }
 }
 
-/**
- * Makes a reversal due at this time, if it is not due earlier, because the wallet may have news. A leased or ended one stays
- * as it is.
- */
 /** The time of the next request: after our own wait, or the one that the wallet requested if it is longer. */
 const nextTime = ({ tries }: DueReversal, { retryAfterMs = 0 }: AskedWait, now: Date): Date =>
   new Date(now.getTime() + Math.max(waitMs(tries), Math.min(retryAfterMs, maxAskedWaitMs)));
 
+/**
+ * Makes a reversal due at this time, if it is not due earlier, because the wallet may have news. A leased or ended one stays
+ * as it is.
+ */
 export const makeReversalDue = (reversal: Reversal, at: Date): Reversal =>
   reversal.status !== 'REVERSAL_DUE' || reversal.isLeased || reversal.dueAt <= at
     ? reversal
@@ -238,13 +242,16 @@ export function retryReversal(
 }
 
 /**
- * Ends a refused reversal, because operators know from the provider that the payer has the money. Rejection: `not_refused` in any
- * other state.
+ * Ends a reversal that the wallet refused, or has not decided for more than an hour, because operators know from the provider that
+ * the payer has the money. Rejection: `decided` in any other state.
  */
-export const settleReversal = (reversal: Reversal, now: Date): Result<DoneReversal, 'not_refused'> =>
-  reversal.status === 'REVERSAL_REFUSED'
+export const settleReversal = (reversal: Reversal, now: Date): Result<DoneReversal, 'decided'> =>
+  reversal.status === 'REVERSAL_REFUSED' || isUndecided(reversal)
     ? ok({ ...requestOf(reversal), status: 'REVERSED', detail: '', refusalReason: '', updatedAt: now })
-    : err('not_refused');
+    : err('decided');
+
+const isUndecided = ({ status, maybeSent, tries }: Reversal): boolean =>
+  status === 'REVERSAL_DUE' && maybeSent && tries >= triesUntilUndecided;
 
 /** The fields that every state has. */
 const requestOf = ({

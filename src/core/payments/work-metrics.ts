@@ -2,6 +2,7 @@ import { Gauge } from 'prom-client';
 import type { Metrics } from '../../platform/metrics.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
 import type { Database } from '../database/database.ts';
+import { readUnsettled } from './settlements/unsettled.sql.ts';
 
 /** The kinds of work that wait for a time, as `kind` has them in the metrics. */
 type Kind = 'payment' | 'reversal' | 'refund' | 'payer_payment' | 'expiry';
@@ -27,7 +28,7 @@ interface DueRow {
   readonly oldest_seconds: number | null;
 }
 
-/** Adds metrics of the work that is due and that no process has leased. All cores show the same values. */
+/** Adds metrics of the work that is due and that no process has leased, and of money that waits for a person. All cores show the same values. */
 export function addWorkMetrics(metrics: Metrics, { pool }: Pick<Database, 'pool'>): void {
   metrics.addReading('due work', (registry) => {
     const registers = [registry];
@@ -48,6 +49,19 @@ export function addWorkMetrics(metrics: Metrics, { pool }: Pick<Database, 'pool'
         due.set({ kind: row.kind }, row.due);
         oldest.set({ kind: row.kind }, Math.max(0, row.oldest_seconds ?? 0));
       }
+    };
+  });
+  metrics.addReading('unsettled money', (registry) => {
+    const unsettled = new Gauge({
+      name: 'gatehouse_money_unsettled',
+      help: 'Payments, refunds and stray payments that wait for a person, by kind.',
+      labelNames: ['kind'],
+      registers: [registry],
+    });
+    return async () => {
+      const { counts } = await readUnsettled(pool, { merchantId: undefined, limit: 1 });
+      for (const [kind, count] of Object.entries(counts))
+        unsettled.set({ kind: kind === 'attempt' ? 'payment' : kind }, Number(count));
     };
   });
 }

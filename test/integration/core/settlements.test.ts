@@ -12,7 +12,10 @@ import {
   SettlementService,
   SettlementStatus,
 } from '../../../src/gen/gatehouse/v1/settlement_service_pb.js';
-import { StrayPaymentStatus } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
+import {
+  StrayPaymentService,
+  StrayPaymentStatus,
+} from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
 import { makeOperatorsOld } from '../../support/dashboard-users.ts';
 import { failureOf, refusalOf, wrongFields } from '../../support/rpc-failure.ts';
 import { sharedClient, sharedStack } from '../../support/shared-stack.ts';
@@ -192,6 +195,43 @@ test('a stray payment that its wallet does not return is settled as returned, wi
   expect(await desk.strays(merchantId)).toMatchObject([{ status: StrayPaymentStatus.REVERSED }]);
   expect((await story(payment)).events.at(-1)).toMatchObject({ strayPaymentId, settlementId });
   expect((await desk.history(payment)).at(-1)).toContain('STRAY_PAYMENT_SETTLED');
+});
+
+test('a stray payment whose reversal its wallet does not decide for more than an hour is reported, and settled as returned', async () => {
+  const payment = await desk.startDirect({ merchantId });
+  const { strayPaymentId } = await desk.settle(payment, outcomes.completed('t-1', '99.00'));
+  const subject = { case: 'strayPaymentId' as const, value: strayPaymentId };
+  const strayPayments = stack.client(StrayPaymentService, 'wallets');
+  const query = async () => {
+    await desk.query('update core.stray_payments set due_at = now() where id = $1', [
+      storedId('stp', strayPaymentId),
+    ]);
+    const { reversals } = await strayPayments.leaseReversals({
+      ...{ environment, paymentOptions: ['walleta_ussd'], maxReversals: 1, lease: { seconds: 60n } },
+    });
+    const leaseId = reversals[0]?.leaseId ?? '';
+    const outcome = { case: 'pending' as const, value: { detail: 'the answer was lost' } };
+    await strayPayments.recordReversalOutcome({ merchantId, strayPaymentId, leaseId, outcome });
+  };
+  const waiting = async () => (await settlements.listUnsettled({ merchantId })).unsettled;
+
+  for (let queries = 0; queries < 8; queries += 1) await query();
+  const early = await waiting();
+  const returned = proposal(subject, SettlementOutcome.RETURNED);
+  expect(await refusalOf(settlements.proposeSettlement(returned, as(0)))).toBe('NOT_UNSETTLED');
+  await query();
+
+  expect(early).toEqual([]);
+  expect(await waiting()).toMatchObject([{ subject, amount: '99.00' }]);
+  const { checks } = await stack.client(DiagnosticsService, 'operator').diagnose({});
+  expect(checks.find((check) => check.subject === CheckSubject.UNSETTLED)?.facts).toMatchObject({
+    case: 'unsettled',
+    value: { strayPaymentCount: 1n, ids: [strayPaymentId] },
+  });
+  const settlementId = await settle(subject, SettlementOutcome.RETURNED);
+  expect(await waiting()).toEqual([]);
+  expect(await desk.strays(merchantId)).toMatchObject([{ status: StrayPaymentStatus.REVERSED }]);
+  expect((await story(payment)).events.at(-1)).toMatchObject({ strayPaymentId, settlementId });
 });
 
 test('a stray payment without an order is listed and settled as returned, once and by two operators', async () => {

@@ -8,6 +8,7 @@ import {
   parkReversal,
   recordReversalOutcome,
   retryReversal,
+  settleReversal,
 } from '../../../src/core/domain/reversal.ts';
 
 const start = Date.UTC(2026, 0, 31);
@@ -142,6 +143,51 @@ test('a wallet that does not decide is queried after 2, 5, 10, 30, 60, 300, 900 
   });
 
   expect(waits).toEqual([2, 5, 10, 30, 60, 300, 900, 3600, 3600, 3600]);
+});
+
+test('a wallet can request a longer wait than our own, of at most five minutes', () => {
+  const dueAfter = (retryAfterMs: number, type: 'pending' | 'not_sent' = 'pending'): number => {
+    const reversal = after({ type, providerReference: '', detail: 'busy', retryAfterMs });
+    return reversal.status === 'REVERSAL_DUE' ? (reversal.dueAt.getTime() - at(1).getTime()) / 1000 : 0;
+  };
+
+  expect(dueAfter(90_000)).toBe(90);
+  expect(dueAfter(90_000, 'not_sent')).toBe(90);
+  expect(dueAfter(3_600_000)).toBe(300);
+  expect(dueAfter(1_000)).toBe(2);
+  expect(dueAfter(-5)).toBe(2);
+});
+
+test('operators settle what the wallet refused, and what it has not decided at the ninth query, after more than an hour', () => {
+  const settled = (reversal: Reversal) => {
+    const result = settleReversal(reversal, at(9_999));
+    return result.ok ? result.value.status : result.error;
+  };
+  const histories: string[] = [];
+  let reversal: Reversal = free;
+  let seconds = 0;
+  while (settled(reversal) === 'decided') {
+    const taken: Reversal = valueOf(leaseReversal(reversal, 'lease', leaseMs, at(seconds))).reversal;
+    histories.push(settled(taken));
+    reversal = valueOf(recordReversalOutcome(taken, 'lease', pending(), at(seconds))).reversal;
+    if (settled(reversal) === 'decided' && reversal.status === 'REVERSAL_DUE')
+      seconds = (reversal.dueAt.getTime() - start) / 1000;
+  }
+
+  expect(histories).toEqual([...Array.from({ length: 8 }, () => 'decided'), 'REVERSED']);
+  expect(seconds).toBeGreaterThan(3_600);
+  expect(valueOf(settleReversal(reversal, at(9_999)))).toMatchObject({ detail: '', updatedAt: at(9_999) });
+  expect(Object.entries(states).map(([name, state]) => [name, settled(state)])).toEqual([
+    ['free', 'decided'],
+    ['leased', 'decided'],
+    ['pending', 'decided'],
+    ['reversed', 'decided'],
+    ['parked', 'REVERSED'],
+    ['refused definitely', 'REVERSED'],
+    ['refused perhaps', 'REVERSED'],
+  ]);
+  const unsent = valueOf(recordReversalOutcome(leased, 'lease-1', notSent, at(1))).reversal;
+  expect(settled({ ...unsent, tries: 20 })).toBe('decided');
 });
 
 type Move =

@@ -159,7 +159,7 @@ export function settle(
       if (outcome !== 'RETURNED') return err('decided');
       const { row } = subject;
       const settled = settleReversal(reversalOf(row), now);
-      if (!settled.ok) return err('decided');
+      if (!settled.ok) return settled;
       return ok({
         changed: order && recordSettledStrayPayment(order, publicId('stp', row.id), id, now),
         write: (em) => {

@@ -3,6 +3,7 @@ import { publicId } from '../../../contract/public-id.ts';
 import type { PublicId, StoredId } from '../../../contract/public-id.ts';
 import { runStatement } from '../../../platform/database/run-statement.ts';
 import type { Environment } from '../../domain/order.ts';
+import { triesUntilUndecided } from '../../domain/reversal.ts';
 
 /** Something that waits for a person, with public ids. */
 export interface UnsettledMoney {
@@ -47,8 +48,8 @@ interface Row {
 }
 
 /**
- * What waits for a person: attempts and refunds that their wallets have not decided for more than an hour, and stray payments whose
- * reversal was refused. `now` is the time of the database. Reads partial indexes of open work, and the few stray payments.
+ * What waits for a person: attempts, refunds and reversals of stray payments that their wallets have not decided for more than an
+ * hour, and refused reversals. `now` is the time of the database. Reads partial indexes of open work, and the few stray payments.
  */
 export async function readUnsettled(
   pool: Pool,
@@ -72,9 +73,10 @@ with waiting as (
   where a.due_at is not null and a.status in ('SENT', 'UNKNOWN') and o.status = 'PENDING'
     and coalesce(a.prompt_until, a.created_at) < now() - interval '1 hour'
   union all
-  select 'stray', s.merchant_id, s.environment, s.order_id, s.id, s.payment_option, s.amount, s.currency, s.updated_at
+  select 'stray', s.merchant_id, s.environment, s.order_id, s.id, s.payment_option, s.amount, s.currency,
+    case s.status when 'REVERSAL_REFUSED' then s.updated_at else s.created_at end
   from core.stray_payments s
-  where s.status = 'REVERSAL_REFUSED'
+  where s.status = 'REVERSAL_REFUSED' or s.due_at is not null and s.maybe_sent and s.tries >= ${triesUntilUndecided}
   union all
   select 'refund', r.merchant_id, r.environment, r.order_id, r.id, r.payment_option, r.amount_minor_units::text, r.currency,
     r.created_at

@@ -19,7 +19,7 @@ export const settlements: typeof english = {
   age: (age) => `ከ${age} በፊት`,
   subjects: {
     payment: 'ዋሌቱ ክፍያውን መውሰዱን አላሳወቀም።',
-    stray: 'ዋሌቱ ባለቤት የሌለውን ክፍያ ሊመልስ አልፈቀደም።',
+    stray: 'ዋሌቱ ባለቤት የሌለውን ክፍያ ሊመልስ አልፈቀደም፤ ወይም መመለሱን አላሳወቀም።',
     refund: 'ዋሌቱ ገንዘቡን መመለሱን አላሳወቀም።',
   },
   outcomes: {

@@ -20,7 +20,7 @@ export const settlements = {
   age: (age: string) => `${age} ago`,
   subjects: {
     payment: 'The wallet does not say whether it took the payment.',
-    stray: 'The wallet refuses to return a stray payment.',
+    stray: 'The wallet refuses to return a stray payment, or does not say whether it did.',
     refund: 'The wallet does not say whether it returned the refund.',
   },
   outcomes: {

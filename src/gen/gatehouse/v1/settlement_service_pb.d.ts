@@ -189,7 +189,7 @@ export declare type Unsettled = Message<"gatehouse.v1.Unsettled"> & {
     case: "paymentAttemptId";
   } | {
     /**
-     * A stray payment whose reversal the wallet refused.
+     * A stray payment whose reversal the wallet refused, or has not decided for longer than an hour.
      *
      * @generated from field: string stray_payment_id = 5;
      */
