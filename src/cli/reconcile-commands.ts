@@ -213,7 +213,7 @@ function describe(reconciliation: Reconciliation, differences: readonly Differen
       otherEntries === 0 ? String(entries) : `${entries}, of which ${otherEntries} are not payments`,
     ],
     ['Differences', isOver ? String(reconciliation.differences) : ''],
-    ['Last problem', reconciliation.detail],
+    [isOver ? 'Note' : 'Last problem', reconciliation.detail],
     ['Due', showTime(reconciliation.dueTime)],
   ]);
   const more = reconciliation.differences - differences.length;

@@ -4,15 +4,17 @@ import type { SettingsError } from '../platform/settings/read-settings.ts';
 import { Currency } from './domain/currency.ts';
 import { Money } from './domain/money.ts';
 import type { Environment } from './domain/order.ts';
-import type { Wallet, WalletCurrency } from './domain/wallet.ts';
+import type { StatementTerms, Wallet, WalletCurrency } from './domain/wallet.ts';
 
 /**
- * The configured wallets as the domain knows them. `refundsOf` tells how the wallets of a connector return payments.
+ * The configured wallets as the domain knows them. `refundsOf` tells how the wallets of a connector return payments, and
+ * `statementOf` what their statements cover.
  * @throws SettingsError for a currency that does not exist, or an amount with more decimals than its currency has
  */
 export function walletsOf(
   configured: readonly ConfiguredWallet[],
   refundsOf: (connector: string) => Wallet['refunds'],
+  statementOf: (connector: string) => StatementTerms,
 ): readonly Wallet[] {
   return configured.map((wallet) => ({
     id: wallet.id,
@@ -25,6 +27,7 @@ export function walletsOf(
       currencyOf(currency, (key, problem) => wallet.problemAt(['currencies', index, key], problem)),
     ),
     reconcile: wallet.reconcile ?? false,
+    statement: statementOf(wallet.connector),
     refunds: refundsOf(wallet.connector),
     ...payerStartedOf(wallet),
   }));

@@ -64,6 +64,7 @@ import { startRpcServers } from '../platform/rpc/start-servers.ts';
 import { readWallets, secretNames } from '../contract/wallets-file/read-wallets-file.ts';
 import { walletsOf } from '../core/configured-wallets.ts';
 import { refundsOfConnector } from '../wallets/refunds-of-connector.ts';
+import { statementOfConnector } from '../wallets/statement-of-connector.ts';
 import { walletService } from '../core/wallets/wallet-service.ts';
 import { merchantWalletService } from '../core/merchant-wallets/merchant-wallet-service.ts';
 import { addAccountKeyMetrics } from '../core/merchant-wallets/account-key-metrics.ts';
@@ -85,7 +86,7 @@ const { config, configuredWallets, wallets } = readSettingsOrExit((environment) 
   return {
     config: settings,
     configuredWallets: configured,
-    wallets: walletsOf(configured, refundsOfConnector),
+    wallets: walletsOf(configured, refundsOfConnector, statementOfConnector),
   };
 });
 const { instance, logger } = startLogging('core', config, secretNames(configuredWallets));
@@ -226,6 +227,7 @@ addAccountKeyMetrics(metrics, { database, keyName: walletAccounts.keyName });
 
 const reconciliations = createReconciliationStore({
   ...paymentParts,
+  wallets,
   makeAttemptDue: (attempt) => makeAttemptDue({ ...attempt, exchange: undefined, callbackNote: '' }),
   hastenRefund: (refund) => refundWork.hasten(refund, { exchange: undefined, note: '' }),
 });

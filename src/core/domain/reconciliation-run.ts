@@ -133,12 +133,12 @@ export const recordPage = (
   updatedAt: now,
 });
 
-/** Completes the run, after the whole statement was read and compared. */
-export const completeRun = (run: RunningRun, differences: number, now: Date): CompletedRun => ({
+/** Completes the run, after the whole statement was read and compared. `detail` says what was not compared. */
+export const completeRun = (run: RunningRun, differences: number, now: Date, detail = ''): CompletedRun => ({
   ...progressOf(run),
   status: 'COMPLETED',
   differences,
-  detail: '',
+  detail,
   updatedAt: now,
 });
 

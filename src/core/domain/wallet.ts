@@ -11,10 +11,20 @@ export interface Wallet {
   readonly currencies: readonly WalletCurrency[];
   /** Whether its statement is compared with our records each day. */
   readonly reconcile: boolean;
+  /** What its statement covers; everything when undefined. */
+  readonly statement?: StatementTerms;
   /** Whether it returns payments: not at all, only as a whole, or any part. */
   readonly refunds: 'none' | 'whole' | 'any';
   /** By environment, for wallets at which payers can start payments themselves. */
   readonly payerStarted?: Partial<Readonly<Record<Environment, PayerStartedTerms>>>;
+}
+
+/** What the statement of a wallet covers. */
+export interface StatementTerms {
+  /** How far back it reaches, in milliseconds; without limit when undefined. */
+  readonly reachMs?: number;
+  /** Whether it shows money that went back to payers. */
+  readonly listsReturns: boolean;
 }
 
 /** How payments that payers start are matched to orders. */

@@ -74,8 +74,11 @@ export interface Records {
 
 export interface ComparedPeriod {
   readonly day: Day;
-  /** The end of the period that was read. */
+  /** The period that was read. */
+  readonly readFrom: Date;
   readonly readUntil: Date;
+  /** Whether the statement shows money that went back to payers. If not, no returns are compared. */
+  readonly listsReturns: boolean;
 }
 
 export interface FoundDifference {
@@ -236,7 +239,7 @@ function compareStatus(
   entry: Entry,
   known: Exclude<KnownMoney, KnownRefund>,
   { hasReversal, refund }: Records,
-  { readUntil }: ComparedPeriod,
+  { readUntil, listsReturns }: ComparedPeriod,
 ): FoundDifference | undefined {
   const differs = (advice: string): FoundDifference => ({ kind: 'STATUS_DIFFERS', entry, known, advice });
   const moved = entry.status === 'COMPLETED' || entry.status === 'REVERSED';
@@ -250,7 +253,7 @@ function compareStatus(
         'the wallet first refused to return this stray payment, and returned it later; nothing is left to settle',
       );
     const wentBack = entry.status === 'REVERSED' || hasReversal;
-    if (known.status === 'REVERSED' && !wentBack && known.updatedAt <= readUntil)
+    if (listsReturns && known.status === 'REVERSED' && !wentBack && known.updatedAt <= readUntil)
       return differs(
         'the wallet confirmed the return of this money, and its statement does not have it; ask the wallet about it',
       );

@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { StatementEntryRow } from '../database/reconciliation-entities.ts';
-import { isPublicId, storedId } from '../../contract/public-id.ts';
+import { isPublicId, publicId, storedId } from '../../contract/public-id.ts';
 import type { StoredId } from '../../contract/public-id.ts';
 import { compareEntry, missingInStatement } from './compare-entry.ts';
 import type {
@@ -12,6 +12,7 @@ import type {
   Records,
 } from './compare-entry.ts';
 import type { MoneyBalance } from './money-balance.ts';
+import { isOn } from './reconciliation-day.ts';
 import { sameDecimal } from './same-decimal.ts';
 import {
   findByRequest,
@@ -26,7 +27,8 @@ const batchSize = 500;
 
 /**
  * Compares a complete statement with the records: first each entry, then the records without an entry. Returns the
- * differences in the order of the statement, with missing entries last, and adds what it compares to the balance.
+ * differences in the order of the statement, with missing entries last, and adds what it compares to the balance. If the statement
+ * lists no returns, the public ids of those on record are added to `notCompared`.
  */
 export async function* compareStatement(
   em: EntityManager,
@@ -34,6 +36,7 @@ export async function* compareStatement(
   scope: WalletScope,
   period: ComparedPeriod,
   balance: MoneyBalance,
+  notCompared: string[],
 ): AsyncGenerator<FoundDifference> {
   const reversed = await findReversed(em, reconciliationId);
   const matched = new Set<string>();
@@ -42,21 +45,38 @@ export async function* compareStatement(
     for (const entry of entries) {
       const records = recordsOf(entry);
       balance.addEntry(entry, records);
+      const returned = unlistedReturn(entry, records, period);
+      if (returned !== undefined) notCompared.push(returned);
       const difference = compareEntry(entry, records, period);
       if (difference !== undefined) yield difference;
     }
   }
-  const { day, readUntil } = period;
+  const { day, readFrom, readUntil, listsReturns } = period;
   const until = day.until < readUntil ? day.until : readUntil;
-  for (const known of await findMissing(em, scope, reconciliationId, { from: day.from, until })) {
+  for (const known of await findMissing(em, scope, reconciliationId, { from: day.from, until, readFrom })) {
     balance.addMissing(known);
     yield missingInStatement(known);
   }
   for (const refund of await findCompletedRefunds(em, scope, { from: day.from, until }))
     if (!matched.has(refund.refundId)) {
+      if (!listsReturns) {
+        notCompared.push(publicId('rfd', refund.refundId));
+        continue;
+      }
       balance.addMissing(refund);
       yield missingInStatement(refund);
     }
+}
+
+/** The id of a stray payment of the day whose return the statement cannot show; undefined for every other entry. */
+function unlistedReturn(
+  { type, status, occurredAt }: Entry,
+  { byTransaction, hasReversal }: Records,
+  { day, listsReturns }: ComparedPeriod,
+): string | undefined {
+  if (listsReturns || type !== 'PAYMENT' || status !== 'COMPLETED' || hasReversal) return undefined;
+  if (byTransaction?.recordType !== 'stray' || byTransaction.status !== 'REVERSED') return undefined;
+  return isOn(day, occurredAt) ? publicId('stp', byTransaction.strayPaymentId) : undefined;
 }
 
 async function* readEntries(

@@ -118,12 +118,15 @@ const idsOf = (money: KnownMoney): string[] =>
     ? [money.strayPaymentId, money.reversalId]
     : [money.paymentAttemptId].filter((id) => id !== null);
 
-/** Money of the payee account, recorded between two times, that the statement does not contain. */
+/**
+ * Money of the payee account, recorded between two times, that the statement does not contain. Payments that began before `readFrom`
+ * cannot be in it.
+ */
 export function findMissing(
   em: EntityManager,
   scope: WalletScope,
   reconciliationId: StoredId<'rec'>,
-  { from, until }: Day,
+  { from, until, readFrom }: Day & { readonly readFrom: Date },
 ): Promise<KnownMoney[]> {
   // Evaluated first and separately (offset 0), so that only missing records are joined.
   const isUnlisted = (
@@ -139,13 +142,17 @@ export function findMissing(
     )
   offset 0
 ) order by ${row}.id`;
-  const attemptCondition = `m.status = 'SUCCEEDED' and m.updated_at >= ? and m.updated_at < ? and ${isInScope('m', scope)}`;
+  const attemptCondition = `m.status = 'SUCCEEDED' and m.updated_at >= ? and m.updated_at < ? and m.created_at >= ?
+    and ${isInScope('m', scope)}`;
   const ofPayment = `exists (
     select from core.payment_attempts p
     where p.merchant_id = m.merchant_id and p.id = m.payment_attempt_id and ${isInScope('p', scope)}
   )`;
   const withoutAttempt = scope.isOperators ? 'm.payment_attempt_id is null or ' : '';
-  const strayCondition = `m.created_at >= ? and m.created_at < ? and (${withoutAttempt}${ofPayment})`;
+  const begun = `coalesce((
+    select b.created_at from core.payment_attempts b where b.merchant_id = m.merchant_id and b.id = m.payment_attempt_id
+  ), m.created_at)`;
+  const strayCondition = `m.created_at >= ? and m.created_at < ? and ${begun} >= ? and (${withoutAttempt}${ofPayment})`;
   return read(
     em,
     scope,
@@ -153,7 +160,12 @@ export function findMissing(
       attempts: isUnlisted('a', 'payment_attempts', attemptCondition),
       strays: isUnlisted('s', 'stray_payments', strayCondition),
     },
-    [...scopeValues(scope), from.toISOString(), until.toISOString(), list(scope.accounts), reconciliationId],
+    [
+      ...scopeValues(scope),
+      ...[from, until, readFrom].map((time) => time.toISOString()),
+      list(scope.accounts),
+      reconciliationId,
+    ],
   );
 }
 

@@ -6,6 +6,9 @@ const clockToleranceMs = 10 * 60_000;
 /** The limit for the start of a payment before its day, because a statement needs a bounded period. */
 const longestAttemptMs = 7 * dayMs;
 
+/** The reach of a statement moves on while it is read. */
+const readingMs = 2 * clockToleranceMs;
+
 /** How long after midnight, UTC, a wallet's statement of the day counts as complete. */
 export const settleMs = 60 * 60_000;
 
@@ -39,11 +42,18 @@ export const isOn = (day: Day, at: Date | null): boolean => at === null || (at >
 
 /**
  * The period of a statement that contains the day's payments. Wallets date a payment by its start, while Gatehouse
- * dates it by its end. So the period begins at the start of the oldest payment that ended on the day.
+ * dates it by its end. So the period begins at the start of the oldest payment that ended on the day, as far as the statement
+ * reaches back. It always contains the whole day, so that a day that the statement no longer covers is not compared in part.
  */
-export function periodToRead(day: Day, oldestBegun: Date | undefined, now: Date): { from: Date; to: Date } {
+export function periodToRead(
+  day: Day,
+  oldestBegun: Date | undefined,
+  now: Date,
+  reachMs = Infinity,
+): { from: Date; to: Date } {
   const begun = Math.min(day.from.getTime(), oldestBegun?.getTime() ?? Infinity);
-  const from = Math.max(begun, day.from.getTime() - longestAttemptMs) - clockToleranceMs;
+  const earliest = Math.max(day.from.getTime() - longestAttemptMs, now.getTime() - reachMs + readingMs);
+  const from = Math.min(day.from.getTime(), Math.max(begun, earliest)) - clockToleranceMs;
   const to = Math.min(day.until.getTime() + clockToleranceMs, now.getTime());
   return { from: new Date(from), to: new Date(to) };
 }

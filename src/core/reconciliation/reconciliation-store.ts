@@ -10,6 +10,7 @@ import { readClock } from '../database/read-clock.ts';
 import { publicId, storedId } from '../../contract/public-id.ts';
 import type { NewId, PublicId, StoredId } from '../../contract/public-id.ts';
 import type { Environment } from '../domain/order.ts';
+import type { StatementTerms, Wallet } from '../domain/wallet.ts';
 import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';
 import {
@@ -22,7 +23,7 @@ import {
 } from '../domain/reconciliation-run.ts';
 import type { RunningRun } from '../domain/reconciliation-run.ts';
 import { isDoubtful } from './compare-entry.ts';
-import type { Entry, FoundDifference } from './compare-entry.ts';
+import type { ComparedPeriod, Entry, FoundDifference } from './compare-entry.ts';
 import { compareStatement } from './compare-statement.ts';
 import { insertReconciliations } from './insert-reconciliation.sql.ts';
 import { oldestBegun } from './known-money.sql.ts';
@@ -93,6 +94,7 @@ export interface ReconciliationStore {
 
 export interface ReconciliationStoreOptions {
   readonly database: Database;
+  readonly wallets: readonly Wallet[];
   readonly newId: NewId;
   readonly newLeaseId: () => string;
   readonly now: () => Date;
@@ -115,6 +117,9 @@ const maxKept = 10_000;
 
 export function createReconciliationStore(options: ReconciliationStoreOptions): ReconciliationStore {
   const { database, newId, newLeaseId, now, onDue, makeAttemptDue, hastenRefund } = options;
+
+  const termsOf = ({ wallet }: Pick<StatementKey, 'wallet'>): StatementTerms =>
+    options.wallets.find(({ id }) => id === wallet)?.statement ?? { listsReturns: true };
 
   const underLease = async (
     em: EntityManager,
@@ -170,7 +175,8 @@ export function createReconciliationStore(options: ReconciliationStoreOptions): 
         if (row === null) return undefined;
         const day = dayOf(row.day);
         const key = keyOf(row);
-        const period = periodToRead(day, await oldestBegun(em, await readScope(em, key), day), at);
+        const begun = await oldestBegun(em, await readScope(em, key), day);
+        const period = periodToRead(day, begun, at, termsOf(key).reachMs);
         const leased = leaseRun(runOf(row), { leaseId: newLeaseId(), leaseMs, period }, at);
         if (!leased.ok) return undefined;
         const credentials = key.payee === '' ? undefined : await findCredentials(em, key, row.tries);
@@ -206,9 +212,12 @@ export function createReconciliationStore(options: ReconciliationStoreOptions): 
         const { row, run } = found.value;
         const at = now();
         if (error === '') {
-          const { count, doubtful } = await compare(em, row, run.period.to, at);
+          const { from: readFrom, to: readUntil } = run.period;
+          const { listsReturns } = termsOf(keyOf(row));
+          const period = { day: dayOf(row.day), readFrom, readUntil, listsReturns };
+          const { count, doubtful, detail } = await compare(em, row, period, at);
           doubted.push(...doubtful);
-          em.assign(row, runColumns(completeRun(run, count, at)));
+          em.assign(row, runColumns(completeRun(run, count, at, detail)));
         } else em.assign(row, runColumns(failRun(run, error, at)));
         await em.nativeDelete(StatementEntryRow, { reconciliationId: row.id });
         return ok({ ...row });
@@ -287,16 +296,17 @@ async function addEntries(
 async function compare(
   em: EntityManager,
   row: ReconciliationRow,
-  readUntil: Date,
+  period: ComparedPeriod,
   at: Date,
-): Promise<{ count: number; doubtful: readonly FoundDifference[] }> {
-  const period = { day: dayOf(row.day), readUntil };
+): Promise<{ count: number; doubtful: readonly FoundDifference[]; detail: string }> {
   const doubtful: FoundDifference[] = [];
   const kept: Difference[] = [];
   let count = 0;
   const balance = new MoneyBalance(period);
   const key = keyOf(row);
-  for await (const found of compareStatement(em, row.id, await readScope(em, key), period, balance)) {
+  const notCompared: string[] = [];
+  const scope = await readScope(em, key);
+  for await (const found of compareStatement(em, row.id, scope, period, balance, notCompared)) {
     count += 1;
     await keepUnclaimed(em, key, found, at);
     if (count > maxKept) continue;
@@ -306,7 +316,16 @@ async function compare(
   for (let first = 0; first < kept.length; first += 500)
     await em.insertMany(ReconciliationDifferenceRow, kept.slice(first, first + 500));
   await writeMoneyDays(em, row, balance.days);
-  return { count, doubtful };
+  return { count, doubtful, detail: returnsText(notCompared) };
+}
+
+const namedReturns = 10;
+
+/** Which returns were not compared, because the statement lists none. */
+function returnsText(ids: readonly string[]): string {
+  if (ids.length === 0) return '';
+  const more = ids.length > namedReturns ? ' …' : '';
+  return `not compared, because this statement lists no returned money: ${ids.length} returned (${ids.slice(0, namedReturns).join(', ')}${more})`;
 }
 
 function differenceRow(

@@ -31,10 +31,19 @@ export interface ConnectorKind<Settings extends TObject = TObject> {
   readonly capabilities: WalletCapabilities;
   /** What these settings lack for the statement that the capabilities promise; undefined if they lack nothing. */
   statementLacks?(settings: Static<Settings>): string | undefined;
+  /** What the statement covers: everything when absent. */
+  readonly statementTerms?: StatementTerms;
   /** Whether its connectors have `payerStarted`. */
   readonly reportsPayerStarted?: true;
   /** Loads the code of the connector, which core does not need. */
   load(): Promise<CreateConnector<Settings>>;
+}
+
+export interface StatementTerms {
+  /** How far back the statement reaches, in milliseconds; without limit when absent. */
+  readonly reachMs?: number;
+  /** Whether the statement shows money that went back to payers. */
+  readonly listsReturns: boolean;
 }
 
 /** Creates a connector. It throws an Error for settings that only the connector can judge, such as keys and certificates. */

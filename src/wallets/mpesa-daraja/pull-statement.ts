@@ -17,6 +17,7 @@ import type {
   UnreadableEntry,
 } from '../connector/wallet-connector.ts';
 import { accountReference, attemptIdEnd } from './account-reference.ts';
+import { pullTerms } from './daraja-capabilities.ts';
 import { spacedTime } from './eat-time.ts';
 import { isReceipt } from './messages.ts';
 import type { MpesaClient } from './mpesa-client.ts';
@@ -31,16 +32,16 @@ export interface PullParts {
 }
 
 const hourMs = 60 * 60 * 1000;
-const longestPeriodMs = 48 * hourMs;
+const longestPeriodMs = pullTerms.reachMs;
 /** The time zone of the statement is not documented, so a search covers both candidates. */
 const zoneMarginMs = 4 * hourMs;
 const maxPages = 10_000;
 /** The size of a page is not documented. A transaction has about 230 bytes. */
 const maxPageBytes = 1024 * 1024;
 const pullPath = '/pulltransactions/v1/query';
-  ResponseCode: Type.Union([Type.String(), Type.Number()]),
 
 const answerSchema = Type.Object({
+  ResponseCode: Type.Union([Type.String(), Type.Number()]),
   Response: Type.Optional(Type.Array(Type.Array(Type.Unknown()), { maxItems: 100 })),
 });
 const transactionSchema = Type.Object({
@@ -124,7 +125,6 @@ export async function findInStatement(
   return { result, exchanges: read.exchanges(`${read.transactions} transactions, none is this payment`) };
 }
 
-/** The size of a page is not documented, so the pages end with the first one without a new transaction. */
 /** The exchanges of the pages that were read for one attempt. */
 class PagesRead {
   readonly #others: RawExchange[] = [];
@@ -152,6 +152,7 @@ class PagesRead {
 const isPage = ({ url, status }: RawExchange): boolean =>
   url.endsWith(pullPath) && status !== undefined && status < 300;
 
+/** The size of a page is not documented, so the pages end with the first one without a new transaction. */
 async function* pages(
   parts: PullParts,
   { from, to }: StatementPeriod,
@@ -171,8 +172,8 @@ async function* pages(
           OffSetValue: String(offset),
         },
         secrets: [],
-      },
         maxAnswerBytes: maxPageBytes,
+      },
       options,
     );
     const items = readPage(reply, exchanges);

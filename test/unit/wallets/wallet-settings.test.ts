@@ -5,6 +5,7 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import { readWallets } from '../../../src/contract/wallets-file/read-wallets-file.ts';
 import { walletsOf } from '../../../src/core/configured-wallets.ts';
 import { refundsOfConnector } from '../../../src/wallets/refunds-of-connector.ts';
+import { statementOfConnector } from '../../../src/wallets/statement-of-connector.ts';
 import { connectorKinds } from '../../../src/wallets/connector-kinds.ts';
 import { walletSettings } from '../../../src/wallets/wallet-settings.ts';
 
@@ -37,7 +38,7 @@ const fileOf = (name: string, content: string | Uint8Array): string => {
 const readFile = (file: string) => {
   const wallets = readWallets({ file, json: undefined });
   return {
-    core: walletsOf(wallets, refundsOfConnector),
+    core: walletsOf(wallets, refundsOfConnector, statementOfConnector),
     connected: walletSettings(wallets, connectorKinds, variables),
   };
 };
@@ -189,7 +190,7 @@ describe('the configured wallets', () => {
     );
     const wallets = () => {
       const configured = readWallets({ file, json: undefined });
-      walletsOf(configured, refundsOfConnector);
+      walletsOf(configured, refundsOfConnector, statementOfConnector);
       return walletSettings(configured, connectorKinds, { ...variables, SHORT: 'fifteen-letters' });
     };
 

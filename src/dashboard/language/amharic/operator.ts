@@ -220,6 +220,7 @@ export const operator: typeof english = {
       payee: 'ሒሳብ',
       operatorsPayee: 'የኦፕሬተሩ ሒሳብ',
       lastProblem: 'የመጨረሻ ችግር',
+      note: 'ማስታወሻ',
       due: 'እንደገና የሚሞከረው',
       started: 'የተጀመረው',
       noDifferences: 'መግለጫውና መዝገቦቹ ይስማማሉ።',

@@ -249,6 +249,7 @@ export const operator = {
       payee: 'Account',
       operatorsPayee: 'Your account',
       lastProblem: 'Last problem',
+      note: 'Note',
       due: 'Next attempt',
       started: 'Started',
       noDifferences: 'The statement and the records agree.',

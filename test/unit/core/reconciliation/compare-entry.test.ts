@@ -9,7 +9,7 @@ import type { StrayPaymentStatus } from '../../../../src/core/domain/order.ts';
 import { storedId } from '../../../support/ids.ts';
 
 const day = dayOf('2026-03-10');
-const period = { day, readUntil: day.until };
+const period = { day, readFrom: day.from, readUntil: day.until, listsReturns: true };
 const noon = new Date('2026-03-10T12:00:00Z');
 const merchantId = storedId('mer', newRandomId('mer', noon));
 const entry = (own: Partial<Entry> = {}): Entry => ({
