@@ -198,6 +198,13 @@ export const alerts: readonly Alert[] = [
     summary: 'No payments are sent to {{ $labels.wallet }} ({{ $labels.environment }}): its circuit is open.',
   },
   {
+    name: 'GatehouseWalletCredentialsRefused',
+    expr: 'max by (wallet, environment) (gatehouse_wallet_credentials_refused) == 1',
+    for: '2m',
+    severity: 'page',
+    summary: "{{ $labels.wallet }} ({{ $labels.environment }}) refuses the operator's credentials.",
+  },
+  {
     name: 'GatehouseWalletFails',
     expr: 'sum by (wallet, environment) (rate(gatehouse_wallet_call_duration_seconds_count{result="failed"}[10m])) / sum by (wallet, environment) (rate(gatehouse_wallet_call_duration_seconds_count[10m])) > 0.2',
     for: '10m',

@@ -174,6 +174,7 @@ walletMetrics.show(
     maxInFlight,
     inFlight: meter.inFlight,
     isCircuitOpen: () => breaker.allows() !== 'all',
+    areCredentialsRefused: meter.areCredentialsRefused,
   })),
 );
 const metricsListener = await startMetricsListener({

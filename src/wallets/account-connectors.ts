@@ -30,11 +30,15 @@ export interface OpenAccount {
 export interface AccountConnectors {
   /**
    * Runs `work` with the connector of an account, or `unusable` when the account is removed, or its settings cannot be used.
-   * `mask` replaces the secrets of the account in a text. Connectors that are not in use are closed after a while. @throws ConnectError while core does not answer
+   * `mask` replaces the secrets of the account in a text. `forget` has the next use read the settings again, for example because the
+   * wallet refused them: a restore can give the id of a lost account to other credentials. Connectors that are not in use are closed after a while. @throws ConnectError while core does not answer
    */
   readonly use: <T>(
     account: AccountReference,
-    work: (connector: WalletConnector, mask: OpenAccount['mask']) => Promise<T>,
+    work: (
+      connector: WalletConnector,
+      account: Pick<OpenAccount, 'mask'> & { readonly forget: () => void },
+    ) => Promise<T>,
     unusable: (detail: string) => T,
   ) => Promise<T>;
   /** Opens a connector that is not shared, for a check of the credentials. It needs no callbacks, and only a token that `SharedTokens` share is cached. */
@@ -57,6 +61,8 @@ interface Entry {
   readonly opening: Promise<OpenAccount | { readonly unusable: string }>;
   users: number;
   idleSinceMs: number;
+  /** Whether it is closed after its last use, and not used again. */
+  isForgotten: boolean;
 }
 
 export function createAccountConnectors(parts: AccountConnectorsParts): AccountConnectors {
@@ -100,19 +106,28 @@ export function createAccountConnectors(parts: AccountConnectorsParts): AccountC
   return {
     async use(account, work, unusable) {
       const id = account.walletAccountId;
-      const entry = entries.get(id) ?? { opening: open(account, options), users: 0, idleSinceMs: 0 };
+      const entry = entries.get(id) ?? {
+        opening: open(account, options),
+        ...{ users: 0, idleSinceMs: 0, isForgotten: false },
+      };
       entries.delete(id);
       entries.set(id, entry);
       entry.users += 1;
+      const forget = (): void => {
+        entry.isForgotten = true;
+        if (entries.get(id) === entry) entries.delete(id);
+      };
       let opened: Awaited<Entry['opening']> | undefined;
       try {
         opened = await entry.opening;
-        return 'unusable' in opened ? unusable(opened.unusable) : await work(opened.connector, opened.mask);
+        if ('unusable' in opened) return unusable(opened.unusable);
+        return await work(opened.connector, { mask: opened.mask, forget });
       } finally {
         entry.users -= 1;
         entry.idleSinceMs = monotonicMs();
         // The next use reads the account again, because the reason may be gone.
-        if ((opened === undefined || 'unusable' in opened) && entries.get(id) === entry) entries.delete(id);
+        if (opened === undefined || 'unusable' in opened) forget();
+        if (entry.isForgotten && entry.users === 0) void closeEntry(entry);
         closeIdle();
       }
     },

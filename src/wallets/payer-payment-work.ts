@@ -13,7 +13,7 @@ import { exchangeMessage } from './exchange-messages.ts';
 import type { LeasedWork } from './lease-worker.ts';
 import { payersToken } from './payer-started.ts';
 import type { PayerStartedWallet } from './payer-started.ts';
-import { countsAgainstWallet } from './wallet-calls.ts';
+import { countsAgainstWallet, refusesCredentials } from './wallet-calls.ts';
 
 export interface PayerPaymentWorkParts extends PayerStartedWallet {
   readonly payerPayments: Client<typeof PayerPaymentService>;
@@ -63,6 +63,7 @@ export function payerPaymentWork(parts: PayerPaymentWorkParts): LeasedWork<Lease
         },
         'payer-started payment',
       );
+      if (refusesCredentials({ result, exchanges })) return undefined;
       return result.kind !== 'unknown' || !countsAgainstWallet(result.why);
     },
   };

@@ -65,7 +65,7 @@ export function reconcileWork(parts: ReconcileWorkParts): LeasedWork<LeasedRecon
       const error = isOwn
         ? await parts.accounts.use(
             leased,
-            async (connector, mask) => mask(await readStatement(parts, connector, leased, requestId)),
+            async (connector, { mask }) => mask(await readStatement(parts, connector, leased, requestId)),
             (detail) => detail,
           )
         : await readStatement(parts, parts.connector, leased, requestId);

@@ -86,6 +86,8 @@ export function createWalletBreaker(options: WalletBreakerOptions): WalletBreake
       const isTrial = isOpen && isHalfOpen;
       if (isTrial) isHalfOpen = false;
       const isHealthy = await work();
+      // An item that says nothing about the wallet was no trial, so the next one is.
+      if (isTrial && isHealthy === undefined) isHalfOpen = isOpen;
       if (isHealthy === true) {
         noteSuccess();
         if (isTrial) close();

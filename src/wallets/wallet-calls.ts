@@ -13,8 +13,10 @@ import type { WalletConnector } from './connector/wallet-connector.ts';
 export interface Served<Outcome> {
   readonly outcome: Outcome;
   readonly exchanges: readonly RawExchange[];
-  /** Whether the wallet answered correctly, for the circuit breaker. */
+  /** Whether no call counts against the wallet, for the circuit breaker. */
   readonly isWalletHealthy: boolean;
+  /** Whether the wallet refused the account's credentials. Such a call says nothing about the wallet. */
+  readonly areCredentialsRefused: boolean;
   /** The wait that the wallet requested; 0 when it requested none. */
   readonly retryAfterMs: number;
 }
@@ -30,17 +32,19 @@ export interface ServeParts {
 export class WalletCalls {
   readonly #exchanges: RawExchange[] = [];
   #isWalletHealthy = true;
+  #areCredentialsRefused = false;
   #retryAfterMs = 0;
 
   /** Keeps the exchanges of a call, and returns its result. */
-  keep<Result extends Acknowledgement | PaymentOutcome | ReversalOutcome | Recovery>({
-    result,
-    exchanges,
-  }: Answer<Result>): Result {
+  keep<Result extends Acknowledgement | PaymentOutcome | ReversalOutcome | Recovery>(
+    answer: Answer<Result>,
+  ): Result {
+    const { result, exchanges } = answer;
     this.#exchanges.push(...exchanges);
-    if (result.kind === 'not_sent') this.#isWalletHealthy = false;
+    if (refusesCredentials(answer)) this.#areCredentialsRefused = true;
+    else if (result.kind === 'not_sent') this.#isWalletHealthy = false;
+    else if (result.kind === 'unknown') this.#isWalletHealthy &&= !countsAgainstWallet(result.why);
     if (result.kind === 'unknown') {
-      this.#isWalletHealthy &&= !countsAgainstWallet(result.why);
       this.#retryAfterMs = Math.max(this.#retryAfterMs, result.retryAfterMs ?? 0);
     }
     return result;
@@ -52,6 +56,7 @@ export class WalletCalls {
       outcome,
       exchanges: this.#exchanges,
       isWalletHealthy: this.#isWalletHealthy,
+      areCredentialsRefused: this.#areCredentialsRefused,
       retryAfterMs: this.#retryAfterMs,
     };
   }
@@ -62,8 +67,21 @@ export const servedWithoutCall = <Outcome>(outcome: Outcome): Served<Outcome> =>
   outcome,
   exchanges: [],
   isWalletHealthy: false,
+  areCredentialsRefused: false,
   retryAfterMs: 0,
 });
+
+/**
+ * Whether the wallet refused the credentials, or an access token for them. That concerns one account, so it says nothing about the
+ * wallet. Without an access token, nothing else was sent after the refusal.
+ */
+export function refusesCredentials({ result, exchanges }: Answer<{ readonly kind: string }>): boolean {
+  const why = 'why' in result ? result.why : undefined;
+  if (result.kind === 'unknown' && why === 'unauthenticated') return true;
+  const isUnsent = result.kind === 'not_sent' || (result.kind === 'unknown' && why === 'not_asked');
+  const status = exchanges.at(-1)?.status ?? 0;
+  return isUnsent && status >= 400 && status < 500 && status !== 429;
+}
 
 /** Failures that count against the wallet's health. All others concern one request. */
 export function countsAgainstWallet(why: UnknownWhy): boolean {
@@ -76,9 +94,9 @@ export function countsAgainstWallet(why: UnknownWhy): boolean {
     case 'unexpected_status':
     case 'server_error':
     case 'rate_limited':
-    case 'unauthenticated':
       return true;
     case 'aborted':
+    case 'unauthenticated':
     case 'duplicate_request':
     case 'not_found':
     case 'unrecognised_status':

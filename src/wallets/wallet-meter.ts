@@ -1,6 +1,7 @@
 import type { Answer } from './connector/raw-exchange.ts';
 import type { WalletConnector } from './connector/wallet-connector.ts';
 import type { WalletBreaker } from './wallet-breaker.ts';
+import { refusesCredentials } from './wallet-calls.ts';
 import type { WorkKind } from './work-kind.ts';
 
 /** A wallet's figures within the window. */
@@ -20,6 +21,8 @@ export interface WalletMeter {
   /** The number of items of this kind of work that run now. */
   readonly inFlight: (kind: WorkKind) => number;
   readonly read: () => WalletReading;
+  /** Whether the latest call that shows it was refused because of the credentials. */
+  readonly areCredentialsRefused: () => boolean;
 }
 
 /** The length of the window. */
@@ -33,6 +36,10 @@ interface Call {
   /** Undefined without an answer. */
   readonly latencyMs: number | undefined;
 }
+
+/** Whether the wallet answered a call in a way that needs valid credentials. */
+const isUnderstood = ({ result, exchanges }: Answer<{ readonly kind: string }>): boolean =>
+  exchanges.length > 0 && result.kind !== 'unknown' && result.kind !== 'not_sent';
 
 /** A call to the wallet that is over. */
 export interface MeasuredCall {
@@ -50,6 +57,7 @@ export function createWalletMeter(
   onCall: (call: MeasuredCall) => void = () => undefined,
 ): WalletMeter {
   const calls: Call[] = [];
+  let areCredentialsRefused = false;
   const inFlight: Record<WorkKind, number> = { payments: 0, reversals: 0, payer_payments: 0 };
 
   const forget = (): void => {
@@ -57,8 +65,12 @@ export function createWalletMeter(
     const fresh = calls.findIndex(({ atMs }) => atMs >= since);
     calls.splice(0, Math.max(fresh === -1 ? calls.length : fresh, calls.length - maxCalls));
   };
-  const measure = async <T>(call: Promise<Answer<T>>): Promise<Answer<T>> => {
+  const measure = async <T extends { readonly kind: string }>(
+    call: Promise<Answer<T>>,
+  ): Promise<Answer<T>> => {
     const answer = await call;
+    if (refusesCredentials(answer)) areCredentialsRefused = true;
+    else if (isUnderstood(answer)) areCredentialsRefused = false;
     for (const { status, problem, startedAt, endedAt } of answer.exchanges) {
       const isFailure = problem !== undefined || (status ?? 0) >= 500;
       const durationMs = Math.max(0, endedAt.getTime() - startedAt.getTime());
@@ -104,6 +116,7 @@ export function createWalletMeter(
       },
     }),
     inFlight: (kind) => inFlight[kind],
+    areCredentialsRefused: () => areCredentialsRefused,
     read: () => {
       forget();
       const latencies = calls

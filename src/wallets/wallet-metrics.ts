@@ -14,6 +14,8 @@ export interface ShownWallet {
   readonly maxInFlight: number;
   readonly inFlight: (kind: WorkKind) => number;
   readonly isCircuitOpen: () => boolean;
+  /** Of the operator's account. */
+  readonly areCredentialsRefused: () => boolean;
 }
 
 export interface WalletMetrics {
@@ -75,6 +77,16 @@ export function createWalletMetrics({
         deprecatedHelp('gatehouse_wallet_work_in_flight_limit'),
         (of) => of.maxInFlight,
       );
+      new Gauge({
+        name: 'gatehouse_wallet_credentials_refused',
+        help: "Whether the wallet refused the operator's credentials at the latest call that shows it: 1 or 0.",
+        labelNames,
+        registers: [registry],
+        collect() {
+          for (const { wallet, environment, areCredentialsRefused } of wallets)
+            this.set({ wallet, environment }, areCredentialsRefused() ? 1 : 0);
+        },
+      });
       new Gauge({
         name: 'gatehouse_wallet_circuit_open',
         help: 'Whether the circuit of the wallet is open, so that no payments are sent: 1 or 0.',

@@ -66,7 +66,7 @@ export function attemptWork(parts: WalletWorkParts): LeasedWork<LeasedPaymentAtt
     const serveWith = (connector: WalletConnector) =>
       serveAttempt({ ...parts, connector, now }, leased, options);
     if (leased.walletAccountId === '') return serveWith(parts.connector);
-    return parts.accounts.use(leased, serveWith, (detail) =>
+    return parts.accounts.use(leased, forgettingRefused(serveWith), (detail) =>
       servedWithoutCall({ case: leased.sentBefore ? 'unknown' : 'notReached', value: { detail } }),
     );
   };
@@ -136,12 +136,28 @@ export function attemptWork(parts: WalletWorkParts): LeasedWork<LeasedPaymentAtt
 
 /**
  * Whether the wallet is healthy, for its circuit breaker. A failure with a merchant's own account may be the fault of that
- * account, so it says nothing about the wallet.
+ * account, so it says nothing about the wallet. Neither do refused credentials, also of the operator: an open circuit would
+ * stop the merchants whose accounts work.
  */
-const walletHealthOf = (
-  { isWalletHealthy }: { readonly isWalletHealthy: boolean },
+function walletHealthOf(
+  { isWalletHealthy, areCredentialsRefused }: Served<unknown>,
   { walletAccountId }: { readonly walletAccountId: string },
-): boolean | undefined => isWalletHealthy || (walletAccountId === '' ? false : undefined);
+): boolean | undefined {
+  if (!isWalletHealthy) return walletAccountId === '' ? false : undefined;
+  return areCredentialsRefused ? undefined : true;
+}
+
+/** The same work. Refused credentials may be those of an account that has other ones by now, so that its connector is opened anew. */
+const forgettingRefused =
+  <Outcome>(serveWith: (connector: WalletConnector) => Promise<Served<Outcome>>) =>
+  async (
+    connector: WalletConnector,
+    { forget }: { readonly forget: () => void },
+  ): Promise<Served<Outcome>> => {
+    const served = await serveWith(connector);
+    if (served.areCredentialsRefused) forget();
+    return served;
+  };
 
 /**
  * A clock that starts at core's time of the lease, because this machine's clock may differ. Without a time of the lease, it starts at this
@@ -208,7 +224,7 @@ export function reversalWork(parts: WalletWorkParts): LeasedWork<LeasedTask> {
     const serveWith = (connector: WalletConnector) => serveReversal({ ...parts, connector }, task, options);
     if (task.walletAccountId === '') return serveWith(parts.connector);
     const { providerReference, sentBefore } = task;
-    return parts.accounts.use(task, serveWith, (detail) =>
+    return parts.accounts.use(task, forgettingRefused(serveWith), (detail) =>
       servedWithoutCall({ case: 'pending', value: { providerReference, detail, notSent: !sentBefore } }),
     );
   };

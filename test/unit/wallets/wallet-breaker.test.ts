@@ -113,6 +113,20 @@ describe('a failing wallet', () => {
     expect(breaker.allows()).toBe('all');
   });
 
+  test('gets another request if the one after a rest said nothing about it', async () => {
+    const { breaker, answer, isLeftAlone } = begin(untold, { cooldownMs: 5 });
+    await answer(false, false, false);
+    await waitUntil('it is left alone', isLeftAlone);
+    await waitUntil('one is allowed after a rest', () => breaker.allows() === 'one');
+
+    await breaker.watch(() => Promise.resolve(undefined));
+    const afterwards = breaker.allows();
+    await answer(true);
+
+    expect(afterwards).toBe('one');
+    expect(breaker.allows()).toBe('all');
+  });
+
   test('gets a request now and then although it reports a problem, because its report may be wrong', async () => {
     const { wallet, breaker, answer } = begin(unavailable, { cooldownMs: 2 });
     await answer(false, false, false);

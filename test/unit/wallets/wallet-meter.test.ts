@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import type { RawExchange } from '../../../src/wallets/connector/raw-exchange.ts';
+import type { PaymentOutcome, UnknownWhy } from '../../../src/wallets/connector/outcomes.ts';
+import type { Answer, RawExchange } from '../../../src/wallets/connector/raw-exchange.ts';
 import type { WalletConnector } from '../../../src/wallets/connector/wallet-connector.ts';
 import type { WalletBreaker } from '../../../src/wallets/wallet-breaker.ts';
 import { createWalletMeter, meterWindowMs } from '../../../src/wallets/wallet-meter.ts';
@@ -47,6 +48,8 @@ function answering(exchanges: RawExchange[]): WalletConnector {
   };
 }
 
+const unknown = (why: UnknownWhy): PaymentOutcome => ({ kind: 'unknown', why, detail: '' });
+
 const ask = (connector: WalletConnector) =>
   connector.query(paymentInquiry({ attemptId: 'pat_1' }), { signal: new AbortController().signal });
 
@@ -63,6 +66,25 @@ describe('a wallet meter', () => {
     for (let index = 0; index < 4; index += 1) await ask(connector);
 
     expect(meter.read()).toEqual({ calls: 4, failures: 2, p50Ms: 20, p99Ms: 30 });
+  });
+
+  test('shows whether the credentials are refused, until a call is answered again', async () => {
+    const answers: Answer<PaymentOutcome>[] = [
+      { result: unknown('unauthenticated'), exchanges: [exchange({ status: 401 })] },
+      { result: unknown('timeout'), exchanges: [exchange({ problem: 'timeout' })] },
+      { result: { kind: 'pending' }, exchanges: [] },
+      { result: { kind: 'pending' }, exchanges: [exchange({ status: 200 })] },
+      { result: unknown('not_asked'), exchanges: [exchange({ purpose: 'token', status: 400 })] },
+    ];
+    const meter = createWalletMeter(() => 0);
+    const connector = meter.measured({ ...answering([]), query: async () => answers.shift()! });
+    const seen = [meter.areCredentialsRefused()];
+    while (answers.length > 0) {
+      await ask(connector);
+      seen.push(meter.areCredentialsRefused());
+    }
+
+    expect(seen).toEqual([false, true, true, true, false, true]);
   });
 
   test('forgets values that are older than its window', async () => {
