@@ -100,6 +100,8 @@ const adviceFor = (reason: string, context: FailureContext): string => {
     SETTLEMENT_OPEN: `To see the proposal that waits: gatehouse settlement waiting`,
     SETTLEMENT_NOT_OPEN: `To list settlements: gatehouse settlement list`,
     NOT_UNSETTLED: `To list what waits for a person: gatehouse settlement waiting`,
+    WALLET_CALL_RUNNING: `Wait a minute, and see whether it still waits: gatehouse settlement waiting`,
+    RECOVERING: 'To see what the recovery waits for: gatehouse restore status',
     WALLET_ACCOUNT_NOT_CHECKED:
       'To list the accounts of a merchant and their checks: gatehouse merchant wallet list <merchant_id> --environment <environment>',
     REVERSAL_NOT_REFUSED: `To see its state: gatehouse payment strays`,

@@ -95,6 +95,7 @@ export const errorReasons = {
   TOO_MANY_WALLET_ACCOUNTS: { ...resourceExhausted, httpStatus: 409 },
   NO_NEXT_SECRET: failedPrecondition,
   REDELIVERY_RUNNING: failedPrecondition,
+  WALLET_CALL_RUNNING: failedPrecondition,
   CHECKOUT_IN_USE: failedPrecondition,
   CORE_UNAVAILABLE: unavailable,
   // A restored gateway asks the wallets first. Waiting helps.

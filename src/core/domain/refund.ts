@@ -176,7 +176,10 @@ function ended(order: OrderInFull, before: Refund, refund: Refund, now: Date): R
   return { refund, changed: recorded(order, type, refund, now) };
 }
 
-/** Ends an undecided refund as operators know it from the provider. Rejection: `decided` when it has ended or was never sent. */
+/**
+ * Ends an undecided refund as operators know it from the provider. Rejections: `decided` when it has ended or was never sent; `leased`
+ * while a worker may be sending it, because its report would change nothing any more.
+ */
 export function settleRefund(
   order: OrderInFull,
   refund: Refund,
@@ -186,9 +189,10 @@ export function settleRefund(
     readonly providerReference: string;
   },
   now: Date,
-): Result<{ readonly refund: Refund; readonly changed: Changed }, 'decided'> {
+): Result<{ readonly refund: Refund; readonly changed: Changed }, 'decided' | 'leased'> {
   const { progress } = refund;
   if (progress.status !== 'REVERSAL_DUE' || !progress.maybeSent) return err('decided');
+  if (progress.isLeased && progress.dueAt > now) return err('leased');
   const { name, tries, leaseId } = progress;
   const request = { name, tries, leaseId, maybeSent: true, refusalReason: '', updatedAt: now };
   const settled: Refund = {

@@ -297,6 +297,26 @@ describe('an undecided refund', () => {
     });
     expect((await desk.history(payment)).at(-1)).toBe(`5 ${event}`);
   });
+
+  test('is not settled while a worker queries the wallet, which may return the money now', async () => {
+    const { payment, subject } = await undecidedRefund();
+    const notReturned = proposal(subject, SettlementOutcome.NOT_RETURNED);
+    const { settlement } = await settlements.proposeSettlement(notReturned, as(0));
+    const settlementId = settlement?.settlementId ?? '';
+    await desk.query('update core.refunds set due_at = now() where due_at is not null');
+    const [leased] = await desk.leaseRefunds();
+
+    expect(await refusalOf(settlements.confirmSettlement({ settlementId }, as(1)))).toBe(
+      'WALLET_CALL_RUNNING',
+    );
+    await desk.recordRefund(leased!, { case: 'done', value: {} });
+
+    expect(await story(payment)).toMatchObject({
+      order: { refunded: '100.50' },
+      refunds: [{ status: RefundStatus.COMPLETED }],
+    });
+    expect(await refusalOf(settlements.confirmSettlement({ settlementId }, as(1)))).toBe('NOT_UNSETTLED');
+  });
 });
 
 describe('two operators are needed', () => {

@@ -1,23 +1,37 @@
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { Environment, OrderStatus, RefundStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { CheckoutService } from '../../../src/gen/gatehouse/v1/checkout_service_pb.js';
+import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
 import { RefundService } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { OrderStoryService } from '../../../src/gen/gatehouse/v1/order_story_service_pb.js';
+import {
+  SettlementOutcome,
+  SettlementService,
+  SettlementStatus,
+} from '../../../src/gen/gatehouse/v1/settlement_service_pb.js';
 import { newRandomId } from '../../../src/contract/public-id.ts';
 import type { PublicId } from '../../../src/contract/public-id.ts';
 import { createCheckoutTokens } from '../../../src/core/payments/checkout/checkout-token.ts';
 import { deriveKey } from '../../../src/main/derive-key.ts';
+import { makeOperatorsOld } from '../../support/dashboard-users.ts';
 import { directPayment, orderNamed, registration } from '../../support/order-requests.ts';
-import { failureOf } from '../../support/rpc-failure.ts';
+import { failureOf, refusalOf } from '../../support/rpc-failure.ts';
 import { sharedClient, sharedConnection, sharedStack } from '../../support/shared-stack.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { sharedAccountDesk } from './account-desk.ts';
+import { outcomes, sharedPaymentDesk } from './payment-desk.ts';
 
 /* A database that was replaced under a running core, until the core has begun a recovery. */
 
 const stack = sharedStack({ cores: 1, facades: 0 });
+const desk = sharedPaymentDesk(stack);
+const accounts = sharedAccountDesk(stack);
 const orders = sharedClient(stack, OrderService, 'writer');
 const refunds = sharedClient(stack, RefundService, 'writer');
 const checkouts = sharedClient(stack, CheckoutService, 'checkout');
+const approvals = sharedClient(stack, RefundService, 'dashboard');
+const settlements = sharedClient(stack, SettlementService, 'dashboard');
 const stories = sharedClient(stack, OrderStoryService, 'reader');
 const connection = sharedConnection(() => stack.databaseUrl);
 const holder = sharedConnection(() => stack.databaseUrl);
@@ -36,10 +50,21 @@ function tokenOf(id: PublicId<'ord'>): string {
   });
   return url.slice(url.lastIndexOf('/') + 1);
 }
+/** No core begins a recovery. */
+async function restore(): Promise<void> {
+  await holder.query('set local idle_in_transaction_session_timeout = 0');
+  await holder.query('select pg_advisory_xact_lock(7142006)');
+  await setHome('another server');
+}
+const find = (orderNumber: string) => orders.getOrder(orderNamed(merchantId, orderNumber));
+
 beforeEach(async () => {
   ({ id: merchantId } = await stack.createMerchant());
   const { rows } = await connection.query<{ home: string }>('select home from core.database_life');
   home = rows[0]?.home ?? '';
+  await waitUntil('core takes payments again after the last test', async () => {
+    return (await refusalOf(find('unknown'))) === 'ORDER_NOT_FOUND';
+  });
   await holder.query('begin');
 });
 
@@ -50,9 +75,7 @@ afterEach(async () => {
 
 test('no new order is added to a restored database before core has noticed it', async () => {
   await orders.registerOrder(registration({ merchantId, orderNumber: 'known' }));
-  // Another core would begin the recovery.
-  await holder.query('select pg_advisory_xact_lock(7142006)');
-  await setHome('another server');
+  await restore();
 
   const [registered, started] = await Promise.all([
     failureOf(orders.registerOrder(registration({ merchantId, orderNumber: 'new' }))),
@@ -66,6 +89,93 @@ test('no new order is added to a restored database before core has noticed it', 
   expect(repeated).toBe(true);
 });
 
+describe('a database that was restored, before core has noticed it', () => {
+  test('starts no payment of a known order', async () => {
+    const hosted = await desk.registerHosted({ merchantId, orderNumber: 'P-1' });
+    await restore();
+
+    const direct = desk.startDirect({ merchantId, orderNumber: 'P-1' });
+    expect([await refusalOf(direct), await refusalOf(desk.payHosted(hosted))]).toEqual([
+      'RECOVERING',
+      'RECOVERING',
+    ]);
+    expect(await desk.history(hosted)).toEqual(['1 CREATED']);
+  });
+
+  test('creates no new refund', async () => {
+    const payment = await desk.startDirect({ merchantId, orderNumber: 'R-1' });
+    await desk.settle(payment, outcomes.completed('t-1'));
+    const refund = (refundNumber: string) =>
+      refunds.createRefund({
+        ...{ merchantId, environment: Environment.SANDBOX, refundNumber, amount: '40.00', reason: 'back' },
+        order: { case: 'orderNumber', value: 'R-1' },
+      });
+    await refund('known');
+    await restore();
+
+    expect(await refusalOf(refund('lost'))).toBe('RECOVERING');
+    expect((await refund('known')).repeated).toBe(true);
+    expect((await desk.history(payment)).at(-1)).toBe('4 REFUND_REQUESTED');
+  });
+
+  test('approves and declines no refund', async () => {
+    const approvalLimits = [{ currency: 'ETB', amount: '0' }];
+    await stack.client(MerchantService, 'operator').updateMerchant({
+      ...{ merchantId, refundPolicy: { approvalLimits } },
+    });
+    const payment = await desk.startDirect({ merchantId, orderNumber: 'A-1' });
+    await desk.settle(payment, outcomes.completed('t-1'));
+    const ask = async (refundNumber: string) => {
+      const { refund } = await refunds.createRefund({
+        ...{ merchantId, environment: Environment.SANDBOX, refundNumber, amount: '40.00', reason: 'back' },
+        order: { case: 'orderNumber', value: 'A-1' },
+      });
+      return { merchantId, refundId: refund?.refundId ?? '' };
+    };
+    const [approved, open] = [await ask('approved'), await ask('open')];
+    const by = { headers: { 'x-gatehouse-actor': 'usr_b' } };
+    await approvals.approveRefund(approved, by);
+    const before = await desk.history(payment);
+    await restore();
+
+    const unknown = { merchantId, refundId: newRandomId('rfd', new Date()) };
+    const answers = [
+      await refusalOf(approvals.approveRefund(open, by)),
+      await refusalOf(approvals.declineRefund(open, by)),
+      await refusalOf(approvals.declineRefund(unknown, by)),
+    ];
+    expect(answers).toEqual(['RECOVERING', 'RECOVERING', 'RECOVERING']);
+    expect(await desk.history(payment)).toEqual(before);
+    expect((await approvals.approveRefund(approved, by)).refund?.status).toBe(RefundStatus.REQUESTED);
+  });
+
+  test('carries out no settlement', async () => {
+    const { userId } = await accounts.addUser();
+    await makeOperatorsOld(stack);
+    const payments = [];
+    for (const orderNumber of ['S-1', 'S-2']) {
+      const phone = `09110010${orderNumber.at(-1)?.padStart(2, '0')}`;
+      const payment = await desk.startDirect({ merchantId, orderNumber, phone });
+      await desk.settle(payment, outcomes.unknown());
+      const { settlement } = await stack.client(SettlementService, 'operator').proposeSettlement({
+        ...{ merchantId, subject: { case: 'paymentAttemptId', value: payment.attemptId } },
+        ...{ outcome: SettlementOutcome.NOT_PAID, reason: 'The provider answered', providerReference: 'C-7' },
+      });
+      payments.push({ payment, settlementId: settlement?.settlementId ?? '' });
+    }
+    const [confirmed, open] = payments;
+    const confirm = (settlementId = '') =>
+      settlements.confirmSettlement({ settlementId }, { headers: { 'x-gatehouse-actor': userId } });
+    await confirm(confirmed?.settlementId);
+    await restore();
+
+    expect(await refusalOf(confirm(open?.settlementId))).toBe('RECOVERING');
+    expect((await find('S-2')).order?.status).toBe(OrderStatus.PENDING);
+    expect((await confirm(confirmed?.settlementId)).settlement?.status).toBe(SettlementStatus.CONFIRMED);
+  });
+});
+
+// Last, because core begins a recovery after it.
 test('unknown orders and refunds are not denied between a restore and the beginning of the recovery', async () => {
   await holder.query('lock table core.refunds in row exclusive mode');
   await setHome('another server');
@@ -75,7 +185,7 @@ test('unknown orders and refunds are not denied between a restore and the beginn
   const place = { merchantId, environment: Environment.SANDBOX };
   const key = { case: 'orderNumber', value: 'lost' } as const;
   const calls = {
-    status: orders.getOrder(orderNamed(merchantId, 'lost')),
+    status: find('lost'),
     explanation: stories.explainOrder({ ...place, key }),
     story: stories.getOrderStory({ ...place, orderId: lost }),
     cancellation: orders.cancelOrder({ ...place, orderId: lost }),

@@ -167,9 +167,12 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
         changes.change(orderOfId(nameOf(subject)), {
           requestId,
           network,
-          read: (_em, { row }) => isUsableBy(row, browserSecret),
-          decide: (order, isUsable, now): Result<Decision, PaymentRefusal | 'in_use'> =>
-            isUsable ? decidePayment(parts, payment, order, now) : err('in_use'),
+          read: async (em, { row }) => ({
+            isUsable: isUsableBy(row, browserSecret),
+            takesPayments: (await readTakesPayments(em)).of(row.environment, row.merchantId),
+          }),
+          decide: (order, { isUsable, takesPayments }, now): Result<Decision, PaymentRefusal | 'in_use'> =>
+            isUsable ? decidePayment(parts, payment, order, takesPayments, now) : err('in_use'),
           write(_em, { changed }, { taken: { row }, order }): ChangedCheckout {
             row.checkoutBrowserHash ??= hashOf(browserSecret);
             return { order: changed?.order ?? order, boundHere: true };
@@ -243,15 +246,18 @@ async function requireAllowed(
 }
 
 type CancelRefusal = RejectionOf<'cancel'> | 'in_use' | 'may_be_paid';
-type PaymentRefusal = RejectionOf<'start_payment'> | 'not_offered';
+type PaymentRefusal = RejectionOf<'start_payment'> | 'not_offered' | 'may_be_paid';
 
 function decidePayment(
   { wallets, attemptIds }: CheckoutParts,
   { paymentOption, phone }: CheckoutPayment,
   order: OrderInFull,
+  takesPayments: boolean,
   now: Date,
 ): Result<Decision, PaymentRefusal> {
   if (isSamePayment(order, paymentOption, phone)) return ok({ changed: undefined });
+  // Core notices a restore seconds later, and the order may have been paid in the lost time.
+  if (!takesPayments) return err('may_be_paid');
   if (optionsThatTake(wallets, [paymentOption], order.amount).length === 0) return err('not_offered');
   const start: CommandOf<'start_payment'> = {
     type: 'start_payment',

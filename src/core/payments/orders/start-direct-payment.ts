@@ -34,6 +34,7 @@ import type { Wallet } from '../../domain/wallet.ts';
 import type { FindOrder } from '../search/find-order.ts';
 import { recovering } from '../../database/payment-gate.ts';
 import type { PaymentGate } from '../../database/payment-gate.ts';
+import { readTakesPayments } from '../../database/takes-payments.sql.ts';
 import {
   addPaidOrder,
   findByNumber,
@@ -158,8 +159,8 @@ async function startOnExisting(
   if (known.type === 'repeat') return repeated(existing, known.attempt);
   if (known.type === 'differs') throw orderNumberTaken(issueOfDifferent(existing, known));
   const start = () =>
-    decideLocked(parts.changes, call, existing, (order, now) =>
-      decideStart(parts.attemptIds, order, payment, now),
+    decideLocked(parts.changes, call, existing, (order, takesPayments, now) =>
+      decideStart(parts.attemptIds, order, payment, takesPayments, now),
     );
   // The share comes before the phone's turn, so that a payment that waits for its merchant's share delays no other merchant's
   // payment of the phone.
@@ -186,7 +187,7 @@ async function decideLocked<Refusal>(
   changes: Pick<OrderChanges, 'change'>,
   { scope, keyed }: PaymentCall,
   existing: Order,
-  decide: (order: OrderInFull, now: Date) => Result<DecidedStart, Refusal>,
+  decide: (order: OrderInFull, takesPayments: boolean, now: Date) => Result<DecidedStart, Refusal>,
 ): Promise<Result<StartedPayment, Refusal>> {
   const lockOrder = orderOfId(existing);
   const lock: LockOrder = async (em) => {
@@ -195,8 +196,9 @@ async function decideLocked<Refusal>(
   };
   const decided = await changes.change(lock, {
     requestId: scope.requestId,
-    read: () => undefined,
-    decide: (order, _context, now) => decide(order, now),
+    // Core notices a restore seconds later, and the order may have been paid in the lost time.
+    read: async (em, { row }) => (await readTakesPayments(em)).of(row.environment, row.merchantId),
+    decide,
     async write(em, { changed, repeat }) {
       const result = repeat ?? newlyStarted(changed.order);
       await keyed?.store(executeIn(em), result);
@@ -210,6 +212,8 @@ async function decideLocked<Refusal>(
 
 type StartRefusal =
   | RejectionOf<'start_payment'>
+  /** A restore may have lost the order's payment. */
+  | { readonly type: 'recovering' }
   /** The order_number belongs to an order with other values. */
   | { readonly type: 'differs'; readonly issue: string };
 type DecidedStart =
@@ -220,6 +224,7 @@ function decideStart(
   attemptIds: AttemptIds,
   order: OrderInFull,
   payment: DirectPayment,
+  takesPayments: boolean,
   now: Date,
 ): Result<DecidedStart, StartRefusal> {
   const answer = answerDirectPayment(order, order.earlierAttempts, payment);
@@ -229,6 +234,7 @@ function decideStart(
     case 'differs':
       return err({ type: 'differs', issue: issueOfDifferent(order, answer) });
     case 'start': {
+      if (!takesPayments) return err({ type: 'recovering' });
       const attemptId = attemptIds.next(order, order.attemptCount + 1, now);
       return decisionOf(transition(order, startOf(payment, attemptId), now));
     }
@@ -300,6 +306,8 @@ function refusal(rejection: StartRefusal): Error {
     issue: string,
   ): Error => rpcError(reason, `order_number ${issue}`, { issues: [{ field: 'order_number', issue }] });
   switch (rejection.type) {
+    case 'recovering':
+      return recovering();
     case 'differs':
       return orderNumberTaken(rejection.issue);
     case 'order_is_final':

@@ -8,6 +8,7 @@ import { RefundRow } from '../../database/order-entities.ts';
 import { eraseAgain } from '../../database/erase-again.sql.ts';
 import { recovering } from '../../database/payment-gate.ts';
 import type { PaymentGate } from '../../database/payment-gate.ts';
+import { readTakesPayments } from '../../database/takes-payments.sql.ts';
 import { isErased } from '../../domain/erased.ts';
 import type { Issue } from '../../domain/issue.ts';
 import { Money } from '../../domain/money.ts';
@@ -94,6 +95,7 @@ export function createCreateRefund(parts: CreateRefundParts): CreateRefund {
         return {
           existing: existing === null ? undefined : refundOf(existing),
           basis: await readRefundBasis(em, row, 'lock_account'),
+          takesPayments: (await readTakesPayments(em)).of(environment, row.merchantId),
         };
       },
       decide: (order, known, now) => decide(parts, call, order, known, now),
@@ -139,6 +141,8 @@ interface KnownRefunds {
   /** The refund that has the refund_number. */
   readonly existing: Refund | undefined;
   readonly basis: StoredRefundBasis;
+  /** False while a restore may have lost refunds of the merchant, also before core has noticed it. */
+  readonly takesPayments: boolean;
 }
 
 interface Decided {
@@ -161,7 +165,7 @@ function decide(
   parts: CreateRefundParts,
   call: RefundCall,
   order: OrderInFull,
-  { existing, basis }: KnownRefunds,
+  { existing, basis, takesPayments }: KnownRefunds,
   now: Date,
 ): Result<Decided, Refusal> {
   const { amount: text, reason, environment } = call.request;
@@ -178,7 +182,8 @@ function decide(
       erasesAgain: false,
     });
   }
-  if (!parts.gate.isOpenFor(environment, order.merchantId)) return err({ type: 'recovering' });
+  if (!takesPayments || !parts.gate.isOpenFor(environment, order.merchantId))
+    return err({ type: 'recovering' });
   return decideNew(parts, call, order, basis, amount.value, now);
 }
 

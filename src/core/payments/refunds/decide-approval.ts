@@ -4,12 +4,14 @@ import type { NewId, PublicId } from '../../../contract/public-id.ts';
 import type { Actor } from '../../../platform/rpc/actor.ts';
 import { recordAudit } from '../../audit/record-audit.ts';
 import { RefundRow } from '../../database/order-entities.ts';
+import { readTakesPayments } from '../../database/takes-payments.sql.ts';
 import { approveRefund, declineRefund } from '../../domain/refund.ts';
 import type { Refund } from '../../domain/refund-record.ts';
-import type { ApprovalRefusal } from '../../domain/refund.ts';
-import { ok } from '../../domain/result.ts';
+import type { ApprovalRefusal, RefundStep } from '../../domain/refund.ts';
+import { err, ok } from '../../domain/result.ts';
 import type { Result } from '../../domain/result.ts';
 import type { OrderChanges } from '../changes/change-orders.ts';
+import type { Decision } from '../changes/order-change.ts';
 import { orderOfRefund } from '../changes/read-order.ts';
 import { refundOf, writeRefund } from '../changes/refund-row.ts';
 
@@ -19,17 +21,22 @@ export interface RefundKey {
   readonly refundId: PublicId<'rfd'>;
 }
 
-/** Approves or declines a refund, with an audit entry and an event. A repeat by the same person changes nothing. */
+/**
+ * Approves or declines a refund, with an audit entry and an event. A repeat by the same person changes nothing. `recovering` while a
+ * restore may have lost an earlier decision about it, which may have paid it.
+ */
 export type DecideApproval = (
   key: RefundKey,
   verdict: { readonly type: 'approve' } | { readonly type: 'decline'; readonly reason: string },
   by: Actor,
-) => Promise<Result<Refund, ApprovalRefusal | 'not_found'>>;
+) => Promise<Result<Refund, ApprovalRefusal | 'not_found' | 'recovering'>>;
 
 export interface DecideApprovalParts {
   readonly changes: Pick<OrderChanges, 'change'>;
   readonly newId: NewId;
 }
+
+type Decided = RefundStep & Pick<Decision, 'makesDue'>;
 
 export function createDecideApproval({ changes, newId }: DecideApprovalParts): DecideApproval {
   return ({ merchantId, refundId }, verdict, by) => {
@@ -37,16 +44,20 @@ export function createDecideApproval({ changes, newId }: DecideApprovalParts): D
     const isApproval = verdict.type === 'approve';
     return changes.change(orderOfRefund(key), {
       requestId: by.requestId,
-      read: (em) => em.findOneOrFail(RefundRow, key, { lockMode: LockMode.PESSIMISTIC_WRITE }),
-      decide(order, row, now) {
+      read: async (em, { row: order }) => ({
+        row: await em.findOneOrFail(RefundRow, key, { lockMode: LockMode.PESSIMISTIC_WRITE }),
+        takesPayments: (await readTakesPayments(em)).of(order.environment, order.merchantId),
+      }),
+      decide(order, { row, takesPayments }, now): Result<Decided, ApprovalRefusal | 'recovering'> {
         const decided = isApproval
           ? approveRefund(order, refundOf(row), by.actor, now)
           : declineRefund(order, refundOf(row), by.actor, now);
         if (!decided.ok) return decided;
+        if (decided.value.changed !== undefined && !takesPayments) return err('recovering');
         const makesDue = isApproval && decided.value.changed !== undefined ? ('refund' as const) : undefined;
         return ok({ ...decided.value, makesDue });
       },
-      write(em, { refund, changed }, { context: row, now }) {
+      write(em, { refund, changed }, { context: { row }, now }) {
         if (changed === undefined) return refund;
         writeRefund(em, row, refund);
         const { refundNumber: refund_number, requestedBy: requested_by } = refund;

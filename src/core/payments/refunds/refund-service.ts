@@ -16,6 +16,7 @@ import type { Actor } from '../../../platform/rpc/actor.ts';
 import { annotate, callerOf, markUneventful } from '../../../platform/rpc/call-context.ts';
 import { pageOf } from '../../../platform/rpc/page-token.ts';
 import type { RpcService } from '../../../platform/rpc/rpc-service.ts';
+import { recovering } from '../../database/payment-gate.ts';
 import type { PaymentGate } from '../../database/payment-gate.ts';
 import { combine } from '../../domain/combine.ts';
 import { parseIdempotencyKey } from '../../domain/idempotency-key.ts';
@@ -84,12 +85,15 @@ export function refundService(parts: RefundServiceParts): RpcService {
   const decide = async (key: RefundKey, verdict: Parameters<DecideApproval>[1], context: HandlerContext) => {
     annotate(context, { merchant_id: key.merchantId, refund_id: key.refundId });
     const decided = await parts.decideApproval(key, verdict, actorOf(context));
-    if (!decided.ok) throw undecided(decided.error);
+    if (!decided.ok) throw decided.error === 'not_found' ? await missing(key) : undecided(decided.error);
     return { refund: refundMessage(decided.value) };
   };
 
   /** RECOVERING while a restore may have lost the refund. A caller that was told "not found" would refund the money again. */
-  const missing = async ({ merchantId, environment }: RefundName): Promise<Error> => {
+  const missing = async ({
+    merchantId,
+    environment,
+  }: Pick<RefundName, 'merchantId'> & Partial<Pick<RefundName, 'environment'>>): Promise<Error> => {
     const unknown = notFound();
     for (const each of environment === undefined ? bothEnvironments : [environment]) {
       const error = await gate.missing({ merchantId, environment: each }, unknown);
@@ -284,10 +288,10 @@ const notRefundableNumbers = {
 
 const bothEnvironments = ['SANDBOX', 'PRODUCTION'] as const;
 
-function undecided(refusal: ApprovalRefusal | 'not_found'): Error {
+function undecided(refusal: ApprovalRefusal | 'recovering'): Error {
   switch (refusal) {
-    case 'not_found':
-      return notFound();
+    case 'recovering':
+      return recovering();
     case 'same_person':
       return rpcError(
         'SECOND_PERSON_NEEDED',

@@ -126,14 +126,14 @@ export interface SettledAs {
 
 /**
  * Decides the effect of a settlement. `order` is undefined for a stray payment without an order, which has no event either.
- * Rejection: `decided` when the subject does not wait for a person.
+ * Rejections: `decided` when the subject does not wait for a person; `leased` while a worker asks the wallet about the refund.
  */
 export function settle(
   order: OrderInFull | undefined,
   subject: LockedSubject,
   { id, outcome, providerReference }: SettledAs,
   now: Date,
-): Result<Settled, 'decided'> {
+): Result<Settled, 'decided' | 'leased'> {
   const settlementId = () => storedId('stl', id);
   switch (subject.kind) {
     case 'attempt': {

@@ -10,6 +10,8 @@ import { UserRow } from '../../database/account-entities.ts';
 import type { Database } from '../../database/database.ts';
 import { eraseAgain, eraseAgainByMoney } from '../../database/erase-again.sql.ts';
 import { SettlementRow, StrayPaymentRow } from '../../database/order-entities.ts';
+import { recovering } from '../../database/payment-gate.ts';
+import { readTakesPayments } from '../../database/takes-payments.sql.ts';
 import type { SettlementOutcome } from '../../database/order-entities.ts';
 import { isErased } from '../../domain/erased.ts';
 import type { OrderInFull, SettlementId } from '../../domain/order.ts';
@@ -59,7 +61,7 @@ export function createSettlements(parts: SettlementsParts): Settlements {
   };
 }
 
-type Refusal = 'decided' | 'open' | 'not_open';
+type Refusal = 'decided' | 'leased' | 'open' | 'not_open' | 'recovering';
 
 async function propose(
   parts: SettlementsParts,
@@ -90,7 +92,9 @@ async function propose(
           ? ok({ changed: undefined, repeated: latest })
           : err('open');
       const possible = settle(order, locked, { ...terms, id: 'stl_proposed' }, at);
-      return possible.ok ? ok({ changed: undefined, repeated: undefined }) : possible;
+      // A lease ends before another operator has confirmed the proposal, or the confirmation is refused.
+      if (!possible.ok && possible.error !== 'leased') return possible;
+      return ok({ changed: undefined, repeated: undefined });
     },
     async write(em, { repeated }, { locked }, at, order) {
       if (repeated !== undefined) return { ...repeated };
@@ -134,14 +138,15 @@ const confirm = (parts: SettlementsParts, id: PublicId<'stl'>, helper: Helper): 
   changeSettlement(parts, id, helper, {
     check: (em, row, confirmer) => requireSecondOperator(em, row, confirmer, parts.now()),
     decide(
-      row,
-      locked,
+      { row, locked, takesPayments },
       order,
       at,
     ): Result<Settled | { readonly changed: undefined; readonly write?: undefined }, Refusal> {
       // This operator has confirmed it before.
       if (row.status === 'CONFIRMED' && row.decidedBy === helper.by.actor) return ok({ changed: undefined });
       if (row.status !== 'PROPOSED' || row.expiresAt <= at) return err('not_open');
+      // The lost time may have settled it already, or the wallet may have decided it.
+      if (!takesPayments) return err('recovering');
       return settle(order, locked, { ...row, id: publicId('stl', row.id) }, at);
     },
     write(em, { write }, row, at) {
@@ -175,7 +180,7 @@ async function requireSecondOperator(
 
 const withdraw = (parts: SettlementsParts, id: PublicId<'stl'>, helper: Helper): Promise<Settlement> =>
   changeSettlement(parts, id, helper, {
-    decide: (row): Result<{ readonly changed: undefined }, Refusal> =>
+    decide: ({ row }): Result<{ readonly changed: undefined }, Refusal> =>
       row.status === 'CONFIRMED' ? err('not_open') : ok({ changed: undefined }),
     write(em, _decided, row, at) {
       if (row.status !== 'PROPOSED') return;
@@ -189,13 +194,20 @@ const withdraw = (parts: SettlementsParts, id: PublicId<'stl'>, helper: Helper):
     },
   });
 
-/** The steps of a change of a settlement, under the lock of its subject. */
+/** A settlement under the lock of its subject. */
+interface LockedSettlement {
+  readonly row: SettlementRow;
+  readonly locked: LockedSubject;
+  /** False while the gateway recovers from a restore. */
+  readonly takesPayments: boolean;
+}
+
+/** The steps of a change of a settlement. */
 interface SettlementChange<Decided extends Decision> {
   /** Checks a proposal that was not decided before. */
   readonly check?: (em: EntityManager, row: SettlementRow, operator: UserRow | undefined) => Promise<void>;
   readonly decide: (
-    row: SettlementRow,
-    locked: LockedSubject,
+    settlement: LockedSettlement,
     order: OrderInFull | undefined,
     at: Date,
   ) => Result<Decided, Refusal>;
@@ -212,13 +224,14 @@ async function changeSettlement<Decided extends Decision>(
   const found = await parts.database.fork().findOne(SettlementRow, key);
   if (found === null) throw settlementNotFound(id);
   const changed = await changeUnder(parts, lockOfSettlement(found), helper.by.requestId, {
-    async read(em) {
+    async read(em): Promise<LockedSettlement> {
       const operator = await requireOperator(em, helper);
       const row = await em.findOneOrFail(SettlementRow, key, { lockMode: LockMode.PESSIMISTIC_WRITE });
       if (row.status === 'PROPOSED') await steps.check?.(em, row, operator);
-      return { row, locked: await readSubject(em, row) };
+      const takesPayments = (await readTakesPayments(em)).of(row.environment, row.merchantId);
+      return { row, locked: await readSubject(em, row), takesPayments };
     },
-    decide: (order, { row, locked }, at) => steps.decide(row, locked, order, at),
+    decide: (order, settlement, at) => steps.decide(settlement, order, at),
     write(em, decided, { row }, at) {
       steps.write(em, decided, row, at);
       return { ...row };
@@ -308,6 +321,13 @@ function refusalOf(refusal: Refusal): Error {
         'NOT_UNSETTLED',
         'this cannot be settled: the wallet has decided it, or may still receive its request; read its state again',
       );
+    case 'leased':
+      return rpcError(
+        'WALLET_CALL_RUNNING',
+        'a worker is asking the wallet about this refund now; try again in a minute, and read its state first',
+      );
+    case 'recovering':
+      return recovering();
     case 'open':
       return rpcError(
         'SETTLEMENT_OPEN',

@@ -945,7 +945,7 @@ export declare const RefundService: GenService<{
    * the refund_number has other values, which BadRequest names; FAILED_PRECONDITION ORDER_NOT_REFUNDABLE;
    * PERMISSION_DENIED API_KEY_NOT_ALLOWED, MERCHANT_SUSPENDED, PRODUCTION_NOT_ACTIVATED; ALREADY_EXISTS
    * IDEMPOTENCY_KEY_REUSED when the idempotency_key was used with another request; UNAVAILABLE RECOVERING for a new refund
-   * while the gateway recovers from a restore.
+   * while the gateway recovers from a restore, or while the backup lacks the merchant's wallet account that was paid.
    *
    * @generated from rpc gatehouse.v1.RefundService.CreateRefund
    */
@@ -991,7 +991,8 @@ export declare const RefundService: GenService<{
    * Approves a refund that awaits it. The wallet gets the request next. The person that created the refund cannot approve it.
    * The holders of one service token count as one person. Repeating it changes nothing.
    * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND REFUND_NOT_FOUND; FAILED_PRECONDITION SECOND_PERSON_NEEDED,
-   * REFUND_NOT_AWAITING_APPROVAL.
+   * REFUND_NOT_AWAITING_APPROVAL; UNAVAILABLE RECOVERING while the gateway recovers from a restore, which may have lost an earlier
+   * decision.
    *
    * @generated from rpc gatehouse.v1.RefundService.ApproveRefund
    */
@@ -1003,7 +1004,8 @@ export declare const RefundService: GenService<{
   /**
    * Declines a refund that awaits approval. It becomes FAILED with "approval_declined". The person that created the refund may
    * withdraw it this way. Repeating it changes nothing.
-   * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND REFUND_NOT_FOUND; FAILED_PRECONDITION REFUND_NOT_AWAITING_APPROVAL.
+   * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND REFUND_NOT_FOUND; FAILED_PRECONDITION REFUND_NOT_AWAITING_APPROVAL;
+   * UNAVAILABLE RECOVERING as ApproveRefund.
    *
    * @generated from rpc gatehouse.v1.RefundService.DeclineRefund
    */
