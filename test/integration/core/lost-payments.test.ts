@@ -24,7 +24,11 @@ import type { HostedOrder, Payment } from './payment-desk.ts';
 const environment = Environment.SANDBOX;
 const stack = sharedStack({
   ...{ cores: 1, facades: 0 },
-  settings: { GATEHOUSE_WALLETS: walletsOfCoreWithPaybill('174379') },
+  settings: {
+    GATEHOUSE_WALLETS: walletsOfCoreWithPaybill('174379'),
+    // Fewer than the calls of one test.
+    GATEHOUSE_DATABASE_POOL_SIZE: '4',
+  },
 });
 const desk = sharedPaymentDesk(stack);
 const payers = sharedClient(stack, PayerPaymentService, 'wallets');
@@ -250,6 +254,23 @@ describe('a cancellation', () => {
     expect(await unclaimed()).toEqual([]);
   });
 
+  test('does not wait for a second connection, of which parallel ones would leave none', async () => {
+    const { id: other } = await stack.createMerchant();
+    const known = await desk.registerHosted({ merchantId: other, orderNumber: 'C-5' });
+    const hosted = await desk.registerHosted({ merchantId, orderNumber: 'C-5' });
+    await findUnclaimed();
+
+    const cancelling = Array.from({ length: 12 }, () => desk.cancelHosted(hosted));
+    const [{ checkout }, ...all] = await Promise.all([
+      desk.checkout.getCheckout({ token: known.token }),
+      ...cancelling,
+    ]);
+
+    expect(checkout?.order?.status).toBe(OrderStatus.PENDING);
+    const statuses = all.map((cancelled) => cancelled.checkout?.order?.status);
+    expect(new Set(statuses)).toEqual(new Set([OrderStatus.FAILED]));
+  });
+
   test('of a cancelled order is answered as before', async () => {
     const hosted = await desk.registerHosted({ merchantId, orderNumber: 'C-4' });
     await desk.cancelHosted(hosted);
@@ -263,6 +284,24 @@ describe('a cancellation', () => {
     expect(checkout?.order?.status).toBe(OrderStatus.FAILED);
     expect(await refusalOf(cancel(hosted))).toBe('ORDER_NOT_PAYABLE');
   });
+});
+
+// Attempts have their times in front, and a lost one has the number of the next again.
+test('a lost payment is not taken for a later attempt whose id has another beginning', async () => {
+  const hosted = await desk.registerHosted({ merchantId, orderNumber: 'B-1' });
+  await findUnclaimed(['B-1', 1]);
+  const claimed = 'update core.unclaimed_payments set claimed_at = $1 where request_id = $2';
+  await desk.query(claimed, [new Date(), referenceOf('B-1', 1)]);
+  const later = await desk.payHosted(hosted);
+  await desk.query(claimed, [null, referenceOf('B-1', 1)]);
+  expect(later.attemptId.slice(-12)).toBe(referenceOf('B-1', 1).slice(-12));
+  await desk.settle(later, outcomes.declined());
+
+  expect(await refusalOf(cancel(hosted))).toBe('PAYMENT_IN_PROGRESS');
+
+  expect(await attemptsOf(hosted)).toEqual(
+    [`${referenceOf('B-1', 1)} UNKNOWN`, `${later.attemptId} DECLINED`].toSorted(),
+  );
 });
 
 describe('an order whose session has ended', () => {

@@ -67,13 +67,18 @@ export function createAdoptPayment({ changes, attemptIds, wallets }: AdoptPaymen
   };
 }
 
-/** The attempt that the payment belongs to, if the database still has it. */
+/**
+ * The attempt that the payment belongs to, if the database still has it. A lost attempt and a later one may have the same number, and so
+ * the same end. Their beginnings differ, which some wallets repeat too.
+ */
 function recordedAttempt(
   { earlierAttempts, latestAttempt }: OrderInFull,
-  money: UnclaimedPaymentRow,
+  { requestId, referenceEnd }: UnclaimedPaymentRow,
 ): PaymentAttempt | undefined {
   const all = [...earlierAttempts, ...(latestAttempt === null ? [] : [latestAttempt])];
-  return all.find(({ id }) => endOfAttemptId(id) === money.referenceEnd);
+  return all.find(({ id }) =>
+    isPublicId('pat', requestId) ? id === requestId : endOfAttemptId(id) === referenceEnd,
+  );
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
 import { publicId, storedId } from '../../../contract/public-id.ts';
 import type { Logger } from '../../../platform/logger.ts';
 import type { Database } from '../../database/database.ts';
@@ -15,8 +16,11 @@ import type { NumberedOrder } from './attempt-ids.ts';
  * charged a second time.
  */
 export interface ClaimPayments {
-  /** Money of this order that no record has; undefined without such money. It reads nothing while no such money is known. */
-  readonly find: (order: NumberedOrder) => Promise<UnclaimedPaymentRow | undefined>;
+  /**
+   * Money of this order that no record has; undefined without such money. It reads nothing while no such money is known. A transaction
+   * passes its own `em`: if it waited for a second connection, as many such transactions as there are connections would all wait for ever.
+   */
+  readonly find: (order: NumberedOrder, em?: EntityManager) => Promise<UnclaimedPaymentRow | undefined>;
   /** Whether `find` finds money. */
   readonly isPaid: (order: NumberedOrder) => Promise<boolean>;
   /**
@@ -45,9 +49,9 @@ export function createClaimPayments(parts: ClaimPaymentsParts): ClaimPayments {
   const { database, attemptIds, gate } = parts;
   const adopt = createAdoptPayment(parts);
 
-  const find: ClaimPayments['find'] = async (order) => {
+  const find: ClaimPayments['find'] = async (order, em = database.fork()) => {
     if (!gate.hasUnclaimed(order.environment)) return undefined;
-    const [found] = await database.fork().find(
+    const [found] = await em.find(
       UnclaimedPaymentRow,
       {
         environment: order.environment,

@@ -1,4 +1,5 @@
 import { ConnectError } from '@connectrpc/connect';
+import type { EntityManager } from '@mikro-orm/postgresql';
 import { publicId } from '../../../contract/public-id.ts';
 import { reasonOf } from '../../../platform/rpc/rpc-error.ts';
 import type { OrderRow } from '../../database/order-entities.ts';
@@ -20,6 +21,7 @@ export type LostPayment = 'none' | 'possible' | 'unclaimed';
 
 /** Reads whether a restore has lost the payment of an order that the transaction has locked. */
 export async function readLostPayment(
+  em: EntityManager,
   { gate, claims }: LostPaymentParts,
   { merchantId: storedMerchantId, environment, orderNumber }: OrderRow,
   takes: TakesPayments,
@@ -27,7 +29,7 @@ export async function readLostPayment(
   const merchantId = publicId('mer', storedMerchantId);
   if (!takes.of(environment, storedMerchantId) || !gate.isOpenFor(environment, merchantId))
     return () => 'possible';
-  const money = await claims.find({ merchantId, environment, orderNumber });
+  const money = await claims.find({ merchantId, environment, orderNumber }, em);
   return (order) => (money !== undefined && mayPay(order, money) ? 'unclaimed' : 'none');
 }
 

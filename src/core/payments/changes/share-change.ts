@@ -36,6 +36,8 @@ export interface SharedChange<
   readonly orders: OrderLock<Name>;
   readonly nameOf: (call: Call) => Name;
   readonly requestIdOf: (call: Call) => string;
+  /** Runs a call that is made alone when its owner may hold another connection while it waits for its order. At once by default. */
+  readonly inTurn?: <Made>(call: Call, make: () => Promise<Made>) => Promise<Made>;
   /** Reads what the steps of all calls need, with few statements. */
   readonly load: (em: EntityManager, calls: readonly Call[]) => Loaded | Promise<Loaded>;
 }
@@ -67,7 +69,7 @@ export function createShareChange({ commit, now }: ShareChangeParts): ShareChang
   ) => {
     type Shared = SharedLock<Call, Loaded>;
     type Outcome = Result<Answer, Refusal> | typeof leftOut;
-    const { orders, nameOf, requestIdOf, load } = change;
+    const { orders, nameOf, requestIdOf, load, inTurn = (_call, make) => make() } = change;
     const callerOf = ({ call, traceparent }: Shared): Caller => ({
       requestId: requestIdOf(call),
       traceparent,
@@ -123,7 +125,7 @@ export function createShareChange({ commit, now }: ShareChangeParts): ShareChang
     return async (call: Call) => {
       const traced = { call, traceparent: recordedTraceparent() };
       const outcome = await together(traced, { aborted: false });
-      return outcome === leftOut ? makeAlone(traced) : outcome;
+      return outcome === leftOut ? inTurn(call, () => makeAlone(traced)) : outcome;
     };
   };
 }

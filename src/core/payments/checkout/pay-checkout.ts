@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { notPayable } from '../../../contract/not-payable.ts';
 import { rpcError } from '../../../contract/error-reason.ts';
-import type { FairCalls } from '../../../platform/fair-calls.ts';
+import type { CallOwner, FairCalls } from '../../../platform/fair-calls.ts';
 import { invalidFields } from '../../../platform/rpc/rpc-error.ts';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Database } from '../../database/database.ts';
@@ -78,7 +78,7 @@ export interface Checkouts {
   ) => Promise<Checkout>;
   /**
    * @throws CHECKOUT_NOT_FOUND, CHECKOUT_IN_USE, PAYMENT_IN_PROGRESS, ORDER_NOT_PAYABLE, RECOVERING while a restore may have lost the order
-   * or its payment
+   * or its payment, OVERLOADED when too many cancellations of this checkout wait
    */
   readonly cancel: (token: string, browserSecret: string, requestId: string) => Promise<Checkout>;
 }
@@ -94,7 +94,7 @@ export interface CheckoutParts {
   /** May be cached. For the page of an order that nobody can pay any more. */
   readonly rememberMerchant: FindMerchant;
   readonly phoneLimit: PhoneLimit;
-  /** Limits the readings at a time, by merchant and then by checkout. */
+  /** Limits the readings and the waiting cancellations at a time, by merchant and then by checkout. */
   readonly fairly: FairCalls;
   readonly gate: Pick<PaymentGate, 'isOpenFor' | 'requireOpen' | 'missing'>;
   /** A keyed hash. Networks are personal data, and only their equality matters. */
@@ -116,10 +116,11 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
     orders: byOrderId,
     nameOf: ({ subject }: CancellingCall) => nameOf(subject),
     requestIdOf: ({ requestId }) => requestId,
+    inTurn: ({ subject }, make) => fairly(ownerOf(subject), { aborted: false }, make),
     load: readTakesPayments,
-    read: async (_em, { row, call, loaded }) => ({
+    read: async (em, { row, call, loaded }) => ({
       isUsable: isUsableBy(row, call.browserSecret),
-      lostPaymentOf: await readLostPayment(parts, row, loaded),
+      lostPaymentOf: await readLostPayment(em, parts, row, loaded),
     }),
     decide(order, { isUsable, lostPaymentOf }, now): Result<Decision, CancelRefusal> {
       if (!isUsable) return err('in_use');
@@ -136,10 +137,8 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
   return {
     async get(token, browserSecret, signal) {
       const subject = subjectOf(token);
-      // Anyone who has the link may read it without a limit on requests, and each reading needs several statements. The links of a
-      // merchant share its turns. The merchant's own calls have others, so that neither holds up the other.
-      const owner = `checkouts ${subject.environment} ${subject.merchantId}`;
-      return fairly({ owner, part: subject.orderId }, signal, async () => {
+      // Anyone who has the link may read it without a limit on requests, and each reading needs several statements.
+      return fairly(ownerOf(subject), signal, async () => {
         const em = database.fork();
         const row = await em.findOne(OrderRow, rowKey(subject));
         if (row === null) throw await parts.gate.missing(subject, notFound());
@@ -190,6 +189,12 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
     },
   };
 }
+
+/** The links of a merchant share its turns. The merchant's own calls have others, so that neither holds up the other. */
+const ownerOf = ({ environment, merchantId, orderId }: TokenSubject): CallOwner => ({
+  owner: `checkouts ${environment} ${merchantId}`,
+  part: orderId,
+});
 
 /** The browser and the call that cancel a checkout. */
 interface CancellingCall {

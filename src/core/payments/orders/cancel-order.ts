@@ -1,5 +1,6 @@
 import type { NewId } from '../../../contract/public-id.ts';
 import { rpcError } from '../../../contract/error-reason.ts';
+import type { FairCalls } from '../../../platform/fair-calls.ts';
 import type { Actor } from '../../../platform/rpc/actor.ts';
 import { recovering } from '../../database/payment-gate.ts';
 import type { PaymentGate } from '../../database/payment-gate.ts';
@@ -18,7 +19,7 @@ import { byOrderId } from '../changes/read-order.ts';
 
 /**
  * Cancels an order. Errors: ORDER_NOT_FOUND; RECOVERING while a restore may have lost the order or its payment; PAYMENT_IN_PROGRESS,
- * ORDER_NOT_PAYABLE.
+ * ORDER_NOT_PAYABLE; OVERLOADED when too many cancellations of the order wait.
  */
 export type CancelOrder = (name: Cancellation['name'], by: Actor) => Promise<Order>;
 
@@ -29,6 +30,8 @@ interface Cancellation {
 
 export interface CancelOrderParts extends LostPaymentParts {
   readonly changes: Pick<OrderChanges, 'share'>;
+  /** Limits the cancellations that wait for orders that others hold, by merchant and environment. */
+  readonly fairly: FairCalls;
   readonly gate: LostPaymentParts['gate'] & Pick<PaymentGate, 'missing'>;
   readonly newId: NewId;
 }
@@ -36,13 +39,15 @@ export interface CancelOrderParts extends LostPaymentParts {
 type CancelRefusal = RejectionOf<'cancel'> | 'may_be_paid';
 
 export function createCancelOrder(parts: CancelOrderParts): CancelOrder {
-  const { changes, gate, newId } = parts;
+  const { changes, fairly, gate, newId } = parts;
   const cancel = changes.share({
     orders: byOrderId,
     nameOf: ({ name }: Cancellation) => name,
     requestIdOf: ({ by }) => by.requestId,
+    inTurn: ({ name: { environment, merchantId, id } }, make) =>
+      fairly({ owner: `${environment} ${merchantId}`, part: id }, { aborted: false }, make),
     load: readTakesPayments,
-    read: (_em, { row, loaded }) => readLostPayment(parts, row, loaded),
+    read: (em, { row, loaded }) => readLostPayment(em, parts, row, loaded),
     decide(order, lostPaymentOf, now): Result<{ readonly changed: Changed }, CancelRefusal> {
       const cancelled = decisionOf(transition(order, { type: 'cancel' }, now));
       return cancelled.ok && lostPaymentOf(order) !== 'none' ? err('may_be_paid') : cancelled;

@@ -43,7 +43,7 @@ export async function expireOrders(
   while (!signal.aborted) {
     const taken = await changeEach(takeDueOrders, {
       requestId: '',
-      read: (_em, { row, takes }) => readLostPayment(parts, row, takes),
+      read: (em, { row, takes }) => readLostPayment(em, parts, row, takes),
       decide(order, lostPaymentOf, now) {
         const lost = lostPaymentOf(order);
         if (lost !== 'none') return ok<Expiry>({ changed: undefined, lost });
