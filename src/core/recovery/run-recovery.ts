@@ -235,10 +235,11 @@ async function rebuildFromStream(
     lost.throwIfAborted();
     accounts.add(part.accountChanges);
     await keepLostAccounts(database.fork(), recovery.id, part.accountChanges);
-    const rebuilt = await rebuildOrders(database, part.events, accounts);
+    const rebuilt = await rebuildOrders(database, part.events, accounts, lostTime.noticedAt);
     rebuilt.orders.forEach((id) => orders.add(id));
     events += rebuilt.events;
     for (const { orderId, why } of rebuilt.conflicts) {
+      if (conflicts.has(orderId)) continue;
       conflicts.add(orderId);
       logger.error(
         { order_id: orderId, why },

@@ -1,14 +1,23 @@
 import { fromBinary } from '@bufbuild/protobuf';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { expect, test } from '@jest/globals';
+import { newRandomId } from '../../../src/contract/public-id.ts';
 import { createAccountTimeline } from '../../../src/core/payments/changes/account-timeline.ts';
 import { rebuildOrders } from '../../../src/core/payments/changes/rebuild-orders.ts';
-import { OrderEventSchema } from '../../../src/gen/gatehouse/v1/order_pb.js';
-import { openCoreDatabase, sharedStack } from '../../support/shared-stack.ts';
-import { outcomes, sharedPaymentDesk } from './payment-desk.ts';
+import type { LostEvent } from '../../../src/core/payments/changes/rebuild-orders.ts';
+import { Environment, OrderEventSchema, RefundStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { RefundService } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
+import { storedId } from '../../support/ids.ts';
+import { sharedClient, sharedCoreDatabase, sharedStack } from '../../support/shared-stack.ts';
+import { outcomes, sharedPaymentDesk, transactionOf } from './payment-desk.ts';
+import type { Payment } from './payment-desk.ts';
 
-const stack = sharedStack({ facades: 0 });
+const environment = Environment.SANDBOX;
+const stack = sharedStack({ cores: 1, facades: 0 });
 const desk = sharedPaymentDesk(stack);
+const refunds = sharedClient(stack, RefundService, 'writer');
+const wallets = sharedClient(stack, RefundService, 'wallets');
+const database = sharedCoreDatabase('rebuild', () => stack.databaseUrl, 2);
 
 /** Also the append-only ones, as a restore loses them. */
 async function loseRows(tables: readonly string[]): Promise<void> {
@@ -19,19 +28,135 @@ async function loseRows(tables: readonly string[]): Promise<void> {
   }
 }
 
+const tables = ['order_events', 'wallet_receipts', 'refunds', 'payment_attempts', 'orders'];
+const readEvents = () =>
+  desk.query<{ payload: Buffer }>('select payload from core.order_events order by order_id, sequence');
+const lostEvent = ({ payload }: { readonly payload: Buffer }): LostEvent => ({
+  event: fromBinary(OrderEventSchema, payload),
+  payload,
+});
+const rebuild = (lost: readonly LostEvent[], noticedAt = new Date(0)) =>
+  rebuildOrders(database, lost, createAccountTimeline(), noticedAt);
+
+async function paidOrder(merchantId: string, orderNumber: string, transaction: string): Promise<Payment> {
+  const phone = `0911301${String((payers += 1)).padStart(3, '0')}`;
+  const payment = await desk.startDirect({ merchantId, orderNumber, phone });
+  await desk.settle(payment, outcomes.completed(transaction));
+  return payment;
+}
+let payers = 0;
+
+const askRefund = (merchantId: string, orderNumber: string, amount = '') =>
+  refunds.createRefund({
+    ...{ merchantId, environment, refundNumber: 'N-1', amount, reason: 'back' },
+    order: { case: 'orderNumber', value: orderNumber },
+  });
+
+const statesOf = (merchantId: string) =>
+  desk.query<{ order_number: string; state: string }>(
+    'select order_number, state from core.recovered_orders where merchant_id = $1 order by order_number',
+    [storedId('mer', merchantId)],
+  );
+
+// The broker keeps events for a week, and a lost time may be longer.
+test('a refund whose payment is in no event any more proves the payment', async () => {
+  const { id: merchantId } = await stack.createMerchant();
+  const { attemptId } = await paidOrder(merchantId, 'R-0', 't-1');
+  await askRefund(merchantId, 'R-0', '40.00');
+  const { refunds: leased } = await wallets.leaseRefunds({
+    ...{ environment, paymentOptions: ['walleta_ussd'], maxRefunds: 1, lease: { seconds: 60n } },
+  });
+  for (const { refund, leaseId } of leased)
+    await wallets.recordRefundOutcome({
+      ...{ merchantId, refundId: refund?.refundId ?? '', leaseId, outcome: { case: 'done', value: {} } },
+    });
+  const events = (await readEvents()).map(lostEvent).filter(({ event }) => event.refund !== undefined);
+  await loseRows(tables);
+
+  expect(events).toHaveLength(2);
+  expect(await rebuild(events)).toMatchObject({ orders: { length: 1 }, conflicts: [] });
+
+  const attempts = await desk.query(
+    `select p.id, p.status, p.provider_transaction_id, r.payment_attempt_id, o.latest_attempt_id, o.attempt_count
+     from core.payment_attempts p join core.orders o on o.latest_attempt_id = p.id
+     join core.wallet_receipts r on r.payment_attempt_id = p.id`,
+  );
+  const id = storedId('pat', attemptId);
+  expect(attempts).toEqual([
+    {
+      ...{ id, payment_attempt_id: id, latest_attempt_id: id, attempt_count: 1, status: 'SUCCEEDED' },
+      provider_transaction_id: transactionOf(merchantId, 't-1'),
+    },
+  ]);
+  // Events do not say whether the amount was given.
+  for (const amount of ['', '40.00'])
+    expect(await askRefund(merchantId, 'R-0', amount)).toMatchObject({
+      ...{ repeated: true, refund: { status: RefundStatus.COMPLETED } },
+    });
+});
+
+test('an order that one part of the stream contradicts stays as it is after the next part', async () => {
+  const { id: merchantId } = await stack.createMerchant();
+  await paidOrder(merchantId, 'C-1', 't-1');
+  const events = (await readEvents())
+    .map(lostEvent)
+    .filter(({ event }) => event.order?.merchantId === merchantId);
+  const other = (sequence: number): LostEvent => {
+    const { event, payload } = events.at(-1)!;
+    const eventId = newRandomId('evt', new Date());
+    const order = { ...event.order!, lastEventSequence: BigInt(sequence), reason: 'changed' };
+    return { event: { ...event, eventId, sequence: BigInt(sequence), order }, payload };
+  };
+  const readOrder = () => desk.query("select * from core.orders where order_number = 'C-1'");
+  const before = await readOrder();
+  const noticedAt = new Date();
+
+  const first = await rebuild([other(2), other(4)], noticedAt);
+  const second = await rebuild([other(5), other(6)], noticedAt);
+
+  expect([first.conflicts, second.conflicts]).toMatchObject([
+    [{ state: 'CHANGED_OTHERWISE' }],
+    [{ state: 'CHANGED_OTHERWISE' }],
+  ]);
+  expect(second.orders).toEqual([]);
+  expect(await readOrder()).toEqual(before);
+  expect(await statesOf(merchantId)).toEqual([{ order_number: 'C-1', state: 'CHANGED_OTHERWISE' }]);
+});
+
+test('an order that the database refuses is a conflict, and the others are rebuilt', async () => {
+  const { id: merchantId } = await stack.createMerchant();
+  await paidOrder(merchantId, 'T-1', 't-1');
+  await askRefund(merchantId, 'T-1', '1.00');
+  await paidOrder(merchantId, 'T-2', 't-2');
+  const events = (await readEvents())
+    .map(lostEvent)
+    .filter(({ event }) => event.order?.merchantId === merchantId);
+  await loseRows(tables);
+  // The refund_number is used again before the events are read.
+  await paidOrder(merchantId, 'T-3', 't-3');
+  await askRefund(merchantId, 'T-3', '1.00');
+
+  const { orders, conflicts } = await rebuild(events);
+
+  expect([orders.length, conflicts]).toMatchObject([1, [{ state: 'CHANGED_OTHERWISE' }]]);
+  expect(await statesOf(merchantId)).toEqual([
+    { order_number: 'T-1', state: 'CHANGED_OTHERWISE' },
+    { order_number: 'T-2', state: 'REBUILT' },
+  ]);
+  expect(await desk.query("select from core.orders where order_number = 'T-1'")).toEqual([]);
+});
+
 // Each flush compares all rows that it knows. With those of the orders before, a hundred orders took minutes.
 test('rebuilding an order does not read the rows of the orders before it again', async () => {
   const { id: merchantId } = await stack.createMerchant();
+  await loseRows(tables);
   for (const number of ['R-1', 'R-2', 'R-3']) {
     const phone = `0911300${number.slice(-1).padStart(3, '0')}`;
     const payment = await desk.startDirect({ merchantId, orderNumber: number, phone });
     await desk.settle(payment, outcomes.completed(number));
   }
-  const read = () =>
-    desk.query<{ payload: Buffer }>('select payload from core.order_events order by order_id, sequence');
-  const events = await read();
-  await loseRows(['order_events', 'wallet_receipts', 'payment_attempts', 'orders']);
-  const database = await openCoreDatabase('rebuild', stack.databaseUrl, 2);
+  const events = await readEvents();
+  await loseRows(tables);
   const forks: EntityManager[] = [];
   const fork = (): EntityManager => {
     const em = database.fork();
@@ -39,11 +164,14 @@ test('rebuilding an order does not read the rows of the orders before it again',
     return em;
   };
 
-  const lost = events.map(({ payload }) => ({ event: fromBinary(OrderEventSchema, payload), payload }));
-  const rebuilt = await rebuildOrders({ ...database, fork }, lost, createAccountTimeline());
-  await database.close();
+  const rebuilt = await rebuildOrders(
+    { ...database, fork },
+    events.map(lostEvent),
+    createAccountTimeline(),
+    new Date(),
+  );
 
   expect(rebuilt).toMatchObject({ orders: { length: 3 }, events: events.length, conflicts: [] });
-  expect(await read()).toEqual(events);
+  expect(await readEvents()).toEqual(events);
   expect(forks.map((em) => em.getUnitOfWork().getIdentityMap().values().length)).toEqual([0]);
 });

@@ -108,6 +108,39 @@ export function attemptColumns(message: AttemptMessage, paymentType: PaymentType
   } satisfies Partial<PaymentAttemptRow>;
 }
 
+type AttemptColumns = ReturnType<typeof attemptColumns>;
+
+/**
+ * The attempts of an order as its events describe them, with those that its refunds prove. Events of a payment may be missing, because the
+ * broker keeps them for a shorter time than a lost time may be. A refund names the attempt that paid, so that attempt has succeeded. It is
+ * the last of its order.
+ */
+export function paidAttempts(
+  attempts: readonly AttemptColumns[],
+  refunds: readonly ReturnType<typeof refundColumns>[],
+  order: ReturnType<typeof orderColumns>,
+  stored: ReadonlyMap<string, PaymentAttemptRow>,
+): readonly AttemptColumns[] {
+  const all = new Map<string, AttemptColumns>(attempts.map((attempt) => [attempt.id, attempt]));
+  const { paymentType, customerPhoneE164: phone, createdAt, updatedAt } = order;
+  for (const { paymentAttemptId: id, paymentOption, providerTransactionId } of refunds) {
+    const known = all.get(id) ?? stored.get(id);
+    if (known?.status === 'SUCCEEDED') continue;
+    all.delete(id);
+    all.set(id, {
+      ...{ id, paymentOption, updatedAt, status: 'SUCCEEDED', declineReason: null },
+      origin: known?.origin ?? (paymentType === 'DIRECT' ? 'DIRECT' : 'CHECKOUT'),
+      phone: known?.phone ?? phone,
+      createdAt: known?.createdAt ?? createdAt,
+      promptUntil: newAttemptSchedule(known?.createdAt ?? createdAt).promptUntil,
+      ...{ maybeSent: true, leases: 1, dueAt: null, leasedUntil: null },
+      ...(providerTransactionId === '' ? {} : { providerTransactionId }),
+      ...(known?.walletAccountId === undefined ? {} : { walletAccountId: known.walletAccountId }),
+    });
+  }
+  return [...all.values()];
+}
+
 /** Events do not contain the origin. A payer without a prompt has no phone, and a DIRECT order has no page. */
 const originOf = ({ phone }: AttemptMessage, paymentType: PaymentType): AttemptOrigin =>
   phone === '' ? 'PAYER' : paymentType === 'DIRECT' ? 'DIRECT' : 'CHECKOUT';
@@ -132,7 +165,8 @@ export function refundColumns(message: RefundMessage) {
     paymentOption: known(paymentOptionOf(message.paymentOption), 'payment_option'),
     providerTransactionId: message.providerTransactionId,
     amountMinorUnits: amount.value.minorUnits,
-    amountGiven: true,
+    // Events do not say it. So a repeat may name the amount, or leave it out.
+    amountGiven: false,
     currency: message.currency,
     reason: message.reason,
     requestedBy: message.requestedBy,

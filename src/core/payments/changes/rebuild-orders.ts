@@ -5,6 +5,7 @@ import type { StoredId } from '../../../contract/public-id.ts';
 import { walletOf } from '../../../contract/payment-option.ts';
 import type { Order, OrderEvent as OrderEventMessage } from '../../../gen/gatehouse/v1/order_pb.js';
 import type { Database } from '../../database/database.ts';
+import { isDataRefused } from '../../../platform/database/explain-error.ts';
 import { OrderEventRow, OrderRow, PaymentAttemptRow, RefundRow } from '../../database/order-entities.ts';
 import { RecoveredOrderRow } from '../../database/recovery-entities.ts';
 import type { RecoveredOrderState } from '../../database/recovery-entities.ts';
@@ -15,7 +16,14 @@ import { parseEnvironment } from '../../rpc/environment.ts';
 import { eventTypeOf } from '../../rpc/order-messages.ts';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { AccountTimeline } from './account-timeline.ts';
-import { attemptColumns, idIn, latestParts, orderColumns, refundColumns } from './lost-order.ts';
+import {
+  attemptColumns,
+  idIn,
+  latestParts,
+  orderColumns,
+  paidAttempts,
+  refundColumns,
+} from './lost-order.ts';
 
 /** An event that the database lost, with the bytes that it had. */
 export interface LostEvent {
@@ -37,19 +45,21 @@ interface Conflict {
   readonly why: string;
 }
 
-/** Orders per transaction. */
-const batchSize = 100;
+/** Orders per transaction. Each has a savepoint, and PostgreSQL keeps 64 of them in memory. */
+const batchSize = 50;
 
 /**
  * Writes the orders of lost events as the events left them, with their attempts, refunds and the events themselves, whose ids and
  * bytes stay the same. Events that the database has are skipped, so a repeat changes nothing. An order of which an event is
  * missing is rebuilt too: its latest state matters more than a gap in its history, which `doctor` reports. The result of each order
- * is recorded in the same transaction.
+ * is recorded in the same transaction. The events may come in parts. An order that one part contradicts stays as it is for all later
+ * parts: the conflicts that were recorded at `noticedAt` or later count.
  */
 export async function rebuildOrders(
   database: Database,
   lost: readonly LostEvent[],
   accounts: AccountTimeline,
+  noticedAt: Date,
 ): Promise<Rebuilt> {
   const byOrder = Map.groupBy(lost, ({ event }) => event.order?.orderId ?? '');
   const all = [...byOrder].map(([orderId, events]) => ({
@@ -63,7 +73,7 @@ export async function rebuildOrders(
     const results = await database.fork().transactional(async (em) => {
       const each: { orderId: string; result: number | Conflict }[] = [];
       for (const { orderId, events } of all.slice(first, first + batchSize)) {
-        const result = await rebuildOrder(em, events, accounts).catch(unreadable);
+        const result = await rebuildAlone(em, () => rebuildOrder(em, events, accounts, noticedAt));
         const order = events.at(-1)?.event.order;
         if (order !== undefined && result !== 0)
           await recordResult(em, order, typeof result === 'number' ? 'REBUILT' : result.state);
@@ -82,19 +92,45 @@ export async function rebuildOrders(
   return { orders, events: added, conflicts };
 }
 
-/** The values of an event are read before anything is written. */
-function unreadable(error: unknown): Conflict {
-  if (error instanceof TypeError) return { state: 'UNREADABLE', why: error.message };
-  throw error;
+/** Rebuilds one order. What the database refuses is undone, and is a conflict of this order only. */
+async function rebuildAlone(
+  em: EntityManager,
+  rebuild: () => Promise<number | Conflict>,
+): Promise<number | Conflict> {
+  await em.execute('savepoint lost_order');
+  try {
+    const result = await rebuild();
+    await em.execute('release savepoint lost_order');
+    return result;
+  } catch (error) {
+    const conflict = conflictOf(error);
+    if (conflict === undefined) throw error;
+    await em.execute('rollback to savepoint lost_order');
+    em.clear();
+    return conflict;
+  }
 }
 
-/** The list of an operator and of the merchant. An order whose own ids cannot be read is in the log only. */
+/** Undefined for an error that says nothing about the order. */
+function conflictOf(error: unknown): Conflict | undefined {
+  if (error instanceof TypeError) return { state: 'UNREADABLE', why: error.message };
+  if (error instanceof Error && isDataRefused(error))
+    return { state: 'CHANGED_OTHERWISE', why: `the database refuses its events: ${error.message}` };
+  return undefined;
+}
+
+/**
+ * The list of an operator and of the merchant. An order whose own ids cannot be read is in the log only. A conflict stays in the list,
+ * also when a later recovery rebuilds the order.
+ */
 async function recordResult(em: EntityManager, order: Order, state: RecoveredOrderState): Promise<void> {
   const environment = parseEnvironment(order.environment);
   if (!isPublicId('mer', order.merchantId) || !isPublicId('ord', order.orderId) || !environment.ok) return;
+  const key = { merchantId: storedId('mer', order.merchantId), orderId: storedId('ord', order.orderId) };
+  const before = await em.findOne(RecoveredOrderRow, key);
+  if (state === 'REBUILT' && before !== null && before.state !== 'REBUILT') return;
   await em.upsert(RecoveredOrderRow, {
-    merchantId: storedId('mer', order.merchantId),
-    orderId: storedId('ord', order.orderId),
+    ...key,
     environment: environment.value,
     orderNumber: order.orderNumber,
     state,
@@ -107,6 +143,7 @@ async function rebuildOrder(
   em: EntityManager,
   all: readonly LostEvent[],
   accounts: AccountTimeline,
+  noticedAt: Date,
 ): Promise<number | Conflict> {
   const last = all.at(-1)?.event.order;
   if (last === undefined) return { state: 'UNREADABLE', why: 'an event has no order' };
@@ -118,6 +155,9 @@ async function rebuildOrder(
     { merchantId, environment, id: orderId },
     { lockMode: LockMode.PESSIMISTIC_WRITE },
   );
+  const before = await em.findOne(RecoveredOrderRow, { merchantId, orderId });
+  if (before !== null && before.state !== 'REBUILT' && before.recordedAt >= noticedAt)
+    return { state: before.state, why: 'earlier events of the order could not be rebuilt' };
   const lost = await missingEvents(em, key, all);
   if (lost === undefined)
     return { state: 'CHANGED_OTHERWISE', why: 'the order has changed in another way since the restore' };
@@ -126,13 +166,16 @@ async function rebuildOrder(
     return { state: 'NUMBER_TAKEN', why: 'its order_number belongs to another order' };
 
   const { attempts, refunds } = latestParts(lost.map(({ event }) => event));
-  const attemptRows = attempts.map(({ message, transactionId }) =>
-    attemptColumns(message, columns.paymentType, transactionId),
-  );
   const refundRows = refunds.map(refundColumns);
   const eventRows = lost.map(({ event, payload }) => eventColumns(event, payload));
   const storedAttempts = await em.find(PaymentAttemptRow, { merchantId, orderId });
   const storedAttempt = new Map(storedAttempts.map((attempt) => [attempt.id, attempt]));
+  const attemptRows = paidAttempts(
+    attempts.map(({ message, transactionId }) => attemptColumns(message, columns.paymentType, transactionId)),
+    refundRows,
+    columns,
+    storedAttempt,
+  );
   const counts = {
     attemptCount: new Set([...storedAttempt.keys(), ...attemptRows.map((attempt) => attempt.id)]).size,
     latestAttemptId: attemptRows.at(-1)?.id ?? row?.latestAttemptId ?? null,
