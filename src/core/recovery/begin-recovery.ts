@@ -51,19 +51,20 @@ export async function beginRecovery(
   // Every change of an attempt or a refund locks its order first. So under this lock of the tables no other transaction changes one.
   await em.execute('lock table core.orders, core.payment_attempts, core.refunds in share row exclusive mode');
   // A request that was sent in the lost time was sent with the account that was current then. One under a lease was sent before, with its own.
+  // Each undecided one has a due_at, by whose index these statements find it. Nobody can write meanwhile.
   await em.execute(`
-update core.payment_attempts p set status = 'UNKNOWN', maybe_sent = true, due_at = coalesce(p.due_at, now()),
+update core.payment_attempts p set status = 'UNKNOWN', maybe_sent = true,
   wallet_account_id = case when p.leased_until is not null then p.wallet_account_id else (
     select a.id from core.wallet_accounts a
     where a.merchant_id = p.merchant_id and a.environment = p.environment and a.state = 'CURRENT'
       and a.wallet = regexp_replace(p.payment_option, '_[a-z]+$', '')
   ) end
-where p.status in ('REQUESTED', 'SENT', 'UNKNOWN') and (p.status = 'REQUESTED' or not p.maybe_sent)`);
+where p.due_at is not null and p.status in ('REQUESTED', 'SENT', 'UNKNOWN') and (p.status = 'REQUESTED' or not p.maybe_sent)`);
   await em.execute(
-    "update core.refunds set maybe_sent = true where status = 'REVERSAL_DUE' and not maybe_sent",
+    "update core.refunds set maybe_sent = true where due_at is not null and status = 'REVERSAL_DUE' and not maybe_sent",
   );
   await em.execute(
-    "update core.stray_payments set maybe_sent = true where status = 'REVERSAL_DUE' and not maybe_sent",
+    "update core.stray_payments set maybe_sent = true where due_at is not null and status = 'REVERSAL_DUE' and not maybe_sent",
   );
   // Facades may remember ended orders that this database does not have, or has as PENDING.
   await em.execute('update core.merchants set ended_orders_version = gen_random_uuid()');

@@ -32,7 +32,10 @@ on conflict (recovery_id, merchant_id, wallet_account_id) do update
   }
 }
 
-/** Keeps the accounts that only rebuilt payments name. The stream has their changes too, unless an earlier version of core wrote it. */
+/**
+ * Keeps the accounts that only rebuilt payments name. The stream has their changes too, unless an earlier version of core wrote it. Reads
+ * the payments of rebuilt orders only.
+ */
 export const keepPaidAccounts = (em: EntityManager, recoveryId: string): Promise<unknown> =>
   em.execute(
     `
@@ -40,8 +43,10 @@ insert into core.recovery_accounts (recovery_id, merchant_id, wallet_account_id,
 select distinct on (asked.merchant_id, asked.id)
   ?::uuid, asked.merchant_id, asked.id, asked.environment, regexp_replace(asked.payment_option, '_[a-z]+$', '')
 from (
-  select merchant_id, wallet_account_id as id, environment, payment_option
-  from core.payment_attempts where wallet_account_id is not null
+  select p.merchant_id, p.wallet_account_id as id, p.environment, p.payment_option
+  from core.recovered_orders o
+  join core.payment_attempts p on p.merchant_id = o.merchant_id and p.order_id = o.order_id
+  where p.wallet_account_id is not null
 ) asked
 where ${neverHere}
 on conflict do nothing`,

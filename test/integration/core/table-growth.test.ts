@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
 import { create, toBinary } from '@bufbuild/protobuf';
-import { publicId, storedId } from '../../../src/contract/public-id.ts';
+import { newRandomId, publicId, storedId } from '../../../src/contract/public-id.ts';
 import type { EventCursor } from '../../../src/contract/event-cursor.ts';
 import type { PublicId, StoredId } from '../../../src/contract/public-id.ts';
 import { createReadOrderStory } from '../../../src/core/order-story/read-order-story.ts';
@@ -8,6 +9,10 @@ import { OrderEventSchema } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { inTransaction } from '../../../src/platform/database/in-transaction.ts';
 import type { PaymentOption } from '../../../src/core/domain/order.ts';
 import { readEvents } from '../../../src/core/events/read-events.sql.ts';
+import { createAttemptIds } from '../../../src/core/payments/changes/attempt-ids.ts';
+import { createClaimPayments } from '../../../src/core/payments/changes/claim-payments.ts';
+import { beginRecovery } from '../../../src/core/recovery/begin-recovery.ts';
+import { keepPaidAccounts } from '../../../src/core/recovery/lost-accounts.sql.ts';
 import { expireOrders } from '../../../src/core/payments/orders/expire-orders.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { openGrowingTable } from './growing-table.ts';
@@ -27,7 +32,7 @@ const maxTimes = 2;
 let table: GrowingTable;
 const stop = new AbortController();
 const withoutRestore = {
-  gate: { isOpenFor: () => true },
+  gate: { isOpen: () => true, isOpenFor: () => true },
   claims: { find: () => Promise.resolve(undefined), claimFor: () => Promise.resolve() },
 };
 
@@ -42,6 +47,8 @@ const lease = (...paymentOptions: PaymentOption[]) =>
   });
 
 const works: Readonly<Record<string, () => Promise<unknown>>> = {
+  'keeping the accounts of rebuilt payments': () =>
+    keepPaidAccounts(table.database.fork(), '00000000-0000-0000-0000-000000000000'),
   'expiring 50 orders': () => expireOrders(table.changes, withoutRestore, stop.signal),
   'looking for orders to expire when there are none': () =>
     expireOrders(table.changes, withoutRestore, stop.signal),
@@ -70,6 +77,22 @@ const works: Readonly<Record<string, () => Promise<unknown>>> = {
     }),
   'asking whether 20 phones are free': () => claimPhones(20),
 };
+
+/** The first step of a recovery. */
+async function beginAndUndo(): Promise<void> {
+  const undo = new Error('undo');
+  const now = new Date();
+  const recovery = { id: randomUUID(), cause: 'OPERATOR', lostFrom: now, lostUntil: now } as const;
+  await table.database
+    .fork()
+    .transactional(async (em) => {
+      await beginRecovery(em, [], recovery);
+      throw undo;
+    })
+    .catch((error: unknown) => {
+      if (error !== undo) throw error;
+    });
+}
 
 const latestEvents = 100;
 let beforeLatest: EventCursor = { xid: '0', position: '0' };
@@ -130,6 +153,11 @@ async function measure(): Promise<Record<string, number>> {
   await table.makeDue(100);
   const measured: Record<string, number> = {};
   for (const [name, work] of Object.entries(works)) measured[name] = await table.blocksOf(work);
+  // So that the recovery has nothing to write about these payments.
+  await table.database.pool.query(
+    "update core.payment_attempts set status = 'SENT', maybe_sent = true where due_at is not null",
+  );
+  measured['beginning a recovery'] = await table.blocksOf(beginAndUndo);
   return measured;
 }
 
@@ -154,4 +182,28 @@ test(`frequent statements read as much with ${large} orders as with ${small}`, a
     .filter(([name, blocks]) => blocks > maxTimes * (few[name] ?? 0) + 10)
     .map(([name, blocks]) => `${name}: ${blocks} blocks instead of ${few[name]}`);
   expect(grown).toEqual([]);
+});
+
+// An order's number leads to the reference of its payment, but not the other way round. So each PENDING order is read.
+test('looking for the orders of lost payments reads few of the orders that have ended', async () => {
+  const { pool } = table.database;
+  await table.growTo(large);
+  await pool.query(
+    `insert into core.unclaimed_payments
+       (environment, wallet, payee, provider_transaction_id, request_id, reference_end, amount, currency, occurred_at, found_at)
+     values ('SANDBOX', 'walleta', '', 'lost', 'lost', 'lost', '100.50', 'ETB', now(), now())`,
+  );
+  const { rows } = await pool.query<{ pending: number }>(
+    `select count(*)::integer as pending from core.orders where status = 'PENDING'`,
+  );
+  const claims = createClaimPayments({
+    ...{ database: table.database, changes: table.changes, wallets: [], logger: { warn: () => undefined } },
+    attemptIds: createAttemptIds(newRandomId, Buffer.alloc(32)),
+    gate: { hasUnclaimed: () => true },
+  });
+
+  const blocks = await table.blocksOf(() => claims.claimAll('SANDBOX'));
+
+  expect(rows[0]?.pending).toBeGreaterThan(large / 20);
+  expect(blocks).toBeLessThan(2 * (rows[0]?.pending ?? 0));
 });

@@ -1,4 +1,4 @@
-import type { EntityManager } from '@mikro-orm/postgresql';
+import type { EntityManager, FilterQuery } from '@mikro-orm/postgresql';
 import { publicId, storedId } from '../../../contract/public-id.ts';
 import type { Logger } from '../../../platform/logger.ts';
 import type { Database } from '../../database/database.ts';
@@ -25,7 +25,7 @@ export interface ClaimPayments {
   readonly isPaid: (order: NumberedOrder) => Promise<boolean>;
   /**
    * Gives the order its lost payment as an attempt that the wallet is asked about. Returns whether there was one.
-   * @throws PHONE_BUSY, PHONE_LIMIT like any attempt; RECOVERING when the merchant has no account with which the wallet can be asked
+   * @throws RECOVERING when the merchant has no account with which the wallet can be asked
    */
   readonly claim: (order: Pick<Order, 'id'> & NumberedOrder, requestId: string) => Promise<boolean>;
   /** `claim` for an order that its id names. It does nothing without such an order. */
@@ -110,19 +110,27 @@ export function createClaimPayments(parts: ClaimPaymentsParts): ClaimPayments {
   };
 }
 
-/** The PENDING orders of an environment by id, read page by page. */
+/**
+ * The PENDING orders of an environment by the time of their next check, page by page, so that few of the other orders are read. That time
+ * only grows. So an order is read twice at most, and is not left out.
+ */
 async function* pendingOrders(database: Database, environment: Environment): AsyncGenerator<OrderRow> {
-  for (let after = '00000000-0000-0000-0000-000000000000'; ;) {
-    const rows = await database
+  for (let last: OrderRow | undefined; ;) {
+    const rows: OrderRow[] = await database
       .fork()
       .find(
         OrderRow,
-        { environment, status: 'PENDING', id: { $gt: after as OrderRow['id'] } },
-        { orderBy: { id: 'asc' }, limit: pageSize },
+        { environment, status: 'PENDING', ...after(last) },
+        { orderBy: { sweepAt: 'asc', id: 'asc' }, limit: pageSize },
       );
     yield* rows;
-    const last = rows.at(-1);
+    last = rows.at(-1);
     if (last === undefined || rows.length < pageSize) return;
-    after = last.id;
   }
+}
+
+function after(last: OrderRow | undefined): FilterQuery<OrderRow> & object {
+  if (last?.sweepAt == null) return { sweepAt: { $ne: null } };
+  const { id, sweepAt } = last;
+  return { sweepAt: { $gte: sweepAt }, $or: [{ sweepAt: { $gt: sweepAt } }, { id: { $gt: id } }] };
 }
