@@ -37,7 +37,7 @@ export interface BackgroundWorkParts extends BalanceParts {
 
 /** Starts what core does by itself at intervals. Several cores may do it at the same time. Resolves when `stop` has ended all. */
 export function startBackgroundWork(parts: BackgroundWorkParts, stop: AbortSignal): Promise<unknown> {
-  const { database, clock, changes, gate, logger } = parts;
+  const { database, clock, changes, logger } = parts;
   const { pool } = database;
   const repeatInTurn = createRepeatInTurn();
   const every = (
@@ -48,10 +48,7 @@ export function startBackgroundWork(parts: BackgroundWorkParts, stop: AbortSigna
   return Promise.all([
     // First, because a request of a day without a table is not logged.
     every(600, 'keeping the days of the request log', () => keepRequestDays({ database, now: clock.now })),
-    every(1, 'expiring orders', async (stopping) => {
-      // A lost payment may have paid an order whose session has expired.
-      if (gate.isOpen('SANDBOX') && gate.isOpen('PRODUCTION')) await expireOrders(changes, parts, stopping);
-    }),
+    every(1, 'expiring orders', (stopping) => expireOrders(changes, parts, stopping)),
     every(2, 'watching for a restore of the database', parts.checkDatabase),
     every(2, 'sealing events', parts.sealEvents),
     every(5, 'erasing personal data', parts.eraseDue),

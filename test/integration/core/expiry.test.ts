@@ -1,8 +1,11 @@
 import { describe, expect, test, beforeEach } from '@jest/globals';
 import { fromBinary } from '@bufbuild/protobuf';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
+import { createClient } from '@connectrpc/connect';
+import { createGrpcTransport } from '../../../src/contract/grpc-transport.ts';
 import { storedId } from '../../support/ids.ts';
 import {
+  Environment,
   OrderEventSchema,
   OrderEventType,
   OrderStatus,
@@ -11,6 +14,7 @@ import {
 import type { Order, OrderEvent } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { directPayment, orderNamed, registration } from '../../support/order-requests.ts';
+import { refusalOf } from '../../support/rpc-failure.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { sharedStack, sharedClient, sharedConnection } from '../../support/shared-stack.ts';
 
@@ -18,6 +22,7 @@ import { sharedStack, sharedClient, sharedConnection } from '../../support/share
 const stack = sharedStack({ cores: 2, facades: 0 });
 const orders = sharedClient(stack, OrderService, 'writer');
 const database = sharedConnection(() => stack.databaseUrl);
+const holder = sharedConnection(() => stack.databaseUrl);
 let merchantId: string;
 beforeEach(async () => {
   ({ id: merchantId } = await stack.createMerchant());
@@ -147,6 +152,42 @@ describe('an order whose session has ended', () => {
     );
     expect(failures).toEqual([]);
   });
+});
+
+test('an order expires while the other environment takes no payments yet', async () => {
+  const { order } = await orders.registerOrder(
+    registration({ merchantId, orderNumber: 'E-9', environment: Environment.PRODUCTION }),
+  );
+  const open = storedId('ord', order?.orderId ?? '');
+  const closed = await register(merchantId, 'E-10');
+  // No core carries the recovery on.
+  await holder.query('begin; set local idle_in_transaction_session_timeout = 0');
+  await holder.query('select pg_advisory_xact_lock(7142006)');
+  await database.query(
+    `insert into core.recoveries (id, cause, lost_from, lost_until, stream, closed)
+     values (gen_random_uuid(), 'OPERATOR', now(), now(), 'COMPLETE', '{SANDBOX}')`,
+  );
+  for (const address of stack.addresses) {
+    const transport = createGrpcTransport({ addresses: [address], token: stack.tokens.writer });
+    await waitUntil('the core knows of it', async () => {
+      const reason = await refusalOf(
+        createClient(OrderService, transport).getOrder(orderNamed(merchantId, 'unknown')),
+      );
+      return reason === 'RECOVERING';
+    });
+    transport.close();
+  }
+
+  await endSessions([closed, open]);
+
+  const statusOf = async (id: string) =>
+    (await database.query<{ status: string }>('select status from core.orders where id = $1', [id])).rows[0]
+      ?.status;
+  await waitUntil('the order has expired', async () => (await statusOf(open)) === 'EXPIRED');
+  expect(await statusOf(closed)).toBe('PENDING');
+  await database.query('update core.recoveries set finished_at = now()');
+  await holder.query('rollback');
+  await untilExpired(merchantId, 'E-10');
 });
 
 test('a final order has no time for the sweep', async () => {

@@ -5,6 +5,7 @@ import type { BulkStatement } from '../../../platform/database/bulk-statement.ts
 import type { Statement } from '../../../platform/database/run-statement.ts';
 import { runInTransaction } from '../../../platform/database/transaction-statement.ts';
 import { OrderRow } from '../../database/order-entities.ts';
+import type { Environment } from '../../domain/order.ts';
 
 type OrderKey = Pick<OrderRow, 'merchantId' | 'environment'> &
   (Pick<OrderRow, 'id'> | Pick<OrderRow, 'orderNumber'>);
@@ -162,15 +163,20 @@ const dueStatement: Statement = {
   name: 'lock-due-orders',
   text: lockingFree(
     `${heldOf(`
-select 0 as ordinal, o.merchant_id, o.environment, o.id from core.orders o where o.sweep_at <= now() order by o.sweep_at`)}
+select 0 as ordinal, o.merchant_id, o.environment, o.id from core.orders o
+where o.sweep_at <= now() and o.environment = any($2::core.environment[]) order by o.sweep_at`)}
 limit $1`,
     'o.sweep_at <= now()',
   ),
 };
 
-/** Locks orders whose expiry check is due by the database's clock, and that are free. */
-export async function lockDueOrders(em: EntityManager, limit: number): Promise<OrderRow[]> {
-  const rows = await runInTransaction(em, { ...dueStatement, values: [limit] });
+/** Locks orders of these environments whose expiry check is due by the database's clock, and that are free. */
+export async function lockDueOrders(
+  em: EntityManager,
+  environments: readonly Environment[],
+  limit: number,
+): Promise<OrderRow[]> {
+  const rows = await runInTransaction(em, { ...dueStatement, values: [limit, environments] });
   return rows.map(({ ordinal: _, ...row }) => em.map(OrderRow, row));
 }
 

@@ -1,7 +1,8 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import type { PaymentGate } from '../../database/payment-gate.ts';
 import { readTakesPayments } from '../../database/takes-payments.sql.ts';
 import type { TakesPayments } from '../../database/takes-payments.sql.ts';
-import type { Order } from '../../domain/order.ts';
+import type { Environment, Order } from '../../domain/order.ts';
 import { ok } from '../../domain/result.ts';
 import { transition } from '../../domain/transition.ts';
 import type { OrderChanges } from '../changes/change-orders.ts';
@@ -15,12 +16,18 @@ const batchSize = 200;
 /** An order whose attempt is in flight, or that may have been paid before a restore, cannot expire. Its expiry is tried again after this time. */
 const retryAfterMs = 15_000;
 
+export interface ExpireOrdersParts extends LostPaymentParts {
+  readonly gate: LostPaymentParts['gate'] & Pick<PaymentGate, 'isOpen'>;
+}
+
+const environments = ['SANDBOX', 'PRODUCTION'] as const;
+
 interface DueOrder extends Locked {
   readonly takes: TakesPayments;
 }
 
-async function takeDueOrders(em: EntityManager): Promise<DueOrder[]> {
-  const rows = await lockDueOrders(em, batchSize);
+async function takeDueOrders(em: EntityManager, environments: readonly Environment[]): Promise<DueOrder[]> {
+  const rows = await lockDueOrders(em, environments, batchSize);
   if (rows.length === 0) return [];
   const takes = await readTakesPayments(em);
   return rows.map((row) => ({ row, takes }));
@@ -32,16 +39,19 @@ interface Expiry extends Decision {
 
 /**
  * Expires the orders whose session has expired, in small batches, until none is left. An order that was paid before a restore gets its
- * payment instead. Returns the number of orders it tried.
+ * payment instead. The orders of an environment that takes no payments yet are left out, because each of them may have been paid. Returns the
+ * number of orders it tried.
  */
 export async function expireOrders(
   { changeEach }: Pick<OrderChanges, 'changeEach'>,
-  parts: LostPaymentParts,
+  parts: ExpireOrdersParts,
   signal: AbortSignal,
 ): Promise<number> {
   let total = 0;
   while (!signal.aborted) {
-    const taken = await changeEach(takeDueOrders, {
+    const open = environments.filter(parts.gate.isOpen);
+    if (open.length === 0) break;
+    const taken = await changeEach((em) => takeDueOrders(em, open), {
       requestId: '',
       read: (em, { row, takes }) => readLostPayment(em, parts, row, takes),
       decide(order, lostPaymentOf, now) {
