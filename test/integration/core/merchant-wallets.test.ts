@@ -349,13 +349,25 @@ describe('the account of a payment', () => {
     ).toEqual([]);
   });
 
-  test('that a restore may have lost can be added again, so a refund is refused for now', async () => {
+  test('that a restore lost can be added again, so a refund is refused for now', async () => {
     const account = await addCurrent();
     await payWith('G-2', '0911225002');
     await removeUnused(account);
+    await desk.query('delete from core.payee_accounts where wallet_account_id = $1', [
+      storedId('wac', account.walletAccountId),
+    ]);
     await loseAccount(storedId('wac', account.walletAccountId), null, 0);
 
     expect(await refusalOf(refundOf('G-2'))).toBe('RECOVERING');
+  });
+
+  test('that was added again after a restore, and removed later, can refund nothing', async () => {
+    const account = await addCurrent();
+    await payWith('G-3', '0911225003');
+    await loseAccount(storedId('wac', account.walletAccountId), null, 0);
+    await removeUnused(account);
+
+    expect(await refusalOf(refundOf('G-3'))).toBe('ORDER_NOT_REFUNDABLE');
   });
 
   test('is not removed while a refund begins with it', async () => {

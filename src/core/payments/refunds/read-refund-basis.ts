@@ -2,7 +2,7 @@ import { LockMode } from '@mikro-orm/postgresql';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { PaymentAttemptRow, RefundRow, StrayPaymentRow } from '../../database/order-entities.ts';
 import type { OrderRow } from '../../database/order-entities.ts';
-import { wasAccountLost } from '../../database/was-account-lost.sql.ts';
+import { mayAccountBeRestored } from '../../database/was-account-lost.sql.ts';
 import { WalletAccountRow } from '../../database/wallet-account-entity.ts';
 import type { Refund } from '../../domain/refund-record.ts';
 import { refundOf } from '../changes/refund-row.ts';
@@ -57,6 +57,8 @@ export async function readRefundBasis(
     isStrayToo: strays > 0,
     isAccountGone,
     mayAccountBeRestored:
-      isAccountGone && accountId !== undefined && (await wasAccountLost(em, { merchantId, id: accountId })),
+      isAccountGone &&
+      accountId !== undefined &&
+      (await mayAccountBeRestored(em, { merchantId, id: accountId })),
   };
 }
