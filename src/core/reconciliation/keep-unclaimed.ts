@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { isPublicId } from '../../contract/public-id.ts';
-import { RecoveryRow, UnclaimedPaymentRow } from '../database/recovery-entities.ts';
+import { RecoveryRow } from '../database/recovery-entities.ts';
 import { isInFlight } from '../domain/order.ts';
 import type { FoundDifference } from './compare-entry.ts';
 import type { StatementKey } from './statement-key.ts';
@@ -27,18 +27,18 @@ export async function keepUnclaimed(
   const { type, status, requestId, providerTransactionId } = entry;
   const isOurs = isPublicId('pat', requestId) || referenceEnd.test(requestId);
   if (type !== 'PAYMENT' || status !== 'COMPLETED' || !isOurs) return;
-  const key = { environment, wallet, providerTransactionId };
-  if ((await em.findOne(UnclaimedPaymentRow, key)) !== null) return;
-  em.create(UnclaimedPaymentRow, {
-    ...key,
-    payee,
-    requestId,
-    referenceEnd: requestId.slice(-12),
-    amount: entry.amount,
-    currency: entry.currency,
-    occurredAt: entry.occurredAt,
-    foundAt,
-  });
+  // Not by the ORM, which compares all rows of the statement before each of its queries.
+  await em.execute(
+    `
+insert into core.unclaimed_payments (environment, wallet, payee, provider_transaction_id, request_id, reference_end, amount, currency,
+  occurred_at, found_at)
+values (?::core.environment, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+on conflict do nothing`,
+    [
+      ...[environment, wallet, payee, providerTransactionId, requestId, requestId.slice(-12)],
+      ...[entry.amount, entry.currency, entry.occurredAt?.toISOString() ?? null, foundAt.toISOString()],
+    ],
+  );
 }
 
 const isRecovering = async (em: EntityManager): Promise<boolean> =>

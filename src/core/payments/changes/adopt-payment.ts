@@ -118,7 +118,9 @@ function startLostAttempt(
     // After its expiry an order starts no payment. The wallet took this one, so it counts as started with the order.
     at < order.expiresAt ? at : order.createdAt,
   );
-  return started.ok ? { changed: started.value, attemptId } : { changed: undefined, attemptId: undefined };
+  if (!started.ok) return { changed: undefined, attemptId: undefined };
+  // The limits on prompts would hold up the payment, and with it the environment that waits for it.
+  return { changed: started.value, attemptId, promptsPhone: false };
 }
 
 /** When the wallet was paid, but neither before the order nor in the future. */

@@ -76,6 +76,7 @@ export function createOrderChanges(parts: OrderChangesParts): OrderChanges {
     row: OrderRow,
     before: OrderInFull,
     { order, events }: Changed,
+    promptsPhone: boolean,
     { requestId, network = null, traceparent }: Caller,
   ): Promise<OrderToWrite> => {
     const attempt = newAttemptOf(before, order);
@@ -83,7 +84,7 @@ export function createOrderChanges(parts: OrderChangesParts): OrderChanges {
     if (attempt !== undefined) {
       const { environment, merchantId } = order;
       const asked = { phone: attempt.phone, environment, merchantId, network };
-      prompt = { network, kind: await phoneLimit.demand(em, asked) };
+      prompt = { network, kind: promptsPhone ? await phoneLimit.demand(em, asked) : 'COMMON' };
     }
     await writeLatestAttempt(em, before, order, prompt);
     return { row, order, events: events.map((event) => eventValuesOf(event, requestId, traceparent)) };
@@ -107,9 +108,9 @@ export function createOrderChanges(parts: OrderChangesParts): OrderChanges {
         const context = await steps.read(em, taken);
         const decided = steps.decide(order, context, at, taken);
         if (decided.ok) {
-          const { changed } = decided.value;
+          const { changed, promptsPhone = true } = decided.value;
           if (changed !== undefined)
-            toWrite.push(await writeAttempt(em, taken.row, order, changed, callerOf(taken)));
+            toWrite.push(await writeAttempt(em, taken.row, order, changed, promptsPhone, callerOf(taken)));
           made.push({ ...decided.value, before: order });
           results.push(ok(await steps.write(em, decided.value, { taken, context, order, now: at })));
         } else results.push(decided);

@@ -33,8 +33,6 @@ export async function readLostPayment(
   return (order) => (money !== undefined && mayPay(order, money) ? 'unclaimed' : 'none');
 }
 
-const waiting: ReadonlySet<string | undefined> = new Set(['PHONE_BUSY', 'PHONE_LIMIT', 'RECOVERING']);
-
 /**
  * Gives an order its lost payment before the order ends unpaid. A claim that is refused now leaves the money unclaimed, so the order may
  * still be paid.
@@ -49,6 +47,6 @@ export async function claimBeforeEnd(
   try {
     await claims.claimFor(order, requestId);
   } catch (error) {
-    if (!(error instanceof ConnectError) || !waiting.has(reasonOf(error))) throw error;
+    if (!(error instanceof ConnectError) || reasonOf(error) !== 'RECOVERING') throw error;
   }
 }

@@ -7,6 +7,8 @@ import type { Result } from '../../domain/result.ts';
 export interface Decision {
   /** The changed order; undefined when the order does not change. */
   readonly changed: Changed | undefined;
+  /** False when the wallet of a new attempt is sent nothing, so that no phone is prompted. True by default. */
+  readonly promptsPhone?: false;
   /** What the caller's own write makes due. A new attempt is always due. */
   readonly makesDue?: 'attempt' | 'refund' | undefined;
 }

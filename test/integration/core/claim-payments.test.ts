@@ -1,0 +1,90 @@
+import { randomUUID } from 'node:crypto';
+import { expect, test } from '@jest/globals';
+import { newRandomId } from '../../../src/contract/public-id.ts';
+import { Currency } from '../../../src/core/domain/currency.ts';
+import { registerOrder } from '../../../src/core/domain/order.ts';
+import type { Wallet } from '../../../src/core/domain/wallet.ts';
+import { createAttemptIds } from '../../../src/core/payments/changes/attempt-ids.ts';
+import { createOrderChanges } from '../../../src/core/payments/changes/change-orders.ts';
+import { createClaimPayments } from '../../../src/core/payments/changes/claim-payments.ts';
+import { createPhoneLimit } from '../../../src/core/payments/phones/phone-limit.ts';
+import type { Entry } from '../../../src/core/reconciliation/compare-entry.ts';
+import { keepUnclaimed } from '../../../src/core/reconciliation/keep-unclaimed.ts';
+import { publicId } from '../../support/ids.ts';
+import { sharedCoreDatabase, sharedTestDatabase } from '../../support/shared-stack.ts';
+
+/* Payments of lost orders, from the statement to the orders that shops have sent again. */
+
+const environment = 'SANDBOX' as const;
+const merchantId = publicId('mer', randomUUID());
+const testDatabase = sharedTestDatabase();
+const database = sharedCoreDatabase('claim-payments', () => testDatabase.url, 4);
+const attemptIds = createAttemptIds(newRandomId, Buffer.alloc(32, 7));
+const wallet: Wallet = {
+  ...{ id: 'walleta', options: ['walleta_ussd'], currencies: [], refunds: 'any', reconcile: true },
+  environments: [environment],
+};
+
+const phone = { asGiven: '0911223344', e164: '+251911223344' };
+const ordersOfOnePhone = (count: number) =>
+  Array.from({ length: count }, (_, index) => {
+    const createdAt = new Date();
+    return registerOrder({
+      ...{ id: newRandomId('ord', createdAt), merchantId, environment, orderNumber: `P-${index}`, createdAt },
+      amount: { text: '100.50', minorUnits: 10_050n, currency: Currency.of('ETB') },
+      ...{ paymentType: 'API', customerPhone: phone, reason: 'Two coffees', businessName: '' },
+      ...{ returnUrl: 'https://shop.example/return', webhookUrl: '' },
+      expiresAt: new Date(createdAt.getTime() + 600_000),
+    });
+  });
+
+test('the orders of one phone get all their lost payments, because none of them prompts the phone', async () => {
+  const phoneLimit = createPhoneLimit({ promptsPerTenMinutes: 1, random: Math.random });
+  const changes = createOrderChanges({
+    ...{ database, phoneLimit, newId: newRandomId, now: () => new Date() },
+    ...{ onEvents: () => undefined, onAttempts: () => undefined, onRefunds: () => undefined },
+  });
+  const claims = createClaimPayments({
+    ...{ database, changes, attemptIds, wallets: [wallet], logger: { warn: () => undefined } },
+    gate: { hasUnclaimed: () => true },
+  });
+  const orders = ordersOfOnePhone(6);
+  for (const changed of orders)
+    await changes.add(changed, { requestId: '', signal: new AbortController().signal });
+  const em = database.fork();
+  for (const { order } of [...orders, ...orders]) {
+    const requestId = attemptIds.next(order, 1, order.createdAt);
+    const entry: Entry = {
+      ...{
+        position: 1,
+        type: 'PAYMENT',
+        status: 'COMPLETED',
+        requestId,
+        originalTransactionId: '',
+        problem: '',
+      },
+      ...{
+        providerTransactionId: order.orderNumber,
+        amount: '100.50',
+        currency: 'ETB',
+        occurredAt: new Date(),
+      },
+    };
+    await keepUnclaimed(
+      em,
+      { wallet: 'walleta', environment, payee: '' },
+      { kind: 'MISSING_HERE', entry, known: undefined, advice: '' },
+      new Date(),
+    );
+  }
+  // The ORM compares all rows that it knows before each of its queries.
+  expect(em.getUnitOfWork().getIdentityMap().values()).toHaveLength(0);
+
+  expect(await claims.claimAll(environment)).toBe(orders.length);
+
+  const { rows } = await database.pool.query(
+    `select (select count(*) from core.unclaimed_payments where claimed_at is not null)::integer as claimed,
+       (select count(*) from core.payment_attempts where status = 'UNKNOWN' and maybe_sent)::integer as attempts`,
+  );
+  expect(rows).toEqual([{ claimed: orders.length, attempts: orders.length }]);
+});
