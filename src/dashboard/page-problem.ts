@@ -9,6 +9,7 @@ export const problems = {
   tooManyRequests: 429,
   unexpected: 500,
   insecureConnection: 500,
+  recovering: 503,
   unavailable: 503,
 } as const;
 

@@ -44,6 +44,7 @@ const exceptions: Readonly<Partial<Record<ErrorReason, Problem>>> = {
   // A limit of the merchant, not of this user.
   MERCHANT_SUSPENDED: 'refused',
   PRODUCTION_NOT_ACTIVATED: 'refused',
+  RECOVERING: 'recovering',
   // This user did not send too many requests.
   OVERLOADED: 'unavailable',
   // A wrong setting, or a defect of Gatehouse.

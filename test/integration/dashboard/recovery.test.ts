@@ -1,6 +1,7 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { expect, test } from '@jest/globals';
 import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
+import { newRandomId } from '../../../src/contract/public-id.ts';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { RecoveryService, RecoveryStream } from '../../../src/gen/gatehouse/v1/recovery_service_pb.js';
 import { sharedClient, sharedConnection, sharedStack } from '../../support/shared-stack.ts';
@@ -35,6 +36,8 @@ test('the users of a merchant are told that payments wait, and afterwards what t
     return recovery?.stream === RecoveryStream.LOST;
   });
   const closed = await homeWith('New payments wait', 'sandbox');
+  const lost = newRandomId('ord', new Date());
+  const missing = await visitor.get(`/m/${merchantId}/sandbox/orders/${lost}`);
   for (const wallet of ['walleta', 'walletb'])
     await recoveries.acceptRecovery({
       subject: { case: 'wallet', value: { wallet, environment: Environment.SANDBOX } },
@@ -50,6 +53,8 @@ test('the users of a merchant are told that payments wait, and afterwards what t
 
   expect(before).not.toContain('restored');
   expect(closed).not.toContain('may be missing');
+  expect(missing.status).toBe(503);
+  expect(missing.body).toContain('The gateway was restored from a backup');
   expect(opened).not.toContain('New payments wait');
   expect(opened).toMatch(/Orders of .+ to .+ may be missing/);
   expect(opened).toContain('Check the API keys');

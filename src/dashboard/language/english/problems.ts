@@ -36,6 +36,10 @@ export const problems = {
     title: 'The connection is not known to be secure',
     body: 'This dashboard requires https, but the request did not arrive over https. The operator must list the proxy in front of it in GATEHOUSE_TRUSTED_PROXIES.',
   },
+  recovering: {
+    title: 'The gateway was restored from a backup',
+    body: 'Gatehouse first asks the wallets what they did since. New payments, refunds and approvals wait until then. An order or refund that is missing may come back. Nothing was changed.',
+  },
   unavailable: {
     title: 'We cannot reach our systems at the moment',
     body: 'Payments may still work. If you were changing something, check whether the change was saved before you try again.',
