@@ -45,7 +45,7 @@ export function createWalletAccounts({ masterKey, keys, configuredWallets, ...pa
     /** Counts a check. Above the limit, returns the wait in milliseconds; else undefined. */
     countCheck: (merchantId: PublicId<'mer'>) =>
       countTry(parts.database.pool, {
-        what: `wallet account checks/${merchantId}`,
+        counter: `wallet account checks/${merchantId}`,
         max: maxChecksPerHour,
         windowSeconds: 3600,
       }),

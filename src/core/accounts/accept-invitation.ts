@@ -74,15 +74,15 @@ async function prove(
   signal: CallerSignal,
 ): Promise<Proof> {
   const { passwords, parsePassword, tries } = parts;
-  const trial = { emailKey, remoteAddress: acceptance.remoteAddress, browserSecret: '' };
+  const signInTry = { emailKey, remoteAddress: acceptance.remoteAddress, browserSecret: '' };
   const owner = { kind: 'known', emailKey } as const;
-  await tries.requireNetworkTries(trial);
+  await tries.requireNetworkTries(signInTry);
   const fields = combine({
     name: parseText(acceptance.name, 'name', { max: nameLength, required: true }),
     password: parsePassword(acceptance.password, 'password', [email, acceptance.name]),
   });
-  const proof = await recordingRefusal(parts, by, { ...trial, user: account }, async () => {
-    await tries.countPassword(trial);
+  const proof = await recordingRefusal(parts, by, { ...signInTry, user: account }, async () => {
+    await tries.countPassword(signInTry);
     const isRight = await passwords.matches(acceptance.password, account?.passwordHash, owner, signal);
     if (account !== null && account.disabledAt == null && isRight)
       return { provedHash: account.passwordHash };
@@ -92,7 +92,7 @@ async function prove(
     if (error instanceof ConnectError && reasonOf(error) === 'WRONG_CREDENTIALS') valuesOrThrow(fields);
     throw error;
   });
-  await tries.passwordWasRight(trial);
+  await tries.recordRightPassword(signInTry);
   if ('provedHash' in proof) return proof;
   const passwordHash = await passwords.hash(proof.password, owner, signal);
   return { name: proof.name, language: acceptance.language, passwordHash };

@@ -36,13 +36,13 @@ export async function checkPassword(
 ): Promise<User> {
   const { database, now, passwords, tries } = parts;
   const emailKey = email.toLowerCase();
-  const trial = { emailKey, remoteAddress, browserSecret };
-  await tries.requireNetworkTries(trial);
+  const signInTry = { emailKey, remoteAddress, browserSecret };
+  await tries.requireNetworkTries(signInTry);
   const em = database.fork();
   const found =
     emailKey.isWellFormed() && !emailKey.includes('\0') ? await em.findOne(UserRow, { emailKey }) : null;
   const check = async (): Promise<UserRow> => {
-    const owner = await tries.countPassword(trial);
+    const owner = await tries.countPassword(signInTry);
     const isRight = await passwords.matches(password, found?.passwordHash, owner, signal);
     if (found === null || !isRight || found.disabledAt != null) throw wrongCredentials();
     return found;
@@ -51,8 +51,8 @@ export async function checkPassword(
   // would use it up.
   const row = await (isConfirmation
     ? check()
-    : recordingRefusal(parts, by, { ...trial, user: found }, check));
-  await tries.passwordWasRight(trial);
+    : recordingRefusal(parts, by, { ...signInTry, user: found }, check));
+  await tries.recordRightPassword(signInTry);
   if (row.totpEnabledAt == null && !isConfirmation) {
     const at = now();
     row.lastSignInAt = at;
@@ -87,12 +87,12 @@ export async function changePassword(
   const before = await requireUser(database.fork(), userId);
   const about = [before.email, before.name];
   const password = valuesOrThrow(parsePassword(newPassword, 'new_password', about));
-  const trial = { emailKey: before.emailKey, remoteAddress, browserSecret };
-  await tries.countPassword(trial);
+  const signInTry = { emailKey: before.emailKey, remoteAddress, browserSecret };
+  await tries.countPassword(signInTry);
   const owner = { kind: 'known', emailKey: before.emailKey } as const;
   const isRight = await passwords.matches(currentPassword, before.passwordHash, owner, signal);
   if (!isRight || before.disabledAt != null) throw wrongCredentials();
-  await tries.passwordWasRight(trial);
+  await tries.recordRightPassword(signInTry);
   const passwordHash = await passwords.hash(password, owner, signal);
   await database.fork().transactional(async (em) => {
     const at = now();

@@ -4,8 +4,8 @@ import { runStatement } from '../../platform/database/run-statement.ts';
 
 /** A limit of tries per time. */
 export interface TryLimit {
-  /** The action and the person, stored as a hash. */
-  readonly what: string;
+  /** The name of the counter: the action and the person. Stored as a hash. */
+  readonly counter: string;
   readonly max: number;
   readonly windowSeconds: number;
 }
@@ -35,47 +35,47 @@ insert into core.account_tries (key, tries, ends_at) values ($1, 0, now() + make
 on conflict (key) do update set ends_at = excluded.ends_at`;
 const isRememberedText = `select from core.account_tries where key = $1 and ends_at > now()`;
 
-const keyOf = (what: string): Buffer => createHash('sha256').update(what).digest();
+const keyOf = (name: string): Buffer => createHash('sha256').update(name).digest();
 
 /** Counts a try before it is made. Above the limit, returns the wait in milliseconds; else undefined. */
 export async function countTry(pool: Pool, limit: TryLimit): Promise<number | undefined> {
-  const values = [keyOf(limit.what), limit.windowSeconds];
+  const values = [keyOf(limit.counter), limit.windowSeconds];
   const [row] = await runStatement<{ tries: number; left_ms: number }>(pool, { text: countText, values });
   return row === undefined || row.tries <= limit.max ? undefined : row.left_ms;
 }
 
 /** The wait in milliseconds if the next try would be above the limit; else undefined. Counts nothing. */
-export async function waitForTry(pool: Pool, limit: TryLimit): Promise<number | undefined> {
-  const values = [keyOf(limit.what), limit.windowSeconds, limit.max];
+export async function readWaitMs(pool: Pool, limit: TryLimit): Promise<number | undefined> {
+  const values = [keyOf(limit.counter), limit.windowSeconds, limit.max];
   const [row] = await runStatement<{ left_ms: number }>(pool, { text: fullText, values });
   return row?.left_ms;
 }
 
 /** The present count of tries. */
-export async function countedTries(pool: Pool, { what, windowSeconds }: TryLimit): Promise<number> {
+export async function countedTries(pool: Pool, { counter, windowSeconds }: TryLimit): Promise<number> {
   const [row] = await runStatement<{ tries: number }>(pool, {
     text: countedText,
-    values: [keyOf(what), windowSeconds],
+    values: [keyOf(counter), windowSeconds],
   });
   return row?.tries ?? 0;
 }
 
 /** Takes one try back. */
-export async function giveTryBack(pool: Pool, { what }: TryLimit): Promise<void> {
-  await runStatement(pool, { text: giveBackText, values: [keyOf(what)] });
+export async function giveTryBack(pool: Pool, { counter }: TryLimit): Promise<void> {
+  await runStatement(pool, { text: giveBackText, values: [keyOf(counter)] });
 }
 
 /** Resets the count. */
-export async function forgetTries(pool: Pool, { what }: TryLimit): Promise<void> {
-  await runStatement(pool, { text: forgetText, values: [keyOf(what)] });
+export async function forgetTries(pool: Pool, { counter }: TryLimit): Promise<void> {
+  await runStatement(pool, { text: forgetText, values: [keyOf(counter)] });
 }
 
 /** Records a fact for a limited time. */
-export async function remember(pool: Pool, what: string, seconds: number): Promise<void> {
-  await runStatement(pool, { text: rememberText, values: [keyOf(what), seconds] });
+export async function remember(pool: Pool, fact: string, seconds: number): Promise<void> {
+  await runStatement(pool, { text: rememberText, values: [keyOf(fact), seconds] });
 }
 
 /** Whether the fact is still recorded. */
-export async function isRemembered(pool: Pool, what: string): Promise<boolean> {
-  return (await runStatement(pool, { text: isRememberedText, values: [keyOf(what)] })).length > 0;
+export async function isRemembered(pool: Pool, fact: string): Promise<boolean> {
+  return (await runStatement(pool, { text: isRememberedText, values: [keyOf(fact)] })).length > 0;
 }

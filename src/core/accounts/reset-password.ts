@@ -106,7 +106,7 @@ export async function resetPassword(
     await em.flush();
     return readUser(em, user);
   });
-  await parts.tries.passwordIsNew(asked.emailKey);
+  await parts.tries.recordNewPassword(asked.emailKey);
   return reset;
 }
 

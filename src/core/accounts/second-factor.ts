@@ -34,14 +34,14 @@ export async function beginTotp(
   });
 }
 
-export interface Confirmation extends Pick<CodeShown, 'userId' | 'code' | 'browserSecret'> {
+export interface Confirmation extends Pick<SubmittedCode, 'userId' | 'code' | 'browserSecret'> {
   /** The session to keep; none when empty. */
   readonly keepHash: Uint8Array;
 }
 
 /**
- * Enables the second factor, and ends the other sessions. Of these, an attacker's could turn it off again. Returns the recovery
- * codes, which are displayed once. Errors: NOT_FOUND USER_NOT_FOUND; UNAUTHENTICATED WRONG_CODE; FAILED_PRECONDITION TOTP_NOT_BEGUN, TOTP_ENABLED; RESOURCE_EXHAUSTED TOO_MANY_TRIES.
+ * Enables the second factor. Ends the user's other sessions, because a session of an attacker could turn it off again. Returns the
+ * recovery codes, which are displayed once. Errors: NOT_FOUND USER_NOT_FOUND; UNAUTHENTICATED WRONG_CODE; FAILED_PRECONDITION TOTP_NOT_BEGUN, TOTP_ENABLED; RESOURCE_EXHAUSTED TOO_MANY_TRIES.
  */
 export async function confirmTotp(
   parts: AccountParts,
@@ -50,9 +50,9 @@ export async function confirmTotp(
 ): Promise<readonly string[]> {
   const { database, newId, now, recoveryCodes, tries } = parts;
   const { id } = await requireUser(database.fork(), userId);
-  const trial = { userId: id, browserSecret };
-  await tries.countCode(trial);
-  const shown = await database.fork().transactional(async (em) => {
+  const codeTry = { userId: id, browserSecret };
+  await tries.countCode(codeTry);
+  const codes = await database.fork().transactional(async (em) => {
     const user = await lockUser(em, userId);
     if (user.totpEnabledAt != null) throw totpEnabled();
     if (user.totpSecret == null)
@@ -60,17 +60,17 @@ export async function confirmTotp(
     const at = now();
     if (!takeCode(parts, user, code, at)) throw wrongCode();
     em.assign(user, { totpEnabledAt: at, updatedAt: at });
-    const codes = recoveryCodes.make();
-    for (const each of codes) {
+    const made = recoveryCodes.make();
+    for (const each of made) {
       const hash = recoveryCodes.hashOf(each);
       if (hash !== undefined) em.create(RecoveryCodeRow, { userId: user.id, hash });
     }
     await endUserSessions(em, user.id, keepHash, at);
     await recordUserAudit(em, newId, at, by, user, { action: 'user.enable_totp' });
-    return codes;
+    return made;
   });
-  await tries.codeWasRight(trial);
-  return shown;
+  await tries.recordRightCode(codeTry);
+  return codes;
 }
 
 export interface CodeTaken {
@@ -78,7 +78,7 @@ export interface CodeTaken {
   readonly recoveryCodesLeft: number;
 }
 
-export interface CodeShown {
+export interface SubmittedCode {
   readonly userId: PublicId<'usr'>;
   readonly code: string;
   /** An IP address, or empty. */
@@ -94,25 +94,29 @@ export interface CodeShown {
  * the user's row. Errors: NOT_FOUND USER_NOT_FOUND; UNAUTHENTICATED WRONG_CODE; FAILED_PRECONDITION TOTP_NOT_ENABLED;
  * RESOURCE_EXHAUSTED TOO_MANY_TRIES.
  */
-export async function verifyTotp(parts: AccountParts, shown: CodeShown, by: Actor): Promise<CodeTaken> {
+export async function verifyTotp(
+  parts: AccountParts,
+  submitted: SubmittedCode,
+  by: Actor,
+): Promise<CodeTaken> {
   const { database, tries } = parts;
-  const user = await requireUser(database.fork(), shown.userId);
-  const suspect = { emailKey: user.emailKey, user, remoteAddress: shown.remoteAddress };
-  const trial = { userId: user.id, browserSecret: shown.browserSecret };
+  const user = await requireUser(database.fork(), submitted.userId);
+  const suspect = { emailKey: user.emailKey, user, remoteAddress: submitted.remoteAddress };
+  const codeTry = { userId: user.id, browserSecret: submitted.browserSecret };
   const check = async (): Promise<CodeTaken> => {
-    await tries.countCode(trial);
-    return takeEitherCode(parts, shown, by);
+    await tries.countCode(codeTry);
+    return takeEitherCode(parts, submitted, by);
   };
-  // As for a password: a mistyped confirmation is no refused sign-in.
-  const taken = await (shown.isConfirmation ? check() : recordingRefusal(parts, by, suspect, check));
-  await tries.codeWasRight(trial);
+  // As for a password: a mistyped confirmation is not a refused sign-in.
+  const taken = await (submitted.isConfirmation ? check() : recordingRefusal(parts, by, suspect, check));
+  await tries.recordRightCode(codeTry);
   return taken;
 }
 
 /** A code from the authenticator, or else a recovery code. */
 async function takeEitherCode(
   parts: AccountParts,
-  { userId, code, remoteAddress, isConfirmation }: CodeShown,
+  { userId, code, remoteAddress, isConfirmation }: SubmittedCode,
   by: Actor,
 ): Promise<CodeTaken> {
   const { database, newId, now } = parts;

@@ -8,14 +8,14 @@ import {
   giveTryBack,
   isRemembered,
   remember,
-  waitForTry,
+  readWaitMs,
 } from './count-try.sql.ts';
 import type { TryLimit } from './count-try.sql.ts';
 import type { PasswordOwner } from './password-hashes.ts';
 import type { PublicId, StoredId } from '../../contract/public-id.ts';
 
 /** The account of a sign-in try, and its origin. */
-export interface Trial {
+export interface SignInTry {
   /** The address in lower case, whether or not it has an account. */
   readonly emailKey: string;
   /** An IP address, or empty. */
@@ -25,7 +25,7 @@ export interface Trial {
 }
 
 /** The account of a one-time code, and its browser. */
-export interface CodeTrial {
+export interface CodeTry {
   readonly userId: StoredId<'usr'>;
   /** A secret of the browser, or empty. */
   readonly browserSecret: string;
@@ -46,24 +46,24 @@ export interface SignInTries {
    * Refuses a network that has no tries left, unless the browser is known, and counts nothing. A flood from such a network then
    * writes no rows. Errors: RESOURCE_EXHAUSTED TOO_MANY_TRIES with RetryInfo.
    */
-  readonly requireNetworkTries: (trial: Trial) => Promise<void>;
+  readonly requireNetworkTries: (signInTry: SignInTry) => Promise<void>;
   /**
    * Counts a password before it is checked. Returns the owner under which the check is queued. Errors: RESOURCE_EXHAUSTED TOO_MANY_TRIES with
    * RetryInfo.
    */
-  readonly countPassword: (trial: Trial) => Promise<PasswordOwner>;
+  readonly countPassword: (signInTry: SignInTry) => Promise<PasswordOwner>;
   /** The password was correct. The count is reset, and the network and the browser are remembered as known. */
-  readonly passwordWasRight: (trial: Trial) => Promise<void>;
+  readonly recordRightPassword: (signInTry: SignInTry) => Promise<void>;
   /** The user has a new password. Earlier tries with the old one no longer count, from any network. */
-  readonly passwordIsNew: (emailKey: string) => Promise<void>;
+  readonly recordNewPassword: (emailKey: string) => Promise<void>;
   /** Counts a one-time code. Errors: RESOURCE_EXHAUSTED TOO_MANY_TRIES with RetryInfo. */
-  readonly countCode: (trial: CodeTrial) => Promise<void>;
+  readonly countCode: (codeTry: CodeTry) => Promise<void>;
   /** The code was correct. The count is reset, and the browser is remembered as known for codes. */
-  readonly codeWasRight: (trial: CodeTrial) => Promise<void>;
+  readonly recordRightCode: (codeTry: CodeTry) => Promise<void>;
   /** Counts an invitation before it is made. Errors: RESOURCE_EXHAUSTED TOO_MANY_TRIES with RetryInfo. */
   readonly countInvitation: (invitation: InvitationTry) => Promise<void>;
   /** Counts a requested link. Errors: RESOURCE_EXHAUSTED TOO_MANY_TRIES with RetryInfo. */
-  readonly countReset: (trial: Trial) => Promise<void>;
+  readonly countReset: (signInTry: SignInTry) => Promise<void>;
 }
 
 const minute = 60;
@@ -72,31 +72,32 @@ const knownSeconds = 30 * 24 * hour;
 
 /** The number of recent new passwords of the account. Each starts separate counts. */
 const renewals = (emailKey: string): TryLimit => ({
-  what: `renewals/${emailKey}`,
+  counter: `renewals/${emailKey}`,
   max: Infinity,
   // Longer than any count of passwords, so that an old count is never used again.
   windowSeconds: 24 * hour,
 });
 
 const networkLimit = (network: string): TryLimit => ({
-  what: `place/${network}`,
+  counter: `place/${network}`,
   max: 50,
   windowSeconds: 15 * minute,
 });
 
-const limitsOf = ({ emailKey, remoteAddress }: Trial, renewed: number) => {
+const limitsOf = ({ emailKey, remoteAddress }: SignInTry, renewed: number) => {
   const network = networkOf(remoteAddress);
   const known = `known/${emailKey}/${network}`;
-  const here = { what: `here/${renewed}/${emailKey}/${network}`, max: 5, windowSeconds: 15 * minute };
+  const here = { counter: `here/${renewed}/${emailKey}/${network}`, max: 5, windowSeconds: 15 * minute };
   const wholeNetwork = networkLimit(network);
-  const account = { what: `account/${renewed}/${emailKey}`, max: 100, windowSeconds: hour };
+  const account = { counter: `account/${renewed}/${emailKey}`, max: 100, windowSeconds: hour };
   return { network, known, here, wholeNetwork, account };
 };
 
-const knownBrowser = ({ emailKey, browserSecret }: Trial): string => `browser/${emailKey}/${browserSecret}`;
+const knownBrowser = ({ emailKey, browserSecret }: SignInTry): string =>
+  `browser/${emailKey}/${browserSecret}`;
 
-const browserLimit = ({ emailKey, browserSecret }: Trial, renewed: number): TryLimit => ({
-  what: `in browser/${renewed}/${emailKey}/${browserSecret}`,
+const browserLimit = ({ emailKey, browserSecret }: SignInTry, renewed: number): TryLimit => ({
+  counter: `in browser/${renewed}/${emailKey}/${browserSecret}`,
   max: 5,
   windowSeconds: 15 * minute,
 });
@@ -106,12 +107,11 @@ const browserLimit = ({ emailKey, browserSecret }: Trial, renewed: number): TryL
  * needed first.
  */
 const codeLimits = (whose: string): readonly TryLimit[] => [
-  { what: `code/${whose}`, max: 5, windowSeconds: 15 * minute },
-  { what: `codes/${whose}`, max: 40, windowSeconds: 24 * hour },
+  { counter: `code/${whose}`, max: 5, windowSeconds: 15 * minute },
+  { counter: `codes/${whose}`, max: 40, windowSeconds: 24 * hour },
 ];
 
-const codeBrowser = ({ userId, browserSecret }: CodeTrial): string =>
-  `code browser/${userId}/${browserSecret}`;
+const codeBrowser = ({ userId, browserSecret }: CodeTry): string => `code browser/${userId}/${browserSecret}`;
 
 /**
  * The limits apply in this order, so that a try refused by one does not fill the next. The first counts this account
@@ -131,37 +131,37 @@ export function createSignInTries(pool: Pool): SignInTries {
     });
   };
   const count = async (limit: TryLimit): Promise<void> => refuse(await countTry(pool, limit));
-  const isKnownBrowser = async (trial: Trial): Promise<boolean> =>
-    trial.browserSecret !== '' && (await isRemembered(pool, knownBrowser(trial)));
-  const codeLimitsOf = async (trial: CodeTrial): Promise<readonly TryLimit[]> => {
-    const isKnown = trial.browserSecret !== '' && (await isRemembered(pool, codeBrowser(trial)));
-    return codeLimits(isKnown ? `${trial.userId}/${trial.browserSecret}` : trial.userId);
+  const isKnownBrowser = async (signInTry: SignInTry): Promise<boolean> =>
+    signInTry.browserSecret !== '' && (await isRemembered(pool, knownBrowser(signInTry)));
+  const codeLimitsOf = async (codeTry: CodeTry): Promise<readonly TryLimit[]> => {
+    const isKnown = codeTry.browserSecret !== '' && (await isRemembered(pool, codeBrowser(codeTry)));
+    return codeLimits(isKnown ? `${codeTry.userId}/${codeTry.browserSecret}` : codeTry.userId);
   };
-  const renewedTimes = ({ emailKey }: Trial): Promise<number> => countedTries(pool, renewals(emailKey));
+  const renewedTimes = ({ emailKey }: SignInTry): Promise<number> => countedTries(pool, renewals(emailKey));
   return {
-    async requireNetworkTries(trial) {
-      const network = networkOf(trial.remoteAddress);
-      const waitMs = network === '' ? undefined : await waitForTry(pool, networkLimit(network));
-      if (waitMs !== undefined && !(await isKnownBrowser(trial))) refuse(waitMs);
+    async requireNetworkTries(signInTry) {
+      const network = networkOf(signInTry.remoteAddress);
+      const waitMs = network === '' ? undefined : await readWaitMs(pool, networkLimit(network));
+      if (waitMs !== undefined && !(await isKnownBrowser(signInTry))) refuse(waitMs);
     },
-    async countPassword(trial) {
-      const renewed = await renewedTimes(trial);
-      const owner = { kind: 'known', emailKey: trial.emailKey } as const;
-      if (await isKnownBrowser(trial)) {
-        await count(browserLimit(trial, renewed));
+    async countPassword(signInTry) {
+      const renewed = await renewedTimes(signInTry);
+      const owner = { kind: 'known', emailKey: signInTry.emailKey } as const;
+      if (await isKnownBrowser(signInTry)) {
+        await count(browserLimit(signInTry, renewed));
         return owner;
       }
-      const { network, known, here, wholeNetwork, account } = limitsOf(trial, renewed);
+      const { network, known, here, wholeNetwork, account } = limitsOf(signInTry, renewed);
       await count(here);
       if (network !== '') await count(wholeNetwork);
       if (await isRemembered(pool, known)) return owner;
       await count(account);
-      return { kind: 'stranger', site: siteOf(trial.remoteAddress) };
+      return { kind: 'stranger', site: siteOf(signInTry.remoteAddress) };
     },
-    async passwordWasRight(trial) {
-      const renewed = await renewedTimes(trial);
-      const { network, known, here, wholeNetwork, account } = limitsOf(trial, renewed);
-      if (await isKnownBrowser(trial)) await forgetTries(pool, browserLimit(trial, renewed));
+    async recordRightPassword(signInTry) {
+      const renewed = await renewedTimes(signInTry);
+      const { network, known, here, wholeNetwork, account } = limitsOf(signInTry, renewed);
+      if (await isKnownBrowser(signInTry)) await forgetTries(pool, browserLimit(signInTry, renewed));
       else {
         await forgetTries(pool, here);
         // A sign-in to one's own account gives no more tries at other accounts.
@@ -169,33 +169,37 @@ export function createSignInTries(pool: Pool): SignInTries {
         if (!(await isRemembered(pool, known))) await giveTryBack(pool, account);
       }
       if (network !== '') await remember(pool, known, knownSeconds);
-      if (trial.browserSecret !== '') await remember(pool, knownBrowser(trial), knownSeconds);
+      if (signInTry.browserSecret !== '') await remember(pool, knownBrowser(signInTry), knownSeconds);
     },
-    async passwordIsNew(emailKey) {
+    async recordNewPassword(emailKey) {
       await countTry(pool, renewals(emailKey));
     },
-    async countCode(trial) {
-      for (const limit of await codeLimitsOf(trial)) await count(limit);
+    async countCode(codeTry) {
+      for (const limit of await codeLimitsOf(codeTry)) await count(limit);
     },
-    async codeWasRight(trial) {
-      for (const limit of await codeLimitsOf(trial)) await forgetTries(pool, limit);
-      if (trial.browserSecret !== '') await remember(pool, codeBrowser(trial), knownSeconds);
+    async recordRightCode(codeTry) {
+      for (const limit of await codeLimitsOf(codeTry)) await forgetTries(pool, limit);
+      if (codeTry.browserSecret !== '') await remember(pool, codeBrowser(codeTry), knownSeconds);
     },
     async countInvitation({ inviter, emailKey, merchantId }) {
-      const here = { what: `invitations here/${merchantId}/${emailKey}`, max: 5, windowSeconds: hour };
+      const here = { counter: `invitations here/${merchantId}/${emailKey}`, max: 5, windowSeconds: hour };
       await count(here);
-      if (inviter !== '') await count({ what: `invitations by/${inviter}`, max: 20, windowSeconds: hour });
+      if (inviter !== '') await count({ counter: `invitations by/${inviter}`, max: 20, windowSeconds: hour });
       // The first invitation of a merchant is not counted, so that other merchants cannot prevent it.
       if ((await countedTries(pool, here)) === 1) return;
-      await count({ what: `invitations of/${emailKey}`, max: 10, windowSeconds: hour });
+      await count({ counter: `invitations of/${emailKey}`, max: 10, windowSeconds: hour });
     },
-    async countReset(trial) {
-      const { emailKey, remoteAddress, browserSecret } = trial;
-      if (await isKnownBrowser(trial))
-        return count({ what: `resets in browser/${emailKey}/${browserSecret}`, max: 5, windowSeconds: hour });
+    async countReset(signInTry) {
+      const { emailKey, remoteAddress, browserSecret } = signInTry;
+      if (await isKnownBrowser(signInTry))
+        return count({
+          counter: `resets in browser/${emailKey}/${browserSecret}`,
+          max: 5,
+          windowSeconds: hour,
+        });
       const network = networkOf(remoteAddress);
-      if (network !== '') await count({ what: `resets from/${network}`, max: 20, windowSeconds: hour });
-      await count({ what: `resets of/${emailKey}`, max: 5, windowSeconds: hour });
+      if (network !== '') await count({ counter: `resets from/${network}`, max: 20, windowSeconds: hour });
+      await count({ counter: `resets of/${emailKey}`, max: 5, windowSeconds: hour });
     },
   };
 }

@@ -46,9 +46,10 @@ export function addConfirm(app: FastifyInstance, dashboard: Dashboard): void {
     const proof = form.value;
     const answer = await ask(request, async (options) => {
       const origin = { remoteAddress: request.ip, browserSecret: browserSecrets.of(request) };
-      const trial = { ...proof, ...origin, isConfirmation: true };
-      if ('code' in trial) await clients.accounts.verifyTotp({ userId: viewer.userId, ...trial }, options);
-      else await clients.accounts.verifyPassword({ email: viewer.email, ...trial }, options);
+      const submitted = { ...proof, ...origin, isConfirmation: true };
+      if ('code' in submitted)
+        await clients.accounts.verifyTotp({ userId: viewer.userId, ...submitted }, options);
+      else await clients.accounts.verifyPassword({ email: viewer.email, ...submitted }, options);
     });
     const words = wordsFor(request, signInWords);
     if (!answer.ok) {
