@@ -46,3 +46,5 @@ const settings = {
 /** Settings of the `core` process. @throws SettingsError */
 export const readCoreSettings = (environment: ProcessEnvironment) =>
   readSettings(environment, certificatesForTokens(environment, settings));
+
+export type CoreSettings = ReturnType<typeof readCoreSettings>;
