@@ -4,8 +4,9 @@ import type { LaneHealth } from '../domain/lane-health.ts';
 import type { EndedAttempt } from './write-attempts.sql.ts';
 
 /*
- * The life of a lane that this process holds a lease on. Pure: `lane-runner.ts` reports what happened and carries out
- * what comes next.
+ * A lane is a host or a webhook endpoint of one merchant in one environment, with its deliveries. Only the process that holds the
+ * lease of a lane sends them. This is the life of a lane that this process holds. Pure: `lane-events.ts` reports what happened and
+ * carries out what comes next.
  *
  *        slice over, paused, circuit open, no secret, interrupted, stop
  *   SENDING ──────────────────────────────────────────────────────► DRAINING
