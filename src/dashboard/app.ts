@@ -102,6 +102,9 @@ const csrfSeconds = 30 * 24 * 60 * 60;
 /** Core forgets a browser sooner, 30 days after the user's last sign-in there. */
 const browserSecretSeconds = 365 * 24 * 60 * 60;
 
+/** The wallets by their ids, until core was asked for their names. */
+const noWallets = directoryOf([]);
+
 /** Several times the size of the longest form. */
 const bodyLimitBytes = 64 * 1024;
 
@@ -141,26 +144,14 @@ export async function buildDashboard(options: DashboardOptions): Promise<Fastify
   };
   const replyWithError = createErrorHandler(dashboard.sendPage);
   await app.register(cookie);
-  await app.register(csrf, {
-    cookieKey: isSecure ? '__Host-gatehouse_csrf' : 'gatehouse_csrf',
-    cookieOpts: { path: '/', httpOnly: true, sameSite: 'lax', secure: isSecure, maxAge: csrfSeconds },
-    getToken: (request) => {
-      const { body } = request;
-      return typeof body === 'object' && body !== null && '_csrf' in body && typeof body._csrf === 'string'
-        ? body._csrf
-        : undefined;
-    },
-    logLevel: 'debug',
-  });
+  await addCsrf(app, isSecure);
   app.removeAllContentTypeParsers();
   await app.register(formbody);
   app.decorateRequest('facts', null);
   app.decorateRequest('viewer', null);
   app.decorateRequest('pageMerchant', null);
   app.decorateRequest('language', 'en');
-  const noWallets = directoryOf([]);
   app.decorateRequest('wallets');
-  const wallets = createWalletDirectory(clients.wallets, options.monotonicMs);
   app.addHook('onRequest', async (request, reply) => {
     begin(request, reply);
     request.wallets = noWallets;
@@ -174,63 +165,102 @@ export async function buildDashboard(options: DashboardOptions): Promise<Fastify
   serveAssets(app, Object.values(assets));
 
   await app.register(async (pages) => {
-    const store = createSessionStore(clients.sessions, options.sessionLimits, options.now);
-    await addSessions(pages, { store, isSecure, randomBytes: options.randomBytes });
-    pages.addHook('preHandler', (request, reply, done) => {
-      if (request.method === 'GET' || request.method === 'HEAD') done();
-      else if (!isFromOurPages(request.headers, dashboard.baseUrl(), true))
-        done(new PageProblem('foreignForm', 'FOREIGN_ORIGIN'));
-      else pages.csrfProtection(request, reply, done);
-    });
-    addAccess(pages, {
-      rules: accessRules,
-      merchants: clients.merchants,
-      now: options.now,
-      sendToSignIn: createSendToSignIn(dashboard),
-    });
-    addPageTurns(pages);
-    pages.addHook('onRequest', async (request, reply) => {
-      // The user, and so the user's language, is known now.
-      request.language = chooseLanguage(request, reply, isSecure);
-    });
-    pages.addHook('preHandler', async (request) => {
-      // Without core, the pages that need it show their own error. Until then wallets have their ids as names.
-      request.wallets = await wallets().catch(() => noWallets);
-    });
+    await addPageHooks(pages, dashboard, options);
     addSignIn(pages, dashboard);
     addAccount(pages, dashboard);
     addSecondFactor(pages, dashboard);
-    addTeam(pages, dashboard);
     addAudit(pages, dashboard);
-    addOperatorUsers(pages, dashboard);
-    addQuickStart(pages, dashboard);
-    addHome(pages, dashboard);
-    addOrders(pages, dashboard);
-    addOrder(pages, dashboard);
-    addRefundForm(pages, dashboard);
-    addRefunds(pages, dashboard);
-    addRefund(pages, dashboard);
-    addRefundApproval(pages, dashboard);
-    addPaymentLinks(pages, dashboard);
-    addNewLink(pages, dashboard);
-    addKeys(pages, dashboard);
-    addWebhooks(pages, dashboard);
-    addWebhookEndpoints(pages, dashboard);
-    addWebhookSecrets(pages, dashboard);
-    addRequests(pages, dashboard);
-    addMerchantWallets(pages, dashboard);
-    addWalletAccounts(pages, dashboard);
-    addOverview(pages, dashboard);
-    addMerchants(pages, dashboard);
-    addOrderSearch(pages, dashboard);
-    addWallets(pages, dashboard);
-    addStrayPayments(pages, dashboard);
-    addSettlements(pages, dashboard);
-    addBalances(pages, dashboard);
-    addPersonalData(pages, dashboard);
-    addReconciliations(pages, dashboard);
-    addPipeline(pages, dashboard);
-    addEndpoints(pages, dashboard);
+    addMerchantPages(pages, dashboard);
+    addOperatorPages(pages, dashboard);
   });
   return app;
+}
+
+/** Tokens of forms, so that no other site can send a form of ours. */
+async function addCsrf(app: FastifyInstance, isSecure: boolean): Promise<void> {
+  await app.register(csrf, {
+    cookieKey: isSecure ? '__Host-gatehouse_csrf' : 'gatehouse_csrf',
+    cookieOpts: { path: '/', httpOnly: true, sameSite: 'lax', secure: isSecure, maxAge: csrfSeconds },
+    getToken: (request) => {
+      const { body } = request;
+      return typeof body === 'object' && body !== null && '_csrf' in body && typeof body._csrf === 'string'
+        ? body._csrf
+        : undefined;
+    },
+    logLevel: 'debug',
+  });
+}
+
+/**
+ * The hooks of all pages. Their order matters: the session comes first, a form is checked before the access rule, and the user's language
+ * is known after the session.
+ */
+async function addPageHooks(
+  pages: FastifyInstance,
+  dashboard: Dashboard,
+  { clients, sessionLimits, randomBytes, monotonicMs, now }: DashboardOptions,
+): Promise<void> {
+  const { isSecure } = dashboard;
+  const store = createSessionStore(clients.sessions, sessionLimits, now);
+  await addSessions(pages, { store, isSecure, randomBytes });
+  pages.addHook('preHandler', (request, reply, done) => {
+    if (request.method === 'GET' || request.method === 'HEAD') done();
+    else if (!isFromOurPages(request.headers, dashboard.baseUrl(), true))
+      done(new PageProblem('foreignForm', 'FOREIGN_ORIGIN'));
+    else pages.csrfProtection(request, reply, done);
+  });
+  addAccess(pages, {
+    rules: accessRules,
+    merchants: clients.merchants,
+    now,
+    sendToSignIn: createSendToSignIn(dashboard),
+  });
+  addPageTurns(pages);
+  pages.addHook('onRequest', async (request, reply) => {
+    // The user, and so the user's language, is known now.
+    request.language = chooseLanguage(request, reply, isSecure);
+  });
+  const wallets = createWalletDirectory(clients.wallets, monotonicMs);
+  pages.addHook('preHandler', async (request) => {
+    // Without core, the pages that need it show their own error. Until then wallets have their ids as names.
+    request.wallets = await wallets().catch(() => noWallets);
+  });
+}
+
+/** The pages of one merchant, for its members and for operators. */
+function addMerchantPages(pages: FastifyInstance, dashboard: Dashboard): void {
+  addTeam(pages, dashboard);
+  addQuickStart(pages, dashboard);
+  addHome(pages, dashboard);
+  addOrders(pages, dashboard);
+  addOrder(pages, dashboard);
+  addRefundForm(pages, dashboard);
+  addRefunds(pages, dashboard);
+  addRefund(pages, dashboard);
+  addRefundApproval(pages, dashboard);
+  addPaymentLinks(pages, dashboard);
+  addNewLink(pages, dashboard);
+  addKeys(pages, dashboard);
+  addWebhooks(pages, dashboard);
+  addWebhookEndpoints(pages, dashboard);
+  addWebhookSecrets(pages, dashboard);
+  addRequests(pages, dashboard);
+  addMerchantWallets(pages, dashboard);
+  addWalletAccounts(pages, dashboard);
+}
+
+/** The pages for operators only. */
+function addOperatorPages(pages: FastifyInstance, dashboard: Dashboard): void {
+  addOperatorUsers(pages, dashboard);
+  addOverview(pages, dashboard);
+  addMerchants(pages, dashboard);
+  addOrderSearch(pages, dashboard);
+  addWallets(pages, dashboard);
+  addStrayPayments(pages, dashboard);
+  addSettlements(pages, dashboard);
+  addBalances(pages, dashboard);
+  addPersonalData(pages, dashboard);
+  addReconciliations(pages, dashboard);
+  addPipeline(pages, dashboard);
+  addEndpoints(pages, dashboard);
 }

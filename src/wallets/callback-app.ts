@@ -74,20 +74,6 @@ const bodyLimit = 64 * 1024;
  * causes a query soon. Any other gets the answer of an unknown path, or 401 if only the wallet's key is missing.
  */
 export function buildCallbackApp(options: CallbackAppOptions): FastifyInstance {
-  const { wallets, payments, strayPayments, refunds, payerPayments, logger } = options;
-  const byName = new Map(
-    wallets.map((wallet) => [wallet.name, { ...wallet, allowed: allowList(wallet.sources) }]),
-  );
-  const logRefused = limitLines((facts: object, count) =>
-    logger.warn({ ...facts, count }, 'callback refused'),
-  );
-  const logNotTaken = limitLines((facts: object, count) => {
-    logger.warn(
-      count === 1 ? facts : { ...facts, count },
-      'core did not take a callback, and the wallet was answered 503. No payment is lost: the wallets process queries its outcome when core works again. ' +
-        'Find the cause with: gatehouse doctor',
-    );
-  }, notTakenLinesPerMinute);
   const app = Fastify({
     ...edgeServerOptions(options),
     bodyLimit,
@@ -103,7 +89,27 @@ export function buildCallbackApp(options: CallbackAppOptions): FastifyInstance {
     request.headers['content-type'] = 'application/octet-stream';
   });
   app.setNotFoundHandler((_request, reply) => reply.code(404).send());
-  app.setErrorHandler((error, request, reply) => {
+  app.setErrorHandler(createCallbackErrorHandler(options.logger));
+  app.get('/healthz', () => ({ status: 'ok' }));
+  app.get('/readyz', (_request, reply) =>
+    reply.code(options.isDraining() ? 503 : 200).send({ status: options.isDraining() ? 'draining' : 'ok' }),
+  );
+  addCallbackRoutes(app, options);
+  return app;
+}
+
+/** Logs an error and answers with its status, without a body. */
+function createCallbackErrorHandler(
+  logger: Logger,
+): (error: unknown, request: FastifyRequest, reply: FastifyReply) => FastifyReply {
+  const logNotTaken = limitLines((facts: object, count) => {
+    logger.warn(
+      count === 1 ? facts : { ...facts, count },
+      'core did not take a callback, and the wallet was answered 503. No payment is lost: the wallets process queries its outcome when core works again. ' +
+        'Find the cause with: gatehouse doctor',
+    );
+  }, notTakenLinesPerMinute);
+  return (error, request, reply) => {
     const status = statusOf(error);
     const facts = { err: error, request_id: request.id };
     if (error instanceof CallbackNotTaken) logNotTaken(error.message, facts);
@@ -115,18 +121,18 @@ export function buildCallbackApp(options: CallbackAppOptions): FastifyInstance {
       );
     else if (status >= 500) logger.error(facts, 'a callback could not be handled');
     return reply.code(status).send();
-  });
-  app.get('/healthz', () => ({ status: 'ok' }));
-  app.get('/readyz', (_request, reply) =>
-    reply.code(options.isDraining() ? 503 : 200).send({ status: options.isDraining() ? 'draining' : 'ok' }),
-  );
+  };
+}
 
-  for (const url of paths)
-    app.route<{ Params: CallbackParams }>({
-      method: ['PUT', 'POST'],
-      url,
-      handler: (request, reply) => receive(request, reply, url.endsWith(timeoutPath)),
-    });
+function addCallbackRoutes(app: FastifyInstance, options: CallbackAppOptions): void {
+  const { wallets, logger } = options;
+  const byName = new Map(
+    wallets.map((wallet) => [wallet.name, { ...wallet, allowed: allowList(wallet.sources) }]),
+  );
+  const logRefused = limitLines((facts: object, count) =>
+    logger.warn({ ...facts, count }, 'callback refused'),
+  );
+  const hasten = createHasten(options);
 
   const receive = async (
     request: FastifyRequest<{ Params: CallbackParams }>,
@@ -168,7 +174,19 @@ export function buildCallbackApp(options: CallbackAppOptions): FastifyInstance {
     return reply.code(hint.reply.status).send(hint.reply.body === '' ? undefined : hint.reply.body);
   };
 
-  const hasten = async (merchantId: string, id: string, hint: CallbackHint): Promise<void> => {
+  for (const url of paths)
+    app.route<{ Params: CallbackParams }>({
+      method: ['PUT', 'POST'],
+      url,
+      handler: (request, reply) => receive(request, reply, url.endsWith(timeoutPath)),
+    });
+}
+
+type Hasten = (merchantId: string, id: string, hint: CallbackHint) => Promise<void>;
+
+/** Makes the work with this id due now, because a callback arrived. @throws CallbackNotTaken if the wallet should repeat the callback */
+function createHasten({ payments, strayPayments, refunds, payerPayments }: CallbackAppOptions): Hasten {
+  return async (merchantId, id, hint) => {
     const news = { merchantId, exchange: exchangeMessage(hint.exchange), callbackNote: hint.note ?? '' };
     try {
       if (id.startsWith('pat_')) await payments.hastenPaymentAttempt({ ...news, paymentAttemptId: id });
@@ -181,7 +199,6 @@ export function buildCallbackApp(options: CallbackAppOptions): FastifyInstance {
       if (error.code !== Code.NotFound) throw new CallbackNotTaken(error.message, { cause: error });
     }
   };
-  return app;
 }
 
 function statusOf(error: unknown): number {

@@ -33,6 +33,16 @@ const Code = Type.Object({ code: Type.String({ maxLength: 32 }) });
 
 /** Signing in and out, and the first page. */
 export function addSignIn(app: FastifyInstance, dashboard: Dashboard): void {
+  addPasswordPage(app, dashboard);
+  addCodePage(app, dashboard);
+  addSignOut(app, dashboard);
+  addFirstPage(app, dashboard);
+  addConfirm(app, dashboard);
+  addInvitation(app, dashboard);
+  addReset(app, dashboard);
+}
+
+function addPasswordPage(app: FastifyInstance, dashboard: Dashboard): void {
   const { browserSecrets, clients, now } = dashboard;
 
   app.get('/sign-in', async (request, reply) => {
@@ -78,6 +88,10 @@ export function addSignIn(app: FastifyInstance, dashboard: Dashboard): void {
     if (!viewer.isTotpEnabled) await showNotices(dashboard, request, viewer);
     return reply.redirect(viewer.isTotpEnabled ? '/sign-in/code' : takeNextPage(request), 303);
   });
+}
+
+function addCodePage(app: FastifyInstance, dashboard: Dashboard): void {
+  const { browserSecrets, clients, now } = dashboard;
 
   app.get('/sign-in/code', async (request, reply) => {
     if (request.session.data?.stage !== 'code') return reply.redirect('/sign-in', 303);
@@ -115,7 +129,9 @@ export function addSignIn(app: FastifyInstance, dashboard: Dashboard): void {
     await showNotices(dashboard, request, viewer);
     return reply.redirect(takeNextPage(request), 303);
   });
+}
 
+function addSignOut(app: FastifyInstance, { clients, isSecure }: Dashboard): void {
   app.post('/sign-out', async (request, reply) => {
     const { data, sessionId } = request.session;
     // A session with only the password was not signed in, so there is no sign-out to record.
@@ -124,12 +140,15 @@ export function addSignIn(app: FastifyInstance, dashboard: Dashboard): void {
       await clients.sessions.deleteSession(leaving, callOptions(request));
     }
     if (data !== undefined) await request.session.destroy();
-    const cookie = { path: '/', secure: dashboard.isSecure };
-    const prefix = dashboard.isSecure ? '__Host-' : '';
+    const cookie = { path: '/', secure: isSecure };
+    const prefix = isSecure ? '__Host-' : '';
     for (const name of ['gatehouse_session', 'gatehouse_csrf']) reply.clearCookie(`${prefix}${name}`, cookie);
     return reply.redirect('/sign-in?out=1', 303);
   });
+}
 
+/** The first page leads to the pages of the user. */
+function addFirstPage(app: FastifyInstance, { sendPage }: Dashboard): void {
   app.get('/', async (request, reply) => {
     const viewer = viewerOf(request);
     const hasPage = (url: string): boolean => app.hasRoute({ method: 'GET', url });
@@ -137,17 +156,13 @@ export function addSignIn(app: FastifyInstance, dashboard: Dashboard): void {
     if (first !== undefined) return reply.redirect(merchantStart(first.merchantId, 'sandbox', hasPage), 303);
     if (viewer.isOperator && hasPage('/operator')) return reply.redirect('/operator', 303);
     const words = wordsFor(request, signInWords);
-    return dashboard.sendPage(request, reply, {
+    return sendPage(request, reply, {
       template: 'sign-in/nowhere',
       title: words.nowhere.title,
       words,
       view: {},
     });
   });
-
-  addConfirm(app, dashboard);
-  addInvitation(app, dashboard);
-  addReset(app, dashboard);
 }
 
 /** Signs the user in after a correct code. */
