@@ -87,19 +87,20 @@ export function withMerchantValues(
   settings: Readonly<Record<string, unknown>>,
   values: Readonly<Record<string, string>>,
 ): Readonly<Record<string, unknown>> {
-  const own: Record<string, unknown> = {};
+  const merchantSettings: Record<string, unknown> = {};
   for (const { name, schema } of leavesOf(kind)) {
     const text = values[name];
     if (text === undefined) continue;
     const [setting = '', part] = name.split('.');
     const value = valueOf(schema, text);
-    own[setting] = part === undefined ? value : { ...(own[setting] as object | undefined), [part]: value };
+    merchantSettings[setting] =
+      part === undefined ? value : { ...(merchantSettings[setting] as object | undefined), [part]: value };
   }
   const foreign = (kind.boundSettings ?? [])
-    .filter(({ account }) => account.some((setting) => own[setting] !== undefined))
+    .filter(({ account }) => account.some((setting) => merchantSettings[setting] !== undefined))
     .flatMap(({ bound }) => bound);
-  const kept = Object.entries(settings).filter(([setting]) => !foreign.includes(setting));
-  return { ...Object.fromEntries(kept), ...own };
+  const operatorSettings = Object.entries(settings).filter(([setting]) => !foreign.includes(setting));
+  return { ...Object.fromEntries(operatorSettings), ...merchantSettings };
 }
 
 /**
@@ -113,8 +114,8 @@ export function payeeOf(
 ): string {
   const nameOf = (all: Readonly<Record<string, unknown>>): string =>
     kind.payeeSettings.flatMap((setting) => textsIn(all[setting])).join(' ');
-  const own = nameOf(withMerchantValues(kind, settings, values));
-  return own === nameOf(settings) ? '' : own;
+  const payee = nameOf(withMerchantValues(kind, settings, values));
+  return payee === nameOf(settings) ? '' : payee;
 }
 
 const textsIn = (value: unknown): string[] =>

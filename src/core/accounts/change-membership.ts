@@ -120,8 +120,8 @@ async function lockOwners(em: EntityManager, merchantId: PublicId<'mer'>): Promi
     { orderBy: { userId: 'asc' }, lockMode: LockMode.PESSIMISTIC_WRITE },
   );
   const ids = rows.map(({ userId }) => userId);
-  const kept = await em.find(UserRow, { id: { $in: ids }, disabledAt: null });
-  return new Set(kept.map(({ id }) => id));
+  const enabled = await em.find(UserRow, { id: { $in: ids }, disabledAt: null });
+  return new Set(enabled.map(({ id }) => id));
 }
 
 const lockMembership = (

@@ -101,10 +101,11 @@ async function requireInviter(
   const lock = { lockMode: LockMode.PESSIMISTIC_READ };
   const userId = storedId('usr', inviter);
   const merchantId = membership === undefined ? undefined : storedId('mer', membership.merchantId);
-  const own = merchantId === undefined ? null : await em.findOne(MembershipRow, { merchantId, userId }, lock);
+  const inviterMembership =
+    merchantId === undefined ? null : await em.findOne(MembershipRow, { merchantId, userId }, lock);
   const user = await em.findOne(UserRow, { id: userId }, lock);
   const isEnabled = user !== null && user.disabledAt == null;
-  if (isEnabled && (user.isOperator || own?.role === 'OWNER')) return;
+  if (isEnabled && (user.isOperator || inviterMembership?.role === 'OWNER')) return;
   if (membership === undefined) throw notAnOperator();
   throw rpcError('NOT_AN_OWNER', 'only an owner of the merchant may do this');
 }

@@ -62,10 +62,12 @@ where merchant_id = $1 and order_id = any($2::uuid[])`,
           toSequence: row.to_sequence,
           erasedAt: row.erased_at,
         };
-        const own = events.filter(
+        const eventsInRange = events.filter(
           ({ sequence }) => sequence >= range.fromSequence && sequence <= range.toSequence,
         );
-        return isSame(erasureSealOf(key, range, own), row.seal) ? own.map(({ sequence }) => sequence) : [];
+        return isSame(erasureSealOf(key, range, eventsInRange), row.seal)
+          ? eventsInRange.map(({ sequence }) => sequence)
+          : [];
       }),
     );
 }

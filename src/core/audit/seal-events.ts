@@ -123,12 +123,19 @@ order by e.xid, e.position limit $3`,
   });
   const headOf = new Map(heads.map((head) => [head.merchant_id, head]));
   const blocks: Block[] = [];
-  for (const [merchantId, own] of byMerchant) {
+  for (const [merchantId, eventsOfMerchant] of byMerchant) {
     const head = headOf.get(merchantId);
     const previous = { number: BigInt(head?.number ?? 0), hash: head?.hash ?? noHash };
-    const salts = randomBytes(saltBytes * own.length);
+    const salts = randomBytes(saltBytes * eventsOfMerchant.length);
     blocks.push(
-      await blockOf({ merchantId, events: own, previous, salts, sealedAt: until.sealed_at, sealKey }),
+      await blockOf({
+        merchantId,
+        events: eventsOfMerchant,
+        previous,
+        salts,
+        sealedAt: until.sealed_at,
+        sealKey,
+      }),
     );
     await nextTurn();
   }

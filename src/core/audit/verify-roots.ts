@@ -107,8 +107,8 @@ function isHeadKept(
   newest: ChainHead | undefined,
 ): boolean {
   if (chains.size === 0) return true;
-  const kept = chains.get(merchantId);
-  return kept?.number === newest?.number && isSame(kept?.hash ?? noBytes, newest?.hash ?? noBytes);
+  const keptHead = chains.get(merchantId);
+  return keptHead?.number === newest?.number && isSame(keptHead?.hash ?? noBytes, newest?.hash ?? noBytes);
 }
 
 /** The differences of a day after all merchants were added: merchants without chains, and the root itself. */

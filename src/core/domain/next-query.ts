@@ -28,9 +28,9 @@ export interface OpenAttempt {
  * its answer ends the order.
  */
 export function nextQueryTime(now: Date, attempt: OpenAttempt): Date {
-  const own = new Date(now.getTime() + ownWaitMs(now, attempt));
-  const asked = latestHeeded(now, attempt);
-  const next = asked > own ? asked : own;
+  const ourTime = new Date(now.getTime() + ownWaitMs(now, attempt));
+  const walletsTime = latestHeeded(now, attempt);
+  const next = walletsTime > ourTime ? walletsTime : ourTime;
   const { sessionEndsAt } = attempt;
   return sessionEndsAt > now && sessionEndsAt < next ? sessionEndsAt : next;
 }

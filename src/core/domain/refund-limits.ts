@@ -24,8 +24,8 @@ export function refundLimitOf(
   role: RefundingRole | undefined,
   currency: string,
 ): RefundLimit {
-  const own = role === undefined ? undefined : refundRoleLimits[role]?.[currency];
-  return own === undefined
+  const roleLimit = role === undefined ? undefined : refundRoleLimits[role]?.[currency];
+  return roleLimit === undefined
     ? { amount: refundApprovalLimits[currency] ?? '', role: undefined }
-    : { amount: own, role };
+    : { amount: roleLimit, role };
 }

@@ -91,8 +91,8 @@ returning l.merchant_id, l.id, l.created_at, coalesce(l.decided_at, l.expires_at
   if (settled.length === 0) return;
   await client.query("set local gatehouse.erasing = 'on'");
   const run = (text: string, values: unknown[]) => runStatement(client, { text, values });
-  for (const [merchantId, own] of Map.groupBy(settled, (row) => row.merchant_id))
-    await eraseAudit(run, merchantId, 'stl', own);
+  for (const [merchantId, rowsOfMerchant] of Map.groupBy(settled, (row) => row.merchant_id))
+    await eraseAudit(run, merchantId, 'stl', rowsOfMerchant);
 }
 
 /** Tries up to `limit` listed payments again. Returns their number. */

@@ -45,7 +45,9 @@ export function createForgetPublished({ database, bus, now }: ForgetParts): Forg
     const stream = await bus.storedStream();
     if (stream === undefined) return false;
     const bySubject = [...Map.groupBy(published, eventSubject)];
-    await Promise.all(bySubject.map(([subject, own]) => removeAll(stream, subject, own)));
+    await Promise.all(
+      bySubject.map(([subject, eventsOfSubject]) => removeAll(stream, subject, eventsOfSubject)),
+    );
     return true;
   };
 }

@@ -77,8 +77,8 @@ order by e.order_id, e.sequence, b.number`,
     values: [merchantId, orderIds],
   });
   const byOrder = new Map<StoredId<'ord'>, SealedEvent[]>();
-  for (const [orderId, own] of Map.groupBy(rows, (row) => row.order_id)) {
-    const bySequence = Map.groupBy(own, ({ sequence }) => sequence);
+  for (const [orderId, rowsOfOrder] of Map.groupBy(rows, (row) => row.order_id)) {
+    const bySequence = Map.groupBy(rowsOfOrder, ({ sequence }) => sequence);
     byOrder.set(
       orderId,
       [...bySequence.values()].flatMap((entries) => eventOf(entries) ?? []),

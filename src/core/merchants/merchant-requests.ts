@@ -217,10 +217,10 @@ function parseRoleLimits(
     });
   const parsed: Partial<Record<RefundingRole, RefundLimits>> = {};
   for (const word of Object.keys(refundingRoles) as RefundingRole[]) {
-    const own = limits.filter(({ role }) => role === refundingRoles[word]);
-    const amounts = parseApprovalLimits(own, accepted);
+    const limitsOfRole = limits.filter(({ role }) => role === refundingRoles[word]);
+    const amounts = parseApprovalLimits(limitsOfRole, accepted);
     if (!amounts.ok) return amounts;
-    if (own.length > 0) parsed[word] = amounts.value;
+    if (limitsOfRole.length > 0) parsed[word] = amounts.value;
   }
   return ok(parsed);
 }

@@ -76,10 +76,10 @@ export function merchantService(parts: MerchantServiceParts): RpcService {
       },
       async getMerchant({ merchantId }) {
         const merchant = found(await store.find(requireId(merchantId)), merchantId);
-        const { currencies: own } = merchant;
+        const { currencies: currenciesOfMerchant } = merchant;
         return {
           merchant: merchantMessage(merchant),
-          currencies: [...(own.length === 0 ? currencies : own)],
+          currencies: [...(currenciesOfMerchant.length === 0 ? currencies : currenciesOfMerchant)],
         };
       },
       async listMerchants({ pageSize, pageToken }) {

@@ -147,13 +147,13 @@ async function readAttempts(
     { merchantId, paymentAttemptId: { $in: ids } },
     newestOneMoreThan(limits.exchanges),
   );
-  const kept = latestThatFit(exchanges);
+  const latestExchanges = latestThatFit(exchanges);
   const attempts = rows.map((row): AttemptStory => ({
     attempt: attemptOf(row),
     providerReference: row.providerReference ?? '',
     providerTransactionId: row.providerTransactionId ?? '',
     dueAt: row.dueAt ?? null,
-    exchanges: kept
+    exchanges: latestExchanges
       .filter(({ paymentAttemptId }) => paymentAttemptId === row.id)
       .map(({ payload }) => fromBinary(WalletExchangeSchema, payload))
       .reverse(),
@@ -161,7 +161,7 @@ async function readAttempts(
   return {
     attempts,
     latestAttempt: rows.find(({ id }) => id === latestAttemptId) ?? null,
-    areExchangesIncomplete: kept.length < exchanges.length,
+    areExchangesIncomplete: latestExchanges.length < exchanges.length,
   };
 }
 

@@ -98,7 +98,7 @@ export async function readMissingDays(
   { wallet, environment, merchantId, date }: MissingDayFilter,
   now: Date,
 ): Promise<MissingDay[]> {
-  const own = await readOwnPayees(pool);
+  const ownPayees = await readOwnPayees(pool);
   const asked = wallets
     .filter(({ id }) => wallet === undefined || id === wallet)
     .flatMap(({ id, environments, reconcile }) =>
@@ -106,9 +106,9 @@ export async function readMissingDays(
         .filter((each) => environment === undefined || each === environment)
         .flatMap((each) => [
           { environment: each, wallet: id, reconcile, payee: '', is_removed: false },
-          ...own
-            .filter((one) => one.wallet === id && one.environment === each)
-            .map((one) => ({ ...one, reconcile })),
+          ...ownPayees
+            .filter((payee) => payee.wallet === id && payee.environment === each)
+            .map((payee) => ({ ...payee, reconcile })),
         ]),
     );
   const last = dateOf(new Date(now.getTime() - settleMs - dayMs));

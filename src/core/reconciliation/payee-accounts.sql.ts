@@ -31,13 +31,13 @@ order by p.environment, p.wallet, p.payee`,
 
 /** The statements that Gatehouse can read: the operator's of each wallet and environment, and those of merchants' own accounts. */
 export async function readStatements(pool: Pool, wallets: readonly Wallet[]): Promise<StatementKey[]> {
-  const own = await readOwnPayees(pool);
+  const ownPayees = await readOwnPayees(pool);
   return wallets
     .filter(({ reconcile }) => reconcile)
     .flatMap(({ id: wallet, environments }) =>
       environments.flatMap((environment) => [
         { wallet, environment, payee: '' },
-        ...own
+        ...ownPayees
           .filter((each) => each.wallet === wallet && each.environment === environment && !each.is_removed)
           .map(({ payee }) => ({ wallet, environment, payee })),
       ]),

@@ -300,7 +300,7 @@ async function compare(
   at: Date,
 ): Promise<{ count: number; doubtful: readonly FoundDifference[]; detail: string }> {
   const doubtful: FoundDifference[] = [];
-  const kept: Difference[] = [];
+  const rows: Difference[] = [];
   let count = 0;
   const balance = new MoneyBalance(period);
   const key = keyOf(row);
@@ -310,11 +310,11 @@ async function compare(
     count += 1;
     await keepUnclaimed(em, key, found, at);
     if (count > maxKept) continue;
-    kept.push(differenceRow(row.id, count, found));
+    rows.push(differenceRow(row.id, count, found));
     if (isDoubtful(found)) doubtful.push(found);
   }
-  for (let first = 0; first < kept.length; first += 500)
-    await em.insertMany(ReconciliationDifferenceRow, kept.slice(first, first + 500));
+  for (let first = 0; first < rows.length; first += 500)
+    await em.insertMany(ReconciliationDifferenceRow, rows.slice(first, first + 500));
   await writeMoneyDays(em, row, balance.days);
   return { count, doubtful, detail: returnsText(notCompared) };
 }

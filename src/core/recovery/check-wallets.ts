@@ -53,7 +53,7 @@ export async function checkWallets(
   await addStatements(em, recovery);
   const since = recovery.lostUntil;
   const read = await readStatementDays(em, recovery.id, dates, { since, until: from });
-  const own = await readOwnAccounts(em, recovery);
+  const ownAccounts = await readOwnAccounts(em, recovery);
   const usesOwnAccounts = await haveMerchantsHadAccounts(em, recovery);
   const statements = await em.find(RecoveryStatementRow, { recoveryId: recovery.id });
   for (const check of checks) {
@@ -72,7 +72,7 @@ export async function checkWallets(
       statement: operators?.state ?? 'READING',
       usesOwnAccounts,
       areAccountsAccepted: recovery.accountsAcceptedBy !== '',
-      hasUnnamedAccounts: own.find(isHere)?.hasUnnamed === true,
+      hasUnnamedAccounts: ownAccounts.find(isHere)?.hasUnnamed === true,
     });
     if (check.state === 'WAITING') Object.assign(check, after);
     if (check.state === 'READ' || check.obstacle !== '')

@@ -54,8 +54,10 @@ export function recoveryService({
   decisionWaitMs = 5_000,
 }: RecoveryServiceParts): RpcService {
   const continueRecovery = async (): Promise<void> => {
-    const over = new AbortController();
-    await Promise.race([onDecision(), pause(decisionWaitMs, over.signal)]).finally(() => over.abort());
+    const stopPause = new AbortController();
+    await Promise.race([onDecision(), pause(decisionWaitMs, stopPause.signal)]).finally(() =>
+      stopPause.abort(),
+    );
   };
   const latest = async () => {
     const recovery = await store.latest();

@@ -122,9 +122,9 @@ function sumsOf(rows: readonly ReportRow[], type: ReportRow['type']) {
   );
   return [...byCurrency]
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([currency, own]) => {
-      const minorUnits = own.reduce((sum, row) => sum + BigInt(row.minor_units), 0n);
+    .map(([currency, rowsOfCurrency]) => {
+      const minorUnits = rowsOfCurrency.reduce((sum, row) => sum + BigInt(row.minor_units), 0n);
       const amount = Money.formatMinorUnits(minorUnits, Currency.of(currency));
-      return { currency, amount, count: eventsOf(own, type) };
+      return { currency, amount, count: eventsOf(rowsOfCurrency, type) };
     });
 }

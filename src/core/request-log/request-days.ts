@@ -27,7 +27,7 @@ const nameOf = (day: Date): string => `api_requests_${day.toISOString().slice(0,
  */
 export async function keepRequestDays({ database, now }: RequestDaysParts): Promise<void> {
   const today = startOfDay(now());
-  const kept = Array.from({ length: 1 + keptDays + daysAhead }, (_, index) => {
+  const neededDays = Array.from({ length: 1 + keptDays + daysAhead }, (_, index) => {
     const from = new Date(today + (index - keptDays) * dayMs);
     return { name: nameOf(from), from, to: new Date(from.getTime() + dayMs) };
   });
@@ -38,14 +38,14 @@ export async function keepRequestDays({ database, now }: RequestDaysParts): Prom
        join pg_class on pg_class.oid = inhrelid where inhparent = 'core.api_requests'::regclass`,
     );
     const there = new Set(rows.map(({ name }) => name));
-    for (const { name, from, to } of kept) {
+    for (const { name, from, to } of neededDays) {
       if (there.has(name)) continue;
       // DDL takes no parameters for names or bounds. All of these derive from a date.
       const bounds = `from ('${lowestStoredIdAt(from)}') to ('${lowestStoredIdAt(to)}')`;
       await client.query(`create table core.${name} partition of core.api_requests for values ${bounds}`);
     }
     for (const name of there) {
-      if (name < (kept[0]?.name ?? '')) await client.query(`drop table core."${name}"`);
+      if (name < (neededDays[0]?.name ?? '')) await client.query(`drop table core."${name}"`);
     }
     const oldest = new Date(today - keptDays * dayMs);
     await client.query('delete from core.api_requests_unkept where hour < $1', [oldest]);

@@ -17,9 +17,9 @@ export function createReadWalletStates(
     const reports = await list(environment);
     const fresh = reports.filter(({ reportedAt }) => at - reportedAt.getTime() <= staleAfterMs);
     return (wallet) => {
-      const own = fresh.filter((report) => report.wallet === wallet);
-      if (own.length === 0) return 'SILENT';
-      return own.every(({ payload }) => isOpen(payload)) ? 'OPEN' : 'WORKING';
+      const reportsOfWallet = fresh.filter((report) => report.wallet === wallet);
+      if (reportsOfWallet.length === 0) return 'SILENT';
+      return reportsOfWallet.every(({ payload }) => isOpen(payload)) ? 'OPEN' : 'WORKING';
     };
   };
 }

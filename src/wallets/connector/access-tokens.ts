@@ -65,8 +65,8 @@ export class AccessTokens {
   ) {
     this.#fetch = fetch;
     this.#now = now;
-    const own = emptySlot();
-    this.#slot = () => (shared === undefined ? own : shared.tokens.slotOf(shared.credentials, now()));
+    const ownSlot = emptySlot();
+    this.#slot = () => (shared === undefined ? ownSlot : shared.tokens.slotOf(shared.credentials, now()));
   }
 
   /** The current token. `signal` ends only the wait of this caller, not the fetch for others. */

@@ -77,13 +77,13 @@ const keptHeaders: ReadonlySet<string> = new Set([
 export function keepHeaders(
   headers: Readonly<Record<string, string | readonly string[] | undefined>>,
 ): Record<string, string> {
-  const kept: Record<string, string> = {};
+  const stored: Record<string, string> = {};
   for (const name of keptHeaders) {
     const value = headers[name];
     const text = typeof value === 'string' ? value : value?.[0];
-    if (text !== undefined) kept[name] = text.slice(0, 512);
+    if (text !== undefined) stored[name] = text.slice(0, 512);
   }
-  return kept;
+  return stored;
 }
 
 /**
@@ -313,14 +313,14 @@ function describe(
 
 /** The beginning of a body as text, for any bytes. */
 function readable(chunks: readonly Buffer[]): string {
-  const kept: Buffer[] = [];
+  const firstChunks: Buffer[] = [];
   let length = 0;
   for (const chunk of chunks) {
     if (length > 4 * keptBodyLength) break;
-    kept.push(chunk);
+    firstChunks.push(chunk);
     length += chunk.length;
   }
-  return Buffer.concat(kept)
+  return Buffer.concat(firstChunks)
     .subarray(0, 4 * keptBodyLength)
     .toString('utf8')
     .replaceAll('\0', '\uFFFD');

@@ -251,10 +251,10 @@ export class DarajaConnector implements WalletConnector {
     notes: readonly Note[],
     options: CallOptions,
   ): Promise<Answer<readonly string[]>> {
-    const { receipt, receipts: kept = [] } = reference;
+    const { receipt, receipts: storedReceipts = [] } = reference;
     const receipts = new Set([
       ...(receipt === undefined ? [] : [receipt]),
-      ...kept,
+      ...storedReceipts,
       ...receiptsIn(notes, reference),
     ]);
     if (receipts.size > 0 || !this.capabilities.statement) return { result: [...receipts], exchanges: [] };

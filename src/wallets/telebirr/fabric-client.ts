@@ -167,12 +167,12 @@ export class FabricClient {
     return new URL(`${this.#parts.baseUrl.replace(/\/+$/, '')}/payment/v1/${path}`);
   }
 
-  #headers(own: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  #headers(ownHeaders: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
     return {
       accept: 'application/json',
       'accept-encoding': 'identity',
       'content-type': 'application/json',
-      ...own,
+      ...ownHeaders,
     };
   }
 

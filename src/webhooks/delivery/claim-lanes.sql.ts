@@ -89,7 +89,10 @@ export async function claimLanes(client: Pool | PoolClient, request: ClaimReques
     values: [lanes, unhealthyLanes, exceptOwners, leaseId, leaseMs],
   });
   const byLane = Map.groupBy(rows, (row) => laneText(laneOf(row)));
-  return { lanes: [...byLane.values()].map((own) => claimedLane(own, leaseId)), now: rows[0]?.now };
+  return {
+    lanes: [...byLane.values()].map((rowsOfLane) => claimedLane(rowsOfLane, leaseId)),
+    now: rows[0]?.now,
+  };
 }
 
 function claimedLane(rows: readonly ClaimedRow[], leaseId: string): ClaimedLane {

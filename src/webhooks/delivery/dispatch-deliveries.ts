@@ -44,14 +44,14 @@ export function startDispatching(parts: DispatchParts, stop: AbortSignal): Dispa
     stopWriteRetries: stopWriteRetries.signal,
   });
   const renewal = { task: 'renewing leases', intervalMs: store.leaseMs / renewalsPerLease, logger, stop };
-  const over = new AbortController();
-  const late = stopInTime(runner, { stop, interruptAttempts, stopWriteRetries, over: over.signal });
+  const ended = new AbortController();
+  const late = stopInTime(runner, { stop, interruptAttempts, stopWriteRetries, ended: ended.signal });
   const done = Promise.all([
     claimWhatIsDue(parts, runner, stop),
     repeatEvery(renewal, () => runner.renew()),
   ]).then(() => runner.whenEmpty());
   // An unresponsive database does not delay the shutdown.
-  return { claims: runner, done: Promise.race([done, late]).finally(() => over.abort()) };
+  return { claims: runner, done: Promise.race([done, late]).finally(() => ended.abort()) };
 }
 
 async function claimWhatIsDue(
@@ -88,18 +88,18 @@ interface Stopping {
   readonly stop: AbortSignal;
   readonly interruptAttempts: AbortController;
   readonly stopWriteRetries: AbortController;
-  readonly over: AbortSignal;
+  readonly ended: AbortSignal;
 }
 
 /** At shutdown, no attempt begins. After a grace period, it interrupts the attempts under way, and finally the writes. */
 async function stopInTime(
   runner: LaneRunner,
-  { stop, interruptAttempts, stopWriteRetries, over }: Stopping,
+  { stop, interruptAttempts, stopWriteRetries, ended }: Stopping,
 ): Promise<void> {
   if (!stop.aborted) await once(stop, 'abort');
   runner.stop();
-  await pause(graceMs, over);
-  if (!over.aborted) interruptAttempts.abort(new Error('the process is stopping'));
-  await pause(lastWritesMs, over);
+  await pause(graceMs, ended);
+  if (!ended.aborted) interruptAttempts.abort(new Error('the process is stopping'));
+  await pause(lastWritesMs, ended);
   stopWriteRetries.abort();
 }

@@ -45,33 +45,33 @@ function leasedLanes(
       ? []
       : [{ ...each, attemptNumber: 1, roundAttempts: 0, roundStartedAt }];
   });
-  return [...Map.groupBy(outgoing, laneText)].map(([, own]) => leasedLane(own, leaseId));
+  return [...Map.groupBy(outgoing, laneText)].map(([, deliveries]) => leasedLane(deliveries, leaseId));
 }
 
 const receiverText = ({ eventId, endpoint }: EventReceiver): string => `${eventId} ${endpoint}`;
 
 /** A lane without deliveries before these. A later one of the same order waits until the first one has ended, and is read then. */
-function leasedLane(own: readonly OutgoingDelivery[], leaseId: string): ClaimedLane {
-  const [first] = own;
+function leasedLane(deliveries: readonly OutgoingDelivery[], leaseId: string): ClaimedLane {
+  const [first] = deliveries;
   if (first === undefined) throw new Error('a lane without deliveries');
   const { merchantId, environment, endpoint } = first;
-  const heads = firstsOfOrders(own).slice(0, headsWithClaim);
+  const heads = firstsOfOrders(deliveries).slice(0, headsWithClaim);
   return {
     lane: { merchantId, environment, endpoint },
     leaseId,
     isProven: true,
     health: { consecutiveFailures: 0, restingUntil: undefined },
     heads,
-    isFilled: heads.length < own.length,
+    isFilled: heads.length < deliveries.length,
   };
 }
 
 /** A test event has no order, and waits for nothing. */
-function firstsOfOrders(own: readonly OutgoingDelivery[]): OutgoingDelivery[] {
+function firstsOfOrders(deliveries: readonly OutgoingDelivery[]): OutgoingDelivery[] {
   const firsts = new Map<string, bigint>();
-  for (const { orderId, sequence } of own) {
+  for (const { orderId, sequence } of deliveries) {
     const first = firsts.get(orderId);
     if (first === undefined || sequence < first) firsts.set(orderId, sequence);
   }
-  return own.filter(({ orderId, sequence }) => orderId === '' || firsts.get(orderId) === sequence);
+  return deliveries.filter(({ orderId, sequence }) => orderId === '' || firsts.get(orderId) === sequence);
 }

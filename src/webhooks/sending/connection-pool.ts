@@ -25,33 +25,33 @@ export class ConnectionPool {
 
   /** Removes and returns an idle connection of this key. The most recently used one is the least likely to be closed. */
   take(key: string): PooledConnection | undefined {
-    const kept = [...(this.#byKey.get(key) ?? [])].at(-1);
-    if (kept !== undefined) this.remove(kept.connection);
-    return kept;
+    const pooled = [...(this.#byKey.get(key) ?? [])].at(-1);
+    if (pooled !== undefined) this.remove(pooled.connection);
+    return pooled;
   }
 
   /** Keeps a connection for reuse. Closes it if it is too old. Closes the least recently used one if there are too many. */
-  give(kept: PooledConnection): void {
-    if (!kept.connection.isOpen) return;
-    if (this.#now().getTime() - kept.openedAt.getTime() > maxAgeMs) {
-      kept.connection.destroy();
+  give(pooled: PooledConnection): void {
+    if (!pooled.connection.isOpen) return;
+    if (this.#now().getTime() - pooled.openedAt.getTime() > maxAgeMs) {
+      pooled.connection.destroy();
       return;
     }
     const [oldest] = this.#all.size >= maxIdle ? this.#all.keys() : [];
     if (oldest !== undefined) this.#drop(oldest);
-    this.#all.set(kept.connection, kept);
-    const ofKey = this.#byKey.get(kept.key) ?? new Set();
-    this.#byKey.set(kept.key, ofKey.add(kept));
+    this.#all.set(pooled.connection, pooled);
+    const ofKey = this.#byKey.get(pooled.key) ?? new Set();
+    this.#byKey.set(pooled.key, ofKey.add(pooled));
   }
 
   /** Removes a connection, if present. */
   remove(connection: PinnedConnection): void {
-    const kept = this.#all.get(connection);
-    if (kept === undefined) return;
+    const pooled = this.#all.get(connection);
+    if (pooled === undefined) return;
     this.#all.delete(connection);
-    const ofKey = this.#byKey.get(kept.key);
-    ofKey?.delete(kept);
-    if (ofKey?.size === 0) this.#byKey.delete(kept.key);
+    const ofKey = this.#byKey.get(pooled.key);
+    ofKey?.delete(pooled);
+    if (ofKey?.size === 0) this.#byKey.delete(pooled.key);
   }
 
   /** Closes all idle connections. */

@@ -84,22 +84,22 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
     environment: Environment,
     request: PinnedRequest,
     signal: AbortSignal,
-  ): Promise<{ readonly answer: ReceivedResponse; readonly over: PinnedConnection }> => {
-    const kept = pool.take(`${environment} ${url.origin}`);
-    if (kept !== undefined) {
-      const answer = await kept.connection.post(request, signal);
-      pool.give(kept);
+  ): Promise<{ readonly answer: ReceivedResponse; readonly connection: PinnedConnection }> => {
+    const pooled = pool.take(`${environment} ${url.origin}`);
+    if (pooled !== undefined) {
+      const answer = await pooled.connection.post(request, signal);
+      pool.give(pooled);
       // The receiver closed the idle connection while the request was under way. The request is repeated at once, so
       // the receiver need not wait for the next attempt. If the receiver had read it, it gets the event twice, which
       // the contract allows.
       const isStale = answer.status === 0 && isConnectionLost(answer.failure?.error);
-      if (!isStale) return { answer, over: kept.connection };
+      if (!isStale) return { answer, connection: pooled.connection };
     }
     const fresh = open(url, environment);
     const answer = await fresh.connection.post(request, signal);
     if (fresh.connection.isOpen) pool.give(fresh);
     else fresh.connection.destroy();
-    return { answer, over: fresh.connection };
+    return { answer, connection: fresh.connection };
   };
 
   return {
@@ -112,7 +112,7 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
         body: delivery.body,
       };
       const limit = limitedBy([stop, closing.signal], totalMs);
-      const { answer, over } = await exchange(url, delivery.environment, request, limit.signal);
+      const { answer, connection } = await exchange(url, delivery.environment, request, limit.signal);
       limit.clear();
       if (answer.failure !== undefined && limit.signal.aborted && !isDeadline(limit.signal)) {
         throw limit.signal.reason;
@@ -123,7 +123,7 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
           : explainFailure(answer.failure.error, {
               url,
               status: answer.status,
-              phase: over.phase,
+              phase: connection.phase,
               isTooLate: isDeadline(limit.signal),
               totalMs,
               connectMs,
@@ -143,7 +143,7 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
         ...words,
         ...(hiddenCause === undefined ? {} : { hiddenCause }),
         statusCode: answer.status,
-        remoteAddress: over.remoteAddress,
+        remoteAddress: connection.remoteAddress,
         responseBody: answer.body,
         retryAfter: answer.retryAfter.slice(0, 128),
       };

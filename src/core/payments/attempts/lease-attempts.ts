@@ -61,7 +61,7 @@ interface DueLocked extends Locked {
  * record shows that the wallet may have received a request. Leases use the database's clock.
  */
 export function createLeaseAttempts({ database, changes, newLeaseId }: LeaseAttemptsParts): LeaseAttempts {
-  const take = async (em: EntityManager, request: LeaseRequest): Promise<DueLocked[]> => {
+  const lockDue = async (em: EntityManager, request: LeaseRequest): Promise<DueLocked[]> => {
     const exceptMerchantIds = request.exceptMerchantIds.map((id) => storedId('mer', id));
     const { environment } = request;
     const due: DueLocked[] = [];
@@ -80,7 +80,7 @@ export function createLeaseAttempts({ database, changes, newLeaseId }: LeaseAtte
   };
 
   const lease = async (request: LeaseRequest): Promise<LeasedAttempt[]> => {
-    const leased = await changes.changeEach((em) => take(em, request), {
+    const leased = await changes.changeEach((em) => lockDue(em, request), {
       requestId: '',
       read: (em, { row: { merchantId }, attemptId }) =>
         em.findOneOrFail(PaymentAttemptRow, { merchantId, id: attemptId }),

@@ -50,8 +50,8 @@ const maxExchangeBytes = 3 * 1024 * 1024;
 /** Takes newest first and returns oldest first. Leaves out the oldest ones beyond the limit. */
 function latestThatFit(payloads: readonly Uint8Array[]): Uint8Array[] {
   let bytes = 0;
-  const kept = payloads.filter(({ length }) => (bytes += length) <= maxExchangeBytes);
-  return kept.reverse();
+  const latest = payloads.filter(({ length }) => (bytes += length) <= maxExchangeBytes);
+  return latest.reverse();
 }
 
 export function createPaymentReader(database: Database): PaymentReader {

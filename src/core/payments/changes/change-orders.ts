@@ -133,11 +133,11 @@ export function createOrderChanges(parts: OrderChangesParts): OrderChanges {
   return {
     ...createAddOrders({ pool: database.pool, phoneLimit, eventValuesOf, announce }),
     async change(lock, change) {
-      const take = async (em: EntityManager): Promise<readonly Locked[]> => {
+      const lockOrder = async (em: EntityManager): Promise<readonly Locked[]> => {
         const row = await lock(em);
         return row === undefined ? [] : [{ row }];
       };
-      const [answer] = await commit(take, now, () => change, change);
+      const [answer] = await commit(lockOrder, now, () => change, change);
       return answer ?? err('not_found');
     },
     changeEach: (take, change) => commit(take, readClock, () => change, change),

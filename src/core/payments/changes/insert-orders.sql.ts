@@ -116,8 +116,8 @@ export function insertingOrders(items: readonly NewOrderRows[]): Statement {
   const attempts = items.flatMap(({ attempt, promptKind }) =>
     attempt === null ? [] : [{ ...attempt, promptKind }],
   );
-  const events = items.flatMap(({ order, events: own }) =>
-    own.map((event) => ({ orderId: order.id, ...event })),
+  const events = items.flatMap(({ order, events: newEvents }) =>
+    newEvents.map((event) => ({ orderId: order.id, ...event })),
   );
   return statement.with({ input: orders, attempt: attempts, event: events });
 }

@@ -79,18 +79,18 @@ export function createShareChange({ commit, now }: ShareChangeParts): ShareChang
       call,
       traceparent,
     }: Traced<Call>): Promise<Result<Answer, Refusal | 'not_found'>> => {
-      const take = async (em: EntityManager): Promise<Shared[]> => {
+      const lockOrder = async (em: EntityManager): Promise<Shared[]> => {
         const row = await orders.one(nameOf(call))(em);
         return row === undefined ? [] : [{ row, call, traceparent, loaded: await load(em, [call]) }];
       };
-      const [answer] = await commit(take, now, callerOf, change);
+      const [answer] = await commit(lockOrder, now, callerOf, change);
       return answer ?? err('not_found');
     };
 
     const makeTogether = async (calls: readonly Traced<Call>[]): Promise<Outcome[]> => {
       // The index of the call that changes each order.
       const callOf = new Map<OrderRow['id'], number>();
-      const take = async (em: EntityManager): Promise<Shared[]> => {
+      const lockFreeOrders = async (em: EntityManager): Promise<Shared[]> => {
         const free: (Traced<Call> & Locked)[] = [];
         const names = calls.map(({ call }) => nameOf(call));
         for (const [index, row] of (await orders.free(em, names)).entries()) {
@@ -107,7 +107,7 @@ export function createShareChange({ commit, now }: ShareChangeParts): ShareChang
         return free.map((each) => ({ ...each, loaded }));
       };
       try {
-        const answers = await commit(take, now, callerOf, change);
+        const answers = await commit(lockFreeOrders, now, callerOf, change);
         const byCall = new Map([...callOf.values()].map((index, nth) => [index, answers[nth]]));
         return calls.map((_, index) => byCall.get(index) ?? leftOut);
       } catch (error) {

@@ -85,9 +85,9 @@ export async function writeOrders(em: EntityManager, all: readonly OrderToWrite[
     const values = orderValuesOf(order);
     return isSame(values, row) ? [] : [values];
   });
-  const events = all.flatMap(({ order, events: own }) => {
+  const events = all.flatMap(({ order, events: newEvents }) => {
     const of = orderValuesOf(order);
-    return own.map((each) => ({ ...each, of }));
+    return newEvents.map((each) => ({ ...each, of }));
   });
   if (toWrite.length + events.length > 0)
     await runInTransaction(em, statement.with({ changed: toWrite, event: events }));

@@ -41,12 +41,12 @@ export function createFindPaybills({ database, wallets, validate }: FindPaybills
     const found = wallets.map(async ({ id: wallet, options, payerStarted }): Promise<Paybill[]> => {
       const number = payerStarted?.[environment]?.paybill;
       if (number === undefined || !options.some((option) => paymentOptions.includes(option))) return [];
-      const own = await database.fork().execute(
+      const ownAccounts = await database.fork().execute(
         `select from core.wallet_accounts
            where merchant_id = ? and environment = ?::core.environment and wallet = ? and state = 'CURRENT'`,
         [storedId('mer', merchantId), environment, wallet],
       );
-      if (own.length > 0) return [];
+      if (ownAccounts.length > 0) return [];
       const decision = await validate({ wallet, environment, reference, amount, currency });
       return decision === 'ACCEPT' ? [{ wallet, number }] : [];
     });

@@ -51,7 +51,7 @@ export function createWaitForOrder(parts: WaitForOrderParts): WaitForOrder {
   ): Promise<AwaitedOrder | undefined> => {
     const news = createWakeSignal();
     const lost: unknown[] = [];
-    const over = AbortSignal.any([signal, draining]);
+    const waitIsOver = AbortSignal.any([signal, draining]);
     const deadline = performance.now() + timeoutMs;
     const onLost = (error: unknown): void => {
       lost.push(error);
@@ -66,9 +66,9 @@ export function createWaitForOrder(parts: WaitForOrderParts): WaitForOrder {
         const order = await findOrder({ ...known, by: 'id', value: publicId('ord', id) }, { signal });
         if (order === undefined) return undefined;
         if (differs(order, knownSequence)) return { order, timedOut: false };
-        if (leftMs <= 0 || over.aborted) return { order, timedOut: true };
+        if (leftMs <= 0 || waitIsOver.aborted) return { order, timedOut: true };
         // The order is read again at the end of the wait, too.
-        await news.wait(leftMs, over, rings);
+        await news.wait(leftMs, waitIsOver, rings);
         if (lost.length > 0) throw lost[0];
       }
     } finally {

@@ -72,10 +72,10 @@ export function createPhoneLimit({ promptsPerTenMinutes, random }: PhoneLimitSet
       statements: claimStatements(phones, maxPrompts(promptsPerTenMinutes)),
       answers: (rows) =>
         readPhoneStates(phones, rows).map(({ isLocked, hasPaid, past }, index): PhoneAnswer => {
-          const one = asked[index];
-          if (one === undefined || !isLocked) return { type: 'elsewhere' };
+          const prompt = asked[index];
+          if (prompt === undefined || !isLocked) return { type: 'elsewhere' };
           return decidePrompt(
-            { ...one, merchantId: storedId('mer', one.merchantId), hasPaid },
+            { ...prompt, merchantId: storedId('mer', prompt.merchantId), hasPaid },
             past,
             promptsPerTenMinutes,
           );
