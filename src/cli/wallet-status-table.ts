@@ -64,10 +64,10 @@ function rowsOf({ status, instance, reportTime, stale }: ReportedWalletStatus): 
 const inFlightText = ({ work, inFlight, places }: WalletStatus): string =>
   work.length === 0
     ? `${inFlight} of ${places}`
-    : work.map((each) => `${each.inFlight} of ${each.maxInFlight} ${kindWords[each.kind]}`).join('\n');
+    : work.map((each) => `${kindWords[each.kind]}: ${each.inFlight} of ${each.maxInFlight}`).join('\n');
 
 const kindWords: Readonly<Record<WalletWorkKind, string>> = {
-  [WalletWorkKind.UNSPECIFIED]: '',
+  [WalletWorkKind.UNSPECIFIED]: 'other',
   [WalletWorkKind.PAYMENTS]: 'payments',
   [WalletWorkKind.REVERSALS]: 'reversals',
   [WalletWorkKind.PAYER_PAYMENTS]: 'payer-started',

@@ -247,10 +247,10 @@ test('a wallet is shown with its work in progress, and the limit of each kind', 
 
   const { body } = await operator.get('/operator/wallets?environment=production');
 
-  expect(body.match(/\d+ of \d+[^<]*/g)).toEqual([
-    '32 of 32 payments',
-    '0 of 32 reversals',
-    '1 of 32 payer-started',
+  expect(body.match(/[^<>]*\d+ of \d+/g)).toEqual([
+    'Payments: 32 of 32',
+    'Reversals: 0 of 32',
+    'Payer-started: 1 of 32',
     '5 of 64',
   ]);
 });

@@ -52,13 +52,13 @@ test.each([
         { kind: WalletWorkKind.PAYER_PAYMENTS, inFlight: 1, maxInFlight: 32 },
       ],
     },
-    ['32 of 32 payments', '0 of 32 reversals', '1 of 32 payer-started'],
+    ['payments: 32 of 32', 'reversals: 0 of 32', 'payer-started: 1 of 32'],
   ],
   ['the sum that a process of release 0.1.0 reports', { inFlight: 5, places: 64 }, ['5 of 64']],
 ])('work in progress is shown with its limit: %s', (_name, status, shown) => {
   const text = walletStatusTable([create(ReportedWalletStatusSchema, { status })], 200);
 
-  expect(text.match(/\d+ of \d+( payments| reversals| payer-started)?/g)).toEqual(shown);
+  expect(text.match(/((payments|reversals|payer-started): )?\d+ of \d+/g)).toEqual(shown);
 });
 
 test('without reports, the table says what to do', () => {

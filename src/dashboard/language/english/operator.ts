@@ -177,9 +177,9 @@ export const operator = {
       `No report for ${age}. The process may have stopped, so the state of the wallet is unknown.`,
     inFlight: (count: string, limit: string) => `${count} of ${limit}`,
     workKinds: {
-      payments: (inFlight: string) => `${inFlight} payments`,
-      reversals: (inFlight: string) => `${inFlight} reversals`,
-      payerPayments: (inFlight: string) => `${inFlight} payer-started`,
+      payments: (inFlight: string) => `Payments: ${inFlight}`,
+      reversals: (inFlight: string) => `Reversals: ${inFlight}`,
+      payerPayments: (inFlight: string) => `Payer-started: ${inFlight}`,
     },
     nothing: '–',
   },
