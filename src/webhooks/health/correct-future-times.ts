@@ -97,10 +97,31 @@ set resting_until = ${correctedRest},
       then greatest(date_trunc('milliseconds', now()), ${correctedRest}) else next_due_at end
 where merchant_id = $2 and environment = $3::webhooks.environment and endpoint = $4`;
 
+interface SubscriptionKey {
+  readonly merchantId: string;
+  readonly endpointId: string;
+  readonly eventType: string;
+}
+
+/** Skips rows that a change of their endpoint has locked. The next run reads them again. */
+const correctSubscriptions = `
+with ahead as (
+  select merchant_id, endpoint_id, event_type from webhooks.webhook_endpoint_types
+  where since > ${fromNow(toleranceMs)}
+  limit ${batchSize}
+  for no key update skip locked
+)
+update webhooks.webhook_endpoint_types t
+set since = date_trunc('milliseconds', now())
+from ahead
+where t.merchant_id = ahead.merchant_id and t.endpoint_id = ahead.endpoint_id and t.event_type = ahead.event_type
+returning t.merchant_id as "merchantId", t.endpoint_id as "endpointId", t.event_type as "eventType"`;
+
 /**
  * Returns the task that corrects what was stored while the database's clock was ahead: pending deliveries, rests and leases that
- * would hold webhooks back until the wrong time. A wait that began then begins again now. It reads at most 10,000 lanes in a
- * run, and writes only those with a time that no right clock stores. Several processes may do this at once.
+ * would hold webhooks back until the wrong time, and subscriptions that would begin then. A wait that began then begins again now.
+ * It reads at most 10,000 lanes in a run, and writes only rows with a time that no right clock stores. Several processes may do
+ * this at once.
  */
 export function createFutureTimeCorrection({ pool, leaseMs, logger }: FutureTimeParts) {
   const start: LaneKey = { merchantId: '', environment: 'SANDBOX', endpoint: '' };
@@ -124,7 +145,25 @@ export function createFutureTimeCorrection({ pool, leaseMs, logger }: FutureTime
     return corrected;
   };
 
+  const correctTypes = async (stop: AbortSignal): Promise<void> => {
+    while (!stop.aborted) {
+      const rows = await runStatement<SubscriptionKey>(pool, { text: correctSubscriptions });
+      for (const [endpointId, types] of Map.groupBy(rows, (row) => row.endpointId))
+        logger.warn(
+          {
+            merchant_id: types[0]?.merchantId,
+            webhook_endpoint_id: endpointId,
+            event_types: types.map(({ eventType }) => eventType),
+          },
+          "a webhook endpoint would have received events only from a time that the database's clock had while it was ahead; corrected",
+        );
+      if (rows.length < batchSize) return;
+      await pause(breathMs, stop);
+    }
+  };
+
   return async (stop: AbortSignal): Promise<void> => {
+    await correctTypes(stop);
     for (let page = 0; page < pagesInRun && !stop.aborted; page += 1) {
       const lanes = await runStatement<LaneKey & { isAhead: boolean | null }>(pool, {
         text: findAhead,

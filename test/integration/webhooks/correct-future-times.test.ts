@@ -15,7 +15,9 @@ const minuteMs = 60_000;
 const leaseMs = 20_000;
 
 const database = sharedWebhooksDatabase();
-afterEach(() => database.pool.query('truncate webhooks.lanes, webhooks.deliveries cascade'));
+afterEach(() =>
+  database.pool.query('truncate webhooks.lanes, webhooks.deliveries, webhooks.webhook_endpoints cascade'),
+);
 
 const sql = <Row extends QueryResultRow>(text: string): Promise<Row[]> =>
   runStatement<Row>(database.pool, { text });
@@ -132,4 +134,29 @@ test('a lane behind a thousand others is found, and an idle lane stays idle', as
   expect(
     await sql("select endpoint from webhooks.lanes where merchant_id = 'mer_0' and next_due_at is not null"),
   ).toEqual([]);
+});
+
+test('a webhook endpoint receives the types that it chose at that time from now on', async () => {
+  await sql(`insert into webhooks.webhook_endpoints (merchant_id, id, environment, url, description, created_at, updated_at)
+     values ('mer_1', 'whe_1', 'SANDBOX', 'https://shop.example/hook', '', now(), now())`);
+  await sql(`insert into webhooks.webhook_endpoint_types (merchant_id, endpoint_id, event_type, since) values
+     ('mer_1', 'whe_1', 'order.completed', now() + interval '1 day'),
+     ('mer_1', 'whe_1', 'order.failed', now() + interval '30 seconds')`);
+  const read = () =>
+    sql<{ event_type: string; since: Date }>(
+      'select event_type, since from webhooks.webhook_endpoint_types order by event_type',
+    );
+  const before = await read();
+  const { correct, log } = newCorrection();
+
+  await correct();
+  await correct();
+
+  const [completed, failed] = await read();
+  expect(inMs(completed?.since)).toBeLessThanOrEqual(0);
+  expect(inMs(completed?.since)).toBeGreaterThan(-minuteMs);
+  expect(failed).toEqual(before[1]);
+  expect(log).toMatchObject([
+    { merchant_id: 'mer_1', webhook_endpoint_id: 'whe_1', event_types: ['order.completed'] },
+  ]);
 });

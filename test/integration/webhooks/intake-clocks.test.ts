@@ -1,9 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import { formatCursor } from '../../../src/contract/event-cursor.ts';
+import { newRandomId } from '../../../src/contract/public-id.ts';
+import { insertWebhookEndpoint } from '../../../src/webhooks/endpoints/webhook-endpoint-rows.sql.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { deskOfEachTest, numbered } from './intake-under-test.ts';
 
 const open = deskOfEachTest();
+const dayMs = 24 * 60 * 60_000;
 
 describe.each([-3_600_000, 3_600_000])('an intake whose clock is %i ms off', (clockOffMs) => {
   test('ingests events from the broker, from core while the broker is unavailable, and those that the broker lost', async () => {
@@ -51,4 +54,25 @@ test('events at positions that earlier events had, as after a failover that lost
   await desk.expectEachTakenInOnce(4);
   // An event that the broker still delivered is not among them.
   expect(log.find(({ level }) => level === 'error')?.['deliveries']).toBeGreaterThan(0);
+});
+
+test("a webhook endpoint that was created while the database's clock was a day ahead receives the next events", async () => {
+  const { startIntake, database, deliveries, merchantId, expireOrders } = await open();
+  const createdAt = new Date(Date.now() + dayMs);
+  const endpointId = newRandomId('whe', createdAt);
+  const client = await database.pool.connect();
+  await insertWebhookEndpoint(client, {
+    ...{ merchantId, id: endpointId, environment: 'SANDBOX', url: 'https://endpoint.example/hook' },
+    ...{ description: '', since: new Map([['*', createdAt]]), createdAt, updatedAt: createdAt },
+  });
+  client.release();
+  startIntake();
+
+  await expireOrders(['NEXT']);
+
+  const rows = await waitUntil('the event is ingested', async () => {
+    const found = await deliveries();
+    return found.length > 0 && found;
+  });
+  expect(rows.map(({ endpoint }) => endpoint).sort()).toEqual(['https://shop.example', endpointId]);
 });
