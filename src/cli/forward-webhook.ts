@@ -27,6 +27,8 @@ export interface Forwarder {
 }
 
 const connectMs = 5_000;
+/** As much as a delivery reads. */
+const maxReadBytes = 16 * 1024;
 const maxAnswerCharacters = 1_000;
 
 export interface ForwarderOptions {
@@ -81,7 +83,7 @@ async function beginningOf(body: AsyncIterable<Uint8Array>): Promise<string> {
   for await (const chunk of body) {
     chunks.push(chunk);
     length += chunk.length;
-    if (length >= maxAnswerCharacters) break;
+    if (length >= maxReadBytes) break;
   }
   return Buffer.concat(chunks).toString('utf8').slice(0, maxAnswerCharacters);
 }
@@ -96,8 +98,9 @@ function explain(error: unknown, url: URL): string {
     case 'ECONNREFUSED':
       return `nothing listens on ${where}`;
     case 'ENOTFOUND':
-    case 'EAI_AGAIN':
       return `the host ${hostname} does not exist`;
+    case 'EAI_AGAIN':
+      return `the DNS lookup of ${hostname} failed: check the network of this machine, and try again`;
     case 'UND_ERR_CONNECT_TIMEOUT':
       return `no connection to ${where} within ${connectMs / 1000} s`;
     case 'ECONNRESET':

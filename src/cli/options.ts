@@ -122,8 +122,8 @@ export const deliveryStatesOption = (description: string): Option =>
 
 export const statusOption = (): Option => statusesOption('orders', OrderStatusSchema);
 
-export const walletOption = (): Option =>
-  new Option('--wallet <id>', 'a configured wallet, such as walleta').argParser((word): string => {
+export const walletOption = (description = 'a configured wallet, such as walleta'): Option =>
+  new Option('--wallet <id>', description).argParser((word): string => {
     if (!isWalletId(word))
       throw new InvalidArgumentError('Use one of the ids shown by: gatehouse wallet list');
     return word;

@@ -36,14 +36,15 @@ const validityOption = (standard: string): Option =>
   durationOption('--valid-for <time>', `how long the link works; default: ${standard}`);
 
 const roleOption = (): Option =>
-  new Option('--role <role>', `the role at the merchant: ${wordsOf(MemberRoleSchema).join(', ')}`).argParser(
-    (word): MemberRole => {
-      const role = valueOf(MemberRoleSchema, word);
-      if (role === undefined)
-        throw new InvalidArgumentError(`Use one of: ${wordsOf(MemberRoleSchema).join(', ')}.`);
-      return role;
-    },
-  );
+  new Option(
+    '--role <role>',
+    `required without --operator: the role at the merchant, one of ${wordsOf(MemberRoleSchema).join(', ')}`,
+  ).argParser((word): MemberRole => {
+    const role = valueOf(MemberRoleSchema, word);
+    if (role === undefined)
+      throw new InvalidArgumentError(`Use one of: ${wordsOf(MemberRoleSchema).join(', ')}.`);
+    return role;
+  });
 
 /** The id of the user's merchant: the named one, otherwise the only one. Empty for an operator. */
 async function merchantIdOf(

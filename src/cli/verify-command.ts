@@ -29,7 +29,7 @@ export function addVerifyCommands(audit: Command, run: Runner, readInput: ReadIn
   audit
     .command('verify')
     .description(
-      'compare orders, payments, refunds and events with the chains of their seals, and name changed rows',
+      'compare orders, payments, refunds and events with the sealed chains of events, and list the rows that were changed, deleted or inserted',
     )
     .option('--merchant <merchant_id>', 'only this merchant')
     .option(

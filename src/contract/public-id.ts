@@ -1,27 +1,27 @@
 import { v7 } from 'uuid';
 
-/** The kinds of objects with ids, and the prefix of each. */
+/** The prefixes of ids, each with its kind of object. */
 export const idPrefixes = [
-  'mer',
-  'key',
-  'ord',
-  'pat',
-  'evt',
-  'aud',
-  'ers',
-  'stp',
-  'ppm',
-  'rec',
-  'req',
-  'whd',
-  'whs',
-  'whr',
-  'whf',
-  'whe',
-  'usr',
-  'rfd',
-  'stl',
-  'wac',
+  'mer', // merchant
+  'key', // API key
+  'ord', // order
+  'pat', // payment attempt
+  'evt', // event of an order
+  'aud', // entry of the audit log
+  'ers', // request for erasure
+  'stp', // stray payment
+  'ppm', // payer-started payment
+  'rec', // reconciliation
+  'req', // recorded request of the API
+  'whd', // webhook delivery
+  'whs', // signing secret
+  'whr', // redelivery of webhooks
+  'whf', // finding of the webhooks reconciler
+  'whe', // webhook endpoint
+  'usr', // user
+  'rfd', // refund
+  'stl', // settlement
+  'wac', // wallet account of a merchant
 ] as const;
 export type IdPrefix = (typeof idPrefixes)[number];
 
@@ -60,7 +60,7 @@ export const randomIdsFrom =
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 const suffixLength = 26;
 /** The largest value of the first character, because two of the 130 bits are always 0. */
-const firstBits = 7;
+const maxFirstValue = 7;
 
 const codes = Buffer.from(alphabet, 'latin1');
 /** Five bits for each character code. Codes outside the alphabet have a larger value. */
@@ -168,7 +168,7 @@ function readBytes(text: string, from: number, bytes: Uint8Array): boolean {
     bytes[start + 3] = low >> 8;
     bytes[start + 4] = low;
   }
-  return seen < 32 && first <= firstBits;
+  return seen < 32 && first <= maxFirstValue;
 }
 
 /** Whether the version and variant are valid, or the UUID is nil or max (RFC 9562). */

@@ -6,7 +6,7 @@ import type { RefundJson } from './refund-json.ts';
 const message = (text: string) => Type.String({ description: 'For people to read.', examples: [text] });
 
 const registeredMessage = 'Order registered';
-/** By the status of the order, or by the end of this call's payment if that says more. */
+/** The message for each status of the order. `ended` and `wrong_amount` are for a payment of this call that did not pay its order. */
 const directMessages = {
   PENDING: 'Payment started; the customer is asked to confirm it',
   COMPLETED: 'The order is paid',

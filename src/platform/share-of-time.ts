@@ -25,8 +25,8 @@ export function createShareOfTime(
     const endsMs = beganMs + (beganMs - otherSinceMs) * spentForEachOther;
     const runFew = (): void => {
       for (const act of waiting.splice(0, runBetweenLooks)) act();
-      // Node writes an answer to its socket in a tick that the function queues. That time counts too. A microtask would run before these
-      // ticks from the second few on.
+      // Node writes an answer to its socket in a tick that the function queues. The time of these ticks counts too, so the clock is read
+      // after them. A microtask would read it before them, except in the first round.
       nextTick(lookAtClock);
     };
     const lookAtClock = (): void => {

@@ -26,7 +26,8 @@ export const simulatedWallets = makeExactValidator<readonly WalletSetting[]>((in
   const wallets = parseObject(input);
   if (wallets === undefined || Object.keys(wallets).length === 0) throw refuse('there is no wallet');
   return Object.entries(wallets).map(([id, value]) => {
-    if (!/^[a-z][a-z0-9]{1,30}$/.test(id)) throw refuse('an id has lower-case letters and digits');
+    if (!/^[a-z][a-z0-9]{1,30}$/.test(id))
+      throw refuse(`the id ${id} must be 2 to 31 lower-case letters and digits, and begin with a letter`);
     if (!isObject(value)) throw refuse(`${id} must be an object`);
     const { protocol = 'gsma', base_path: basePath = `/${id}`, ...credentials } = value;
     if (typeof protocol !== 'string' || !isProtocol(protocol)) {

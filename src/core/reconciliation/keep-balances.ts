@@ -10,7 +10,7 @@ import { dateOf, dayOf } from './reconciliation-day.ts';
 import type { ScheduleParts } from './schedule-reconciliations.ts';
 
 export interface BalanceParts extends ScheduleParts {
-  /** How often the balance of the running day is compared, in minutes; 0 for never. */
+  /** The minutes between two comparisons of the running day. 0: never, and ended days are not compared again either. */
   readonly balanceMinutes: number;
 }
 

@@ -54,7 +54,7 @@ export interface SupervisorOptions {
 
 const maxUnanswered = 3;
 const standardReadyTimeoutMs = 180_000;
-/** From then on, the reader of the terminal would wonder. */
+/** After this time, `warn` says that the process is still starting. */
 const standardLongStartMs = 20_000;
 const readyPollMs = 20;
 
@@ -112,7 +112,7 @@ async function untilReady(spec: ProcessSpec, running: Running, options: Supervis
       throw new StartError(`${spec.name} did not start (${await running.exited}). ${await endOf(log)}`);
     if (await spec.isReady({ pid, log: log.readNew })) return;
     const tookMs = performance.now() - since;
-    // A process without room for its log cannot report that it is ready. It may be, and it reports it when there is room.
+    // A process whose log has no room on the disk cannot report that it is ready. So its start does not fail. It reports when there is room.
     const isLate = tookMs > readyTimeoutMs && !(await log.isDiskFull());
     if (isLate)
       throw new StartError(

@@ -99,6 +99,7 @@ describe('without a complete answer, the reason is reported for', () => {
   test.each<[string, Behaviour]>([
     ['no answer', silence],
     ['an answer without a body', silenceAfterHeaders()],
+    ['an answer of two kilobytes without an end', ({ response }) => void response.write('x'.repeat(2_000))],
     ['an answer a byte at a time', byteByByte],
   ])('%s within the time limit', async (_, behaviour) => {
     const { status, problem } = await forwardTo(behaviour, 200);
