@@ -88,11 +88,18 @@ export function addRefund(app: FastifyInstance, dashboard: Dashboard): void {
 
   /** Shows the result of a decision on the refund's page. */
   const decided = (request: FastifyRequest, reply: FastifyReply, answer: Answer<unknown>, done: string) => {
-    const { approve } = wordsFor(request, refundWords).one;
+    const { approve, decline } = wordsFor(request, refundWords).one;
+    const refusals: Readonly<Record<string, string>> = {
+      SECOND_PERSON_NEEDED: approve.samePerson,
+      REFUND_NOT_AWAITING_APPROVAL: approve.decided,
+      INVALID_FIELDS: decline.wrongReason,
+    };
     if (answer.ok) flash(request, { tone: 'good', text: done });
     else {
-      const isSame = answer.refusal.reason === 'SECOND_PERSON_NEEDED';
-      flash(request, { tone: 'warn', text: isSame ? approve.samePerson : approve.decided });
+      const { problem, reason, retryAfterSeconds } = answer.refusal;
+      const text = refusals[reason];
+      if (text === undefined) throw new PageProblem(problem, reason, { retryAfterSeconds });
+      flash(request, { tone: 'warn', text });
     }
     return reply.redirect(refundPath(pageMerchantOf(request), refundIdOf(request)), 303);
   };

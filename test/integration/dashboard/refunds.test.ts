@@ -249,6 +249,10 @@ describe('a refund above the limit', () => {
     expect(await refundsOf(orderId)).toMatchObject([{ status: RefundStatus.REQUESTED }]);
 
     const declined = await refund(owner, orderId, '1');
+    await second.post(`${declined}/decline`, { reason: 'No\u2066' });
+    const waiting = (await second.get(declined)).body;
+    expect(waiting).not.toContain('Somebody has already decided');
+    expect(waiting).toContain('The reason contains characters that cannot be stored.');
     await second.post(`${declined}/decline`, { reason: 'No' });
     expect((await owner.get(declined)).body).toContain('The refund was declined on');
     const withdrawn = await refund(owner, orderId, '2');

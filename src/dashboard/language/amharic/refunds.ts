@@ -137,6 +137,7 @@ export const refunds: typeof english = {
     decline: {
       open: 'አያጽድቁ',
       reason: 'ለምን (ግዴታ አይደለም)',
+      wrongReason: 'ጥያቄው አሁንም ማጽደቅ ይጠብቃል። ምክንያቱ ሊቀመጡ የማይችሉ ምልክቶች አሉበት። በአንድ መስመር፣ ያለ ልዩ ምልክቶች እንደገና ያስገቡ።',
       submit: 'አይጽደቅ',
       done: 'አልጸደቀም። ገንዘብ አልተንቀሳቀሰም።',
     },

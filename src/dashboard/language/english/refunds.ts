@@ -145,6 +145,8 @@ export const refunds = {
     decline: {
       open: 'Decline the refund',
       reason: 'Why (optional)',
+      wrongReason:
+        'The refund still waits for approval. The reason contains characters that cannot be stored. Enter it again as plain text, on one line.',
       submit: 'Decline',
       done: 'The refund is declined. No money moved.',
     },
