@@ -84,9 +84,15 @@ export function addOperatorUsers(app: FastifyInstance, dashboard: Dashboard): vo
   app.post(`${path}/take-back`, async (request, reply) => {
     const form = read(request);
     if (!form.ok) throw new PageProblem('badRequest', 'NO_ADDRESS');
-    await accounts.removeMembership({ email: form.value.email }, callOptions(request));
-    const { withdrawn } = wordsFor(request, teamWords).invited;
-    flash(request, { tone: 'good', text: withdrawn(form.value.email) });
+    const { wasAbsent } = await accounts.removeMembership({ email: form.value.email }, callOptions(request));
+    const words = wordsFor(request, teamWords);
+    // The invitation was accepted, withdrawn or has expired meanwhile.
+    if (wasAbsent)
+      return showUsers(dashboard, request, reply, {
+        notice: { tone: 'bad', ...words.change.meanwhile },
+        status: 409,
+      });
+    flash(request, { tone: 'good', text: words.invited.withdrawn(form.value.email) });
     return reply.redirect(path, 303);
   });
 

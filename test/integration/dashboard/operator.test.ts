@@ -42,6 +42,19 @@ test('a reconciliation shows the address of the user who started it', async () =
   }
 });
 
+test('the invitation of an operator that was accepted meanwhile is not withdrawn, and the page says so', async () => {
+  const path = '/operator/users';
+  await operator.post(`${path}/invite`, { email: 'open@gateway.example' });
+
+  const late = await operator.post(`${path}/take-back`, { email });
+  const open = await operator.post(`${path}/take-back`, { email: 'open@gateway.example' });
+
+  expect([late.status, open.status]).toEqual([409, 303]);
+  expect(late.body).toContain('Somebody else changed this first');
+  const { body } = await operator.get(path);
+  expect([body.includes(email), body.includes('open@gateway.example</')]).toEqual([true, false]);
+});
+
 test('balances show both sides of each day, and only days with a difference on request', async () => {
   const { id: merchantId } = await stack.createMerchant();
   const row = (day: string, merchant: string, statementIn: string) =>
