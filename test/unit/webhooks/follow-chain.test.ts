@@ -8,16 +8,15 @@ const links = (...indexes: number[]): ChainLink[] => indexes.map(link);
 const nothing = (): boolean => false;
 
 describe('a batch of events', () => {
-  test('that continues after the last read event is accepted as it is', () => {
-    expect(followChain('c4', links(5, 6, 7), nothing)).toEqual({ next: links(5, 6, 7), isWhole: true });
-  });
-
-  test('in another sequence is handled in the sequence of the list', () => {
-    expect(followChain('c4', links(7, 5, 6), nothing)).toEqual({ next: links(5, 6, 7), isWhole: true });
-  });
-
-  test('with repeats is handled once', () => {
-    expect(followChain('c4', links(5, 6, 5, 6), nothing)).toEqual({ next: links(5, 6), isWhole: true });
+  test.each([
+    ['that continues after the last read event is accepted as it is', links(5, 6, 7), links(5, 6, 7), true],
+    ['in another sequence is handled in the sequence of the list', links(7, 5, 6), links(5, 6, 7), true],
+    ['with repeats is handled once', links(5, 6, 5, 6), links(5, 6), true],
+    ['with a gap is incomplete, and is handled up to the gap', links(5, 7), links(5), false],
+    ['without any known event is incomplete', links(2), [], false],
+    ['without the cursor of the event is not trusted', [{ cursor: '', previous: 'c4' }], [], false],
+  ])('%s', (_what, batch, next, isWhole) => {
+    expect(followChain('c4', batch, nothing)).toEqual({ next, isWhole });
   });
 
   test('with known events continues after them', () => {
@@ -25,20 +24,8 @@ describe('a batch of events', () => {
     expect(followChain('c4', links(3, 4, 5), isKnown)).toEqual({ next: links(5), isWhole: true });
   });
 
-  test('with a gap is incomplete, and is handled up to the gap', () => {
-    expect(followChain('c4', links(5, 7), nothing)).toEqual({ next: links(5), isWhole: false });
-  });
-
-  test('without any known event is incomplete', () => {
-    expect(followChain('c4', links(2), nothing)).toEqual({ next: [], isWhole: false });
-  });
-
-  test('without the cursor of the event or of the previous one is not trusted, also at the beginning', () => {
+  test('at the beginning is not trusted without the cursor of the previous event', () => {
     expect(followChain('', [{ cursor: 'c1', previous: '' }], nothing)).toEqual({ next: [], isWhole: false });
-    expect(followChain('c4', [{ cursor: '', previous: 'c4' }], nothing)).toEqual({
-      next: [],
-      isWhole: false,
-    });
   });
 
   test('that refers to itself in a circle is followed once', () => {
