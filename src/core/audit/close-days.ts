@@ -54,18 +54,34 @@ async function closeDay(client: PoolClient, signer: RootSigner, day: string): Pr
   );
 }
 
-/** The newest block of each merchant at the end of the day, in the order of a root. */
+/**
+ * The newest block of each merchant at the end of the day, in the order of a root. The time of a block is never earlier than that of its
+ * predecessor (`seal-events.ts`), so the block is searched for by its number. The search steps back from the newest block in growing steps,
+ * because a day is usually closed soon after its end, and then halves what is left.
+ */
 export async function headsOf(client: Pool | PoolClient, day: string): Promise<ChainHead[]> {
   const rows = await runStatement<{ merchant_id: StoredId<'mer'>; number: string; hash: Buffer }>(client, {
     text: `
-select c.merchant_id, b.number::text as number, b.hash
-from core.event_chains c
-cross join lateral (
-  select number, hash from core.event_blocks b
-  where b.merchant_id = c.merchant_id and b.sealed_at < ($1::date + 1)::timestamp at time zone 'UTC'
-  order by number desc limit 1
-) b
-order by c.merchant_id`,
+with recursive search as (
+  -- The number that is searched for is at least low, and below high. A step of 0 means that low is known.
+  select merchant_id, 0::bigint as low, number + 1 as high, 1::bigint as step from core.event_chains
+  union all
+  select s.merchant_id, case when p.is_before then p.number else s.low end, case when p.is_before then s.high else p.number end,
+    case when p.is_before or s.step = 0 then 0 else s.step * 2 end
+  from search s
+  cross join lateral (
+    select n.number, coalesce((
+      select b.sealed_at < ($1::date + 1)::timestamp at time zone 'UTC'
+      from core.event_blocks b where b.merchant_id = s.merchant_id and b.number = n.number
+    ), n.number = 0) as is_before
+    from (select case when s.step = 0 then (s.low + s.high) / 2 else greatest(s.high - s.step, 0) end as number) n
+  ) p
+  where s.step > 0 or s.high - s.low > 1
+)
+select b.merchant_id, b.number::text as number, b.hash
+from search s join core.event_blocks b on b.merchant_id = s.merchant_id and b.number = s.low
+where s.step = 0 and s.high - s.low = 1
+order by b.merchant_id`,
     values: [day],
   });
   return rows.map((row) => ({ merchantId: row.merchant_id, number: BigInt(row.number), hash: row.hash }));

@@ -1,7 +1,8 @@
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
+import { v7 } from 'uuid';
 import { createRootSigner } from '../../../src/core/audit/day-root.ts';
-import { readRoots } from '../../../src/core/audit/close-days.ts';
+import { headsOf, readRoots } from '../../../src/core/audit/close-days.ts';
 import { sealEvents } from '../../../src/core/audit/seal-events.ts';
 import { sharedCoreDatabase, sharedTestDatabase } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
@@ -53,4 +54,46 @@ test('no day is closed before core has ended it, although the clock of the datab
     dayOf(twelveDaysAgo),
     dayOf(new Date(twelveDaysAgo.getTime() + dayMs)),
   ]);
+});
+
+describe('the newest blocks of a day', () => {
+  /** Blocks of a merchant with these hours of their times, counted from the first day. */
+  async function addChain(hours: readonly number[]): Promise<void> {
+    const merchantId = v7();
+    await database.pool.query(
+      `insert into core.event_blocks (merchant_id, number, previous_hash, hash, seal, sealed_at, first_position, last_position, order_ids,
+         sequences, salts, commitments)
+       select $1, number, '', int8send(number), '', timestamptz '2020-01-01T00:00:00Z' + hour * interval '1 hour', number, number,
+         '{}', '{}', '', ''
+       from unnest($2::integer[]) with ordinality as each (hour, number)`,
+      [merchantId, hours],
+    );
+    await database.pool.query(
+      'insert into core.event_chains (merchant_id, number, hash) values ($1, $2, $3)',
+      [merchantId, hours.length, Buffer.alloc(8)],
+    );
+  }
+
+  test('are those before its end, in chains of any length', async () => {
+    await addChain([0]);
+    await addChain([24]);
+    await addChain([23, 24, 24, 47, 48]);
+    await addChain(Array.from({ length: 500 }, (_, index) => index));
+    await addChain(Array.from({ length: 333 }, (_, index) => Math.floor(index / 100) * 24 + 12));
+    await addChain(Array.from({ length: 64 }, () => 30));
+
+    for (let day = 0; day < 24; day += 1) {
+      const date = new Date(Date.UTC(2020, 0, day)).toISOString().slice(0, 10);
+      const { rows } = await database.pool.query<{ merchant_id: string; number: string }>(
+        `select merchant_id, max(number)::text as number from core.event_blocks
+         where sealed_at < ($1::date + 1)::timestamp at time zone 'UTC' group by merchant_id order by merchant_id`,
+        [date],
+      );
+      const heads = await headsOf(database.pool, date);
+      expect([
+        date,
+        heads.map((head) => ({ merchant_id: head.merchantId, number: String(head.number) })),
+      ]).toEqual([date, rows]);
+    }
+  });
 });
