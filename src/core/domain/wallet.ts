@@ -27,6 +27,10 @@ export interface StatementTerms {
   readonly listsReturns: boolean;
 }
 
+/** What the statement of a wallet covers: everything unless its connector says otherwise. */
+export const statementTermsOf = (wallets: readonly Wallet[], wallet: string): StatementTerms =>
+  wallets.find(({ id }) => id === wallet)?.statement ?? { listsReturns: true };
+
 /** How payments that payers start are matched to orders. */
 export interface PayerStartedTerms {
   /** The only merchant of the account that is paid; null when several merchants share the account. */

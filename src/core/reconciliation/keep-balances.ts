@@ -6,7 +6,8 @@ import { insertReconciliations } from './insert-reconciliation.sql.ts';
 import { readStatements } from './payee-accounts.sql.ts';
 import { statementName } from './statement-key.ts';
 import type { StatementKey } from './statement-key.ts';
-import { dateOf, dayOf } from './reconciliation-day.ts';
+import { statementTermsOf } from '../domain/wallet.ts';
+import { dateOf, dayOf, isInReach } from './reconciliation-day.ts';
 import type { ScheduleParts } from './schedule-reconciliations.ts';
 
 export interface BalanceParts extends ScheduleParts {
@@ -26,7 +27,7 @@ const startedBy = 'core';
 
 /**
  * Compares the running day of every statement at intervals. Compares the days of the last week again, because
- * wallets correct their statements and add entries late. A run replaces earlier runs of its day that core started for this
+ * wallets correct their statements and add entries late, unless the statement no longer reaches back to them. A run replaces earlier runs of its day that core started for this
  * purpose. Several cores may call it at once. Returns the number of started runs.
  */
 export async function keepBalances(parts: BalanceParts): Promise<number> {
@@ -37,6 +38,8 @@ export async function keepBalances(parts: BalanceParts): Promise<number> {
   let started = 0;
   for (const key of await readStatements(database.pool, wallets))
     for (const date of await datesToCompare(parts, key, at)) {
+      // A comparison that fails would take the place of the one that was made in time.
+      if (!isInReach(dayOf(date), at, statementTermsOf(wallets, key.wallet).reachMs)) continue;
       const days = [{ id: storedId('rec', newId('rec', at)), date }];
       started += await insertReconciliations(database, { days, key, scheduled: false, startedBy, at });
     }

@@ -6,6 +6,10 @@ const clockToleranceMs = 10 * 60_000;
 /** The limit for the start of a payment before its day, because a statement needs a bounded period. */
 const longestAttemptMs = 7 * dayMs;
 
+/** Whether a statement that reaches back so far still contains a whole day. */
+export const isInReach = ({ from }: Day, now: Date, reachMs = Infinity): boolean =>
+  from.getTime() - clockToleranceMs >= now.getTime() - reachMs;
+
 /** The reach of a statement moves on while it is read. */
 const readingMs = 2 * clockToleranceMs;
 

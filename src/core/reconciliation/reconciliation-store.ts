@@ -10,6 +10,7 @@ import { readClock } from '../database/read-clock.ts';
 import { publicId, storedId } from '../../contract/public-id.ts';
 import type { NewId, PublicId, StoredId } from '../../contract/public-id.ts';
 import type { Environment } from '../domain/order.ts';
+import { statementTermsOf } from '../domain/wallet.ts';
 import type { StatementTerms, Wallet } from '../domain/wallet.ts';
 import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';
@@ -119,7 +120,7 @@ export function createReconciliationStore(options: ReconciliationStoreOptions): 
   const { database, newId, newLeaseId, now, onDue, makeAttemptDue, hastenRefund } = options;
 
   const termsOf = ({ wallet }: Pick<StatementKey, 'wallet'>): StatementTerms =>
-    options.wallets.find(({ id }) => id === wallet)?.statement ?? { listsReturns: true };
+    statementTermsOf(options.wallets, wallet);
 
   const underLease = async (
     em: EntityManager,

@@ -2,10 +2,11 @@ import type { Database } from '../database/database.ts';
 import { storedId } from '../../contract/public-id.ts';
 import type { NewId } from '../../contract/public-id.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
+import { statementTermsOf } from '../domain/wallet.ts';
 import type { Wallet } from '../domain/wallet.ts';
 import { insertReconciliations } from './insert-reconciliation.sql.ts';
 import { readStatements } from './payee-accounts.sql.ts';
-import { dateOf, settleMs } from './reconciliation-day.ts';
+import { dateOf, dayOf, isInReach, settleMs } from './reconciliation-day.ts';
 import { statementName } from './statement-key.ts';
 import type { StatementKey } from './statement-key.ts';
 
@@ -26,7 +27,7 @@ export interface ScheduleParts {
 /**
  * Starts the missing reconciliations of the last seven days, for every environment of each wallet with a statement, and for
  * merchants' own accounts at it. Yesterday's starts an hour after midnight, UTC. A reconciliation that failed, because no try could
- * read the statement, is followed by another one an hour later, until the day is compared or a week old. Several cores may run this
+ * read the statement, is followed by another one an hour later, until the day is compared, a week old, or out of the statement's reach. Several cores may run this
  * concurrently. Returns the number of reconciliations that it started.
  */
 export async function scheduleReconciliations(parts: ScheduleParts): Promise<number> {
@@ -39,7 +40,10 @@ export async function scheduleReconciliations(parts: ScheduleParts): Promise<num
       return insertReconciliations(database, { days, key, scheduled, startedBy: 'core', at });
     };
     started += await inserted(weekBefore(at), true);
-    const failed = await failedDays(database, key, at);
+    const { reachMs } = statementTermsOf(wallets, key.wallet);
+    const failed = (await failedDays(database, key, at)).filter((date) =>
+      isInReach(dayOf(date), at, reachMs),
+    );
     if (failed.length > 0) started += await inserted(failed, false);
   }
   if (started > 0) onDue();

@@ -321,6 +321,46 @@ describe('the balance of a running day', () => {
     expect(await keepAt('2026-03-12T14:00:00Z')).toBe(0);
   });
 
+  describe('of a statement that reaches back three days', () => {
+    const withReach = (time: string) => {
+      const parts = partsAt(time);
+      const statement = { reachMs: 72 * 3_600_000, listsReturns: false };
+      return { ...parts, wallets: parts.wallets.map((each) => ({ ...each, statement })), balanceMinutes: 60 };
+    };
+
+    test('is compared again only while the statement contains the day', async () => {
+      await payOn('2026-03-10');
+      await scheduleAt('2026-03-11T01:00:00Z');
+      await complete('2026-03-11T01:00:00Z', 1);
+
+      expect(await keepBalances(withReach('2026-03-12T02:00:00Z'))).toBe(1);
+      await complete('2026-03-12T02:00:00Z', 1);
+      expect(await keepBalances(withReach('2026-03-13T03:00:00Z'))).toBe(0);
+      expect(await keepAt('2026-03-13T03:00:00Z')).toBe(1);
+    });
+
+    test('is compared again after a failure only while the statement contains the day', async () => {
+      const fail = () =>
+        desk.database.query(
+          "update core.reconciliations set status = 'FAILED', due_at = null, updated_at = '2026-03-11T02:00:00Z'",
+        );
+      await payOn('2026-03-10');
+      await scheduleAt('2026-03-11T01:00:00Z');
+      await fail();
+
+      await scheduleReconciliations(withReach('2026-03-12T00:30:00Z'));
+      const inReach = await kept();
+      await fail();
+      await scheduleReconciliations(withReach('2026-03-13T00:30:00Z'));
+      const outOfReach = await kept();
+      await scheduleAt('2026-03-13T00:30:00Z');
+
+      expect(inReach).toEqual(['walleta SANDBOX 2026-03-10 WAITING']);
+      expect(outOfReach).toEqual(['walleta SANDBOX 2026-03-10 FAILED']);
+      expect(await kept()).toContain('walleta SANDBOX 2026-03-10 WAITING');
+    });
+  });
+
   test('is compared again three days later although it balances, because an entry may come late', async () => {
     await payOn('2026-03-10');
     await keepAt('2026-03-10T14:00:00Z');
