@@ -143,6 +143,7 @@ const secrets = createSigningSecrets({
   newId: newRandomId,
   randomBytes,
   now,
+  machineNow,
   monotonicMs: () => performance.now(),
 });
 const writer = createDeliveryWriter({

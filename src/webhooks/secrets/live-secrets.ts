@@ -30,13 +30,14 @@ const maxOwners = 10_000;
 export interface LiveSecretsParts {
   readonly pool: Pool;
   readonly cipher: SecretCipher;
-  readonly now: () => Date;
-  /** For the age of what is cached: `now` may be set back. */
+  /** The time by which a next secret is promoted. */
+  readonly promotionTime: () => Date;
+  /** For the age of what is cached: other clocks may be set back. */
   readonly monotonicMs: () => number;
 }
 
 export function createLiveSecretCache(parts: LiveSecretsParts): LiveSecretCache {
-  const { pool, cipher, now, monotonicMs } = parts;
+  const { pool, cipher, promotionTime, monotonicMs } = parts;
   const cache = new LRUCache<string, Promise<Opened | undefined>>({
     max: maxOwners,
     ttl: maxAgeMs,
@@ -44,7 +45,7 @@ export function createLiveSecretCache(parts: LiveSecretsParts): LiveSecretCache 
     perf: { now: monotonicMs },
   });
   const read = async (owner: SecretOwner): Promise<Opened | undefined> => {
-    const rows = liveRows(await findSecretsOf(pool, owner), now());
+    const rows = liveRows(await findSecretsOf(pool, owner), promotionTime());
     return rows === undefined ? undefined : openAll(cipher, rows);
   };
   const readCached = (owner: SecretOwner): Promise<Opened | undefined> => {
@@ -64,7 +65,7 @@ export function createLiveSecretCache(parts: LiveSecretsParts): LiveSecretCache 
       const found = await readCached(owner);
       if (found === undefined) return undefined;
       const { rows, textOf } = found;
-      const { current, next } = liveRows(Object.values(rows) as StoredSecret[], now()) ?? rows;
+      const { current, next } = liveRows(Object.values(rows) as StoredSecret[], promotionTime()) ?? rows;
       return { current: textOf(current), ...(next === undefined ? {} : { next: textOf(next) }) };
     },
 

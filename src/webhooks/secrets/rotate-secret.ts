@@ -1,5 +1,7 @@
 import type { PoolClient } from 'pg';
 import type { NewId } from '../../contract/public-id.ts';
+import { reachedTime } from '../../platform/database/retention-start.ts';
+import type { TwoClocks } from '../../platform/database/retention-start.ts';
 import type { Actor } from '../../platform/rpc/actor.ts';
 import { recordAudit } from '../audit/record-audit.ts';
 import type { SecretOwner } from '../domain/delivery.ts';
@@ -9,11 +11,10 @@ import type { SecretCipher } from './secret-cipher.ts';
 import { insertSecret, liveRows, makeCurrent, removeSecrets } from './secret-rows.ts';
 import type { StoredSecret } from './secret-rows.ts';
 
-export interface RotationParts {
+export interface RotationParts extends TwoClocks {
   readonly cipher: SecretCipher;
   readonly newId: NewId;
   readonly randomBytes: (length: number) => Buffer;
-  readonly now: () => Date;
 }
 
 export interface Rotation {
@@ -33,12 +34,13 @@ export const newSecretText = (randomBytes: (length: number) => Buffer): string =
 /** Adds a secret to those of its owner, which the caller has locked. Returns its text, which is never displayed again. */
 export async function rotateSecret(
   client: PoolClient,
-  { cipher, newId, randomBytes, now }: RotationParts,
+  parts: RotationParts,
   stored: readonly StoredSecret[],
   { owner, promoteAfterMs, by }: Rotation,
 ): Promise<{ readonly secret: SigningSecret; readonly text: string }> {
+  const { cipher, newId, randomBytes, now } = parts;
   const at = now();
-  const live = liveRows(stored, at);
+  const live = liveRows(stored, reachedTime(parts));
   const isCurrent = live === undefined || !live.current.shown || promoteAfterMs === 0;
   const promoteAt = isCurrent ? null : new Date(at.getTime() + promoteAfterMs);
   const text = newSecretText(randomBytes);
@@ -67,14 +69,13 @@ export async function rotateSecret(
 /** Makes the next secret the current one; undefined when there is no next secret. */
 export async function promoteSecret(
   client: PoolClient,
-  { newId, now }: Pick<RotationParts, 'newId' | 'now'>,
+  parts: Pick<RotationParts, 'newId' | keyof TwoClocks>,
   stored: readonly StoredSecret[],
   { owner, by }: Pick<Rotation, 'owner' | 'by'>,
 ): Promise<SigningSecret | undefined> {
-  const at = now();
-  const next = liveRows(stored, at)?.next;
+  const next = liveRows(stored, reachedTime(parts))?.next;
   if (next === undefined) return undefined;
-  await recordAudit(client, newId, at, by, {
+  await recordAudit(client, parts.newId, parts.now(), by, {
     action: 'signing_secret.promote',
     merchantId: owner.merchantId,
     targetId: next.id,

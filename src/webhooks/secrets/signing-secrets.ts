@@ -1,6 +1,8 @@
 import type { PoolClient } from 'pg';
 import type { NewId } from '../../contract/public-id.ts';
 import type { LiveSecrets } from '../../contract/webhook-signature.ts';
+import { reachedTime } from '../../platform/database/retention-start.ts';
+import type { TwoClocks } from '../../platform/database/retention-start.ts';
 import type { Actor } from '../../platform/rpc/actor.ts';
 import type { NamedKey } from '../../platform/settings/named-keys.ts';
 import type { Database } from '../database/database.ts';
@@ -58,19 +60,20 @@ export interface SigningSecrets {
   readonly removeAll: (client: PoolClient, owner: SecretOwner) => Promise<void>;
   /** Makes the next secret the current one; undefined when there is no next secret. */
   readonly promote: (owner: SecretOwner, by: Actor) => Promise<SigningSecret | undefined>;
-  /** Promotes next secrets whose time has come. Returns their number. */
+  /**
+   * Promotes next secrets whose time has come by both clocks, because the replaced secret is deleted then. Returns their number.
+   */
   readonly promoteDue: () => Promise<number>;
   /** Encrypts again, with the first key, all secrets that use another key. */
   readonly reseal: () => Promise<Resealed>;
 }
 
-export interface SigningSecretsParts {
+export interface SigningSecretsParts extends TwoClocks {
   readonly database: Database;
   /** The first encrypts. The others only decrypt. */
   readonly keys: readonly [NamedKey, ...NamedKey[]];
   readonly newId: NewId;
   readonly randomBytes: (length: number) => Buffer;
-  readonly now: () => Date;
   /** For the age of what is cached: `now` may be set back. */
   readonly monotonicMs: () => number;
 }
@@ -78,10 +81,11 @@ export interface SigningSecretsParts {
 const dueBatch = 100;
 
 export function createSigningSecrets(parts: SigningSecretsParts): SigningSecrets {
-  const { now, monotonicMs, randomBytes } = parts;
+  const { monotonicMs, randomBytes } = parts;
+  const promotionTime = (): Date => reachedTime(parts);
   const { pool } = parts.database;
   const cipher = createSecretCipher(parts.keys, randomBytes);
-  const cache = createLiveSecretCache({ pool, cipher, now, monotonicMs });
+  const cache = createLiveSecretCache({ pool, cipher, promotionTime, monotonicMs });
   const rotation = { ...parts, cipher };
 
   return {
@@ -90,7 +94,7 @@ export function createSigningSecrets(parts: SigningSecretsParts): SigningSecrets
     problem: cache.problem,
 
     async list(merchantId, environment) {
-      const at = now();
+      const at = promotionTime();
       const rows = await findSecrets(pool, merchantId, environment, '');
       return (['SANDBOX', 'PRODUCTION'] as const).flatMap((each) =>
         describeLive(
@@ -100,7 +104,7 @@ export function createSigningSecrets(parts: SigningSecretsParts): SigningSecrets
       );
     },
 
-    listOf: async (owner) => describeLive(await findSecretsOf(pool, owner), now()),
+    listOf: async (owner) => describeLive(await findSecretsOf(pool, owner), promotionTime()),
 
     async rotate(owner, promoteAfterMs, by) {
       const made = await changeSecrets(pool, owner, (client, stored) =>
@@ -124,12 +128,12 @@ export function createSigningSecrets(parts: SigningSecretsParts): SigningSecrets
     },
 
     async promoteDue() {
-      const due = await findDue(pool, now(), dueBatch);
+      const due = await findDue(pool, promotionTime(), dueBatch);
       let count = 0;
       for (const owner of due) {
         count += await changeSecrets(pool, owner, async (client, stored) => {
           // Another process may have created a secret, or an operator rotated it.
-          const current = liveRows(stored, now())?.current;
+          const current = liveRows(stored, promotionTime())?.current;
           if (current === undefined || current.isCurrent) return 0;
           await makeCurrent(client, current);
           return 1;

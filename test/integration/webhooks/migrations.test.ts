@@ -29,6 +29,7 @@ test('after the migration to webhook endpoints, deliveries exist once, and a sec
         newId: newRandomId,
         randomBytes,
         now: () => new Date(),
+        machineNow: () => new Date(),
         monotonicMs: () => performance.now(),
       },
       keys: [{ name: 'k1', key: randomBytes(32) }],

@@ -35,6 +35,7 @@ const openSecrets = (own: Partial<SigningSecretsParts> = {}) =>
     newId: newRandomId,
     randomBytes,
     now: () => clock,
+    machineNow: () => clock,
     monotonicMs: () => clock.getTime(),
     ...own,
   });
@@ -212,6 +213,25 @@ describe('rotation', () => {
     expect(counts.sort()).toEqual([0, 1]);
     expect(await stored()).toMatchObject([{ id: second.secret.id, is_current: true, promote_at: null }]);
   });
+
+  test.each(['now', 'machineNow'] as const)(
+    'does not end early while %s is ahead, and loses no secret',
+    async (aheadClock) => {
+      const secrets = openSecrets();
+      const first = await secrets.rotate(sandbox(), day, by);
+      const second = await secrets.rotate(sandbox(), day, by);
+      const ahead = openSecrets({ [aheadClock]: () => new Date(clock.getTime() + 2 * day) });
+
+      expect(await ahead.promoteDue()).toBe(0);
+      expect(await ahead.live(sandbox())).toEqual({ current: first.text, next: second.text });
+      expect(await ahead.list(merchantId, 'SANDBOX')).toMatchObject([
+        { id: first.secret.id, state: 'CURRENT' },
+        { id: second.secret.id, state: 'NEXT' },
+      ]);
+      const third = await ahead.rotate(sandbox(), day, by);
+      expect(await secrets.live(sandbox())).toEqual({ current: first.text, next: third.text });
+    },
+  );
 
   test('that is repeated replaces the next secret, or keeps it when its time has passed and it is the current one', async () => {
     const secrets = openSecrets();

@@ -83,6 +83,7 @@ export async function openWebhookDesk(
     newId: newRandomId,
     randomBytes,
     now,
+    machineNow: now,
     monotonicMs: () => performance.now(),
   });
   const rings = { due: 0, redelivery: 0, deleted: 0 };
