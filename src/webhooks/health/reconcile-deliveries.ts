@@ -12,7 +12,7 @@ import type { NewId } from '../../contract/public-id.ts';
 import type { Database } from '../database/database.ts';
 import { listEvents, listPageSize } from '../intake/list-events.ts';
 import { intakeReader, readCursor, reconcileReader } from '../intake/reader-position.ts';
-import { occurredAt } from '../intake/write-deliveries.ts';
+import { isYoung, occurredAt } from '../intake/write-deliveries.ts';
 import type { DeliveryWriter, OwedDelivery } from '../intake/write-deliveries.ts';
 import { findingText } from '../../contract/finding-text.ts';
 import { findingMessage, forgetFindings, recordFindings } from './findings.sql.ts';
@@ -81,7 +81,7 @@ async function walkList(round: Round): Promise<void> {
       continue;
     }
     const last = page.events.findIndex((entry) => entry.cursor === end);
-    const young = page.events.findIndex(({ event }) => occurredAt(event) > now().getTime() - behindMs);
+    const young = page.events.findIndex(({ event }) => isYoung(event, now(), behindMs));
     const known = last === -1 ? page.events : page.events.slice(0, last + 1);
     const read = young === -1 ? known : known.slice(0, young);
     cursor = read.at(-1)?.cursor ?? cursor;

@@ -2,7 +2,6 @@ import { fromBinary } from '@bufbuild/protobuf';
 import type { Client } from '@connectrpc/connect';
 import type { PoolClient } from 'pg';
 import { OrderEventSchema } from '../../gen/gatehouse/v1/order_pb.js';
-import type { OrderEvent } from '../../gen/gatehouse/v1/order_pb.js';
 import type { OrderService } from '../../gen/gatehouse/v1/order_service_pb.js';
 import { withAdvisoryLock } from '../../platform/database/advisory-lock.ts';
 import { isDatabaseUnavailable } from '../../platform/database/explain-error.ts';
@@ -16,7 +15,7 @@ import { listEvents, listPageSize } from './list-events.ts';
 import type { ListedEvents } from './list-events.ts';
 import { intakeReader, openReaderPosition } from './reader-position.ts';
 import type { EventAtCursor, SkippedEvent, ReaderPosition } from './reader-position.ts';
-import { occurredAt } from './write-deliveries.ts';
+import { isYoung } from './write-deliveries.ts';
 import type { DeliveryTraces } from '../delivery/delivery-traces.ts';
 import type { LaneClaims } from '../delivery/lane-runner.ts';
 import type { DeliveryWriter } from './write-deliveries.ts';
@@ -199,15 +198,6 @@ async function catchUp(
     if (!page.hasMore || young !== -1) return true;
     if (stop.aborted) return false;
   }
-}
-
-/**
- * The event time is from core's clock, and the current time from this process's clock. An event in the future counts as
- * old, because it must not wait for clocks to agree.
- */
-function isYoung(event: OrderEvent, now: Date, youngestMs: number): boolean {
-  const ageMs = now.getTime() - occurredAt(event);
-  return ageMs >= 0 && ageMs < youngestMs;
 }
 
 async function advance(

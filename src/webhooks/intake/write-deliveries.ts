@@ -112,6 +112,15 @@ export function createDeliveryWriter(parts: DeliveryWriterParts): DeliveryWriter
 export const occurredAt = ({ occurTime }: OrderEvent): number =>
   occurTime === undefined ? -Infinity : timestampMs(occurTime);
 
+/**
+ * The event time is from core's clock, and the current time from this process's clock. An event in the future counts as
+ * old, because it must not wait for clocks to agree.
+ */
+export function isYoung(event: OrderEvent, now: Date, youngestMs: number): boolean {
+  const ageMs = now.getTime() - occurredAt(event);
+  return ageMs >= 0 && ageMs < youngestMs;
+}
+
 const newDelivery = (
   { event, eventId, eventType, endpoint, url }: OwedDelivery,
   id: string,

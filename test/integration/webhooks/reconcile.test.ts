@@ -225,6 +225,15 @@ describe('a round of the reconciler', () => {
     expect(await deliveriesOf(merchantId)).toHaveLength(2);
   });
 
+  test('continues behind events with a time in the future', async () => {
+    const { merchantId } = await expiredOrders(2);
+    await desk.desk.query('delete from webhooks.deliveries where merchant_id = $1', [merchantId]);
+
+    await reconcile({ aheadMs: -60 * minuteMs });
+
+    expect(await deliveriesOf(merchantId)).toHaveLength(2);
+  });
+
   test('reports no event that the intake has not read yet, nor one older than the retention', async () => {
     const { merchantId } = await expiredOrders(2);
     await desk.desk.query('delete from webhooks.deliveries where merchant_id = $1', [merchantId]);
