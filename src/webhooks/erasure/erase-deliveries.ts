@@ -60,6 +60,7 @@ interface DeliveryRow {
   readonly body: Buffer;
 }
 
+/** The longest wait is ten minutes. A later time is from a clock that was ahead, so the order is due (docs/adr/0058). */
 async function eraseBatch(client: PoolClient): Promise<{ orders: number; erased: number }> {
   const due = await runStatement<{ merchant_id: string; order_id: string; is_pending: boolean }>(client, {
     text: `
@@ -67,7 +68,9 @@ select merchant_id, order_id, exists (
   select from webhooks.deliveries d
   where d.merchant_id = due.merchant_id and d.order_id = due.order_id and d.order_id <> '' and d.state = 'PENDING'
 ) as is_pending
-from webhooks.erasures_due due where due_at <= now() order by due_at limit ${batchSize} for update skip locked`,
+from webhooks.erasures_due due
+where due_at <= now() or due_at > now() + interval '11 minutes'
+order by due_at limit ${batchSize} for update skip locked`,
   });
   const keys = (rows: typeof due) => [rows.map((row) => row.merchant_id), rows.map((row) => row.order_id)];
   const [waiting, ready] = [due.filter((row) => row.is_pending), due.filter((row) => !row.is_pending)];
