@@ -10,6 +10,7 @@ import (
 	mathrand "math/rand"
 	"net/http"
 	"net/url"
+	"reflect"
 	"regexp"
 	"strings"
 	"time"
@@ -133,12 +134,11 @@ func (c *Client) Register(ctx context.Context, order RegisterRequest, options ..
 // Direct starts a direct payment: the customer gets a prompt on the phone.
 func (c *Client) Direct(ctx context.Context, payment DirectPaymentRequest, options ...CallOption) (DirectPayment, error) {
 	path := "/api/v1/direct?" + url.Values{"payment_option": {payment.PaymentOption}}.Encode()
-	var started DirectPayment
 	answered, err := c.create(ctx, path, payment, options)
-	if err == nil {
-		err = answered.read(&started)
+	if err != nil {
+		return DirectPayment{}, err
 	}
-	return started, err
+	return read[DirectPayment](answered, answered.body)
 }
 
 // Verify gives the order as it stands. The error is ErrNotFound when you have no such order.
@@ -214,20 +214,41 @@ func (c *Client) verify(ctx context.Context, orderNumber string, waitSeconds int
 
 // dataOf gives the data of an answer.
 func dataOf[T any](answered *answer, err error) (T, error) {
+	var result T
+	if err != nil {
+		return result, err
+	}
 	var envelope struct {
-		Data T `json:"data"`
+		Data json.RawMessage `json:"data"`
 	}
-	if err == nil {
-		err = answered.read(&envelope)
+	if json.Unmarshal(answered.body, &envelope) != nil {
+		return result, answered.unexpected("what was asked for (the body is no object)")
 	}
-	return envelope.Data, err
+	return read[T](answered, envelope.Data)
 }
 
-func (a *answer) read(target any) error {
-	if err := json.Unmarshal(a.body, target); err != nil {
-		return &UnexpectedAnswerError{Message: "the answer is not that of a gateway: " + err.Error(), Status: a.status, RequestID: a.requestID}
+// read gives the result of an answer. All fields of a result are texts, and a gateway sends all of them.
+func read[T any](answered *answer, text json.RawMessage) (T, error) {
+	var result T
+	var fields map[string]any
+	if json.Unmarshal(text, &fields) != nil || fields == nil {
+		return result, answered.unexpected("what was asked for (the result is no object)")
 	}
-	return nil
+	for _, field := range reflect.VisibleFields(reflect.TypeOf(result)) {
+		name := field.Tag.Get("json")
+		if _, isText := fields[name].(string); !isText {
+			return result, answered.unexpected(fmt.Sprintf("what was asked for (%s is no text)", name))
+		}
+	}
+	if err := json.Unmarshal(text, &result); err != nil {
+		return result, answered.unexpected("what was asked for (" + err.Error() + ")")
+	}
+	return result, nil
+}
+
+func (a *answer) unexpected(lack string) error {
+	text := fmt.Sprintf("%s answered %d without %s: is it a gateway?", a.baseURL, a.status, lack)
+	return &UnexpectedAnswerError{text, a.status, a.requestID}
 }
 
 func newID() string {

@@ -267,13 +267,17 @@ func TestAClientGivesUpAsItPromises(t *testing.T) {
 		status     int
 		retryAfter time.Duration
 		attempts   int
+
+		mayHaveHappened bool
 	}{
-		{"limited-for-minutes", Settings{}, ErrTooManyRequests, 429, 300 * time.Second, 1},
-		{"limited-without-time", Settings{}, ErrTooManyRequests, 429, 0, 1},
-		{"always-unavailable", Settings{Retries: 1}, ErrServer, 503, 0, 2},
-		{"another-site", Settings{}, nil, 200, 0, 1},
-		{"redirecting", Settings{}, nil, 302, 0, 1},
-		{"silent", Settings{Retries: 1, Timeout: 200 * time.Millisecond}, ErrTimedOut, 0, 0, 2},
+		{"limited-for-minutes", Settings{}, ErrTooManyRequests, 429, 300 * time.Second, 1, false},
+		{"limited-without-time", Settings{}, ErrTooManyRequests, 429, 0, 1, false},
+		{"answer-lost-then-limited", Settings{}, ErrTooManyRequests, 429, 0, 2, true},
+		{"always-unavailable", Settings{Retries: 1}, ErrServer, 503, 0, 2, true},
+		{"another-site", Settings{}, nil, 200, 0, 1, true},
+		{"another-json", Settings{}, nil, 200, 0, 1, true},
+		{"redirecting", Settings{}, nil, 302, 0, 1, true},
+		{"silent", Settings{Retries: 1, Timeout: 200 * time.Millisecond}, ErrTimedOut, 0, 0, 2, true},
 	} {
 		client, requests := faulty(t, row.fault, row.settings)
 		_, err := client.Register(context.Background(), newOrder())
@@ -297,6 +301,7 @@ func TestAClientGivesUpAsItPromises(t *testing.T) {
 		if row.kind != nil && !errors.Is(err, row.kind) {
 			t.Errorf("%s: %v", row.fault, err)
 		}
+		equal(t, row.fault, MayHaveHappened(err), row.mayHaveHappened)
 		seen := requests()
 		equal(t, row.fault, len(seen), row.attempts)
 		if !strings.HasPrefix(seen[0].Headers["user-agent"], "gatehouse-client-go/") {

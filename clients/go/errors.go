@@ -71,7 +71,21 @@ type APIError struct {
 	RequestID string
 	// RetryAfter is the time after which the request may be repeated; nil when the gateway gave none.
 	RetryAfter *time.Duration
-	advice     string
+	// MayHaveHappened tells whether the status is 5xx, or an earlier try of the request got a 5xx or no answer.
+	MayHaveHappened bool
+	advice          string
+}
+
+// MayHaveHappened tells whether the gateway may have carried out the request that ended with the error. Then repeat it only
+// with the same numbers: with a new number, a refund or a payment could be made twice. It is false when the request was refused
+// or not sent.
+func MayHaveHappened(err error) bool {
+	var refused *APIError
+	if errors.As(err, &refused) {
+		return refused.MayHaveHappened
+	}
+	var notSent *ConfigurationError
+	return err != nil && !errors.As(err, &notSent)
 }
 
 func (e *APIError) Error() string {

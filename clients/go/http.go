@@ -33,6 +33,8 @@ type answer struct {
 	body      []byte
 	headers   http.Header
 	requestID string
+	// baseURL is the address that answered.
+	baseURL string
 }
 
 // send sends a request, and repeats it while that is useful.
@@ -50,11 +52,17 @@ func (c *Client) send(ctx context.Context, path string, body any, wait time.Dura
 	request.headers["apiKey"] = []string{c.settings.APIKey}
 	request.headers.Set("Content-Type", "application/json")
 	request.headers.Set("User-Agent", "gatehouse-client-go/"+Version)
+	mayHaveHappened := false
 	for repeats := 0; ; repeats++ {
 		answered, err := c.attempt(ctx, request)
 		if err == nil {
 			return answered, nil
 		}
+		var refused *APIError
+		if errors.As(err, &refused) {
+			refused.MayHaveHappened = refused.MayHaveHappened || mayHaveHappened
+		}
+		mayHaveHappened = mayHaveHappened || MayHaveHappened(err)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -97,6 +105,8 @@ func (c *Client) attempt(ctx context.Context, request *call) (*answer, error) {
 		return nil, &ConfigurationError{err.Error()}
 	}
 	sent.Header = request.headers.Clone()
+	// Otherwise the transport repeats a request with an Idempotency-Key by itself, and hides that its answer was lost.
+	sent.GetBody = nil
 	response, err := c.settings.HTTPClient.Do(sent)
 	if err != nil {
 		return nil, noAnswer(request, limited, err)
@@ -106,7 +116,7 @@ func (c *Client) attempt(ctx context.Context, request *call) (*answer, error) {
 	if err != nil {
 		return nil, noAnswer(request, limited, err)
 	}
-	answered := &answer{status: response.StatusCode, body: body, headers: response.Header, requestID: response.Header.Get("X-Request-Id")}
+	answered := &answer{status: response.StatusCode, body: body, headers: response.Header, requestID: response.Header.Get("X-Request-Id"), baseURL: c.settings.BaseURL}
 	if answered.requestID == "" {
 		answered.requestID = request.headers.Get("X-Request-Id")
 	}
@@ -132,8 +142,7 @@ func (c *Client) judge(answered *answer) (*answer, error) {
 		if isJSON {
 			return answered, nil
 		}
-		text := fmt.Sprintf("%s answered %d without JSON: is it a gateway?", c.settings.BaseURL, answered.status)
-		return nil, &UnexpectedAnswerError{text, answered.status, answered.requestID}
+		return nil, answered.unexpected("JSON")
 	}
 	if answered.status >= 300 && answered.status < 400 {
 		text := c.settings.BaseURL + " redirects requests to another address: use that one"
@@ -145,6 +154,8 @@ func (c *Client) judge(answered *answer) (*answer, error) {
 		Details:    body.Details,
 		RequestID:  answered.requestID,
 		RetryAfter: retryAfter(answered.headers.Get("Retry-After")),
+
+		MayHaveHappened: answered.status >= 500,
 	}
 	if failure.APIMessage == "" {
 		failure.APIMessage = http.StatusText(answered.status)

@@ -55,6 +55,13 @@ const faults: Readonly<Record<string, (exchange: Exchange) => Promise<void> | vo
     if (earlier === 0) response.destroy();
     else await pass(response, answered);
   },
+  // The gateway executes the request, the answer is lost, and the repeat is refused.
+  'answer-lost-then-limited': async ({ response, forward, earlier }) => {
+    const answered = earlier === 1 ? undefined : await forward();
+    if (answered === undefined) answer(response, 429, { code: 429, message: 'Too many requests' });
+    else if (earlier === 0) response.destroy();
+    else await pass(response, answered);
+  },
   'first-two-broken': async ({ response, forward, earlier }) =>
     earlier < 2
       ? answer(response, 500, { code: 500, message: 'Internal server error' })
@@ -72,6 +79,7 @@ const faults: Readonly<Record<string, (exchange: Exchange) => Promise<void> | vo
     answer(response, 422, { code: 422, message: 'Unprocessable' }, { 'x-request-id': 'of-the-gateway' }),
   silent: () => undefined,
   'another-site': ({ response }) => answer(response, 200, '<h1>Welcome</h1>'),
+  'another-json': ({ response }) => answer(response, 200, { message: 'Welcome', data: {} }),
   redirecting: ({ response }) => answer(response, 302, '', { location: 'https://elsewhere.example/' }),
   'never-waits': async ({ response, forward }) =>
     pass(response, await forward({ prefer: undefined }), ['preference-applied']),

@@ -188,12 +188,20 @@ export function testTypeScriptClient(site: () => ClientSite): void {
   });
 
   test.each([
-    ['limited-for-minutes', {}, TooManyRequestsError, { retryAfter: 300 }, 1],
+    ['limited-for-minutes', {}, TooManyRequestsError, { retryAfter: 300, mayHaveHappened: false }, 1],
     ['limited-without-time', {}, TooManyRequestsError, { retryAfter: undefined }, 1],
-    ['always-unavailable', { retries: 1 }, ServerError, { status: 503, details: [] }, 2],
-    ['another-site', {}, UnexpectedAnswerError, { status: 200 }, 1],
+    ['answer-lost-then-limited', {}, TooManyRequestsError, { mayHaveHappened: true }, 2],
+    [
+      'always-unavailable',
+      { retries: 1 },
+      ServerError,
+      { status: 503, details: [], mayHaveHappened: true },
+      2,
+    ],
+    ['another-site', {}, UnexpectedAnswerError, { status: 200, mayHaveHappened: true }, 1],
+    ['another-json', {}, UnexpectedAnswerError, { status: 200 }, 1],
     ['redirecting', {}, UnexpectedAnswerError, { status: 302 }, 1],
-    ['silent', { retries: 1, timeoutSeconds: 0.2 }, TimedOutError, {}, 2],
+    ['silent', { retries: 1, timeoutSeconds: 0.2 }, TimedOutError, { mayHaveHappened: true }, 2],
   ] as const)(
     'a gateway with the fault %s causes the documented error after the documented number of attempts',
     async (...row) => {

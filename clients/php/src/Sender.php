@@ -57,11 +57,13 @@ final class Sender
             throw new ConfigurationError('A requestId or idempotencyKey is printable ASCII and not empty.');
         }
         $content = self::json(array_filter($body, fn (?string $value) => $value !== null));
+        $mayHaveHappened = false;
         for ($repeats = 0;; $repeats += 1) {
             try {
                 $answer = $this->attempt($path, $headers, $content, $waitSeconds, $requestId);
-                return $this->read($answer, $read, $requestId);
+                return $this->read($answer, $read, $requestId, $mayHaveHappened);
             } catch (GatehouseError $error) {
+                $mayHaveHappened = $mayHaveHappened || $error->mayHaveHappened();
                 $pauseSeconds = $this->pauseBeforeRepeat($error, $repeats) ?? throw $error;
             }
             self::pause($pauseSeconds);
@@ -122,7 +124,7 @@ final class Sender
      * @param callable(Fields $body, Answer $answer): Result $read
      * @return Result
      */
-    private function read(Answer $answer, callable $read, string $sentId): mixed
+    private function read(Answer $answer, callable $read, string $sentId, bool $mayHaveHappened): mixed
     {
         $status = $answer->status;
         $requestId = $answer->header('x-request-id') ?? $sentId;
@@ -148,6 +150,7 @@ final class Sender
             $requestId,
             self::secondsUntil($answer->header('retry-after')),
             $status === 401 ? $this->connection->adviceOn401() : '',
+            $mayHaveHappened,
         );
     }
 

@@ -186,14 +186,16 @@ final class ClientTest extends TestCase
         }
     }
 
-    /** @return iterable<string, array{string, array<string, mixed>, class-string, array<string, mixed>, int}> */
+    /** @return iterable<string, array{string, array<string, mixed>, class-string, array<string, mixed>, int, 5?: bool}> */
     public function endings(): iterable
     {
         $rows = [
-            ['limited-for-minutes', [], TooManyRequestsError::class, ['retryAfter' => 300], 1],
-            ['limited-without-time', [], TooManyRequestsError::class, ['retryAfter' => null], 1],
+            ['limited-for-minutes', [], TooManyRequestsError::class, ['retryAfter' => 300], 1, false],
+            ['limited-without-time', [], TooManyRequestsError::class, ['retryAfter' => null], 1, false],
+            ['answer-lost-then-limited', [], TooManyRequestsError::class, ['status' => 429], 2],
             ['always-unavailable', ['retries' => 1], ServerError::class, ['status' => 503, 'details' => []], 2],
             ['another-site', [], UnexpectedAnswerError::class, ['status' => 200], 1],
+            ['another-json', [], UnexpectedAnswerError::class, ['status' => 200], 1],
             ['redirecting', [], UnexpectedAnswerError::class, ['status' => 302], 1],
             ['silent', ['retries' => 1, 'timeoutSeconds' => 0.2], TimedOutError::class, [], 2],
             ['silent', ['retries' => 1, 'timeoutSeconds' => 0.2, 'http' => 'symfony'], TimedOutError::class, [], 2],
@@ -217,6 +219,7 @@ final class ClientTest extends TestCase
         string $kind,
         array $facts,
         int $attempts,
+        bool $mayHaveHappened = true,
     ): void {
         [$baseUrl, $run] = Site::faulty($fault);
         $settings['http'] = match ($settings['http'] ?? null) {
@@ -230,6 +233,7 @@ final class ClientTest extends TestCase
         foreach ($facts as $name => $value) {
             self::assertSame($value, $failure->$name);
         }
+        self::assertSame($mayHaveHappened, $failure->mayHaveHappened());
         self::assertNotSame('', $failure->requestId);
         $seen = Site::requestsOf($run);
         self::assertCount($attempts, $seen);

@@ -197,12 +197,38 @@ def test_a_key_of_the_other_environment_is_explained_and_not_sent_where_the_envi
 @pytest.mark.parametrize(
     ("fault", "settings", "kind", "facts", "attempts"),
     [
-        ("limited-for-minutes", {}, gatehouse.TooManyRequestsError, {"retry_after": 300}, 1),
+        (
+            "limited-for-minutes",
+            {},
+            gatehouse.TooManyRequestsError,
+            {"retry_after": 300, "may_have_happened": False},
+            1,
+        ),
         ("limited-without-time", {}, gatehouse.TooManyRequestsError, {"retry_after": None}, 1),
-        ("always-unavailable", {"retries": 1}, gatehouse.ServerError, {"status": 503, "details": ()}, 2),
-        ("another-site", {}, gatehouse.UnexpectedAnswerError, {"status": 200}, 1),
+        ("answer-lost-then-limited", {}, gatehouse.TooManyRequestsError, {"may_have_happened": True}, 2),
+        (
+            "always-unavailable",
+            {"retries": 1},
+            gatehouse.ServerError,
+            {"status": 503, "details": (), "may_have_happened": True},
+            2,
+        ),
+        (
+            "another-site",
+            {},
+            gatehouse.UnexpectedAnswerError,
+            {"status": 200, "may_have_happened": True},
+            1,
+        ),
+        ("another-json", {}, gatehouse.UnexpectedAnswerError, {"status": 200}, 1),
         ("redirecting", {}, gatehouse.UnexpectedAnswerError, {"status": 302}, 1),
-        ("silent", {"retries": 1, "timeout_seconds": 0.2}, gatehouse.TimedOutError, {}, 2),
+        (
+            "silent",
+            {"retries": 1, "timeout_seconds": 0.2},
+            gatehouse.TimedOutError,
+            {"may_have_happened": True},
+            2,
+        ),
     ],
 )
 def test_a_client_gives_up_as_it_promises(
@@ -249,6 +275,16 @@ def test_signatures_of_webhooks_are_judged_as_the_test_vectors_say() -> None:
     for unusable in ([], ["secret"], ["whsec_"], ["whsec_a"]):
         with pytest.raises(gatehouse.ConfigurationError):
             gatehouse.verify_webhook({}, b"", unusable)
+
+
+@pytest.mark.parametrize("name", ["webhook-id", "webhook-signature"])
+@pytest.mark.parametrize("surrogate", ["\udcff", "\ud800"])
+def test_a_forged_header_that_is_no_utf_8_is_refused_like_any_other(name: str, surrogate: str) -> None:
+    headers = {"webhook-id": "evt_1", "webhook-timestamp": "1000", "webhook-signature": "v1,forged"}
+    headers[name] += surrogate
+    with pytest.raises(gatehouse.WebhookVerificationError) as refused:
+        gatehouse.verify_webhook(headers, b"{}", [SITE["signing_secret"]], now=1000)
+    assert refused.value.reason == "no_match"
 
 
 def test_a_webhook_of_the_running_gateway_is_genuine_and_a_changed_one_is_not() -> None:

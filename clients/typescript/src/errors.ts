@@ -3,6 +3,11 @@ import type { ErrorDetail } from './types.ts';
 /** Every error of this package. */
 export class GatehouseError extends Error {
   override readonly name: string = 'GatehouseError';
+  /**
+   * Whether the gateway may have carried the request out. Then repeat it only with the same numbers: with a new number, a
+   * refund or a payment could be made twice. False when the request was refused or not sent.
+   */
+  readonly mayHaveHappened: boolean = false;
 }
 
 /** The client is set up wrongly. Nothing was sent. */
@@ -13,6 +18,7 @@ export class ConfigurationError extends GatehouseError {
 /** No answer arrived. The request may have been carried out: repeat it with the same numbers, or verify the order. */
 export class ConnectionError extends GatehouseError {
   override readonly name: string = 'ConnectionError';
+  override readonly mayHaveHappened = true;
   /** The X-Request-Id that was sent. */
   readonly requestId: string;
 
@@ -30,6 +36,7 @@ export class TimedOutError extends ConnectionError {
 /** Something answered that is not a gateway, such as a proxy's page. */
 export class UnexpectedAnswerError extends GatehouseError {
   override readonly name = 'UnexpectedAnswerError';
+  override readonly mayHaveHappened = true;
   readonly status: number;
   readonly requestId: string;
 
@@ -51,6 +58,8 @@ export interface ErrorAnswer {
   readonly requestId: string;
   /** The seconds after which the request may be repeated. */
   readonly retryAfter: number | undefined;
+  /** Whether the status is 5xx, or an earlier try of the request got a 5xx or no answer. */
+  readonly mayHaveHappened: boolean;
 }
 
 /** The gateway answered with an error. Its subclasses say which. */
@@ -61,9 +70,10 @@ export class ApiError extends GatehouseError implements ErrorAnswer {
   readonly details: readonly ErrorDetail[];
   readonly requestId: string;
   readonly retryAfter: number | undefined;
+  override readonly mayHaveHappened: boolean;
 
   constructor(answer: ErrorAnswer, advice?: string) {
-    const { status, apiMessage, details, requestId, retryAfter } = answer;
+    const { status, apiMessage, details, requestId, retryAfter, mayHaveHappened } = answer;
     const problems = details.map(({ field, issue }) => `${field} ${issue}`).join('; ');
     const text = [`${status} ${apiMessage}`, problems, advice].filter((part) => part).join(': ');
     super(`${text} (request id ${requestId})`);
@@ -72,6 +82,7 @@ export class ApiError extends GatehouseError implements ErrorAnswer {
     this.details = details;
     this.requestId = requestId;
     this.retryAfter = retryAfter;
+    this.mayHaveHappened = mayHaveHappened;
   }
 }
 

@@ -1,5 +1,6 @@
+import { directTexts, explanationTexts, orderTexts, refundTexts, registeredTexts } from './answer-texts.ts';
 import { call } from './http.ts';
-import type { CallOptions } from './http.ts';
+import type { Call, CallOptions } from './http.ts';
 import { pause } from './retries.ts';
 import { connectionOf } from './settings.ts';
 import type { Connection, GatehouseSettings } from './settings.ts';
@@ -52,14 +53,16 @@ export class Gatehouse {
 
   /** Registers an order, and gives the URL of its checkout page. */
   async register(order: RegisterRequest, options: CreateOptions = {}): Promise<RegisteredOrder> {
-    return (await this.#create('/api/v1/register', order, options))['data'] as RegisteredOrder;
+    const request = { path: '/api/v1/register', body: order, texts: registeredTexts };
+    return (await this.#create(request, options)) as RegisteredOrder;
   }
 
   /** Starts a direct payment: the customer gets a prompt on the phone. */
   async direct(payment: DirectPaymentRequest, options: CreateOptions = {}): Promise<DirectPayment> {
     const { payment_option: option, ...body } = payment;
     const path = `/api/v1/direct?${new URLSearchParams({ payment_option: option }).toString()}`;
-    return (await this.#create(path, body, options)) as DirectPayment;
+    const request = { path, body, isWholeBody: true, texts: directTexts };
+    return (await this.#create(request, options)) as DirectPayment;
   }
 
   /** Gives the order as it stands. @throws NotFoundError when you have no such order */
@@ -96,38 +99,40 @@ export class Gatehouse {
    * @throws NotFoundError when you have no such order
    */
   async explain(orderNumber: string, options: CallOptions = {}): Promise<OrderExplanation> {
-    const body = { order_number: orderNumber };
-    return (await call(this.#connection, { ...options, path: '/api/v1/explain', body })).body[
-      'data'
-    ] as OrderExplanation;
+    const request = { path: '/api/v1/explain', body: { order_number: orderNumber }, texts: explanationTexts };
+    return (await call(this.#connection, { ...options, ...request })).result as OrderExplanation;
   }
 
   /** Returns money of a COMPLETED order to the customer. The key needs the scope for refunds. */
   async refund(refund: RefundRequest, options: CreateOptions = {}): Promise<Refund> {
-    return (await this.#create('/api/v1/refund', refund, options))['data'] as Refund;
+    const request = { path: '/api/v1/refund', body: refund, texts: refundTexts };
+    return (await this.#create(request, options)) as Refund;
   }
 
   /** Gives the refund as it stands. @throws NotFoundError when you have no such refund */
   async verifyRefund(refundNumber: string, options: CallOptions = {}): Promise<Refund> {
-    const body = { refund_number: refundNumber };
-    return (await call(this.#connection, { ...options, path: '/api/v1/refund/verify', body })).body[
-      'data'
-    ] as Refund;
+    const request = {
+      path: '/api/v1/refund/verify',
+      body: { refund_number: refundNumber },
+      texts: refundTexts,
+    };
+    return (await call(this.#connection, { ...options, ...request })).result as Refund;
   }
 
-  async #create(path: string, body: object, { idempotencyKey, ...options }: CreateOptions) {
+  async #create(request: Call, { idempotencyKey, ...options }: CreateOptions) {
     const headers = { 'idempotency-key': idempotencyKey ?? crypto.randomUUID() };
-    return (await call(this.#connection, { ...options, path, body, headers })).body;
+    return (await call(this.#connection, { ...options, ...request, headers })).result;
   }
 
   async #verify(orderNumber: string, waitSeconds: number, options: CallOptions) {
-    const { body, headers } = await call(this.#connection, {
+    const { result, headers } = await call(this.#connection, {
       ...options,
       path: '/api/v1/verify',
       body: { order_number: orderNumber },
+      texts: orderTexts,
       headers: waitSeconds === 0 ? {} : { prefer: `wait=${waitSeconds}` },
       waitSeconds,
     });
-    return { order: body['data'] as PaymentOrder, hasWaited: headers.has('preference-applied') };
+    return { order: result as PaymentOrder, hasWaited: headers.has('preference-applied') };
   }
 }

@@ -1,4 +1,10 @@
-import { apiErrorOf, ConnectionError, TimedOutError, UnexpectedAnswerError } from './errors.ts';
+import {
+  apiErrorOf,
+  ConnectionError,
+  GatehouseError,
+  TimedOutError,
+  UnexpectedAnswerError,
+} from './errors.ts';
 import { pause, pauseBeforeRepeat } from './retries.ts';
 import { adviceOn401 } from './settings.ts';
 import type { Connection } from './settings.ts';
@@ -18,21 +24,27 @@ export interface Call extends CallOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Added to the time for an answer. */
   readonly waitSeconds?: number;
+  /** Whether the body of a success is the result. Otherwise its `data` is. */
+  readonly isWholeBody?: boolean;
+  /** The texts that the result must have. */
+  readonly texts: readonly string[];
 }
 
 export interface Answer {
-  readonly body: Readonly<Record<string, unknown>>;
+  readonly result: Readonly<Record<string, unknown>>;
   readonly headers: Headers;
 }
 
 /** Sends a request, and repeats it while that is useful. @throws GatehouseError, or the reason of the caller's signal */
 export async function call(connection: Connection, request: Call): Promise<Answer> {
   const requestId = request.requestId ?? crypto.randomUUID();
+  let mayHaveHappened = false;
   for (let repeats = 0; ; repeats += 1) {
     try {
-      return await send(connection, request, requestId);
+      return await send(connection, request, requestId, mayHaveHappened);
     } catch (error) {
       request.signal?.throwIfAborted();
+      mayHaveHappened ||= error instanceof GatehouseError && error.mayHaveHappened;
       const pauseMs = pauseBeforeRepeat(error, repeats, connection, Math.random());
       if (pauseMs === undefined) throw error;
       await pause(pauseMs, request.signal);
@@ -40,7 +52,12 @@ export async function call(connection: Connection, request: Call): Promise<Answe
   }
 }
 
-async function send(connection: Connection, request: Call, requestId: string): Promise<Answer> {
+async function send(
+  connection: Connection,
+  request: Call,
+  requestId: string,
+  mayHaveHappened: boolean,
+): Promise<Answer> {
   const url = connection.baseUrl + request.path;
   const seconds = connection.timeoutSeconds + (request.waitSeconds ?? 0);
   const timeout = AbortSignal.timeout(seconds * 1000);
@@ -67,23 +84,45 @@ async function send(connection: Connection, request: Call, requestId: string): P
       throw new TimedOutError(`No answer from ${url} within ${seconds} seconds`, requestId, error);
     throw new ConnectionError(`No answer from ${url}: ${reasonOf(error)}`, requestId, error);
   }
-  return read(connection, response, text, requestId);
+  const body = objectIn(parse(text));
+  const id = response.headers.get('x-request-id') ?? requestId;
+  if (response.ok) return readSuccess(connection, request, response, body, id);
+  throw errorOf(connection, response, body, id, mayHaveHappened);
 }
 
-function read(connection: Connection, response: Response, text: string, sentId: string): Answer {
-  const { status, headers } = response;
-  const requestId = headers.get('x-request-id') ?? sentId;
-  const body = parse(text);
-  if (response.ok) {
-    if (body !== undefined) return { body, headers };
-    throw new UnexpectedAnswerError(
-      `${connection.baseUrl} answered ${status} without JSON: is it a gateway?`,
+type JsonObject = Readonly<Record<string, unknown>>;
+
+function readSuccess(
+  { baseUrl }: Connection,
+  { isWholeBody = false, texts }: Call,
+  { status, headers }: Response,
+  body: JsonObject | undefined,
+  requestId: string,
+): Answer {
+  const unexpected = (lack: string): UnexpectedAnswerError =>
+    new UnexpectedAnswerError(
+      `${baseUrl} answered ${status} without ${lack}: is it a gateway?`,
       status,
       requestId,
     );
-  }
+  if (body === undefined) throw unexpected('JSON');
+  const result = isWholeBody ? body : objectIn(body['data']);
+  if (result === undefined) throw unexpected('what was asked for (data is no object)');
+  const missing = texts.find((name) => typeof result[name] !== 'string');
+  if (missing !== undefined) throw unexpected(`what was asked for (${missing} is no text)`);
+  return { result, headers };
+}
+
+function errorOf(
+  connection: Connection,
+  response: Response,
+  body: JsonObject | undefined,
+  requestId: string,
+  mayHaveHappened: boolean,
+): GatehouseError {
+  const { status, headers } = response;
   if (response.type === 'opaqueredirect' || (status >= 300 && status < 400))
-    throw new UnexpectedAnswerError(
+    return new UnexpectedAnswerError(
       `${connection.baseUrl} redirects requests to another address: use that one`,
       status,
       requestId,
@@ -94,18 +133,21 @@ function read(connection: Connection, response: Response, text: string, sentId: 
     details: detailsOf(body?.['details']),
     requestId,
     retryAfter: secondsUntil(headers.get('retry-after')),
+    mayHaveHappened: mayHaveHappened || status >= 500,
   };
-  throw apiErrorOf(answer, status === 401 ? adviceOn401(connection) : undefined);
+  return apiErrorOf(answer, status === 401 ? adviceOn401(connection) : undefined);
 }
 
-function parse(text: string): Readonly<Record<string, unknown>> | undefined {
+function parse(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? { ...value } : undefined;
+    return JSON.parse(text);
   } catch {
     return undefined;
   }
 }
+
+const objectIn = (value: unknown): JsonObject | undefined =>
+  typeof value === 'object' && value !== null ? { ...value } : undefined;
 
 function detailsOf(value: unknown): readonly ErrorDetail[] {
   if (!Array.isArray(value)) return [];

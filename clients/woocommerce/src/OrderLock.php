@@ -28,15 +28,22 @@ final class OrderLock
             throw new OrderBusy("Order $orderId is being changed by another request");
         }
         try {
-            clean_post_cache($orderId);
-            $order = wc_get_order($orderId);
-            if (!$order instanceof \WC_Order) {
-                return null;
-            }
-            $order->read_meta_data(true);
-            return $do($order);
+            $order = self::read($orderId);
+            return $order === null ? null : $do($order);
         } finally {
             $wpdb->get_var($wpdb->prepare('SELECT RELEASE_LOCK(%s)', $name));
         }
+    }
+
+    /** The order as it is stored now. It may change at any time. */
+    public static function read(int $orderId): ?\WC_Order
+    {
+        clean_post_cache($orderId);
+        $order = wc_get_order($orderId);
+        if (!$order instanceof \WC_Order) {
+            return null;
+        }
+        $order->read_meta_data(true);
+        return $order;
     }
 }

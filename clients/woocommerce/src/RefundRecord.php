@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Gatehouse\WooCommerce;
 
+use Gatehouse\WooCommerce\Client\RefundStatus;
+
 /** A refund at the gateway. */
 final class RefundRecord
 {
@@ -16,6 +18,8 @@ final class RefundRecord
      * @param string $number the refund number at the gateway
      * @param string $status UNKNOWN, REJECTED, PENDING, COMPLETED or FAILED
      * @param int $wcRefundId the refund in WooCommerce; 0 when there is none
+     * @param int $sentAt when the gateway was asked last, in seconds since 1970; 0 for a refund made elsewhere
+     * @param bool $mustBeTold the refund was made although its answer was lost, and nobody was told yet
      */
     public function __construct(
         public readonly string $number,
@@ -23,6 +27,8 @@ final class RefundRecord
         public readonly string $reason,
         public readonly string $status = self::UNKNOWN,
         public readonly int $wcRefundId = 0,
+        public readonly int $sentAt = 0,
+        public readonly bool $mustBeTold = false,
     ) {
     }
 
@@ -31,8 +37,28 @@ final class RefundRecord
         return $this->status === self::UNKNOWN || $this->status === 'PENDING';
     }
 
+    /** Whether the wallet has decided the refund. A REJECTED one may be decided all the same, if its request arrived late. */
+    public function hasOutcome(): bool
+    {
+        return $this->status === RefundStatus::Completed->value || $this->status === RefundStatus::Failed->value;
+    }
+
     public function with(string $status, ?int $wcRefundId = null): self
     {
-        return new self($this->number, $this->amount, $this->reason, $status, $wcRefundId ?? $this->wcRefundId);
+        return new self(...[
+            ...get_object_vars($this),
+            'status' => $status,
+            'wcRefundId' => $wcRefundId ?? $this->wcRefundId,
+        ]);
+    }
+
+    public function sentNow(): self
+    {
+        return new self(...[...get_object_vars($this), 'status' => self::UNKNOWN, 'sentAt' => time()]);
+    }
+
+    public function told(bool $isTold): self
+    {
+        return new self(...[...get_object_vars($this), 'mustBeTold' => !$isTold]);
     }
 }

@@ -56,6 +56,17 @@ final class RefundRecords
         return null;
     }
 
+    /** A refund of this amount that was made, and of which nobody was told. */
+    public function untold(string $amount): ?RefundRecord
+    {
+        foreach ($this->records as $record) {
+            if ($record->mustBeTold && Amount::isSame($record->amount, $amount)) {
+                return $record;
+            }
+        }
+        return null;
+    }
+
     public function nextNumber(string $attemptNumber): string
     {
         return sprintf('%s-r%d', $attemptNumber, count($this->records) + 1);

@@ -5,17 +5,22 @@ declare(strict_types=1);
 namespace Gatehouse\WooCommerce;
 
 use Gatehouse\WooCommerce\Client\Environment;
-use Gatehouse\WooCommerce\Client\Error\ApiError;
 use Gatehouse\WooCommerce\Client\Error\ConfigurationError;
+use Gatehouse\WooCommerce\Client\Error\ForbiddenError;
 use Gatehouse\WooCommerce\Client\Error\GatehouseError;
+use Gatehouse\WooCommerce\Client\Error\IdempotencyConflictError;
+use Gatehouse\WooCommerce\Client\Error\InvalidRequestError;
 use Gatehouse\WooCommerce\Client\Error\NotFoundError;
-use Gatehouse\WooCommerce\Client\Error\ServerError;
+use Gatehouse\WooCommerce\Client\Error\UnauthorizedError;
 use Gatehouse\WooCommerce\Client\Refund;
 use Gatehouse\WooCommerce\Client\RefundStatus;
 
 /** Refunds from the page of an order. The wallet decides them, often after WooCommerce has recorded them. */
 final class Refunds
 {
+    /** Whatever was on its way to the gateway has arrived after this time, or never will. */
+    private const UNKNOWN_AFTER_SECONDS = 600;
+
     /** The refund that WooCommerce is creating in this request. */
     private static ?\WC_Order_Refund $creating = null;
 
@@ -28,16 +33,32 @@ final class Refunds
         add_action('woocommerce_create_refund', function (mixed $refund): void {
             self::$creating = $refund instanceof \WC_Order_Refund ? $refund : null;
         });
-        // A webhook can report the failure while WooCommerce still records the refund.
-        add_action('woocommerce_order_refunded', function (int $orderId, int $wcRefundId): void {
-            self::$creating = null;
-            OrderLock::hold($orderId, function (\WC_Order $order) use ($wcRefundId): void {
-                $record = RefundRecords::of($order)->findByWcRefund($wcRefundId);
+        add_action('woocommerce_order_refunded', self::checkRecorded(...), 10, 2);
+    }
+
+    /**
+     * A webhook can report the failure while WooCommerce still records the refund. WooCommerce deletes the refund after an
+     * exception, although the money was returned.
+     */
+    private static function checkRecorded(int $orderId, int $wcRefundId): void
+    {
+        self::$creating = null;
+        $find = fn (\WC_Order $order) => RefundRecords::of($order)->findByWcRefund($wcRefundId);
+        try {
+            $order = OrderLock::read($orderId);
+            // Refunds of other payment methods wait for no lock.
+            if ($order === null || $find($order) === null) {
+                return;
+            }
+            OrderLock::hold($orderId, function (\WC_Order $order) use ($find): void {
+                $record = $find($order);
                 if ($record?->status === RefundStatus::Failed->value) {
                     (new self(Settings::load()))->undo($order, $record);
                 }
             });
-        }, 10, 2);
+        } catch (\Throwable $error) {
+            Log::error("A refund of order $orderId was not checked. Ask Gatehouse for the outcome", $error);
+        }
     }
 
     /** @return true|\WP_Error an error that says what to do */
@@ -66,10 +87,20 @@ final class Refunds
             $text = __('The answer to an earlier refund of %s was lost. Refund that amount again first. It is not returned twice.', 'gatehouse-for-woocommerce');
             return self::error(sprintf($text, "$record->amount $paid->currency"));
         }
+        $untold = $record === null ? $records->untold($amount) : null;
+        if ($untold !== null) {
+            $records->put($untold->told(true));
+            $order->save();
+            /* translators: %s: an amount with its currency */
+            $text = __('The earlier refund of %s was made, although its answer was lost. Reload this page. Refund again only if you want to return this amount once more.', 'gatehouse-for-woocommerce');
+            return self::error(sprintf($text, "$untold->amount $paid->currency"));
+        }
+        $isRepeat = $record !== null;
         /* translators: %s: the number of the order */
         $default = sprintf(__('Refund of order %s', 'gatehouse-for-woocommerce'), $order->get_order_number());
         $given = trim(preg_replace('/[\p{C}\s]+/u', ' ', $reason) ?? '');
         $record ??= new RefundRecord($records->nextNumber($paid->number), $amount, mb_substr($given === '' ? $default : $given, 0, 255));
+        $record = $record->sentNow();
         $records->put($record);
         $order->save();
         try {
@@ -81,7 +112,7 @@ final class Refunds
                 idempotencyKey: $record->number,
             );
         } catch (GatehouseError $error) {
-            return $this->refused($order, $records, $record, $error);
+            return $this->refused($order, $records, $record, $error, $isRepeat);
         }
         if ($refund->status === RefundStatus::Failed) {
             $records->put($record->with($refund->status->value));
@@ -94,12 +125,18 @@ final class Refunds
         return true;
     }
 
-    private function refused(\WC_Order $order, RefundRecords $records, RefundRecord $record, GatehouseError $error): \WP_Error
-    {
+    private function refused(
+        \WC_Order $order,
+        RefundRecords $records,
+        RefundRecord $record,
+        GatehouseError $error,
+        bool $isRepeat,
+    ): \WP_Error {
         Log::error("Refund $record->number of order {$order->get_id()} was not accepted", $error);
-        $isCertain = ($error instanceof ApiError && !$error instanceof ServerError) || $error instanceof ConfigurationError;
-        if (!$isCertain) {
-            return self::error(__('The gateway did not answer, so it is not known whether the money is returned. Refund the same amount again in a minute. It is not returned twice.', 'gatehouse-for-woocommerce'));
+        if (!self::isCertainlyRefused($error, $isRepeat)) {
+            /* translators: %s: why the gateway gave no outcome */
+            $text = __('It is not known whether the money is returned (%s). Reload this page in a minute. If the refund is not there, refund the same amount again. It is not returned twice.', 'gatehouse-for-woocommerce');
+            return self::error(sprintf($text, $error->getMessage()));
         }
         $records->put($record->with(RefundRecord::REJECTED));
         $order->save();
@@ -108,11 +145,28 @@ final class Refunds
         return self::error(sprintf($text, $error->getMessage()));
     }
 
+    /**
+     * Whether the gateway has not made the refund, and never will. It checks the key and the limits before it looks for the
+     * refund, so 401, 403 and 429 say nothing of an earlier try. A 404 may come from a key of another merchant.
+     */
+    private static function isCertainlyRefused(GatehouseError $error, bool $isRepeat): bool
+    {
+        if ($error instanceof InvalidRequestError || $error instanceof IdempotencyConflictError) {
+            return true;
+        }
+        $isNotAllowed = $error instanceof UnauthorizedError || $error instanceof ForbiddenError
+            || $error instanceof ConfigurationError || ($error instanceof NotFoundError && $error->isUnknownNumber());
+        return $isNotAllowed && !$isRepeat && !$error->mayHaveHappened();
+    }
+
     /** Asks the gateway for the outcome of the open refunds. The order is locked. */
     public function ask(\WC_Order $order): void
     {
         $paid = Attempts::of($order)->paid();
         foreach ($paid === null ? [] : RefundRecords::of($order)->all() as $record) {
+            if ($record->status === RefundStatus::Failed->value && self::findInWooCommerce($record) !== null) {
+                $this->undo($order, $record);
+            }
             if (!$record->isOpen()) {
                 continue;
             }
@@ -122,6 +176,9 @@ final class Refunds
             } catch (NotFoundError $error) {
                 if (!$error->isUnknownNumber()) {
                     throw $error;
+                }
+                if (time() - $record->sentAt <= self::UNKNOWN_AFTER_SECONDS) {
+                    continue;
                 }
                 $records = RefundRecords::of($order);
                 $records->put($record->with(RefundRecord::REJECTED));
@@ -136,12 +193,15 @@ final class Refunds
         $attempt = Attempts::of($order)->find($refund->order_number, $environment);
         $records = RefundRecords::of($order);
         // Somebody may have refunded in the dashboard of the gateway.
-        $record = $records->find($refund->refund_number)
-            ?? new RefundRecord($refund->refund_number, $refund->amount, $refund->reason);
-        if ($attempt === null || !$record->isOpen() || $refund->status === RefundStatus::Pending) {
+        $known = $records->find($refund->refund_number);
+        $record = $known ?? new RefundRecord($refund->refund_number, $refund->amount, $refund->reason);
+        if ($attempt === null || $record->hasOutcome() || $refund->status === RefundStatus::Pending) {
             return;
         }
         $record = $record->with($refund->status->value);
+        if ($refund->status === RefundStatus::Completed && $known !== null && $known->status !== RefundStatus::Pending->value) {
+            $record = $record->told(false);
+        }
         if ($refund->status === RefundStatus::Completed && $record->wcRefundId === 0) {
             // WooCommerce does not know that the money was returned.
             $records->put($record);
@@ -160,7 +220,7 @@ final class Refunds
         $records->put($record);
         $order->add_order_note($this->noteOn($record, $refund->currency, $refund->status));
         $order->save();
-        if ($refund->status === RefundStatus::Failed) {
+        if ($refund->status === RefundStatus::Failed && $record->wcRefundId !== 0) {
             $this->undo($order, $record);
         }
     }
@@ -168,13 +228,16 @@ final class Refunds
     /** Takes a refund out of WooCommerce that the wallet did not make. */
     private function undo(\WC_Order $order, RefundRecord $record): void
     {
-        $wcRefund = $record->wcRefundId === 0 ? false : wc_get_order($record->wcRefundId);
-        if ($wcRefund instanceof \WC_Order_Refund) {
-            $wcRefund->delete(true);
-        }
+        self::findInWooCommerce($record)?->delete(true);
         if ($order->has_status('refunded')) {
             $order->update_status('on-hold', __('Gatehouse: the refund failed, so the customer has not got the money.', 'gatehouse-for-woocommerce'));
         }
+    }
+
+    private static function findInWooCommerce(RefundRecord $record): ?\WC_Order_Refund
+    {
+        $wcRefund = $record->wcRefundId === 0 ? false : wc_get_order($record->wcRefundId);
+        return $wcRefund instanceof \WC_Order_Refund ? $wcRefund : null;
     }
 
     private function noteOn(RefundRecord $record, string $currency, RefundStatus $status): string

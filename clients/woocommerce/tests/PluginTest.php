@@ -11,6 +11,7 @@ use Gatehouse\WooCommerce\Attempts;
 use Gatehouse\WooCommerce\Client\Environment;
 use Gatehouse\WooCommerce\Client\Gatehouse;
 use Gatehouse\WooCommerce\Log;
+use Gatehouse\WooCommerce\RefundRecord;
 use Gatehouse\WooCommerce\RefundRecords;
 use Gatehouse\WooCommerce\WordPressTransport;
 use PHPUnit\Framework\TestCase;
@@ -255,7 +256,7 @@ final class PluginTest extends TestCase
         self::assertMatchesRegularExpression('/not accept the refund: .*(403|404)/', $refused->get_error_message());
         Shop::set(['sandbox_address' => 'http://127.0.0.1:1']);
         $lost = wc_create_refund(self::refundOf($order, '5'));
-        self::assertStringContainsString('Refund the same amount again', $lost->get_error_message());
+        self::assertStringContainsString('refund the same amount again', $lost->get_error_message());
         // The answer of a wrong address does not say that the refund was lost.
         Shop::set(['sandbox_address' => Shop::fact('sandbox_url') . '/shop']);
         do_action('woocommerce_order_action_gatehouse_ask', Shop::now($order));
@@ -265,6 +266,97 @@ final class PluginTest extends TestCase
         self::assertStringContainsString('an earlier refund of 5.00 ETB was lost', $other->get_error_message());
         self::assertInstanceOf(\WC_Order_Refund::class, wc_create_refund(self::refundOf($order, '5')));
         self::assertCount(3, Shop::now($order)->get_refunds());
+    }
+
+    public function testARefundWhoseAnswerWasLostIsNotMadeTwiceWhateverItsRepeatGets(): void
+    {
+        $order = Shop::paidOrder();
+        $faulty = Shop::fact('faulty_url') . '/answer-lost-then-limited/run-' . bin2hex(random_bytes(6));
+        $tries = [
+            'no answer and then 429' => ['sandbox_address' => $faulty],
+            'an unknown key' => ['sandbox_key' => 'svc_test_unknown'],
+            'the key of another merchant' => ['sandbox_key' => Shop::fact('key_without_refunds')],
+            'no key' => ['sandbox_key' => ''],
+        ];
+        foreach ($tries as $try => $settings) {
+            // No webhook tells the outcome meanwhile: the shop has no secret.
+            Shop::set(['sandbox_secrets' => '', 'production_secrets' => '', ...$settings]);
+            $lost = wc_create_refund(self::refundOf($order, '40'));
+            self::assertInstanceOf(\WP_Error::class, $lost, $try);
+            self::assertStringContainsString('refund the same amount again', $lost->get_error_message(), $try);
+            self::assertSame(['UNKNOWN'], self::statusesOf($order), $try);
+        }
+        Shop::set(['sandbox_secrets' => '', 'production_secrets' => '']);
+        self::assertInstanceOf(\WC_Order_Refund::class, wc_create_refund(self::refundOf($order, '40')));
+        self::assertCount(1, RefundRecords::of(Shop::now($order))->all(), 'refunds at the gateway');
+    }
+
+    public function testARefundThatWasReportedAfterItsAnswerWasLostIsNotMadeAgainByTheNextTry(): void
+    {
+        $order = Shop::paidOrder();
+        Shop::set(['sandbox_address' => 'http://127.0.0.1:1']);
+        wc_create_refund(self::refundOf($order, '40'));
+        $number = RefundRecords::of(Shop::now($order))->all()[0]->number;
+        Shop::set();
+        $made = self::refundData($order, $number, 'COMPLETED', '40.00');
+        self::assertSame(200, Shop::receive('refund.completed', $made)[0]);
+        self::assertCount(1, Shop::now($order)->get_refunds());
+
+        $again = wc_create_refund(self::refundOf($order, '40'));
+        self::assertInstanceOf(\WP_Error::class, $again);
+        self::assertStringContainsString('earlier refund of 40.00 ETB was made', $again->get_error_message());
+        self::assertSame(['COMPLETED'], self::statusesOf($order));
+        self::assertInstanceOf(\WC_Order_Refund::class, wc_create_refund(self::refundOf($order, '40')), 'it is wanted');
+        self::assertCount(2, Shop::now($order)->get_refunds());
+    }
+
+    public function testARefundThatNeverArrivedIsForgottenOnceItCannotArriveAnyMore(): void
+    {
+        $order = Shop::paidOrder();
+        Shop::set(['sandbox_address' => 'http://127.0.0.1:1']);
+        wc_create_refund(self::refundOf($order, '40'));
+        Shop::set();
+        do_action('woocommerce_order_action_gatehouse_ask', Shop::now($order));
+        self::assertSame(['UNKNOWN'], self::statusesOf($order), 'the request may still be on its way');
+
+        $asLongAgo = Shop::now($order);
+        $records = RefundRecords::of($asLongAgo);
+        $records->put(new RefundRecord(...[...get_object_vars($records->all()[0]), 'sentAt' => time() - 601]));
+        $asLongAgo->save();
+        do_action('woocommerce_order_action_gatehouse_ask', Shop::now($order));
+        self::assertSame(['REJECTED'], self::statusesOf($order));
+    }
+
+    public function testARefundIsKeptAlthoughAnotherRequestHoldsTheOrderAfterTheMoneyWasReturned(): void
+    {
+        $order = Shop::paidOrder();
+        $holder = null;
+        add_action('wc_test_refund_requested', function (int $orderId) use ($order, &$holder): void {
+            $holder = $orderId === $order->get_id() && $holder === null ? Shop::holdOrder($order) : $holder;
+        });
+        $refund = wc_create_refund(self::refundOf($order, '40'));
+        $holder();
+        self::assertInstanceOf(\WC_Order_Refund::class, $refund);
+        self::assertCount(1, Shop::now($order)->get_refunds());
+        self::assertStringContainsString("Order {$order->get_id()} is being changed by another request", Shop::log());
+
+        // The refund failed, and whoever noted that ended before it had taken the refund back.
+        $failed = Shop::now($order);
+        $records = RefundRecords::of($failed);
+        $records->put($records->all()[0]->with('FAILED'));
+        $failed->save();
+        do_action('woocommerce_order_action_gatehouse_ask', Shop::now($order));
+        self::assertSame([], Shop::now($order)->get_refunds());
+    }
+
+    public function testARefundOfAnotherPaymentMethodDoesNotWaitForTheLockOfItsOrder(): void
+    {
+        $order = \WC_Order::create(['method' => 'cash', 'status' => 'processing']);
+        $release = Shop::holdOrder($order);
+        $refund = wc_create_refund(['refund_payment' => false] + self::refundOf($order, '40'));
+        $release();
+        self::assertInstanceOf(\WC_Order_Refund::class, $refund);
+        self::assertStringNotContainsString("Order {$order->get_id()} is being changed", Shop::log());
     }
 
     public function testARefundThatTheWalletRefusesIsTakenBack(): void

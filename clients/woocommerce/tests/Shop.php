@@ -127,6 +127,25 @@ final class Shop
         return self::now($order);
     }
 
+    /**
+     * Lets another request hold the lock of an order.
+     *
+     * @return callable(): void ends that request
+     */
+    public static function holdOrder(\WC_Order $order): callable
+    {
+        $command = [PHP_BINARY, __DIR__ . '/holder.php', (string) $order->get_id()];
+        $holder = proc_open($command, [['pipe', 'r'], ['pipe', 'w']], $pipes);
+        if (fgets($pipes[1]) !== "held
+") {
+            throw new \RuntimeException('The order was not free');
+        }
+        return function () use ($holder, $pipes): void {
+            fclose($pipes[0]);
+            proc_close($holder);
+        };
+    }
+
     public static function waitUntil(string $what, callable $isSo): void
     {
         $deadline = time() + 120;

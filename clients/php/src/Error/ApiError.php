@@ -15,6 +15,7 @@ class ApiError extends GatehouseError
      * @param string $requestId the X-Request-Id of the answer: quote it to the operator of the gateway
      * @param int|null $retryAfter the seconds after which the request may be repeated
      * @param string $advice added to the text of the error
+     * @param bool $wasEarlierUnanswered whether an earlier try of the request got a 5xx or no answer
      */
     final public function __construct(
         public readonly int $status,
@@ -23,10 +24,16 @@ class ApiError extends GatehouseError
         public readonly string $requestId,
         public readonly ?int $retryAfter,
         string $advice = '',
+        private readonly bool $wasEarlierUnanswered = false,
     ) {
         $problems = implode('; ', array_map(fn (ErrorDetail $each) => "$each->field $each->issue", $details));
         $text = implode(': ', array_filter(["$status $apiMessage", $problems, $advice], fn ($part) => $part !== ''));
         parent::__construct("$text (request id $requestId)", $status);
+    }
+
+    public function mayHaveHappened(): bool
+    {
+        return $this->status >= 500 || $this->wasEarlierUnanswered;
     }
 
     /**

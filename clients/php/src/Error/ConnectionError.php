@@ -12,4 +12,9 @@ class ConnectionError extends GatehouseError
     {
         parent::__construct("$message (request id $requestId)", 0, $previous);
     }
+
+    public function mayHaveHappened(): bool
+    {
+        return true;
+    }
 }

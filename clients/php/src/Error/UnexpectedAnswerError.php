@@ -14,4 +14,9 @@ final class UnexpectedAnswerError extends GatehouseError
     ) {
         parent::__construct("$message (request id $requestId)");
     }
+
+    public function mayHaveHappened(): bool
+    {
+        return true;
+    }
 }

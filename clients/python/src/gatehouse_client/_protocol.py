@@ -11,7 +11,7 @@ import uuid
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
-from typing import Any, Dict, Mapping, Optional, Tuple, Union
+from typing import Any, Dict, Mapping, Optional, Tuple, Type, Union
 from urllib.parse import urlencode, urlsplit
 
 import httpx
@@ -27,7 +27,7 @@ from .errors import (
     UnexpectedAnswerError,
     error_class,
 )
-from .types import ErrorDetail
+from .types import Answered, ErrorDetail
 
 FIRST_PAUSE_SECONDS = 0.25
 LONGEST_PAUSE_SECONDS = 8.0
@@ -150,15 +150,52 @@ def no_answer(call: Call, cause: Exception) -> ConnectionError:
     return ConnectionError(f"No answer from {call.url}: {cause}", call.request_id)
 
 
-def read(connection: Connection, call: Call, response: httpx.Response) -> Dict[str, Any]:
-    """The body of a success. Raises GatehouseError for every other answer."""
+@dataclass(frozen=True)
+class Success:
+    """A success, as a gateway or another server answered it."""
+
+    body: Dict[str, Any]
+    headers: httpx.Headers
+    status: int
+    request_id: str
+    base_url: str
+
+    def data(self, kind: Type[Answered]) -> Answered:
+        """The data of the body. Raises UnexpectedAnswerError when it is not that of a gateway."""
+        data = self.body.get("data")
+        if isinstance(data, dict):
+            return self._result(kind, data)
+        raise self.unexpected("what was asked for (data is no object)")
+
+    def whole(self, kind: Type[Answered]) -> Answered:
+        """The body. Raises UnexpectedAnswerError when it is not that of a gateway."""
+        return self._result(kind, self.body)
+
+    def _result(self, kind: Type[Answered], json: Dict[str, Any]) -> Answered:
+        try:
+            return kind.of(json)
+        except ValueError as error:
+            raise self.unexpected(f"what was asked for ({error})") from None
+
+    def unexpected(self, lack: str) -> UnexpectedAnswerError:
+        text = f"{self.base_url} answered {self.status} without {lack}: is it a gateway?"
+        return UnexpectedAnswerError(text, self.status, self.request_id)
+
+
+def read(connection: Connection, call: Call, response: httpx.Response, may_have_happened: bool) -> Success:
+    """A success. Raises GatehouseError for every other answer.
+
+    `may_have_happened` tells whether an earlier try of the request got a 5xx or no answer.
+    """
     request_id = response.headers.get("x-request-id", call.request_id)
     body = _object(response.content)
     if response.is_success:
-        if body is not None:
-            return body
-        text = f"{connection.base_url} answered {response.status_code} without JSON: is it a gateway?"
-        raise UnexpectedAnswerError(text, response.status_code, request_id)
+        success = Success(
+            body or {}, response.headers, response.status_code, request_id, connection.base_url
+        )
+        if body is None:
+            raise success.unexpected("JSON")
+        return success
     if response.is_redirect:
         text = f"{connection.base_url} redirects requests to another address: use that one"
         raise UnexpectedAnswerError(text, response.status_code, request_id)
@@ -176,6 +213,7 @@ def read(connection: Connection, call: Call, response: httpx.Response) -> Dict[s
         request_id=request_id,
         retry_after=_seconds_until(response.headers.get("retry-after")),
         advice=advice,
+        may_have_happened=may_have_happened,
     )
 
 
@@ -201,7 +239,7 @@ def _seconds_until(retry_after: Optional[str]) -> Optional[int]:
     """Retry-After is in seconds, or a date."""
     if retry_after is None:
         return None
-    if re.fullmatch(r"[0-9]+", retry_after):
+    if re.fullmatch(r"[0-9]{1,15}", retry_after):
         return int(retry_after)
     try:
         until = parsedate_to_datetime(retry_after)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from types import TracebackType
-from typing import Any, Dict, Mapping, Optional, Tuple, Type
+from typing import Any, Mapping, Optional, Tuple, Type
 
 import httpx
 
 from ._protocol import (
     BaseUrl,
     Call,
+    Success,
     Wait,
     call_of,
     connection_of,
@@ -82,7 +83,7 @@ class AsyncGatehouse:
             "business_name": business_name,
         }
         answer = await self._create("/api/v1/register", body, idempotency_key, request_id)
-        return RegisteredOrder.of(answer["data"])
+        return answer.data(RegisteredOrder)
 
     async def direct(
         self,
@@ -98,7 +99,7 @@ class AsyncGatehouse:
         """Starts a direct payment: the customer gets a prompt on the phone."""
         body = {"amount": amount, "currency": currency, "order_number": order_number, "phone": phone}
         answer = await self._create(direct_path(payment_option), body, idempotency_key, request_id)
-        return DirectPayment.of(answer)
+        return answer.whole(DirectPayment)
 
     async def verify(self, order_number: str, *, request_id: Optional[str] = None) -> PaymentOrder:
         """Gives the order as it stands. Raises NotFoundError when you have no such order."""
@@ -127,7 +128,7 @@ class AsyncGatehouse:
         """
         body = {"order_number": order_number}
         call = call_of(self._connection, "/api/v1/explain", body, request_id)
-        return OrderExplanation.of((await self._send(call))[0]["data"])
+        return (await self._send(call)).data(OrderExplanation)
 
     async def refund(
         self,
@@ -147,13 +148,13 @@ class AsyncGatehouse:
             "reason": reason,
         }
         answer = await self._create("/api/v1/refund", body, idempotency_key, request_id)
-        return Refund.of(answer["data"])
+        return answer.data(Refund)
 
     async def verify_refund(self, refund_number: str, *, request_id: Optional[str] = None) -> Refund:
         """Gives the refund as it stands. Raises NotFoundError when you have no such refund."""
         body = {"refund_number": refund_number}
         call = call_of(self._connection, "/api/v1/refund/verify", body, request_id)
-        return Refund.of((await self._send(call))[0]["data"])
+        return (await self._send(call)).data(Refund)
 
     async def aclose(self) -> None:
         """Closes the connections that this client has opened."""
@@ -177,9 +178,9 @@ class AsyncGatehouse:
         body: Mapping[str, Any],
         idempotency_key: Optional[str],
         request_id: Optional[str],
-    ) -> Dict[str, Any]:
+    ) -> Success:
         call = call_of(self._connection, path, body, request_id, creation_headers(idempotency_key))
-        return (await self._send(call))[0]
+        return await self._send(call)
 
     async def _verify(
         self, order_number: str, wait_seconds: int, request_id: Optional[str]
@@ -187,22 +188,24 @@ class AsyncGatehouse:
         body = {"order_number": order_number}
         headers = wait_headers(wait_seconds)
         call = call_of(self._connection, "/api/v1/verify", body, request_id, headers, wait_seconds)
-        answer, answered = await self._send(call)
-        return PaymentOrder.of(answer["data"]), "preference-applied" in answered
+        answer = await self._send(call)
+        return answer.data(PaymentOrder), "preference-applied" in answer.headers
 
-    async def _send(self, call: Call) -> Tuple[Dict[str, Any], httpx.Headers]:
+    async def _send(self, call: Call) -> Success:
         repeats = 0
+        may_have_happened = False
         while True:
             try:
-                return await self._attempt(call)
+                return await self._attempt(call, may_have_happened)
             except GatehouseError as error:
+                may_have_happened = may_have_happened or error.may_have_happened
                 pause = pause_before_repeat(self._connection, error, repeats)
                 if pause is None:
                     raise
             repeats += 1
             await asyncio.sleep(pause)
 
-    async def _attempt(self, call: Call) -> Tuple[Dict[str, Any], httpx.Headers]:
+    async def _attempt(self, call: Call, may_have_happened: bool) -> Success:
         try:
             response = await self._http.post(
                 call.url,
@@ -213,4 +216,4 @@ class AsyncGatehouse:
             )
         except httpx.HTTPError as error:
             raise no_answer(call, error) from error
-        return read(self._connection, call, response), response.headers
+        return read(self._connection, call, response, may_have_happened)

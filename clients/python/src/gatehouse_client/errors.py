@@ -10,6 +10,13 @@ from .types import ErrorDetail
 class GatehouseError(Exception):
     """Every error of this package."""
 
+    may_have_happened = False
+    """Whether the gateway may have carried the request out.
+
+    Then repeat it only with the same numbers: with a new number, a refund or a payment could be made twice. False when the
+    request was refused or not sent.
+    """
+
 
 class ConfigurationError(GatehouseError):
     """The client is set up wrongly. Nothing was sent."""
@@ -20,6 +27,8 @@ class ConnectionError(GatehouseError):
 
     The request may have been carried out: repeat it with the same numbers, or verify the order.
     """
+
+    may_have_happened = True
 
     def __init__(self, message: str, request_id: str) -> None:
         super().__init__(f"{message} (request id {request_id})")
@@ -32,6 +41,8 @@ class TimedOutError(ConnectionError):
 
 class UnexpectedAnswerError(GatehouseError):
     """Something answered that is not a gateway, such as a proxy's page."""
+
+    may_have_happened = True
 
     def __init__(self, message: str, status: int, request_id: str) -> None:
         super().__init__(f"{message} (request id {request_id})")
@@ -51,6 +62,7 @@ class ApiError(GatehouseError):
         request_id: str,
         retry_after: Optional[int],
         advice: str = "",
+        may_have_happened: bool = False,
     ) -> None:
         problems = "; ".join(f"{each.field} {each.issue}" for each in details)
         text = ": ".join(part for part in (f"{status} {api_message}", problems, advice) if part)
@@ -64,6 +76,8 @@ class ApiError(GatehouseError):
         """Quote it to the operator of the gateway."""
         self.retry_after = retry_after
         """The seconds after which the request may be repeated."""
+        self.may_have_happened = may_have_happened or status >= 500
+        """Whether the status is 5xx, or an earlier try of the request got a 5xx or no answer."""
 
 
 class InvalidRequestError(ApiError):

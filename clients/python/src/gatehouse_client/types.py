@@ -12,7 +12,13 @@ Answered = TypeVar("Answered", bound="Fields")
 class Fields:
     @classmethod
     def of(cls: Type[Answered], json: Mapping[str, Any]) -> Answered:
-        """Reads an answer. Fields that this version does not know are ignored."""
+        """Reads an answer. Fields that this version does not know are ignored.
+
+        Raises ValueError when a field is no text.
+        """
+        for field in fields(cls):
+            if not isinstance(json.get(field.name), str):
+                raise ValueError(f"{field.name} is no text")
         return cls(**{field.name: json[field.name] for field in fields(cls)})
 
 

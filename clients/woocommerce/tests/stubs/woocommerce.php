@@ -254,7 +254,8 @@ function wc_get_order(mixed $id): WC_Order|WC_Order_Refund|false
 }
 
 /**
- * In the order in which WooCommerce does it: the refund is stored, then the payment is refunded, then the order changes.
+ * In the order in which WooCommerce does it: the refund is stored, then the payment is refunded, then the order changes. An
+ * exception in between deletes the refund.
  *
  * @param array<string, mixed> $args
  */
@@ -272,19 +273,24 @@ function wc_create_refund(array $args): WC_Order_Refund|WP_Error
     $refund = wc_get_order($id);
     do_action('woocommerce_create_refund', $refund, $args);
     $refund->save();
-    if ($args['refund_payment']) {
-        $gateways = apply_filters('woocommerce_payment_gateways', []);
-        $result = (new $gateways[0]())->process_refund($order->get_id(), $args['amount'], $args['reason']);
-        if (is_wp_error($result)) {
-            $refund->delete(true);
-            return $result;
+    try {
+        if ($args['refund_payment']) {
+            $gateways = apply_filters('woocommerce_payment_gateways', []);
+            $result = (new $gateways[0]())->process_refund($order->get_id(), $args['amount'], $args['reason']);
+            if (is_wp_error($result)) {
+                $refund->delete(true);
+                return $result;
+            }
+            do_action('wc_test_refund_requested', $order->get_id());
         }
-        do_action('wc_test_refund_requested', $order->get_id());
+        if ((float) $args['amount'] > $left - 0.001) {
+            $order->update_status('refunded');
+        }
+        do_action('woocommerce_order_refunded', $order->get_id(), $id);
+    } catch (Exception $error) {
+        $refund->delete(true);
+        return new WP_Error('error', $error->getMessage());
     }
-    if ((float) $args['amount'] > $left - 0.001) {
-        $order->update_status('refunded');
-    }
-    do_action('woocommerce_order_refunded', $order->get_id(), $id);
     return $refund;
 }
 

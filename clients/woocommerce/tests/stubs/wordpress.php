@@ -93,13 +93,17 @@ final class wpdb
 
     public function get_var(string $query): ?string
     {
-        preg_match("/(GET|RELEASE)_LOCK\('([^']+)'/", $query, $match);
-        [, $verb, $name] = $match;
+        preg_match("/(GET|RELEASE)_LOCK\('([^']+)'(?:, (\d+))?/", $query, $match);
+        [$verb, $name, $waitSeconds] = [$match[1], $match[2], (int) ($match[3] ?? 0)];
         [$file, $depth] = $this->held[$name] ?? [null, 0];
         if ($verb === 'GET') {
             if ($file === null) {
                 $file = fopen(shop_file($name), 'c');
-                flock($file, LOCK_EX);
+                for ($deadline = microtime(true) + $waitSeconds; !flock($file, LOCK_EX | LOCK_NB); usleep(20_000)) {
+                    if (microtime(true) > $deadline) {
+                        return '0';
+                    }
+                }
             }
             $this->held[$name] = [$file, $depth + 1];
         } elseif ($depth > 1) {
