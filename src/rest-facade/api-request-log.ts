@@ -86,13 +86,14 @@ const noteRequests =
     }
     const status = reply.statusCode;
     const text = typeof payload === 'string' ? payload : '';
+    const { id, method, url, bodyReading } = request;
+    const excerpt = bodyReading?.readable === true ? bodyReading.excerpt : undefined;
     // Not Content-Length, because a merchant could name a huge one and use up the memory of all merchants' entries.
-    const bytes = text.length + request.bodyBytes;
+    const bytes = text.length + (excerpt?.length ?? 0) + request.bodyBytes;
     if (!entries.admit({ merchantId: logged.merchantId, environment, status, bytes })) return;
     const durationMs = nowMs() - logged.startedMs;
     const endpoint = endpointOf(request.routeOptions.url ?? '');
     const at = Math.round(now().getTime() - durationMs);
-    const { id, method, url, bodyReading } = request;
     const answer = { environment, endpoint, status, payload: text, at, durationMs, bytes };
     entries.add({ id, method, url, logged, bodyReading, ...answer });
   };

@@ -8,7 +8,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Null before the body is read, and when none was sent. */
     bodyReading: BodyReading | null;
-    /** The size of the body in memory, in bytes. 0 for a body that is not kept, whatever its Content-Length says. */
+    /** The size of the body, in bytes. 0 for a body that is not kept, whatever its Content-Length says. */
     bodyBytes: number;
   }
 }
@@ -109,7 +109,12 @@ function readBody(payload: IncomingMessage, ends: BodyEnds): void {
   };
   payload.on('data', onData);
   payload.once('end', () =>
-    end(() => ends.whole(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks))),
+    end(() => {
+      const bytes = chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
+      // The listeners live as long as the request, which may wait.
+      chunks.length = 0;
+      ends.whole(bytes);
+    }),
   );
   payload.once('error', () => end(ends.cutOff));
 }

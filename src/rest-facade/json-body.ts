@@ -1,13 +1,21 @@
 import { isUtf8 } from 'node:buffer';
 import { createScanner } from 'jsonc-parser';
 import type { ErrorDetail } from '../merchant-api/error-envelope.ts';
+import { maskedLength } from './mask-exchange.ts';
 
 /**
  * The result of reading a request's body. Unreadable: its fields are unknown. Readable: it is an object, but its JSON may
  * still have issues.
  */
 export type BodyReading =
-  | { readonly readable: true; readonly object: object; readonly issues: readonly ErrorDetail[] }
+  | {
+      readonly readable: true;
+      /** The known fields. A list or an object is empty here: no field has one, so its content does not matter. */
+      readonly object: object;
+      /** The beginning of the body as JSON, for the request log. Undefined if `object` is the whole body. */
+      readonly excerpt: string | undefined;
+      readonly issues: readonly ErrorDetail[];
+    }
   | { readonly readable: false; readonly issues: readonly ErrorDetail[] };
 
 /** Deeper than any body of this API, and shallow enough for any JSON library that processes logs or queues. */
@@ -25,9 +33,12 @@ export function unreadableBody(issue: string, field = 'body'): BodyReading {
  * Reads a request body as one JSON object (RFC 8259), strictly: valid UTF-8 without a byte order mark, no key twice in
  * one object, no `__proto__`, at most 16 levels. An empty body counts as `{}`, so that the answer names the
  * required fields. A duplicate key is reported on its field if `fields` contains it, otherwise on the body.
+ *
+ * Of a body with other content than texts of `fields`, little is kept. A request may wait for long, and such a body can need
+ * twenty times its size in memory.
  */
 export function readJsonObject(bytes: Buffer, fields: readonly string[]): BodyReading {
-  if (bytes.length === 0) return { readable: true, object: {}, issues: [] };
+  if (bytes.length === 0) return { readable: true, object: {}, excerpt: undefined, issues: [] };
   if (!isUtf8(bytes)) return unreadableBody('must be UTF-8 text');
   const text = bytes.toString('utf8');
   if (text.startsWith('\ufeff')) return unreadableBody('must not start with a byte order mark');
@@ -37,7 +48,33 @@ export function readJsonObject(bytes: Buffer, fields: readonly string[]): BodyRe
     return unreadableBody('must be a JSON object');
   }
   const issues = isPlain(text, parsed.value) ? [] : structureIssues(text, fields);
-  return { readable: true, object: parsed.value, issues };
+  const isWhole = Object.entries(parsed.value).every(
+    ([name, value]) => fields.includes(name) && !isListOrObject(value),
+  );
+  if (isWhole) return { readable: true, object: parsed.value, excerpt: undefined, issues };
+  return { readable: true, object: pick(parsed.value, fields), excerpt: excerptOf(parsed.value), issues };
+}
+
+const isListOrObject = (value: unknown): boolean => typeof value === 'object' && value !== null;
+
+function pick(body: object, fields: readonly string[]): object {
+  const known = fields.filter((name) => Object.hasOwn(body, name));
+  return Object.fromEntries(
+    known.map((name) => {
+      const value: unknown = Reflect.get(body, name);
+      return [name, isListOrObject(value) ? (Array.isArray(value) ? [] : {}) : value];
+    }),
+  );
+}
+
+/** '' for a body that is nested too deeply to be written. Bodies are read without recursion. */
+function excerptOf(body: object): string {
+  try {
+    // A part of a text keeps the whole text in memory, unless it is copied. One more character shows that it was cut.
+    return Buffer.from(JSON.stringify(body).slice(0, maskedLength + 1)).toString();
+  } catch {
+    return '';
+  }
 }
 
 function parseJson(text: string): { value: unknown } | { issue: string } {

@@ -6,7 +6,7 @@ const keptBodyLength = 4_096;
 const keptQueryLength = 120;
 
 /** The number of characters that are masked. It is larger, because masking may shorten the text. */
-const lookedAtLength = 3 * keptBodyLength;
+export const maskedLength = 3 * keptBodyLength;
 
 /** The content of a string, up to its end or to the cut. */
 const string = String.raw`(?:[^"\\]|\\.)*`;
@@ -56,9 +56,9 @@ const maskDigits = (text: string): string => maskPhone(text.replace(/[^+\p{Nd}]/
  * members of any name and at any depth. The text is cut to 4096 characters.
  */
 export function maskJson(json: string): string {
-  const isCut = json.length > lookedAtLength;
+  const isCut = json.length > maskedLength;
   const masked = maskForms(
-    (isCut ? json.slice(0, lookedAtLength) : json)
+    (isCut ? json.slice(0, maskedLength) : json)
       .replace(secretMember, '$1"[masked]"')
       .replace(apiKey, 'svc_$1_[masked]')
       .replace(checkoutLink, '$1[masked]')

@@ -126,13 +126,8 @@ export function createRequestLogEntries(newId: NewId, nowMs: () => number): Requ
   };
 }
 
-/** The body as text; '' for a body that is nested too deeply to be written. Bodies are read without recursion. */
-function bodyText(body: unknown): string {
-  try {
-    return maskJson(JSON.stringify(body));
-  } catch {
-    return '';
-  }
+function bodyText(reading: NotedRequest['bodyReading']): string {
+  return reading?.readable === true ? maskJson(reading.excerpt ?? JSON.stringify(reading.object)) : '';
 }
 
 function messageOf(noted: NotedRequest, newId: NewId): Message {
@@ -150,7 +145,7 @@ function messageOf(noted: NotedRequest, newId: NewId): Message {
     reason: logged?.reason ?? '',
     durationMicros: BigInt(Math.round(durationMs * 1_000)),
     orderNumber: maskSensitive(logged?.orderNumber ?? ''),
-    requestBody: bodyReading?.readable === true ? bodyText(bodyReading.object) : '',
+    requestBody: bodyText(bodyReading),
     responseBody: maskJson(noted.payload),
     createTime: timestampFromMs(at),
   };

@@ -1,3 +1,8 @@
+import { once } from 'node:events';
+import { request } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { create } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError } from '@connectrpc/connect';
@@ -25,7 +30,7 @@ function scriptedCore() {
   const statuses = new Map<string, OrderStatus>();
   const streams: Stream[] = [];
   /** `failures` is the number of readings that fail from now on. */
-  const seen = { reads: 0, failures: 0 };
+  const seen = { reads: 0, failures: 0, orderNumbers: new Set<string>() };
   const openStream = (): Stream => {
     const stream: Stream = pushable({ objectMode: true });
     streams.push(stream);
@@ -45,6 +50,7 @@ function scriptedCore() {
             throw new ConnectError('the database is away', Code.Unavailable);
           }
           const orderNumber = (key.value ?? '').replace('ord_', '');
+          seen.orderNumbers.add(orderNumber);
           return { order: orderOf(orderNumber, statusOf(orderNumber)) };
         },
         batchGetOrders: ({ requests }: { requests: { key: { value?: string | undefined } }[] }) => {
@@ -78,6 +84,27 @@ const orderOf = (orderNumber: string, status: OrderStatus) =>
 const verify = ({ url }: FacadeOverRpc, orderNumber: string, prefer = 'wait=30'): Promise<Answer> =>
   post(`${url}/api/v1/verify`, { order_number: orderNumber }, { prefer });
 
+/** Not by `fetch`, which keeps the body that it sends. */
+async function statusOfWait(url: string, body: object): Promise<number | undefined> {
+  const headers = { apiKey: 'svc_live_1', 'content-type': 'application/json', prefer: 'wait=30' };
+  const sent = request(`${url}/api/v1/verify`, { method: 'POST', headers, agent: false }).end(
+    JSON.stringify(body),
+  );
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  response.resume();
+  return response.statusCode;
+}
+
+function exposedGarbageCollector(): () => void {
+  setFlagsFromString('--expose-gc');
+  return runInNewContext('gc') as () => void;
+}
+
+function memoryInUse(): number {
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
+
 const statusIn = ({ json }: Answer): unknown => (json as { data?: { status: unknown } }).data?.status;
 
 describe('a request that waits', () => {
@@ -101,6 +128,33 @@ describe('a request that waits', () => {
     expect(core.streams).toHaveLength(1);
     started.drain.abort();
     expect((await Promise.all([waiting[0]!, waiting[2]!])).map(statusIn)).toEqual(['PENDING', 'PENDING']);
+  });
+
+  test('keeps of its body only what its answer needs', async () => {
+    const core = scriptedCore();
+    facade = await startFacadeOverRpc(core.services);
+    const { url, drain } = facade;
+    const collectGarbage = exposedGarbageCollector();
+    const large = { x: Array.from({ length: 10_000 }, () => []) };
+    const statuses: Promise<number | undefined>[] = [];
+    /** The growth of the memory in use by 50 more waiting requests, in bytes. */
+    const growthBy = async (fields: object): Promise<number> => {
+      collectGarbage();
+      const before = memoryInUse();
+      for (let count = 0; count < 50; count += 1)
+        statuses.push(statusOfWait(url, { order_number: `w-${statuses.length}`, ...fields }));
+      await waitUntil('their orders were read', () => core.seen.orderNumbers.size === statuses.length);
+      collectGarbage();
+      return memoryInUse() - before;
+    };
+    await growthBy({});
+
+    const [ofPlain, ofLarge] = [await growthBy({}), await growthBy(large)];
+
+    drain.abort();
+    expect(new Set(await Promise.all(statuses))).toEqual(new Set([200]));
+    // The excerpt for the request log has 12 kB. The parsed body has 30 times as much.
+    expect((ofLarge - ofPlain) / 50).toBeLessThan(64_000);
   });
 
   test('gets 401 when its order ends, if its key was revoked meanwhile', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { maskedLength } from '../../../src/rest-facade/mask-exchange.ts';
 import { maxJsonDepth, readJsonObject } from '../../../src/rest-facade/json-body.ts';
 import type { BodyReading } from '../../../src/rest-facade/json-body.ts';
 
@@ -10,8 +11,10 @@ const read = (text: string, fields: readonly string[] = ['amount']): BodyReading
 const nested = (levels: number): string => '{"a":'.repeat(levels - 1) + '{}' + '}'.repeat(levels - 1);
 
 describe('reading a body as a JSON object', () => {
-  test('returns the object that JSON.parse returns, without issues, for all output of JSON.stringify', () => {
+  test('returns the fields that JSON.parse returns, without issues, for all output of JSON.stringify', () => {
     const value = fc.jsonValue({ maxDepth: 6 });
+    const emptied = (each: unknown): unknown =>
+      typeof each === 'object' && each !== null ? (Array.isArray(each) ? [] : {}) : each;
     // As a computed key: fast-check's dictionary may otherwise set the prototype instead of a property.
     const object = fc.dictionary(
       fc.string().filter((key) => key !== '__proto__'),
@@ -21,10 +24,30 @@ describe('reading a body as a JSON object', () => {
       fc.property(object, fc.constantFrom(undefined, 1, '\t'), (original, indent) => {
         const text = JSON.stringify(original, null, indent);
         fc.pre(!text.includes('__proto__'));
-        const reading = read(text);
-        expect(reading).toEqual({ readable: true, object: JSON.parse(text), issues: [] });
+        const whole = JSON.parse(text) as Record<string, unknown>;
+        const object = Object.fromEntries(Object.entries(whole).map(([key, each]) => [key, emptied(each)]));
+        const isWhole = Object.values(whole).every((each) => emptied(each) === each);
+        const reading = read(text, Object.keys(whole));
+        expect(reading).toMatchObject({ readable: true, object, issues: [] });
+        expect(reading).toHaveProperty('excerpt', isWhole ? undefined : JSON.stringify(whole));
       }),
     );
+  });
+
+  test('keeps only the known fields and the beginning of a body that has others', () => {
+    const body = {
+      amount: [[['x']]],
+      name: 'ሀ',
+      currency: { of: 'it' },
+      more: Array.from({ length: 9_000 }, () => []),
+    };
+    const reading = read(JSON.stringify(body), ['amount', 'currency', 'missing']);
+    expect(reading).toEqual({
+      readable: true,
+      object: { amount: [], currency: {} },
+      excerpt: JSON.stringify(body).slice(0, maskedLength + 1),
+      issues: [],
+    });
   });
 
   test('never throws, whatever the bytes', () => {
@@ -85,7 +108,7 @@ describe('reading a body as a JSON object', () => {
   });
 
   test('treats an empty body as an object without fields', () => {
-    expect(read('')).toEqual({ readable: true, object: {}, issues: [] });
+    expect(read('')).toEqual({ readable: true, object: {}, excerpt: undefined, issues: [] });
   });
 
   test.each([
