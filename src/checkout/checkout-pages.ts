@@ -158,13 +158,13 @@ function confirmPage(page: CheckoutPage, stage: StageNamed<'confirm'>): ConfirmV
   const phone = readablePhone(attempt.phone);
   const wallet = walletName(attempt.paymentOption, page);
   const channel = page.wallets.option(attempt.paymentOption)?.channel ?? 'ussd';
-  const opens = openView(page, wallet, messages);
+  const opens = openView(page, attempt, wallet, messages);
   const shop = shopOf(page, messages);
   return {
     template: 'confirm',
     title: opens?.title ?? confirm.title,
     testPayment: isTest(order),
-    refresh: stay ? undefined : { seconds: refreshSeconds },
+    refresh: stay ? undefined : { seconds: refreshSeconds, url: self },
     self,
     version: stageVersion(stage),
     shop,
@@ -224,7 +224,7 @@ function notReturnedPage(page: CheckoutPage, money: MoneyNotReturned): OutcomeVi
     template: 'outcome',
     title: notReturned.title,
     testPayment: isTest(order),
-    refresh: { seconds: refreshSeconds },
+    refresh: { seconds: refreshSeconds, url: self },
     tone: 'neutral',
     heading: notReturned.title,
     lead: money.reversalRefused ? notReturned.refused(taken, shop.name) : notReturned.returning(taken),
@@ -375,7 +375,12 @@ function optionView(option: string, { wallets, language, logoPath }: CheckoutPag
 }
 
 /** What the payer must open or read; undefined when the wallet prompts the payer's phone. */
-function openView({ checkout, self }: CheckoutPage, wallet: string, { confirm }: Messages) {
+function openView(
+  { checkout, self }: CheckoutPage,
+  { paymentAttemptId: attemptId }: PaymentAttempt,
+  wallet: string,
+  { confirm }: Messages,
+) {
   const { case: kind, value } = checkout.nextAction?.action ?? {};
   if (kind === undefined || value === undefined) return undefined;
   const title = confirm.open.title(wallet);
@@ -384,7 +389,7 @@ function openView({ checkout, self }: CheckoutPage, wallet: string, { confirm }:
       return {
         title,
         how: (amount: string) => confirm.open.how(amount, wallet),
-        link: { href: value, text: confirm.open.button(wallet) },
+        link: { href: value, text: confirm.open.button(wallet), attemptId },
       };
     case 'qrPayload':
       return {

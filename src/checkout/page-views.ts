@@ -5,8 +5,8 @@ interface AnyPage {
   readonly title: string;
   /** Whether to say that no real money moves. */
   readonly testPayment: boolean;
-  /** For browsers without scripts: when to load another address, by default this one. */
-  readonly refresh?: { readonly seconds: number; readonly url?: string } | undefined;
+  /** For browsers without scripts: when to load which address. */
+  readonly refresh?: { readonly seconds: number; readonly url: string } | undefined;
 }
 
 export interface ShopView {
@@ -78,7 +78,8 @@ export interface ConfirmView extends AnyPage {
   /** What the payer must open, when the wallet does not prompt the phone. */
   readonly opens:
     | {
-        readonly link?: { readonly href: string; readonly text: string };
+        /** The script opens it once for an attempt. */
+        readonly link?: { readonly href: string; readonly text: string; readonly attemptId: string };
         readonly code?: { readonly src: string; readonly alt: string };
       }
     | undefined;

@@ -66,7 +66,7 @@ export const everyPage: Readonly<Record<string, Visit>> = {
     await orders.settle(order, { attempt: 'SENT', redirectUrl: 'https://wallet.example/pay' });
     // The script opens the wallet's page once, and remembers it. This customer is back from there.
     await page.evaluate(
-      "sessionStorage.setItem(`opened ${document.querySelector('[data-version]').dataset.version}-open`, '1')",
+      "sessionStorage.setItem(`opened ${document.querySelector('[data-version]').dataset.version.replace('confirm-', '')}`, '1')",
     );
     await page.goto(order.url);
     await page.locator('summary:visible').click();

@@ -30,6 +30,15 @@ const phone = { viewport: { width: 360, height: 740 } };
 const heading = (text: string) => page.getByRole('heading', { name: text }).waitFor();
 const payButton = () => page.getByRole('button', { name: /^Pay / });
 
+/** The customer presses "cancel" when the request is already at the wallet, and before the page has noticed. */
+async function cancelTooLate(order: CheckoutOrder): Promise<void> {
+  await page.getByText('Wrong number, or changed your mind?').click();
+  await page.route('**/status', (route) => route.abort());
+  await orders.settle(order, { attempt: 'SENT' });
+  await page.getByRole('button', { name: 'Yes, cancel the payment' }).click();
+  await page.getByRole('alert').waitFor();
+}
+
 async function pay(wallet: string): Promise<void> {
   await page.getByRole('radio', { name: wallet }).check();
   await payButton().click();
@@ -106,6 +115,35 @@ describe('a customer', () => {
     await page.getByText('Wrong number, or changed your mind?').click();
     await cancel.click();
     await heading('Payment cancelled');
+  });
+
+  test('who cancels too late sees the outcome of the payment', async () => {
+    const order = await orders.register();
+    await page.goto(order.url);
+    await pay('Wallet A app');
+    await cancelTooLate(order);
+    await page.unroute('**/status');
+
+    await orders.settle(order, { attempt: 'SUCCEEDED', order: 'COMPLETED' });
+
+    await heading('Payment received');
+  });
+
+  test('comes back from the page of the wallet, and is not sent there again when the outcome is late', async () => {
+    const order = await orders.register();
+    await page.goto(order.url);
+    await pay('Wallet A app');
+    await orders.settle(order, { attempt: 'SENT', redirectUrl: `${shop.origin}/wallet` });
+    await heading('Thank you');
+    await page.goto(order.url);
+    await heading('Pay with Wallet A');
+
+    await orders.settle(order, { attempt: 'UNKNOWN', redirectUrl: `${shop.origin}/wallet` });
+
+    await page.getByText('taking longer than usual').waitFor();
+    await orders.settle(order, { attempt: 'SUCCEEDED', order: 'COMPLETED' });
+    await heading('Payment received');
+    expect(visitsTo('/wallet')).toHaveLength(1);
   });
 
   test('changes the phone, reads why the payment was declined, and pays with the other wallet', async () => {
@@ -228,6 +266,17 @@ describe('without scripts', () => {
     await heading('Payment received');
     await heading('Thank you');
     expect(shop.visits.map(({ url }) => url)).toContain('/thanks?a=1&b=2');
+  });
+
+  test('a customer who cancels too late sees the outcome of the payment', async () => {
+    const order = await orders.register();
+    await page.goto(order.url);
+    await pay('Wallet B');
+    await cancelTooLate(order);
+
+    await orders.settle(order, { attempt: 'SUCCEEDED', order: 'COMPLETED' });
+
+    await heading('Payment received');
   });
 
   test('a customer stops the automatic refresh, and checks again by hand', async () => {

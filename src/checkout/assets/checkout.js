@@ -6,6 +6,14 @@ const followMs = { soon: 1500, later: 4000, soonForMs: 60_000 };
 document.documentElement.classList.add('js');
 for (const start of [followPayment, openWallet, countDown, returnToShop, printReceipt, submitOnce]) start();
 
+/**
+ * Shows the checkout as it is now. Not the address in the browser: after a refused cancellation, that is the address of the form,
+ * which has no page.
+ */
+function showAgain() {
+  location.replace(document.body.dataset.self ?? location.pathname);
+}
+
 /** Looks at the payment until the page should show something else, and then shows that. */
 function followPayment() {
   const page = document.querySelector('[data-follow]');
@@ -20,7 +28,7 @@ function followPayment() {
       const response = await fetch(follow, { cache: 'no-store', headers: { accept: 'application/json' } });
       const status = response.ok ? await response.json() : undefined;
       if (response.status === 404 || (status !== undefined && status.version !== version)) {
-        location.replace(location.pathname);
+        showAgain();
         return;
       }
       if (status?.cancellable === false) endCancelling(page);
@@ -39,11 +47,11 @@ function followPayment() {
   timer = setTimeout(look, followMs.soon);
 }
 
-/** Goes to the wallet's page once. A customer who comes back stays on this page, which has the link. */
+/** Goes to the wallet's page once for each attempt. A customer who comes back stays on this page, which has the link. */
 function openWallet() {
   const link = document.querySelector('[data-open-once]');
   if (link === null) return;
-  const opened = `opened ${document.querySelector('[data-version]')?.dataset.version}`;
+  const opened = `opened ${link.dataset.openOnce}`;
   try {
     if (window.sessionStorage.getItem(opened) !== null) return;
     window.sessionStorage.setItem(opened, '1');
@@ -81,7 +89,7 @@ function countDown() {
   const timer = document.querySelector('[data-countdown]');
   if (timer === null) return;
   everySecond(Number(timer.dataset.countdown), (left) => {
-    if (left === 0) return location.replace(location.pathname);
+    if (left === 0) return showAgain();
     const [hours, minutes, seconds] = [left / 3600, (left / 60) % 60, left % 60].map(Math.floor);
     const parts = hours > 0 ? [hours, minutes, seconds] : [minutes, seconds];
     timer.textContent = parts
