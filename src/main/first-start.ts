@@ -18,6 +18,7 @@ import { certificatePathsOf, tlsSettings } from '../platform/tls/tls-settings.ts
 import { demoMerchantName, ensureDemoMerchant, readDemoMerchant } from './local/demo-merchant.ts';
 import { ensureDemoUsers, isDemoUser, readDemoUsers } from './local/demo-users.ts';
 import { ensureWebhookSecrets } from './local/demo-webhook-secrets.ts';
+import { inviteFirstOperator } from './local/first-operator.ts';
 import { readIfThere, writePrivateFile } from './local/private-file.ts';
 import { readSettingsOrExit } from './read-settings.ts';
 
@@ -57,14 +58,13 @@ const webhooks = createGrpcTransport({
   tls,
 });
 
-async function inviteOperator(email: string): Promise<object | undefined> {
-  const accounts = createClient(AccountService, operator);
-  const { users, invitations } = await accounts.listUsers({ merchantId: '' });
-  const isKnown = [...users, ...invitations].some((each) => each.email.toLowerCase() === email.toLowerCase());
-  if (isKnown) return undefined;
-  const invited = await accounts.inviteUser({ email, asOperator: true });
-  return { invitation: `${config.GATEHOUSE_DASHBOARD_BASE_URL}/invitation/${invited.token}` };
-}
+const inviteOperator = (email: string) =>
+  inviteFirstOperator({
+    accounts: createClient(AccountService, operator),
+    email,
+    dashboardUrl: config.GATEHOUSE_DASHBOARD_BASE_URL,
+    kept: text,
+  });
 
 /** Whether people already work here. A start that was interrupted has left the demo merchant only. */
 async function isInUse(): Promise<boolean> {
@@ -103,8 +103,8 @@ try {
   } else {
     await mkdir(config.GATEHOUSE_FIRST_START_FOLDER, { recursive: true });
     const email = config.GATEHOUSE_FIRST_OPERATOR;
-    const make = () => (email === undefined ? makeDemo() : inviteOperator(email));
-    const made = text === undefined ? await make() : undefined;
+    const makeOnce = () => (text === undefined ? makeDemo() : undefined);
+    const made = email === undefined ? await makeOnce() : await inviteOperator(email);
     const addressesOfPages = {
       dashboard: config.GATEHOUSE_DASHBOARD_BASE_URL,
       rest: { sandbox: config.GATEHOUSE_REST_SANDBOX_URL, production: config.GATEHOUSE_REST_PRODUCTION_URL },

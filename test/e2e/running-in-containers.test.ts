@@ -178,6 +178,10 @@ describe('docker compose up without any preparation, run as plain processes', ()
     expect(invited).toMatchObject({ exitCode: 0, stderr: '' });
     const made = JSON.parse(await readFile(join(folder, 'again/first-start.json'), 'utf8')) as object;
     expect(made).not.toHaveProperty('merchant');
+    expect(made).toMatchObject({
+      expire_time: expect.stringMatching(/^20\d\d-/) as unknown,
+      new_invitation_command: 'gatehouse user invite first@pay.example --operator',
+    });
     const { origin, pathname } = new URL((made as { invitation: string }).invitation);
     expect((await createDashboardVisitor(origin).get(pathname)).body).toContain('first@pay.example');
   });
