@@ -2,8 +2,12 @@ import type { FastifyRequest } from 'fastify';
 import { noMerchantId } from '../../contract/public-id.ts';
 import { panel } from '../ask.ts';
 import type { DashboardClients } from '../clients.ts';
+import { failureOfRpc } from '../rpc-failure.ts';
 
-/** The names of a page's merchants by their ids; empty while core is unavailable. */
+/**
+ * The names of a page's merchants by their ids; empty while core is unavailable. A merchant that core does not know, for example because
+ * a restored backup lacks it, is named by its id.
+ */
 export async function merchantNames(
   request: FastifyRequest,
   { merchants }: DashboardClients,
@@ -13,8 +17,13 @@ export async function merchantNames(
   const names = await panel(request, (options) =>
     Promise.all(
       ids.map(async (merchantId) => {
-        const { merchant } = await merchants.getMerchant({ merchantId }, options);
-        return [merchantId, merchant?.name ?? merchantId] as const;
+        try {
+          const { merchant } = await merchants.getMerchant({ merchantId }, options);
+          return [merchantId, merchant?.name ?? merchantId] as const;
+        } catch (thrown) {
+          if (failureOfRpc(thrown)?.problem !== 'notFound') throw thrown;
+          return [merchantId, merchantId] as const;
+        }
       }),
     ),
   );

@@ -333,6 +333,20 @@ describe('failing endpoints', () => {
     expect(endpointsIn(production.body)).toEqual([]);
   });
 
+  test('of a merchant that core does not know are listed with its id', async () => {
+    const unknown = newRandomId('mer', new Date());
+    await superuser.query(
+      `insert into webhooks.lanes (merchant_id, environment, endpoint, created_at, paused_at)
+       values ($1, 'SANDBOX', 'https://shop-1.example', now(), now())`,
+      [unknown],
+    );
+
+    const page = await operator.get(path);
+
+    expect(page.status).toBe(200);
+    expect(page.body).toContain(`${unknown}</`);
+  });
+
   test('are each on exactly one of the pages', async () => {
     const merchant = await stack.createMerchant();
     const all = Array.from({ length: 52 }, (_, index) => `https://shop-${100 + index}.example`);
