@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ListOrdersResponse, OrderService } from '../../gen/gatehouse/v1/order_service_pb.js';
 import type { Client } from '@connectrpc/connect';
@@ -6,6 +5,7 @@ import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
 import { ask, callOptions, panel } from '../ask.ts';
 import type { Panel } from '../ask.ts';
 import { csvPages } from '../csv/csv-pages.ts';
+import { sendCsv } from '../csv/send-csv.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { wordsFor } from '../language/words.ts';
 import { momentOf } from '../moment-text.ts';
@@ -77,10 +77,7 @@ export function addOrders(app: FastifyInstance, dashboard: Dashboard): void {
     const first = await read('');
     const name = `orders-${pageMerchantOf(request).environment}-${now().toISOString().slice(0, 10)}.csv`;
     const { start, lines } = ordersCsv(timeZone);
-    return reply
-      .header('content-disposition', `attachment; filename="${name}"`)
-      .type('text/csv; charset=utf-8')
-      .send(Readable.from(csvPages(start, first, lines, read)));
+    return sendCsv(request, reply, name, csvPages(start, first, lines, read));
   });
 }
 

@@ -1,10 +1,10 @@
-import { Readable } from 'node:stream';
 import type { CallOptions } from '@connectrpc/connect';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ListRefundsResponse } from '../../gen/gatehouse/v1/refund_service_pb.js';
 import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
 import { callOptions, panel } from '../ask.ts';
 import { csvPages } from '../csv/csv-pages.ts';
+import { sendCsv } from '../csv/send-csv.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { PageProblem } from '../page-problem.ts';
 import { failureOfRpc } from '../rpc-failure.ts';
@@ -104,9 +104,6 @@ export function addRefunds(app: FastifyInstance, { clients, sendPage, timeZone, 
     const name = `refunds-${pageMerchantOf(request).environment}-${now().toISOString().slice(0, 10)}.csv`;
     const readNext = async (pageToken: string) =>
       (await readPage(pageToken)) ?? { refunds: [], nextPageToken: '' };
-    return reply
-      .header('content-disposition', `attachment; filename="${name}"`)
-      .type('text/csv; charset=utf-8')
-      .send(Readable.from(csvPages(start, first, lines, readNext)));
+    return sendCsv(request, reply, name, csvPages(start, first, lines, readNext));
   });
 }

@@ -25,9 +25,14 @@ export interface DashboardDesk {
 export const sessionCookie = 'gatehouse_session';
 
 /** How often core was asked about a session. */
-export async function sessionsRead({ connectUrl }: Stack): Promise<number> {
+export const sessionsRead = (stack: Stack): Promise<number> => callsOf(stack, 'ReadSession');
+
+/** How often a method of core was called. */
+export async function callsOf({ connectUrl }: Stack, method: string): Promise<number> {
   const metrics = await (await fetch(`${connectUrl}/metrics`)).text();
-  const counts = metrics.matchAll(/^gatehouse_rpc_duration_seconds_count\{[^}]*"ReadSession"[^}]*\} (\d+)/gm);
+  const counts = metrics.matchAll(
+    new RegExp(`^gatehouse_rpc_duration_seconds_count\\{[^}]*"${method}"[^}]*\\} (\\d+)`, 'gm'),
+  );
   return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
 }
 

@@ -12,7 +12,7 @@ import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js'
 import { directPayment, registration } from '../../support/order-requests.ts';
 import type { DashboardVisitor } from '../../support/dashboard-visitor.ts';
 import { waitUntil } from '../../support/wait-until.ts';
-import { sharedDashboardDesk } from './dashboard-desk.ts';
+import { callsOf, sharedDashboardDesk } from './dashboard-desk.ts';
 import { sharedClient, sharedMerchant, sharedStack } from '../../support/shared-stack.ts';
 
 let developer: DashboardVisitor;
@@ -141,7 +141,7 @@ describe('orders', () => {
     expect(numbersIn((await viewer.get(`${at('orders')}?transaction=none`)).body)).toEqual([]);
   });
 
-  test('are downloaded over many pages, each order once', async () => {
+  test('are downloaded over many pages, each order once, and HEAD does not read them', async () => {
     const merchant = await stack.createMerchant();
     const reader = await desk.signedIn(await desk.users.member(merchant.id, MemberRole.VIEWER));
     const requests = Array.from({ length: 500 }, (_, index) =>
@@ -149,9 +149,19 @@ describe('orders', () => {
     );
     await orders.batchRegisterOrders({ requests });
     await orders.registerOrder(registration({ merchantId: merchant.id, orderNumber: 'last' }));
+    const path = `/m/${merchant.id}/sandbox/orders.csv`;
+    const before = await callsOf(stack, 'ListOrders');
 
-    const { body } = await reader.get(`/m/${merchant.id}/sandbox/orders.csv`);
+    const cookie = [...reader.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    const head = await fetch(`${stack.dashboards[0]?.origin ?? ''}${path}`, {
+      method: 'HEAD',
+      headers: { cookie },
+    });
+    const { body } = await reader.get(path);
 
+    // Two for the download. The request for its headers reads one page only.
+    expect((await callsOf(stack, 'ListOrders')) - before).toBe(3);
+    expect([head.status, head.headers.get('content-type')]).toEqual([200, 'text/csv; charset=utf-8']);
     const lines = body.trim().split('\r\n').slice(1);
     expect(lines).toHaveLength(501);
     expect(new Set(lines.map((line) => line.split(',')[1])).size).toBe(501);
