@@ -31,7 +31,9 @@ const Pause = Type.Object({
 });
 
 const pageSize = 50;
-const maxEndpoints = 100;
+const hostsPageSize = 100;
+/** The limit of webhooks. */
+const maxPageSize = 500;
 
 export const mayChangeWebhooks = (request: FastifyRequest): boolean => {
   const { role } = pageMerchantOf(request);
@@ -71,6 +73,8 @@ async function showWebhooks(
   const filter = readDeliveryFilter(request.query);
   const endpointWords = wordsFor(request, { en: endpointsInEnglish, am: endpointsInAmharic });
   const self = listPath(request);
+  const { hosts_page: given } = request.query as { readonly hosts_page?: unknown };
+  const hostsPage = typeof given === 'string' ? given : '';
   const [awaited, endpoints, deliveries] = await Promise.all([
     panel(request, async (options) => {
       const { awaitedSecrets } = await webhookEndpoints.listWebhookEndpoints(scopeOf(request), options);
@@ -78,8 +82,15 @@ async function showWebhooks(
       return awaitedSecrets.map((each) => awaitedRow(each, endpointWords, { path: self, language }));
     }),
     panel(request, async (options) => {
-      const answer = await webhooks.listEndpoints({ ...scopeOf(request), pageSize: maxEndpoints }, options);
-      return answer.endpoints.map((endpoint) => endpointRow(endpoint, writing));
+      const answer = await webhooks.listEndpoints(
+        { ...scopeOf(request), pageSize: hostsPageSize, pageToken: hostsPage },
+        options,
+      );
+      const next = new URLSearchParams({ hosts_page: answer.nextPageToken }).toString();
+      return {
+        rows: answer.endpoints.map((endpoint) => endpointRow(endpoint, writing)),
+        next: answer.nextPageToken === '' ? undefined : `?${next}`,
+      };
     }),
     panel(request, async (options) => {
       const answer = await webhooks.listDeliveries(
@@ -103,6 +114,7 @@ async function showWebhooks(
       tab: 'deliveries',
       awaited,
       endpoints,
+      isLaterHostsPage: hostsPage !== '',
       deliveries,
       filter,
       states: Object.keys(deliveryStates).map((value) => ({
@@ -136,13 +148,18 @@ function addTest(app: FastifyInstance, dashboard: Dashboard): void {
 function addHostState(app: FastifyInstance, dashboard: Dashboard): void {
   const { webhooks } = dashboard.clients;
   const requireState = async (request: FastifyRequest, endpoint: string): Promise<void> => {
-    const { endpoints } = await webhooks.listEndpoints(
-      { ...scopeOf(request), pageSize: maxEndpoints },
-      callOptions(request),
-    );
-    const found = endpoints.find((candidate) => candidate.endpoint === endpoint);
-    if (found === undefined) throw notFound('ENDPOINT_NOT_FOUND');
-    requireSeen(request.body, endpointState(found.state, english).name);
+    const scope = { ...scopeOf(request), pageSize: maxPageSize };
+    let pageToken = '';
+    do {
+      const answer = await webhooks.listEndpoints({ ...scope, pageToken }, callOptions(request));
+      const found = answer.endpoints.find((candidate) => candidate.endpoint === endpoint);
+      if (found !== undefined) {
+        requireSeen(request.body, endpointState(found.state, english).name);
+        return;
+      }
+      pageToken = answer.nextPageToken;
+    } while (pageToken !== '');
+    throw notFound('ENDPOINT_NOT_FOUND');
   };
 
   app.post(`${path}/hosts/pause`, async (request, reply) => {

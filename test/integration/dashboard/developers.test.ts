@@ -10,7 +10,7 @@ import { hiddenField } from '../../support/dashboard-visitor.ts';
 import type { TestMerchant } from '../../support/stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { sharedDashboardDesk } from './dashboard-desk.ts';
-import { sharedStack } from '../../support/shared-stack.ts';
+import { sharedConnection, sharedStack } from '../../support/shared-stack.ts';
 import type { WebhookEndpoint } from '../../../src/gen/gatehouse/v1/webhook_endpoint_service_pb.js';
 import { subscribedTypes } from '../../../src/webhooks/domain/webhook-endpoint.ts';
 import { startReceiver } from '../webhooks/receivers.ts';
@@ -18,6 +18,7 @@ import { startReceiver } from '../webhooks/receivers.ts';
 const stack = sharedStack({ facades: 0, dashboards: 1, webhooks: 1 });
 
 const desk = sharedDashboardDesk(stack);
+const superuser = sharedConnection(() => stack.databaseUrl);
 
 const secretIn = (body: string): string => /<code id="secret">([^<]*)<\/code>/.exec(body)?.[1] ?? '';
 
@@ -222,6 +223,26 @@ describe('webhooks', () => {
     expect(body).toContain('moving');
     const { endpoints } = await stack.webhookClient('operator').listEndpoints({ merchantId: merchant.id });
     expect(endpoints.map(({ pauseReason }) => pauseReason)).toEqual(['']);
+  });
+
+  test('an endpoint after the first hundred is on the next page, and is resumed', async () => {
+    const { merchant, visitor, at } = await atNewMerchant();
+    await superuser.query(
+      `insert into webhooks.lanes (merchant_id, environment, endpoint, created_at, paused_at)
+       select $1, 'SANDBOX', 'https://shop-' || n || '.example', now(), now() from generate_series(100, 200) n`,
+      [merchant.id],
+    );
+    const last = 'https://shop-200.example';
+
+    const first = await visitor.get(at('webhooks'));
+    const next = /href="([^"]*\?hosts_page=[^"]*)"/.exec(first.body)?.[1] ?? '';
+    const second = await visitor.get(next);
+    const resumed = await visitor.post(at('webhooks/hosts/resume'), { endpoint: last, seen: 'paused' });
+
+    expect([first, second].map(({ body }) => body.includes(`<bdi>${last}</bdi>`))).toEqual([false, true]);
+    expect(second.body).not.toMatch(/button-quiet" href="[^"]*hosts_page=/);
+    expect(resumed.status).toBe(303);
+    expect((await visitor.get(at('webhooks'))).body).toContain(`${last} is resumed.`);
   });
 
   test('an abandoned delivery is sent again', async () => {

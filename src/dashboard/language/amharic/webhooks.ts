@@ -23,6 +23,8 @@ export const webhooks: typeof english = {
     reason: 'ምክንያት',
     reasonHint: 'መቀበያው ቆሞ እያለ አብሮ ይታያል።',
     resume: 'ያስቀጥሉ',
+    first: 'ከመጀመሪያው',
+    next: 'ቀጣይ',
     paused: (endpoint) => `${endpoint} ቆሟል። ወደዚያ መላክ ያለበት ይቀመጣል።`,
     resumed: (endpoint) => `${endpoint} ቀጥሏል። ጊዜያቸው የደረሰ መልእክቶች አሁን ይላካሉ።`,
   },

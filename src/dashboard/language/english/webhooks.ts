@@ -24,6 +24,8 @@ export const webhooks = {
     reason: 'Reason',
     reasonHint: 'Shown with the host while it is paused.',
     resume: 'Resume',
+    first: 'First',
+    next: 'Next',
     paused: (endpoint: string) => `${endpoint} is paused. Its deliveries are kept.`,
     resumed: (endpoint: string) => `${endpoint} is resumed. Due deliveries are sent now.`,
   },
