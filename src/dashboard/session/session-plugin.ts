@@ -1,5 +1,5 @@
 import session from '@fastify/session';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { createStrangeSessionLimits } from './limit-strange-sessions.ts';
 import { sessionHash } from './session-store.ts';
 import type { createSessionStore } from './session-store.ts';
@@ -39,5 +39,22 @@ export async function addSessions(
     saveUninitialized: false,
     rolling: false,
   });
+  // Another tab may have got a new id meanwhile, which the old one would replace. A browser keeps its id without this header.
+  app.addHook('onSend', (request, reply, _payload, done) => {
+    const given = givenTo(request);
+    // Null after the session was ended.
+    const id = (request.session as typeof request.session | null)?.sessionId;
+    if (given !== undefined && given === id) dropCookie(reply, cookieName);
+    done();
+  });
   app.addHook('onRequest', (request) => limits.record(request, givenTo(request)));
+}
+
+/** Removes a cookie that the answer would set. */
+function dropCookie(reply: FastifyReply, name: string): void {
+  const all = [reply.getHeader('set-cookie') ?? []].flat().map(String);
+  const others = all.filter((line) => !line.startsWith(`${name}=`));
+  if (others.length === all.length) return;
+  reply.removeHeader('set-cookie');
+  if (others.length > 0) reply.header('set-cookie', others);
 }

@@ -173,6 +173,37 @@ describe('a session', () => {
     expect((await old.get(keysPage())).status).toBe(303);
   });
 
+  test('keeps the new id of a confirmed identity when a page that was requested before arrives later', async () => {
+    const user = await desk.users.member(merchant.id);
+    const visitor = await desk.signedIn(user);
+    await visitor.get('/confirm');
+    // So the page stores the session again, with its last use.
+    await desk.age(visitor, 5 * 60_000);
+    const otherTab = desk.visitor();
+    for (const [name, value] of visitor.cookies) otherTab.cookies.set(name, value);
+    const client = await pool.connect();
+    await client.query('begin');
+    await client.query('lock table core.api_keys in access exclusive mode');
+    const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+    const page = otherTab.get(keysPage());
+    await waitUntil('the page waits', async () => {
+      const waiting = await pool.query(
+        'select from pg_stat_activity where $1 = any (pg_blocking_pids(pid))',
+        [rows[0]!.pid],
+      );
+      return waiting.rowCount === 1;
+    });
+
+    const confirmed = await visitor.post('/confirm', { password: user.password });
+    await client.query('rollback');
+    client.release();
+    const late = await page;
+
+    expect([confirmed.status, late.status]).toEqual([303, 200]);
+    expect(late.headers.getSetCookie().filter((line) => line.startsWith(sessionCookie))).toEqual([]);
+    expect((await visitor.get(keysPage())).status).toBe(200);
+  });
+
   test('lasts longer when its user opens a page, and not when an open page asks for news by itself', async () => {
     const visitor = await desk.signedIn(await desk.users.member(merchant.id));
     const orderPage = `/m/${merchant.id}/sandbox/orders/${newRandomId('ord', new Date())}`;
