@@ -165,7 +165,7 @@ const sender = createWebhookSender({
 
 const merchants = createClient(MerchantService, transport);
 /**
- * For explanations and lists of deliveries, which merchants request. Together they use at most a quarter of the connections, and
+ * For explanations and lists of deliveries and endpoints, which merchants request. Together they use at most a quarter of the connections, and
  * those of one merchant about half of these, so that they never delay the sending of webhooks.
  */
 const fairly = createFairCalls({
@@ -193,6 +193,7 @@ const services = [
     merchants,
     newId: newRandomId,
     now,
+    fairly,
     onDue: announceDeliveries,
     onDeleted: deletionSignal.ring,
   }),

@@ -13,6 +13,7 @@ import type {
 } from '../../gen/gatehouse/v1/webhook_endpoint_service_pb.js';
 import { rpcError } from '../../contract/error-reason.ts';
 import type { NewId } from '../../contract/public-id.ts';
+import type { FairCalls } from '../../platform/fair-calls.ts';
 import { rpcService } from '../../contract/rpc-service.ts';
 import { actorOf } from '../../platform/rpc/actor.ts';
 import { annotate } from '../../platform/rpc/call-context.ts';
@@ -29,6 +30,7 @@ import {
 } from '../endpoints/webhook-endpoints.ts';
 import type { UrlTaken } from '../endpoints/webhook-endpoints.ts';
 import type { SigningSecrets } from '../secrets/signing-secrets.ts';
+import { callOwner } from './call-owner.ts';
 import { createDeliveryReader } from './delivery-reader.ts';
 import { createEndpointReader } from './endpoint-reader.ts';
 import { requireMerchant } from './require-merchant.ts';
@@ -43,6 +45,8 @@ export interface WebhookEndpointServiceParts {
   readonly merchants: Client<typeof MerchantService>;
   readonly newId: NewId;
   readonly now: () => Date;
+  /** Limits the lists of endpoints that are read at a time, by merchant and environment. */
+  readonly fairly: FairCalls;
   /** Called when deliveries became due. */
   readonly onDue: () => void;
   /** Called when an endpoint was deleted. */
@@ -54,7 +58,7 @@ const changers = ['dashboard', 'operator'] as const;
 
 /** gatehouse.v1.WebhookEndpointService. */
 export function webhookEndpointService(parts: WebhookEndpointServiceParts): RpcService {
-  const { secrets, merchants, newId, now, onDue, onDeleted } = parts;
+  const { secrets, merchants, newId, now, fairly, onDue, onDeleted } = parts;
   const { pool } = parts.database;
   const stored = { pool, newId, now };
   const webhookEndpoints = createWebhookEndpoints({ ...stored, secrets });
@@ -62,10 +66,9 @@ export function webhookEndpointService(parts: WebhookEndpointServiceParts): RpcS
   const deliveries = createDeliveryReader(pool);
 
   const messageOf = async (endpoint: WebhookEndpoint): Promise<WebhookEndpointMessage> => {
-    const [status, signingSecrets] = await Promise.all([
-      lanes.find(laneOfEndpoint(endpoint)),
-      secrets.listOf(secretOwnerOfEndpoint(endpoint)),
-    ]);
+    // One read after another, so that a call holds one connection.
+    const status = await lanes.find(laneOfEndpoint(endpoint));
+    const signingSecrets = await secrets.listOf(secretOwnerOfEndpoint(endpoint));
     return create(WebhookEndpointSchema, {
       webhookEndpointId: endpoint.id,
       merchantId: endpoint.merchantId,
@@ -109,16 +112,16 @@ export function webhookEndpointService(parts: WebhookEndpointServiceParts): RpcS
         annotate(context, { merchant_id: endpoint.merchantId, webhook_endpoint_id: endpoint.id });
         return { webhookEndpoint: await messageOf(endpoint), secret };
       },
-      async listWebhookEndpoints(request) {
-        const { merchantId, environment } = requests.endpointsToList(request);
-        const [listed, awaited] = await Promise.all([
-          webhookEndpoints.list(merchantId, environment),
-          readAwaitedSecrets(pool, merchantId, environment),
-        ]);
-        return {
-          webhookEndpoints: await Promise.all(listed.map(messageOf)),
-          awaitedSecrets: awaited.map(awaitedMessage),
-        };
+      async listWebhookEndpoints(request, context) {
+        const scope = requests.endpointsToList(request);
+        const { merchantId, environment } = scope;
+        return fairly(callOwner(scope), context.signal, async () => {
+          const described: WebhookEndpointMessage[] = [];
+          for (const endpoint of await webhookEndpoints.list(merchantId, environment))
+            described.push(await messageOf(endpoint));
+          const awaited = await readAwaitedSecrets(pool, merchantId, environment);
+          return { webhookEndpoints: described, awaitedSecrets: awaited.map(awaitedMessage) };
+        });
       },
       async getWebhookEndpoint(request, context) {
         return { webhookEndpoint: await messageOf(await find(requests.endpointKey(request), context)) };

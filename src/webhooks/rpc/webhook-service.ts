@@ -12,10 +12,11 @@ import { rpcService } from '../../contract/rpc-service.ts';
 import type { RpcService } from '../../platform/rpc/rpc-service.ts';
 import { actorOf } from '../../platform/rpc/actor.ts';
 import type { Database } from '../database/database.ts';
-import type { Environment, LaneKey } from '../domain/delivery.ts';
+import type { LaneKey } from '../domain/delivery.ts';
 import type { PipelineStatus } from '../health/pipeline-status.ts';
 import { createRedeliveryStore } from '../redeliveries/redelivery-store.ts';
 import type { SigningSecrets } from '../secrets/signing-secrets.ts';
+import { callOwner } from './call-owner.ts';
 import { createEndpointChanges } from './change-endpoint.ts';
 import { createDeliveryReader } from './delivery-reader.ts';
 import type { StoredDelivery } from './delivery-reader.ts';
@@ -46,7 +47,7 @@ export interface WebhookServiceParts {
   readonly readStatus: () => Promise<PipelineStatus>;
   readonly newId: NewId;
   readonly now: () => Date;
-  /** Limits the explanations and lists of deliveries that are read at a time, by merchant and environment. */
+  /** Limits the explanations and lists of deliveries and endpoints that are read at a time, by merchant and environment. */
   readonly fairly: FairCalls;
   /** Called when deliveries became due. */
   readonly onDue: () => void;
@@ -205,9 +206,11 @@ export function webhookService(parts: WebhookServiceParts): RpcService {
         return { delivery: deliveryMessage(await findDelivery({ ...test, deliveryId }, context)) };
       },
 
-      async listEndpoints(request) {
+      async listEndpoints(request, context) {
         const { filter, key } = requests.endpointsToList(request);
-        const listed = await endpoints.list({ ...filter, limit: filter.limit + 1 });
+        const listed = await fairly(callOwner(filter), context.signal, () =>
+          endpoints.list({ ...filter, limit: filter.limit + 1 }),
+        );
         const positioned = listed.map((endpoint) => ({ id: positionOf(endpoint), endpoint }));
         const page = pageOf(positioned, filter.limit, key);
         return {
@@ -265,10 +268,6 @@ export function webhookService(parts: WebhookServiceParts): RpcService {
     },
   );
 }
-
-const callOwner = (key: { readonly merchantId: string; readonly environment: Environment | undefined }) => ({
-  owner: `${key.environment ?? ''} ${key.merchantId}`,
-});
 
 const deliveryNotFound = ({ deliveryId }: requests.DeliveryKey) =>
   rpcError('DELIVERY_NOT_FOUND', `the merchant has no delivery ${deliveryId}`);

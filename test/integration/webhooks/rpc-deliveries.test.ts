@@ -397,39 +397,66 @@ describe('redelivering one delivery', () => {
   });
 });
 
-describe('explanations', () => {
-  test('of one merchant leave the connections to all others, and are refused when many wait', async () => {
-    const orderId = newRandomId('ord', new Date());
-    const [deliveryId = ''] = await desk.deliver(merchantId, { orderId });
-    const { pool } = desk.database;
-    const holder = await pool.connect();
-    await holder.query(
-      'begin; set local idle_in_transaction_session_timeout = 0; lock table webhooks.event_readers in access exclusive mode',
-    );
-    const key = { merchantId, environment: Environment.SANDBOX, orderId };
-    const refused: (string | undefined)[] = [];
-    const explain = async (): Promise<void> => {
-      try {
-        await desk.client('facade').explainOrderDeliveries(key);
-      } catch (error) {
-        if (!(error instanceof ConnectError)) throw error;
-        refused.push(describeFailure(error).reason);
-      }
-    };
+describe('expensive reads', () => {
+  const environment = Environment.SANDBOX;
 
-    const calls = Array.from({ length: 60 }, explain);
-    await waitUntil(
-      'a call is refused, or waits for a connection',
-      () => refused.length === 39 || pool.waitingCount > 0,
-    );
-    const waiting = pool.waitingCount;
-    const { delivery } = await reader().getDelivery({ merchantId, deliveryId });
-    await holder.query('rollback');
-    holder.release();
-    await Promise.all(calls);
+  test.each<[string, string, (key: { merchantId: string; orderId: string }) => Promise<unknown>]>([
+    [
+      'explanations',
+      'webhooks.event_readers',
+      (key) => desk.client('facade').explainOrderDeliveries({ ...key, environment }),
+    ],
+    [
+      'lists of endpoints',
+      'webhooks.lanes',
+      ({ merchantId: own }) => reader().listEndpoints({ merchantId: own, environment }),
+    ],
+    [
+      'lists of webhook endpoints',
+      'webhooks.lanes',
+      ({ merchantId: own }) =>
+        desk.endpointClient('reader').listWebhookEndpoints({ merchantId: own, environment }),
+    ],
+  ])(
+    '%s of one merchant leave the connections to all others, and are refused when many wait',
+    async (_, table, read) => {
+      const orderId = newRandomId('ord', new Date());
+      await desk.deliver(merchantId, { orderId });
+      for (const path of ['a', 'b', 'c'])
+        await desk.endpointClient('operator').createWebhookEndpoint({
+          ...{ merchantId, environment, url: `https://shop.example/${path}` },
+        });
+      const { pool } = desk.database;
+      const holder = await pool.connect();
+      await holder.query(
+        `begin; set local idle_in_transaction_session_timeout = 0; lock table ${table} in access exclusive mode`,
+      );
+      const refused: (string | undefined)[] = [];
+      const call = async (): Promise<void> => {
+        try {
+          await read({ merchantId, orderId });
+        } catch (error) {
+          if (!(error instanceof ConnectError)) throw error;
+          refused.push(describeFailure(error).reason);
+        }
+      };
 
-    expect(waiting).toBe(0);
-    expect(delivery?.deliveryId).toBe(deliveryId);
-    expect(refused).toEqual(Array.from({ length: 39 }, () => 'OVERLOADED'));
-  });
+      const calls = Array.from({ length: 60 }, call);
+      await waitUntil(
+        'a call is refused, or waits for a connection',
+        () => refused.length === 39 || pool.waitingCount > 0,
+      );
+      const waiting = pool.waitingCount;
+      // Without a free connection, it is answered only after the lock.
+      const other = reader().listSigningSecrets({ merchantId });
+      if (waiting === 0) await other;
+      await holder.query('rollback');
+      holder.release();
+      await Promise.all(calls);
+
+      expect(waiting).toBe(0);
+      expect(await other).toMatchObject({ signingSecrets: [] });
+      expect(refused).toEqual(Array.from({ length: 39 }, () => 'OVERLOADED'));
+    },
+  );
 });

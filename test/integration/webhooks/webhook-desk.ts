@@ -90,12 +90,14 @@ export async function openWebhookDesk(
   const draining = new AbortController();
   const merchants = createClient(MerchantService, core);
   const onDue = () => void (rings.due += 1);
+  const fairly = createFairCalls({ maxRunning: 2, maxWaiting: 20 });
   const endpointService = webhookEndpointService({
     database,
     secrets,
     merchants,
     newId: newRandomId,
     now,
+    fairly,
     onDue,
     onDeleted: () => void (rings.deleted += 1),
   });
@@ -107,7 +109,7 @@ export async function openWebhookDesk(
     readStatus: () => Promise.resolve(quietStatus),
     newId: newRandomId,
     now,
-    fairly: createFairCalls({ maxRunning: 2, maxWaiting: 20 }),
+    fairly,
     onDue,
     onRedelivery: () => void (rings.redelivery += 1),
     draining: draining.signal,

@@ -757,7 +757,7 @@ export declare const WebhookEndpointService: GenService<{
   },
   /**
    * Lists a merchant's endpoints, and the deliveries that wait for a signing secret. Errors: INVALID_ARGUMENT
-   * INVALID_FIELDS.
+   * INVALID_FIELDS; RESOURCE_EXHAUSTED OVERLOADED.
    *
    * @generated from rpc gatehouse.v1.WebhookEndpointService.ListWebhookEndpoints
    */

@@ -2556,7 +2556,7 @@ export declare const WebhookService: GenService<{
     output: typeof SendTestEventResponseSchema;
   },
   /**
-   * Lists endpoints, failing ones first. Errors: INVALID_ARGUMENT INVALID_FIELDS.
+   * Lists endpoints, failing ones first. Errors: INVALID_ARGUMENT INVALID_FIELDS; RESOURCE_EXHAUSTED OVERLOADED.
    *
    * @generated from rpc gatehouse.v1.WebhookService.ListEndpoints
    */
