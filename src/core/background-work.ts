@@ -47,7 +47,9 @@ export function startBackgroundWork(parts: BackgroundWorkParts, stop: AbortSigna
   ): Promise<void> => repeatInTurn({ task, intervalMs: seconds * 1000, logger, stop }, run);
   return Promise.all([
     // First, because a request of a day without a table is not logged.
-    every(600, 'keeping the days of the request log', () => keepRequestDays({ database, now: clock.now })),
+    every(600, 'keeping the days of the request log', () =>
+      keepRequestDays({ database, now: clock.now, processNow: () => new Date() }),
+    ),
     every(1, 'expiring orders', (stopping) => expireOrders(changes, parts, stopping)),
     every(2, 'watching for a restore of the database', parts.checkDatabase),
     every(2, 'sealing events', parts.sealEvents),

@@ -65,7 +65,7 @@ export interface CorePaymentsParts
 export function corePayments(parts: CorePaymentsParts): RpcService[] {
   const { database, findMerchant, findOrder, changedOrders, feed, draining, tokens, wallets, now } = parts;
   const { makeAttemptDue, refundWork, tracing, logger } = parts;
-  const answerOnce = createAnswerOnce(database.pool);
+  const answerOnce = createAnswerOnce({ pool: database.pool, fairly: parts.fairly });
   const findRole = createFindRefundingRole(database);
   return [
     orderService({

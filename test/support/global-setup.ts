@@ -18,7 +18,8 @@ import { createMemoryFolder } from './memory-folder.ts';
 /** What a core otherwise does at its start on every copy. */
 async function asAfterTheFirstStart(database: Database): Promise<void> {
   await createIndexTask(database)(new AbortController().signal);
-  await keepRequestDays({ database, now: () => new Date() });
+  const now = (): Date => new Date();
+  await keepRequestDays({ database, now, processNow: now });
   await analyzeNewTables(database.pool);
 }
 

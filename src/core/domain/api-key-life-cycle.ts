@@ -105,9 +105,12 @@ export const setScopes = <Key extends ApiKeyTimes & Inherited>(
 export const revokeApiKey = <Key extends ApiKeyTimes>(key: Key, now: Date): Key =>
   key.revokedAt === null ? { ...key, revokedAt: now } : key;
 
-/** Records the use of a key. Returns the key unchanged if a use in the last minute is already recorded. */
+/**
+ * Records the use of a key. Returns the key unchanged if a use in the last minute is already recorded. A use that is recorded further
+ * in the future was recorded by a wrong clock.
+ */
 export function recordKeyUse<Key extends { readonly lastUsedAt: Date | null }>(key: Key, now: Date): Key {
   const { lastUsedAt } = key;
-  if (lastUsedAt !== null && now.getTime() - lastUsedAt.getTime() < lastUsePrecisionMs) return key;
+  if (lastUsedAt !== null && Math.abs(now.getTime() - lastUsedAt.getTime()) < lastUsePrecisionMs) return key;
   return { ...key, lastUsedAt: now };
 }

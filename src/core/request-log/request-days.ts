@@ -4,7 +4,10 @@ import type { Database } from '../database/database.ts';
 
 export interface RequestDaysParts {
   readonly database: Pick<Database, 'pool'>;
+  /** The database's clock. */
   readonly now: () => Date;
+  /** The clock of this process. */
+  readonly processNow: () => Date;
 }
 
 /** The number of whole days for which requests are kept, besides the current day. */
@@ -22,11 +25,13 @@ const startOfDay = (at: Date): number => Math.floor(at.getTime() / dayMs) * dayM
 const nameOf = (day: Date): string => `api_requests_${day.toISOString().slice(0, 10).replaceAll('-', '')}`;
 
 /**
- * Creates the tables of coming days, and drops those of expired days. Safe to run concurrently and repeatedly. A drop
+ * Creates the tables of coming days by the database's clock, and drops those of days that have expired by both clocks. A clock that
+ * is ahead for an hour must not delete the log. Safe to run concurrently and repeatedly. A drop
  * waits only briefly for readers of the log, and is retried later.
  */
-export async function keepRequestDays({ database, now }: RequestDaysParts): Promise<void> {
+export async function keepRequestDays({ database, now, processNow }: RequestDaysParts): Promise<void> {
   const today = startOfDay(now());
+  const oldest = new Date(Math.min(today, startOfDay(processNow())) - keptDays * dayMs);
   const neededDays = Array.from({ length: 1 + keptDays + daysAhead }, (_, index) => {
     const from = new Date(today + (index - keptDays) * dayMs);
     return { name: nameOf(from), from, to: new Date(from.getTime() + dayMs) };
@@ -45,9 +50,8 @@ export async function keepRequestDays({ database, now }: RequestDaysParts): Prom
       await client.query(`create table core.${name} partition of core.api_requests for values ${bounds}`);
     }
     for (const name of there) {
-      if (name < (neededDays[0]?.name ?? '')) await client.query(`drop table core."${name}"`);
+      if (name < nameOf(oldest)) await client.query(`drop table core."${name}"`);
     }
-    const oldest = new Date(today - keptDays * dayMs);
     await client.query('delete from core.api_requests_unkept where hour < $1', [oldest]);
   });
 }

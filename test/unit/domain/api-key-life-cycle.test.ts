@@ -101,6 +101,10 @@ test('the last use is recorded once a minute', () => {
   expect(recordKeyUse(used, at(60))).toEqual({ lastUsedAt: at(60) });
 });
 
+test('the last use that a clock ahead recorded is corrected by the next use', () => {
+  expect(recordKeyUse({ lastUsedAt: at(3_600) }, at(0))).toEqual({ lastUsedAt: at(0) });
+});
+
 test('a key never expires later than before, and a key that became invalid stays invalid', () => {
   const commands = fc.array(
     fc.record({

@@ -3,7 +3,10 @@ import { clone, fromBinary, toBinary } from '@bufbuild/protobuf';
 import type { DescMessage, MessageShape } from '@bufbuild/protobuf';
 import type { Pool } from 'pg';
 import { rpcError } from '../../../contract/error-reason.ts';
+import { overloaded } from '../../../platform/batcher.ts';
+import type { CallerSignal } from '../../../platform/batcher.ts';
 import { inTransaction } from '../../../platform/database/in-transaction.ts';
+import type { FairCalls } from '../../../platform/fair-calls.ts';
 import { executeOn, lockKey, readKey, writeKey } from './keyed-answers.sql.ts';
 import type { Execute, KeyName } from './keyed-answers.sql.ts';
 
@@ -39,14 +42,18 @@ export interface KeyedRequest<Response extends DescMessage, Result> {
   readonly response: Response;
   /** The response for a result. It must contain no secret, because it is stored as it is. */
   readonly responseOf: (result: Result) => MessageShape<Response>;
+  /** Aborts when the caller disconnects. The call is then dropped, if it has not begun. */
+  readonly signal: CallerSignal;
+  /** Runs within the share of the merchant and environment, so it must not wait for this share again. */
   readonly run: (keyed: KeyedCall<Result>) => Promise<Result>;
 }
 
 /**
  * Answers requests with an idempotency key: the first one is executed, and the same request gets the same answer for 24 hours.
  * Only answers are stored. After an error, the request is executed again. Concurrent requests with one key wait for each
- * other. Those in the same process hold no database connection while they wait. Errors in addition to those of `run`: IDEMPOTENCY_KEY_REUSED when the
- * key was used with other values.
+ * other. Those in the same process hold no database connection while they wait. Each request has a transaction of its own, so a
+ * merchant's requests share the connections fairly with those of others. Errors in addition to those of `run`: IDEMPOTENCY_KEY_REUSED when the
+ * key was used with other values; OVERLOADED when too many requests of the merchant or of the key wait; CALL_CANCELLED.
  */
 export type AnswerOnce = <Response extends DescMessage, Result>(
   request: KeyedRequest<Response, Result>,
@@ -63,20 +70,37 @@ class AnsweredBefore extends Error {
   }
 }
 
-export function createAnswerOnce(pool: Pool): AnswerOnce {
-  const turns = new Map<string, Promise<unknown>>();
+/** More requests than a client sends at once because it got no answer. */
+const maxInTurn = 20;
+
+export interface AnswerOnceParts {
+  readonly pool: Pool;
+  /** Limits the calls of a merchant and environment that each hold a connection. */
+  readonly fairly: FairCalls;
+}
+
+export function createAnswerOnce({ pool, fairly }: AnswerOnceParts): AnswerOnce {
+  const turns = new Map<string, { last: Promise<unknown>; count: number }>();
 
   const inTurn = async <T>(name: string, work: () => Promise<T>): Promise<T> => {
-    const turn = (turns.get(name) ?? Promise.resolve()).then(work, work);
+    const turn = turns.get(name) ?? { last: Promise.resolve(), count: 0 };
+    if (turn.count >= maxInTurn) throw overloaded();
     turns.set(name, turn);
+    turn.count += 1;
+    const done = turn.last.then(work, work);
+    turn.last = done;
     try {
-      return await turn;
+      return await done;
     } finally {
-      if (turns.get(name) === turn) turns.delete(name);
+      turn.count -= 1;
+      if (turn.count === 0) turns.delete(name);
     }
   };
 
-  return ({ name, fingerprint, response, responseOf, run }) => {
+  return async ({ name, fingerprint, response, responseOf, signal, run }) => {
+    const ownName = Object.values(name).join(' ');
+    const inShare = <T>(work: () => Promise<T>): Promise<T> =>
+      fairly({ owner: `${name.environment} ${name.merchantId}` }, signal, work);
     const readMessage = (answer: Buffer) => fromBinary(response, answer);
     /** The answer of an earlier call. */
     const findAnswer = async (execute: Execute): Promise<Buffer | undefined> => {
@@ -113,7 +137,9 @@ export function createAnswerOnce(pool: Pool): AnswerOnce {
         throw error;
       }
     };
-    return inTurn(Object.values(name).join(' '), answer);
+    // A key that a merchant uses all the time has a stored answer, which needs no turn.
+    const known = turns.has(ownName) ? await inShare(() => findAnswer(executeOn(pool))) : undefined;
+    return known === undefined ? inTurn(ownName, () => inShare(answer)) : readMessage(known);
   };
 }
 

@@ -196,6 +196,7 @@ async function registerOnce(
         order: orderMessage(registered.order),
         repeated: registered.repeated,
       }),
+    signal: scope.signal,
     run: (keyed) => parts.registerOrder(registration, scope, keyed),
   });
   const id = valuesOrThrow(parseId('ord', order?.orderId ?? '', 'order_id'));
@@ -227,6 +228,7 @@ function directPaymentMethod(parts: OrderServiceParts): StartPayment {
       fingerprint: fingerprintOf(StartDirectPaymentRequestSchema, request),
       response: StartDirectPaymentResponseSchema,
       responseOf: startedMessage,
+      signal: scope.signal,
       run: (keyed) => parts.startDirectPayment(payment.value, scope, keyed),
     });
   };

@@ -1,5 +1,5 @@
 import { rpcError } from '../../../contract/error-reason.ts';
-import type { CallOwner, FairCalls } from '../../../platform/fair-calls.ts';
+import type { FairCalls } from '../../../platform/fair-calls.ts';
 import { invalidFields } from '../../../platform/rpc/rpc-error.ts';
 import type { NewId, PublicId } from '../../../contract/public-id.ts';
 import type {
@@ -124,7 +124,7 @@ async function repeatOrThrow(
   const known = answerDirectPayment(existing, [], payment);
   if (known.type === 'repeat') return repeated(existing, known.attempt);
   if (known.type === 'differs') throw refused;
-  const found = await parts.fairly(shareOf(payment), scope.signal, () =>
+  const found = await inShare(parts, call, () =>
     decideLocked(parts.changes, call, existing, (order) => decideRepeat(order, payment)),
   );
   if (!found.ok) throw refused;
@@ -153,7 +153,7 @@ async function startOnExisting(
   call: PaymentCall,
   existing: Order,
 ): Promise<StartedPayment> {
-  const { payment, scope } = call;
+  const { payment } = call;
   // Most of these calls need no lock, because the order's answer to a call never changes back.
   const known = answerDirectPayment(existing, [], payment);
   if (known.type === 'repeat') return repeated(existing, known.attempt);
@@ -164,16 +164,18 @@ async function startOnExisting(
     );
   // The share comes before the phone's turn, so that a payment that waits for its merchant's share delays no other merchant's
   // payment of the phone.
-  const started = await parts.fairly(shareOf(payment), scope.signal, () =>
-    parts.phoneLimit.inTurn(phoneOf(payment), start),
-  );
+  const started = await inShare(parts, call, () => parts.phoneLimit.inTurn(phoneOf(payment), start));
   if (!started.ok) throw refusal(started.error);
   return started.value;
 }
 
-const shareOf = ({ environment, merchantId }: DirectPayment): CallOwner => ({
-  owner: `${environment} ${merchantId}`,
-});
+/** Runs in the share of the merchant and environment. A keyed call has its share already. */
+const inShare = <T>(
+  { fairly }: StartDirectPaymentParts,
+  { payment: { environment, merchantId }, scope, keyed }: PaymentCall,
+  run: () => Promise<T>,
+): Promise<T> =>
+  keyed === undefined ? fairly({ owner: `${environment} ${merchantId}` }, scope.signal, run) : run();
 
 const phoneOf = ({ merchantId, environment, phone }: DirectPayment): AskedPhone => ({
   merchantId,
