@@ -4,6 +4,7 @@ import type { Assets } from './assets.ts';
 import type { DashboardClients } from './clients.ts';
 import type { Mailer } from './mail/mailer.ts';
 import type { SendPage } from './send-page.ts';
+import type { StrangerLimits } from './session/limit-strangers.ts';
 
 /** The parts that the routes of all areas use. */
 export interface Dashboard {
@@ -23,6 +24,8 @@ export interface Dashboard {
   readonly randomBytes: (size: number) => Buffer;
   /** Core gives tries of their own to the browsers in which a user signed in. */
   readonly browserSecrets: BrowserSecrets;
+  /** Limits how often core is asked about sessions and links that do not exist. */
+  readonly strangers: StrangerLimits;
   /** The pages' files. A page names those that only it needs. */
   readonly assets: Assets;
 }

@@ -1,7 +1,6 @@
 import session from '@fastify/session';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { createStrangeSessionLimits } from './limit-strange-sessions.ts';
-import { sessionHash } from './session-store.ts';
+import type { StrangerLimits } from './limit-strangers.ts';
 import type { createSessionStore } from './session-store.ts';
 
 /** 32 random bytes in base64url. */
@@ -15,6 +14,7 @@ export async function addSessions(
   app: FastifyInstance,
   options: {
     readonly store: ReturnType<typeof createSessionStore>;
+    readonly strangers: StrangerLimits;
     readonly isSecure: boolean;
     readonly randomBytes: (size: number) => Buffer;
   },
@@ -24,9 +24,12 @@ export async function addSessions(
     const id = cookies[cookieName];
     return id !== undefined && idForm.test(id) ? id : undefined;
   };
-  const limits = createStrangeSessionLimits((id) => Buffer.from(sessionHash(id)).toString('base64'));
+  const { strangers } = options;
   // Before the session is read, and after.
-  app.addHook('onRequest', (request) => limits.requireTries(request, givenTo(request)));
+  app.addHook('onRequest', async (request) => {
+    const secret = givenTo(request);
+    if (secret !== undefined) await strangers.requireTries(request, { kind: 'session', secret });
+  });
   await app.register(session, {
     store: options.store,
     secret: {
@@ -47,7 +50,11 @@ export async function addSessions(
     if (given !== undefined && given === id) dropCookie(reply, cookieName);
     done();
   });
-  app.addHook('onRequest', (request) => limits.record(request, givenTo(request)));
+  app.addHook('onRequest', async (request) => {
+    const secret = givenTo(request);
+    if (secret === undefined) return;
+    await strangers.record(request, { kind: 'session', secret }, request.session.userId !== undefined);
+  });
 }
 
 /** Removes a cookie that the answer would set. */

@@ -10,7 +10,7 @@ import { wordsFor } from '../language/words.ts';
 import { shellWords } from '../send-page.ts';
 import { beginSession } from '../session/sign-in-state.ts';
 import { viewerOfUser } from '../access/viewer.ts';
-import { linkWords, sayNotUsable, tokenOf } from './link-pages.ts';
+import { linkOf, linkWords, sayNotUsable, tokenOf } from './link-pages.ts';
 import { takeNextPage } from './next-page.ts';
 import { refusedTry } from './refused-try.ts';
 import { requireSecureConnection } from './secure-connection.ts';
@@ -32,10 +32,14 @@ const roleNames = {
 
 /** The page to accept an invitation. */
 export function addInvitation(app: FastifyInstance, dashboard: Dashboard): void {
-  const { clients, now } = dashboard;
+  const { clients, now, strangers } = dashboard;
 
-  const read = (request: FastifyRequest): Promise<GetInvitationResponse> =>
-    clients.accounts.getInvitation({ token: tokenOf(request) }, callOptions(request));
+  const read = async (request: FastifyRequest): Promise<GetInvitationResponse> => {
+    const token = tokenOf(request);
+    const invitation = await clients.accounts.getInvitation({ token }, callOptions(request));
+    await strangers.record(request, linkOf(request), true);
+    return invitation;
+  };
 
   app.get('/invitation/:token', (request, reply) =>
     sayNotUsable(dashboard, request, reply, async () =>

@@ -1,0 +1,71 @@
+import { createHash } from 'node:crypto';
+import type { FastifyRequest } from 'fastify';
+import { LRUCache } from 'lru-cache';
+import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import { siteOf } from '../../platform/http/client-address.ts';
+import { PageProblem } from '../page-problem.ts';
+
+/** Cookies of unknown sessions and unusable links from one site in a minute. A user whose session has expired sends a few. */
+const strangePerMinute = 120;
+/** How often a second core is asked about sessions and links from a site above that limit. */
+const askedOverLimitPerSecond = 10;
+/** A session or link that worked in this time is read whatever the limit. */
+const knownMs = 60 * 60_000;
+const maxKnown = 10_000;
+
+const reasons = { session: 'TOO_MANY_UNKNOWN_SESSIONS', link: 'TOO_MANY_UNUSABLE_LINKS' } as const;
+
+/** What a browser presents: the id of a session, or the token of a one-time link. */
+export interface Presented {
+  readonly kind: keyof typeof reasons;
+  readonly secret: string;
+}
+
+export interface StrangerLimits {
+  /** Refuses a session or link that core would be asked about once too often. @throws PageProblem */
+  readonly requireTries: (request: FastifyRequest, presented: Presented) => Promise<void>;
+  /** Remembers whether core knew the session or link. */
+  readonly record: (request: FastifyRequest, presented: Presented, isKnown: boolean) => Promise<void>;
+}
+
+const keyOf = ({ kind, secret }: Presented): string =>
+  `${kind} ${createHash('sha256').update(secret).digest('base64')}`;
+
+/**
+ * Limits how often core reads sessions and links that do not exist. Each question costs core a query, so a site that makes up cookies or
+ * links could otherwise slow down all payments. Counts in the memory of this process, as the merchant API does for failed keys.
+ */
+export function createStrangerLimits(): StrangerLimits {
+  const strange = new RateLimiterMemory({ points: strangePerMinute, duration: 60 });
+  const askedOverLimit = new RateLimiterMemory({ points: askedOverLimitPerSecond, duration: 1 });
+  const known = new LRUCache<string, true>({ max: maxKnown, ttl: knownMs });
+  return {
+    async requireTries({ ip }, presented) {
+      if (known.has(keyOf(presented))) return;
+      const site = siteOf(ip);
+      const counted = await strange.get(site);
+      if (counted === null || counted.consumedPoints <= strange.points) return;
+      if (await consume(askedOverLimit, site)) return;
+      const retryAfterSeconds = Math.max(1, Math.ceil(counted.msBeforeNext / 1000));
+      throw new PageProblem('tooManyRequests', reasons[presented.kind], { retryAfterSeconds });
+    },
+    async record({ ip }, presented, isKnown) {
+      if (isKnown) {
+        known.set(keyOf(presented), true);
+        return;
+      }
+      known.delete(keyOf(presented));
+      await consume(strange, siteOf(ip));
+    },
+  };
+}
+
+/** Whether it was within the limit. */
+const consume = (limiter: RateLimiterMemory, key: string): Promise<boolean> =>
+  limiter.consume(key).then(
+    () => true,
+    (exceeded: unknown) => {
+      if (exceeded instanceof RateLimiterRes) return false;
+      throw exceeded;
+    },
+  );
