@@ -243,12 +243,14 @@ export function retryReversal(
 
 /**
  * Ends a reversal that the wallet refused, or has not decided for more than an hour, because operators know from the provider that
- * the payer has the money. Rejection: `decided` in any other state.
+ * the payer has the money. Rejections: `leased` while a worker may be sending it again, because its report would change nothing any
+ * more; `decided` in any other state.
  */
-export const settleReversal = (reversal: Reversal, now: Date): Result<DoneReversal, 'decided'> =>
-  reversal.status === 'REVERSAL_REFUSED' || isUndecided(reversal)
-    ? ok({ ...requestOf(reversal), status: 'REVERSED', detail: '', refusalReason: '', updatedAt: now })
-    : err('decided');
+export function settleReversal(reversal: Reversal, now: Date): Result<DoneReversal, 'decided' | 'leased'> {
+  if (reversal.status !== 'REVERSAL_REFUSED' && !isUndecided(reversal)) return err('decided');
+  if (reversal.status === 'REVERSAL_DUE' && reversal.isLeased && reversal.dueAt > now) return err('leased');
+  return ok({ ...requestOf(reversal), status: 'REVERSED', detail: '', refusalReason: '', updatedAt: now });
+}
 
 const isUndecided = ({ status, maybeSent, tries }: Reversal): boolean =>
   status === 'REVERSAL_DUE' && maybeSent && tries >= triesUntilUndecided;

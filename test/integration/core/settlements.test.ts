@@ -202,17 +202,20 @@ test('a stray payment whose reversal its wallet does not decide for more than an
   const { strayPaymentId } = await desk.settle(payment, outcomes.completed('t-1', '99.00'));
   const subject = { case: 'strayPaymentId' as const, value: strayPaymentId };
   const strayPayments = stack.client(StrayPaymentService, 'wallets');
-  const query = async () => {
+  const lease = async (): Promise<string> => {
     await desk.query('update core.stray_payments set due_at = now() where id = $1', [
       storedId('stp', strayPaymentId),
     ]);
     const { reversals } = await strayPayments.leaseReversals({
       ...{ environment, paymentOptions: ['walleta_ussd'], maxReversals: 1, lease: { seconds: 60n } },
     });
-    const leaseId = reversals[0]?.leaseId ?? '';
+    return reversals[0]?.leaseId ?? '';
+  };
+  const record = async (leaseId: string): Promise<void> => {
     const outcome = { case: 'pending' as const, value: { detail: 'the answer was lost' } };
     await strayPayments.recordReversalOutcome({ merchantId, strayPaymentId, leaseId, outcome });
   };
+  const query = async (): Promise<void> => record(await lease());
   const waiting = async () => (await settlements.listUnsettled({ merchantId })).unsettled;
 
   for (let queries = 0; queries < 8; queries += 1) await query();
@@ -228,7 +231,12 @@ test('a stray payment whose reversal its wallet does not decide for more than an
     case: 'unsettled',
     value: { strayPaymentCount: 1n, ids: [strayPaymentId] },
   });
-  const settlementId = await settle(subject, SettlementOutcome.RETURNED);
+  const proposed = await settlements.proposeSettlement(returned, as(0));
+  const settlementId = proposed.settlement?.settlementId ?? '';
+  const leaseId = await lease();
+  expect(await refusalOf(settlements.confirmSettlement({ settlementId }, as(1)))).toBe('WALLET_CALL_RUNNING');
+  await record(leaseId);
+  await settlements.confirmSettlement({ settlementId }, as(1));
   expect(await waiting()).toEqual([]);
   expect(await desk.strays(merchantId)).toMatchObject([{ status: StrayPaymentStatus.REVERSED }]);
   expect((await story(payment)).events.at(-1)).toMatchObject({ strayPaymentId, settlementId });

@@ -10,7 +10,11 @@ import {
   SettlementService,
   SettlementStatus,
 } from '../../../src/gen/gatehouse/v1/settlement_service_pb.js';
-import { newRandomId } from '../../../src/contract/public-id.ts';
+import {
+  StrayPaymentService,
+  StrayPaymentStatus,
+} from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
+import { newRandomId, storedId } from '../../../src/contract/public-id.ts';
 import type { PublicId } from '../../../src/contract/public-id.ts';
 import { createCheckoutTokens } from '../../../src/core/payments/checkout/checkout-token.ts';
 import { deriveKey } from '../../../src/main/derive-key.ts';
@@ -147,6 +151,24 @@ describe('a database that was restored, before core has noticed it', () => {
     expect(answers).toEqual(['RECOVERING', 'RECOVERING', 'RECOVERING']);
     expect(await desk.history(payment)).toEqual(before);
     expect((await approvals.approveRefund(approved, by)).refund?.status).toBe(RefundStatus.REQUESTED);
+  });
+
+  test('retries no refused return of money', async () => {
+    const strayPayments = stack.client(StrayPaymentService, 'operator');
+    const payment = await desk.startDirect({ merchantId, orderNumber: 'R-1' });
+    const { strayPaymentId } = await desk.settle(payment, outcomes.completed('t-1', '99.00'));
+    await connection.query(
+      "update core.stray_payments set status = 'REVERSAL_REFUSED', due_at = null where id = $1",
+      [storedId('stp', strayPaymentId as PublicId<'stp'>)],
+    );
+    const key = { merchantId, strayPaymentId };
+    await restore();
+
+    expect(await refusalOf(strayPayments.retryReversal(key))).toBe('RECOVERING');
+    await setHome(home);
+    expect((await strayPayments.retryReversal(key)).strayPayment?.status).toBe(
+      StrayPaymentStatus.REVERSAL_DUE,
+    );
   });
 
   test('carries out no settlement', async () => {

@@ -186,6 +186,8 @@ test('operators settle what the wallet refused, and what it has not decided at t
     ['refused definitely', 'REVERSED'],
     ['refused perhaps', 'REVERSED'],
   ]);
+  const asked = valueOf(leaseReversal(reversal, 'lease', leaseMs, at(9_999))).reversal;
+  expect(settled(asked)).toBe('leased');
   const unsent = valueOf(recordReversalOutcome(leased, 'lease-1', notSent, at(1))).reversal;
   expect(settled({ ...unsent, tries: 20 })).toBe('decided');
 });

@@ -126,7 +126,8 @@ export interface SettledAs {
 
 /**
  * Decides the effect of a settlement. `order` is undefined for a stray payment without an order, which has no event either.
- * Rejections: `decided` when the subject does not wait for a person; `leased` while a worker asks the wallet about the refund.
+ * Rejections: `decided` when the subject does not wait for a person; `leased` while a worker asks the wallet about the
+ * refund or stray payment.
  */
 export function settle(
   order: OrderInFull | undefined,

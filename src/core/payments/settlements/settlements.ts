@@ -324,7 +324,7 @@ function refusalOf(refusal: Refusal): Error {
     case 'leased':
       return rpcError(
         'WALLET_CALL_RUNNING',
-        'a worker is asking the wallet about this refund now; try again in a minute, and read its state first',
+        'a worker is asking the wallet about this money now; try again in a minute, and read its state first',
       );
     case 'recovering':
       return recovering();

@@ -9,7 +9,8 @@ import { noMerchantId, publicId, storedId } from '../../../contract/public-id.ts
 import { leaseWhenDue } from '../../database/next-due.sql.ts';
 import type { LeasedRows } from '../../database/next-due.sql.ts';
 import { readClock } from '../../database/read-clock.ts';
-import { takesPayments } from '../../database/takes-payments.sql.ts';
+import { recovering } from '../../database/payment-gate.ts';
+import { readTakesPayments, takesPayments } from '../../database/takes-payments.sql.ts';
 import type { NewId, PublicId, StoredId } from '../../../contract/public-id.ts';
 import { hastenedTo } from '../../domain/hastened.ts';
 import type { Environment, PaymentOption } from '../../domain/order.ts';
@@ -70,7 +71,7 @@ export interface Reversals {
   ) => Promise<StrayPayment | undefined>;
   /**
    * Makes a refused reversal due again. Refusals: `under_way` while the wallet has not decided, `reversed` when the
-   * payer has the money, `not_returnable` when the money is parked.
+   * payer has the money, `not_returnable` when the money is parked. Error: RECOVERING while a restore may have lost an earlier retry.
    */
   readonly retry: (
     key: StrayPaymentKey,
@@ -181,6 +182,7 @@ export function createReversals({ database, newId, newLeaseId, now, onDue }: Rev
         const at = now();
         const due = retryReversal(reversalOf(row), storedId('stp', newId('stp', at)), at);
         if (!due.ok) return due;
+        if (!(await readTakesPayments(em)).of(row.environment, row.merchantId)) throw recovering();
         // Notes are about the request with one name.
         if (due.value.name !== row.reversalId) row.callbackNotes = [];
         em.assign(row, reversalColumns(due.value));

@@ -60,7 +60,7 @@ export const settlements: typeof english = {
     SECOND_OPERATOR_NEEDED: 'ያቀረበው ኦፕሬተር ራሱ ሊያረጋግጥ አይችልም።',
     OPERATOR_TOO_NEW: 'ሁለቱም ቢያንስ ለ24 ሰዓት ኦፕሬተር መሆን አለባቸው።',
     NOT_UNSETTLED: 'ይህ ከእንግዲህ ሰው አይጠብቅም፤ ዋሌቱ ወስኗል።',
-    WALLET_CALL_RUNNING: 'Gatehouse ስለዚህ ተመላሽ ዋሌቱን አሁን እየጠየቀ ነው። ከአንድ ደቂቃ በኋላ እንደገና ይሞክሩ።',
+    WALLET_CALL_RUNNING: 'Gatehouse ስለዚህ ገንዘብ ዋሌቱን አሁን እየጠየቀ ነው። ከአንድ ደቂቃ በኋላ እንደገና ይሞክሩ።',
     SETTLEMENT_OPEN: 'አስቀድሞ የቀረበ አለ። መጀመሪያ እሱን ያረጋግጡ ወይም ይሰርዙ።',
     SETTLEMENT_NOT_OPEN: 'የቀረበው ጊዜው አልፏል ወይም አስቀድሞ ተወስኗል።',
   },

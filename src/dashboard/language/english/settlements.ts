@@ -63,7 +63,7 @@ export const settlements = {
     SECOND_OPERATOR_NEEDED: 'The operator who proposed a settlement cannot confirm it.',
     OPERATOR_TOO_NEW: 'Both operators must have been operators for at least 24 hours.',
     NOT_UNSETTLED: 'This no longer waits for a person: the wallet has decided.',
-    WALLET_CALL_RUNNING: 'Gatehouse is asking the wallet about this refund now. Try again in a minute.',
+    WALLET_CALL_RUNNING: 'Gatehouse is asking the wallet about this money now. Try again in a minute.',
     SETTLEMENT_OPEN: 'Another proposal is already open. Confirm or withdraw it first.',
     SETTLEMENT_NOT_OPEN: 'The proposal has expired, or somebody decided about it already.',
   } as Readonly<Record<string, string>>,
