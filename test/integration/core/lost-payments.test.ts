@@ -254,6 +254,26 @@ describe('a cancellation', () => {
     expect(await unclaimed()).toEqual([]);
   });
 
+  test.each([
+    [0, 'RECOVERING', 'PENDING'],
+    [31, 'accepted', 'FAILED'],
+  ])(
+    'after %i days, with a lost payment at an account that is gone, is answered: %s',
+    async (days, answer, status) => {
+      const hosted = await desk.registerHosted({ merchantId, orderNumber: 'C-6' });
+      await findUnclaimedAt(new Date(Date.now() - days * 24 * 60 * 60_000), ['C-6', 1]);
+      await desk.query("update core.unclaimed_payments set payee = 'gone'");
+
+      expect(
+        await cancel(hosted).then(
+          () => 'accepted',
+          () => refusalOf(cancel(hosted)),
+        ),
+      ).toBe(answer);
+      expect(await statusOf(hosted)).toBe(status);
+    },
+  );
+
   test('does not wait for a second connection, of which parallel ones would leave none', async () => {
     const { id: other } = await stack.createMerchant();
     const known = await desk.registerHosted({ merchantId: other, orderNumber: 'C-5' });

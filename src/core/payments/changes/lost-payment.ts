@@ -16,6 +16,12 @@ export interface LostPaymentParts {
   readonly claims: Pick<ClaimPayments, 'claimFor' | 'find'>;
 }
 
+/**
+ * For how long money that nobody could claim keeps its order from ending unpaid. It may belong to an account that never comes back. `doctor`
+ * names it even then.
+ */
+const heldMs = 30 * 24 * 60 * 60_000;
+
 /** `possible` while it is not known what a restore has lost; `unclaimed` when a wallet has money of the order that no record has. */
 export type LostPayment = 'none' | 'possible' | 'unclaimed';
 
@@ -25,12 +31,15 @@ export async function readLostPayment(
   { gate, claims }: LostPaymentParts,
   { merchantId: storedMerchantId, environment, orderNumber }: OrderRow,
   takes: TakesPayments,
-): Promise<(order: OrderInFull) => LostPayment> {
+): Promise<(order: OrderInFull, now: Date) => LostPayment> {
   const merchantId = publicId('mer', storedMerchantId);
   if (!takes.of(environment, storedMerchantId) || !gate.isOpenFor(environment, merchantId))
     return () => 'possible';
   const money = await claims.find({ merchantId, environment, orderNumber }, em);
-  return (order) => (money !== undefined && mayPay(order, money) ? 'unclaimed' : 'none');
+  return (order, now) =>
+    money !== undefined && now.getTime() - money.foundAt.getTime() < heldMs && mayPay(order, money)
+      ? 'unclaimed'
+      : 'none';
 }
 
 /**

@@ -126,7 +126,7 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
       if (!isUsable) return err('in_use');
       if (order.status === 'FAILED') return ok({ changed: undefined });
       const cancelled = decisionOf(transition(order, { type: 'cancel' }, now));
-      return cancelled.ok && lostPaymentOf(order) !== 'none' ? err('may_be_paid') : cancelled;
+      return cancelled.ok && lostPaymentOf(order, now) !== 'none' ? err('may_be_paid') : cancelled;
     },
     write: (_em, { changed }, { taken: { row }, order }): ChangedCheckout => ({
       order: changed?.order ?? order,

@@ -50,7 +50,7 @@ export function createCancelOrder(parts: CancelOrderParts): CancelOrder {
     read: (em, { row, loaded }) => readLostPayment(em, parts, row, loaded),
     decide(order, lostPaymentOf, now): Result<{ readonly changed: Changed }, CancelRefusal> {
       const cancelled = decisionOf(transition(order, { type: 'cancel' }, now));
-      return cancelled.ok && lostPaymentOf(order) !== 'none' ? err('may_be_paid') : cancelled;
+      return cancelled.ok && lostPaymentOf(order, now) !== 'none' ? err('may_be_paid') : cancelled;
     },
     write(em, { changed: { order } }, { taken: { call }, now }) {
       const { merchantId, environment, id: targetId, orderNumber } = order;

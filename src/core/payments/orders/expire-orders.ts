@@ -55,7 +55,7 @@ export async function expireOrders(
       requestId: '',
       read: (em, { row, takes }) => readLostPayment(em, parts, row, takes),
       decide(order, lostPaymentOf, now) {
-        const lost = lostPaymentOf(order);
+        const lost = lostPaymentOf(order, now);
         if (lost !== 'none') return ok<Expiry>({ changed: undefined, lost });
         const expired = transition(order, { type: 'expire' }, now);
         return ok<Expiry>({ changed: expired.ok ? expired.value : undefined, lost });
