@@ -44,8 +44,8 @@ export type Panel<T> =
   | { readonly isThere: false; readonly requestId: string };
 
 /**
- * Loads a part of a page. While core or webhooks is unavailable, the part shows that, and the page works without it. Not
- * found and not allowed are thrown.
+ * Loads a part of a page. While core or webhooks is unavailable, or the gateway recovers from a restore, the part shows that, and the
+ * page works without it. Not found and not allowed are thrown.
  */
 export async function panel<T>(
   request: FastifyRequest,
@@ -55,7 +55,7 @@ export async function panel<T>(
     return { isThere: true, value: await load(callOptions(request)) };
   } catch (thrown) {
     const failure = failureOfRpc(thrown);
-    if (failure?.problem !== 'unavailable') throw thrown;
+    if (failure?.problem !== 'unavailable' && failure?.problem !== 'recovering') throw thrown;
     logFacts(request, { reason: failure.reason, cause: thrown });
     return { isThere: false, requestId: request.id };
   }

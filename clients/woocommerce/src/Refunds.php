@@ -11,6 +11,7 @@ use Gatehouse\WooCommerce\Client\Error\GatehouseError;
 use Gatehouse\WooCommerce\Client\Error\IdempotencyConflictError;
 use Gatehouse\WooCommerce\Client\Error\InvalidRequestError;
 use Gatehouse\WooCommerce\Client\Error\NotFoundError;
+use Gatehouse\WooCommerce\Client\Error\TooManyRequestsError;
 use Gatehouse\WooCommerce\Client\Error\UnauthorizedError;
 use Gatehouse\WooCommerce\Client\Refund;
 use Gatehouse\WooCommerce\Client\RefundStatus;
@@ -155,7 +156,8 @@ final class Refunds
             return true;
         }
         $isNotAllowed = $error instanceof UnauthorizedError || $error instanceof ForbiddenError
-            || $error instanceof ConfigurationError || ($error instanceof NotFoundError && $error->isUnknownNumber());
+            || $error instanceof TooManyRequestsError || $error instanceof ConfigurationError
+            || ($error instanceof NotFoundError && $error->isUnknownNumber());
         return $isNotAllowed && !$isRepeat && !$error->mayHaveHappened();
     }
 

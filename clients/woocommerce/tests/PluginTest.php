@@ -291,6 +291,17 @@ final class PluginTest extends TestCase
         self::assertCount(1, RefundRecords::of(Shop::now($order))->all(), 'refunds at the gateway');
     }
 
+    public function testARefundThatWasRefusedForTheLimitAloneDoesNotStopARefundOfAnotherAmount(): void
+    {
+        $order = Shop::paidOrder();
+        Shop::set(['sandbox_address' => Shop::fact('faulty_url') . '/limited-without-time/run-' . bin2hex(random_bytes(6))]);
+        $refused = wc_create_refund(self::refundOf($order, '40'));
+        self::assertStringContainsString('did not accept the refund', $refused->get_error_message());
+        self::assertSame(['REJECTED'], self::statusesOf($order));
+        Shop::set();
+        self::assertInstanceOf(\WC_Order_Refund::class, wc_create_refund(self::refundOf($order, '5')));
+    }
+
     public function testARefundThatWasReportedAfterItsAnswerWasLostIsNotMadeAgainByTheNextTry(): void
     {
         $order = Shop::paidOrder();
