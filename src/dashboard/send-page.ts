@@ -64,7 +64,8 @@ export function createSendPage(render: Render, assets: Assets, hasPage: HasPage)
       formToken: reply.generateCsrf(),
       viewer,
       pageMerchant,
-      home: pageMerchant === null ? '/' : pathIn(pageMerchant),
+      // A page of both environments, such as the team, has no home page of its own.
+      home: pageMerchant?.environment === undefined ? '/' : pathIn(pageMerchant),
       navigation:
         viewer === null || page.isAlone === true
           ? undefined

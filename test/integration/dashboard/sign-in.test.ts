@@ -37,6 +37,15 @@ describe('signing in', () => {
     expect(headingOf(await visitor.get(keysPage()))).toBe('API keys');
   });
 
+  test('opens pages whose name of the product leads to a page', async () => {
+    const visitor = await desk.signedIn(await desk.users.member(merchant.id));
+
+    for (const page of [keysPage(), `/m/${merchant.id}/team`]) {
+      const [, home = ''] = /class="brand" href="([^"]+)"/.exec((await visitor.get(page)).body) ?? [];
+      expect((await visitor.get(home)).status).toBeLessThan(400);
+    }
+  });
+
   test('never leads to another site', async () => {
     const user = await desk.users.member(merchant.id);
     const visitor = desk.visitor();
