@@ -23,7 +23,7 @@ export interface SessionStore {
   /** Undefined for a session that does not exist or has ended, and for a disabled user. */
   readonly read: (hash: Buffer) => Promise<{ session: Session; user: User | undefined } | undefined>;
   /**
-   * An ended session stays ended. A new session is refused if the user's password has another version than the given one, which
+   * An ended session stays ended. A new session is refused if the user's credentials have another version than the given one, which
    * may be empty. Errors: NOT_FOUND USER_NOT_FOUND; ABORTED CHANGED_MEANWHILE.
    */
   readonly write: (hash: Buffer, session: Session, passwordVersion: string) => Promise<void>;
@@ -34,13 +34,14 @@ export interface SessionStore {
   readonly endAllBut: (userId: PublicId<'usr'>, keepHash: Buffer, by: Actor) => Promise<void>;
 }
 
-// A change of the password ends the user's sessions. The lock on the user's row orders the two. If the change comes first, the new session
+// A change of the password ends the user's sessions, as does turning one-time codes on. The lock on the user's row orders the two. If the change comes first, the new session
 // waits and is refused, because the version differs. If the session comes first, the change waits and ends it.
 const writeText = `
 with proved as (
   select from core.users u
   where u.id = $2::uuid and u.disabled_at is null
-    and $5::text in ('', encode(sha256(convert_to(u.password_hash, 'UTF8')), 'hex'))
+    and $5::text in ('', encode(sha256(convert_to(
+      concat(u.password_hash, '/', (extract(epoch from u.totp_enabled_at) * 1000)::bigint), 'UTF8')), 'hex'))
   for share
 )
 insert into core.dashboard_sessions as s (hash, user_id, data, expires_at)
@@ -80,7 +81,7 @@ export function createSessionStore({
       if (written.length === 0 && !isEnded)
         throw rpcError(
           'CHANGED_MEANWHILE',
-          'the password was changed in the meantime; sign in with the new one',
+          'the password or the one-time codes were changed in the meantime; sign in again',
         );
     },
     async end(hash) {

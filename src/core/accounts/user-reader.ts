@@ -24,13 +24,15 @@ export interface User {
   readonly memberships: readonly Membership[];
   readonly createdAt: Date;
   readonly lastSignInAt: Date | null;
-  /** Another text after each change of the password. */
+  /** Another text after each change of the password, and after one-time codes were turned on or off. */
   readonly passwordVersion: string;
 }
 
 /** The hash has a random salt, so its own hash reveals nothing. The statement that begins sessions computes the same. */
-const passwordVersionOf = ({ passwordHash }: UserRow): string =>
-  createHash('sha256').update(passwordHash).digest('hex');
+const passwordVersionOf = ({ passwordHash, totpEnabledAt }: UserRow): string =>
+  createHash('sha256')
+    .update(`${passwordHash}/${totpEnabledAt?.getTime() ?? ''}`)
+    .digest('hex');
 
 /** The users of these rows, in the same order. If a merchant is given, only their memberships there. */
 export async function readUsers(

@@ -27,7 +27,7 @@ export interface Viewer {
   readonly language: Language | undefined;
   readonly isOperator: boolean;
   readonly isTotpEnabled: boolean;
-  /** Of the password when core read the user. */
+  /** Of the password and the second factor when core read the user. */
   readonly passwordVersion: string;
   readonly memberships: readonly {
     readonly merchantId: string;

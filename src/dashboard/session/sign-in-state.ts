@@ -26,8 +26,8 @@ export async function beginSession(
 }
 
 /**
- * Continues the session under a new id, after each confirmed identity. Core refuses it if the password was changed since `viewer` was
- * read.
+ * Continues the session under a new id, after each confirmed identity. Core refuses it if the password or the one-time codes were
+ * changed since `viewer` was read.
  */
 export async function renewSession(
   request: FastifyRequest,

@@ -456,7 +456,7 @@ describe('a session', () => {
   });
 });
 
-describe('a session of the old password', () => {
+describe('a session of the old credentials', () => {
   const begin = ({ user, passwordVersion }: VerifyPasswordResponse, sessionHash = newHash()) =>
     desk.sessions.writeSession({ sessionHash, session: { ...sessionOf(user!.userId), passwordVersion } });
   const addSignedIn = async () => {
@@ -475,6 +475,13 @@ describe('a session of the old password', () => {
     const { email, signedIn } = await addSignedIn();
     await accounts.resetPassword({ token: await startReset(email), password: newPassword });
     expect(await refusalOf(begin(signedIn))).toBe('CHANGED_MEANWHILE');
+  });
+
+  test('does not begin after one-time codes were turned on, and so cannot turn them off again', async () => {
+    const { email, userId: ofUser, signedIn } = await addSignedIn();
+    await desk.enableTotp(ofUser);
+    expect(await refusalOf(begin(signedIn))).toBe('CHANGED_MEANWHILE');
+    await begin(await accounts.verifyPassword({ email, password }));
   });
 
   test('is still written if the change kept it', async () => {

@@ -341,7 +341,7 @@ export declare type AcceptInvitationResponse = Message<"gatehouse.v1.AcceptInvit
   user?: User | undefined;
 
   /**
-   * A text that changes with each change of the password. See Session.
+   * A text that changes with each change of the password or of the second factor. See Session.
    *
    * @generated from field: string password_version = 2;
    */
@@ -948,7 +948,7 @@ export declare type VerifyPasswordResponse = Message<"gatehouse.v1.VerifyPasswor
   user?: User | undefined;
 
   /**
-   * A text that changes with each change of the password. See Session.
+   * A text that changes with each change of the password or of the second factor. See Session.
    *
    * @generated from field: string password_version = 2;
    */
@@ -1592,7 +1592,7 @@ export declare type ReadSessionResponse = Message<"gatehouse.v1.ReadSessionRespo
   user?: User | undefined;
 
   /**
-   * A text that changes with each change of the password. See Session.
+   * A text that changes with each change of the password or of the second factor. See Session.
    *
    * @generated from field: string password_version = 3;
    */
@@ -1633,8 +1633,8 @@ export declare type Session = Message<"gatehouse.v1.Session"> & {
   expireTime?: Timestamp | undefined;
 
   /**
-   * The password_version from when the user proved the identity; may be empty. A new session is refused if the password was changed
-   * since, because the change ended the sessions of the old password. ReadSession leaves it empty.
+   * The password_version from when the user proved the identity; may be empty. A new session is refused if the password or the second
+   * factor was changed since, because the change ended the older sessions. ReadSession leaves it empty.
    *
    * @generated from field: string password_version = 4;
    */
@@ -2211,7 +2211,7 @@ export declare const SessionService: GenService<{
   },
   /**
    * Writes a whole session. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND USER_NOT_FOUND; ABORTED CHANGED_MEANWHILE for a new
-   * session of an earlier password.
+   * session of an earlier password or second factor.
    *
    * @generated from rpc gatehouse.v1.SessionService.WriteSession
    */
