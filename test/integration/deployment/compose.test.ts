@@ -145,6 +145,17 @@ describe('docker-compose.yml', () => {
       expect(serviceOf(name).environment['GATEHOUSE_TRUSTED_PROXIES']).toBe(networks.edge.ipv4_address);
   });
 
+  test('Caddy logs neither URLs nor headers, because they contain keys and one-time links', async () => {
+    const [options = '', ...sites] = (await readFile(join(root, 'deploy/caddy/Caddyfile'), 'utf8')).split(
+      '\n}\n',
+    );
+    for (const field of ['request>headers', 'request>uri', 'resp_headers'])
+      expect(options).toMatch(
+        new RegExp(`^\\{\\n\\tlog \\{\\n\\t\\tformat filter[^]*\\t${field} delete\\n`, 'm'),
+      );
+    expect(sites.join('\n')).not.toMatch(/^\s*log\b/m);
+  });
+
   test('Caddy listens on IPv4 only, because Docker would give all callers with IPv6 one address', () => {
     const { written } = serviceOf('caddy');
     expect(written).toMatchObject({ ports: ['0.0.0.0:80:80', '0.0.0.0:443:443', '0.0.0.0:443:443/udp'] });
