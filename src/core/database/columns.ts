@@ -22,6 +22,7 @@ export const returnColumns = () => ({
   refusalReason: p.text().default(''),
   tries: p.integer(),
   maybeSent: p.boolean(),
+  askedSince: time().nullable(),
   providerReference: p.text().nullable(),
   /** What callbacks about the request reported, oldest first, for later queries. */
   callbackNotes: p.array().columnType('text[]').$type<string[]>().default([]),

@@ -45,6 +45,7 @@ import { Migration048LostMerchants } from './migrations/migration-048-lost-merch
 import { Migration049RecoveryHolds } from './migrations/migration-049-recovery-holds.ts';
 import { Migration050MasterKeyCheck } from './migrations/migration-050-master-key-check.ts';
 import { Migration051PayerErasures } from './migrations/migration-051-payer-erasures.ts';
+import { Migration052AskedSince } from './migrations/migration-052-asked-since.ts';
 
 export type { Database } from '../../platform/database/open-database.ts';
 
@@ -99,6 +100,7 @@ export const openDatabase = (options: DatabaseOptions): Promise<Database> =>
         Migration049RecoveryHolds,
         Migration050MasterKeyCheck,
         Migration051PayerErasures,
+        Migration052AskedSince,
       ],
       migrationLock: 7_142_001,
     },

@@ -193,8 +193,8 @@ export function settleRefund(
   const { progress } = refund;
   if (progress.status !== 'REVERSAL_DUE' || !progress.maybeSent) return err('decided');
   if (progress.isLeased && progress.dueAt > now) return err('leased');
-  const { name, tries, leaseId } = progress;
-  const request = { name, tries, leaseId, maybeSent: true, refusalReason: '', updatedAt: now };
+  const { name, tries, leaseId, askedSince } = progress;
+  const request = { name, tries, leaseId, askedSince, maybeSent: true, refusalReason: '', updatedAt: now };
   const settled: Refund = {
     ...refund,
     settlementId: settlement.id,

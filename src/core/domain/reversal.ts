@@ -27,10 +27,15 @@ interface Request {
   readonly name: string;
   /** The wallet's own reference of the request with this name; null until the wallet sends one. */
   readonly providerReference: string | null;
-  /** How often a worker has leased the request with this name. */
+  /** How often a worker has leased the request with this name, since its first request or the latest retry. */
   readonly tries: number;
   /** Whether a request with this name may have reached the wallet and may still move money, or has moved it. */
   readonly maybeSent: boolean;
+  /**
+   * When it may have been sent first, or when a person retried it later. Null while no request may have reached the wallet, and in
+   * rows that versions without this time wrote: then the next lease counts as the first request.
+   */
+  readonly askedSince: Date | null;
   /** The wallet's latest words; may be empty. */
   readonly detail: string;
   /** Why the wallet refused, as a lower_snake word; empty while it has not, and when the reason is unknown. */
@@ -87,8 +92,11 @@ const maxAskedWaitMs = 5 * 60_000;
 /** Seconds until the next query of an undecided reversal, by try. The last one repeats. */
 const waitsSeconds = [2, 5, 10, 30, 60, 300, 900, 3600] as const;
 
-/** From this try on, the wallet has not decided a request for more than an hour: the sum of the waits before it. */
-export const triesUntilUndecided = 9;
+/**
+ * For how long the wallet has to leave a request undecided until operators may settle it. Tries do not tell: a callback causes one,
+ * and a try may send nothing.
+ */
+export const undecidedAfterMs = 3_600_000;
 
 /** A new reversal of money that was just found: due at once, and not sent yet. */
 export const beginReversal = (name: string, now: Date): DueReversal => ({
@@ -97,6 +105,7 @@ export const beginReversal = (name: string, now: Date): DueReversal => ({
   providerReference: null,
   tries: 0,
   maybeSent: false,
+  askedSince: null,
   detail: '',
   refusalReason: '',
   leaseId: null,
@@ -138,6 +147,7 @@ export function leaseReversal(
     dueAt: new Date(now.getTime() + leaseMs),
     tries: reversal.tries + 1,
     maybeSent: true,
+    askedSince: reversal.askedSince ?? now,
   };
   return ok({ reversal: leased, sentBefore: reversal.maybeSent });
 }
@@ -180,6 +190,7 @@ function afterOutcome(reversal: DueReversal, outcome: ReversalOutcome, now: Date
       return {
         ...reversal,
         maybeSent: false,
+        askedSince: null,
         detail: outcome.detail,
         dueAt: nextTime(reversal, outcome, now),
         isLeased: false,
@@ -194,6 +205,7 @@ function afterOutcome(reversal: DueReversal, outcome: ReversalOutcome, now: Date
         detail: outcome.detail,
         refusalReason: outcome.reason,
         maybeSent: !outcome.definite,
+        askedSince: outcome.definite ? null : reversal.askedSince,
         updatedAt: now,
       };
     default:
@@ -216,7 +228,8 @@ export const makeReversalDue = (reversal: Reversal, at: Date): Reversal =>
 
 /**
  * Makes a refused reversal due again. A wallet always refuses a name that it has definitely refused, so the request then gets
- * `newName`. After any other refusal it keeps its name, because the money could otherwise be returned under both names.
+ * `newName`. After any other refusal it keeps its name, because the money could otherwise be returned under both names. The wallet
+ * may then execute the request now, so its time starts again.
  * Rejections: `under_way` while the wallet has not decided, `reversed` when the payer has the money, `not_returnable` for
  * money that is parked.
  */
@@ -232,8 +245,8 @@ export function retryReversal(
       return err('reversed');
     case 'REVERSAL_REFUSED': {
       if (reversal.refusalReason === notReturnable) return err('not_returnable');
-      const renamed = reversal.maybeSent ? {} : { name: newName, providerReference: null, tries: 0 };
-      const due = { status: 'REVERSAL_DUE', dueAt: now, isLeased: false, updatedAt: now } as const;
+      const renamed = reversal.maybeSent ? { askedSince: now } : { name: newName, providerReference: null };
+      const due = { status: 'REVERSAL_DUE', tries: 0, dueAt: now, isLeased: false, updatedAt: now } as const;
       return ok({ ...requestOf(reversal), refusalReason: '', ...renamed, ...due });
     }
     default:
@@ -247,13 +260,16 @@ export function retryReversal(
  * more; `decided` in any other state.
  */
 export function settleReversal(reversal: Reversal, now: Date): Result<DoneReversal, 'decided' | 'leased'> {
-  if (reversal.status !== 'REVERSAL_REFUSED' && !isUndecided(reversal)) return err('decided');
+  if (reversal.status !== 'REVERSAL_REFUSED' && !isUndecided(reversal, now)) return err('decided');
   if (reversal.status === 'REVERSAL_DUE' && reversal.isLeased && reversal.dueAt > now) return err('leased');
   return ok({ ...requestOf(reversal), status: 'REVERSED', detail: '', refusalReason: '', updatedAt: now });
 }
 
-const isUndecided = ({ status, maybeSent, tries }: Reversal): boolean =>
-  status === 'REVERSAL_DUE' && maybeSent && tries >= triesUntilUndecided;
+const isUndecided = ({ status, maybeSent, askedSince }: Reversal, now: Date): boolean =>
+  status === 'REVERSAL_DUE' &&
+  maybeSent &&
+  askedSince !== null &&
+  now.getTime() - askedSince.getTime() > undecidedAfterMs;
 
 /** The fields that every state has. */
 const requestOf = ({
@@ -261,6 +277,7 @@ const requestOf = ({
   providerReference,
   tries,
   maybeSent,
+  askedSince,
   detail,
   refusalReason,
   leaseId,
@@ -270,6 +287,7 @@ const requestOf = ({
   providerReference,
   tries,
   maybeSent,
+  askedSince,
   detail,
   refusalReason,
   leaseId,

@@ -1,4 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { noMerchantId } from '../../../src/contract/public-id.ts';
 import { publicId, storedId } from '../../support/ids.ts';
@@ -13,6 +14,7 @@ import {
   SettlementStatus,
 } from '../../../src/gen/gatehouse/v1/settlement_service_pb.js';
 import {
+  type RecordReversalOutcomeRequestSchema,
   StrayPaymentService,
   StrayPaymentStatus,
 } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
@@ -211,17 +213,23 @@ test('a stray payment whose reversal its wallet does not decide for more than an
     });
     return reversals[0]?.leaseId ?? '';
   };
-  const record = async (leaseId: string): Promise<void> => {
-    const outcome = { case: 'pending' as const, value: { detail: 'the answer was lost' } };
+  const pending = { case: 'pending' as const, value: { detail: 'the answer was lost' } };
+  const record = async (
+    leaseId: string,
+    outcome: MessageInitShape<typeof RecordReversalOutcomeRequestSchema>['outcome'] = pending,
+  ): Promise<void> => {
     await strayPayments.recordReversalOutcome({ merchantId, strayPaymentId, leaseId, outcome });
   };
   const query = async (): Promise<void> => record(await lease());
+  const makeOld = () =>
+    desk.query("update core.stray_payments set asked_since = now() - interval '61 minutes'");
   const waiting = async () => (await settlements.listUnsettled({ merchantId })).unsettled;
 
-  for (let queries = 0; queries < 8; queries += 1) await query();
+  for (let queries = 0; queries < 9; queries += 1) await query();
   const early = await waiting();
   const returned = proposal(subject, SettlementOutcome.RETURNED);
   expect(await refusalOf(settlements.proposeSettlement(returned, as(0)))).toBe('NOT_UNSETTLED');
+  await makeOld();
   await query();
 
   expect(early).toEqual([]);
@@ -235,7 +243,12 @@ test('a stray payment whose reversal its wallet does not decide for more than an
   const settlementId = proposed.settlement?.settlementId ?? '';
   const leaseId = await lease();
   expect(await refusalOf(settlements.confirmSettlement({ settlementId }, as(1)))).toBe('WALLET_CALL_RUNNING');
-  await record(leaseId);
+  await record(leaseId, { case: 'refused', value: { detail: 'sent again and refused', definite: false } });
+  await desk.strayPayments.retryReversal({ merchantId, strayPaymentId });
+  await query();
+  // The wallet may be executing the retry, so that a settlement as well would pay the payer twice.
+  expect(await refusalOf(settlements.confirmSettlement({ settlementId }, as(1)))).toBe('NOT_UNSETTLED');
+  await makeOld();
   await settlements.confirmSettlement({ settlementId }, as(1));
   expect(await waiting()).toEqual([]);
   expect(await desk.strays(merchantId)).toMatchObject([{ status: StrayPaymentStatus.REVERSED }]);

@@ -5,6 +5,7 @@ import {
   type ReversalOutcome,
   beginReversal,
   leaseReversal,
+  makeReversalDue,
   parkReversal,
   recordReversalOutcome,
   retryReversal,
@@ -91,6 +92,7 @@ test('an answer changes only the fields that it decides', () => {
     isLeased: true,
     tries: 1,
     maybeSent: true,
+    askedSince: at(0),
     dueAt: at(60),
   });
   expect(after(pending('rv-1'))).toEqual({
@@ -105,6 +107,7 @@ test('an answer changes only the fields that it decides', () => {
     ...leased,
     isLeased: false,
     maybeSent: false,
+    askedSince: null,
     detail: 'no connection',
     dueAt: at(3),
     updatedAt: at(1),
@@ -114,7 +117,7 @@ test('an answer changes only the fields that it decides', () => {
   expect(after(done)).toEqual({ ...request, status: 'REVERSED', updatedAt: at(1) });
   const words = { detail: 'closed', refusalReason: 'account_state' };
   const no = { ...request, ...words, status: 'REVERSAL_REFUSED', updatedAt: at(1) };
-  expect(after(refused(true))).toEqual({ ...no, maybeSent: false });
+  expect(after(refused(true))).toEqual({ ...no, maybeSent: false, askedSince: null });
   expect(after(refused(false))).toEqual({ ...no, maybeSent: true });
 });
 
@@ -130,7 +133,10 @@ test('a retry after a definite refusal starts again under a new reference, and a
   };
 
   expect(again(after(refused(true)))).toEqual({ ...free, ...due, leaseId: 'lease-1', name: 'name-2' });
-  expect(again(after(refused(false)))).toMatchObject({ ...due, name: 'name-1', tries: 1, maybeSent: true });
+  expect(again(after(refused(false)))).toMatchObject({
+    ...due,
+    ...{ name: 'name-1', tries: 0, maybeSent: true, askedSince: at(9) },
+  });
 });
 
 test('a wallet that does not decide is queried after 2, 5, 10, 30, 60, 300, 900 and 3600 seconds, then every hour', () => {
@@ -158,38 +164,61 @@ test('a wallet can request a longer wait than our own, of at most five minutes',
   expect(dueAfter(-5)).toBe(2);
 });
 
-test('operators settle what the wallet refused, and what it has not decided at the ninth query, after more than an hour', () => {
-  const settled = (reversal: Reversal) => {
-    const result = settleReversal(reversal, at(9_999));
+describe('operators settle', () => {
+  const hour = 3_600;
+  const settled = (reversal: Reversal, seconds: number) => {
+    const result = settleReversal(reversal, at(seconds));
     return result.ok ? result.value.status : result.error;
   };
-  const histories: string[] = [];
-  let reversal: Reversal = free;
-  let seconds = 0;
-  while (settled(reversal) === 'decided') {
-    const taken: Reversal = valueOf(leaseReversal(reversal, 'lease', leaseMs, at(seconds))).reversal;
-    histories.push(settled(taken));
-    reversal = valueOf(recordReversalOutcome(taken, 'lease', pending(), at(seconds))).reversal;
-    if (settled(reversal) === 'decided' && reversal.status === 'REVERSAL_DUE')
-      seconds = (reversal.dueAt.getTime() - start) / 1000;
-  }
+  /** The reversal after leases that each end with this outcome, a minute apart. */
+  const asked = (reversal: Reversal, times: number, outcome: ReversalOutcome, from: number): Reversal =>
+    Array.from({ length: times }).reduce<Reversal>((state, _, index) => {
+      const now = at(from + index * 60);
+      const due = makeReversalDue(state, now);
+      return valueOf(
+        recordReversalOutcome(
+          valueOf(leaseReversal(due, 'lease', leaseMs, now)).reversal,
+          'lease',
+          outcome,
+          now,
+        ),
+      ).reversal;
+    }, reversal);
 
-  expect(histories).toEqual([...Array.from({ length: 8 }, () => 'decided'), 'REVERSED']);
-  expect(seconds).toBeGreaterThan(3_600);
-  expect(valueOf(settleReversal(reversal, at(9_999)))).toMatchObject({ detail: '', updatedAt: at(9_999) });
-  expect(Object.entries(states).map(([name, state]) => [name, settled(state)])).toEqual([
-    ['free', 'decided'],
-    ['leased', 'decided'],
-    ['pending', 'decided'],
-    ['reversed', 'decided'],
-    ['parked', 'REVERSED'],
-    ['refused definitely', 'REVERSED'],
-    ['refused perhaps', 'REVERSED'],
-  ]);
-  const asked = valueOf(leaseReversal(reversal, 'lease', leaseMs, at(9_999))).reversal;
-  expect(settled(asked)).toBe('leased');
-  const unsent = valueOf(recordReversalOutcome(leased, 'lease-1', notSent, at(1))).reversal;
-  expect(settled({ ...unsent, tries: 20 })).toBe('decided');
+  test('what the wallet refused, and nothing that was just requested', () => {
+    expect(Object.entries(states).map(([name, state]) => [name, settled(state, hour)])).toEqual([
+      ['free', 'decided'],
+      ['leased', 'decided'],
+      ['pending', 'decided'],
+      ['reversed', 'decided'],
+      ['parked', 'REVERSED'],
+      ['refused definitely', 'REVERSED'],
+      ['refused perhaps', 'REVERSED'],
+    ]);
+  });
+
+  test('what the wallet has not decided for more than an hour, however often it was queried', () => {
+    const undecided = asked(free, 20, pending(), 0);
+    const leasedAgain = valueOf(leaseReversal(undecided, 'lease', leaseMs, at(9 * hour))).reversal;
+
+    expect([hour, hour + 1].map((seconds) => settled(undecided, seconds))).toEqual(['decided', 'REVERSED']);
+    expect(valueOf(settleReversal(undecided, at(2 * hour)))).toMatchObject({
+      detail: '',
+      updatedAt: at(2 * hour),
+    });
+    expect(settled(leasedAgain, 9 * hour)).toBe('leased');
+  });
+
+  test.each([
+    ['a retry', asked(valueOf(retryReversal(after(refused(false)), '', at(hour))), 1, pending(), hour)],
+    ['tries that sent nothing', asked(asked(free, 20, notSent, 0), 1, pending(), hour)],
+    ['a row of an earlier version', asked({ ...after(pending()), askedSince: null }, 1, pending(), hour)],
+  ])('an hour after %s', (_, reversal) => {
+    expect([hour + 1, 2 * hour + 1].map((seconds) => settled(reversal, seconds))).toEqual([
+      'decided',
+      'REVERSED',
+    ]);
+  });
 });
 
 type Move =

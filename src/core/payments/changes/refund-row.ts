@@ -48,6 +48,7 @@ function progressColumns(progress: RefundProgress): ProgressColumns {
     refusalReason: '',
     tries: 0,
     maybeSent: false,
+    askedSince: null,
     providerReference: null,
     dueAt: null,
     leasedUntil: null,

@@ -9,6 +9,7 @@ export type RequestColumns = Pick<
   | 'refusalReason'
   | 'tries'
   | 'maybeSent'
+  | 'askedSince'
   | 'providerReference'
   | 'dueAt'
   | 'leasedUntil'
@@ -23,7 +24,9 @@ export function requestOf(name: string, row: RequestColumns): Reversal {
   const { status, tries, maybeSent, detail, refusalReason, updatedAt, dueAt } = row;
   const providerReference = row.providerReference ?? null;
   const leaseId = row.leaseId ?? null;
-  const request = { name, providerReference, tries, maybeSent, detail, refusalReason, leaseId, updatedAt };
+  const askedSince = row.askedSince ?? null;
+  const sent = { tries, maybeSent, askedSince };
+  const request = { name, providerReference, ...sent, detail, refusalReason, leaseId, updatedAt };
   if (status !== 'REVERSAL_DUE') return { ...request, status };
   if (dueAt == null) throw new TypeError(`the reversal ${name} is due but its row has no time`);
   return { ...request, status, dueAt, isLeased: row.leasedUntil != null };
@@ -31,10 +34,12 @@ export function requestOf(name: string, row: RequestColumns): Reversal {
 
 /** The columns of a reversal, without its name. */
 export function requestColumns(reversal: Reversal): RequestColumns {
-  const { status, providerReference, tries, maybeSent, detail, refusalReason, leaseId, updatedAt } = reversal;
+  const { status, providerReference, tries, maybeSent, askedSince } = reversal;
+  const { detail, refusalReason, leaseId, updatedAt } = reversal;
   const dueAt = reversal.status === 'REVERSAL_DUE' ? reversal.dueAt : null;
   const leasedUntil = reversal.status === 'REVERSAL_DUE' && reversal.isLeased ? reversal.dueAt : null;
-  const request = { providerReference, tries, maybeSent, detail, refusalReason, leaseId, updatedAt };
+  const sent = { tries, maybeSent, askedSince };
+  const request = { providerReference, ...sent, detail, refusalReason, leaseId, updatedAt };
   return { status, ...request, dueAt, leasedUntil };
 }
 

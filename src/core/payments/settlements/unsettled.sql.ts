@@ -3,7 +3,10 @@ import { publicId } from '../../../contract/public-id.ts';
 import type { PublicId, StoredId } from '../../../contract/public-id.ts';
 import { runStatement } from '../../../platform/database/run-statement.ts';
 import type { Environment } from '../../domain/order.ts';
-import { triesUntilUndecided } from '../../domain/reversal.ts';
+import { undecidedAfterMs } from '../../domain/reversal.ts';
+
+/** In SQL: what a wallet has not decided since then waits for a person. */
+const hourAgo = `now() - interval '${undecidedAfterMs} milliseconds'`;
 
 /** Something that waits for a person, with public ids. */
 export interface UnsettledMoney {
@@ -71,17 +74,18 @@ with waiting as (
   from core.payment_attempts a
   join core.orders o on o.merchant_id = a.merchant_id and o.environment = a.environment and o.id = a.order_id
   where a.due_at is not null and a.status in ('SENT', 'UNKNOWN') and o.status = 'PENDING'
-    and coalesce(a.prompt_until, a.created_at) < now() - interval '1 hour'
+    and coalesce(a.prompt_until, a.created_at) < ${hourAgo}
   union all
   select 'stray', s.merchant_id, s.environment, s.order_id, s.id, s.payment_option, s.amount, s.currency,
-    case s.status when 'REVERSAL_REFUSED' then s.updated_at else s.created_at end
+    case s.status when 'REVERSAL_REFUSED' then s.updated_at else s.asked_since end
   from core.stray_payments s
-  where s.status = 'REVERSAL_REFUSED' or s.due_at is not null and s.maybe_sent and s.tries >= ${triesUntilUndecided}
+  where s.status = 'REVERSAL_REFUSED'
+    or s.due_at is not null and s.maybe_sent and s.asked_since < ${hourAgo}
   union all
   select 'refund', r.merchant_id, r.environment, r.order_id, r.id, r.payment_option, r.amount_minor_units::text, r.currency,
-    r.created_at
+    coalesce(r.asked_since, r.created_at)
   from core.refunds r
-  where r.due_at is not null and r.maybe_sent and r.created_at < now() - interval '1 hour'
+  where r.due_at is not null and r.maybe_sent and coalesce(r.asked_since, r.created_at) < ${hourAgo}
 )
 select * from (
   select w.*, count(*) filter (where kind = 'attempt') over ()::text as attempts,

@@ -105,7 +105,7 @@ export declare type StrayPayment = Message<"gatehouse.v1.StrayPayment"> & {
   detail: string;
 
   /**
-   * The number of requests and queries for this reversal.
+   * The number of requests and queries for this reversal, since the latest retry.
    *
    * @generated from field: int32 tries = 13;
    */
