@@ -70,7 +70,7 @@ export default {
     {
       name: 'orders-change-in-one-place',
       comment:
-        'Only change-orders.ts and add-orders.ts write orders: they also write the events, and tell who waits for them.',
+        'Only change-orders.ts and add-orders.ts use these statements: they also write the events, and notify the waiting processes. Recovery and erasure write rows of orders without them.',
       severity: 'error',
       from: { pathNot: '^src/core/payments/changes/(change|add)-orders\\.ts$' },
       to: {

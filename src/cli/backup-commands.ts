@@ -99,7 +99,7 @@ export function addRestoreCommand(restore: Command, parts: BackupParts): void {
 
 const afterRestore = [
   'Start Gatehouse with the master key and the secrets that it had at the time of the backup. With another master key, core does not',
-  'start. It first compares its records with the wallets, and takes no payments until then. To see what it waits for:',
+  'start. Core first compares its records with the wallets, and takes no payments until then. To see what it waits for:',
   '  gatehouse restore status',
 ].join('\n');
 
@@ -108,7 +108,7 @@ const withUrls = (command: Command): Command =>
     .option('--database-url <url>', 'the database of core; default: GATEHOUSE_DATABASE_URL')
     .option(
       '--webhooks-database-url <url>',
-      'the database of webhooks; default: GATEHOUSE_WEBHOOKS_DATABASE_URL, or else the database of core',
+      'the database of webhooks; default: GATEHOUSE_WEBHOOKS_DATABASE_URL if it is set and --database-url is not given, otherwise the database of core',
     );
 
 function urlsOf({ databaseUrl, webhooksDatabaseUrl }: UrlOptions, parts: BackupParts): DatabaseUrls {
@@ -119,7 +119,7 @@ function urlsOf({ databaseUrl, webhooksDatabaseUrl }: UrlOptions, parts: BackupP
       'no database is named',
       'Set GATEHOUSE_DATABASE_URL, or give --database-url postgres://user:password@host:port/name.',
     );
-  // The setting belongs to the other setting, not to a database that an option names.
+  // GATEHOUSE_WEBHOOKS_DATABASE_URL belongs to GATEHOUSE_DATABASE_URL, not to a database that an option names.
   const inSettings = databaseUrl === undefined ? parts.webhooksDatabaseUrl() : undefined;
   return { core, webhooks: webhooksDatabaseUrl ?? inSettings };
 }

@@ -61,7 +61,9 @@ function describeEvent({ type, order, paymentAttempt, refund, strayPaymentId }: 
     case OrderEventType.COMPLETED:
       return order === undefined ? 'paid' : `paid: ${order.deducted} ${order.currency} deducted`;
     case OrderEventType.FAILED:
-      return paymentAttempt === undefined ? 'failed' : `failed: attempt ${showAttemptStatus(paymentAttempt)}`;
+      return paymentAttempt === undefined
+        ? 'cancelled'
+        : `failed: attempt ${showAttemptStatus(paymentAttempt)}`;
     case OrderEventType.EXPIRED:
       return 'the time to pay expired';
     case OrderEventType.REFUND_REQUESTED:

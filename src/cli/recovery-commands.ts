@@ -139,7 +139,8 @@ interface ReportOptions extends PageOptions {
 const orderTexts: Readonly<Record<RecoveredOrderState, string>> = {
   [RecoveredOrderState.UNSPECIFIED]: 'unknown',
   [RecoveredOrderState.REBUILT]: 'rebuilt as it was before the loss; its webhooks are sent again',
-  [RecoveredOrderState.CHANGED_OTHERWISE]: 'changed since the restore in another way, which is kept',
+  [RecoveredOrderState.CHANGED_OTHERWISE]:
+    'not rebuilt, because its lost events contradict the database, which is kept; the log of core names the reason',
   [RecoveredOrderState.NUMBER_TAKEN]:
     'not rebuilt, because a new order has taken its order_number since the restore',
   [RecoveredOrderState.UNREADABLE]:
@@ -190,15 +191,15 @@ function subjectOf({ wallet, environment, conflicts, accounts, merchants, erasur
   }
   throw new CliError(
     exitCodes.invalidInput,
-    'the subject of the decision is missing',
-    'Give either --wallet and --environment, or --conflicts, or --accounts, or --merchants, or --erasures.',
+    'the command needs exactly one decision',
+    'Give either --wallet with --environment, or --conflicts, or --accounts, or --merchants, or --erasures.',
   );
 }
 
 const causes: Readonly<Record<RecoveryCause, string>> = {
   [RecoveryCause.UNSPECIFIED]: 'unknown',
   [RecoveryCause.NEW_HOME]:
-    'the database runs on another server or timeline than before, or is another database there',
+    'the database runs on another server or timeline than before, or another database has replaced it on the same server',
   [RecoveryCause.STREAM_AHEAD]: 'the broker has an event that the database does not have',
   [RecoveryCause.OPERATOR]: 'an operator began it',
 };
@@ -213,7 +214,7 @@ function streamText({ stream, streamUntilTime }: Recovery): string {
     case RecoveryStream.PARTIAL:
       return `with gaps${until}`;
     default:
-      return 'none: the broker has no events of the lost time';
+      return 'none: the broker has no events of the lost time, or stayed unavailable';
   }
 }
 
@@ -291,7 +292,7 @@ function merchantsText(recovery: Recovery): string {
       ? `if none of them is to come back, settle their payments, then: ${answerMerchants}`
       : stream === RecoveryStream.WAITING
         ? `those that were created since ${showTime(merchantsLostFromTime)} are not known yet`
-        : `those that were created since ${showTime(merchantsLostFromTime)} are not known; create each again under its old id: ${createAgain('<merchant_id>')}. Under another id, its customers could be charged twice. When all are here, or if there were none: ${answerMerchants}`;
+        : `those that were created since ${showTime(merchantsLostFromTime)} are not known; create each again under its old id: ${createAgain('<merchant_id>')}. Under another id, its customers could be charged twice. When all of them are created again, or if there were none: ${answerMerchants}`;
   return [...missing, unknown].join('\n');
 }
 
@@ -336,15 +337,17 @@ function progressText(wallet: RecoveredWallet, recovery: Recovery): string {
   }
 }
 
+const noRecovery =
+  'No recovery has begun in this database. To see whether payments are taken:\ngatehouse doctor';
+
 export function showRecovery(recovery: Recovery | undefined): Output {
-  if (recovery === undefined)
-    return { json: { recovery: null }, text: 'This database was never restored. Payments are taken.' };
+  if (recovery === undefined) return { json: { recovery: null }, text: noRecovery };
   const { closedEnvironments, conflictingOrderCount, conflictsAcceptedBy } = answered(recovery);
   const closed = closedEnvironments.map(showEnvironment).join(', ');
   const summary = fields([
     ['Payments', closed === '' ? 'taken' : `not taken in ${closed}`],
     ['Held', heldText(recovery)],
-    ['Restored', causes[recovery.cause]],
+    ['Cause', causes[recovery.cause]],
     ['Lost time', `${showTime(recovery.lostFromTime)} to ${showTime(recovery.lostUntilTime)}`],
     ['Events of the broker', streamText(recovery)],
     [

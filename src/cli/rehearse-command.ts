@@ -151,7 +151,7 @@ function summaryText(counts: Counts, listed: number): string {
   const { orders, decisions, differing } = counts;
   const result =
     decisions === 0
-      ? 'There is nothing to repeat: no such order has an event.'
+      ? 'There is nothing to repeat: no matching order has a decision that can be repeated.'
       : differing === 0
         ? 'No decision would differ.'
         : `${counted(differing, 'decision')} would differ.`;

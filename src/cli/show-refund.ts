@@ -50,7 +50,8 @@ function nextStep(refund: Refund): string {
   switch (status) {
     case RefundStatus.AWAITING_APPROVAL:
       return [
-        "The amount is above the merchant's limit, so another person must approve it in the dashboard, or with:",
+        "The amount is above the merchant's limit, so another person must approve it in the dashboard.",
+        'All users of one service token count as one person. If the refund was not created with your token, you can approve it with:',
         `gatehouse refund approve ${merchantId} ${refundId}`,
       ].join('\n');
     case RefundStatus.REQUESTED:

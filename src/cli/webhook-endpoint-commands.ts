@@ -110,6 +110,8 @@ function addReadingCommands(endpoint: Command, { run, findMerchant, now, report 
   );
 }
 
+const updated = 'New types apply to events from now on. A new URL also receives the pending deliveries.';
+
 function addChangingCommands(endpoint: Command, { run, findMerchant }: WebhookParts): void {
   onMerchant(
     endpoint
@@ -156,7 +158,7 @@ function addChangingCommands(endpoint: Command, { run, findMerchant }: WebhookPa
           ...(description !== undefined && { description }),
           ...(types && { types: { eventTypes: [...types] } }),
         });
-        return describe(answered(reply.webhookEndpoint), 'These settings apply to events from now on.');
+        return describe(answered(reply.webhookEndpoint), updated);
       }),
   );
 

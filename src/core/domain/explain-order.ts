@@ -42,7 +42,10 @@ function ended({ order, attempt }: ExplainedOrder): OrderExplanation {
   return withStatus({ ...ofOrder, ...nothing, since: order.updatedAt, reason }, order);
 }
 
-/** Why an order ended unpaid. An order is cancelled if it FAILED before its last possible attempt. */
+/**
+ * Why an order ended unpaid. An order that FAILED before its last possible attempt was cancelled. A cancellation that ended the last
+ * possible attempt before it was sent cannot be told from an attempt that nobody sent in time: both are `timed_out`.
+ */
 function endOf(attempt: ExplainedAttempt | null, order: Order): string {
   const isOfAttempt = order.paymentType === 'DIRECT' || order.attemptCount >= maxAttempts;
   if (order.status === 'FAILED' && !isOfAttempt) return 'cancelled';

@@ -8,13 +8,14 @@ import type { Environment } from './order.ts';
  *   begin ──▶ the stream is read, lost orders are rebuilt ──▶ statements are read, wallet by wallet ──▶ finished
  *
  * A wallet has a statement for each payee account: the operator's, and those of merchants with accounts of their own.
- * An environment opens as soon as the stream is read, and each of its wallets has been read or accepted by an operator. A merchant whose own
- * accounts were not compared yet is held: it waits on, and delays nobody else.
+ * An environment opens when three conditions hold. The stream is read or counts as lost. An operator has settled the orders that cannot be
+ * rebuilt. Each wallet of the environment was read, or accepted by an operator. A merchant whose own accounts were not compared yet is held:
+ * it still takes no payments, and delays no other merchant.
  */
 
 /** Why the database counts as restored. */
 export type RecoveryCause =
-  /** The database is on another server or timeline than when a core last used it, or it is another database there. */
+  /** The database is on another server or timeline than when a core last used it, or another database has replaced it on the same server. */
   | 'NEW_HOME'
   /** The broker has an event of this database that the database does not have. */
   | 'STREAM_AHEAD'
@@ -141,11 +142,12 @@ export interface ReadWallet {
 }
 
 /**
- * Whether a wallet was compared, apart from own accounts that are known: these hold their merchants only. `own_accounts` when an operator
- * must act, because merchants may have got accounts that neither the backup nor the stream names. They could be of any merchant.
+ * Whether a wallet was compared. Merchants' own accounts that are known do not count here, because each holds only its merchant.
+ * `own_accounts` when an operator must act, because merchants may have got accounts that neither the backup nor the stream names. Such an
+ * account could be of any merchant.
  *
- * The stream names all of them if it has no gap. Otherwise nothing does, and also a wallet without own accounts may have got its first one.
- * A gateway whose merchants have never had any does not wait for the answer.
+ * A stream without a gap names all accounts of the lost time. With a gap, any wallet may have got an account that nothing names, so an
+ * operator must answer. A gateway whose merchants never had accounts of their own does not wait for the answer.
  */
 export function walletAfter({
   stream,

@@ -71,7 +71,7 @@ const repeatsAnsweredAlike: Invariant = {
 
 const endIsFinal: Invariant = {
   name: 'ended_orders_stay_ended',
-  promise: 'An order ends at most once, and everyone is told the same end.',
+  promise: 'An order ends at most once, and verify and the database agree on its end.',
   judge: (evidence) => {
     const records = recordsByNumber(evidence);
     return {

@@ -15,7 +15,7 @@ export interface AttemptWords {
 const hints: Readonly<Record<number, string>> = {
   401: "the URL must accept webhooks without a login and verify their signature with the merchant's current signing secret",
   403: 'the URL must accept webhooks without a login and verify their signature. Check for a firewall or bot filter',
-  404: 'check the path of the webhook_url',
+  404: 'check the path of the URL',
   405: 'the URL must accept POST',
 };
 
@@ -31,13 +31,13 @@ export function explainAnswer(answer: Pick<ReceivedResponse, 'status' | 'locatio
   if (status === 410) {
     return {
       result: 'GONE',
-      detail: `${answered}: nothing more is sent to ${url.origin} until it is resumed`,
+      detail: `${answered}: nothing more is sent to this host or webhook endpoint until it is resumed`,
     };
   }
   if (status >= 300 && status < 400 && answer.location !== '') {
     return {
       result: 'REFUSED',
-      detail: `${answered}, a redirect to ${target(answer.location, url)}; redirects are not followed: register orders with the final URL as webhook_url`,
+      detail: `${answered}, a redirect to ${target(answer.location, url)}; redirects are not followed: use the final URL`,
     };
   }
   const hint = hints[status];

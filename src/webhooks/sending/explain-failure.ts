@@ -133,7 +133,7 @@ function untrusted(code: string, url: URL): string {
     case 'CERT_NOT_YET_VALID':
       return `the certificate of ${url.hostname} is not valid yet`;
     case 'ERR_TLS_CERT_ALTNAME_INVALID':
-      return `the certificate is not for ${url.hostname}: it must name the host of the webhook_url`;
+      return `the certificate is not for ${url.hostname}: it must name the host of the URL`;
     case 'DEPTH_ZERO_SELF_SIGNED_CERT':
     case 'SELF_SIGNED_CERT_IN_CHAIN':
       return `the certificate of ${url.hostname} is self-signed: get one from a public certificate authority`;
@@ -144,7 +144,7 @@ function untrusted(code: string, url: URL): string {
     case 'ERR_SSL_WRONG_VERSION_NUMBER':
     case 'ERR_SSL_PACKET_LENGTH_TOO_LONG':
     case 'ERR_SSL_HTTP_REQUEST':
-      return `${hostAndPort(url)} does not speak TLS: check the scheme and port of the webhook_url`;
+      return `${hostAndPort(url)} does not speak TLS: check the scheme and port of the URL`;
     case 'ECONNRESET':
       return `${hostAndPort(url)} closed the connection during the TLS handshake`;
     default:
@@ -194,7 +194,7 @@ function broken(error: unknown, code: string, { url, status }: FailedAttempt): A
 function hintAtTls(error: unknown, url: URL): string {
   if (url.protocol !== 'http:' || !isError(error) || !('data' in error)) return '';
   return String(error.data).startsWith('\u0015\u0003')
-    ? ': the server speaks TLS, so use https in the webhook_url'
+    ? ': the server speaks TLS, so use https in the URL'
     : '';
 }
 

@@ -49,7 +49,7 @@ test.each([
   [
     "another host's",
     () => authority.issue({ names: 'DNS:other.example' }),
-    'the certificate is not for shop.example: it must name the host of the webhook_url',
+    'the certificate is not for shop.example: it must name the host of the URL',
   ],
   [
     'a self-signed one',
@@ -87,7 +87,7 @@ test('a receiver with plain HTTP on an https URL is reported', async () => {
 
   expect(report).toMatchObject({ result: 'TLS_FAILED', statusCode: 0 });
   expect(report.detail).toBe(
-    `127.0.0.1:${receiver.port} does not speak TLS: check the scheme and port of the webhook_url`,
+    `127.0.0.1:${receiver.port} does not speak TLS: check the scheme and port of the URL`,
   );
 });
 
@@ -116,5 +116,5 @@ test('a TLS alert on an http URL is explained', async () => {
   const report = await sendTo(openSender(), `${receiver.origin}/hook`);
 
   expect(report.result).toBe('UNREADABLE');
-  expect(report.detail).toContain('is not HTTP: the server speaks TLS, so use https in the webhook_url');
+  expect(report.detail).toContain('is not HTTP: the server speaks TLS, so use https in the URL');
 });

@@ -437,7 +437,7 @@ export declare const GetRecoveryRequestSchema: GenMessage<GetRecoveryRequest>;
  */
 export declare type GetRecoveryResponse = Message<"gatehouse.v1.GetRecoveryResponse"> & {
   /**
-   * Absent if this database was never restored.
+   * Absent if no recovery has begun in this database.
    *
    * @generated from field: gatehouse.v1.Recovery recovery = 1;
    */
@@ -745,7 +745,7 @@ export enum RecoveryCause {
   UNSPECIFIED = 0,
 
   /**
-   * The database is on another server or timeline than when a core last used it, or it is another database there.
+   * The database is on another server or timeline than when a core last used it, or another database has replaced it on the same server.
    *
    * @generated from enum value: RECOVERY_CAUSE_NEW_HOME = 1;
    */
@@ -951,7 +951,7 @@ export declare const RecoveredStatementStateSchema: GenEnum<RecoveredStatementSt
  */
 export declare const RecoveryService: GenService<{
   /**
-   * Reads the latest recovery. The response has none if this database was never restored.
+   * Reads the latest recovery. The response has none if no recovery has begun in this database.
    *
    * @generated from rpc gatehouse.v1.RecoveryService.GetRecovery
    */
