@@ -24,7 +24,7 @@ import { parseText } from '../domain/text.ts';
 import { paymentOptionOf } from '../rpc/order-messages.ts';
 import { refundingRoles } from '../rpc/refund-policy-message.ts';
 import { valuesOrThrow } from '../rpc/request-fields.ts';
-import type { MerchantUpdate } from './merchant-store.ts';
+import type { Merchant, MerchantUpdate } from './merchant-store.ts';
 import type { AgreedTerms } from '../domain/merchant-terms.ts';
 
 export const nameLength = 128;
@@ -46,14 +46,21 @@ export function parseSessionLifetime(duration: Duration | undefined): Result<num
   return ok(seconds);
 }
 
+/** What a merchant may have: the currencies of this deployment, and the configured wallets. */
+export interface Configured {
+  readonly currencies: readonly string[];
+  readonly wallets: readonly Wallet[];
+}
+
 /**
- * Reads the requested changes of a merchant; `accepted` are the currencies of this deployment, `wallets` the configured ones.
+ * Reads the requested changes of a merchant. It may keep an option or currency that it has and that is no longer configured: an editor sends
+ * whole lists, and a removed option could otherwise make the list empty, which grants all wallets. `merchant` is undefined when there is none.
  * @throws INVALID_FIELDS
  */
 export function parseUpdate(
   request: UpdateMerchantRequest,
-  accepted: readonly string[],
-  wallets: readonly Wallet[],
+  merchant: Merchant | undefined,
+  configured: Configured,
 ): MerchantUpdate {
   const { name, sessionLifetime, terms, contact, refundPolicy, personalDataDays, expectedUpdateTime } =
     request;
@@ -63,9 +70,14 @@ export function parseUpdate(
       ...(sessionLifetime === undefined
         ? {}
         : { sessionLifetimeSeconds: parseSessionLifetime(sessionLifetime) }),
-      ...(terms === undefined ? {} : termFields(terms, accepted, wallets)),
+      ...(terms === undefined ? {} : termFields(terms, merchant, configured)),
       ...(contact === undefined ? {} : contactFields(contact)),
-      ...(refundPolicy === undefined ? {} : approvalLimitFields(refundPolicy.approvalLimits, accepted)),
+      ...(refundPolicy === undefined
+        ? {}
+        : approvalLimitFields(
+            refundPolicy.approvalLimits,
+            union(configured.currencies, limitedCurrencies(merchant)),
+          )),
       ...(personalDataDays === undefined
         ? {}
         : { personalDataDays: parsePersonalDataDays(personalDataDays) }),
@@ -119,20 +131,36 @@ function shown(
   return parts.length === 0 ? 'no limit' : parts.join(', ');
 }
 
-function termFields(terms: TermsMessage, accepted: readonly string[], wallets: readonly Wallet[]) {
+const union = <T>(some: readonly T[], others: readonly T[] = []): T[] => [...new Set([...some, ...others])];
+
+/** The currencies in which a merchant limits refunds. Orders in a currency that new orders no longer have can still be refunded. */
+function limitedCurrencies(merchant: Merchant | undefined): string[] {
+  if (merchant === undefined) return [];
+  const { refundApprovalLimits, refundRoleLimits } = merchant;
+  return [refundApprovalLimits, ...Object.values(refundRoleLimits)].flatMap((limits) => Object.keys(limits));
+}
+
+function termFields(
+  terms: TermsMessage,
+  merchant: Merchant | undefined,
+  { currencies, wallets }: Configured,
+) {
   return {
     sandboxPaymentOptions: parseOptions(
       terms.sandboxPaymentOptions,
       'terms.sandbox_payment_options',
-      offeredOptions(wallets, 'SANDBOX'),
+      union(offeredOptions(wallets, 'SANDBOX'), merchant?.sandboxPaymentOptions),
     ),
     productionPaymentOptions: parseOptions(
       terms.productionPaymentOptions,
       'terms.production_payment_options',
-      offeredOptions(wallets, 'PRODUCTION'),
+      union(offeredOptions(wallets, 'PRODUCTION'), merchant?.productionPaymentOptions),
     ),
-    currencies: parseCurrencies(terms.currencies, accepted),
-    largestAmounts: parseLargestAmounts(terms.largestAmounts, accepted),
+    currencies: parseCurrencies(terms.currencies, union(currencies, merchant?.currencies)),
+    largestAmounts: parseLargestAmounts(
+      terms.largestAmounts,
+      union(currencies, Object.keys(merchant?.largestAmounts ?? {})),
+    ),
     requestsPerSecond: parseRequestsPerSecond(terms.requestsPerSecond),
   };
 }

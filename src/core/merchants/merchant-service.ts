@@ -109,8 +109,9 @@ export function merchantService(parts: MerchantServiceParts): RpcService {
       },
       async updateMerchant(request, context) {
         const { merchantId } = request;
-        const wanted = parseUpdate(request, currencies, wallets);
-        const updated = await store.update(requireId(merchantId), wanted, actorOf(context));
+        const id = requireId(merchantId);
+        const wanted = parseUpdate(request, await store.find(id), { currencies, wallets });
+        const updated = await store.update(id, wanted, actorOf(context));
         annotate(context, { merchant_id: merchantId });
         if (updated.ok) return { merchant: merchantMessage(updated.value) };
         if (updated.error === 'not_found') throw notFound(merchantId);

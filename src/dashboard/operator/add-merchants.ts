@@ -142,7 +142,8 @@ async function showOne(
       form: filled?.form ?? emptyForm(formOfMerchant(merchant)),
       sandbox: filled?.sandbox ?? sandboxPaymentOptions,
       production: filled?.production ?? productionPaymentOptions,
-      options: optionChoices(writing),
+      // Without its box, an option that the merchant has would be lost when the form is sent.
+      options: optionChoices(writing, [...sandboxPaymentOptions, ...productionPaymentOptions]),
       isOverTaken: filled?.isOverTaken ?? false,
     },
   });
@@ -168,13 +169,18 @@ function addTerms(app: FastifyInstance, dashboard: Dashboard): void {
     const seen = new Date(fieldOf(request.body, 'seen'));
     if (Number.isNaN(seen.getTime())) return again(form, 409, true);
     const { name, minutes, phone = '', email = '' } = form.value;
+    // The form shows whole minutes. A time that nobody changed keeps its seconds.
+    const shown = formOfMerchant(await readMerchant(dashboard, request));
+    const isNewTime = minutes !== shown['minutes'];
     const answer = await ask(request, (options) =>
       dashboard.clients.merchants.updateMerchant(
         {
           merchantId,
           expectedUpdateTime: timestampFromDate(seen),
           name,
-          sessionLifetime: create(DurationSchema, { seconds: BigInt(minutes) * 60n }),
+          ...(isNewTime
+            ? { sessionLifetime: create(DurationSchema, { seconds: BigInt(minutes) * 60n }) }
+            : {}),
           contact: { phone, email },
           terms: termsOfForm(form.value),
         },

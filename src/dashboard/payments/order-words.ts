@@ -60,11 +60,14 @@ export function optionText(option: string, { words, language, wallets }: OptionW
   return names === undefined ? '–' : words.channels[names.channel](names.wallet[language]);
 }
 
-/** The configured options as choices of a form. */
-export const optionChoices = (writing: OptionWriting) =>
-  writing.wallets.wallets.flatMap(({ paymentOptions }) =>
-    paymentOptions.map((value) => ({ value, text: optionText(value, writing) })),
-  );
+/** The configured options as choices of a form, and `others`, which may no longer be configured. */
+export const optionChoices = (writing: OptionWriting, others: readonly string[] = []) => {
+  const configured = writing.wallets.wallets.flatMap(({ paymentOptions }) => paymentOptions);
+  return [...new Set([...configured, ...others])].map((value) => ({
+    value,
+    text: optionText(value, writing),
+  }));
+};
 
 export function typeText(type: PaymentType, words: OrderWords): string {
   const name = nameOf(paymentTypes, type);

@@ -5,6 +5,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import { publicId, uuidOfId } from '../../../src/contract/public-id.ts';
 import type { StoredId } from '../../../src/contract/public-id.ts';
 import { ApiKeyService } from '../../../src/gen/gatehouse/v1/api_key_service_pb.js';
+import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
 import { MerchantService, MerchantStatus } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
@@ -404,6 +405,31 @@ describe('a merchant is updated', () => {
         'contact.email',
       );
     expect(await refusalOf(merchants.updateMerchant({ merchantId }))).toBe('INVALID_FIELDS');
+  });
+
+  test('and may keep options and currencies that are no longer configured', async () => {
+    const terms = {
+      productionPaymentOptions: ['walletz_ussd'],
+      currencies: ['JPY'],
+      largestAmounts: [{ currency: 'JPY', amount: '500' }],
+    };
+    const approvalLimits = [
+      { currency: 'ETB', amount: '10', role: MemberRole.UNSPECIFIED },
+      { currency: 'JPY', amount: '50', role: MemberRole.DEVELOPER },
+    ];
+    const change = () => merchants.updateMerchant({ merchantId, terms, refundPolicy: { approvalLimits } });
+    const refused = Object.keys((await failureOf(change())).issues);
+    await queryOnce(
+      stack.databaseUrl,
+      `update core.merchants set production_payment_options = '{walletz_ussd}', currencies = '{JPY}', largest_amounts = '{"JPY": "1"}',
+         refund_role_limits = '{"DEVELOPER": {"JPY": "100"}}' where id = $1`,
+      [uuidOfId(merchantId)],
+    );
+
+    const { merchant } = await change();
+
+    expect(refused).toHaveLength(4);
+    expect(merchant).toMatchObject({ terms, refundPolicy: { approvalLimits } });
   });
 
   test('with a contact for customers, which its checkout pages show', async () => {

@@ -10,7 +10,9 @@ import {
   WalletWorkKind,
   WalletStatusService,
 } from '../../../src/gen/gatehouse/v1/wallet_status_service_pb.js';
+import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
 import { registration } from '../../support/order-requests.ts';
+import { hiddenField } from '../../support/dashboard-visitor.ts';
 import type { DashboardVisitor } from '../../support/dashboard-visitor.ts';
 import { openDashboardDesk } from './dashboard-desk.ts';
 import { newRandomId } from '../../../src/contract/public-id.ts';
@@ -177,6 +179,33 @@ function formFieldsOf(page: string, day: string): Record<string, string> {
   );
   return Object.fromEntries(fields.filter(([name]) => name !== '_csrf')) as Record<string, string>;
 }
+
+test('a change of the name keeps a wallet that is no longer configured, and the seconds of the time to pay', async () => {
+  const { id: merchantId } = await stack.createMerchant();
+  await superuser.query(
+    `update core.merchants set production_payment_options = '{walletz_ussd}', session_lifetime_seconds = 330 where id = $1`,
+    [storedId('mer', merchantId)],
+  );
+  const path = `/operator/merchants/${merchantId}`;
+  const page = await operator.get(path);
+  const fields: Record<string, string> = {
+    seen: hiddenField(page, 'seen') ?? '',
+    minutes: '6',
+    name: 'Other name',
+  };
+  for (const [, name = '', value = ''] of page.body.matchAll(/name="(\w+)" value="(\w+)" checked/g))
+    fields[name] = value;
+
+  const saved = await operator.post(`${path}/terms`, fields);
+
+  const { merchant } = await stack.client(MerchantService, 'reader').getMerchant({ merchantId });
+  expect(saved.status).toBe(303);
+  expect(merchant).toMatchObject({
+    name: 'Other name',
+    sessionLifetime: { seconds: 330n },
+    terms: { sandboxPaymentOptions: [], productionPaymentOptions: ['walletz_ussd'] },
+  });
+});
 
 test('balances are shown in pages', async () => {
   const { id: merchantId } = await stack.createMerchant();

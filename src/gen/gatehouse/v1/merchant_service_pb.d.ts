@@ -587,7 +587,7 @@ export declare type UpdateMerchantRequest = Message<"gatehouse.v1.UpdateMerchant
   sessionLifetime?: Duration | undefined;
 
   /**
-   * Replaces all of the terms.
+   * Replaces all of the terms. Options and currencies that the merchant has may stay when they are no longer configured.
    *
    * @generated from field: gatehouse.v1.MerchantTerms terms = 5;
    */
@@ -601,7 +601,8 @@ export declare type UpdateMerchantRequest = Message<"gatehouse.v1.UpdateMerchant
   contact?: MerchantContact | undefined;
 
   /**
-   * Replaces the rules for refunds. They apply to refunds created from then on.
+   * Replaces the rules for refunds. They apply to refunds created from then on. A currency that has a limit may keep one when
+   * orders no longer accept it.
    *
    * @generated from field: gatehouse.v1.RefundPolicy refund_policy = 7;
    */
