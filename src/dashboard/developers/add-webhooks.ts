@@ -148,7 +148,9 @@ function addTest(app: FastifyInstance, dashboard: Dashboard): void {
 function addHostState(app: FastifyInstance, dashboard: Dashboard): void {
   const { webhooks } = dashboard.clients;
   const requireState = async (request: FastifyRequest, endpoint: string): Promise<void> => {
-    const scope = { ...scopeOf(request), pageSize: maxPageSize };
+    if (endpoint === '') throw notFound('ENDPOINT_NOT_FOUND');
+    const scope = { ...scopeOf(request), endpoint, pageSize: maxPageSize };
+    // A webhooks process of the previous version lists all endpoints.
     let pageToken = '';
     do {
       const answer = await webhooks.listEndpoints({ ...scope, pageToken }, callOptions(request));

@@ -37,6 +37,7 @@ export interface StoredEndpoint extends LaneKey {
 export interface EndpointFilter {
   readonly merchantId: string | undefined;
   readonly environment: Environment | undefined;
+  readonly endpoint: string | undefined;
   readonly onlyInTrouble: boolean;
   /** Whether webhook endpoints are listed too. */
   readonly withWebhookEndpoints: boolean;
@@ -90,6 +91,7 @@ const list = (inTrouble: string): string =>
     select merchant_id, environment, endpoint from webhooks.lanes
     where ($1::text is null or merchant_id = $1)
       and ($2::webhooks.environment is null or environment = $2)
+      and ($9::text is null or endpoint = $9)
       and ${inTrouble}
       and (not (${isWebhookEndpoint('endpoint')}) or ($8 and exists (
         select from webhooks.webhook_endpoints e
@@ -112,7 +114,7 @@ interface Row
 
 /** The statement that reads one page. */
 export function listStatement(filter: EndpointFilter) {
-  const { merchantId, environment, onlyInTrouble, withWebhookEndpoints, after, limit } = filter;
+  const { merchantId, environment, endpoint, onlyInTrouble, withWebhookEndpoints, after, limit } = filter;
   const [rank = null, ...key] = after?.split(' ') ?? [];
   const [afterMerchant = null, afterEnvironment = null, afterEndpoint = null] = key;
   return {
@@ -126,6 +128,7 @@ export function listStatement(filter: EndpointFilter) {
       afterEndpoint,
       limit,
       withWebhookEndpoints,
+      endpoint ?? null,
     ],
   };
 }

@@ -148,11 +148,15 @@ export function endpointsToList(request: ListEndpointsRequest): {
   readonly filter: EndpointFilter;
   readonly key: unknown;
 } {
-  const { merchantId, environment, onlyInTrouble, includeWebhookEndpoints: withWebhookEndpoints } = request;
-  const key = [merchantId, environment, onlyInTrouble, withWebhookEndpoints];
+  const { merchantId, environment, onlyInTrouble, endpoint } = request;
+  const { includeWebhookEndpoints: withWebhookEndpoints } = request;
+  // A process of the previous version made tokens without the endpoint.
+  const ofEndpoint = endpoint === '' ? [] : [endpoint];
+  const key = [merchantId, environment, onlyInTrouble, withWebhookEndpoints, ...ofEndpoint];
   const filter = readFields((fields) => ({
     merchantId: fields.optionalId('mer', merchantId, 'merchant_id'),
     environment: fields.optionalEnvironment(environment),
+    endpoint: fields.optionalEndpoint(endpoint),
     onlyInTrouble,
     withWebhookEndpoints,
     after: fields.pageToken(request.pageToken, key, isPosition),

@@ -67,7 +67,7 @@ describe('listing', () => {
     expect(new Set(seen).size).toBe(seen.length);
   });
 
-  test('lists those of one merchant and environment, and on request only failing ones', async () => {
+  test('lists those of one merchant and environment, and on request only one or failing ones', async () => {
     const { id: other } = await stack.createMerchant();
     await desk.deliver(other, { endpoint: endpointAt(1) });
     await desk.deliver(merchantId, { endpoint: endpointAt(2) });
@@ -77,6 +77,8 @@ describe('listing', () => {
     expect((await walk({ merchantId })).sort()).toEqual([endpointAt(2), endpointAt(3)]);
     expect(await walk({ merchantId, environment: Environment.PRODUCTION })).toEqual([endpointAt(3)]);
     expect(await walk({ onlyInTrouble: true })).toEqual([endpointAt(2)]);
+    expect(await walk({ merchantId, endpoint: endpointAt(3) })).toEqual([endpointAt(3)]);
+    expect(await walk({ merchantId, endpoint: endpointAt(1) })).toEqual([]);
   });
 
   test('shows its state and the number of pending deliveries', async () => {
@@ -126,6 +128,7 @@ describe('listing', () => {
     const filter = {
       merchantId: undefined,
       environment: 'SANDBOX',
+      endpoint: undefined,
       onlyInTrouble: true,
       withWebhookEndpoints: true,
       after: `1 mer_${'0'.repeat(22)}0500 SANDBOX https://shop-500.example`,

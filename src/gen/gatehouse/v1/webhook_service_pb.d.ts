@@ -1489,6 +1489,13 @@ export declare type ListEndpointsRequest = Message<"gatehouse.v1.ListEndpointsRe
    * @generated from field: bool include_webhook_endpoints = 6;
    */
   includeWebhookEndpoints: boolean;
+
+  /**
+   * Only this endpoint: scheme, host and port. All when empty.
+   *
+   * @generated from field: string endpoint = 7;
+   */
+  endpoint: string;
 };
 
 /**
