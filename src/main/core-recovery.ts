@@ -3,7 +3,7 @@ import type { PaymentGate } from '../core/database/payment-gate.ts';
 import { recoveryService } from '../core/recovery/recovery-service.ts';
 import { createRecoveryStore } from '../core/recovery/recovery-store.ts';
 import type { RecoveryStoreParts } from '../core/recovery/recovery-store.ts';
-import { createRecoveryStep } from '../core/recovery/run-recovery.ts';
+import { createRecoverySteps } from '../core/recovery/run-recovery.ts';
 import type { RecoveryParts } from '../core/recovery/run-recovery.ts';
 import type { RpcService } from '../platform/rpc/rpc-service.ts';
 import { waitForBroker } from './wait-for-broker.ts';
@@ -27,6 +27,8 @@ export interface CoreRecovery {
    * is closed, calls are answered as in a recovery that begins later.
    */
   readonly checkAtStart: (isBrokerConnected: () => boolean) => Promise<void>;
+  /** Whether the relay may add events to the broker's stream. */
+  readonly continuesStream: () => Promise<boolean>;
   readonly service: RpcService;
 }
 
@@ -38,7 +40,7 @@ export function createCoreRecovery(parts: CoreRecoveryParts): CoreRecovery {
     closed.resolve(undefined);
   };
   const own = { ...parts, newUuid: v7, streamWaitMs, onRecovering };
-  const step = createRecoveryStep(own);
+  const { step, continuesStream } = createRecoverySteps(own);
   const checkDatabase = async (): Promise<void> => {
     // The gate is refreshed first, because a step may read a long stream and may fail. After a restore, calls about unknown
     // orders get RECOVERING from here on.
@@ -49,6 +51,7 @@ export function createCoreRecovery(parts: CoreRecoveryParts): CoreRecovery {
   const store = createRecoveryStore(own);
   return {
     checkDatabase,
+    continuesStream,
     async checkAtStart(isBrokerConnected) {
       await waitForBroker(isBrokerConnected, brokerStartMs);
       // If the rest of the step fails, the next one repeats it and logs why.

@@ -92,7 +92,15 @@ const working = startBackgroundWork(
   stopping.signal,
 );
 const relaying = relayEvents(
-  { database, publisher: bus, signal: connections.eventSignal, tracing, logger, mayRelay: gate.mayRelay },
+  {
+    database,
+    publisher: bus,
+    signal: connections.eventSignal,
+    tracing,
+    logger,
+    mayRelay: gate.mayRelay,
+    continuesStream: recovery.continuesStream,
+  },
   stopping.signal,
 );
 

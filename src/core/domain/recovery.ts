@@ -44,7 +44,7 @@ export interface Witnesses {
   /** Where the database was when a core last used it; undefined before the first core. */
   readonly knownHome: string | undefined;
   readonly home: string;
-  /** Whether the database has the newest event of the stream; undefined when the stream has none of this database. */
+  /** Whether the database has the newest event of the stream; undefined when the stream was not read. */
   readonly hasNewestEvent: boolean | undefined;
 }
 

@@ -31,6 +31,11 @@ export interface RelayOptions {
   readonly logger: Logger;
   /** False while a restored database is compared with the stream, which therefore must not grow. */
   readonly mayRelay: () => boolean;
+  /**
+   * Whether the database has the newest event of the broker's stream. A restored database that published an event first would hide that it
+   * lacks others.
+   */
+  readonly continuesStream: () => Promise<boolean>;
 }
 
 const batchSize = 500;
@@ -102,6 +107,7 @@ async function relayUntilStopped(
     if (keepAtMs < Infinity) await writeRelayCursor(client, publisher.stream, cursor);
     keepAtMs = Infinity;
   };
+  let isCompared = false;
   let heldBackReadings = 0;
   while (!stop.aborted && options.mayRelay()) {
     const rings = signal.rings();
@@ -110,6 +116,13 @@ async function relayUntilStopped(
     const { events, holdsBack } = reading;
     // Without an answer for so long, another core may relay by now, and an erasure may have changed these events.
     if (performance.now() - readAt >= relayLock.silenceMs) continue;
+    // In each session, because the loss of the database ends the session.
+    if (!isCompared && (events.length > 0 || reading.hasAccountChanges)) {
+      if (!(await options.continuesStream()))
+        throw new Error('the broker has events that the database does not have');
+      isCompared = true;
+      continue;
+    }
     // First, so that the stream names the account of every payment that it has.
     if (reading.hasAccountChanges) await publishAccountChanges(client, publisher, lineage);
     const last = events.at(-1);

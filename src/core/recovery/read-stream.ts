@@ -22,8 +22,8 @@ export interface StreamEvent {
 }
 
 const chunk = 500;
-/** The number of messages among which the newest one of this database is searched. Other databases may use the same broker. */
-const newestSearchSize = 50;
+/** The number of messages among which the newest event of this database is searched. Other databases may use the same broker. */
+const newestSearchSize = 5_000;
 
 /** The stream's events that carry the database's mark. Others belong to other databases, or to earlier versions. */
 function eventsOf(messages: readonly StoredMessage[], lineage: string): StreamEvent[] {
@@ -50,18 +50,37 @@ function accountChangesOf(messages: readonly StoredMessage[], lineage: string): 
   return changes.filter((change) => change !== undefined && change !== 'unreadable');
 }
 
-/** Whether the database has the newest event of the stream; undefined when the stream has none of this database. */
+/**
+ * Whether the database has the newest event of the stream, or a recovery has read it, which may not have been able to rebuild its order. True
+ * when the newest messages have no event of this database.
+ * @throws when the broker does not answer
+ */
 export async function hasNewestEvent(
   pool: Pool,
   { range, read }: StoredStream,
   lineage: string,
-): Promise<boolean | undefined> {
-  if (range === undefined) return undefined;
-  const lastOf = async (count: number): Promise<StreamEvent | undefined> =>
-    eventsOf(await read(Math.max(range.first, range.last - count + 1), range.last), lineage).at(-1);
-  const newest = (await lastOf(1)) ?? (await lastOf(newestSearchSize));
-  if (newest === undefined) return undefined;
-  return (await areKnown(pool, [newest]))[0] === true;
+): Promise<boolean> {
+  if (range === undefined) return true;
+  const oldest = Math.max(range.first, range.last - newestSearchSize + 1);
+  // Most often the last message is an event of this database.
+  let to = range.last;
+  for (let count = 1; to >= oldest; count = chunk) {
+    const from = Math.max(oldest, to - count + 1);
+    const newest = eventsOf(await read(from, to), lineage).at(-1);
+    if (newest !== undefined)
+      return (await areKnown(pool, [newest]))[0] === true || wasRead(pool, newest.storedAt);
+    to = from - 1;
+  }
+  return true;
+}
+
+/** Whether a recovery has read the stream up to this time. */
+async function wasRead(pool: Pool, storedAt: Date): Promise<boolean> {
+  const rows = await runStatement(pool, {
+    text: 'select from core.recoveries where stream_until >= $1',
+    values: [storedAt],
+  });
+  return rows.length > 0;
 }
 
 /** Whether the database has each event, with the same id. */

@@ -1,6 +1,7 @@
 import type { Database } from '../database/database.ts';
 import { RecoveryRow, RecoveryWalletRow } from '../database/recovery-entities.ts';
 import { causeOfRecovery, closedEnvironments, streamAfter } from '../domain/recovery.ts';
+import type { Witnesses } from '../domain/recovery.ts';
 import type { Environment } from '../domain/order.ts';
 import type { Wallet } from '../domain/wallet.ts';
 import { publicId } from '../../contract/public-id.ts';
@@ -54,19 +55,30 @@ const stepsBetweenStreams = 30;
 /** How old the record of the last use may become. Changes after it count as lost. */
 const recordEveryMs = 5_000;
 
-/**
- * Checks whether the database was restored, and carries out the next step of a recovery. Several cores may call it. Without a restore most
- * steps cost one query.
- */
-export function createRecoveryStep(parts: RecoveryParts): () => Promise<void> {
+export interface RecoverySteps {
+  /**
+   * Checks whether the database was restored, and carries out the next step of a recovery. Several cores may call it. Without a restore
+   * most steps cost one query.
+   */
+  readonly step: () => Promise<void>;
+  /**
+   * Whether the database has the newest event of the stream. If it does not, the database was restored, and the next step looks at the stream.
+   * @throws when the broker does not answer
+   */
+  readonly continuesStream: () => Promise<boolean>;
+}
+
+export function createRecoverySteps(parts: RecoveryParts): RecoverySteps {
   const { database, bus, logger } = parts;
   let untilStream = 0;
   let wasForeign = false;
-  const openStream = async (): Promise<StoredStream | undefined> => {
+  // A copy of the database may be in its place. Its recorded last use is kept until the stream was compared, because the lost time begins then.
+  let isCompared = false;
+  let newestUse = new Date(0);
+  /** Undefined when the broker does not answer. */
+  const ask = async <Answer>(question: () => Promise<Answer>): Promise<Answer | undefined> => {
     try {
-      const stream = await bus.storedStream();
-      untilStream = stream === undefined ? 0 : stepsBetweenStreams;
-      return stream;
+      return await question();
     } catch (error) {
       untilStream = stepsBetweenStreams;
       logger.warn(
@@ -76,31 +88,58 @@ export function createRecoveryStep(parts: RecoveryParts): () => Promise<void> {
       return undefined;
     }
   };
-  const step = async (_client: unknown, lost: AbortSignal): Promise<void> => {
+  const compare = async (life: DatabaseLife, stream: StoredStream | undefined): Promise<Witnesses> => {
+    const homes = { knownHome: life.knownHome, home: life.home };
+    if (stream === undefined || life.home !== life.knownHome) return { ...homes, hasNewestEvent: undefined };
+    const hasNewest = await ask(() => hasNewestEvent(database.pool, stream, life.lineage));
+    isCompared = hasNewest === true;
+    return { ...homes, hasNewestEvent: hasNewest };
+  };
+  const underLock = async (_client: unknown, lost: AbortSignal): Promise<void> => {
     const life = await readLife(database.pool);
-    const stream = await openStream();
+    const stream = await ask(() => bus.storedStream());
+    if (stream !== undefined) untilStream = stepsBetweenStreams;
     lost.throwIfAborted();
     const isRestoredAgain = life.isRecovering && life.home !== life.knownHome;
     const continues = life.isRecovering && !isRestoredAgain;
-    if (!continues && !(await begin(parts, life, stream))) return;
+    if (!continues && !(await begin(parts, life, await compare(life, stream)))) return;
     await parts.onRecovering();
     await continueRecovery(parts, life.lineage, stream, lost);
   };
-  return async () => {
-    const { home, knownHome, isRecovering, seenAt, now } = await readLife(database.pool);
-    untilStream -= 1;
-    // References of lost payments are derived from the key, so with another one they would not be found.
-    const isForeign = (home !== knownHome || isRecovering) && !(await parts.hasMasterKey());
-    if (isForeign && !wasForeign)
-      logger.error(
-        'the database was replaced by one that was used with another master key, so payments wait; set GATEHOUSE_MASTER_KEY to its key, and restart core',
-      );
-    wasForeign = isForeign;
-    if (isForeign) return;
-    if (home !== knownHome || isRecovering || untilStream < 0)
-      await withAdvisoryLock(database.pool, recoveryLock, step);
-    // A time in the future comes from a wrong clock, and is corrected at once.
-    else if (Math.abs(now.getTime() - seenAt.getTime()) > recordEveryMs) await recordLife(database.pool);
+  return {
+    async step() {
+      const { home, knownHome, isRecovering, seenAt, now } = await readLife(database.pool);
+      untilStream -= 1;
+      // A copy of the database has an earlier last use.
+      if (seenAt < newestUse) {
+        isCompared = false;
+        untilStream = -1;
+      }
+      newestUse = seenAt;
+      // References of lost payments are derived from the key, so with another one they would not be found.
+      const isForeign = (home !== knownHome || isRecovering) && !(await parts.hasMasterKey());
+      if (isForeign && !wasForeign)
+        logger.error(
+          'the database was replaced by one that was used with another master key, so payments wait; set GATEHOUSE_MASTER_KEY to its key, and restart core',
+        );
+      wasForeign = isForeign;
+      if (isForeign) return;
+      if (home !== knownHome || isRecovering || untilStream < 0)
+        await withAdvisoryLock(database.pool, recoveryLock, underLock);
+      // A time in the future comes from a wrong clock, and is corrected at once.
+      else if (seenAt > now || (isCompared && now.getTime() - seenAt.getTime() > recordEveryMs)) {
+        await recordLife(database.pool);
+        newestUse = now;
+      }
+    },
+    async continuesStream() {
+      const stream = await bus.storedStream();
+      if (stream === undefined) throw new Error('not connected to the broker');
+      const { lineage } = await readLife(database.pool);
+      const continues = await hasNewestEvent(database.pool, stream, lineage);
+      if (!continues) untilStream = 0;
+      return continues;
+    },
   };
 }
 
@@ -108,11 +147,9 @@ export function createRecoveryStep(parts: RecoveryParts): () => Promise<void> {
 async function begin(
   { database, wallets, newUuid, logger }: RecoveryParts,
   life: DatabaseLife,
-  stream: StoredStream | undefined,
+  witnesses: Witnesses,
 ): Promise<boolean> {
-  const { knownHome, home, lineage } = life;
-  const newest = stream === undefined ? undefined : await hasNewestEvent(database.pool, stream, lineage);
-  const cause = causeOfRecovery({ knownHome, home, hasNewestEvent: newest });
+  const cause = causeOfRecovery(witnesses);
   if (cause === undefined) return false;
   // The clock may have been ahead at the backup. The statements of the day of the restore are read then.
   const lostFrom = life.seenAt < life.now ? life.seenAt : life.now;

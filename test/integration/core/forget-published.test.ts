@@ -173,7 +173,11 @@ async function startRelay(from: Database, publish: EventBus['publish']) {
   await database.pool.query('delete from core.event_relay');
   const stop = new AbortController();
   const publisher = { stream: 'ORDERS', publish };
-  const options = { database: from, publisher, signal: createWakeSignal(), logger, mayRelay: () => true };
+  const options = {
+    ...{ database: from, publisher, signal: createWakeSignal(), logger },
+    mayRelay: () => true,
+    continuesStream: () => Promise.resolve(true),
+  };
   const relaying = relayEvents(options, stop.signal);
   return async () => {
     stop.abort();

@@ -46,6 +46,7 @@ test('an event that a running transaction holds back is read soon after that tra
       signal: relay.signal,
       logger,
       mayRelay: () => true,
+      continuesStream: () => Promise.resolve(true),
     },
     stop.signal,
   );
@@ -82,6 +83,36 @@ test('an event that a running transaction holds back is read soon after that tra
   } finally {
     stop.abort();
     await Promise.all([relaying, following, holding.end(), held.end()]);
+  }
+});
+
+test('a relay publishes nothing before its database has the newest event of the stream', async () => {
+  const stop = new AbortController();
+  const client = await database.pool.connect();
+  await client.query("delete from core.event_relay where stream = 'test'");
+  client.release();
+  let answers = 0;
+  const publishedAfter: number[] = [];
+  const relaying = relayEvents(
+    {
+      ...{ database, signal: createWakeSignal(), logger, mayRelay: () => true },
+      publisher: {
+        stream: 'test',
+        publish: () => Promise.resolve(void publishedAfter.push(answers)),
+      },
+      continuesStream: () => Promise.resolve((answers += 1) > 1),
+    },
+    stop.signal,
+  );
+  const late = await beginLateEvent(testDatabase.url);
+  try {
+    await late.insert();
+    await late.commit();
+    await waitUntil('it is published', () => publishedAfter.length > 0);
+    expect(publishedAfter[0]).toBe(2);
+  } finally {
+    stop.abort();
+    await Promise.all([relaying, late.end()]);
   }
 });
 

@@ -5,14 +5,16 @@ import { beginRecovery } from '../../../src/core/recovery/begin-recovery.ts';
 import { findHolds } from '../../../src/core/recovery/holds.sql.ts';
 import { checkWallets } from '../../../src/core/recovery/check-wallets.ts';
 import { keepLostAccounts } from '../../../src/core/recovery/lost-accounts.sql.ts';
-import { createRecoveryStep } from '../../../src/core/recovery/run-recovery.ts';
+import { createRecoverySteps } from '../../../src/core/recovery/run-recovery.ts';
 import { createRecoveryStore } from '../../../src/core/recovery/recovery-store.ts';
 import { newRandomId } from '../../../src/contract/public-id.ts';
 import type { StoredId } from '../../../src/contract/public-id.ts';
 import type { StreamState } from '../../../src/core/domain/recovery.ts';
 import type { Wallet } from '../../../src/core/domain/wallet.ts';
+import type { StoredStream } from '../../../src/platform/nats-stored-events.ts';
 import { createLogger } from '../../../src/platform/logger.ts';
 import { sharedConnection, sharedCoreDatabase, sharedTestDatabase } from '../../support/shared-stack.ts';
+import { firstOf, streamOf } from './stored-events.ts';
 
 const testDatabase = sharedTestDatabase();
 const database = sharedCoreDatabase('recovery statements', () => testDatabase.url, 4);
@@ -100,11 +102,16 @@ async function step(): Promise<string[]> {
   return started;
 }
 
-/** The steps of a core whose broker does not answer. Adds the days whose statements it started to read. */
-const recoveryStep = (days: string[]) =>
-  createRecoveryStep({
+/** The steps of a core whose broker gives this stream, or does not answer. Adds the days whose statements it started to read. */
+const recoverySteps = ({ days = [], stream }: { days?: string[]; stream?: StoredStream }) =>
+  createRecoverySteps({
     database,
-    bus: { storedStream: () => Promise.reject(new Error('the broker does not answer')) },
+    bus: {
+      storedStream: () =>
+        stream === undefined
+          ? Promise.reject(new Error('the broker does not answer'))
+          : Promise.resolve(stream),
+    },
     wallets: [wallet],
     hasMasterKey: () => Promise.resolve(true),
     startReconciliation: (_key, date) => Promise.resolve(days.push(date)),
@@ -435,7 +442,7 @@ test('a recorded last use in the future is corrected, as after a wrong clock', a
   await connection.query(
     "update core.database_life set home = core.database_home(), seen_at = now() + interval '1 hour'",
   );
-  const recover = recoveryStep([]);
+  const { step: recover } = recoverySteps({});
 
   await recover();
   await recover();
@@ -452,7 +459,7 @@ test('a wallet is not opened without reading a statement after a backup whose cl
   );
   const days: string[] = [];
 
-  await recoveryStep(days)();
+  await recoverySteps({ days }).step();
 
   const { rows } = await connection.query<{ today: string; ordered: boolean }>(
     `select (lost_until at time zone 'UTC')::date::text as today, lost_from <= lost_until as ordered from core.recoveries`,
@@ -460,4 +467,68 @@ test('a wallet is not opened without reading a statement after a backup whose cl
   expect(rows.map(({ ordered }) => ordered)).toEqual([true]);
   expect(days).toContain(rows[0]?.today);
   expect((await shown()).state).toBe('WAITING');
+});
+
+/** The database is a copy, which was last used two hours ago. Returns its mark. */
+async function replaceByCopy(): Promise<string> {
+  const { rows } = await connection.query<{ lineage: string }>(
+    "update core.database_life set home = core.database_home(), seen_at = now() - interval '2 hours' returning lineage",
+  );
+  return rows[0]?.lineage ?? '';
+}
+
+async function recoveries() {
+  const { rows } = await connection.query<{ cause: string; is_whole: boolean }>(
+    "select cause, lost_until - lost_from > interval '1 hour' as is_whole from core.recoveries order by lost_until",
+  );
+  return rows;
+}
+
+test('a copy of the database is noticed although the broker answered late, its lost time begins with the last use, and nothing is relayed before', async () => {
+  const lineage = await replaceByCopy();
+  const lost = streamOf([firstOf(lineage, 1, new Date())]);
+  let isReady = false;
+  const { step: check, continuesStream } = recoverySteps({
+    stream: {
+      ...lost,
+      read: (from, to) => (isReady ? lost.read(from, to) : Promise.reject(new Error('timeout'))),
+    },
+  });
+  await check();
+  await check();
+  await expect(continuesStream()).rejects.toThrow('timeout');
+  isReady = true;
+
+  const mayRelay = await continuesStream();
+  const before = await recoveries();
+  await check();
+
+  expect({ mayRelay, before }).toEqual({ mayRelay: false, before: [] });
+  expect(await recoveries()).toEqual([{ cause: 'STREAM_AHEAD', is_whole: true }]);
+  expect(await continuesStream()).toBe(true);
+});
+
+test('a database that is replaced by its copy while core runs is compared with the stream at once', async () => {
+  const lineage = await replaceByCopy();
+  const messages = [firstOf('another database', 1, new Date())];
+  const { step: check } = recoverySteps({ stream: streamOf(messages) });
+  await check();
+  await check();
+  messages.push(firstOf(lineage, 2, new Date()));
+  await replaceByCopy();
+
+  await check();
+
+  expect(await recoveries()).toEqual([{ cause: 'STREAM_AHEAD', is_whole: true }]);
+});
+
+test('a core whose broker cannot read events notices that the database is on another server', async () => {
+  await connection.query("update core.database_life set home = 'another server'");
+  const stream = { ...streamOf([firstOf('', 1, new Date())]), read: () => Promise.reject(new Error('503')) };
+
+  await recoverySteps({ stream })
+    .step()
+    .catch(() => undefined);
+
+  expect(await recoveries()).toMatchObject([{ cause: 'NEW_HOME' }]);
 });

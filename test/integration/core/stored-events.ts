@@ -1,0 +1,30 @@
+import { create, toBinary } from '@bufbuild/protobuf';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { beginning, formatCursor } from '../../../src/contract/event-cursor.ts';
+import { OrderEventSchema } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import type { StoredMessage, StoredStream } from '../../../src/platform/nats-stored-events.ts';
+
+/** A message with the first event of a database. */
+export function firstOf(lineage: string, number: number, occurredAt: Date): StoredMessage {
+  const headers = new Map([
+    ['Gatehouse-Lineage', lineage],
+    ['Gatehouse-Cursor', formatCursor({ xid: '700', position: '1' })],
+    ['Gatehouse-Previous-Cursor', formatCursor(beginning)],
+  ]);
+  const event = create(OrderEventSchema, { occurTime: timestampFromDate(occurredAt) });
+  return {
+    number,
+    storedAt: occurredAt,
+    body: toBinary(OrderEventSchema, event),
+    header: (name) => headers.get(name) ?? '',
+  };
+}
+
+export const streamOf = (messages: readonly StoredMessage[]): StoredStream => ({
+  get range() {
+    return { first: 1, last: messages.length };
+  },
+  read: (from, to) => Promise.resolve(messages.filter(({ number }) => number >= from && number <= to)),
+  next: () => Promise.resolve(undefined),
+  remove: () => Promise.resolve(),
+});
