@@ -12,6 +12,7 @@ import type {
 } from '../gen/gatehouse/v1/order_service_pb.js';
 import type { Status } from '../gen/google/rpc/status_pb.js';
 import { createBatcher, overloaded } from '../platform/batcher.ts';
+import { createFairCalls } from '../platform/fair-calls.ts';
 import { rpcError } from '../contract/error-reason.ts';
 import { fromStatus } from '../platform/rpc/rpc-error.ts';
 import { recordedTraceparent } from '../platform/tracing/span.ts';
@@ -52,6 +53,13 @@ const limits = { maxItems: 32, maxInFlight: 8, maxWaiting: 1_000 };
  */
 const awaitedLimits = { maxItems: 100, maxInFlight: 2, maxWaiting: Infinity };
 
+/**
+ * Some items of a merchant wait in core for its share of the connections, and a batch is answered when its last item is. So their
+ * batches have items of one merchant only. One merchant has at most half of the batches in flight, and half of the waiting places.
+ */
+const apartLimits = { ...limits, maxWaiting: limits.maxWaiting / 2 };
+const apart = { maxRunning: 2 * limits.maxInFlight, maxWaiting: limits.maxInFlight };
+
 export interface OrderCallsOptions {
   readonly orders: Client<typeof OrderService>;
   readonly streams: Pick<OrderStreams, 'send'>;
@@ -60,8 +68,8 @@ export interface OrderCallsOptions {
 }
 
 /**
- * Combines the requests that arrive in one turn of the event loop, or while other batches are in flight, into one batch. A
- * batch is sent on an open stream. Without one, or when the stream ends without an answer, it is sent as a call to any
+ * Combines the requests that arrive in one turn of the event loop, or while other batches are in flight, into one batch. Direct payments,
+ * and registrations with an idempotency key, have batches for each merchant. A batch is sent on an open stream. Without one, or when the stream ends without an answer, it is sent as a call to any
  * available core. A disconnected client does not cancel it: a running write finishes, so that the merchant's retry finds the
  * result. Errors in addition to core's: RESOURCE_EXHAUSTED OVERLOADED, also when core was not sent a request in time.
  */
@@ -75,22 +83,29 @@ export function createOrderCalls({ orders, streams, nowMs }: OrderCallsOptions):
     one: (request, options) => orders.getOrder(request, options),
     many: async (requests, options) => (await orders.batchGetOrders({ requests }, options)).results,
   };
+  const registerMethods: Methods<RegisterOrder, RegisterOrderResponse> = {
+    nowMs,
+    overStream: async (requests, options) => {
+      const { traceparents } = options;
+      const outcome = await streams.send(
+        { case: 'registerOrders', value: { requests, traceparents, orderIdsOnly: true } },
+        options,
+      );
+      return outcome?.case === 'registerOrders' ? outcome.value.results : undefined;
+    },
+    one: (request, options) => orders.registerOrder(request, options),
+    many: async (requests, options, traceparents) =>
+      (await orders.batchRegisterOrders({ requests, traceparents, orderIdsOnly: true }, options)).results,
+  };
+  const register = gather(registerMethods);
+  const registerKeyed = gatherApart(registerMethods);
   return {
-    register: gather<RegisterOrder, RegisterOrderResponse>({
-      nowMs,
-      overStream: async (requests, options) => {
-        const { traceparents } = options;
-        const outcome = await streams.send(
-          { case: 'registerOrders', value: { requests, traceparents, orderIdsOnly: true } },
-          options,
-        );
-        return outcome?.case === 'registerOrders' ? outcome.value.results : undefined;
-      },
-      one: (request, options) => orders.registerOrder(request, options),
-      many: async (requests, options, traceparents) =>
-        (await orders.batchRegisterOrders({ requests, traceparents, orderIdsOnly: true }, options)).results,
-    }),
-    startDirectPayment: gather<StartDirectPayment, StartDirectPaymentResponse>({
+    register: Object.assign(
+      (request: RegisterOrder, requestId: string) =>
+        (request.idempotencyKey ? registerKeyed : register)(request, requestId),
+      { isFull: () => register.isFull() || registerKeyed.isFull() },
+    ),
+    startDirectPayment: gatherApart<StartDirectPayment, StartDirectPaymentResponse>({
       nowMs,
       overStream: async (requests, options) => {
         const { traceparents } = options;
@@ -145,6 +160,7 @@ interface Waiting<Request> {
 function gather<Request extends object, Response>(
   { nowMs, overStream, one, many }: Methods<Request, Response>,
   batchLimits = limits,
+  inTurn: <T>(send: () => Promise<T>) => Promise<T> = (send) => send(),
 ): GatheredCall<Request, Response> {
   const timeLeft = (items: readonly Waiting<Request>[]): number =>
     Math.max(1, Math.floor(Math.min(...items.map(({ deadline }) => deadline)) - nowMs()));
@@ -168,7 +184,7 @@ function gather<Request extends object, Response>(
   const call = createBatcher({
     ...batchLimits,
     name: 'send orders to core',
-    run: answerAll,
+    run: (items: readonly Waiting<Request>[]) => inTurn(() => answerAll(items)),
     dropped: overloaded,
   });
   const ask = async (request: Request, requestId: string): Promise<Response> => {
@@ -182,6 +198,37 @@ function gather<Request extends object, Response>(
   };
   return Object.assign(ask, { isFull: call.isFull });
 }
+
+/** As `gather`, with batches of one merchant each. Merchants take turns. */
+function gatherApart<Request extends { merchantId?: string }, Response>(
+  methods: Methods<Request, Response>,
+): GatheredCall<Request, Response> {
+  const fairly = createFairCalls(apart);
+  const merchants = new Map<string, { readonly ask: GatheredCall<Request, Response>; calls: number }>();
+  let all = 0;
+  const isFull = (): boolean => all >= limits.maxWaiting + apart.maxRunning * limits.maxItems;
+  const ask = async (request: Request, requestId: string): Promise<Response> => {
+    const { merchantId: owner = '' } = request;
+    if (isFull()) throw overloaded();
+    const merchant = merchants.get(owner) ?? {
+      ask: gather(methods, apartLimits, (send) => fairly({ owner }, neverAborted, send)),
+      calls: 0,
+    };
+    merchants.set(owner, merchant);
+    merchant.calls += 1;
+    all += 1;
+    try {
+      return await merchant.ask(request, requestId);
+    } finally {
+      all -= 1;
+      merchant.calls -= 1;
+      if (merchant.calls === 0) merchants.delete(owner);
+    }
+  };
+  return Object.assign(ask, { isFull });
+}
+
+const neverAborted = { aborted: false };
 
 /** Like an AbortSignal that aborts at a time, without a timer. */
 class Deadline {

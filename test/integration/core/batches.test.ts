@@ -29,8 +29,17 @@ async function letGo(): Promise<void> {
 
 let phones = 0;
 const nextPhone = (): string => `09${String(10_000_000 + (phones += 1))}`;
-const registrationOf = (orderNumber: string) => registration({ merchantId, orderNumber });
-const paymentOf = (orderNumber: string) => directPayment({ merchantId, orderNumber, phone: nextPhone() });
+type Keyed = { readonly idempotencyKey: string };
+const keyOf = (orderNumber: string): Keyed => ({ idempotencyKey: `key of ${orderNumber}` });
+const noKey = (): Keyed => ({ idempotencyKey: '' });
+const registrationOf = (orderNumber: string, keyed = noKey()) => ({
+  ...registration({ merchantId, orderNumber }),
+  ...keyed,
+});
+const paymentOf = (orderNumber: string, keyed = noKey()) => ({
+  ...directPayment({ merchantId, orderNumber, phone: nextPhone() }),
+  ...keyed,
+});
 
 interface Writing {
   readonly name: string;
@@ -41,28 +50,33 @@ interface Writing {
   readonly commitsOf300: number;
 }
 
+const registrations = (keyOfCall: typeof keyOf): Omit<Writing, 'name' | 'method'> => ({
+  one: (orderNumber, options) =>
+    orders.registerOrder(registrationOf(orderNumber, keyOfCall(orderNumber)), options),
+  batch: async (orderNumbers, options) => {
+    const requests = orderNumbers.map((orderNumber) => registrationOf(orderNumber, keyOfCall(orderNumber)));
+    return (await orders.batchRegisterOrders({ requests }, options)).results.map(({ result }) => result.case);
+  },
+  commitsOf300: 1,
+});
+const directPayments = (keyOfCall: typeof keyOf): Omit<Writing, 'name' | 'method'> => ({
+  one: (orderNumber, options) =>
+    orders.startDirectPayment(paymentOf(orderNumber, keyOfCall(orderNumber)), options),
+  batch: async (orderNumbers, options) => {
+    const requests = orderNumbers.map((orderNumber) => paymentOf(orderNumber, keyOfCall(orderNumber)));
+    return (await orders.batchStartDirectPayments({ requests }, options)).results.map(
+      ({ result }) => result.case,
+    );
+  },
+  // A hundred in each, for the locks of their phones.
+  commitsOf300: 3,
+});
+
 const writings: Writing[] = [
-  {
-    name: 'registrations',
-    method: 'RegisterOrder',
-    one: (orderNumber, options) => orders.registerOrder(registrationOf(orderNumber), options),
-    batch: async (orderNumbers, options) =>
-      (await orders.batchRegisterOrders({ requests: orderNumbers.map(registrationOf) }, options)).results.map(
-        ({ result }) => result.case,
-      ),
-    commitsOf300: 1,
-  },
-  {
-    name: 'direct payments',
-    method: 'StartDirectPayment',
-    one: (orderNumber, options) => orders.startDirectPayment(paymentOf(orderNumber), options),
-    batch: async (orderNumbers, options) =>
-      (await orders.batchStartDirectPayments({ requests: orderNumbers.map(paymentOf) }, options)).results.map(
-        ({ result }) => result.case,
-      ),
-    // A hundred in each, for the locks of their phones.
-    commitsOf300: 3,
-  },
+  { name: 'registrations', method: 'RegisterOrder', ...registrations(noKey) },
+  { name: 'registrations with idempotency keys', method: 'KeyedRegisterOrder', ...registrations(keyOf) },
+  { name: 'direct payments', method: 'StartDirectPayment', ...directPayments(noKey) },
+  { name: 'direct payments with idempotency keys', method: 'KeyedDirectPayment', ...directPayments(keyOf) },
 ];
 
 const numbers = (prefix: string, count: number): string[] =>
@@ -137,7 +151,34 @@ describe.each(writings)('$name', (writing) => {
     expect(await commitsOf(prefix)).toBe(5);
   });
 
-  test('are never written when the caller disconnects or the deadline passes before', async () => {
+  test('are all written except the one that PostgreSQL refuses', async () => {
+    const prefix = `refused-${method}`;
+    await database.query(
+      `alter table core.orders add constraint no_bad_ones check (order_number not like 'refused-%-bad%')`,
+    );
+    try {
+      const [results, bad, ...others] = await Promise.all([
+        batch([`${prefix}-1`, `${prefix}-bad-1`, `${prefix}-2`]),
+        failureOf(one(`${prefix}-bad-2`)),
+        one(`${prefix}-3`),
+        one(`${prefix}-4`),
+      ]);
+
+      expect(results).toEqual(['response', 'error', 'response']);
+      expect(bad).toMatchObject({ code: 'Internal', reason: 'INTERNAL' });
+      expect(others).toHaveLength(2);
+      expect(await writtenNumbers(prefix)).toEqual(numbers(prefix, 5).slice(1));
+    } finally {
+      await database.query('alter table core.orders drop constraint no_bad_ones');
+    }
+  });
+});
+
+// Core limits the lines of failed calls, so this waits for the lines of two kinds of calls only.
+test.each(writings.filter(({ method }) => !method.startsWith('Keyed')))(
+  '$name are never written when the caller disconnects or the deadline passes before',
+  async (writing) => {
+    const { one, batch, method } = writing;
     const prefix = `left-${method}`;
     held = await holdOrders(stack.databaseUrl, 'inserts');
     const first = await fill(prefix, writing, held);
@@ -166,29 +207,42 @@ describe.each(writings)('$name', (writing) => {
 
     const expected = [...numbers(`${prefix}-first`, 3), ...numbers(`${prefix}-stayed`, 20)];
     expect(await writtenNumbers(prefix)).toEqual(expected.toSorted());
-  });
+  },
+);
 
-  test('are all written except the one that PostgreSQL refuses', async () => {
-    const prefix = `refused-${method}`;
-    await database.query(
-      `alter table core.orders add constraint no_bad_ones check (order_number not like 'refused-%-bad%')`,
-    );
-    try {
-      const [results, bad, ...others] = await Promise.all([
-        batch([`${prefix}-1`, `${prefix}-bad-1`, `${prefix}-2`]),
-        failureOf(one(`${prefix}-bad-2`)),
-        one(`${prefix}-3`),
-        one(`${prefix}-4`),
-      ]);
+test('of registrations in one statement, those whose key has an answer add no order, and one whose answer has expired does', async () => {
+  for (const orderNumber of ['known', 'reused', 'expired'])
+    await orders.registerOrder(registrationOf(`first-${orderNumber}`, keyOf(orderNumber)));
+  await database.query(
+    `update core.idempotency_keys set expires_at = now() - interval '1 second' where key = $1`,
+    [keyOf('expired').idempotencyKey],
+  );
+  const requests = [
+    registrationOf('first-known', keyOf('known')),
+    registrationOf('then-reused', keyOf('reused')),
+    registrationOf('then-expired', keyOf('expired')),
+    registrationOf('then-new', keyOf('new')),
+    registrationOf('then-unkeyed'),
+  ];
 
-      expect(results).toEqual(['response', 'error', 'response']);
-      expect(bad).toMatchObject({ code: 'Internal', reason: 'INTERNAL' });
-      expect(others).toHaveLength(2);
-      expect(await writtenNumbers(prefix)).toEqual(numbers(prefix, 5).slice(1));
-    } finally {
-      await database.query('alter table core.orders drop constraint no_bad_ones');
-    }
-  });
+  const { results } = await orders.batchRegisterOrders({ requests });
+  const again = await orders.batchRegisterOrders({ requests: requests.slice(0, 4) });
+
+  expect(
+    results.map(({ result }) =>
+      result.case === 'response'
+        ? [result.value.order?.orderNumber, result.value.repeated]
+        : result.value?.message,
+    ),
+  ).toEqual([
+    ['first-known', false],
+    expect.stringContaining('idempotency key'),
+    ['then-expired', false],
+    ['then-new', false],
+    ['then-unkeyed', false],
+  ]);
+  expect(again.results).toEqual(results.slice(0, 4));
+  expect(await writtenNumbers('then-')).toEqual(['then-expired', 'then-new', 'then-unkeyed']);
 });
 
 test('registrations can be answered with only the ids of their orders, also with an idempotency key', async () => {

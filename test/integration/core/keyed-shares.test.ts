@@ -16,30 +16,20 @@ const patiently = { timeoutMs: hangMs };
 /** A call of a merchant with an idempotency key. `index` counts its calls. */
 type KeyedCall = (merchantId: string, index: number) => Promise<{ order?: { orderId: string } | undefined }>;
 
-const registrations: KeyedCall = (merchantId, index) =>
-  orders.registerOrder(
-    { ...registration({ merchantId, orderNumber: `A-${index}` }), idempotencyKey: `key-${index}` },
-    patiently,
-  );
 const repeats: KeyedCall = (merchantId) =>
   orders.registerOrder({ ...registration({ merchantId }), idempotencyKey: 'one key' }, patiently);
-const payments: KeyedCall = (merchantId, index) =>
-  orders.startDirectPayment(
-    {
-      ...directPayment({
-        merchantId,
-        orderNumber: `D-${index}`,
-        phone: `09113${String(index).padStart(5, '0')}`,
-      }),
-      idempotencyKey: `key-${index}`,
-    },
-    patiently,
-  );
+/** Payments of registered orders. */
+const payments: KeyedCall = async (merchantId, index) => {
+  const orderNumber = `D-${index}`;
+  await orders.registerOrder(registration({ merchantId, orderNumber }), patiently);
+  const phone = `09113${String(index).padStart(5, '0')}`;
+  const payment = { ...directPayment({ merchantId, orderNumber, phone }), idempotencyKey: `key-${index}` };
+  return orders.startDirectPayment(payment, patiently);
+};
 
 test.each([
-  ['registrations, each with its own key', registrations],
   ['registrations with one key', repeats],
-  ['direct payments', payments],
+  ['direct payments on registered orders', payments],
 ])(
   'many keyed %s do not delay another merchant, and those above the share are refused',
   async (_name, call) => {

@@ -10,7 +10,7 @@ import type {
 import { createOrderCalls } from '../../../src/rest-facade/order-calls.ts';
 import { rpcError } from '../../../src/contract/error-reason.ts';
 import { reasonOf, toStatus } from '../../../src/platform/rpc/rpc-error.ts';
-import { failureOf } from '../../support/rpc-failure.ts';
+import { failureOf, outcomeOf } from '../../support/rpc-failure.ts';
 
 const callsOn = (
   core: Partial<ServiceImpl<typeof OrderService>>,
@@ -127,6 +127,40 @@ describe('the frequent calls', () => {
 
     expect(failures).toMatchObject([{ reason: 'INTERNAL' }, { reason: 'INTERNAL' }]);
   });
+
+  test.each([
+    ['registrations with a key', 'register', { idempotencyKey: 'key' }],
+    ['direct payments', 'startDirectPayment', {}],
+  ] as const)(
+    '%s of a merchant that waits in core delay no other merchant, and only they are refused when too many wait',
+    async (_name, kind, more) => {
+      const held = Promise.withResolvers<undefined>();
+      const answerOf = async ({ requests }: { requests: readonly { merchantId: string }[] }) => {
+        if (requests.some(({ merchantId }) => merchantId === 'slow')) await held.promise;
+        return { results: requests.map(() => ({ result: { case: 'response' as const, value: {} } })) };
+      };
+      const one = async (request: { merchantId: string }) => {
+        await answerOf({ requests: [request] });
+        return {};
+      };
+      const calls = callsOn({
+        registerOrder: one,
+        startDirectPayment: one,
+        batchRegisterOrders: answerOf,
+        batchStartDirectPayments: answerOf,
+      });
+      const slow = Array.from({ length: 1_000 }, () =>
+        outcomeOf(calls[kind]({ merchantId: 'slow', ...more }, 'request')),
+      );
+
+      await calls[kind]({ merchantId: 'other', ...more }, 'request');
+      await calls.register({ merchantId: 'other' }, 'request');
+      expect(calls[kind].isFull()).toBe(false);
+
+      held.resolve(undefined);
+      expect(new Set(await Promise.all(slow))).toEqual(new Set(['done', 'OVERLOADED']));
+    },
+  );
 
   test('a request that waits until its deadline is refused as overload, and is not sent', async () => {
     const { core, alone } = notingCore();

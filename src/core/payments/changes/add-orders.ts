@@ -1,13 +1,15 @@
-import type { Pool, PoolClient, QueryResultRow } from 'pg';
+import type { Pool, QueryResultRow } from 'pg';
 import { createBatcher } from '../../../platform/batcher.ts';
+import { isDataRefused } from '../../../platform/database/explain-error.ts';
 import { inTransaction } from '../../../platform/database/in-transaction.ts';
 import { runStatement } from '../../../platform/database/run-statement.ts';
 import type { Statement } from '../../../platform/database/run-statement.ts';
 import { batchLimits } from '../../database/batch-limits.ts';
 import { attemptValuesOf, orderValuesOf } from '../../database/order-rows.ts';
 import type { Changed, PaymentAttempt } from '../../domain/order.ts';
-import { executeOn } from '../idempotency/keyed-calls.ts';
-import type { KeyedCommit } from '../idempotency/keyed-calls.ts';
+import { freeingKey } from '../idempotency/keyed-answers.sql.ts';
+import type { StoredKey } from '../idempotency/keyed-answers.sql.ts';
+import type { KeyedInsert } from '../idempotency/keyed-calls.ts';
 import type { AskedPhone, PhoneAnswer, PhoneLimit } from '../phones/phone-limit.ts';
 import { insertingOrders } from './insert-orders.sql.ts';
 import type { NewOrderRows } from './insert-orders.sql.ts';
@@ -28,22 +30,23 @@ export interface News {
 }
 
 /**
- * Inserts new orders. Concurrent calls share a statement and a commit. A call with an idempotency key has its own transaction,
- * which also stores its answer.
+ * Inserts new orders, with the answers of calls that have idempotency keys. Concurrent calls share a statement and a commit.
+ * @throws the error of `keyed` when its key was answered before
  */
 export interface AddOrders {
   /** Commits a new order; 'taken' when the merchant has already used its order_number, or the database was restored. Errors: OVERLOADED. */
-  readonly add: (changed: Changed, scope: CallScope, keyed?: KeyedCommit) => Promise<'added' | 'taken'>;
+  readonly add: (changed: Changed, scope: CallScope, keyed?: KeyedInsert) => Promise<'added' | 'taken'>;
   /** The same for an order with an attempt. Returns the answer of the phone limit when the phone is not free. */
   readonly addPaying: (
     changed: Changed,
     attempt: PaymentAttempt,
     scope: CallScope,
-    keyed?: KeyedCommit,
+    keyed?: KeyedInsert,
   ) => Promise<AddedPaying>;
 }
 
-export type AddedPaying = 'added' | 'taken' | Exclude<PhoneAnswer, { readonly type: 'allowed' }>;
+type PhoneRefusal = Exclude<PhoneAnswer, { readonly type: 'allowed' }>;
+export type AddedPaying = 'added' | 'taken' | PhoneRefusal;
 
 export interface AddOrdersParts {
   readonly pool: Pool;
@@ -57,85 +60,110 @@ interface PayingOrderRows extends NewOrderRows {
   readonly asked: AskedPhone;
 }
 
+/** The key of the call has an answer. */
+interface Answered extends StoredKey {
+  readonly type: 'answered';
+}
+type Inserted = 'added' | 'taken' | Answered;
+
+/** Inserts in one transaction, which begins with the `opening` statements. */
+type Insert<Rows, Outcome> = (items: readonly Rows[], opening?: readonly Statement[]) => Promise<Outcome[]>;
+
 export function createAddOrders({ pool, phoneLimit, eventValuesOf, announce }: AddOrdersParts): AddOrders {
   /** One batch: its rows, its commit and its news. */
   const adding =
-    <Rows extends NewOrderRows, Outcome>(insert: (items: readonly Rows[]) => Promise<Outcome[]>) =>
+    <Rows extends NewOrderRows, Outcome>(insert: Insert<Rows, Outcome>) =>
     async (items: readonly Rows[]): Promise<Outcome[]> => {
-      const outcomes = await insert(items);
+      const outcomes = await insertKeyed(insert, items);
       announce({
         hasEvents: items.some(({ events }, index) => outcomes[index] === 'added' && events.length > 0),
         hasDueAttempts: items.some(({ attempt }, index) => outcomes[index] === 'added' && attempt !== null),
       });
       return outcomes;
     };
-  const add = createBatcher({
-    ...batchLimits,
-    name: 'insert orders',
-    run: adding((items: readonly NewOrderRows[]) => insertEach(pool, items)),
-  });
-  const addPaying = createBatcher<PayingOrderRows, AddedPaying>({
+  const insertEach: Insert<NewOrderRows, Inserted> = async (items, opening = []) => {
+    const inserting = insertingOrders(items);
+    return insertedOf(
+      items,
+      opening.length === 0
+        ? await runStatement(pool, inserting)
+        : await inTransaction(pool, opening, async (_client, _opened, commitWith) => {
+            const [rows = []] = await commitWith([inserting]);
+            return rows;
+          }),
+    );
+  };
+  const add = createBatcher({ ...batchLimits, name: 'insert orders', run: adding(insertEach) });
+  const addPaying = createBatcher({
     ...batchLimits,
     name: 'insert paying orders',
-    run: adding((items: readonly PayingOrderRows[]) =>
-      phoneLimit.isSet ? insertIfFree(pool, phoneLimit, items) : insertEach(pool, items),
+    run: adding<PayingOrderRows, Inserted | PhoneRefusal>(
+      phoneLimit.isSet ? (items, opening = []) => insertIfFree(pool, phoneLimit, items, opening) : insertEach,
     ),
     // Each item takes one lock. PostgreSQL has room for a few thousand, over all cores.
     maxItems: 100,
   });
 
-  const rowsOf = ({ order, events }: Changed, requestId: string): NewOrderRows => ({
+  const rowsOf = (
+    { order, events }: Changed,
+    requestId: string,
+    keyed: KeyedInsert | undefined,
+  ): NewOrderRows => ({
     order: orderValuesOf(order),
     attempt: order.latestAttempt === null ? null : attemptValuesOf(order, order.latestAttempt),
     promptKind: null,
     events: events.map((event) => eventValuesOf(event, requestId)),
+    keyed: keyed?.answer ?? null,
   });
 
   return {
     async add(changed, { requestId, signal }, keyed) {
-      const rows = rowsOf(changed, requestId);
-      if (keyed === undefined) return add(rows, signal);
-      const insert = adding((items: readonly NewOrderRows[]) =>
-        inTransaction(pool, [], (client) => withKey(keyed, client, () => insertEach(client, items))),
-      );
-      return (await insert([rows]))[0] ?? 'taken';
+      const outcome = await add(rowsOf(changed, requestId, keyed), signal);
+      return settle(outcome, keyed) === 'added' ? 'added' : 'taken';
     },
     async addPaying(changed, { phone }, { requestId, signal }, keyed) {
-      const rows = { ...rowsOf(changed, requestId), asked: { ...changed.order, phone, network: null } };
-      if (keyed === undefined) return addPaying(rows, signal);
-      const insert = adding<PayingOrderRows, AddedPaying>((items) =>
-        phoneLimit.isSet
-          ? insertIfFree(pool, phoneLimit, items, keyed)
-          : inTransaction(pool, [], (client) => withKey(keyed, client, () => insertEach(client, items))),
-      );
-      return (await insert([rows]))[0] ?? 'taken';
+      const asked = { ...changed.order, phone, network: null };
+      const outcome = await addPaying({ ...rowsOf(changed, requestId, keyed), asked }, signal);
+      return settle(outcome, keyed);
     },
   };
 }
 
-/** Stores the answer of the key with its one order, if the order is added. */
-async function withKey<Outcome>(
-  keyed: KeyedCommit,
-  client: PoolClient,
-  insert: () => Promise<Outcome[]>,
-): Promise<Outcome[]> {
-  await keyed.claim(executeOn(client));
-  const outcomes = await insert();
-  if (outcomes[0] === 'added') await keyed.store(executeOn(client));
-  return outcomes;
+/** Says the outcome to the call with an idempotency key. @throws its error when the key was answered before */
+function settle(outcome: Inserted | PhoneRefusal, keyed: KeyedInsert | undefined): AddedPaying {
+  if (outcome === 'added') keyed?.stored();
+  if (typeof outcome === 'string' || outcome.type !== 'answered') return outcome;
+  if (keyed === undefined) throw new Error('an order without an idempotency key has the answer of one');
+  throw keyed.answered(outcome);
 }
 
-async function insertEach(
-  client: Pool | PoolClient,
-  items: readonly NewOrderRows[],
-): Promise<('added' | 'taken')[]> {
-  return addedOf(items, await runStatement(client, insertingOrders(items)));
+/**
+ * A key may be used between the beginning of the statement and its insert, or have an expired answer. PostgreSQL then refuses all items. They
+ * are inserted apart, and the one with this key in a transaction that holds the key.
+ */
+async function insertKeyed<Rows extends NewOrderRows, Outcome>(
+  insert: Insert<Rows, Outcome>,
+  items: readonly Rows[],
+): Promise<Outcome[]> {
+  try {
+    return await insert(items);
+  } catch (error) {
+    const [first, ...others] = items;
+    if (others.length > 0 || first === undefined || first.keyed === null || !isDataRefused(error))
+      throw error;
+    return insert(items, freeingKey(first.keyed.name));
+  }
 }
 
 /** What the rows of `insertingOrders` say about each order. */
-function addedOf(items: readonly NewOrderRows[], rows: readonly QueryResultRow[]): ('added' | 'taken')[] {
-  const inserted = new Set(rows.map(({ id }: QueryResultRow) => id as string));
-  return items.map(({ order }) => (inserted.has(order.id) ? 'added' : 'taken'));
+function insertedOf(items: readonly NewOrderRows[], rows: readonly QueryResultRow[]): Inserted[] {
+  const found = new Map(rows.map((row) => [row['id'] as string, row as Partial<StoredKey>]));
+  return items.map(({ order }) => {
+    const row = found.get(order.id);
+    if (row === undefined) return 'taken';
+    const { fingerprint, answer } = row;
+    return fingerprint && answer ? { type: 'answered', fingerprint, answer } : 'added';
+  });
 }
 
 /** Inserts the orders whose phones may be prompted. Blocks other transactions from prompting them meanwhile. */
@@ -143,25 +171,18 @@ function insertIfFree(
   pool: Pool,
   phoneLimit: PhoneLimit,
   items: readonly PayingOrderRows[],
-  keyed?: KeyedCommit,
-): Promise<AddedPaying[]> {
+  opening: readonly Statement[],
+): Promise<(Inserted | PhoneRefusal)[]> {
   const claim = phoneLimit.claim(items.map(({ asked }) => asked));
-  const insert = async (
-    claimed: readonly QueryResultRow[][],
-    run: (statement: Statement) => Promise<readonly QueryResultRow[]>,
-  ): Promise<AddedPaying[]> => {
-    const answers = claim.answers(claimed);
+  return inTransaction(pool, [...opening, ...claim.statements], async (_client, opened, commitWith) => {
+    const answers = claim.answers(opened.slice(opening.length));
     const allowed = items.flatMap((item, index) => {
       const answer = answers[index];
       return answer?.type === 'allowed' ? [{ ...item, promptKind: answer.kind }] : [];
     });
-    const inserted = allowed.length === 0 ? [] : addedOf(allowed, await run(insertingOrders(allowed)));
+    const [rows = []] = allowed.length === 0 ? [] : await commitWith([insertingOrders(allowed)]);
+    const inserted = insertedOf(allowed, rows);
     let next = 0;
     return answers.map((answer) => (answer.type === 'allowed' ? (inserted[next++] ?? 'taken') : answer));
-  };
-  return inTransaction(pool, claim.statements, (client, claimed, commitWith) =>
-    keyed === undefined
-      ? insert(claimed, async (statement) => (await commitWith([statement]))[0] ?? [])
-      : withKey(keyed, client, () => insert(claimed, (statement) => runStatement(client, statement))),
-  );
+  });
 }

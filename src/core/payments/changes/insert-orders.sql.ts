@@ -8,6 +8,8 @@ import type { Statement } from '../../../platform/database/run-statement.ts';
 import { newAttemptSchedule } from '../../database/order-rows.ts';
 import type { OrderValues, PaymentAttemptValues } from '../../database/order-rows.ts';
 import type { PromptKind } from '../../domain/prompt-allowance.ts';
+import { keyedAnswerRows } from '../idempotency/keyed-answers.sql.ts';
+import type { KeyedAnswer } from '../idempotency/keyed-answers.sql.ts';
 import type { OrderEventValues } from './order-event-values.ts';
 
 /** A new order with all rows that are committed with it. */
@@ -17,6 +19,8 @@ export interface NewOrderRows {
   /** The kind of the attempt's prompt; null without an attempt, and without a limit on prompts. */
   readonly promptKind: PromptKind | null;
   readonly events: readonly OrderEventValues[];
+  /** The answer to a call with an idempotency key. The order is added only if the key has no answer yet. */
+  readonly keyed: KeyedAnswer | null;
 }
 
 const input = rowList<OrderValues>({
@@ -61,17 +65,27 @@ const event = rowList<OrderEventValues & { readonly orderId: string }>({
   payload: textColumn('bytea', (row) => row.payload),
 });
 
-/**
- * One statement and one commit: the orders whose order_number is free, their events and their attempts. Rows are sorted
- * by key, so that concurrent batches with the same keys do not deadlock. A restored database adds no order, even before a core has
- * noticed the restore, because the database may have lost that order. `core.takes_payments` takes some 40 µs. `offset 0` makes the
- * planner call it once per environment, not once per row.
- */
-const statement = bulkStatement(
-  'insert-orders',
-  { input, attempt, event },
-  (sql) => `
-with inserted as (
+interface OrderRows {
+  readonly input: string;
+  readonly attempt: string;
+  readonly event: string;
+}
+
+/** What calls with idempotency keys add to the statement. */
+interface KeyedRows {
+  /** CTEs before the orders, and a condition for each order. */
+  readonly before: string;
+  readonly where: string;
+  /** A CTE after the orders, and the rows of the answers that were there before. */
+  readonly after: string;
+  readonly result: string;
+}
+
+const insertOrders = (
+  sql: OrderRows,
+  keyed: KeyedRows = { before: '', where: '', after: '', result: '' },
+): string => `
+with ${keyed.before}inserted as (
   insert into core.orders (
     merchant_id, environment, id, order_number, status, payment_type, amount_text, amount_minor_units,
     deducted_minor_units, currency, customer_phone, customer_phone_e164, reason, business_name, return_url, webhook_url,
@@ -86,7 +100,7 @@ with inserted as (
     0, currency, customer_phone, customer_phone_e164, reason, business_name, return_url, webhook_url,
     last_event_sequence, attempt_count, latest_attempt_id, created_at, created_at, expires_at, expires_at
   from ${sql.input}
-  where environment in (select environment from open_environments)
+  where environment in (select environment from open_environments)${keyed.where}
   order by merchant_id, environment, order_number
   on conflict (merchant_id, environment, order_number) do nothing
   returning merchant_id, environment, id
@@ -106,11 +120,50 @@ with inserted as (
   from ${sql.event}
   join inserted on inserted.id = order_id
   order by order_id, sequence
-)
-select id from inserted`,
+)${keyed.after}
+select id${keyed.result === '' ? '' : ', null::bytea as fingerprint, null::bytea as answer'} from inserted${keyed.result}`;
+
+/**
+ * One statement and one commit: the orders whose order_number is free, their events and their attempts. Rows are sorted
+ * by key, so that concurrent batches with the same keys do not deadlock. A restored database adds no order, even before a core has
+ * noticed the restore, because the database may have lost that order. `core.takes_payments` takes some 40 µs. `offset 0` makes the
+ * planner call it once per environment, not once per row.
+ */
+const statement = bulkStatement('insert-orders', { input, attempt, event }, (sql) => insertOrders(sql));
+
+/**
+ * The same with the answers of the calls that have idempotency keys. It fails as a whole when one of them has been used
+ * since it began, or has an expired answer.
+ */
+const keyedStatement = bulkStatement(
+  'insert-keyed-orders',
+  { input, attempt, event, keyed: keyedAnswerRows },
+  (sql) =>
+    insertOrders(sql, {
+      before: `earlier as (
+  select keyed.order_id, stored.fingerprint, stored.answer
+  from ${sql.keyed}
+  join core.idempotency_keys stored using (merchant_id, environment, operation, key)
+  where stored.expires_at > now()
+), `,
+      where: ' and id not in (select order_id from earlier)',
+      after: `, answers as (
+  insert into core.idempotency_keys (merchant_id, environment, operation, key, fingerprint, answer, expires_at)
+  select keyed.merchant_id, keyed.environment, operation, key, fingerprint, answer, now() + interval '24 hours'
+  from ${sql.keyed}
+  join inserted on inserted.id = order_id
+  order by keyed.merchant_id, keyed.environment, operation, key
+)`,
+      result: `
+union all
+select order_id, fingerprint, answer from earlier`,
+    }),
 );
 
-/** Inserts the possible orders and returns their stored ids as rows. The order_numbers of the others were taken, or the database was restored. */
+/**
+ * Inserts the possible orders, and returns their stored ids as rows. Rows with an answer are orders that were not added, because their
+ * key has this answer. The order_numbers of all others were taken, or the database was restored.
+ */
 export function insertingOrders(items: readonly NewOrderRows[]): Statement {
   const orders = items.map(({ order }) => order);
   const attempts = items.flatMap(({ attempt, promptKind }) =>
@@ -119,5 +172,9 @@ export function insertingOrders(items: readonly NewOrderRows[]): Statement {
   const events = items.flatMap(({ order, events: newEvents }) =>
     newEvents.map((event) => ({ orderId: order.id, ...event })),
   );
-  return statement.with({ input: orders, attempt: attempts, event: events });
+  const rows = { input: orders, attempt: attempts, event: events };
+  const keyed = items.flatMap((item) =>
+    item.keyed === null ? [] : [{ orderId: item.order.id, ...item.keyed }],
+  );
+  return keyed.length === 0 ? statement.with(rows) : keyedStatement.with({ ...rows, keyed });
 }

@@ -2,7 +2,9 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Pool, PoolClient } from 'pg';
 import { storedId } from '../../../contract/public-id.ts';
 import type { PublicId } from '../../../contract/public-id.ts';
+import { plainColumn, rowList, textColumn } from '../../../platform/database/bulk-statement.ts';
 import { runStatement } from '../../../platform/database/run-statement.ts';
+import type { Statement } from '../../../platform/database/run-statement.ts';
 import type { Environment } from '../../domain/order.ts';
 
 /** The operations that accept an idempotency key. Each has its own keys. */
@@ -18,6 +20,11 @@ export interface KeyName {
 export interface StoredKey {
   readonly fingerprint: Buffer;
   readonly answer: Buffer;
+}
+
+/** The answer to a request with a key, as it is stored. */
+export interface KeyedAnswer extends StoredKey {
+  readonly name: KeyName;
 }
 
 /** Runs a statement with `?` for each value in one transaction. */
@@ -53,24 +60,51 @@ export async function readKey(execute: Execute, name: KeyName): Promise<StoredKe
   return (rows as StoredKey[])[0];
 }
 
-/** Waits until no other transaction holds the key, and holds it until the end of this one. */
+const lockText = 'select pg_advisory_xact_lock(hashtextextended(?, 0))';
+const lockValues = (name: KeyName): string[] => [`idempotency:${nameOf(name).join(':')}`];
+
+/** Waits until no other transaction has locked the key, and locks it until the end of this one. */
 export async function lockKey(execute: Execute, name: KeyName): Promise<void> {
-  await execute('select pg_advisory_xact_lock(hashtextextended(?, 0))', [
-    `idempotency:${nameOf(name).join(':')}`,
-  ]);
+  await execute(lockText, lockValues(name));
 }
 
-/** Stores an answer for 24 hours. The caller holds the key, so that only an expired row can be there. */
+/** Stores an answer for 24 hours. Returns false, and stores nothing, when the key has an unexpired answer. */
 export async function writeKey(
   execute: Execute,
-  name: KeyName,
-  { fingerprint, answer }: { readonly fingerprint: Buffer; readonly answer: Buffer },
-): Promise<void> {
-  await execute(
+  { name, fingerprint, answer }: KeyedAnswer,
+): Promise<boolean> {
+  const written = await execute(
     `insert into core.idempotency_keys (merchant_id, environment, operation, key, fingerprint, answer, expires_at)
      values (?::uuid, ?::core.environment, ?, ?, ?, ?, now() + interval '24 hours')
      on conflict (merchant_id, environment, operation, key) do update
-       set fingerprint = excluded.fingerprint, answer = excluded.answer, expires_at = excluded.expires_at`,
+       set fingerprint = excluded.fingerprint, answer = excluded.answer, expires_at = excluded.expires_at
+       where idempotency_keys.expires_at <= now()
+     returning 1`,
     [...nameOf(name), fingerprint, answer],
   );
+  return written.length > 0;
 }
+
+/** Statements that lock a key and remove its expired answer, so that the transaction can insert another one. */
+export const freeingKey = (name: KeyName): Statement[] => [
+  { text: lockText.replace('?', '$1'), values: lockValues(name) },
+  {
+    text: `delete from core.idempotency_keys
+      where merchant_id = $1 and environment = $2 and operation = $3 and key = $4 and expires_at <= now()`,
+    values: nameOf(name),
+  },
+];
+
+/** Answers with the orders that they are about, as a part of a bulk statement. */
+export const keyedAnswerRows = rowList<KeyedAnswer & { readonly orderId: string }>(
+  {
+    order_id: plainColumn('uuid', (row) => row.orderId),
+    merchant_id: plainColumn('uuid', (row) => storedId('mer', row.name.merchantId)),
+    environment: plainColumn('core.environment', (row) => row.name.environment),
+    operation: plainColumn('text', (row) => row.name.operation),
+    key: textColumn('text', (row) => row.name.key),
+    fingerprint: textColumn('bytea', (row) => row.fingerprint),
+    answer: textColumn('bytea', (row) => row.answer),
+  },
+  { hidesLength: true },
+);

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { ConnectError } from '@connectrpc/connect';
 import { clone, fromBinary, toBinary } from '@bufbuild/protobuf';
 import type { DescMessage, MessageShape } from '@bufbuild/protobuf';
 import type { Pool } from 'pg';
@@ -7,33 +8,33 @@ import { overloaded } from '../../../platform/batcher.ts';
 import type { CallerSignal } from '../../../platform/batcher.ts';
 import { inTransaction } from '../../../platform/database/in-transaction.ts';
 import type { FairCalls } from '../../../platform/fair-calls.ts';
+import { reasonOf } from '../../../platform/rpc/rpc-error.ts';
 import { executeOn, lockKey, readKey, writeKey } from './keyed-answers.sql.ts';
-import type { Execute, KeyName } from './keyed-answers.sql.ts';
+import type { Execute, KeyedAnswer, KeyName, StoredKey } from './keyed-answers.sql.ts';
 
 export { executeIn, executeOn } from './keyed-answers.sql.ts';
 
-/** Stores the answer of a call in the transaction of its effect. */
+/** Stores the answer of a call with its effect: in a transaction of its own by `claim` and `store`, or in a shared statement. */
 export interface KeyedCall<Result> {
   /**
    * Before the effect: waits for other calls with the key. @throws to roll the transaction back when one of them has stored
    * its answer. The throwing call then gets this answer, or IDEMPOTENCY_KEY_REUSED.
    */
   readonly claim: (execute: Execute) => Promise<void>;
-  /** After the effect: stores the answer for this result. */
+  /** After the effect: stores the answer for this result. @throws as `claim` does. */
   readonly store: (execute: Execute, result: Result) => Promise<void>;
+  /** For a statement that stores the answer for this result with the effect. */
+  readonly inStatement: (result: Result) => KeyedInsert;
 }
 
-/** A keyed call whose result is known before its transaction. */
-export interface KeyedCommit {
-  readonly claim: (execute: Execute) => Promise<void>;
-  readonly store: (execute: Execute) => Promise<void>;
+/** An answer that is stored by the statement of its effect, which other calls share. */
+export interface KeyedInsert {
+  readonly answer: KeyedAnswer;
+  /** The statement had the effect, and stored the answer. */
+  readonly stored: () => void;
+  /** The error to throw when the statement had no effect, because the key has this answer. */
+  readonly answered: (earlier: StoredKey) => Error;
 }
-
-export const commitOf = <Result>(
-  keyed: KeyedCall<Result> | undefined,
-  result: Result,
-): KeyedCommit | undefined =>
-  keyed === undefined ? undefined : { claim: keyed.claim, store: (execute) => keyed.store(execute, result) };
 
 export interface KeyedRequest<Response extends DescMessage, Result> {
   readonly name: KeyName;
@@ -44,16 +45,15 @@ export interface KeyedRequest<Response extends DescMessage, Result> {
   readonly responseOf: (result: Result) => MessageShape<Response>;
   /** Aborts when the caller disconnects. The call is then dropped, if it has not begun. */
   readonly signal: CallerSignal;
-  /** Runs within the share of the merchant and environment, so it must not wait for this share again. */
   readonly run: (keyed: KeyedCall<Result>) => Promise<Result>;
 }
 
 /**
  * Answers requests with an idempotency key: the first one is executed, and the same request gets the same answer for 24 hours.
  * Only answers are stored. After an error, the request is executed again. Concurrent requests with one key wait for each
- * other. Those in the same process hold no database connection while they wait. Each request has a transaction of its own, so a
- * merchant's requests share the connections fairly with those of others. Errors in addition to those of `run`: IDEMPOTENCY_KEY_REUSED when the
- * key was used with other values; OVERLOADED when too many requests of the merchant or of the key wait; CALL_CANCELLED.
+ * other. Those in the same process hold no database connection while they wait. Errors in addition to those of `run`:
+ * IDEMPOTENCY_KEY_REUSED when the key was used with other values; OVERLOADED when too many requests of the merchant or of the key wait;
+ * CALL_CANCELLED.
  */
 export type AnswerOnce = <Response extends DescMessage, Result>(
   request: KeyedRequest<Response, Result>,
@@ -75,7 +75,7 @@ const maxInTurn = 20;
 
 export interface AnswerOnceParts {
   readonly pool: Pool;
-  /** Limits the calls of a merchant and environment that each hold a connection. */
+  /** Limits the reads and transactions of a merchant and environment that each hold a connection. */
   readonly fairly: FairCalls;
 }
 
@@ -102,46 +102,74 @@ export function createAnswerOnce({ pool, fairly }: AnswerOnceParts): AnswerOnce 
     const inShare = <T>(work: () => Promise<T>): Promise<T> =>
       fairly({ owner: `${name.environment} ${name.merchantId}` }, signal, work);
     const readMessage = (answer: Buffer) => fromBinary(response, answer);
+    const answerOf = (earlier: StoredKey): Buffer => {
+      if (!earlier.fingerprint.equals(fingerprint)) throw reused();
+      return earlier.answer;
+    };
     /** The answer of an earlier call. */
     const findAnswer = async (execute: Execute): Promise<Buffer | undefined> => {
       const found = await readKey(execute, name);
-      if (found !== undefined && !found.fingerprint.equals(fingerprint)) throw reused();
-      return found?.answer;
+      return found && answerOf(found);
+    };
+    const throwAnswer = async (execute: Execute): Promise<void> => {
+      const found = await findAnswer(execute);
+      if (found !== undefined) throw new AnsweredBefore(found);
     };
     const answer = async () => {
-      const earlier = await findAnswer(executeOn(pool));
-      if (earlier !== undefined) return readMessage(earlier);
-      let stored: Buffer | undefined;
+      const effect = { isStored: false };
+      const rowOf = (result: Parameters<typeof responseOf>[0]): KeyedAnswer => ({
+        name,
+        fingerprint,
+        answer: Buffer.from(toBinary(response, responseOf(result))),
+      });
       const keyed: KeyedCall<Parameters<typeof responseOf>[0]> = {
         async claim(inside) {
           await lockKey(inside, name);
-          const found = await findAnswer(inside);
-          if (found !== undefined) throw new AnsweredBefore(found);
+          await throwAnswer(inside);
         },
         async store(inside, result) {
-          stored = Buffer.from(toBinary(response, responseOf(result)));
-          await writeKey(inside, name, { fingerprint, answer: stored });
+          if (!(await writeKey(inside, rowOf(result)))) await throwAnswer(inside);
+          effect.isStored = true;
         },
+        inStatement: (result) => ({
+          answer: rowOf(result),
+          stored() {
+            effect.isStored = true;
+          },
+          answered(earlier) {
+            return new AnsweredBefore(answerOf(earlier));
+          },
+        }),
       };
       try {
         const result = await run(keyed);
-        // A repeat without an effect has no transaction of its own.
-        if (stored === undefined)
-          await inTransaction(pool, [], async (client) => {
-            await keyed.claim(executeOn(client));
-            await keyed.store(executeOn(client), result);
-          });
+        // A repeat without an effect has no statement of its own.
+        if (!effect.isStored)
+          await inShare(() =>
+            inTransaction(pool, [], async (client) => {
+              await keyed.claim(executeOn(client));
+              await keyed.store(executeOn(client), result);
+            }),
+          );
         return responseOf(result);
       } catch (error) {
         if (error instanceof AnsweredBefore) return readMessage(error.answer);
-        throw error;
+        // The request may be refused now, and the answer to the first one was another.
+        const earlier = isRefusal(error) ? await inShare(() => findAnswer(executeOn(pool))) : undefined;
+        if (earlier === undefined) throw error;
+        return readMessage(earlier);
       }
     };
     // A key that a merchant uses all the time has a stored answer, which needs no turn.
     const known = turns.has(ownName) ? await inShare(() => findAnswer(executeOn(pool))) : undefined;
-    return known === undefined ? inTurn(ownName, () => inShare(answer)) : readMessage(known);
+    return known === undefined ? inTurn(ownName, answer) : readMessage(known);
   };
 }
+
+/** Refusals before which nothing was decided about the request, or its key was read already. */
+const undecided: readonly unknown[] = ['OVERLOADED', 'CALL_CANCELLED', 'IDEMPOTENCY_KEY_REUSED', undefined];
+const isRefusal = (error: unknown): boolean =>
+  error instanceof ConnectError && !undecided.includes(reasonOf(error));
 
 const reused = (): Error => {
   const issue = 'was used with another request in the last 24 hours; use a new key for a new request';

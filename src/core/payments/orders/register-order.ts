@@ -12,7 +12,6 @@ import type { Wallet } from '../../domain/wallet.ts';
 import type { Registration } from './order-requests.ts';
 import type { AddOrders, CallScope } from '../changes/add-orders.ts';
 import type { ClaimPayments } from '../changes/claim-payments.ts';
-import { commitOf } from '../idempotency/keyed-calls.ts';
 import type { KeyedCall } from '../idempotency/keyed-calls.ts';
 import type { FindOrder } from '../search/find-order.ts';
 import { recovering } from '../../database/payment-gate.ts';
@@ -78,7 +77,7 @@ export function createRegisterOrder(parts: RegisterOrderParts): RegisterOrder {
     // call counts as a repeat.
     if (await claims.isPaid(facts)) await addPaidOrder(parts, changed, scope);
     const registered = { order: changed.order, repeated: false };
-    const added = await changes.add(changed, scope, commitOf(keyed, registered));
+    const added = await changes.add(changed, scope, keyed?.inStatement(registered));
     return added === 'added' ? registered : repeatedOrThrow(await findTaken(findOrder, facts, scope), asked);
   };
 }

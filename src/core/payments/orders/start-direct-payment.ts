@@ -28,7 +28,7 @@ import { decisionOf } from '../changes/change-orders.ts';
 import type { OrderChanges } from '../changes/change-orders.ts';
 import { orderOfId } from '../changes/read-order.ts';
 import type { LockOrder } from '../changes/read-order.ts';
-import { commitOf, executeIn } from '../idempotency/keyed-calls.ts';
+import { executeIn } from '../idempotency/keyed-calls.ts';
 import type { KeyedCall } from '../idempotency/keyed-calls.ts';
 import type { Wallet } from '../../domain/wallet.ts';
 import type { FindOrder } from '../search/find-order.ts';
@@ -138,7 +138,7 @@ async function addUnlessTaken(
   created: Changed,
   first: StartedPayment,
 ): Promise<Order | undefined> {
-  const added = await changes.addPaying(created, first.attempt, scope, commitOf(keyed, first));
+  const added = await changes.addPaying(created, first.attempt, scope, keyed?.inStatement(first));
   if (added === 'added') return undefined;
   if (added === 'taken') return findTaken(findOrder, created.order, scope);
   // A busy phone blocks new prompts only. A repeat or a refusal by the order gets its own answer.
@@ -169,13 +169,12 @@ async function startOnExisting(
   return started.value;
 }
 
-/** Runs in the share of the merchant and environment. A keyed call has its share already. */
+/** Runs in the share of the merchant and environment. */
 const inShare = <T>(
   { fairly }: StartDirectPaymentParts,
-  { payment: { environment, merchantId }, scope, keyed }: PaymentCall,
+  { payment: { environment, merchantId }, scope }: PaymentCall,
   run: () => Promise<T>,
-): Promise<T> =>
-  keyed === undefined ? fairly({ owner: `${environment} ${merchantId}` }, scope.signal, run) : run();
+): Promise<T> => fairly({ owner: `${environment} ${merchantId}` }, scope.signal, run);
 
 const phoneOf = ({ merchantId, environment, phone }: DirectPayment): AskedPhone => ({
   merchantId,

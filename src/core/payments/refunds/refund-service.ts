@@ -35,7 +35,7 @@ import { refundMessage } from '../../rpc/refund-message.ts';
 import { refundingRoleNumber } from '../../rpc/refund-policy-message.ts';
 import { parseId, valuesOrThrow } from '../../rpc/request-fields.ts';
 import { fingerprintOf } from '../idempotency/keyed-calls.ts';
-import type { AnswerOnce } from '../idempotency/keyed-calls.ts';
+import type { AnswerOnce, KeyedCall } from '../idempotency/keyed-calls.ts';
 import type { CreateRefund, CreatedRefund, RefundRequest } from './create-refund.ts';
 import type { DecideApproval, RefundKey } from './decide-approval.ts';
 import type { FindRefundingRole } from './find-refunding-role.ts';
@@ -112,21 +112,21 @@ export function refundService(parts: RefundServiceParts): RpcService {
         if (request.validateOnly) return {};
         const { merchantId, environment } = wanted;
         const key = valuesOrThrow(parseIdempotencyKey(request.idempotencyKey));
-        // A refund holds a connection while it waits for its order's lock. A keyed call has its share already.
+        // A refund holds a connection while it waits for its order's lock.
+        const createInShare = (keyed?: KeyedCall<CreatedRefund>) =>
+          fairly({ owner: `${environment} ${merchantId}` }, context.signal, () =>
+            createRefund(wanted, by, keyed),
+          );
         const response =
           key === undefined
-            ? createdMessage(
-                await fairly({ owner: `${environment} ${merchantId}` }, context.signal, () =>
-                  createRefund(wanted, by),
-                ),
-              )
+            ? createdMessage(await createInShare())
             : await answerOnce({
                 name: { merchantId, environment, operation: 'CREATE_REFUND', key },
                 fingerprint: fingerprintOf(CreateRefundRequestSchema, request),
                 response: CreateRefundResponseSchema,
                 responseOf: createdMessage,
                 signal: context.signal,
-                run: (keyed) => createRefund(wanted, by, keyed),
+                run: createInShare,
               });
         const { refund, repeated } = response;
         annotate(context, { refund_id: refund?.refundId, order_id: refund?.orderId, repeated });
