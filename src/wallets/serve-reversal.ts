@@ -1,6 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { RecordReversalOutcomeRequestSchema } from '../gen/gatehouse/v1/stray_payment_service_pb.js';
 import type { Failure } from './connector/failure-reason.ts';
+import { sameDecimal } from './connector/decimal-text.ts';
 import type { Acknowledgement, ReversalOutcome } from './connector/outcomes.ts';
 import type { CallOptions } from './connector/wallet-connector.ts';
 import type { ReversalTask } from './reversal-task.ts';
@@ -89,10 +90,8 @@ class ReversalWork {
     const reference = providerReference === '' ? {} : { providerReference };
     const inquiry = { ...this.#reversal(), callbackNotes: this.#task.callbackNotes, ...reference };
     const { connector } = this.#parts;
-    return reportOf(
-      this.#calls.keep(await connector.queryReversal(inquiry, this.#options)),
-      providerReference,
-    );
+    const result = this.#calls.keep(await connector.queryReversal(inquiry, this.#options));
+    return reportOf(result, this.#task, providerReference);
   }
 
   /** Checks whether the wallet knows the request, after its answer was lost. */
@@ -141,12 +140,25 @@ function refusedAtSending(
   return { case: 'refused', value: { reason, detail: `${detail} (${warning})`.trim(), definite: false } };
 }
 
-function reportOf(result: ReversalOutcome, providerReference: string): ReversalReport {
+/** A reversal that returned other money than was requested stays open, because only a person can put it right with the wallet. */
+function reportOf(
+  result: ReversalOutcome,
+  { amount, currency }: ReversalTask,
+  providerReference: string,
+): ReversalReport {
   switch (result.kind) {
     case 'pending':
       return pending(result.providerReference ?? providerReference, '');
-    case 'completed':
-      return { case: 'done', value: {} };
+    case 'completed': {
+      const { money } = result;
+      if (money === undefined || (sameDecimal(money.amount, amount) && money.currency === currency))
+        return { case: 'done', value: {} };
+      const returned = `${money.amount} ${money.currency}`;
+      return pending(
+        providerReference,
+        `the wallet says that it returned ${returned} instead of ${amount} ${currency}; ask the wallet, and settle this with its answer`,
+      );
+    }
     case 'refused':
       return {
         case: 'refused',

@@ -9,7 +9,7 @@ import { createCallbackTokens } from '../../../src/wallets/callback-token.ts';
 import { correlationId } from '../../../src/wallets/gsma/correlation-id.ts';
 import { taskOfStrayPayment } from '../../../src/wallets/reversal-task.ts';
 import { serveReversal } from '../../../src/wallets/serve-reversal.ts';
-import { gsmaOfEachTest, requestState, reversalStateId, routes, token } from './gsma-subject.ts';
+import { gsmaOfEachTest, requestState, reversalStateId, routes, token, transaction } from './gsma-subject.ts';
 import { json } from './scripted-wallet.ts';
 
 const merchantId = 'mer_01k9z3t5y8e6wbv2n4m7q1h0cd';
@@ -94,6 +94,29 @@ test.each([
   const { outcome } = await serve(leased);
 
   expect(outcome).toMatchObject({ case: 'refused', value: { definite: true } });
+});
+
+test.each([
+  ['the requested money', '99', 'ETB', { case: 'done' }],
+  [
+    'another amount',
+    '50',
+    'ETB',
+    { case: 'pending', value: { detail: expect.stringContaining('50 ETB instead') } },
+  ],
+  [
+    'another currency',
+    '99',
+    'USD',
+    { case: 'pending', value: { detail: expect.stringContaining('99 USD instead') } },
+  ],
+])('a reversal that the wallet completed with %s', async (_, amount, currency, expected) => {
+  const returned = { type: 'reversal', requestingOrganisationTransactionReference: reversalId };
+  subject.wallet.on(routes.transaction, json(200, transaction({ ...returned, amount, currency })));
+
+  const { outcome } = await serve({ sentBefore: true, providerReference: 'transactions/REF-1' });
+
+  expect(outcome).toMatchObject(expected);
 });
 
 test('a refusal of a repeated request is queried for some time, and is never definite', async () => {
