@@ -89,6 +89,9 @@ export type ReversalOutcome =
 /** The longest wait that a wallet can request. */
 const maxAskedWaitMs = 5 * 60_000;
 
+/** While nothing reaches the wallet, the first request is tried once a minute, as an open circuit does. */
+const maxUnsentWaitMs = 60_000;
+
 /** Seconds until the next query of an undecided reversal, by try. The last one repeats. */
 const waitsSeconds = [2, 5, 10, 30, 60, 300, 900, 3600] as const;
 
@@ -192,7 +195,7 @@ function afterOutcome(reversal: DueReversal, outcome: ReversalOutcome, now: Date
         maybeSent: false,
         askedSince: null,
         detail: outcome.detail,
-        dueAt: nextTime(reversal, outcome, now),
+        dueAt: nextTime(reversal, outcome, now, maxUnsentWaitMs),
         isLeased: false,
         updatedAt: now,
       };
@@ -214,8 +217,15 @@ function afterOutcome(reversal: DueReversal, outcome: ReversalOutcome, now: Date
 }
 
 /** The time of the next request: after our own wait, or the one that the wallet requested if it is longer. */
-const nextTime = ({ tries }: DueReversal, { retryAfterMs = 0 }: AskedWait, now: Date): Date =>
-  new Date(now.getTime() + Math.max(waitMs(tries), Math.min(retryAfterMs, maxAskedWaitMs)));
+const nextTime = (
+  { tries }: DueReversal,
+  { retryAfterMs = 0 }: AskedWait,
+  now: Date,
+  maxOwnWaitMs = Number.POSITIVE_INFINITY,
+): Date =>
+  new Date(
+    now.getTime() + Math.max(Math.min(waitMs(tries), maxOwnWaitMs), Math.min(retryAfterMs, maxAskedWaitMs)),
+  );
 
 /**
  * Makes a reversal due at this time, if it is not due earlier, because the wallet may have news. A leased or ended one stays

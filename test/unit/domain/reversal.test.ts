@@ -139,16 +139,23 @@ test('a retry after a definite refusal starts again under a new reference, and a
   });
 });
 
-test('a wallet that does not decide is queried after 2, 5, 10, 30, 60, 300, 900 and 3600 seconds, then every hour', () => {
+test.each([
+  [
+    'is queried after 2 to 3600 seconds, then every hour',
+    pending(),
+    [2, 5, 10, 30, 60, 300, 900, 3600, 3600, 3600],
+  ],
+  ['that got no request is tried every minute', notSent, [2, 5, 10, 30, 60, 60, 60, 60, 60, 60]],
+])('a wallet that does not decide %s', (_, outcome, expected) => {
   let reversal: Reversal = free;
   const waits = Array.from({ length: 10 }, (_, index) => {
     const now = at(index * 10_000);
     const { reversal: taken } = valueOf(leaseReversal(reversal, `lease-${index}`, leaseMs, now));
-    ({ reversal } = valueOf(recordReversalOutcome(taken, `lease-${index}`, pending(), now)));
+    ({ reversal } = valueOf(recordReversalOutcome(taken, `lease-${index}`, outcome, now)));
     return reversal.status === 'REVERSAL_DUE' ? (reversal.dueAt.getTime() - now.getTime()) / 1000 : 0;
   });
 
-  expect(waits).toEqual([2, 5, 10, 30, 60, 300, 900, 3600, 3600, 3600]);
+  expect(waits).toEqual(expected);
 });
 
 test('a wallet can request a longer wait than our own, of at most five minutes', () => {
