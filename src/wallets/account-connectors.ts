@@ -29,9 +29,10 @@ export interface OpenAccount {
  */
 export interface AccountConnectors {
   /**
-   * Runs `work` with the connector of an account, or `unusable` when the account is removed, or its settings cannot be used.
+   * Runs `work` with the connector of an account, or `unusable` when the account is removed, or its settings cannot be used. `failure`
+   * is the error if core did not give the settings, which says nothing about the account.
    * `mask` replaces the secrets of the account in a text. `forget` has the next use read the settings again, for example because the
-   * wallet refused them: a restore can give the id of a lost account to other credentials. Connectors that are not in use are closed after a while. @throws ConnectError while core does not answer
+   * wallet refused them: a restore can give the id of a lost account to other credentials. Connectors that are not in use are closed after a while.
    */
   readonly use: <T>(
     account: AccountReference,
@@ -39,9 +40,12 @@ export interface AccountConnectors {
       connector: WalletConnector,
       account: Pick<OpenAccount, 'mask'> & { readonly forget: () => void },
     ) => Promise<T>,
-    unusable: (detail: string) => T,
+    unusable: (detail: string, failure?: unknown) => T,
   ) => Promise<T>;
-  /** Opens a connector that is not shared, for a check of the credentials. It needs no callbacks, and only a token that `SharedTokens` share is cached. */
+  /**
+   * Opens a connector that is not shared, for a check of the credentials. It needs no callbacks, and only a token that `SharedTokens`
+   * share is cached. @throws ConnectError while core does not answer
+   */
   readonly openForCheck: (account: AccountReference) => Promise<OpenAccount | { readonly unusable: string }>;
   readonly close: () => Promise<void>;
 }
@@ -119,7 +123,11 @@ export function createAccountConnectors(parts: AccountConnectorsParts): AccountC
       };
       let opened: Awaited<Entry['opening']> | undefined;
       try {
-        opened = await entry.opening;
+        try {
+          opened = await entry.opening;
+        } catch (error) {
+          return unusable('core did not give the settings of the account', error);
+        }
         if ('unusable' in opened) return unusable(opened.unusable);
         return await work(opened.connector, { mask: opened.mask, forget });
       } finally {

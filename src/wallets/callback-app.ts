@@ -19,6 +19,7 @@ import { timeoutPath } from './connector/wallet-connector.ts';
 import type { CallbackHint, CallbackRequest, WalletConnector } from './connector/wallet-connector.ts';
 import { answerValidation, isPayerStage, storeConfirmation } from './payer-started.ts';
 import type { PayerStartedWallet } from './payer-started.ts';
+import { untilCoreAnswers } from './until-core-answers.ts';
 
 /** A wallet with callbacks, identified by the name in its callback URLs. */
 export interface CallbackWallet {
@@ -50,10 +51,20 @@ export interface CallbackAppOptions {
   readonly isDraining: () => boolean;
 }
 
-/** Core did not take a callback that only hastens a query. */
+/** Core did not take a callback that hastens a query. */
 class CallbackNotTaken extends Error {
   override readonly name = 'CallbackNotTaken';
+  /** Whether a later query needs what the callback reported. */
+  readonly isNoteLost: boolean;
+
+  constructor(cause: ConnectError, isNoteLost: boolean) {
+    super(cause.message, { cause });
+    this.isNoteLost = isNoteLost;
+  }
 }
+
+/** How long a callback waits for core if a later query needs its content. M-Pesa never repeats one, so a restart of core must not lose it. */
+const noteMs = 25_000;
 
 /** Enough to find the calls with which an outage began. */
 const notTakenLinesPerMinute = 20;
@@ -102,17 +113,24 @@ export function buildCallbackApp(options: CallbackAppOptions): FastifyInstance {
 function createCallbackErrorHandler(
   logger: Logger,
 ): (error: unknown, request: FastifyRequest, reply: FastifyReply) => FastifyReply {
-  const logNotTaken = limitLines((facts: object, count) => {
-    logger.warn(
-      count === 1 ? facts : { ...facts, count },
-      'core did not take a callback, and the wallet was answered 503. No payment is lost: the wallets process queries its outcome when core works again. ' +
-        'Find the cause with: gatehouse doctor',
-    );
-  }, notTakenLinesPerMinute);
+  const logLimited = (message: string) =>
+    limitLines((facts: object, count) => {
+      logger.warn(count === 1 ? facts : { ...facts, count }, message);
+    }, notTakenLinesPerMinute);
+  const notTaken = 'core did not take a callback, and the wallet was answered 503. ';
+  const cause = 'Find the cause with: gatehouse doctor';
+  const logNotTaken = logLimited(
+    `${notTaken}No payment is lost: the wallets process queries its outcome when core works again. ${cause}`,
+  );
+  const logNoteLost = logLimited(
+    `${notTaken}If the wallet does not repeat it, the wallets process may not learn the receipt of a payment, or the result of a refund. ` +
+      `What stays undecided is listed by: gatehouse settlement waiting. ${cause}`,
+  );
   return (error, request, reply) => {
     const status = statusOf(error);
     const facts = { err: error, request_id: request.id };
-    if (error instanceof CallbackNotTaken) logNotTaken(error.message, facts);
+    if (error instanceof CallbackNotTaken)
+      (error.isNoteLost ? logNoteLost : logNotTaken)(error.message, facts);
     else if (error instanceof ConnectError)
       logger.error(
         facts,
@@ -185,18 +203,32 @@ function addCallbackRoutes(app: FastifyInstance, options: CallbackAppOptions): v
 type Hasten = (merchantId: string, id: string, hint: CallbackHint) => Promise<void>;
 
 /** Makes the work with this id due now, because a callback arrived. @throws CallbackNotTaken if the wallet should repeat the callback */
-function createHasten({ payments, strayPayments, refunds, payerPayments }: CallbackAppOptions): Hasten {
+function createHasten({
+  payments,
+  strayPayments,
+  refunds,
+  payerPayments,
+  logger,
+}: CallbackAppOptions): Hasten {
   return async (merchantId, id, hint) => {
     const news = { merchantId, exchange: exchangeMessage(hint.exchange), callbackNote: hint.note ?? '' };
+    const hasten = (): Promise<unknown> => {
+      if (id.startsWith('pat_')) return payments.hastenPaymentAttempt({ ...news, paymentAttemptId: id });
+      if (id.startsWith('rfd_')) return refunds.hastenRefund({ ...news, refundId: id });
+      if (id.startsWith('ppm_')) return payerPayments.hastenPayerPayment({ ...news, payerPaymentId: id });
+      return strayPayments.hastenReversal({ ...news, reversalId: id });
+    };
+    const hasNote = hint.note !== undefined;
     try {
-      if (id.startsWith('pat_')) await payments.hastenPaymentAttempt({ ...news, paymentAttemptId: id });
-      else if (id.startsWith('rfd_')) await refunds.hastenRefund({ ...news, refundId: id });
-      else if (id.startsWith('ppm_')) await payerPayments.hastenPayerPayment({ ...news, payerPaymentId: id });
-      else await strayPayments.hastenReversal({ ...news, reversalId: id });
+      const onFailure = (error: unknown): void =>
+        logger.warn({ err: error, about: id }, 'core did not take a callback; trying again');
+      await (hasNote
+        ? untilCoreAnswers(hasten, { giveUp: AbortSignal.timeout(noteMs), onFailure })
+        : hasten());
     } catch (error) {
       // If core does not know the id, the wallet need not repeat the callback. After any other error it should.
       if (!(error instanceof ConnectError)) throw error;
-      if (error.code !== Code.NotFound) throw new CallbackNotTaken(error.message, { cause: error });
+      if (error.code !== Code.NotFound) throw new CallbackNotTaken(error, hasNote);
     }
   };
 }

@@ -13,6 +13,7 @@ import { exchangeMessage } from './exchange-messages.ts';
 import type { LeasedWork } from './lease-worker.ts';
 import { payersToken } from './payer-started.ts';
 import type { PayerStartedWallet } from './payer-started.ts';
+import { reportToCore } from './until-core-answers.ts';
 import { countsAgainstWallet, refusesCredentials } from './wallet-calls.ts';
 
 export interface PayerPaymentWorkParts extends PayerStartedWallet {
@@ -52,9 +53,11 @@ export function payerPaymentWork(parts: PayerPaymentWorkParts): LeasedWork<Lease
         { signal: AbortSignal.any([parts.stop, AbortSignal.timeout(workMs)]) },
       );
       const outcome = outcomeOf(result, providerTransactionId);
-      const recorded = await payerPayments.recordPayerPaymentOutcome(
-        { payerPaymentId, leaseId, outcome, exchanges: exchanges.map(exchangeMessage) },
-        { headers: { 'x-request-id': requestId } },
+      const answer = { payerPaymentId, leaseId, outcome, exchanges: exchanges.map(exchangeMessage) };
+      const recorded = await reportToCore(
+        () => payerPayments.recordPayerPaymentOutcome(answer, { headers: { 'x-request-id': requestId } }),
+        parts,
+        { request_id: requestId, wallet, payer_payment_id: payerPaymentId },
       );
       logger.info(
         {

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Code, ConnectError } from '@connectrpc/connect';
 import type { Client } from '@connectrpc/connect';
 import { channelOf } from '../contract/payment-option.ts';
@@ -16,6 +15,7 @@ import type {
   WalletConnector,
 } from './connector/wallet-connector.ts';
 import { exchangeMessage } from './exchange-messages.ts';
+import { untilCoreAnswers } from './until-core-answers.ts';
 import type { WalletSettings } from './wallet-settings.ts';
 
 /** Stands for the merchant in tokens of URLs that belong to no merchant. */
@@ -113,7 +113,6 @@ export async function answerValidation(
 
 /** How long a confirmation waits for core. M-Pesa does not promise to repeat it, so a restart of core must not lose it. */
 const reportMs = 25_000;
-const retryMs = 500;
 
 /**
  * Stores a confirmed payment in core, before the message is acknowledged. The same message again changes nothing more.
@@ -142,22 +141,21 @@ export async function storeConfirmation(
     exchange: exchangeMessage(read.exchange),
   };
   const giveUp = AbortSignal.timeout(reportMs);
-  for (;;) {
-    try {
-      const { payerPayment } = await payerPayments.reportPayerPayment(report, { signal: giveUp });
-      const { payerPaymentId: id } = payerPayment ?? {};
-      const { providerTransactionId: receipt } = payment;
-      logger.info(
-        { wallet, payer_payment_id: id, provider_transaction_id: receipt },
-        'the confirmation of a payer-started payment is stored',
-      );
-      return acknowledgement;
-    } catch (error) {
-      if (giveUp.aborted || !isTemporary(error)) throw error;
-      logger.warn({ err: error, wallet }, 'core did not store the confirmation of a payment; trying again');
-      await sleep(retryMs);
-    }
-  }
+  const { payerPayment } = await untilCoreAnswers(
+    () => payerPayments.reportPayerPayment(report, { signal: giveUp }),
+    {
+      ...{ giveUp, isTemporary },
+      onFailure: (error) =>
+        logger.warn({ err: error, wallet }, 'core did not store the confirmation of a payment; trying again'),
+    },
+  );
+  const { payerPaymentId: id } = payerPayment ?? {};
+  const { providerTransactionId: receipt } = payment;
+  logger.info(
+    { wallet, payer_payment_id: id, provider_transaction_id: receipt },
+    'the confirmation of a payer-started payment is stored',
+  );
+  return acknowledgement;
 }
 
 const reported = ({ providerTransactionId, reference, payee, amount, currency }: PayerStartedPayment) => ({

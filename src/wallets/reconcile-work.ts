@@ -1,6 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
+import { ConnectError } from '@connectrpc/connect';
 import type { Client } from '@connectrpc/connect';
 import type { Environment } from '../gen/gatehouse/v1/order_pb.js';
 import { StatementEntryStatus, StatementEntryType } from '../gen/gatehouse/v1/reconciliation_service_pb.js';
@@ -66,7 +67,11 @@ export function reconcileWork(parts: ReconcileWorkParts): LeasedWork<LeasedRecon
         ? await parts.accounts.use(
             leased,
             async (connector, { mask }) => mask(await readStatement(parts, connector, leased, requestId)),
-            (detail) => detail,
+            (detail, failure) => {
+              // Another try is better than a day without a statement.
+              if (failure !== undefined) throw ConnectError.from(failure);
+              return detail;
+            },
           )
         : await readStatement(parts, parts.connector, leased, requestId);
       // The process stops. The statement is not at fault, and another process reads it when the lease has expired.

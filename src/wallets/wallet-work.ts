@@ -24,6 +24,7 @@ import { taskOfRefund, taskOfStrayPayment } from './reversal-task.ts';
 import type { ReversalTask } from './reversal-task.ts';
 import { serveReversal } from './serve-reversal.ts';
 import type { ReversalReport } from './serve-reversal.ts';
+import { reportToCore } from './until-core-answers.ts';
 import { servedWithoutCall } from './wallet-calls.ts';
 import type { Served } from './wallet-calls.ts';
 
@@ -80,16 +81,18 @@ export function attemptWork(parts: WalletWorkParts): LeasedWork<LeasedPaymentAtt
     const requestId = newRequestId();
     const served = await callWallet(leased);
     const paymentAttemptId = leased.paymentAttempt?.paymentAttemptId ?? '';
-    const { order, paymentAttempt, strayPaymentId } = await payments.recordPaymentOutcome(
-      {
-        merchantId: leased.merchantId,
-        paymentAttemptId,
-        leaseId: leased.leaseId,
-        outcome: served.outcome,
-        exchanges: served.exchanges.map(exchangeMessage),
-        ...(served.retryAfterMs === 0 ? {} : { retryAfter: durationFromMs(served.retryAfterMs) }),
-      },
-      { headers: { 'x-request-id': requestId } },
+    const outcome = {
+      merchantId: leased.merchantId,
+      paymentAttemptId,
+      leaseId: leased.leaseId,
+      outcome: served.outcome,
+      exchanges: served.exchanges.map(exchangeMessage),
+      ...(served.retryAfterMs === 0 ? {} : { retryAfter: durationFromMs(served.retryAfterMs) }),
+    };
+    const { order, paymentAttempt, strayPaymentId } = await reportToCore(
+      () => payments.recordPaymentOutcome(outcome, headersOf(requestId)),
+      parts,
+      { request_id: requestId, wallet, payment_attempt_id: paymentAttemptId },
     );
     logger.info(
       {
@@ -237,7 +240,12 @@ export function reversalWork(parts: WalletWorkParts): LeasedWork<LeasedTask> {
       let nothingDueForMs: number | undefined = Number.POSITIVE_INFINITY;
       for (const leaseFrom of sources) {
         if (items.length >= limit) continue;
-        const leased = await leaseFrom(limit - items.length);
+        const leased = await leaseFrom(limit - items.length).catch((error: unknown) => {
+          // Core has leased the items already, and perhaps they can be sent only now. The next call reports a lasting error.
+          if (items.length > 0) return undefined;
+          throw error;
+        });
+        if (leased === undefined) return { items };
         items.push(...leased.items);
         nothingDueForMs = earlier(nothingDueForMs, leased.nothingDueForMs);
       }
@@ -251,7 +259,7 @@ export function reversalWork(parts: WalletWorkParts): LeasedWork<LeasedTask> {
       );
       const requestId = newRequestId();
       const served = await callWallet(task);
-      await record(served, requestId);
+      await reportToCore(() => record(served, requestId), parts, { request_id: requestId, wallet, ...ids });
       logger.info({ request_id: requestId, wallet, ...ids, outcome: served.outcome.case }, 'reversal');
       return walletHealthOf(served, task);
     },

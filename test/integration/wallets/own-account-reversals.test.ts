@@ -1,4 +1,4 @@
-import { createClient, createRouterTransport } from '@connectrpc/connect';
+import { Code, ConnectError, createClient, createRouterTransport } from '@connectrpc/connect';
 import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { newRandomId } from '../../../src/contract/public-id.ts';
@@ -73,16 +73,21 @@ test('the wait that a wallet requests is reported with the outcome of a reversal
   expect(recorded).toMatchObject([waiting, waiting]);
 });
 
+const away = () => new ConnectError('the database does not answer', Code.Unavailable);
+const removed = () => rpcError('WALLET_ACCOUNT_NOT_FOUND', 'the merchant has no such account');
+
 // A wallet that cannot be asked about a lost request is sent one only once. So "not sent" must not count as "perhaps sent".
 test.each([
-  ['its first lease counts as not sent', false, true],
-  ['a later lease counts as sent as before', true, false],
-])('a refund whose account cannot be used at %s', async (_, sentBefore, notSent) => {
+  ['is removed, at the first lease, counts as not sent', false, true, removed],
+  ['is removed, at a later lease, counts as sent as before', true, false, removed],
+  ['core does not give, at the first lease, counts as not sent', false, true, away],
+])('while core is away, a refund whose account %s', async (_, sentBefore, notSent, failure) => {
   const recorded: RecordRefundOutcomeRequest[] = [];
+  let calls = 0;
   const core = createRouterTransport(({ service }) => {
     service(MerchantWalletService, {
       getWalletAccountSettings() {
-        throw rpcError('WALLET_ACCOUNT_NOT_FOUND', 'the merchant has no such account');
+        throw failure();
       },
     });
     service(RefundService, {
@@ -90,11 +95,17 @@ test.each([
         refunds: [{ leaseId: 'lease', sentBefore, walletAccountId: 'wac_1', refund: { refundId: 'rfd_1' } }],
       }),
       recordRefundOutcome(request) {
+        calls += 1;
+        if (calls === 1) throw away();
         recorded.push(request);
         return {};
       },
     });
-    service(StrayPaymentService, { leaseReversals: () => ({}) });
+    service(StrayPaymentService, {
+      leaseReversals() {
+        throw away();
+      },
+    });
   });
   const accounts = createAccountConnectors({
     client: createClient(MerchantWalletService, core),
@@ -117,7 +128,7 @@ test.each([
     newRequestId: () => 'request',
     stop: new AbortController().signal,
   });
-  const { items } = await work.lease(1);
+  const { items } = await work.lease(2);
 
   await Promise.all(items.map((item) => work.serve(item)));
   await accounts.close();

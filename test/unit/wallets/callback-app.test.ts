@@ -64,13 +64,17 @@ test('refused callbacks share a log line a minute, and so do invalid requests', 
   ]);
 });
 
-test('a message to the address for timeouts reaches the connector as one', async () => {
+test('a message to the address for timeouts reaches the connector as one, and a result waits for a core that is away', async () => {
   const tokens = createCallbackTokens(Buffer.alloc(32), 'mpesa-sandbox');
   const [merchantId, refundId] = ['mer_01m7xpezd5eza9vfaxreydn4e9', 'rfd_01m7xpezgke04r7skj5rcme9ye'];
   const recorded: HastenRefundRequest[] = [];
+  let calls = 0;
   const taking = createRouterTransport(({ service }) => {
     service(RefundService, {
       hastenRefund(request) {
+        calls += 1;
+        // A restart of core must not lose the result, which the wallet does not repeat.
+        if (calls === 1) throw new ConnectError('the database does not answer', Code.Unavailable);
         recorded.push(request);
         return {};
       },
