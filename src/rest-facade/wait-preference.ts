@@ -1,8 +1,11 @@
 /** The longest wait for an order, in seconds. Common proxies allow 60 seconds without an answer. */
 export const maxWaitSeconds = 30;
 
-/** One preference of RFC 7240: a name and, optionally, a value. Parameters after a semicolon have no meaning here. */
-const preference = /^\s*([!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*(?:=\s*(?:"([^"]*)"|([^\s;,"]*)))?\s*(?:;.*)?$/;
+/**
+ * One preference of RFC 7240: a name and, optionally, a value. Parameters after a semicolon have no meaning here. Only one part can match a
+ * space, because two would try each way to share a long row of spaces.
+ */
+const preference = /^\s*([!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*(?:=\s*(?:(?:"([^"]*)"|([^\s;,"]+))\s*)?)?(?:;.*)?$/;
 
 /**
  * The whole seconds of the preference `wait` in a Prefer header (RFC 7240, section 4.3), at most `maxWaitSeconds`. The first
