@@ -58,6 +58,7 @@ export function edgeServerOptions(settings: EdgeServerSettings) {
     trustProxy: trustedProxies.length > 0 && [...trustedProxies],
     requestTimeout: httpTimeoutsMs.request,
     keepAliveTimeout: httpTimeoutsMs.keepAlive,
+    connectionTimeout: httpTimeoutsMs.stalled,
     http: {
       headersTimeout: httpTimeoutsMs.headers,
       connectionsCheckingInterval: httpTimeoutsMs.check,

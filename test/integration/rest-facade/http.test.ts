@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import type { Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { connect as connectTls } from 'node:tls';
 import { rpcError } from '../../../src/contract/error-reason.ts';
@@ -247,6 +248,23 @@ describe('a connection', () => {
 
     expect(answers()).toHaveLength(10_000);
     expect(answers().at(-1)).toMatch(/connection: close[^]+"message":"Not found",.*\}$/i);
+  });
+
+  test('closes when its client does not read the answers', async () => {
+    const { server } = facade.app;
+    const { timeout } = server;
+    // Only shorter: 0 would be no limit.
+    server.timeout = Math.min(timeout, 100);
+    const connected = once(server, 'connection');
+    const client = connect(Number(new URL(facade.url).port), '127.0.0.1').on('error', () => undefined);
+    const [connection] = (await connected) as [Socket];
+    try {
+      client.write('GET /openapi.json HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(200));
+      await once(connection, 'close', { signal: AbortSignal.timeout(30_000) });
+    } finally {
+      server.timeout = timeout;
+      connection.destroy();
+    }
   });
 });
 
