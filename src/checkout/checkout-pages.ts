@@ -7,6 +7,7 @@ import { isPaymentOption, walletOf } from '../contract/payment-option.ts';
 import { isCancellable, secondsLeft, stageVersion } from './checkout-stage.ts';
 import type { CheckoutStage } from './checkout-stage.ts';
 import { amountText } from '../contract/amount-text.ts';
+import { attemptPhone } from '../contract/attempt-phone.ts';
 import { messagesIn } from './language/dictionary.ts';
 import { durationText } from '../platform/language/duration-text.ts';
 import type { Language } from '../platform/language/language.ts';
@@ -30,7 +31,7 @@ import { refusalCauseOf } from './refusal-cause.ts';
  */
 const returnAfterSeconds = 20;
 /** The page of an older outcome does not return to the shop by itself. */
-const isNewsForMs = 5 * 60_000;
+const autoReturnWithinMs = 5 * 60_000;
 /** How often a browser without scripts refreshes the page of a payment. */
 const refreshSeconds = 8;
 
@@ -248,7 +249,7 @@ function finalPage(page: CheckoutPage, stage: keyof typeof tones): OutcomeView {
   const isPaid = stage === 'paid';
   const amount = amountText(isPaid ? order.deducted : order.amount, order.currency, language);
   const back = backToShop(order, shop, messages);
-  const isNews = order.updateTime !== undefined && nowMs - timestampMs(order.updateTime) < isNewsForMs;
+  const isNews = order.updateTime !== undefined && nowMs - timestampMs(order.updateTime) < autoReturnWithinMs;
   const returns = back !== undefined && isFirstSight && isNews && !stay;
   return {
     template: 'outcome',
@@ -297,6 +298,7 @@ function receiptOf(page: CheckoutPage, amount: string, shop: ShopView, messages:
   const { latestAttempt: attempt, merchantName, providerTransactionId, boundHere } = checkout;
   const payee = shop.name === merchantName ? merchantName : `${shop.name} (${merchantName})`;
   const option = order.paymentOption;
+  const phone = attempt && attemptPhone(attempt);
   const facts: (Fact | undefined)[] = [
     ...factsOf(order, amount, messages),
     { label: labels.payee, text: payee },
@@ -306,10 +308,9 @@ function receiptOf(page: CheckoutPage, amount: string, shop: ShopView, messages:
     },
     option === '' ? undefined : { label: labels.wallet, text: walletName(option, page) },
     providerTransactionId === '' ? undefined : { label: labels.walletReference, text: providerTransactionId },
-    attempt && {
-      label: labels.phone,
-      text: boundHere ? readablePhone(attempt.phone) : maskedPhone(attempt.phone),
-    },
+    phone === undefined
+      ? undefined
+      : { label: labels.phone, text: boundHere ? readablePhone(phone) : maskedPhone(phone) },
   ];
   return facts.filter((fact) => fact !== undefined);
 }

@@ -2,6 +2,7 @@ import { OrderEventType, OrderStatus, PaymentAttemptStatus } from '../../gen/gat
 import type { Order, OrderEvent, PaymentAttempt } from '../../gen/gatehouse/v1/order_pb.js';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { amountText } from '../../contract/amount-text.ts';
+import { attemptPhone } from '../../contract/attempt-phone.ts';
 import { durationText } from '../../platform/language/duration-text.ts';
 import { momentOf } from '../moment-text.ts';
 import { optionText } from './order-words.ts';
@@ -30,8 +31,9 @@ export function orderSummary(known: KnownOfOrder, writing: StoryWriting): string
   switch (order.status) {
     case OrderStatus.COMPLETED: {
       const paid = amountText(order.deducted, order.currency, language);
-      if (attempt === undefined) return summary.completed(paid, ended);
-      return summary.paid(paid, attempt.phone, optionText(attempt.paymentOption, writing), ended);
+      const phone = attempt && attemptPhone(attempt);
+      if (attempt === undefined || phone === undefined) return summary.completed(paid, ended);
+      return summary.paid(paid, phone, optionText(attempt.paymentOption, writing), ended);
     }
     case OrderStatus.FAILED: {
       const last = events.findLast(({ type }) => type === OrderEventType.FAILED);

@@ -3,6 +3,7 @@ import type { Order, PaymentAttempt, Refund } from '../../gen/gatehouse/v1/order
 import { NotRefundable } from '../../gen/gatehouse/v1/refund_service_pb.js';
 import type { GetRefundableResponse } from '../../gen/gatehouse/v1/refund_service_pb.js';
 import { amountText } from '../../contract/amount-text.ts';
+import { attemptPhone } from '../../contract/attempt-phone.ts';
 import { pathIn } from '../access/page-context.ts';
 import type { PageMerchant } from '../access/page-context.ts';
 import type { FormState } from '../forms/read-form.ts';
@@ -77,7 +78,7 @@ export function confirmRefundView(
   const { approvalAbove, approvalRole, currency } = refundable;
   const write = (text: string): string => amountText(text, currency, writing.language);
   const amount = write(values.amount);
-  const phone = payment?.phone ?? words.noPhone;
+  const phone = (payment && attemptPhone(payment)) ?? words.noPhone;
   const option = optionText(payment?.paymentOption ?? order.paymentOption, writing);
   const isHeld = isAboveLimit(values.amount, refundable);
   const needsApproval =

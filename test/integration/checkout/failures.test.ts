@@ -1,7 +1,11 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { create } from '@bufbuild/protobuf';
 import { MoneyNotReturnedSchema } from '../../../src/gen/gatehouse/v1/checkout_service_pb.js';
-import { OrderStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import {
+  OrderStatus,
+  PaymentAttemptSchema,
+  PaymentAttemptStatus,
+} from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { HealthCheckResponse_ServingStatus as ServingStatus } from '../../../src/gen/health/v1/health_pb.js';
@@ -213,6 +217,21 @@ describe('behind HTTPS', () => {
 
     expect([await statusFrom('https://pay.example'), await statusFrom(url)]).toEqual([303, 403]);
   });
+});
+
+test('the receipt of a payment from the menu of the phone has no row for its unknown number', async () => {
+  const attempt = { paymentOption: 'walleta_ussd', phone: '' };
+  const latestAttempt = create(PaymentAttemptSchema, { ...attempt, status: PaymentAttemptStatus.SUCCEEDED });
+  const paid = openCheckout(
+    { status: OrderStatus.COMPLETED, paymentOption: 'walleta_ussd' },
+    { latestAttempt },
+  );
+  running = await startCheckoutOverRpc({ checkout: { getCheckout: () => ({ checkout: paid }) } });
+
+  const { body } = await createCustomer().get(running.page);
+
+  expect(body).toContain('Paid with');
+  expect(body).not.toContain('Mobile number');
 });
 
 describe('the way back to the shop', () => {

@@ -101,6 +101,17 @@ test.each<[OrderStatus, PaymentAttemptStatus | undefined, string, string]>([
   },
 );
 
+test.each(['', 'erased'])(
+  'an order that was paid from the phone %j is summarised without a payer',
+  (phone) => {
+    const latestAttempt = { ...attemptOf(SUCCEEDED), phone };
+
+    expect(summaryOf({ order: orderOf(COMPLETED), events: [], latestAttempt })).toBe(
+      'ETB 150.00 was paid on 22 Nov 2026, 09:05.',
+    );
+  },
+);
+
 test('an order without events and attempts is summarised by its own status', () => {
   const of = (status: OrderStatus) =>
     summaryOf({ order: orderOf(status), events: [], latestAttempt: undefined });

@@ -1,9 +1,14 @@
+import { create } from '@bufbuild/protobuf';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { orders } from '../../../src/dashboard/language/english/orders.ts';
 import { refunds } from '../../../src/dashboard/language/english/refunds.ts';
 import { decimalText, unitsOf } from '../../../src/dashboard/payments/decimal-text.ts';
 import { isAboveLimit, refundAmountProblem } from '../../../src/dashboard/refunds/refund-amount.ts';
+import { confirmRefundView } from '../../../src/dashboard/refunds/refund-form-views.ts';
+import { OrderSchema, PaymentAttemptSchema } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { GetRefundableResponseSchema } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
+import { demoDirectory } from '../../support/demo-wallet-messages.ts';
 
 const writing = { own: refunds, words: orders, language: 'en' } as const;
 const refundable = {
@@ -53,4 +58,29 @@ test('decimal text and its units are the same amount, at any number of decimals'
       expect(unitsOf(text, places)).toBe(units);
     }),
   );
+});
+
+test.each(['', 'erased'])('a refund of a payment from the phone %j goes back to the payer', (phone) => {
+  const payment = create(PaymentAttemptSchema, { paymentOption: 'walleta_ussd', phone });
+  const order = create(OrderSchema, { orderId: 'ord_1' });
+  const pageMerchant = {
+    merchantId: 'mer_1',
+    merchantName: 'Abeba',
+    environment: 'sandbox',
+    role: 'owner',
+  } as const;
+  const page = {
+    path: '/refund',
+    pageMerchant,
+    writing: { ...writing, timeZone: 'UTC', wallets: demoDirectory },
+  };
+  const values = { amount: '10', reason: 'shoes', refund_number: 'R-1' };
+
+  const view = confirmRefundView(
+    { order, refundable: create(GetRefundableResponseSchema, refundable), payment },
+    values,
+    page,
+  );
+
+  expect(view.lead).toContain('will go back to the payer by Wallet A');
 });
