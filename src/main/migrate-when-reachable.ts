@@ -12,7 +12,7 @@ const retryMs = 1_000;
 
 /**
  * Migrates the schema. Waits about a minute for a database that is still starting, and three minutes for a lock that a transaction
- * holds. A migration that does not get its lock changes nothing.
+ * holds. A migration that does not get its lock changes nothing, and those before it remain.
  * @throws the last error when the database stays unavailable or locked, and any other error at once, such as a SettingsError behind a
  * pooler that shares sessions.
  */
@@ -25,7 +25,7 @@ export async function migrateWhenReachable(database: Database, logger: Logger, t
       const isLocked = isLockTimeout(error);
       if (attempt === tries && isLocked)
         throw new Error(
-          `the migration did not get its lock in ${tries} attempts, and changed nothing: run it again when there are few payments, or end the transaction that holds the lock`,
+          `a migration did not get its lock in ${tries} attempts, and changed nothing: run it again when there are few payments, or end the transaction that holds the lock`,
           { cause: error },
         );
       const isRefused = isConnectionRefused(error) || isCertificateRefused(error);
@@ -33,7 +33,7 @@ export async function migrateWhenReachable(database: Database, logger: Logger, t
       logger.warn(
         { err: error, attempt },
         isLocked
-          ? 'the migration waits for a lock that a transaction holds, and has changed nothing; end that transaction if this continues'
+          ? 'a migration waits for a lock that a transaction holds, and has changed nothing; end that transaction if this continues'
           : 'the database does not answer yet; check GATEHOUSE_DATABASE_URL if this continues',
       );
       await delay(retryMs);

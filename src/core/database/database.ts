@@ -46,6 +46,7 @@ import { Migration049RecoveryHolds } from './migrations/migration-049-recovery-h
 import { Migration050MasterKeyCheck } from './migrations/migration-050-master-key-check.ts';
 import { Migration051PayerErasures } from './migrations/migration-051-payer-erasures.ts';
 import { Migration052AskedSince } from './migrations/migration-052-asked-since.ts';
+import { Migration053RemovedPayees } from './migrations/migration-053-removed-payees.ts';
 
 export type { Database } from '../../platform/database/open-database.ts';
 
@@ -101,6 +102,7 @@ export const openDatabase = (options: DatabaseOptions): Promise<Database> =>
         Migration050MasterKeyCheck,
         Migration051PayerErasures,
         Migration052AskedSince,
+        Migration053RemovedPayees,
       ],
       migrationLock: 7_142_001,
     },

@@ -43,8 +43,8 @@ export interface Database {
   /** The state of the pool, and whether it provides connections. */
   readonly poolWatch: Pick<PoolWatch, 'state' | 'isGiving'>;
   /**
-   * Runs the pending migrations, up to the named one if there is a name. Several processes may call it at once: one migrates, and
-   * the others wait.
+   * Runs the pending migrations, up to the named one if there is a name, each in a transaction of its own. After an error, those before
+   * the failed one remain. Several processes may call it at once: one migrates, and the others wait.
    * @throws SettingsError behind a pooler that shares sessions, without a change of the database
    */
   readonly migrate: (last?: string) => Promise<void>;
@@ -63,35 +63,59 @@ const silenceMs = 15_000;
 export async function openSchema(own: DatabaseSchema, options: DatabaseOptions): Promise<Database> {
   const { url, poolSize, applicationName, tls, logger } = options;
   const { ssl, stop: stopTls } = databaseTls(url, tls, logger, () => new Date());
-  const orm = await MikroORM.init({
+  const shared = {
     clientUrl: url,
-    entities: [...own.entities],
     extensions: [Migrator],
-    pool: { min: 1, max: poolSize },
-    driverOptions: {
-      application_name: applicationName,
-      options: sessionOptions(url),
-      statement_timeout: statementTimeoutMs,
-      idle_in_transaction_session_timeout: statementTimeoutMs,
-      connectionTimeoutMillis: 5_000,
-      keepAlive: true,
-      onPoolCreated: (created: Pool) => {
-        // Not among the options above, which the ORM copies with the certificates of that moment.
-        if (ssl !== undefined) created.options.ssl = ssl;
-        closeSilentConnections(created, silenceMs);
-        takeBackEnded(created);
-        closeReadOnlyConnections(created);
-      },
-    },
     migrations: {
       migrationsList: [...own.migrations],
       schema: own.schema,
       tableName: 'migrations',
       snapshot: false,
+      // Each migration commits on its own, so no lock of one is held during the others.
+      allOrNothing: false,
     },
-    logger: (message) => logger.debug({ message }, 'orm'),
+    logger: (message: string) => logger.debug({ message }, 'orm'),
     ensureDatabase: false,
+  };
+  const driverOptions = {
+    application_name: applicationName,
+    connectionTimeoutMillis: 5_000,
+    keepAlive: true,
+  };
+  const prepare = (created: Pool): void => {
+    // Not among the options of the driver, which the ORM copies with the certificates of that moment.
+    if (ssl !== undefined) created.options.ssl = ssl;
+    takeBackEnded(created);
+    closeReadOnlyConnections(created);
+  };
+  const orm = await MikroORM.init({
+    ...shared,
+    entities: [...own.entities],
+    pool: { min: 1, max: poolSize },
+    driverOptions: {
+      ...driverOptions,
+      options: sessionOptions(url),
+      statement_timeout: statementTimeoutMs,
+      idle_in_transaction_session_timeout: statementTimeoutMs,
+      onPoolCreated: (created: Pool) => {
+        prepare(created);
+        closeSilentConnections(created, silenceMs);
+      },
+    },
   });
+  // A migration may take longer than other statements, so it has connections without their limits.
+  const openForMigration = async (): Promise<MikroORM> =>
+    MikroORM.init({
+      ...shared,
+      entities: [],
+      discovery: { warnWhenNoEntities: false },
+      pool: { min: 0, max: 2 },
+      driverOptions: {
+        ...driverOptions,
+        options: `${sessionOptions(url)} -c statement_timeout=0 -c idle_in_transaction_session_timeout=0`,
+        onPoolCreated: prepare,
+      },
+    });
   const connection = orm.em.getConnection();
   await connection.connect();
   const pool = await connection.getNativeClient();
@@ -100,7 +124,7 @@ export async function openSchema(own: DatabaseSchema, options: DatabaseOptions):
     fork: () => orm.em.fork({ clear: true }),
     pool,
     poolWatch,
-    migrate: (last) => migrate(orm, pool, own, last),
+    migrate: (last) => migrate(openForMigration, pool, own, last),
     pendingMigrations: async () => {
       await adoptDatabaseName(orm, pool);
       return (await orm.migrator.getPending()).map(({ name }) => name);
@@ -109,29 +133,36 @@ export async function openSchema(own: DatabaseSchema, options: DatabaseOptions):
       poolWatch.stop();
       stopTls();
       await orm.close(true);
+      // The ORM leaves the pool open if it made no statement itself.
+      if (!pool.ending) await pool.end();
     },
   };
 }
 
 async function migrate(
-  orm: MikroORM,
+  openForMigration: () => Promise<MikroORM>,
   pool: Pool,
   { schema, migrationLock }: DatabaseSchema,
   last: string | undefined,
 ): Promise<void> {
   if (await areSessionsShared(pool)) throw new SettingsError(sharedSessionsRefusal);
-  await adoptDatabaseName(orm, pool);
-  const client = await pool.connect();
+  const orm = await openForMigration();
   try {
-    // A migration, in this process or in another one that this one waits for, may take longer than other statements.
-    allowSilence(client);
-    await client.query('set statement_timeout = 0');
-    await client.query('select pg_advisory_lock($1)', [migrationLock]);
-    await client.query(`create schema if not exists ${schema}`);
-    await orm.migrator.up(last === undefined ? undefined : { to: last });
+    await adoptDatabaseName(orm, pool);
+    const client = await pool.connect();
+    try {
+      // The process that has the lock may migrate for longer than other statements take.
+      allowSilence(client);
+      await client.query('set statement_timeout = 0');
+      await client.query('select pg_advisory_lock($1)', [migrationLock]);
+      await client.query(`create schema if not exists ${schema}`);
+      await orm.migrator.up(last === undefined ? undefined : { to: last });
+    } finally {
+      // Closes the connection, which releases the lock and resets the setting.
+      client.release(true);
+    }
   } finally {
-    // Closes the connection, which releases the lock and resets the setting.
-    client.release(true);
+    await orm.close(true);
   }
 }
 

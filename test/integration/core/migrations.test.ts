@@ -1,10 +1,12 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import { Migration } from '@mikro-orm/migrations';
 import { MikroORM } from '@mikro-orm/postgresql';
 import pg from 'pg';
 import { v7 } from 'uuid';
 import type { Database } from '../../../src/core/database/database.ts';
 import { entities } from '../../../src/core/database/entities.ts';
 import { migrateWhenReachable } from '../../../src/main/migrate-when-reachable.ts';
+import { openSchema } from '../../../src/platform/database/open-database.ts';
 import { createLogger } from '../../../src/platform/logger.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { createTestDatabase } from '../../support/test-database.ts';
@@ -21,8 +23,36 @@ async function applied({ pool }: Database): Promise<{ name: string; executed_at:
   return rows;
 }
 
+/** Fails with a limit that other statements have, so that it needs no time to prove that it has none. */
+class UnlimitedMigration extends Migration {
+  override readonly name = 'unlimited';
+
+  override up(): void {
+    this.addSql(`do $$ begin
+      if current_setting('statement_timeout') <> '0' or current_setting('idle_in_transaction_session_timeout') <> '0' then
+        raise exception 'a migration has a time limit';
+      end if;
+    end $$`);
+  }
+}
+
 describe('migrating', () => {
   const empty = sharedTestDatabase({ migrated: false });
+
+  test('gives migrations as much time as they need', async () => {
+    const database = await openSchema(
+      { schema: 'probe', entities, migrations: [UnlimitedMigration], migrationLock: 1 },
+      {
+        url: empty.url,
+        poolSize: 2,
+        applicationName: 'migrations test',
+        logger: createLogger({ process: 'test', instance: 'time', level: 'silent' }),
+      },
+    );
+    await database.migrate();
+    expect(await database.pendingMigrations()).toEqual([]);
+    await database.close();
+  });
 
   test('from three processes at once on an empty database creates one schema, and again changes nothing', async () => {
     const each = await Promise.all([open(empty.url), open(empty.url), open(empty.url)]);
@@ -67,21 +97,21 @@ describe('migrating', () => {
     const payment = new pg.Client({ connectionString: url });
     try {
       await payment.connect();
-      await database.migrate('036-money-days');
-      const pending = await database.pendingMigrations();
+      await database.migrate('030-settled-strays-without-order');
       await payment.query('begin');
       await payment.query('lock table core.orders, core.order_events in row exclusive mode');
 
       await expect(migrateWhenReachable(database, warnings, 1)).rejects.toThrow(
         /changed nothing: run it again when there are few payments/,
       );
-      expect(await database.pendingMigrations()).toEqual(pending);
+      // Those before it are complete, and hold no locks.
+      expect((await database.pendingMigrations())[0]).toBe('037-erasure');
       const migrating = migrateWhenReachable(database, warnings);
       await waitUntil('it has waited for the lock', () => log.length > 0);
       await payment.query('commit');
       await migrating;
 
-      expect(log[0]).toContain('the migration waits for a lock that a transaction holds');
+      expect(log[0]).toContain('a migration waits for a lock that a transaction holds');
       expect(await database.pendingMigrations()).toEqual([]);
     } finally {
       await payment.end();
@@ -139,6 +169,32 @@ test('a reversal from before reversals had ids keeps the id that its wallet know
 
     const { rows } = await client.query('select reversal_id = id as same from core.stray_payments');
     expect(rows).toEqual([{ same: true }]);
+  } finally {
+    await client.end();
+    await database.close();
+    await drop();
+  }
+});
+
+test('the payments of own accounts that were removed before their payees were kept have an account without a known payee', async () => {
+  const { url, drop } = await createTestDatabase({ migrated: false });
+  const client = new pg.Client({ connectionString: url });
+  const database = await open(url);
+  try {
+    await client.connect();
+    await database.migrate('052-asked-since');
+    const merchantId = v7();
+    await client.query(
+      `insert into core.merchants values ($1, 'Shop', 'ACTIVE', false, 3600, now(), now())`,
+      [merchantId],
+    );
+    await insertAttempt(client, merchantId, await insertOrder(client, merchantId), 'DECLINED');
+    await client.query('update core.payment_attempts set wallet_account_id = $1', [v7()]);
+
+    await database.migrate();
+
+    const { rows } = await client.query('select wallet, payee from core.payee_accounts');
+    expect(rows).toEqual([{ wallet: 'walleta', payee: 'removed account' }]);
   } finally {
     await client.end();
     await database.close();

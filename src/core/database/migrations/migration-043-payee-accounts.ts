@@ -21,20 +21,6 @@ create table core.payee_accounts (
   primary key (merchant_id, wallet_account_id)
 );
 create index payee_accounts_payee on core.payee_accounts (environment, wallet, payee);
-
--- Accounts that were removed before this migration: nobody knows their payee any more.
-insert into core.payee_accounts (merchant_id, wallet_account_id, environment, wallet, payee)
-select used.merchant_id, used.wallet_account_id, a.environment, regexp_replace(a.payment_option, '_[a-z]+$', ''), 'removed account'
-from (
-  select distinct merchant_id, wallet_account_id from core.payment_attempts where wallet_account_id is not null
-) used
-cross join lateral (
-  select environment, payment_option from core.payment_attempts
-  where merchant_id = used.merchant_id and wallet_account_id = used.wallet_account_id limit 1
-) a
-where not exists (
-  select from core.wallet_accounts w where w.merchant_id = used.merchant_id and w.id = used.wallet_account_id
-);
 `);
   }
 }
