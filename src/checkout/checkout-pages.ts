@@ -80,6 +80,8 @@ export function checkoutPage(page: CheckoutPage): PageView {
       return inUsePage(page);
     case 'not_returned':
       return notReturnedPage(page, stage.money);
+    case 'expiring':
+      return expiringPage(page);
     case 'paid':
     case 'failed':
     case 'cancelled':
@@ -214,21 +216,33 @@ function inUsePage(page: CheckoutPage): OutcomeView {
   };
 }
 
-/** Refreshed like the page to confirm, because the customer may pay as soon as the money is returned. */
+/** The customer may pay as soon as the money is returned. */
 function notReturnedPage(page: CheckoutPage, money: MoneyNotReturned): OutcomeView {
+  const { title, refused, returning } = messagesIn(page.language).notReturned;
+  const taken = amountText(money.amount, money.currency, page.language);
+  return undecidedPage(page, title, (shop) =>
+    money.reversalRefused ? refused(taken, shop) : returning(taken),
+  );
+}
+
+function expiringPage(page: CheckoutPage): OutcomeView {
+  const { expired, expiring } = messagesIn(page.language);
+  return undecidedPage(page, expired.title, () => expiring);
+}
+
+/** Refreshed like the page to confirm. */
+function undecidedPage(page: CheckoutPage, title: string, lead: (shop: string) => string): OutcomeView {
   const { order, language, self, stage } = page;
   const messages = messagesIn(language);
-  const { notReturned } = messages;
   const shop = shopOf(page, messages);
-  const taken = amountText(money.amount, money.currency, language);
   return {
     template: 'outcome',
-    title: notReturned.title,
+    title,
     testPayment: isTest(order),
     refresh: { seconds: refreshSeconds, url: self },
     tone: 'neutral',
-    heading: notReturned.title,
-    lead: money.reversalRefused ? notReturned.refused(taken, shop.name) : notReturned.returning(taken),
+    heading: title,
+    lead: lead(shop.name),
     facts: factsOf(order, amountText(order.amount, order.currency, language), messages),
     self,
     shop,

@@ -169,6 +169,7 @@ function saysWhy(stage: CheckoutStage, form: PaymentForm | undefined): boolean {
     case 'confirm':
       return form === undefined;
     case 'not_returned':
+    case 'expiring':
     case 'paid':
     case 'failed':
     case 'cancelled':

@@ -19,6 +19,11 @@ export type CheckoutStage =
     }
   /** The wallet holds money of an earlier attempt that does not pay the order. No other attempt may start until it is returned. */
   | { readonly name: 'not_returned'; readonly money: MoneyNotReturned }
+  /**
+   * The time to pay is over, and core has not expired the order yet. That takes seconds, unless the order may have been paid: after a restore,
+   * core first asks the wallets.
+   */
+  | { readonly name: 'expiring' }
   | { readonly name: 'paid' }
   | { readonly name: 'failed' }
   | { readonly name: 'cancelled' }
@@ -56,8 +61,7 @@ function openStage(checkout: Checkout, order: Order, nowMs: number): CheckoutSta
     const slow = isPromptOver || attempt.status === PaymentAttemptStatus.UNKNOWN;
     return { name: 'confirm', attempt, slow, opens };
   }
-  // Core will expire the order within seconds.
-  if (secondsLeft(order, nowMs) === 0) return { name: 'expired' };
+  if (secondsLeft(order, nowMs) === 0) return { name: 'expiring' };
   const { moneyNotReturned: money } = checkout;
   if (money !== undefined) return { name: 'not_returned', money };
   return checkout.attemptsLeft > 0 ? { name: 'pay', refused: attempt } : { name: 'failed' };

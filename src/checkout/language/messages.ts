@@ -101,6 +101,8 @@ export interface Messages {
   readonly failed: Notice;
   readonly cancelled: Notice;
   readonly expired: Notice;
+  /** The body of the page while the order is not expired yet. */
+  readonly expiring: string;
   readonly inUse: Notice;
   readonly unknownLink: Notice;
   readonly unavailable: Notice;

@@ -251,13 +251,14 @@ describe('the way back to the shop', () => {
   );
 });
 
-test('the page shows the end of the session in time, even before core has expired the order', async () => {
+test('the page shows the end of the session in time, and that nothing was paid only after core has expired the order', async () => {
   const endsAtMs = 1_000_000_000_000;
+  let status = OrderStatus.PENDING;
   let nowMs = endsAtMs - 1;
   running = await startCheckoutOverRpc(
     {
       checkout: {
-        getCheckout: () => ({ checkout: openCheckout({ expireTime: timestampFromMs(endsAtMs) }) }),
+        getCheckout: () => ({ checkout: openCheckout({ status, expireTime: timestampFromMs(endsAtMs) }) }),
       },
     },
     { now: () => new Date(nowMs) },
@@ -267,9 +268,13 @@ test('the page shows the end of the session in time, even before core has expire
   const before = await customer.get(running.page);
   nowMs += 1;
   const after = await customer.get(running.page);
+  status = OrderStatus.EXPIRED;
+  const expired = await customer.get(running.page);
 
   expect(before.body).toContain('1 second');
-  expect(headingOf(after)).toBe('The time to pay has run out');
+  expect([headingOf(after), headingOf(expired)]).toEqual(Array(2).fill('The time to pay has run out'));
+  expect(after.body).toMatch(/data-follow=[^]+do not pay again until this page shows the result/);
+  expect([after.body, expired.body].map((body) => body.includes('Nothing was paid'))).toEqual([false, true]);
 });
 
 test.each([
