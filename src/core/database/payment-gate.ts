@@ -24,6 +24,8 @@ export interface PaymentGate {
   readonly requireOpen: (environment: Environment, merchantId: PublicId<'mer'>) => void;
   /** Whether wallets have money of lost orders, which must not be charged again. */
   readonly hasUnclaimed: (environment: Environment) => boolean;
+  /** Whether such money may name an order by one of these ends of attempt ids. */
+  readonly mayBeUnclaimed: (environment: Environment, ends: readonly string[]) => boolean;
   /** False while a restored database is compared with the broker's stream. */
   readonly mayRelay: () => boolean;
   /** Reads the state from the database. A lease reads it in its own transaction, so a late refresh never sends a payment. */
@@ -38,6 +40,9 @@ export const onPrimary = (condition: string): string =>
   `case when pg_is_in_recovery() then false else ${condition} end`;
 
 const retryAfterMs = 30_000;
+
+/** If more payments than this are unclaimed, the database is asked about each order. */
+const maxUnclaimedInMemory = 10_000;
 
 /** The refusal of new money while the gate is closed. */
 export const recovering = (): Error =>
@@ -57,7 +62,7 @@ export function createPaymentGate({ pool }: Pick<Database, 'pool'>): PaymentGate
   const isOpenFor = (environment: Environment, merchantId: PublicId<'mer'>): boolean =>
     open[environment] && !held[environment].has(merchantId);
   let isCompared = true;
-  let unclaimed: readonly string[] = [];
+  let unclaimed: Partial<Record<Environment, ReadonlySet<string> | 'many'>> = {};
   const refresh = async (): Promise<void> => {
     const [row] = await runStatement<{
       sandbox: boolean;
@@ -65,14 +70,21 @@ export function createPaymentGate({ pool }: Pick<Database, 'pool'>): PaymentGate
       sandbox_held: StoredId<'mer'>[];
       production_held: StoredId<'mer'>[];
       compared: boolean;
-      unclaimed: string[];
+      unclaimed: Partial<Record<Environment, string[]>>;
     }>(pool, {
       text: `
 select ${onPrimary("core.takes_payments('SANDBOX')")} as sandbox, ${onPrimary("core.takes_payments('PRODUCTION')")} as production,
   core.held_merchants('SANDBOX') as sandbox_held, core.held_merchants('PRODUCTION') as production_held,
   ${onPrimary('coalesce((select home = core.database_home() from core.database_life), true)')}
     and not exists (select from core.recoveries where finished_at is null and stream = 'WAITING') as compared,
-  array(select distinct environment::text from core.unclaimed_payments where claimed_at is null) as unclaimed`,
+  (select coalesce(jsonb_object_agg(each.environment, ends) filter (where ends is not null), '{}')
+   from unnest(enum_range(null::core.environment)) as each (environment), lateral (
+     select jsonb_agg(reference_end) as ends from (
+       select reference_end from core.unclaimed_payments
+       where environment = each.environment and claimed_at is null limit $1
+     ) first_ones
+   ) named) as unclaimed`,
+      values: [maxUnclaimedInMemory + 1],
     });
     if (row === undefined) return;
     open.SANDBOX = row.sandbox;
@@ -80,7 +92,12 @@ select ${onPrimary("core.takes_payments('SANDBOX')")} as sandbox, ${onPrimary("c
     held.SANDBOX = publicIds(row.sandbox_held);
     held.PRODUCTION = publicIds(row.production_held);
     isCompared = row.compared;
-    unclaimed = row.unclaimed;
+    unclaimed = Object.fromEntries(
+      Object.entries(row.unclaimed).map(([environment, ends]) => [
+        environment,
+        ends.length > maxUnclaimedInMemory ? 'many' : new Set(ends),
+      ]),
+    );
   };
   const read = createBatcher<'gate', 'read'>({
     name: 'read the payment gate',
@@ -100,7 +117,12 @@ select ${onPrimary("core.takes_payments('SANDBOX')")} as sandbox, ${onPrimary("c
     requireOpen(environment, merchantId) {
       if (!isOpenFor(environment, merchantId)) throw recovering();
     },
-    hasUnclaimed: (environment) => unclaimed.includes(environment),
+    hasUnclaimed: (environment) => unclaimed[environment] !== undefined,
+    mayBeUnclaimed(environment, ends) {
+      const known = unclaimed[environment];
+      if (known === undefined) return false;
+      return known === 'many' || ends.some((end) => known.has(end));
+    },
     mayRelay: () => isCompared,
     refresh,
   };

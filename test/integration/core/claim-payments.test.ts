@@ -7,6 +7,7 @@ import type { Wallet } from '../../../src/core/domain/wallet.ts';
 import { createAttemptIds } from '../../../src/core/payments/changes/attempt-ids.ts';
 import { createOrderChanges } from '../../../src/core/payments/changes/change-orders.ts';
 import { createClaimPayments } from '../../../src/core/payments/changes/claim-payments.ts';
+import { createPaymentGate } from '../../../src/core/database/payment-gate.ts';
 import { createPhoneLimit } from '../../../src/core/payments/phones/phone-limit.ts';
 import type { Entry } from '../../../src/core/reconciliation/compare-entry.ts';
 import { keepUnclaimed } from '../../../src/core/reconciliation/keep-unclaimed.ts';
@@ -46,7 +47,7 @@ test('the orders of one phone get all their lost payments, because none of them 
   });
   const claims = createClaimPayments({
     ...{ database, changes, attemptIds, wallets: [wallet], logger: { warn: () => undefined } },
-    gate: { hasUnclaimed: () => true },
+    gate: { hasUnclaimed: () => true, mayBeUnclaimed: () => true },
   });
   const orders = ordersOfOnePhone(6);
   for (const changed of orders)
@@ -87,4 +88,27 @@ test('the orders of one phone get all their lost payments, because none of them 
        (select count(*) from core.payment_attempts where status = 'UNKNOWN' and maybe_sent)::integer as attempts`,
   );
   expect(rows).toEqual([{ claimed: orders.length, attempts: orders.length }]);
+});
+
+test('an order is only searched among the unclaimed payments when one of them may name it', async () => {
+  const gate = createPaymentGate(database);
+  const [paid, other] = ['G-1', 'G-2'].map((orderNumber) => ({
+    ...{ merchantId, environment, orderNumber },
+    ends: attemptIds.endsOf({ merchantId, environment, orderNumber }),
+  }));
+  await database.pool.query(
+    `insert into core.unclaimed_payments
+       (environment, wallet, payee, provider_transaction_id, request_id, reference_end, amount, currency, occurred_at, found_at)
+     values ($1, 'walleta', '', 'lost', 'lost', $2, '100.50', 'ETB', now(), now())`,
+    [environment, paid?.ends[0]],
+  );
+  await gate.refresh();
+
+  expect(gate.hasUnclaimed(environment)).toBe(true);
+  expect(gate.hasUnclaimed('PRODUCTION')).toBe(false);
+  expect([paid, other].map((order) => gate.mayBeUnclaimed(environment, order?.ends ?? []))).toEqual([
+    true,
+    false,
+  ]);
+  expect(gate.mayBeUnclaimed('PRODUCTION', paid?.ends ?? [])).toBe(false);
 });

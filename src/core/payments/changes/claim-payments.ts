@@ -17,7 +17,7 @@ import type { NumberedOrder } from './attempt-ids.ts';
  */
 export interface ClaimPayments {
   /**
-   * Money of this order that no record has; undefined without such money. It reads nothing while no such money is known. A transaction
+   * Money of this order that no record has; undefined without such money. It reads nothing unless such money may name the order. A transaction
    * passes its own `em`: if it waited for a second connection, as many such transactions as there are connections would all wait for ever.
    */
   readonly find: (order: NumberedOrder, em?: EntityManager) => Promise<UnclaimedPaymentRow | undefined>;
@@ -39,7 +39,7 @@ export interface ClaimPayments {
 
 export interface ClaimPaymentsParts extends AdoptPaymentParts {
   readonly database: Database;
-  readonly gate: Pick<PaymentGate, 'hasUnclaimed'>;
+  readonly gate: Pick<PaymentGate, 'hasUnclaimed' | 'mayBeUnclaimed'>;
   readonly logger: Pick<Logger, 'warn'>;
 }
 
@@ -50,14 +50,13 @@ export function createClaimPayments(parts: ClaimPaymentsParts): ClaimPayments {
   const adopt = createAdoptPayment(parts);
 
   const find: ClaimPayments['find'] = async (order, em = database.fork()) => {
-    if (!gate.hasUnclaimed(order.environment)) return undefined;
+    const { environment } = order;
+    if (!gate.hasUnclaimed(environment)) return undefined;
+    const ends = attemptIds.endsOf(order);
+    if (!gate.mayBeUnclaimed(environment, ends)) return undefined;
     const [found] = await em.find(
       UnclaimedPaymentRow,
-      {
-        environment: order.environment,
-        referenceEnd: { $in: [...attemptIds.endsOf(order)] },
-        claimedAt: null,
-      },
+      { environment, referenceEnd: { $in: [...ends] }, claimedAt: null },
       { orderBy: { foundAt: 'asc' }, limit: 1 },
     );
     return found;
