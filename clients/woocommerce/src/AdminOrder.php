@@ -53,14 +53,19 @@ final class AdminOrder
     private static function ask(\WC_Order $order): void
     {
         $settings = Settings::load();
-        try {
-            (new Payments($settings))->ask($order->get_id());
-            OrderLock::hold($order->get_id(), fn (\WC_Order $locked) => (new Refunds($settings))->ask($locked));
-        } catch (\Throwable $error) {
-            Log::error("The outcome of order {$order->get_id()} is not known", $error);
-            /* translators: %s: what went wrong */
-            $text = __('Gatehouse was asked for the outcome, but: %s', 'gatehouse-for-woocommerce');
-            $order->add_order_note(sprintf($text, $error->getMessage()));
+        $askFor = [
+            fn () => (new Payments($settings))->ask($order->get_id()),
+            fn () => OrderLock::hold($order->get_id(), fn (\WC_Order $locked) => (new Refunds($settings))->ask($locked)),
+        ];
+        foreach ($askFor as $ask) {
+            try {
+                $ask();
+            } catch (\Throwable $error) {
+                Log::error("The outcome of order {$order->get_id()} is not known", $error);
+                /* translators: %s: what went wrong */
+                $text = __('Gatehouse was asked for the outcome, but: %s', 'gatehouse-for-woocommerce');
+                $order->add_order_note(sprintf($text, $error->getMessage()));
+            }
         }
     }
 }

@@ -12,10 +12,14 @@ final class Amount
         return self::plain($one) === self::plain($other);
     }
 
-    /** The amount as WooCommerce rounds it, in the form that Gatehouse accepts. */
+    /**
+     * The amount as WooCommerce rounds it, in the form that Gatehouse accepts. A shop may calculate with more decimals than the
+     * currency has, and Gatehouse refuses even zeros there.
+     */
     public static function of(float|string $amount): string
     {
-        return wc_format_decimal($amount, wc_get_price_decimals());
+        $rounded = wc_format_decimal($amount, wc_get_price_decimals());
+        return preg_replace('/(\.[0-9]{2})0+\z/', '$1', $rounded) ?? $rounded;
     }
 
     private static function plain(string $amount): string

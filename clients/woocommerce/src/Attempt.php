@@ -9,7 +9,7 @@ use Gatehouse\WooCommerce\Client\Environment;
 /** A registration of a WooCommerce order at the gateway. */
 final class Attempt
 {
-    /** The gateway has refused the registration, so nobody can pay it. */
+    /** The gateway has refused the registration, so nobody should be able to pay it. */
     public const REJECTED = 'REJECTED';
     public const OPEN = 'PENDING';
     public const PAID = 'COMPLETED';
@@ -37,6 +37,18 @@ final class Attempt
     public function isOpen(): bool
     {
         return $this->status === self::OPEN;
+    }
+
+    /** Whether it can still pay an order of a shop in this environment. A test payment never pays an order of a live shop. */
+    public function counts(Environment $shop): bool
+    {
+        return $this->environment === Environment::Production || $shop === Environment::Sandbox;
+    }
+
+    /** @param array<string, string> $fields */
+    public function withFields(array $fields): self
+    {
+        return new self(...[...get_object_vars($this), 'fields' => $fields]);
     }
 
     public function withCheckoutUrl(string $url): self

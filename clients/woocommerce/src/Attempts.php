@@ -32,33 +32,57 @@ final class Attempts
         return $this->attempts === [] ? null : $this->attempts[array_key_last($this->attempts)];
     }
 
+    /** The attempt of an environment that is open. There is at most one. */
+    public function open(Environment $environment): ?Attempt
+    {
+        foreach (array_reverse($this->attempts) as $attempt) {
+            if ($attempt->isOpen() && $attempt->environment === $environment) {
+                return $attempt;
+            }
+        }
+        return null;
+    }
+
+    /** @return list<Attempt> those that are open, and whose payment pays an order of a shop in this environment */
+    public function payable(Environment $shop): array
+    {
+        return array_values(array_filter($this->attempts, fn (Attempt $each) => $each->isOpen() && $each->counts($shop)));
+    }
+
+    /** Whether money of an attempt has arrived. */
+    public function hasMoney(Environment $shop): bool
+    {
+        $paid = fn (Attempt $each) => $each->status === Attempt::PAID && $each->counts($shop);
+        return array_filter($this->attempts, $paid) !== [];
+    }
+
     public function find(string $number, Environment $environment): ?Attempt
     {
         $attempt = $this->attempts[$number] ?? null;
         return $attempt?->environment === $environment ? $attempt : null;
     }
 
-    /** The attempt that paid the order. */
+    /** Whether there is an attempt with this number in any environment. */
+    public function has(string $number): bool
+    {
+        return isset($this->attempts[$number]);
+    }
+
+    /** The attempt that paid the order. A second payment of the order is none, and neither is an ignored test payment. */
     public function paid(): ?Attempt
     {
-        $paid = array_filter($this->attempts, fn (Attempt $each) => $each->status === Attempt::PAID);
-        foreach ($paid as $attempt) {
-            if ($attempt->gatewayId === $this->order->get_transaction_id()) {
+        foreach ($this->attempts as $attempt) {
+            if ($attempt->status === Attempt::PAID && $attempt->gatewayId === $this->order->get_transaction_id()) {
                 return $attempt;
             }
         }
-        return $paid === [] ? null : $paid[array_key_last($paid)];
+        return null;
     }
 
     /** @return list<Attempt> */
     public function all(): array
     {
         return array_values($this->attempts);
-    }
-
-    public function hasOpen(): bool
-    {
-        return array_filter($this->attempts, fn (Attempt $each) => $each->isOpen()) !== [];
     }
 
     public function put(Attempt $attempt): void
@@ -74,7 +98,23 @@ final class Attempts
      */
     public function nextNumber(): string
     {
-        return sprintf('wc-%s-%d-%d', self::site(), $this->order->get_id(), count($this->attempts) + 1);
+        $next = count($this->attempts) + 1;
+        // An attempt that the gateway reported may be further on.
+        while (isset($this->attempts[$this->numberOf($next)])) {
+            $next++;
+        }
+        return $this->numberOf($next);
+    }
+
+    /** Whether this shop chose an order number at the gateway for this order. */
+    public function isOwn(string $number): bool
+    {
+        return str_starts_with($number, $this->numberOf('')) && self::orderIdOf($number) === $this->order->get_id();
+    }
+
+    private function numberOf(int|string $attempt): string
+    {
+        return sprintf('wc-%s-%d-%s', self::site(), $this->order->get_id(), $attempt);
     }
 
     /** The WooCommerce order that an order number at the gateway belongs to; null when this plugin did not choose it. */

@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Gatehouse\WooCommerce;
 
+use Automattic\WooCommerce\Caches\OrderCache;
+
 /**
  * Lets one request at a time work on an order: a webhook, the customer's return, a second tab, a refund. It is a named lock of
  * the database, which ends with the connection.
@@ -39,6 +41,14 @@ final class OrderLock
     public static function read(int $orderId): ?\WC_Order
     {
         clean_post_cache($orderId);
+        // With high-performance order storage, WooCommerce keeps the orders that this request has read, and their rows.
+        if (class_exists(OrderCache::class)) {
+            wc_get_container()->get(OrderCache::class)->remove($orderId);
+        }
+        $store = \WC_Data_Store::load('order');
+        if ($store->has_callable('clear_cached_data')) {
+            $store->clear_cached_data([$orderId]);
+        }
         $order = wc_get_order($orderId);
         if (!$order instanceof \WC_Order) {
             return null;

@@ -20,7 +20,8 @@ final class Payments
 {
     private const UNKNOWN_AFTER_SECONDS = 600;
 
-    public function __construct(private readonly Settings $settings)
+    /** @param int $retries how often a request is repeated that got no answer */
+    public function __construct(private readonly Settings $settings, private readonly int $retries = Settings::RETRIES)
     {
     }
 
@@ -43,59 +44,75 @@ final class Payments
         return $url ?? throw new PaymentRefused(__('This order does not exist.', 'gatehouse-for-woocommerce'));
     }
 
-    /** Asks the gateway for the outcome of the open attempts. Gives the order as it is afterwards. */
+    /**
+     * Asks the gateway for the outcome of the attempts that can still pay the order. Gives the order as it is afterwards.
+     *
+     * @throws GatehouseError|PaymentRefused the first one, after all attempts were asked for
+     */
     public function ask(int $orderId): ?\WC_Order
     {
         return OrderLock::hold($orderId, function (\WC_Order $order): \WC_Order {
-            foreach (Attempts::of($order)->all() as $attempt) {
-                if ($attempt->isOpen() && $this->askFor($order, $attempt) === null) {
-                    $this->forgetUnknown($order, $attempt);
+            $failure = null;
+            foreach (Attempts::of($order)->payable($this->settings->environment()) as $attempt) {
+                try {
+                    if ($this->askFor($order, $attempt) === null) {
+                        $this->takeUpUnknown($order, $attempt);
+                    }
+                } catch (GatehouseError | PaymentRefused $error) {
+                    $failure ??= $error;
                 }
             }
-            return $order;
+            return $failure === null ? $order : throw $failure;
         });
     }
 
     /**
      * Applies what the gateway says of an attempt. What is final stays: an attempt that has ended is not changed again, so
-     * repeats and older news have no effect. The order is locked.
+     * repeats and older news have no effect. Only money that arrives all the same is noted. The order is locked.
      */
     public function apply(\WC_Order $order, PaymentOrder $found, Environment $environment): void
     {
         $attempts = Attempts::of($order);
+        $isPaid = $found->status === OrderStatus::Completed;
         $attempt = $attempts->find($found->order_number, $environment);
         if ($attempt === null) {
             Log::warning("Order {$order->get_id()} knows no payment $found->order_number in the $environment->value");
-            return;
+            if (!$isPaid || $attempts->has($found->order_number) || !$attempts->isOwn($found->order_number)) {
+                return;
+            }
+            // The database of the shop may be older than the attempt.
+            $attempt = new Attempt($found->order_number, $environment, $found->amount, $found->currency, time(), status: Attempt::REJECTED);
         }
-        if ($found->status === OrderStatus::Pending || !$attempt->isOpen()) {
+        $isExpected = $attempt->isOpen();
+        if ($found->status === OrderStatus::Pending || (!$isExpected && !($isPaid && $attempt->status === Attempt::REJECTED))) {
             return;
         }
         $isLast = $attempts->last()?->number === $attempt->number;
         $attempts->put($attempt->withStatus($found->status->value, $found->order_id));
         Log::info("Payment $found->order_number of order {$order->get_id()} is {$found->status->value}");
-        if ($found->status === OrderStatus::Completed) {
-            $this->applyPaid($order, $attempt, $found);
-        } elseif ($found->status === OrderStatus::Failed && $isLast && $order->has_status('pending')) {
-            $order->update_status('failed', $this->say(
-                /* translators: %s: the order number at the gateway */
-                __('Gatehouse: payment %s failed. Nothing was paid. The customer can try again.', 'gatehouse-for-woocommerce'),
-                $attempt->number,
-            ));
+        if ($isPaid) {
+            $this->applyPaid($order, $attempt, $found, $isExpected);
+            return;
+        }
+        $hasFailed = $found->status === OrderStatus::Failed;
+        /* translators: %s: the order number at the gateway */
+        $failed = __('Gatehouse: payment %s failed. Nothing was paid. The customer can try again.', 'gatehouse-for-woocommerce');
+        /* translators: %s: the order number at the gateway */
+        $expired = __('Gatehouse: the time to pay for payment %s is over. Nothing was paid by it.', 'gatehouse-for-woocommerce');
+        $note = $this->say($hasFailed ? $failed : $expired, $attempt->number);
+        if ($hasFailed && $isLast && $order->has_status('pending')) {
+            $order->update_status('failed', $note);
         } else {
-            $order->add_order_note($this->say(
-                /* translators: %s: the order number at the gateway */
-                __('Gatehouse: the time to pay for payment %s is over. Nothing was paid by it.', 'gatehouse-for-woocommerce'),
-                $attempt->number,
-            ));
+            $order->add_order_note($note);
             $order->save();
         }
     }
 
-    private function applyPaid(\WC_Order $order, Attempt $attempt, PaymentOrder $found): void
+    /** @param bool $isExpected whether the attempt was open */
+    private function applyPaid(\WC_Order $order, Attempt $attempt, PaymentOrder $found, bool $isExpected): void
     {
         $money = "$found->deducted $found->currency";
-        if ($attempt->environment === Environment::Sandbox && $this->settings->environment() !== Environment::Sandbox) {
+        if (!$attempt->counts($this->settings->environment())) {
             /* translators: %s: an amount with its currency */
             $note = __('Gatehouse: a test payment of %s arrived after the shop went live. It is no money, and was ignored.', 'gatehouse-for-woocommerce');
             $order->add_order_note($this->say($note, $money));
@@ -112,12 +129,17 @@ final class Payments
             $order->save();
             return;
         }
-        $doubt = $this->doubtIn($order, $attempt, $found);
+        /* translators: 1: an amount with its currency, 2: the order number at the gateway */
+        $surprise = __('Gatehouse: %1$s was paid by payment %2$s, which the shop did not expect any more. Compare it with the order before you deliver.', 'gatehouse-for-woocommerce');
+        $doubt = $isExpected ? $this->doubtIn($order, $attempt, $found) : $this->say($surprise, $money, $attempt->number);
         if ($doubt === null) {
+            // Another plugin may prevent it. WooCommerce then has saved nothing, so the gateway must report the payment again.
+            if (!$order->payment_complete($found->order_id)) {
+                throw new \RuntimeException("WooCommerce could not mark order {$order->get_id()} as paid: see the notes of the order");
+            }
             /* translators: 1: an amount with its currency, 2: the order number at the gateway */
             $note = __('Gatehouse: %1$s paid (%2$s).', 'gatehouse-for-woocommerce');
             $order->add_order_note($this->say($note, $money, $attempt->number));
-            $order->payment_complete($found->order_id);
             return;
         }
         $order->set_transaction_id($found->order_id);
@@ -151,23 +173,20 @@ final class Payments
     private function startLocked(\WC_Order $order): string
     {
         $environment = $this->settings->environment();
-        $last = Attempts::of($order)->last();
+        // An attempt of the other environment takes no part: its gateway may not exist any more.
+        $open = Attempts::of($order)->open($environment);
         try {
-            $number = null;
-            if ($last?->isOpen()) {
-                $found = $this->askFor($order, $last);
-                $last = Attempts::of($order)->last();
-                if ($last?->isOpen() && $last->environment === $environment) {
-                    if ($found !== null) {
-                        return $this->continue($order, $last);
-                    }
-                    $number = $last->number;
+            if ($open !== null) {
+                $found = $this->askFor($order, $open);
+                $open = Attempts::of($order)->open($environment);
+                if ($open !== null && $found !== null) {
+                    return $this->continue($order, $open);
                 }
             }
             if ($order->is_paid() || $order->has_status(['on-hold', 'cancelled', 'refunded'])) {
                 return $order->get_checkout_order_received_url();
             }
-            return $this->register($order, $this->newAttempt($order, $environment, $number));
+            return $this->register($order, $this->newAttempt($order, $environment, $open));
         } catch (GatehouseError $error) {
             Log::error("The payment of order {$order->get_id()} did not start", $error);
             throw new PaymentRefused($this->adviceFor($error));
@@ -185,11 +204,26 @@ final class Payments
                 "$attempt->amount $attempt->currency",
             ));
         }
-        // Without a URL, the answer to the registration was lost. The same registration gives it again.
-        return $attempt->checkoutUrl !== '' ? $attempt->checkoutUrl : $this->register($order, $attempt);
+        // With fields, the answer to the registration was lost. The same registration gives the URL.
+        return $attempt->fields === [] && $attempt->checkoutUrl !== '' ? $attempt->checkoutUrl : $this->register($order, $attempt);
     }
 
-    private function newAttempt(\WC_Order $order, Environment $environment, ?string $number): Attempt
+    /** @param Attempt|null $unknown an open attempt that the gateway does not know. It is sent again */
+    private function newAttempt(\WC_Order $order, Environment $environment, ?Attempt $unknown): Attempt
+    {
+        $number = $unknown?->number ?? Attempts::of($order)->nextNumber();
+        $amount = Amount::of($order->get_total());
+        $attempt = new Attempt($number, $environment, $amount, $order->get_currency(), time(), $unknown?->checkoutUrl ?? '');
+        return $attempt->withFields($this->fieldsOf($order, $attempt));
+    }
+
+    /**
+     * The registration of an attempt.
+     *
+     * @return array<string, string>
+     * @throws PaymentRefused without a phone number
+     */
+    private function fieldsOf(\WC_Order $order, Attempt $attempt): array
     {
         $phone = preg_replace('/[\s().\/-]+/', '', $order->get_billing_phone()) ?? '';
         $phone = str_starts_with($phone, '00') ? '+' . substr($phone, 2) : $phone;
@@ -200,17 +234,15 @@ final class Payments
         }
         /* translators: 1: the number of the order, 2: the name of the shop */
         $reason = $this->say(__('Order %1$s at %2$s', 'gatehouse-for-woocommerce'), $order->get_order_number(), wp_specialchars_decode(get_bloginfo('name'), ENT_QUOTES));
-        $number ??= Attempts::of($order)->nextNumber();
-        $amount = Amount::of($order->get_total());
-        return new Attempt($number, $environment, $amount, $order->get_currency(), time(), fields: [
-            'order_number' => $number,
+        return [
+            'order_number' => $attempt->number,
             'return_url' => esc_url_raw($order->get_checkout_order_received_url()),
             'webhook_url' => WebhookRoute::url(),
-            'amount' => $amount,
-            'currency' => $order->get_currency(),
+            'amount' => $attempt->amount,
+            'currency' => $attempt->currency,
             'reason' => mb_substr(trim(preg_replace('/[\p{C}\s]+/u', ' ', $reason) ?? ''), 0, 255),
             'customer_phone' => $phone,
-        ]);
+        ];
     }
 
     /** Stores the attempt before the gateway hears of it, so that a lost answer does not lose the payment. */
@@ -220,7 +252,7 @@ final class Payments
         $attempts->put($attempt);
         $order->save();
         try {
-            $client = $this->settings->client($attempt->environment);
+            $client = $this->settings->client($attempt->environment, $this->retries);
             $registered = $client->register(...$attempt->fields, idempotencyKey: $attempt->number);
         } catch (ApiError | ConfigurationError $error) {
             // After a 5xx, or a 429 to a repeat, the gateway may have registered it.
@@ -240,7 +272,7 @@ final class Payments
     private function askFor(\WC_Order $order, Attempt $attempt): ?PaymentOrder
     {
         try {
-            $found = $this->settings->client($attempt->environment)->verify($attempt->number);
+            $found = $this->settings->client($attempt->environment, $this->retries)->verify($attempt->number);
         } catch (NotFoundError $error) {
             return $error->isUnknownNumber() ? null : throw $error;
         }
@@ -248,10 +280,14 @@ final class Payments
         return $found;
     }
 
-    /** Whatever was on its way to the gateway has arrived by now, or never will. */
-    private function forgetUnknown(\WC_Order $order, Attempt $attempt): void
+    /** Decides about an attempt that the gateway does not know. */
+    private function takeUpUnknown(\WC_Order $order, Attempt $attempt): void
     {
-        if (time() - $attempt->createdAt > self::UNKNOWN_AFTER_SECONDS) {
+        if ($attempt->checkoutUrl !== '') {
+            // The gateway knew it, and has lost it in a restore. The customer may have paid it. The same registration finds that.
+            $this->register($order, $attempt->fields === [] ? $attempt->withFields($this->fieldsOf($order, $attempt)) : $attempt);
+        } elseif (time() - $attempt->createdAt > self::UNKNOWN_AFTER_SECONDS) {
+            // Whatever was on its way to the gateway has arrived by now, or never will.
             Attempts::of($order)->put($attempt->withStatus(Attempt::REJECTED));
             $order->save();
         }

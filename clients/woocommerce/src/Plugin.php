@@ -5,11 +5,18 @@ declare(strict_types=1);
 namespace Gatehouse\WooCommerce;
 
 use Automattic\WooCommerce\Utilities\FeaturesUtil;
+use Gatehouse\WooCommerce\Client\Error\ConnectionError;
+use Gatehouse\WooCommerce\Client\Error\ServerError;
 
 /** Connects the plugin to WordPress and WooCommerce. */
 final class Plugin
 {
+    /** So long, WooCommerce's job asks no gateway again that did not answer: it loops over all unpaid orders in one request. */
+    private const ASK_AGAIN_AFTER_SECONDS = 60;
+
     private static string $file = '';
+    /** @var array{Settings, int}|null the settings with which no gateway answered, and when */
+    private static ?array $unanswered = null;
 
     /** @param string $file the main file of the plugin */
     public static function start(string $file): void
@@ -65,10 +72,19 @@ final class Plugin
         if (!$cancel || !$order instanceof \WC_Order || $order->get_payment_method() !== Gateway::ID) {
             return $cancel;
         }
+        $settings = Settings::load();
+        [$silent, $since] = self::$unanswered ?? [null, 0];
+        $isOpen = fn (\WC_Order $each) => Attempts::of($each)->payable($settings->environment()) !== [];
+        if ($silent == $settings && time() - $since < self::ASK_AGAIN_AFTER_SECONDS && $isOpen($order)) {
+            return false;
+        }
         try {
-            $asked = (new Payments(Settings::load()))->ask($order->get_id());
-            return $asked === null || ($asked->needs_payment() && !Attempts::of($asked)->hasOpen());
+            $asked = (new Payments($settings, retries: 0))->ask($order->get_id());
+            return $asked === null || ($asked->needs_payment() && !$isOpen($asked));
         } catch (\Throwable $error) {
+            if ($error instanceof ConnectionError || $error instanceof ServerError) {
+                self::$unanswered = [$settings, time()];
+            }
             Log::error("Order {$order->get_id()} is not cancelled, because its payment is unknown", $error);
             return false;
         }

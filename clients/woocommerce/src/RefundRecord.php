@@ -52,9 +52,14 @@ final class RefundRecord
         ]);
     }
 
-    public function sentNow(): self
+    public function sentNow(int $wcRefundId): self
     {
-        return new self(...[...get_object_vars($this), 'status' => self::UNKNOWN, 'sentAt' => time()]);
+        return new self(...[
+            ...get_object_vars($this),
+            'status' => self::UNKNOWN,
+            'wcRefundId' => $wcRefundId,
+            'sentAt' => time(),
+        ]);
     }
 
     public function told(bool $isTold): self

@@ -97,11 +97,16 @@ final class Refunds
             return self::error(sprintf($text, "$untold->amount $paid->currency"));
         }
         $isRepeat = $record !== null;
+        // A process that ended during its request has left its refund in WooCommerce. The refund of this request replaces it.
+        if ($record !== null && $record->wcRefundId !== self::$creating?->get_id()) {
+            self::findInWooCommerce($record)?->delete(true);
+        }
         /* translators: %s: the number of the order */
         $default = sprintf(__('Refund of order %s', 'gatehouse-for-woocommerce'), $order->get_order_number());
         $given = trim(preg_replace('/[\p{C}\s]+/u', ' ', $reason) ?? '');
         $record ??= new RefundRecord($records->nextNumber($paid->number), $amount, mb_substr($given === '' ? $default : $given, 0, 255));
-        $record = $record->sentNow();
+        // The process may end before the gateway answers, and WooCommerce has stored its refund already.
+        $record = $record->sentNow(self::$creating?->get_id() ?? 0);
         $records->put($record);
         $order->save();
         try {
@@ -116,11 +121,11 @@ final class Refunds
             return $this->refused($order, $records, $record, $error, $isRepeat);
         }
         if ($refund->status === RefundStatus::Failed) {
-            $records->put($record->with($refund->status->value));
+            $records->put($record->with($refund->status->value, 0));
             $order->save();
             return self::error(__('The wallet refused the refund. No money was returned.', 'gatehouse-for-woocommerce'));
         }
-        $records->put($record->with($refund->status->value, self::$creating?->get_id() ?? 0));
+        $records->put($record->with($refund->status->value));
         $order->add_order_note($this->noteOn($record, $paid->currency, $refund->status));
         $order->save();
         return true;
@@ -134,13 +139,15 @@ final class Refunds
         bool $isRepeat,
     ): \WP_Error {
         Log::error("Refund $record->number of order {$order->get_id()} was not accepted", $error);
-        if (!self::isCertainlyRefused($error, $isRepeat)) {
+        // WooCommerce deletes its refund after this.
+        $isRefused = self::isCertainlyRefused($error, $isRepeat);
+        $records->put($record->with($isRefused ? RefundRecord::REJECTED : RefundRecord::UNKNOWN, 0));
+        $order->save();
+        if (!$isRefused) {
             /* translators: %s: why the gateway gave no outcome */
             $text = __('It is not known whether the money is returned (%s). Reload this page in a minute. If the refund is not there, refund the same amount again. It is not returned twice.', 'gatehouse-for-woocommerce');
             return self::error(sprintf($text, $error->getMessage()));
         }
-        $records->put($record->with(RefundRecord::REJECTED));
-        $order->save();
         /* translators: %s: the answer of the gateway */
         $text = __('The gateway did not accept the refund: %s', 'gatehouse-for-woocommerce');
         return self::error(sprintf($text, $error->getMessage()));
@@ -166,7 +173,8 @@ final class Refunds
     {
         $paid = Attempts::of($order)->paid();
         foreach ($paid === null ? [] : RefundRecords::of($order)->all() as $record) {
-            if ($record->status === RefundStatus::Failed->value && self::findInWooCommerce($record) !== null) {
+            $isMade = $record->status !== RefundStatus::Failed->value && $record->status !== RefundRecord::REJECTED;
+            if (!$isMade && self::findInWooCommerce($record) !== null) {
                 $this->undo($order, $record);
             }
             if (!$record->isOpen()) {
@@ -185,6 +193,9 @@ final class Refunds
                 $records = RefundRecords::of($order);
                 $records->put($record->with(RefundRecord::REJECTED));
                 $order->save();
+                if (self::findInWooCommerce($record) !== null) {
+                    $this->undo($order, $record);
+                }
             }
         }
     }
@@ -204,7 +215,9 @@ final class Refunds
         if ($refund->status === RefundStatus::Completed && $known !== null && $known->status !== RefundStatus::Pending->value) {
             $record = $record->told(false);
         }
-        if ($refund->status === RefundStatus::Completed && $record->wcRefundId === 0) {
+        // The money of a second payment goes back, and the order stays paid by the first.
+        $isOfOrder = $known !== null || Attempts::of($order)->paid()?->number === $attempt->number;
+        if ($refund->status === RefundStatus::Completed && $isOfOrder && self::findInWooCommerce($record) === null) {
             // WooCommerce does not know that the money was returned.
             $records->put($record);
             $order->save();

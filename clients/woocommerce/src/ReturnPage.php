@@ -8,7 +8,9 @@ namespace Gatehouse\WooCommerce;
 final class ReturnPage
 {
     private const RELOAD_SECONDS = 5;
+    /** Counted from the visit: the customer may have needed long on the checkout page. */
     private const RELOADS_FOR_SECONDS = 900;
+    private const VISITED_AT = 'gatehouse_visited_at';
 
     public static function connect(): void
     {
@@ -26,39 +28,64 @@ final class ReturnPage
         // phpcs:ignore WordPress.Security.NonceVerification -- the key of the order is the authentication
         $key = isset($_GET['key']) && is_string($_GET['key']) ? wp_unslash($_GET['key']) : '';
         $isOurs = $order instanceof \WC_Order && $order->get_payment_method() === Gateway::ID;
-        if (!$isOurs || !hash_equals($order->get_order_key(), $key) || !Attempts::of($order)->hasOpen()) {
+        $settings = Settings::load();
+        $isOpen = fn (\WC_Order $each) => Attempts::of($each)->payable($settings->environment()) !== [];
+        if (!$isOurs || !hash_equals($order->get_order_key(), $key) || !$isOpen($order)) {
             return;
         }
         try {
-            $order = (new Payments(Settings::load()))->ask($order->get_id()) ?? $order;
+            $order = (new Payments($settings))->ask($order->get_id()) ?? $order;
         } catch (\Throwable $error) {
             Log::error("The outcome of order {$order->get_id()} is not known yet", $error);
         }
-        $last = Attempts::of($order)->last();
-        if ($last?->isOpen() && time() - $last->createdAt < self::RELOADS_FOR_SECONDS && !headers_sent()) {
-            header('Refresh: ' . self::RELOAD_SECONDS);
+        if ($isOpen($order) && self::reloads() && !headers_sent()) {
+            $url = add_query_arg(self::VISITED_AT, (string) self::visitedAt(), $order->get_checkout_order_received_url());
+            header('Refresh: ' . self::RELOAD_SECONDS . '; url=' . esc_url_raw($url));
             nocache_headers();
         }
+    }
+
+    /** When the customer came to the page, which then loads itself again. */
+    private static function visitedAt(): int
+    {
+        // phpcs:ignore WordPress.Security.NonceVerification -- it decides only how long the page loads itself
+        $given = $_GET[self::VISITED_AT] ?? null;
+        return is_string($given) ? min(absint($given), time()) : time();
+    }
+
+    private static function reloads(): bool
+    {
+        return time() - self::visitedAt() < self::RELOADS_FOR_SECONDS;
     }
 
     /** @param mixed $text what WooCommerce says */
     private static function text(mixed $text, mixed $order): mixed
     {
         $isOurs = $order instanceof \WC_Order && $order->get_payment_method() === Gateway::ID;
-        return $isOurs && !$order->is_paid() ? self::textFor($order) : $text;
+        return $isOurs && !$order->is_paid() ? self::textFor($order) ?? $text : $text;
     }
 
-    private static function textFor(\WC_Order $order): string
+    /** @return string|null null when WooCommerce's own text is right */
+    private static function textFor(\WC_Order $order): ?string
     {
-        $last = Attempts::of($order)->last();
-        if ($order->has_status('on-hold')) {
-            return esc_html__('Your payment has arrived. The shop checks it before it processes your order. Do not pay again.', 'gatehouse-for-woocommerce');
+        $environment = Settings::load()->environment();
+        $attempts = Attempts::of($order);
+        if ($attempts->hasMoney($environment)) {
+            return !$order->has_status('on-hold') ? null
+                : esc_html__('Your payment has arrived. The shop checks it before it processes your order. Do not pay again.', 'gatehouse-for-woocommerce');
         }
-        if ($last?->isOpen()) {
-            $text = esc_html__('Your payment is not confirmed yet. This page asks again every few seconds. If you have confirmed the payment on your phone, do not pay again.', 'gatehouse-for-woocommerce');
-            return $last->checkoutUrl === '' ? $text : $text . ' '
+        // It was paid in another way, such as in cash.
+        if ($order->get_date_paid() !== null) {
+            return null;
+        }
+        $open = $attempts->open($environment) ?? $attempts->payable($environment)[0] ?? null;
+        if ($open !== null) {
+            $text = self::reloads()
+                ? esc_html__('Your payment is not confirmed yet. This page asks again every few seconds. If you have confirmed the payment on your phone, do not pay again.', 'gatehouse-for-woocommerce')
+                : esc_html__('Your payment is not confirmed yet. Reload this page to ask again. If you have confirmed the payment on your phone, do not pay again.', 'gatehouse-for-woocommerce');
+            return $open->checkoutUrl === '' ? $text : $text . ' '
                 . esc_html__('If you have not paid yet:', 'gatehouse-for-woocommerce') . ' '
-                . self::link($last->checkoutUrl, __('Continue the payment', 'gatehouse-for-woocommerce'));
+                . self::link($open->checkoutUrl, __('Continue the payment', 'gatehouse-for-woocommerce'));
         }
         $text = esc_html__('Your order is not paid. No money was taken.', 'gatehouse-for-woocommerce');
         return !$order->needs_payment() ? $text : $text . ' ' . self::link(

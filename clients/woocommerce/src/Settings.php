@@ -15,7 +15,7 @@ final class Settings
 
     /** A customer waits meanwhile, so neither is long. */
     private const TIMEOUT_SECONDS = 8;
-    private const RETRIES = 1;
+    public const RETRIES = 1;
 
     /** @param array<string, mixed> $values */
     public function __construct(private readonly array $values)

@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Gatehouse\WooCommerce\Tests;
 
+use Automattic\WooCommerce\Caches\OrderCache;
 use Automattic\WooCommerce\Blocks\Payments\Integrations\AbstractPaymentMethodType;
 use Automattic\WooCommerce\Utilities\FeaturesUtil;
 use Gatehouse\WooCommerce\Amount;
@@ -123,6 +124,22 @@ final class PluginTest extends TestCase
         self::assertSame('pending', Shop::now($expired)->get_status());
         self::assertSame(200, Shop::receive('order.failed', Shop::dataOf(Shop::number($expired), 'FAILED'))[0]);
         self::assertSame('failed', Shop::now($expired)->get_status());
+        Shop::checkOut($expired);
+        self::assertSame(200, Shop::receive('order.failed', Shop::dataOf(Shop::number($expired), 'FAILED'))[0]);
+        $failed = 'payment ' . Shop::number($expired) . ' failed';
+        self::assertStringContainsString($failed, implode(Shop::now($expired)->notes()));
+        $expired->update_status('on-hold');
+        $text = Shop::returnPage($expired, $expired->get_order_key());
+        self::assertStringContainsString('not paid. No money was taken.', $text, 'the owner put it on hold');
+        foreach (['cancelled', 'refunded', 'shipped'] as $status) {
+            $order->update_status($status);
+            self::assertSame('Thank you.', Shop::returnPage($order, $order->get_order_key()), "paid, then $status");
+        }
+        Shop::checkOut($late = \WC_Order::create([]));
+        foreach (['asks again' => 899, 'Reload this page' => 901] as $promise => $age) {
+            $text = Shop::returnPage($late, $late->get_order_key(), ['gatehouse_visited_at' => (string) (time() - $age)]);
+            self::assertStringContainsString($promise, $text);
+        }
     }
 
     public function testAWebhookIsRefusedUnlessItIsGenuineAndNew(): void
@@ -141,7 +158,8 @@ final class PluginTest extends TestCase
         $ofLive = Shop::receive('order.completed', $paid, Shop::LIVE_SECRET, environment: Environment::Production);
         self::assertSame(200, $ofLive[0], 'it is genuine, and of no attempt');
         self::assertSame('pending', Shop::now($order)->get_status());
-        foreach (['order-of-another-system', $number . '9', preg_replace('/-\d+-1$/', '-7-1', $number)] as $unknown) {
+        $copy = preg_replace('/^wc-[0-9a-f]{8}/', 'wc-00000000', $number);
+        foreach (['order-of-another-system', $copy, preg_replace('/-\d+-1$/', '-7-1', $number)] as $unknown) {
             self::assertSame(200, Shop::receive('order.completed', Shop::dataOf($unknown, 'COMPLETED'))[0]);
         }
         self::assertSame(200, Shop::receive('webhook.test', Shop::dataOf('test', 'PENDING'))[0]);
@@ -187,6 +205,26 @@ final class PluginTest extends TestCase
         Shop::receive('order.completed', Shop::dataOf(Shop::number($cash), 'COMPLETED'));
         self::assertStringContainsString('a second payment of 100.50 ETB', implode(Shop::now($cash)->notes()));
         self::assertSame(['processing', 1], [Shop::now($cash)->get_status(), Shop::now($cash)->completions()]);
+        self::assertFalse(Shop::gateway()->can_refund_order(Shop::now($cash)));
+        Shop::receive('refund.completed', self::refundData($cash, 'r-1', 'COMPLETED', '100.50'));
+        self::assertStringContainsString('got back 100.50 ETB', implode(Shop::now($cash)->notes()));
+        self::assertSame(['processing', []], [Shop::now($cash)->get_status(), Shop::now($cash)->get_refunds()]);
+
+        $refused = \WC_Order::create(['phone' => '12']);
+        Shop::checkOut($refused);
+        $restored = \WC_Order::create([]);
+        Shop::checkOut($restored);
+        $fromBackup = Shop::now($restored);
+        $fromBackup->update_meta_data('_gatehouse_attempts', []);
+        foreach ([[$refused, Shop::number($refused)], [$fromBackup, Shop::number($restored)]] as [$order, $number]) {
+            $order->save();
+            foreach ([1, 2] as $delivery) {
+                Shop::receive('order.completed', Shop::dataOf($number, 'COMPLETED'));
+            }
+            self::assertSame('on-hold', Shop::now($order)->get_status());
+            self::assertSame(1, substr_count(implode(Shop::now($order)->notes()), "payment $number, which the shop did not expect"));
+            self::assertTrue(Shop::gateway()->can_refund_order(Shop::now($order)));
+        }
 
         $test = \WC_Order::create([]);
         Shop::checkOut($test);
@@ -226,8 +264,74 @@ final class PluginTest extends TestCase
         $wrong = \WC_Order::create(['phone' => '12']);
         self::assertSame('failure', Shop::checkOut($wrong)['result']);
         self::assertStringContainsString('Enter it like 0911223344', implode($GLOBALS['notices']));
-        self::assertFalse(Attempts::of(Shop::now($wrong))->hasOpen());
+        self::assertSame([], Attempts::of(Shop::now($wrong))->payable(Environment::Sandbox));
         self::assertSame('failure', Shop::checkOut(\WC_Order::create(['phone' => '']))['result']);
+    }
+
+    public function testAPaymentThatARestoredGatewayHasLostIsRegisteredAgainUnderTheSameNumber(): void
+    {
+        $order = \WC_Order::create([]);
+        // The attempt is one of another merchant of the gateway, so this one does not know it.
+        Shop::set(['sandbox_key' => Shop::fact('key_without_refunds')]);
+        Shop::checkOut($order);
+        $lost = Shop::now($order);
+        $stored = $lost->get_meta('_gatehouse_attempts');
+        $lost->update_meta_data('_gatehouse_attempts', [[...$stored[0], 'createdAt' => time() - 700]]);
+        $lost->save();
+        Shop::set();
+        self::assertFalse(apply_filters('woocommerce_cancel_unpaid_order', true, Shop::now($order)));
+        $client = new Gatehouse(Shop::fact('test_key'), Shop::fact('sandbox_url'), http: new WordPressTransport());
+        self::assertSame('100.50', $client->verify($stored[0]['number'])->amount);
+        [$again] = Attempts::of(Shop::now($order))->all();
+        self::assertNotSame($stored[0]['checkoutUrl'], $again->checkoutUrl);
+        self::assertSame($again->checkoutUrl, Shop::checkOut($order)['redirect']);
+        self::assertSame($stored[0]['number'], Shop::number($order));
+    }
+
+    public function testAnOrderThatAnotherRequestHasPaidIsNeitherCancelledNorPaidAgain(): void
+    {
+        $order = \WC_Order::create([]);
+        Shop::checkOut($order);
+        $read = wc_get_order($order->get_id());
+        Shop::receive('order.completed', Shop::dataOf(Shop::number($order), 'COMPLETED'));
+        $stale = clone $read;
+        wc_get_container()->get(OrderCache::class)->set($stale);
+        self::assertFalse(apply_filters('woocommerce_cancel_unpaid_order', true, $stale));
+        wc_get_container()->get(OrderCache::class)->set($stale);
+        Shop::checkOut($stale);
+        self::assertCount(1, Attempts::of(Shop::now($order))->all());
+    }
+
+    public function testATestPaymentThatIsOpenDoesNotStopTheOrderOfALiveShop(): void
+    {
+        $order = \WC_Order::create([]);
+        Shop::checkOut($order);
+        Shop::set(['sandbox' => 'no', 'sandbox_key' => '']);
+        self::assertTrue(apply_filters('woocommerce_cancel_unpaid_order', true, Shop::now($order)));
+        self::assertStringContainsString('not paid.', Shop::returnPage($order, $order->get_order_key()));
+        // Production refuses this shop, because its address is not https. So there is a second attempt, which is REJECTED.
+        Shop::checkOut($order);
+        self::assertSame(Environment::Production, Attempts::of(Shop::now($order))->last()?->environment);
+    }
+
+    public function testAPaymentThatWooCommerceCouldNotRecordIsReportedAgain(): void
+    {
+        $order = \WC_Order::create([]);
+        Shop::checkOut($order);
+        $prevented = 0;
+        add_action('woocommerce_pre_payment_complete', function (int $orderId) use ($order, &$prevented): void {
+            if ($orderId === $order->get_id() && $prevented++ === 0) {
+                throw new \Exception('another plugin');
+            }
+        });
+        Shop::set(['sandbox_secrets' => '', 'production_secrets' => '']);
+        Shop::pay($order);
+        for ($asked = 0; $asked < 2; $asked++) {
+            self::assertFalse(Shop::now($order)->is_paid());
+            do_action('woocommerce_order_action_gatehouse_ask', Shop::now($order));
+        }
+        self::assertTrue(Shop::now($order)->is_paid());
+        self::assertSame(1, substr_count(implode(Shop::now($order)->notes()), '100.50 ETB paid'));
     }
 
     public function testARefundIsShownAtOnceAndFollowsTheWallet(): void
@@ -360,6 +464,27 @@ final class PluginTest extends TestCase
         self::assertSame([], Shop::now($order)->get_refunds());
     }
 
+    public function testARefundWhoseProcessEndedBeforeTheAnswerIsInWooCommerceOnceOrNotAtAll(): void
+    {
+        foreach (['COMPLETED' => 1, 'FAILED' => 0] as $outcome => $kept) {
+            $order = Shop::paidOrder();
+            $run = 'run-' . bin2hex(random_bytes(6));
+            Shop::set(['sandbox_address' => Shop::fact('faulty_url') . "/silent/$run"]);
+            $command = [PHP_BINARY, __DIR__ . '/refund.php', json_encode(self::refundOf($order, '40'), JSON_THROW_ON_ERROR)];
+            $process = proc_open($command, [1 => ['pipe', 'w']], $pipes);
+            $seen = fn () => file_get_contents(Shop::fact('faulty_url') . "/requests/$run");
+            Shop::waitUntil('the gateway is asked', fn () => str_contains((string) $seen(), '/refund'));
+            proc_terminate($process, 9);
+            proc_close($process);
+            Shop::set();
+            self::assertCount(1, Shop::now($order)->get_refunds());
+            $number = RefundRecords::of(Shop::now($order))->all()[0]->number;
+            $type = 'refund.' . strtolower($outcome);
+            self::assertSame(200, Shop::receive($type, self::refundData($order, $number, $outcome, '40.00'))[0]);
+            self::assertCount($kept, Shop::now($order)->get_refunds(), $outcome);
+        }
+    }
+
     public function testARefundOfAnotherPaymentMethodDoesNotWaitForTheLockOfItsOrder(): void
     {
         $order = \WC_Order::create(['method' => 'cash', 'status' => 'processing']);
@@ -391,6 +516,16 @@ final class PluginTest extends TestCase
         self::assertTrue(apply_filters('woocommerce_cancel_unpaid_order', true, Shop::now($order)));
         $other = \WC_Order::create(['method' => 'cash']);
         self::assertTrue(apply_filters('woocommerce_cancel_unpaid_order', true, $other));
+
+        $run = 'run-' . bin2hex(random_bytes(6));
+        $open = [\WC_Order::create([]), \WC_Order::create([])];
+        array_map(Shop::checkOut(...), $open);
+        Shop::set(['sandbox_address' => Shop::fact('faulty_url') . "/always-unavailable/$run"]);
+        foreach ($open as $each) {
+            self::assertFalse(apply_filters('woocommerce_cancel_unpaid_order', true, Shop::now($each)));
+        }
+        $requests = json_decode((string) file_get_contents(Shop::fact('faulty_url') . "/requests/$run"));
+        self::assertCount(1, $requests, 'a gateway that does not answer is asked once');
     }
 
     public function testTheOwnerOfTheShopCanAskForTheOutcome(): void
@@ -478,6 +613,32 @@ final class PluginTest extends TestCase
         }
         foreach ([['100', '10'], ['1', '1.01'], ['999999999999.99', '999999999999.98']] as [$one, $other]) {
             self::assertFalse(Amount::isSame($one, $other));
+        }
+    }
+
+    public function testAnAmountHasNoMoreDecimalsThanItsCurrencyNeeds(): void
+    {
+        try {
+            foreach ([0 => '101', 2 => '100.50', 4 => '100.50'] as $decimals => $amount) {
+                $GLOBALS['price_decimals'] = $decimals;
+                self::assertSame($amount, Amount::of('100.50'));
+            }
+        } finally {
+            unset($GLOBALS['price_decimals']);
+        }
+    }
+
+    public function testDeletingThePluginDeletesTheKeysOfEverySite(): void
+    {
+        foreach (['false' => '1: ', 'true' => '1: 2: '] as $isNetwork => $deleted) {
+            $network = "define('WP_UNINSTALL_PLUGIN', 1); function is_multisite() { return $isNetwork; } \$site = 1;"
+                . 'function get_sites($query) { return $query["number"] === 0 ? [1, 2] : []; }'
+                . 'function switch_to_blog($id) { $GLOBALS["site"] = $id; } function restore_current_blog() {}'
+                . 'function delete_option($name) { echo $name === "woocommerce_gatehouse_settings" ? "$GLOBALS[site]: " : "?"; }';
+            $code = $network . 'require getenv("GATEHOUSE_TEST_PLUGIN") . "/uninstall.php";';
+            $process = proc_open([PHP_BINARY, '-r', $code], [1 => ['pipe', 'w']], $pipes);
+            self::assertSame($deleted, stream_get_contents($pipes[1]));
+            self::assertSame(0, proc_close($process));
         }
     }
 

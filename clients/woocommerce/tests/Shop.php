@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Gatehouse\WooCommerce\Tests;
 
+use Automattic\WooCommerce\Caches\OrderCache;
 use Gatehouse\WooCommerce\Attempts;
 use Gatehouse\WooCommerce\Client\Environment;
 use Gatehouse\WooCommerce\Client\Gatehouse;
@@ -100,6 +101,7 @@ final class Shop
     /** The order as it is stored now. */
     public static function now(\WC_Order $order): \WC_Order
     {
+        wc_get_container()->get(OrderCache::class)->remove($order->get_id());
         return wc_get_order($order->get_id());
     }
 
@@ -227,10 +229,14 @@ final class Shop
         ];
     }
 
-    /** What the page says to which the customer returns. */
-    public static function returnPage(\WC_Order $order, string $key): string
+    /**
+     * What the page says to which the customer returns.
+     *
+     * @param array<string, string> $query
+     */
+    public static function returnPage(\WC_Order $order, string $key, array $query = []): string
     {
-        $_GET = ['order-received' => (string) $order->get_id(), 'key' => $key, 'status' => 'COMPLETED'];
+        $_GET = ['order-received' => (string) $order->get_id(), 'key' => $key, 'status' => 'COMPLETED', ...$query];
         if (function_exists('set_query_var')) {
             // It redirects browsers to the address of the page, and there is no browser.
             remove_action('template_redirect', 'redirect_canonical');

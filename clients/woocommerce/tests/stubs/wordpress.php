@@ -303,6 +303,11 @@ function clean_post_cache(int $id): void
 {
 }
 
+function add_query_arg(string $name, string $value, string $url): string
+{
+    return "$url&$name=$value";
+}
+
 function nocache_headers(): void
 {
 }
