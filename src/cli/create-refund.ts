@@ -1,18 +1,27 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { JsonObject, MessageInitShape } from '@bufbuild/protobuf';
+import type { JsonObject } from '@bufbuild/protobuf';
 import { durationMs } from '@bufbuild/protobuf/wkt';
 import type { Duration } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { RefundStatus } from '../gen/gatehouse/v1/order_pb.js';
-import type { Refund } from '../gen/gatehouse/v1/order_pb.js';
-import type { CreateRefundRequestSchema } from '../gen/gatehouse/v1/refund_service_pb.js';
+import type { Environment, Refund } from '../gen/gatehouse/v1/order_pb.js';
 import { CliError, exitCodes } from './cli-error.ts';
 import type { CoreClients } from './core-clients.ts';
+import { environmentWord } from './options.ts';
+import type { orderKey } from './order-key.ts';
 import { answered } from './output.ts';
 import type { Output } from './output.ts';
 import { describeRefund, showRefundStatus } from './show-refund.ts';
 
-type Request = MessageInitShape<typeof CreateRefundRequestSchema> & { readonly refundNumber: string };
+interface Request {
+  readonly merchantId: string;
+  readonly environment: Environment;
+  readonly order: ReturnType<typeof orderKey>;
+  /** Empty for all that is not refunded yet. */
+  readonly amount: string;
+  readonly reason: string;
+  readonly refundNumber: string;
+}
 
 export interface CreateParts {
   /** Whether the command made the refund_number, so that its user does not know it yet. */
@@ -38,9 +47,10 @@ export async function createAndFollow(
   { isNewNumber, wait, now, report, note }: CreateParts,
 ): Promise<Output> {
   const { refundNumber } = request;
+  const command = commandOf(request, wait);
   if (isNewNumber) note(`The refund_number is ${refundNumber}`, { refund_number: refundNumber });
   const reply = await refunds.createRefund(request).catch((error: unknown): never => {
-    throw isNewNumber && isUnanswered(error) ? repeatSafely(refundNumber, error) : error;
+    throw isNewNumber && isUnanswered(error) ? repeatSafely(command, error) : error;
   });
   const created = answered(reply.refund);
   if (reply.repeated) report('An earlier request had already created this refund.');
@@ -60,15 +70,40 @@ const isUnanswered = (error: unknown): error is ConnectError =>
   error instanceof ConnectError &&
   [Code.Unavailable, Code.DeadlineExceeded, Code.Canceled, Code.Unknown].includes(error.code);
 
-const repeatSafely = (refundNumber: string, cause: ConnectError): CliError =>
+const repeatSafely = (command: string, cause: ConnectError): CliError =>
   new CliError(
     exitCodes.unreachable,
     `core did not answer, so the refund may exist (${cause.rawMessage})`,
-    [
-      'Repeat the command with the same refund_number, so that the money is returned once at most:',
-      `  --refund-number ${refundNumber}`,
-    ].join('\n'),
+    `Repeat the command with the same refund_number, so that the money is returned once at most:\n${command}`,
   );
+
+/** The whole command with its refund_number. */
+function commandOf(
+  { merchantId, environment, order, amount, reason, refundNumber }: Request,
+  wait: CreateParts['wait'],
+): string {
+  const waits =
+    wait === undefined ? [] : ['--wait', ...(wait === true ? [] : [`${durationMs(wait) / 1000}s`])];
+  return [
+    ...[
+      'gatehouse',
+      'refund',
+      'create',
+      merchantId,
+      order.value,
+      '--environment',
+      environmentWord(environment),
+    ],
+    ...(amount === '' ? [] : ['--amount', amount]),
+    ...['--reason', reason, '--refund-number', refundNumber, ...waits],
+  ]
+    .map(shellWord)
+    .join(' ');
+}
+
+/** A word that a shell passes on as it is. */
+const shellWord = (text: string): string =>
+  /^[\w@%+:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
 /** A refund that awaits approval waits for a person, so the command does not wait for it. */
 const isOpen = ({ status }: Refund): boolean =>

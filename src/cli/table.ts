@@ -66,16 +66,30 @@ function fit(
   return { colWidths, fits: needed <= width };
 }
 
+/** A line that is a command, also in an advice. */
+const commandLine = /^(?:> )?gatehouse .+$/gm;
+/** `printable` leaves no such character in a cell. */
+const placeholder = /\u0001(\d+)\u0001/g;
+
 /**
  * Rows under their heads. If they do not fit the width without breaking a word, each row becomes a list of its values, each
- * after its head.
+ * after its head. A line of the last column that is a command is not wrapped, so that it can be copied.
  */
 export function table(
   columns: readonly Column[],
   rows: readonly (readonly string[])[],
   width = defaultWidth,
 ): string {
-  const cells = rows.map((row) => row.map(printable));
+  const commands: string[] = [];
+  const hideCommands = (cell: string): string =>
+    cell.replace(commandLine, (command) => `\u0001${commands.push(command) - 1}\u0001`);
+  const cells = rows.map((row) =>
+    row.map(printable).map((cell, index) => (index === columns.length - 1 ? hideCommands(cell) : cell)),
+  );
+  return layOut(columns, cells, width).replace(placeholder, (_, index) => commands[Number(index)] ?? '');
+}
+
+function layOut(columns: readonly Column[], cells: readonly (readonly string[])[], width: number): string {
   const heads = columns.map(({ head }) => head);
   const hasHeads = heads.some((head) => head !== '');
   const { colWidths, fits } = fit(columns, cells, width);

@@ -195,7 +195,7 @@ function recoveryText({
   if (closedEnvironments.length > 0)
     return [
       `the database was restored, and ${closedEnvironments.length === 1 ? 'one environment takes' : 'both environments take'} no payments yet`,
-      'see what Gatehouse waits for: gatehouse restore status',
+      'see what Gatehouse waits for:\ngatehouse restore status',
     ];
   const since = merchantsLostFromTime ?? accountsLostFromTime;
   if (since !== undefined) {
@@ -208,18 +208,18 @@ function recoveryText({
         `the database was restored, and ${lost.join(' and ')} that were added since ${timestampDate(since).toISOString()} may be missing. Their customers could be charged twice`,
         ...held,
       ].join('. '),
-      'see which, and how to add them again: gatehouse restore status',
+      'see which, and how to add them again:\ngatehouse restore status',
     ];
   }
   if (held.length > 0)
     return [
       `the database was restored, and ${held.join('')}`,
-      'see what each of them waits for: gatehouse restore status',
+      'see what each of them waits for:\ngatehouse restore status',
     ];
   if (erasuresLostFromTime !== undefined)
     return [
       `the database was restored, and requests for erasure since ${timestampDate(erasuresLostFromTime).toISOString()} are lost`,
-      'repeat them: gatehouse personal-data erase --phone <number>. Then: gatehouse restore accept --erasures --reason <text>',
+      'repeat them, and then accept that they were lost:\ngatehouse personal-data erase --phone <number>\ngatehouse restore accept --erasures --reason <text>',
     ];
   return unclaimedPaymentCount === 0n
     ? ['payments are taken']
@@ -338,7 +338,7 @@ function reconciliationText(facts: Facts<'reconciliations'>): Text {
   if (problems.length === 0) return [`${completedCount} in the last 7 days, without differences`];
   return [
     `in the last 7 days: ${problems.join(', ')}`,
-    'those that wait need the wallets process of that wallet. See them:\n' +
+    'a waiting one needs a running wallets process that serves its wallet. To see the differences and failures:\n' +
       'gatehouse reconcile list\ngatehouse reconcile show <reconciliation_id>',
   ];
 }

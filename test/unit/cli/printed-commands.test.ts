@@ -1,5 +1,5 @@
 import { create } from '@bufbuild/protobuf';
-import { createRouterTransport } from '@connectrpc/connect';
+import { Code, ConnectError, createRouterTransport } from '@connectrpc/connect';
 import type { ConnectRouter } from '@connectrpc/connect';
 import { expect, test } from '@jest/globals';
 import { coreClientsOn } from '../../../src/cli/core-clients.ts';
@@ -117,6 +117,27 @@ test('refund create prints a number that it made before the request, with --json
   expect(made.stderr).toBe(`${JSON.stringify({ refund_number: asked[1] })}\n`);
   expect(JSON.parse(made.stdout)).toMatchObject({ refund_number: asked[1] });
   expect(text.stderr).toBe(`The refund_number is ${asked[2]}\n`);
+});
+
+test('refund create without an answer prints the whole command with its refund_number', async () => {
+  let asked = '';
+  const services = ({ service }: ConnectRouter): void => {
+    service(RefundService, {
+      createRefund({ refundNumber }) {
+        asked = refundNumber;
+        throw new ConnectError('gone', Code.Unavailable);
+      },
+    });
+  };
+
+  const line = "refund create mer_1 A-1 --reason it's --amount 4.50 -e production --wait 2m";
+  const { exitCode, stderr } = await run(services, line);
+
+  expect(exitCode).toBe(5);
+  expect(stderr).toContain(
+    String.raw`gatehouse refund create mer_1 A-1 --environment production --amount 4.50 --reason 'it'\''s' ` +
+      `--refund-number ${asked} --wait 120s\n`,
+  );
 });
 
 test.each([

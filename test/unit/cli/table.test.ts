@@ -24,6 +24,20 @@ test('the wrapping column is wrapped between words until the table fits 100 colu
   expect(text.replace(/\s+/g, ' ')).toContain(words);
 });
 
+test('a command on a line of its own in the last column is not wrapped', () => {
+  const command = `> gatehouse webhook redeliver ${'<merchant_id> '.repeat(8)}--since <time>`;
+
+  const text = table(
+    [{ head: '' }, { head: '', wraps: true }],
+    [['failed', `${'word '.repeat(40).trim()}\n${command}\nthen wait`]],
+  );
+
+  const lines = text.split('\n').map((line) => line.slice('failed  '.length));
+  expect(lines).toContain(command);
+  expect(lines.at(-1)).toBe('then wait');
+  expect(widest(text.replace(command, ''))).toBeLessThanOrEqual(100);
+});
+
 test('the second of two wrapping columns gets the width that the first does not need', () => {
   const words = (count: number): string => 'word '.repeat(count).trim();
 
