@@ -1,6 +1,7 @@
 import type { JsonObject } from '@bufbuild/protobuf';
 import { durationMs } from '@bufbuild/protobuf/wkt';
 import { counted } from '../contract/counted.ts';
+import { targetOf } from '../contract/explanation-text.ts';
 import {
   DeliveryAttemptResult,
   DeliveryAttemptSchema,
@@ -45,15 +46,16 @@ export const describeDelivery = (delivery: Delivery): string =>
     ]),
   ].join('\n\n');
 
-/** When a pending delivery is sent, considering its endpoint; '' for one that is not pending. */
-export function showDue({ state, dueTime, endpointState, awaitsSecret }: Delivery): string {
+/** When a pending delivery is sent, considering the state of its host or webhook endpoint; '' for one that is not pending. */
+export function showDue(delivery: Delivery): string {
+  const { state, dueTime, endpointState, awaitsSecret } = delivery;
   if (state !== DeliveryState.PENDING) return '';
   if (awaitsSecret && endpointState !== EndpointState.PAUSED) return 'when a signing secret is created';
   switch (endpointState) {
     case EndpointState.PAUSED:
-      return 'when its endpoint, which is paused, is resumed';
+      return `when its ${targetOf(delivery)}, which is paused, is resumed`;
     case EndpointState.RESTING:
-      return `${showTime(dueTime)} or later: the circuit of its endpoint is open`;
+      return `${showTime(dueTime)} or later: the circuit of its ${targetOf(delivery)} is open`;
     // A webhooks process of the previous version omits it.
     case EndpointState.UNSPECIFIED:
     case EndpointState.OPEN:

@@ -39,7 +39,7 @@ export function checkNode(version: string): Finding {
     ...found,
     result: 'warning',
     code: 'untested_version',
-    advice: `this command runs on another Node than the tested ${testedNode}x. Run it as gatehouse, which uses the installed one`,
+    advice: `this command runs on another Node than the tested ${testedNode}x. Run it with scripts/gatehouse, which uses the Node that npm installed with Gatehouse`,
   };
 }
 

@@ -1,12 +1,14 @@
+import { targetOf } from '../contract/explanation-text.ts';
 import { DeliveryState, EndpointState } from '../gen/gatehouse/v1/webhook_service_pb.js';
 import type { ExplainDeliveryResponse } from '../gen/gatehouse/v1/webhook_service_pb.js';
 import { environmentWord } from './options.ts';
 import { answered } from './output.ts';
 import { showTime } from './time.ts';
 
-/** The next step of a failed delivery, by the states of the delivery and its endpoint. */
+/** The next step of a failed delivery, by the states of the delivery and its host or webhook endpoint. */
 export function showNextAttempt(explained: ExplainDeliveryResponse): string {
-  const { merchantId, deliveryId, environment, state, webhookEndpointId } = answered(explained.delivery);
+  const delivery = answered(explained.delivery);
+  const { merchantId, deliveryId, environment, state, webhookEndpointId } = delivery;
   const endpoint = answered(explained.endpoint);
   const why = `gatehouse webhook explain ${merchantId} ${deliveryId}`;
   if (state === DeliveryState.DELIVERED) return 'It has been delivered since then.';
@@ -16,13 +18,13 @@ export function showNextAttempt(explained: ExplainDeliveryResponse): string {
   switch (endpoint.state) {
     case EndpointState.PAUSED:
       return [
-        'It is not sent while its endpoint is paused. When the receiver works, run:',
+        `It is not sent while its ${targetOf(delivery)} is paused. When the receiver works, run:`,
         webhookEndpointId === ''
           ? `gatehouse webhook resume ${merchantId} ${endpoint.endpoint} --environment ${environmentWord(environment)}`
           : `gatehouse webhook endpoint resume ${merchantId} ${webhookEndpointId}`,
       ].join('\n');
     case EndpointState.RESTING:
-      return `The circuit of its endpoint is open, so it is sent again at ${next} or later. To see why it fails:\n${why}`;
+      return `The circuit of its ${targetOf(delivery)} is open, so it is sent again at ${next} or later. To see why it fails:\n${why}`;
     case EndpointState.UNSPECIFIED:
     case EndpointState.OPEN:
       return next === ''

@@ -74,7 +74,7 @@ const paymentsText = ({ waitingPayerPaymentCount: count }: ErasureRequest): read
   count === 0n
     ? []
     : [
-        `${counted(count, 'payment')} without an order: erased when the wallet has decided each of them and its return`,
+        `${counted(count, 'payment')} without an order: erased when the wallet has decided each of them, and has returned the money where it must`,
       ];
 
 const foundText = ({ orderCount, payerPaymentCount }: ErasureRequest): string =>
@@ -101,7 +101,7 @@ function recorded(request: ErasureRequest, phone: string): Output {
       ...(waitingCount + waitingPayerPaymentCount > 0n
         ? [`To see what is left: gatehouse personal-data requests --phone ${phone}`]
         : []),
-      'Backups still contain the data. Keep this request outside the gateway, because a restore may lose it. To see that after a restore: gatehouse restore status',
+      'Backups still contain the data. Keep this request outside the gateway, because a restore may lose it. After a restore, this command shows whether requests were lost: gatehouse restore status',
     ].join('\n'),
   };
 }

@@ -1,5 +1,6 @@
 import { Argument } from 'commander';
 import type { Command } from 'commander';
+import { targetOf } from '../contract/explanation-text.ts';
 import { Environment } from '../gen/gatehouse/v1/order_pb.js';
 import { DeliverySchema, RedeliverySchema } from '../gen/gatehouse/v1/webhook_service_pb.js';
 import type { DeliveryState, Redelivery } from '../gen/gatehouse/v1/webhook_service_pb.js';
@@ -99,7 +100,7 @@ async function redeliverOne(webhooks: Webhooks, merchantId: string, deliveryId: 
     json: plainJson(DeliverySchema, delivery),
     text: [
       describeDelivery(delivery),
-      `It is sent now, or when its endpoint is resumed or the circuit closes. If that fails, it is sent again on a new schedule.\nSee the result:\ngatehouse webhook show ${merchantId} ${deliveryId}`,
+      `It is sent now, or when its ${targetOf(delivery)} is resumed or the circuit closes. If that fails, it is sent again on a new schedule.\nSee the result:\ngatehouse webhook show ${merchantId} ${deliveryId}`,
     ].join('\n\n'),
   };
 }

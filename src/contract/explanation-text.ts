@@ -80,7 +80,7 @@ function tookWords(duration: Duration | undefined): string {
 }
 
 function causeTexts(facts: ExplainedAt): readonly OperatorSentence[] {
-  const { explanation, endpoint, now } = facts;
+  const { delivery, explanation, endpoint, now } = facts;
   const { at, scheduleMaxAttempts, scheduleAttempts, earlierDeliveryId, earlierEventType } = explanation;
   switch (explanation.cause) {
     case DeliveryCause.DELIVERED:
@@ -100,7 +100,10 @@ function causeTexts(facts: ExplainedAt): readonly OperatorSentence[] {
     case DeliveryCause.ENDPOINT_PAUSED:
     case DeliveryCause.ENDPOINT_GONE: {
       const reason = endpoint.pauseReason === '' ? '' : ` Reason: ${endpoint.pauseReason}`;
-      return [sentence(`Its endpoint was paused${when(at, now)}.${reason}`), kept];
+      return [
+        sentence(`Its ${targetOf(delivery)} was paused${when(at, now)}.${reason}`),
+        sentence(keptText(targetOf(delivery))),
+      ];
     }
     case DeliveryCause.SIGNING_SECRET_UNUSABLE:
       return [sentence(`It is not sent, because it cannot be signed. ${secretText(explanation)}`)];
@@ -123,7 +126,7 @@ function causeTexts(facts: ExplainedAt): readonly OperatorSentence[] {
     case DeliveryCause.NOT_DUE:
       return [sentence(dueText(facts))];
     case DeliveryCause.OTHERS_FIRST:
-      return [sentence(dueText(facts)), sentence(othersText(explanation.dueBeforeCount))];
+      return [sentence(dueText(facts)), sentence(othersText(explanation.dueBeforeCount, targetOf(delivery)))];
     case DeliveryCause.SENDING:
       return [sentence(dueText(facts)), sentence('It is being sent now.')];
     case DeliveryCause.NO_SENDER:
@@ -133,9 +136,12 @@ function causeTexts(facts: ExplainedAt): readonly OperatorSentence[] {
   }
 }
 
-const kept = sentence(
-  'It is kept, and its schedule stands still. Nothing is sent until the endpoint is resumed.',
-);
+/** The noun for what Gatehouse sends the delivery to. */
+export const targetOf = ({ webhookEndpointId }: Pick<Delivery, 'webhookEndpointId'>): string =>
+  webhookEndpointId === '' ? 'host' : 'webhook endpoint';
+
+const keptText = (target: string): string =>
+  `It is kept, and its schedule stands still. Nothing is sent until the ${target} is resumed.`;
 
 const hours = (duration: Duration | undefined): string =>
   `${Math.round((duration === undefined ? 0 : durationMs(duration)) / 3_600_000)} hours`;
@@ -151,14 +157,15 @@ function secretText({
   return `The signing secret ${signingSecretId} cannot be decrypted with ${key}. That key in GATEHOUSE_WEBHOOK_SECRET_KEYS has changed since, or the stored bytes have.`;
 }
 
-function circuitText({ endpoint, explanation, now }: ExplainedAt): string {
+function circuitText({ delivery, endpoint, explanation, now }: ExplainedAt): string {
   const { at } = explanation;
+  const target = targetOf(delivery);
   const isProbedLater = at !== undefined && timestampDate(at) > now;
   return [
-    `The circuit of its endpoint is open after ${endpoint.consecutiveFailures} failures in a row.`,
+    `The circuit of its ${target} is open after ${endpoint.consecutiveFailures} failures in a row.`,
     isProbedLater
-      ? `One delivery probes the endpoint${when(at, now)}.`
-      : 'The next delivery that is due probes the endpoint.',
+      ? `One delivery probes the ${target}${when(at, now)}.`
+      : `The next delivery that is due probes the ${target}.`,
     'After a 2xx the others follow.',
   ].join(' ');
 }
@@ -178,10 +185,10 @@ function dueText({ delivery, explanation, now }: ExplainedAt): string {
 /** The server stops counting here. */
 const maxCounted = 1000;
 
-function othersText(count: number): string {
+function othersText(count: number, target: string): string {
   const words =
     count >= maxCounted ? '1,000 or more deliveries' : count === 1 ? '1 delivery' : `${count} deliveries`;
-  return `${words} to the same endpoint ${count === 1 ? 'was' : 'were'} due earlier. They are sent first, a few at a time.`;
+  return `${words} to the same ${target} ${count === 1 ? 'was' : 'were'} due earlier. They are sent first, a few at a time.`;
 }
 
 function stepTexts(
@@ -200,7 +207,9 @@ function stepTexts(
     case DeliveryNextStep.RESUME_ENDPOINT:
       return [
         sentence(
-          isSecond ? 'And close the circuit:' : 'If the receiver works again, resume the endpoint:',
+          isSecond
+            ? 'And close the circuit:'
+            : `If the receiver works again, resume the ${targetOf(delivery)}:`,
           webhookEndpointId === ''
             ? `gatehouse webhook resume ${merchantId} ${endpoint} --environment ${environment}`
             : `gatehouse webhook endpoint resume ${merchantId} ${webhookEndpointId}`,

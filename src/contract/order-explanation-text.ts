@@ -70,7 +70,7 @@ function factText(facts: OrderExplanationFacts): string {
     case OrderFact.WEBHOOK_SECRET_KEY:
       return 'The order has ended. Its webhook waits, because the signing secret cannot be decrypted.';
     case OrderFact.WEBHOOK_ENDPOINT_RESUMED:
-      return 'The order has ended. Its webhook waits, because its endpoint is paused.';
+      return 'The order has ended. Its webhook waits, because its host or webhook endpoint is paused.';
     case OrderFact.WEBHOOKS_PROCESS:
       return 'The order has ended. Its webhook is due, and no webhooks process of Gatehouse sends it.';
     case OrderFact.WEBHOOK_REDELIVERY:
@@ -90,7 +90,7 @@ export function holderText({ heldBy, walletName }: Pick<OrderExplanation, 'heldB
     case OrderFactHolder.NOBODY:
       return 'nobody';
     case OrderFactHolder.PAYER:
-      return 'the customer';
+      return 'the payer';
     case OrderFactHolder.WALLET:
       return walletName;
     case OrderFactHolder.CORE:

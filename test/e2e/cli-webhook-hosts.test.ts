@@ -121,9 +121,9 @@ describe('webhook hosts, pause and resume', () => {
     const { stdout: listed } = await desk.cli.run('webhook', 'deliveries', desk.merchant.id);
     const { exitCode, stdout: resumed } = await desk.cli.run(...advised.split(' '));
 
-    expect(tested).toContain('It is not sent while its endpoint is paused.');
+    expect(tested).toContain('It is not sent while its host is paused.');
     expect(tested).not.toContain('It is sent again');
-    expect(listed.replace(/\s+/g, ' ')).toContain('due when its endpoint, which is paused, is resumed');
+    expect(listed.replace(/\s+/g, ' ')).toContain('due when its host, which is paused, is resumed');
     expect(stdout).toContain('answered 410');
     expect(exitCode).toBe(0);
     expect(resumed).toContain(receiver.origin);

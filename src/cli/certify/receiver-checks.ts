@@ -45,7 +45,7 @@ function firstChecks({ sender, answerMs, now }: ReceiverParts): readonly Check<R
     {
       name: 'no_redirect',
       needs: ['answers_in_time'],
-      fix: 'Gatehouse follows no redirect. Register the URL that the redirect leads to, with https and slashes as there.',
+      fix: 'Gatehouse follows no redirect. Register exactly the URL that the redirect leads to, with its scheme and its slashes.',
       run: async () => {
         const { status } = await answer();
         return status >= 300 && status < 400 ? failed(`answered ${status}`) : passed('no redirect');

@@ -24,7 +24,7 @@ export function showReport(report: ProveReport): string {
     ['Database', configuration.database],
     ['Broker', configuration.broker],
     ['Settings', settings.map(([name, value]) => `${name}=${value}`).join('\n')],
-    ['Left out', configuration.settings_left_out.join(', ')],
+    ['Settings left out', configuration.settings_left_out.join(', ')],
     [
       'Counts',
       Object.entries(counts)

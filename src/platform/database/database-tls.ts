@@ -33,9 +33,7 @@ export function databaseTls(
   const mode = given('sslmode') ?? (root === undefined ? 'disable' : 'verify-full');
   if (mode === 'disable' || mode === 'allow' || mode === 'prefer') {
     if (mode !== 'disable')
-      logger.warn(
-        `sslmode=${mode} would accept a connection without TLS, so Gatehouse makes one without TLS; ${remedy}`,
-      );
+      logger.warn(`sslmode=${mode} does not require TLS, and Gatehouse then connects without it; ${remedy}`);
     else if (password !== '')
       warnOfPlaintext(logger, { what: "the database's content", hosts: [hostname], remedy });
     return { ssl: undefined, stop: () => undefined };

@@ -42,7 +42,7 @@ export function limitStrangers(
   const logTooMany = limitLines((facts: object, count) => {
     logger.warn(
       { ...facts, listener, count },
-      `a connection was closed, because ${maxOpen.connections} peers without a known token were connected after its latest call`,
+      `a connection was closed, because more than ${maxOpen.connections} connections had no known token, and this one had been silent the longest`,
     );
   });
   let openOfAll = 0;

@@ -155,7 +155,7 @@ export function createFutureTimeCorrection({ pool, leaseMs, logger }: FutureTime
             webhook_endpoint_id: endpointId,
             event_types: types.map(({ eventType }) => eventType),
           },
-          "a webhook endpoint would have received events only from a time that the database's clock had while it was ahead; corrected",
+          "the database's clock was ahead when the types of a webhook endpoint were set, so the endpoint would have missed events until that wrong time. The time is corrected",
         );
       if (rows.length < batchSize) return;
       await pause(breathMs, stop);
@@ -174,7 +174,7 @@ export function createFutureTimeCorrection({ pool, leaseMs, logger }: FutureTime
         const count = await correct(lane, stop);
         logger.warn(
           { ...laneFields(lane), count },
-          "webhooks would have waited for a time that the database's clock had while it was ahead; corrected",
+          "the database's clock was ahead, so webhooks would have been sent too late. Their times are corrected",
         );
       }
       position = lanes.length < lanesInPage ? start : (lanes.at(-1) ?? start);

@@ -206,7 +206,7 @@ test.each(ports)(
     for (const { socket } of strangers) socket.destroy();
     const logged = stack.cores[0]!.log.filter(
       ({ msg, listener: where }) =>
-        /1000 peers without a known token/.test(String(msg)) && where === listener,
+        /more than 1000 connections had no known token/.test(String(msg)) && where === listener,
     );
     expect(logged).toMatchObject([{ level: 'warn', count: 1 }]);
   },

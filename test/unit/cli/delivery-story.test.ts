@@ -50,8 +50,8 @@ const at = '2026-11-21T12:00:00Z';
 test.each<[StateName, EndpointName, string]>([
   ['PENDING', 'OPEN', at],
   ['PENDING', 'UNSPECIFIED', at],
-  ['PENDING', 'RESTING', `${at} or later: the circuit of its endpoint is open`],
-  ['PENDING', 'PAUSED', 'when its endpoint, which is paused, is resumed'],
+  ['PENDING', 'RESTING', `${at} or later: the circuit of its host is open`],
+  ['PENDING', 'PAUSED', 'when its host, which is paused, is resumed'],
   ['DELIVERED', 'PAUSED', ''],
   ['GIVEN_UP', 'OPEN', ''],
 ])('a delivery that is %s of an endpoint that is %s is due: %s', (state, of, words) => {
@@ -66,8 +66,8 @@ test.each<[StateName, EndpointName, string]>([
 test.each<[StateName, EndpointName, boolean, string]>([
   ['PENDING', 'OPEN', true, `It is sent again at ${at}. To see why it fails:`],
   ['PENDING', 'OPEN', false, 'Another delivery must end first. To see which:'],
-  ['PENDING', 'RESTING', true, 'The circuit of its endpoint is open, so it is sent again at 2026'],
-  ['PENDING', 'PAUSED', false, 'It is not sent while its endpoint is paused.'],
+  ['PENDING', 'RESTING', true, 'The circuit of its host is open, so it is sent again at 2026'],
+  ['PENDING', 'PAUSED', false, 'It is not sent while its host is paused.'],
   ['GIVEN_UP', 'OPEN', false, 'It is abandoned, and Gatehouse does not send it again automatically.'],
   ['GIVEN_UP', 'PAUSED', false, 'It is abandoned, and Gatehouse does not send it again automatically.'],
   ['DELIVERED', 'OPEN', false, 'It has been delivered since then.'],

@@ -71,7 +71,7 @@ test.each<[string, Own, readonly string[]]>([
       dueTime: minutes(60),
     },
     [
-      'The circuit of its endpoint is open after 7 failures in a row. One delivery probes the endpoint in 2 minutes (2026-11-21 03:02:00 UTC). After a 2xx the others follow.',
+      'The circuit of its host is open after 7 failures in a row. One delivery probes the host in 2 minutes (2026-11-21 03:02:00 UTC). After a 2xx the others follow.',
       'The next attempt is due in 60 minutes (2026-11-21 04:00:00 UTC): attempt 3 of 13.',
       'If the receiver works again, send it now: $ gatehouse webhook redeliver mer_1 whd_1',
       'And close the circuit: $ gatehouse webhook resume mer_1 https://shop.example --environment production',
@@ -81,9 +81,9 @@ test.each<[string, Own, readonly string[]]>([
     'a pause',
     { cause: DeliveryCause.ENDPOINT_PAUSED, nextSteps: [RESUME_ENDPOINT], at: minutes(-300) },
     [
-      'Its endpoint was paused 5 hours ago (2026-11-20 22:00:00 UTC). Reason: a new server',
-      'It is kept, and its schedule stands still. Nothing is sent until the endpoint is resumed.',
-      'If the receiver works again, resume the endpoint: $ gatehouse webhook resume mer_1 https://shop.example --environment production',
+      'Its host was paused 5 hours ago (2026-11-20 22:00:00 UTC). Reason: a new server',
+      'It is kept, and its schedule stands still. Nothing is sent until the host is resumed.',
+      'If the receiver works again, resume the host: $ gatehouse webhook resume mer_1 https://shop.example --environment production',
     ],
   ],
   [
@@ -127,7 +127,7 @@ test.each<[string, Own, readonly string[]]>([
     { cause: DeliveryCause.OTHERS_FIRST, dueBeforeCount: 1000, dueTime: minutes(0) },
     [
       'It is due now: attempt 3 of 13.',
-      '1,000 or more deliveries to the same endpoint were due earlier. They are sent first, a few at a time.',
+      '1,000 or more deliveries to the same host were due earlier. They are sent first, a few at a time.',
     ],
   ],
   [

@@ -72,7 +72,9 @@ test('an open circuit is shown with the time of the next attempt and the way to 
     nextAttemptTime: timestampFromDate(new Date('2026-11-21T03:02:00Z')),
   });
 
-  expect(sentences[0]).toMatch(/^The circuit of its endpoint is open after 7 failures in a row\./);
+  expect(sentences[0]).toMatch(
+    /^The circuit of its host or webhook endpoint is open after 7 failures in a row\./,
+  );
   expect(sentences.slice(1)).toEqual([
     'The next attempt is number 3 of 13.',
     expect.stringMatching(/^It is sent next on .*6:02.*\.$/),

@@ -36,7 +36,7 @@ export const personalData: typeof english = {
     found: (orders, payments) => `${orders} ትዕዛዞች፣ ትዕዛዝ የሌላቸው ${payments} ክፍያዎች`,
     none: 'የለም',
     more: (count) => `ሌሎች ${count}`,
-    payments: (count) => `ትዕዛዝ የሌላቸው ${count} ክፍያዎች፤ ዋሌቱ ክፍያውንና ተመላሹን ሲወስን ይጠፋሉ`,
+    payments: (count) => `ትዕዛዝ የሌላቸው ${count} ክፍያዎች፤ ዋሌቱ እያንዳንዱን ክፍያ ሲወስንና መመለስ ያለበትን ገንዘብ ሲመልስ ይጠፋሉ`,
   },
   obstacles: {
     notTried: 'በጥቂት ሰከንዶች ውስጥ ይጠፋል',

@@ -394,7 +394,7 @@ export const operator = {
     withNextDelivery: 'With the next delivery',
     now: 'Now',
     webhooksOf: 'its webhooks',
-    empty: 'No endpoint is paused or has an open circuit.',
+    empty: 'No host or webhook endpoint is paused or has an open circuit.',
     next: 'Next',
     first: 'First page',
   },

@@ -86,17 +86,17 @@ export const webhooks = {
         `It was abandoned, because ${counted(attempts, 'attempt')} of its schedule failed.`,
       scheduleEnded: (hours: string) =>
         `It was abandoned, because the next attempt would have been after the ${counted(hours, 'hour')} of its schedule.`,
-      paused: 'Its endpoint is paused. Nothing is sent until the endpoint is resumed.',
-      gone: 'Its endpoint answered 410 Gone, and is paused. Nothing is sent until the endpoint is resumed.',
+      paused: 'Its host or webhook endpoint is paused. Nothing is sent until it is resumed.',
+      gone: 'The receiver answered 410 Gone, so its host or webhook endpoint is paused. Nothing is sent until it is resumed.',
       secret: 'It cannot be signed, because the gateway cannot decrypt your signing secret.',
       secretNotShown:
         'It waits until you create a signing secret. Without one, your server could not verify it.',
       endpointDeleted: 'It was abandoned, because its webhook endpoint was deleted.',
       earlier: (event: string) => `It waits for an earlier event of the same order: ${event}.`,
       circuitOpen: (failures: string) =>
-        `The circuit of its endpoint is open after ${counted(failures, 'failure')} in a row. One delivery at a time probes the endpoint, and the others wait.`,
+        `The circuit of its host or webhook endpoint is open after ${counted(failures, 'failure')} in a row. One delivery at a time probes it, and the others wait.`,
       others: (count: string) =>
-        `${counted(count, 'delivery', 'deliveries')} to the same endpoint must be sent first.`,
+        `${counted(count, 'delivery', 'deliveries')} to the same host or webhook endpoint must be sent first.`,
       sending: 'It is being sent now.',
       noSender: 'It is due, but no process of the gateway sends it.',
       attempt: (number: string, of: string) => `The next attempt is number ${number} of ${of}.`,
@@ -104,7 +104,7 @@ export const webhooks = {
     },
     steps: {
       redeliver: 'If the receiver works, send it again with the button above.',
-      resume: 'If the receiver works, resume its endpoint.',
+      resume: 'If the receiver works, resume its host or webhook endpoint.',
       restore:
         'Ask the operator of this gateway to restore the encryption key. If the key is lost, create a new signing secret.',
       createSecret: 'Create a signing secret.',
