@@ -22,6 +22,7 @@ import type {
   WalletCapabilities,
   WalletConnector,
 } from '../connector/wallet-connector.ts';
+import { sameDecimal } from '../connector/decimal-text.ts';
 import { attemptIdEnd } from './account-reference.ts';
 import { callbackUrl } from './callback-url.ts';
 import { certificateOf } from './certificate-setting.ts';
@@ -204,7 +205,11 @@ export class DarajaConnector implements WalletConnector {
     await this.#client.close();
   }
 
-  /** Asks for the receipt's status, and judges its answer. Another receipt is tried if the first is not of this payment. */
+  /**
+   * Asks for the receipt's status, and judges its answer. Another receipt is tried if the first is not of this payment. M-Pesa debits
+   * exactly the requested amount. So a receipt of another amount that only names the attempt's account reference is another payment,
+   * which the payer made beside the prompt.
+   */
   async #confirm(
     payment: PaymentInquiry,
     reference: PaymentReference,
@@ -223,8 +228,16 @@ export class DarajaConnector implements WalletConnector {
       const state = await confirmTransaction(parts, { receipt }, reference.asked, notes, options);
       exchanges.push(...state.exchanges);
       switch (state.result.kind) {
-        case 'completed':
-          return { result: completed(state.result), exchanges };
+        case 'completed': {
+          const { amount } = state.result;
+          const mayDiffer =
+            reference.checkout === undefined || pushReceipts(notes, reference).includes(receipt);
+          if (mayDiffer || sameDecimal(amount, payment.amount))
+            return { result: completed(state.result), exchanges };
+          const detail = `the receipt ${receipt} is of ${amount}, and so of another payment with the same account reference`;
+          last = unknown('inconsistent', detail);
+          break;
+        }
         case 'waiting': {
           const providerReference = writeReference({ ...reference, asked: [...state.result.asked] });
           return { result: { kind: 'pending', providerReference }, exchanges };
@@ -324,11 +337,15 @@ export class DarajaConnector implements WalletConnector {
   }
 }
 
-/** The receipts that callbacks gave for the payment. */
-const receiptsIn = (notes: readonly Note[], { checkout }: PaymentReference): readonly string[] => [
-  ...pushNotes(notes).flatMap((note) =>
+/** The receipts that callbacks of the payment request gave. */
+const pushReceipts = (notes: readonly Note[], { checkout }: PaymentReference): readonly string[] =>
+  pushNotes(notes).flatMap((note) =>
     note.checkout === checkout && note.code === '0' && note.receipt !== undefined ? [note.receipt] : [],
-  ),
+  );
+
+/** The receipts that callbacks gave for the payment. */
+const receiptsIn = (notes: readonly Note[], reference: PaymentReference): readonly string[] => [
+  ...pushReceipts(notes, reference),
   ...confirmedReceipts(notes),
 ];
 

@@ -199,6 +199,28 @@ test('a receipt is kept when later callbacks have taken the place of the note th
   });
 });
 
+test('a payment of another amount with the same account reference does not decide the payment of the prompt', async () => {
+  connector = connect(false);
+  const { providerTransactionId: receipt } = await pay({ ...paymentOf('00'), amount: '50' });
+  const confirmation = JSON.stringify({ about: 'confirmation', code: '0', receipt });
+  let isPushKnown = false;
+  const payment = paymentOf('00');
+  const ask = asker(payment, await send(payment), (id) => [
+    confirmation,
+    ...callbacks.notesOf(id).filter((note) => isPushKnown || !note.includes('"about":"push"')),
+  ]);
+
+  const early = await untilNot('pending', ask);
+  isPushKnown = true;
+  const outcome = await waitUntil('the payment is completed', async () => {
+    const result = await ask();
+    return result.kind === 'completed' ? result : undefined;
+  });
+
+  expect(early).toMatchObject({ kind: 'unknown', detail: expect.stringContaining(`${receipt} is of 50`) });
+  expect(outcome.providerTransactionId).toBe(chargesOf(payment)[0]?.transaction_reference);
+});
+
 test('processing is pending in both forms, and too many queries decide nothing', async () => {
   connector = connect(false);
   const [asError, limited] = [paymentOf('31'), paymentOf('34')];
