@@ -38,7 +38,9 @@ export async function checkWallet(connector: WalletConnector, signal: AbortSigna
   const byAnswer = (): WalletCheck['credentials'] => {
     if ([...ofHealth, ...exchanges].some(refusesToken)) return 'refused';
     if (exchanges.length > 0) return credentialsBy(result);
-    return health.kind === 'available' ? 'accepted' : 'unknown';
+    // Without a request, the connector holds an access token that the wallet issued for these credentials.
+    const holdsToken = health.kind === 'untold' && ofHealth.length === 0;
+    return health.kind === 'available' || holdsToken ? 'accepted' : 'unknown';
   };
   const credentials = byAnswer();
   return {

@@ -1,6 +1,6 @@
 import { Value } from '@sinclair/typebox/value';
 import { AccessTokens, callWithToken } from '../connector/access-tokens.ts';
-import type { FetchedToken } from '../connector/access-tokens.ts';
+import type { FetchedToken, TokenResult } from '../connector/access-tokens.ts';
 import type { ConnectorOptions } from '../connector/connector-kind.ts';
 import type { JsonReply } from '../connector/json-reply.ts';
 import { readReply } from '../connector/json-reply.ts';
@@ -87,17 +87,16 @@ export class MpesaClient {
   }
 
   /**
-   * M-Pesa has no health endpoint. It counts as available while it has issued a valid access token, which shows that it can be
-   * reached and knows our credentials. A new token is not fetched each time, because it would end the one in use.
+   * M-Pesa has no health endpoint. It counts as available when it issues an access token, which shows that it can be reached and
+   * knows our credentials. A new token is not fetched each time, because it would end the one in use. The one in use says nothing
+   * about now, so that the circuit can open.
    */
   async health({ signal }: CallOptions): Promise<Answer<Health>> {
     if (signal.aborted) {
       return { result: { kind: 'unavailable', detail: 'aborted before it was asked' }, exchanges: [] };
     }
     const access = await this.#tokens.get(AbortSignal.any([signal, this.#timeLimit()]));
-    const result: Health =
-      access.kind === 'token' ? { kind: 'available' } : { kind: 'unavailable', detail: access.detail };
-    return { result, exchanges: access.exchanges };
+    return { result: healthOf(access), exchanges: access.exchanges };
   }
 
   /** The secrets that must appear in no exchange. */
@@ -142,6 +141,12 @@ export class MpesaClient {
   #timeLimit(): AbortSignal {
     return AbortSignal.timeout(this.#options.timeouts.callMs);
   }
+}
+
+function healthOf(access: TokenResult): Health {
+  if (access.kind === 'none') return { kind: 'unavailable', detail: access.detail };
+  if (access.exchanges.length > 0) return { kind: 'available' };
+  return { kind: 'untold', detail: 'M-Pesa has no health check; it issued the access token in use before' };
 }
 
 /** The token and its lifetime, or why there is none. */

@@ -87,7 +87,8 @@ export async function* readPullStatement(
  * The receipt of the attempt's payment, by its account reference. That none is found decides nothing.
  *
  * The statement also contains payments of other attempts, and of other merchants that share the short code. So the exchanges, which are
- * stored with the attempt, contain no other transaction, and one of them stands for all pages.
+ * stored with the attempt, contain no other transaction, and one of them stands for all pages. An id without a time is none of ours, as
+ * in a check of credentials, so that one page is enough.
  */
 export async function findInStatement(
   parts: PullParts,
@@ -96,7 +97,8 @@ export async function findInStatement(
 ): Promise<Answer<{ readonly kind: 'found'; readonly receipt: string } | Unknown>> {
   const read = new PagesRead();
   const now = parts.now().getTime();
-  const from = new Date(Math.max(timeOfId(attemptId) - zoneMarginMs, now - longestPeriodMs));
+  const createdAt = timeOfId(attemptId);
+  const from = new Date(Math.max(createdAt - zoneMarginMs, now - longestPeriodMs));
   const period = { from, to: new Date(now + zoneMarginMs) };
   const wanted = accountReference(attemptId);
   try {
@@ -112,6 +114,7 @@ export async function findInStatement(
         const result = { kind: 'found', receipt: found.transactionId } as const;
         return { result, exchanges: read.exchanges(maskBody(JSON.stringify(found), [])) };
       }
+      if (createdAt === 0) break;
     }
   } catch (error) {
     if (!(error instanceof StatementError)) throw error;
@@ -152,7 +155,7 @@ class PagesRead {
 const isPage = ({ url, status }: RawExchange): boolean =>
   url.endsWith(pullPath) && status !== undefined && status < 300;
 
-/** The size of a page is not documented, so the pages end with the first one without a new transaction. */
+/** The size of a page is not documented, so the pages end with the first empty one. @throws StatementError */
 async function* pages(
   parts: PullParts,
   { from, to }: StatementPeriod,
@@ -184,8 +187,13 @@ async function* pages(
       seen.add(key);
       return isNew;
     });
+    // A part of the statement must not be taken for the whole.
+    if (fresh.length === 0 && items.length > 0) {
+      const detail = 'the wallet repeats transactions and ignores the offset';
+      throw new StatementError(unknown('inconsistent', detail), exchanges);
+    }
     yield { items: fresh, exchanges };
-    if (fresh.length === 0) return;
+    if (items.length === 0) return;
   }
   throw new StatementError(unknown('answer_too_large', `the statement has more than ${maxPages} pages`), []);
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { mpesaDaraja as simulator } from '../../../src/wallet-simulator/mpesa-daraja/mpesa-daraja.ts';
+import { checkWallet } from '../../../src/wallets/check-wallet.ts';
 import { SharedTokens } from '../../../src/wallets/connector/access-tokens.ts';
 import { mpesaDaraja } from '../../../src/wallets/mpesa-daraja/mpesa-daraja.ts';
 import { shared } from '../../support/shared-stack.ts';
@@ -134,7 +135,7 @@ describe('the statement', () => {
       await connector.close();
       await wallet.close();
     };
-    return { connector, close };
+    return { wallet, connector, close };
   };
   const { signal } = new AbortController();
 
@@ -150,6 +151,34 @@ describe('the statement', () => {
     await close();
 
     expect(entries).toBe(1_000);
+  });
+
+  test('that repeats its transactions is not taken for the whole', async () => {
+    const { connector, close } = await start(page([row(1), row(2)]));
+    const period = { from: new Date('2026-01-01T00:00:00Z'), to: new Date('2026-01-02T00:00:00Z') };
+    const entries: unknown[] = [];
+    const read = async () => {
+      for await (const part of connector.statement(period, { signal })) entries.push(...part.entries);
+    };
+
+    await expect(read()).rejects.toMatchObject({ reason: { why: 'inconsistent' } });
+    await close();
+
+    expect(entries).toHaveLength(2);
+  });
+
+  test('without an end does not prevent the check of credentials, and a held token says nothing about the wallet', async () => {
+    const pages = Array.from({ length: 9 }, (_, index) => page([row(index)]));
+    const { wallet, connector, close } = await start(...pages);
+
+    const checks = [await checkWallet(connector, signal), await checkWallet(connector, signal)];
+    await close();
+
+    expect(checks).toMatchObject([
+      { health: 'available', credentials: 'accepted' },
+      { health: 'untold', credentials: 'accepted' },
+    ]);
+    expect(wallet.requestsTo(routes.statement.route)).toHaveLength(2);
   });
 
   test.each([
