@@ -68,8 +68,8 @@ function fit(
 
 /** A line that is a command, also in an advice. */
 const commandLine = /^(?:> )?gatehouse .+$/gm;
-/** `printable` leaves no such character in a cell. */
-const placeholder = /\u0001(\d+)\u0001/g;
+/** Stands on both sides of a command's number while the table is drawn. `printable` leaves no such character in a cell. */
+const mark = '\u0001';
 
 /**
  * Rows under their heads. If they do not fit the width without breaking a word, each row becomes a list of its values, each
@@ -82,11 +82,14 @@ export function table(
 ): string {
   const commands: string[] = [];
   const hideCommands = (cell: string): string =>
-    cell.replace(commandLine, (command) => `\u0001${commands.push(command) - 1}\u0001`);
+    cell.replace(commandLine, (command) => `${mark}${commands.push(command) - 1}${mark}`);
   const cells = rows.map((row) =>
     row.map(printable).map((cell, index) => (index === columns.length - 1 ? hideCommands(cell) : cell)),
   );
-  return layOut(columns, cells, width).replace(placeholder, (_, index) => commands[Number(index)] ?? '');
+  return layOut(columns, cells, width)
+    .split(mark)
+    .map((part, index) => (index % 2 === 0 ? part : (commands[Number(part)] ?? '')))
+    .join('');
 }
 
 function layOut(columns: readonly Column[], cells: readonly (readonly string[])[], width: number): string {
