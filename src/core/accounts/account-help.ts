@@ -13,7 +13,7 @@ import { endUserSessions } from './end-user-sessions.ts';
 import { lockUserByEmail, userNotFound } from './find-user.ts';
 import type { LinkMade } from './invite-user.ts';
 import { recordUserAudit } from './record-user-audit.ts';
-import { requireAge, requireOperator } from './require-operator.ts';
+import { isStillOperator, requireAge, requireOperator } from './require-operator.ts';
 import type { Helper } from './require-operator.ts';
 import { addResetLink, removeTotp } from './reset-password.ts';
 
@@ -109,13 +109,12 @@ export async function approveHelp(
     const user = await lockUserByEmail(em, email.key);
     const asked = user === undefined ? null : await em.findOne(AccountHelpRow, { userId: user.id, kind });
     if (user === undefined || user.disabledAt != null || asked === null || asked.expiresAt <= at)
-      throw rpcError(
-        'ACCOUNT_HELP_NOT_FOUND',
-        `no such request is open for ${email.text}; it was never made, was withdrawn or has expired`,
-      );
+      throw helpNotFound(email);
     refuseOwnAccount(user, helper);
     const requester =
       asked.askedByUserId == null ? undefined : await em.findOne(UserRow, asked.askedByUserId);
+    // Disabled while this request was being made. It can be withdrawn, and made anew.
+    if (requester != null && !isStillOperator(requester)) throw helpNotFound(email);
     if (requester?.id === approver?.id)
       throw rpcError(
         'SECOND_OPERATOR_NEEDED',
@@ -227,6 +226,12 @@ export async function takeMails({
     return mails;
   });
 }
+
+const helpNotFound = ({ text }: EmailAddress) =>
+  rpcError(
+    'ACCOUNT_HELP_NOT_FOUND',
+    `no such request is open for ${text}; it was never made, was withdrawn or has expired`,
+  );
 
 function refuseOwnAccount(user: UserRow, { userId }: Helper): void {
   if (userId === undefined || storedId('usr', userId) !== user.id) return;

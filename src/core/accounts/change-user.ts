@@ -39,7 +39,7 @@ export async function updateProfile(
 }
 
 /**
- * Disables a user and ends their sessions, password reset links, requests for help and open invitations to others, or enables the user
+ * Disables a user and ends their sessions, password reset links, requests for help by and for them, and open invitations to others, or enables the user
  * again. An operator who is enabled again counts as a new one. Errors: NOT_FOUND
  * USER_NOT_FOUND; FAILED_PRECONDITION LAST_OPERATOR.
  */
@@ -68,7 +68,7 @@ export async function setUserDisabled(
     if (isDisabled) {
       await endUserSessions(em, user.id, undefined, at);
       await withdrawResets(em, user);
-      await em.nativeDelete(AccountHelpRow, { userId: user.id });
+      await em.nativeDelete(AccountHelpRow, { $or: [{ userId: user.id }, { askedByUserId: user.id }] });
       await withdrawInvitations(em, newId, at, by, publicId('usr', user.id));
     }
     await recordUserAudit(em, newId, at, by, user, { action: isDisabled ? 'user.disable' : 'user.enable' });

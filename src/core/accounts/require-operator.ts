@@ -21,6 +21,13 @@ const operatorAgeMs = 24 * hour;
 
 export const notAnOperator = () => rpcError('NOT_AN_OPERATOR', 'only an operator of the gateway may do this');
 
+/**
+ * Whether the operator of an earlier step still counts as one of two. The account of a disabled one may have been in the hands of
+ * somebody else.
+ */
+export const isStillOperator = ({ isOperator, disabledAt }: UserRow): boolean =>
+  isOperator && disabledAt == null;
+
 /** The operator's account; undefined for the holder of an operator service token. @throws NOT_AN_OPERATOR */
 export async function requireOperator(
   em: EntityManager,
@@ -28,7 +35,7 @@ export async function requireOperator(
 ): Promise<UserRow | undefined> {
   if (userId === undefined) return undefined;
   const operator = await em.findOne(UserRow, { id: storedId('usr', userId) });
-  if (operator?.isOperator !== true || operator.disabledAt != null) throw notAnOperator();
+  if (operator === null || !isStillOperator(operator)) throw notAnOperator();
   return operator;
 }
 

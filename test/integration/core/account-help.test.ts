@@ -157,6 +157,21 @@ describe('without mail, a new password', () => {
     expect(await refusedApproval(request, operators[1])).toBe('OPERATOR_TOO_NEW');
   });
 
+  test('is not approved if its requester was disabled, and another operator can request it anew', async () => {
+    const requesters = [await desk.addUser(), await desk.addUser()] as const;
+    await makeOperatorsOld(stack);
+    const request = { email: (await owner()).email, help: NEW_PASSWORD };
+    await accounts.requestAccountHelp(request, asUser(requesters[0]));
+    await accounts.setUserDisabled({ email: requesters[0].email, isDisabled: true });
+    const ended = await refusedApproval(request, operators[1]);
+    await accounts.requestAccountHelp(request, asUser(requesters[1]));
+    // As when the request is made while its requester is being disabled.
+    await database.query('update core.users set disabled_at = now() where email = $1', [requesters[1].email]);
+    const left = await refusedApproval(request, operators[1]);
+
+    expect([ended, left]).toEqual(['ACCOUNT_HELP_NOT_FOUND', 'ACCOUNT_HELP_NOT_FOUND']);
+  });
+
   test('of an operator is neither requested nor approved by that operator', async () => {
     const own = { email: operators[0]!.email, help: NEW_PASSWORD };
     const requested = await refusalOf(accounts.requestAccountHelp(own, asUser(operators[0])));

@@ -379,6 +379,19 @@ describe('two operators are needed', () => {
     expect((await story(payment)).order?.status).toBe(OrderStatus.PENDING);
   });
 
+  test('who are both enabled when it is confirmed', async () => {
+    const payment = await undecided();
+    const notPaid = proposal(attempt(payment.attemptId), SettlementOutcome.NOT_PAID);
+    const { settlement } = await settlements.proposeSettlement(notPaid, as(0));
+    const own = { settlementId: settlement?.settlementId ?? '' };
+    const { email } = operators[0]!;
+    await accounts.accounts[0].setUserDisabled({ email, isDisabled: true });
+
+    expect(await refusalOf(settlements.confirmSettlement(own, as(1)))).toBe('SETTLEMENT_NOT_OPEN');
+    await accounts.accounts[0].setUserDisabled({ email, isDisabled: false });
+    await makeOperatorsOld(stack);
+  });
+
   test('with a reason and the provider’s reference, about something that exists', async () => {
     const missing = { merchantId, outcome: SettlementOutcome.PAID };
     expect(await wrongFields(settlements.proposeSettlement(missing, as(0)))).toBe(

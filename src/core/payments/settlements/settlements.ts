@@ -3,7 +3,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { rpcError } from '../../../contract/error-reason.ts';
 import { publicId, storedId } from '../../../contract/public-id.ts';
 import type { NewId, PublicId } from '../../../contract/public-id.ts';
-import { requireAge, requireOperator } from '../../accounts/require-operator.ts';
+import { isStillOperator, requireAge, requireOperator } from '../../accounts/require-operator.ts';
 import type { Helper } from '../../accounts/require-operator.ts';
 import { recordAudit } from '../../audit/record-audit.ts';
 import { UserRow } from '../../database/account-entities.ts';
@@ -162,7 +162,7 @@ const confirm = (parts: SettlementsParts, id: PublicId<'stl'>, helper: Helper): 
     },
   });
 
-/** @throws SECOND_OPERATOR_NEEDED, OPERATOR_TOO_NEW */
+/** @throws SECOND_OPERATOR_NEEDED, SETTLEMENT_NOT_OPEN, OPERATOR_TOO_NEW */
 async function requireSecondOperator(
   em: EntityManager,
   { proposedByUserId }: SettlementRow,
@@ -174,6 +174,11 @@ async function requireSecondOperator(
     throw rpcError(
       'SECOND_OPERATOR_NEEDED',
       'another operator has to confirm this; all holders of an operator service token count as one operator',
+    );
+  if (proposer != null && !isStillOperator(proposer))
+    throw rpcError(
+      'SETTLEMENT_NOT_OPEN',
+      'the operator who proposed this was disabled; withdraw the proposal, and propose anew if needed',
     );
   for (const operator of [proposer, confirmer]) if (operator != null) requireAge(operator, at);
 }

@@ -62,7 +62,8 @@ export const settlements: typeof english = {
     NOT_UNSETTLED: 'ይህ ከእንግዲህ ሰው አይጠብቅም፤ ዋሌቱ ወስኗል።',
     WALLET_CALL_RUNNING: 'Gatehouse ስለዚህ ገንዘብ ዋሌቱን አሁን እየጠየቀ ነው። ከአንድ ደቂቃ በኋላ እንደገና ይሞክሩ።',
     SETTLEMENT_OPEN: 'አስቀድሞ የቀረበ አለ። መጀመሪያ እሱን ያረጋግጡ ወይም ይሰርዙ።',
-    SETTLEMENT_NOT_OPEN: 'የቀረበው ጊዜው አልፏል ወይም አስቀድሞ ተወስኗል።',
+    SETTLEMENT_NOT_OPEN:
+      'የቀረበው ጊዜው አልፏል፣ አስቀድሞ ተወስኗል፣ ወይም ያቀረበው ኦፕሬተር እንዳይገባ ተከልክሏል። የተከለከለ ኦፕሬተር ያቀረበው ሊሰረዝ ብቻ ይችላል።',
   },
   otherRefusal: 'አልተፈቀደም፤ ምንም አልተቀየረም። ያለበትን ሁኔታ ለማየት ገጹን እንደገና ይክፈቱ።',
   history: {

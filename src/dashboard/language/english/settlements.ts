@@ -65,7 +65,8 @@ export const settlements = {
     NOT_UNSETTLED: 'This no longer waits for a person: the wallet has decided.',
     WALLET_CALL_RUNNING: 'Gatehouse is asking the wallet about this money now. Try again in a minute.',
     SETTLEMENT_OPEN: 'Another proposal is already open. Confirm or withdraw it first.',
-    SETTLEMENT_NOT_OPEN: 'The proposal has expired, or somebody decided about it already.',
+    SETTLEMENT_NOT_OPEN:
+      'The proposal has expired, somebody decided about it already, or the operator who proposed it was disabled. An open proposal of a disabled operator can only be withdrawn.',
   } as Readonly<Record<string, string>>,
   otherRefusal: 'The settlement was refused, and nothing changed. Refresh the page to see the current state.',
   history: {
