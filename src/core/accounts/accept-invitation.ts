@@ -28,6 +28,8 @@ export interface Acceptance {
   readonly password: string;
   readonly language: Language;
   readonly remoteAddress: string;
+  /** A secret of the user's browser; may be empty. */
+  readonly browserSecret: string;
 }
 
 export const nameLength = 128;
@@ -74,7 +76,8 @@ async function prove(
   signal: CallerSignal,
 ): Promise<Proof> {
   const { passwords, parsePassword, tries } = parts;
-  const signInTry = { emailKey, remoteAddress: acceptance.remoteAddress, browserSecret: '' };
+  const { remoteAddress, browserSecret } = acceptance;
+  const signInTry = { emailKey, remoteAddress, browserSecret };
   const owner = { kind: 'known', emailKey } as const;
   await tries.requireNetworkTries(signInTry);
   const fields = combine({

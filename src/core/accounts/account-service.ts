@@ -77,9 +77,9 @@ export function accountService(parts: AccountParts): RpcService {
           expireTime: timestampFromDate(expiresAt),
         };
       },
-      async acceptInvitation({ token, name, password, remoteAddress, ...request }, context) {
+      async acceptInvitation({ token, name, password, remoteAddress, browserSecret, ...request }, context) {
         const language = valuesOrThrow(parseLanguage(request.language, { required: false }));
-        const acceptance = { token, name, password, language, remoteAddress };
+        const acceptance = { token, name, password, language, remoteAddress, browserSecret };
         const user = await acceptInvitation(parts, acceptance, actorOf(context), context.signal);
         noteUser(context, user.id);
         return { user: userMessage(user), passwordVersion: user.passwordVersion };

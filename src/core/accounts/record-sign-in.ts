@@ -7,7 +7,7 @@ import type { UserRow } from '../database/account-entities.ts';
 import type { AccountParts } from './account-parts.ts';
 import { recordRefusal } from './record-refusal.sql.ts';
 import type { RefusalReason } from './record-refusal.sql.ts';
-import { actingForThemselves, recordUserAudit } from './record-user-audit.ts';
+import { actingForNobody, actingForThemselves, recordUserAudit } from './record-user-audit.ts';
 
 /** The proof of identity at a sign-in. */
 export type SignInProof = 'PASSWORD' | 'ONE_TIME_CODE' | 'RECOVERY_CODE';
@@ -56,7 +56,7 @@ export async function recordingRefusal<T>(
     const refusal = error instanceof ConnectError ? refusals.get(reasonOf(error)) : undefined;
     if (refusal !== undefined) {
       const reason = user?.disabledAt == null ? refusal : 'KEPT_OUT';
-      await recordRefusal(database.pool, now(), by, {
+      await recordRefusal(database.pool, now(), actingForNobody(by), {
         reason,
         emailKey,
         user,

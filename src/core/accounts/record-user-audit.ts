@@ -33,8 +33,14 @@ export async function recordUserAudit(
   }
 }
 
-/** A person who proves their identity with a link or a password acts as themselves. */
-export const actingForThemselves = ({ actor, requestId }: Actor, userId: StoredId<'usr'>): Actor => ({
-  actor: actor.includes(':') ? actor : `${actor}:${publicId('usr', userId)}`,
+/** The program that acts for somebody who has not proved an identity. Another user may be signed in in the same browser. */
+export const actingForNobody = ({ actor, requestId }: Actor): Actor => ({
+  actor: actor.split(':', 1).join(),
   requestId,
+});
+
+/** A person who proves their identity with a link or a password acts as themselves, whoever else is signed in in the same browser. */
+export const actingForThemselves = (by: Actor, userId: StoredId<'usr'>): Actor => ({
+  actor: `${actingForNobody(by).actor}:${publicId('usr', userId)}`,
+  requestId: by.requestId,
 });

@@ -7,6 +7,7 @@ import { storedId } from '../../contract/public-id.ts';
 import { addNotice } from './account-notices.ts';
 import { linkNotUsable, makeLinkToken, requireLink, withdrawResets } from './account-links.ts';
 import type { AccountParts } from './account-parts.ts';
+import { countTry } from './count-try.sql.ts';
 import type { EmailAddress } from './email-address.ts';
 import { endUserSessions } from './end-user-sessions.ts';
 import { lockUserByEmail } from './find-user.ts';
@@ -22,13 +23,16 @@ export interface ResetWish {
 
 /**
  * Creates a password reset link for the address that the account has. Token and address are empty without an account or for a disabled one. All cases run the same
- * statements, so the duration does not reveal which addresses have an account.
+ * statements, so the duration does not reveal which addresses have an account. The audit log is permanent, and anyone who knows an address
+ * can request links. So only the first link in an hour is recorded.
  */
 export async function startPasswordReset(
   { database, newId, now, randomBytes }: AccountParts,
   { email, validForMs }: ResetWish,
   by: Actor,
 ): Promise<LinkMade & { readonly email: string }> {
+  const recorded = { counter: `reset recorded/${by.actor}/${email.key}`, max: 1, windowSeconds: 3_600 };
+  const isFirst = (await countTry(database.pool, recorded)) === undefined;
   return database.fork().transactional(async (em) => {
     const at = now();
     const user = await em.findOne(UserRow, { emailKey: email.key });
@@ -38,7 +42,8 @@ export async function startPasswordReset(
     const { token, expiresAt } = addResetLink(em, holder, { at, validForMs, randomBytes });
     if (mayReset) {
       const details = { expires_at: expiresAt.toISOString() };
-      await recordUserAudit(em, newId, at, by, holder, { action: 'user.start_reset', details });
+      if (isFirst) await recordUserAudit(em, newId, at, by, holder, { action: 'user.start_reset', details });
+      else await em.find(MembershipRow, { userId: holder.id });
       return { token, expiresAt, email: holder.email };
     }
     await em.find(MembershipRow, { userId: holder.id });

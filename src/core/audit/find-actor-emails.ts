@@ -3,9 +3,12 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { isPublicId, publicId, storedId } from '../../contract/public-id.ts';
 import { UserRow } from '../database/account-entities.ts';
 
+/** Only the dashboard proves who its user is. Other programs choose the name that they send. */
+const prefix = 'dashboard:';
+
 /** The stored id of the user in an actor such as "dashboard:usr_…"; undefined when there is none. */
 function userOf(actor: string): StoredId<'usr'> | undefined {
-  const name = actor.slice(actor.indexOf(':') + 1);
+  const name = actor.startsWith(prefix) ? actor.slice(prefix.length) : '';
   return isPublicId('usr', name) ? storedId('usr', name) : undefined;
 }
 
@@ -17,10 +20,10 @@ export async function findActorEmails(
   const ids = [...new Set(actors)].flatMap((actor) => userOf(actor) ?? []);
   if (ids.length === 0) return new Map();
   const users = await em.find(UserRow, { id: { $in: ids } });
-  const emails = new Map<string, string>(users.map(({ id, email }) => [publicId('usr', id), email]));
+  const emails = new Map(users.map(({ id, email }) => [`${prefix}${publicId('usr', id)}`, email]));
   return new Map(
     actors.flatMap((actor) => {
-      const email = emails.get(actor.slice(actor.indexOf(':') + 1));
+      const email = emails.get(actor);
       return email === undefined ? [] : [[actor, email] as const];
     }),
   );

@@ -43,8 +43,10 @@ const lookUp = (words: Readonly<Record<string, string>>, name: string): string =
 /** The actor: a user of the dashboard, a person at the command line, or a program. */
 export function auditActor({ actor, actorEmail, action }: AuditEntry, { actors }: AuditWords): string {
   if (actorEmail !== '') return actorEmail;
-  if (action === 'session.refuse') return actors.stranger;
   const [role = '', name = ''] = actor.split(/:(.*)/s);
+  // A request for a link proves nothing, and a refused sign-in neither.
+  if (action === 'session.refuse' || (action === 'user.start_reset' && role === 'dashboard'))
+    return actors.stranger;
   if (role === 'operator' && name !== '') return actors.operator(name);
   return role === 'dashboard' ? actors.themselves : actors.other;
 }

@@ -32,7 +32,7 @@ const roleNames = {
 
 /** The page to accept an invitation. */
 export function addInvitation(app: FastifyInstance, dashboard: Dashboard): void {
-  const { clients, now, strangers } = dashboard;
+  const { browserSecrets, clients, now, strangers } = dashboard;
 
   const read = async (request: FastifyRequest): Promise<GetInvitationResponse> => {
     const token = tokenOf(request);
@@ -55,9 +55,10 @@ export function addInvitation(app: FastifyInstance, dashboard: Dashboard): void 
       const forms = shellWords[language].forms;
       const form = readForm(Joining, request.body, forms);
       if (!form.ok) return showInvitation(dashboard, request, reply, invitation, { form, status: 400 });
+      const origin = { remoteAddress: request.ip, browserSecret: browserSecrets.ensure(request, reply) };
       const answer = await ask(request, (options) =>
         clients.accounts.acceptInvitation(
-          { token: tokenOf(request), ...form.value, language, remoteAddress: request.ip },
+          { token: tokenOf(request), ...form.value, language, ...origin },
           options,
         ),
       );

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import { failureOf, refusalOf, waitAskedFor } from '../../support/rpc-failure.ts';
-import { password, sharedAccountSite } from './account-desk.ts';
+import { asUser, password, sharedAccountSite } from './account-desk.ts';
 import type { User } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
 import type { AuditEntry } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
@@ -229,6 +229,14 @@ describe('a browser in which a user signed in', () => {
     expect(await refusalOf(signIn(user.email, { remoteAddress }))).toBe('TOO_MANY_TRIES');
   });
 
+  test('can accept an invitation when a stranger in its network has used the tries of the account', async () => {
+    const { user, ...own } = await userWithBrowser();
+    const { token } = await desk.inviteElsewhere(user.email);
+    await tryWrong(user.email, 5, { remoteAddress: own.remoteAddress });
+
+    await accounts.acceptInvitation({ token, password, ...own });
+  });
+
   test('still works in a new network when strangers have used the tries of the account', async () => {
     const { user, browserSecret } = await userWithBrowser();
     await tryFromEverywhere(user.email);
@@ -366,12 +374,13 @@ describe('a sign-in is recorded', () => {
     ]);
   });
 
-  test('when the password accepts an invitation, with each merchant, its address and its time', async () => {
+  test('when the password accepts an invitation, with each merchant, its address and its time, whoever else is signed in in that browser', async () => {
     const user = await viewer();
     const { merchantId: other, token } = await desk.inviteElsewhere(user.email);
 
     const remoteAddress = '203.0.113.12';
-    const { user: accepted } = await accounts.acceptInvitation({ token, password, remoteAddress });
+    const acceptance = { token, password, remoteAddress };
+    const { user: accepted } = await accounts.acceptInvitation(acceptance, asUser(await viewer()));
 
     const entry = {
       action: 'session.begin',
@@ -425,7 +434,8 @@ describe('a refused sign-in is recorded', () => {
   test('without a known actor, with its address', async () => {
     const user = await viewer();
 
-    await refusalOf(signIn(user.email, { password: wrong, remoteAddress: '203.0.113.11' }));
+    const attempt = { email: user.email, password: wrong, remoteAddress: '203.0.113.11' };
+    await refusalOf(accounts.verifyPassword(attempt, asUser(await viewer())));
 
     expect(await recordOf(user)).toMatchObject([
       {
@@ -528,6 +538,19 @@ describe('a refused sign-in is recorded', () => {
     expect(rows[0]?.text).toContain(user.userId);
     expect(rows[0]?.text).not.toContain('typed into');
   });
+});
+
+test('requests of strangers for password reset links are recorded once an hour', async () => {
+  const user = await viewer();
+  for (let count = 0; count < 5; count += 1) await accounts.startPasswordReset({ email: user.email });
+
+  const { entries } = await stack
+    .client(AuditService, 'reader')
+    .listAuditEntries({ merchantId: merchant.id, actionKind: 'user' });
+  const started = entries.filter(
+    ({ action, targetId }) => action === 'user.start_reset' && targetId === user.userId,
+  );
+  expect(started.map(({ actor }) => actor)).toEqual(['dashboard']);
 });
 
 describe('the end of a session is recorded', () => {

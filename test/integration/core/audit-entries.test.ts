@@ -3,6 +3,7 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import type { User } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
+import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
 import { codeOf } from '../../support/authenticator.ts';
 import { asUser, password, sharedAccountDesk } from './account-desk.ts';
 import { sharedStack, sharedConnection, shared } from '../../support/shared-stack.ts';
@@ -163,6 +164,20 @@ const entryOf = (merchantId: string) => ({
 });
 const listed = async (merchantId: string) =>
   (await stack.client(AuditService, 'reader').listAuditEntries({ merchantId })).entries;
+
+test('only the dashboard acts in the name of a user: another program that sends a user id is shown without the address', async () => {
+  const { merchantId, members } = await desk.openShop(MemberRole.OWNER);
+  const { client, options } = {
+    client: stack.client(MerchantService, 'operator'),
+    options: asUser(members[0]),
+  };
+  await client.updateMerchant({ merchantId, name: 'Other name' }, options);
+
+  expect((await listed(merchantId))[0]).toMatchObject({
+    actor: `operator:${members[0]!.userId}`,
+    actorEmail: '',
+  });
+});
 
 describe('an entry of another process', () => {
   test('is listed as it was sent, and once when it is sent several times', async () => {

@@ -78,6 +78,7 @@ describe('an invitation', () => {
     expect(short.body).toContain('Enter at least 12 characters.');
     expect(short.body).toContain('value="Almaz"');
     expect(joined.status).toBe(303);
+    expect(visitor.cookies.get('gatehouse_browser')).toMatch(/^[\w-]{43}$/);
     expect((await visitor.get(`/m/${merchant.id}/sandbox/keys`)).status).toBe(200);
     expect([again.status, headingOf(again)]).toEqual([404, 'This link is no longer valid']);
   });

@@ -53,6 +53,7 @@ test.each([
   [{ actor: 'operator' }, 'A program'],
   [{ actor: 'dashboard' }, 'The user, by a link or a password'],
   [{ actor: 'dashboard', action: 'session.refuse' }, 'Somebody who could not sign in'],
+  [{ actor: 'dashboard', action: 'user.start_reset' }, 'Somebody who could not sign in'],
 ])('the actor is named: %j', (own, text) => {
   expect(auditActor(entry(own), english)).toBe(text);
 });

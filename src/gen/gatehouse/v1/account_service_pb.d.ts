@@ -319,6 +319,13 @@ export declare type AcceptInvitationRequest = Message<"gatehouse.v1.AcceptInvita
    * @generated from field: string remote_address = 5;
    */
   remoteAddress: string;
+
+  /**
+   * A random secret that only the user's browser has; may be empty. As in VerifyPassword.
+   *
+   * @generated from field: string browser_secret = 6;
+   */
+  browserSecret: string;
 };
 
 /**
