@@ -5,7 +5,7 @@ export const requests = {
   title: 'API requests',
   lead: 'The API requests of your servers in the last 7 days, with their answers. Phone numbers are masked. Keys and checkout URLs are left out.',
   unkept: (count: string) =>
-    `${counted(count, 'request')} of the last 7 days ${count === '1' ? 'is' : 'are'} missing from this list. The API answered as usual. The log keeps only some requests above 50 per second, and none while it is unavailable.`,
+    `${counted(count, 'request')} of the last 7 days ${count === '1' ? 'is' : 'are'} missing from this list. The API answered as usual. The log keeps a limited number of requests per second, and none while it is unavailable.`,
   columns: {
     time: 'Time',
     request: 'Request',
