@@ -35,7 +35,7 @@ export interface EventBus<WakeTopic extends string = string> extends EventPublis
   readonly wake: (topic: WakeTopic, part?: string) => void;
   /** Calls the listener at every such notification from another process, with its part; empty for the whole topic. */
   readonly onWake: (topic: WakeTopic, listener: (part: string) => void) => void;
-  /** The position in the stream that the broker stores under this name. */
+  /** A durable consumer of the stream. The broker stores its position under this name. */
   readonly eventConsumer: (options: Pick<EventConsumerParts, 'name' | 'ackWaitMs'>) => EventConsumer;
   /** The stored events; undefined while the broker is unavailable. */
   readonly storedStream: () => Promise<StoredStream | undefined>;

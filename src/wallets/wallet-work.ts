@@ -150,7 +150,10 @@ function walletHealthOf(
   return areCredentialsRefused ? undefined : true;
 }
 
-/** The same work. Refused credentials may be those of an account that has other ones by now, so that its connector is opened anew. */
+/**
+ * The same work. If the wallet refused the credentials, the account may have new ones by now. So the connector is dropped, and the next call
+ * opens it with the current credentials.
+ */
 const forgettingRefused =
   <Outcome>(serveWith: (connector: WalletConnector) => Promise<Served<Outcome>>) =>
   async (
@@ -277,6 +280,6 @@ const headersOf = (requestId: string) => ({ headers: { 'x-request-id': requestId
 const msOf = (duration: Duration | undefined): number | undefined =>
   duration === undefined ? undefined : durationMs(duration);
 
-/** A source that did not say how long it has nothing may have something at once. */
+/** A source that gave no time may have work at once. */
 const earlier = (one: number | undefined, other: number | undefined): number | undefined =>
   one === undefined || other === undefined ? undefined : Math.min(one, other);

@@ -11,10 +11,10 @@ export interface OpenQuestions {
  */
 const asking = '(r.finished_at is null or cardinality(r.closed) = 0)';
 
-/** Nothing names the accounts of the lost time. */
+/** Open if nothing names all accounts of the lost time. */
 export const asksAccounts = `${asking} and r.accounts_accepted_by = '' and r.stream in ('PARTIAL', 'LOST')`;
 
-/** A merchant is missing that the events name, or they do not name all of them, or they are not read yet. */
+/** Open if a merchant that the events name is missing, if the events have gaps, or if they were not read yet. */
 export const asksMerchants = `${asking} and r.merchants_accepted_by = '' and (r.stream <> 'COMPLETE' or exists (
   select from core.recovery_merchants l where l.recovery_id = r.id
     and not exists (select from core.merchants m where m.id = l.merchant_id)

@@ -244,7 +244,7 @@ async function checkUnsettled({ database }: ChecksParts): Promise<Check> {
     : warning(CheckSubject.UNSETTLED, CheckFinding.WAITING_FOR_PERSON, facts);
 }
 
-/** Only the last week: older ones were seen, or will not be. */
+/** Only reconciliations of the last week. Operators have seen older ones, or no longer act on them. */
 async function checkReconciliations({ database }: ChecksParts): Promise<Check> {
   const [row] = await runStatement<{ differing: string; failed: string; late: string; done: string }>(
     database.pool,

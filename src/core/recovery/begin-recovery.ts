@@ -11,9 +11,10 @@ export interface BegunRecovery {
   readonly lostUntil: Date;
 }
 
-/** Begins a recovery, in one transaction. It closes both environments. It records that requests to wallets that were open at the
- * time of the backup may have reached them since. A database may be restored again before its recovery has finished. The new
- * recovery then replaces that one, and includes its lost time.
+/**
+ * Begins a recovery, in one transaction. It closes both environments. Requests that were open at the time of the backup may have reached their
+ * wallets since, so they are marked as perhaps sent. A database may be restored again before its recovery has finished. Then the new
+ * recovery replaces the old one, and includes its lost time.
  */
 export async function beginRecovery(
   em: EntityManager,
@@ -46,12 +47,12 @@ export async function beginRecovery(
         obstacle: reconcile ? '' : 'no_statement',
       });
   await em.flush();
-  // Already now: an account that is removed during the recovery may have lost payments.
+  // Now and not later, because an account that is removed during the recovery may have lost payments.
   await addStatements(em, { id, lostUntil });
   // Every change of an attempt or a refund locks its order first. So under this lock of the tables no other transaction changes one.
   await em.execute('lock table core.orders, core.payment_attempts, core.refunds in share row exclusive mode');
-  // A request that was sent in the lost time was sent with the account that was current then. One under a lease was sent before, with its own.
-  // Each undecided one has a due_at, by whose index these statements find it. Nobody can write meanwhile.
+  // A request of the lost time was sent with the account that was current then. An attempt under a lease was sent before, so it keeps its
+  // account. Every undecided attempt has a due_at, whose index these statements use, because nobody can write meanwhile.
   await em.execute(`
 update core.payment_attempts p set status = 'UNKNOWN', maybe_sent = true,
   wallet_account_id = case when p.leased_until is not null then p.wallet_account_id else (

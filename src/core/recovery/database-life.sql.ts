@@ -27,8 +27,8 @@ export async function beginLife(pool: Pool, lineage: string): Promise<void> {
 }
 
 /**
- * Writes the row into a restored database whose backup has none: release 0.1.0 did not write it. No server is the recorded home, so core
- * begins a recovery, as after every restore.
+ * Writes the row into a restored database whose backup has none: release 0.1.0 did not write it. The recorded home is not a server, so
+ * core begins a recovery, as after every restore.
  */
 export async function recordBackup(pool: Pool, lineage: string, takenAt: string): Promise<void> {
   await pool.query("insert into core.database_life (lineage, home, seen_at) values ($1, 'a backup', $2)", [

@@ -7,8 +7,9 @@ import type { Environment } from '../domain/order.ts';
 type Lost = Pick<RecoveryRow, 'id' | 'lostUntil'>;
 
 /**
- * Whether an account may have taken a payment in the lost time. One that was added since must be one of that time again. So its credentials
- * were accepted then, and they must be accepted now. Otherwise any merchant could keep a wallet waiting with made-up credentials.
+ * Whether an account may have taken a payment in the lost time. An account that was added after the restore can be a lost one that was added
+ * again. The provider accepted the credentials of a lost one. So such an account counts once the provider has accepted its credentials, which a
+ * promotion requires too. Otherwise any merchant could keep a wallet waiting with made-up credentials.
  */
 export const mayHavePayments = "(a.id < ?::uuid or a.state <> 'NEXT' or a.check_result = 'ACCEPTED')";
 

@@ -148,7 +148,7 @@ export function createRecoveryStore({
     });
     return ok(await readWritten(em));
   };
-  /** The answer for all recoveries that ask, also those that have finished: not every one waits for the answer. */
+  /** Answers the question for all recoveries that ask it. Some of them have finished, because a recovery can finish without the answer. */
   const answerQuestion = async (
     em: EntityManager,
     subject: Extract<AcceptedSubject, { readonly type: 'accounts' | 'merchants' }>,

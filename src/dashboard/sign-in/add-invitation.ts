@@ -10,7 +10,7 @@ import { wordsFor } from '../language/words.ts';
 import { shellWords } from '../send-page.ts';
 import { beginSession } from '../session/sign-in-state.ts';
 import { viewerOfUser } from '../access/viewer.ts';
-import { linkOf, linkWords, sayNotUsable, tokenOf } from './link-pages.ts';
+import { linkOf, linkWords, answerLinkRequest, tokenOf } from './link-pages.ts';
 import { takeNextPage } from './next-page.ts';
 import { refusedTry } from './refused-try.ts';
 import { requireSecureConnection } from './secure-connection.ts';
@@ -42,13 +42,13 @@ export function addInvitation(app: FastifyInstance, dashboard: Dashboard): void 
   };
 
   app.get('/invitation/:token', (request, reply) =>
-    sayNotUsable(dashboard, request, reply, async () =>
+    answerLinkRequest(dashboard, request, reply, async () =>
       showInvitation(dashboard, request, reply, await read(request)),
     ),
   );
 
   app.post('/invitation/:token', (request, reply) =>
-    sayNotUsable(dashboard, request, reply, async () => {
+    answerLinkRequest(dashboard, request, reply, async () => {
       requireSecureConnection(dashboard, request);
       const invitation = await read(request);
       const { language } = request;

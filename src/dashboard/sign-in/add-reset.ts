@@ -8,7 +8,7 @@ import { wordsFor } from '../language/words.ts';
 import { mailReset } from '../mail/mail-links.ts';
 import { PageProblem } from '../page-problem.ts';
 import { shellWords } from '../send-page.ts';
-import { linkWords, sayNotUsable, tokenOf } from './link-pages.ts';
+import { linkWords, answerLinkRequest, tokenOf } from './link-pages.ts';
 import { refusedTry } from './refused-try.ts';
 import { requireSecureConnection } from './secure-connection.ts';
 import { signInWords } from './show-sign-in.ts';
@@ -60,7 +60,7 @@ export function addReset(app: FastifyInstance, dashboard: Dashboard): void {
   app.get('/reset/:token', async (request, reply) => showReset(dashboard, request, reply));
 
   app.post('/reset/:token', (request, reply) =>
-    sayNotUsable(dashboard, request, reply, async () => {
+    answerLinkRequest(dashboard, request, reply, async () => {
       requireSecureConnection(dashboard, request);
       const form = readForm(NewPassword, request.body, shellWords[request.language].forms);
       if (!form.ok) return showReset(dashboard, request, reply, { form, status: 400 });

@@ -15,8 +15,8 @@ export const tokenOf = ({ params }: FastifyRequest): string => (params as { read
 
 export const linkOf = (request: FastifyRequest): Presented => ({ kind: 'link', secret: tokenOf(request) });
 
-/** Answers a request for a one-time link. A link that does not work gets its error page, and counts towards the limit of its site. */
-export async function sayNotUsable(
+/** Answers a request for a one-time link. A link that does not work gets its error page, and counts towards the limit of the client's site. */
+export async function answerLinkRequest(
   { sendPage, strangers }: Dashboard,
   request: FastifyRequest,
   reply: FastifyReply,

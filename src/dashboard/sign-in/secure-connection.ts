@@ -3,8 +3,9 @@ import type { Dashboard } from '../dashboard.ts';
 import { PageProblem } from '../page-problem.ts';
 
 /**
- * Refuses a password that did not arrive over https, if the dashboard's public URL is https. The same holds for a proxy
- * whose headers are not trusted. Others may have read the password, and browsers would not store the session's cookie.
+ * Refuses a password that did not arrive over https, if the dashboard's public URL is https. A request through a proxy counts as http if
+ * the dashboard does not trust the headers of the proxy. Others may have read the password, and browsers would not store the session's
+ * cookie.
  */
 export function requireSecureConnection({ isSecure }: Dashboard, { protocol }: FastifyRequest): void {
   if (isSecure && protocol !== 'https') throw new PageProblem('insecureConnection', 'NOT_HTTPS');

@@ -22,7 +22,7 @@ const graceMs = 4_000;
 const lastWritesMs = 1_000;
 
 export interface Dispatcher {
-  /** For the intake in the same process, whose deliveries need no claim then. */
+  /** Lets the intake of this process lease lanes for its new deliveries, so that no claim is needed. */
   readonly claims: LaneClaims;
   /** Resolves within 5 seconds after the stop. */
   readonly done: Promise<void>;

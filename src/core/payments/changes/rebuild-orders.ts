@@ -249,9 +249,9 @@ function eventColumns(event: OrderEventMessage, payload: Uint8Array) {
 }
 
 /**
- * The account with which the attempt was requested, null for the operator's. Its events name it once it has ended. Before, it is the one that
- * new payments used when it began: in the lost time, or else now. The database may lack the account. Then the wallet is not asked
- * before it is added again.
+ * The account with which the attempt was requested, null for the operator's. The events of an ended attempt name the account. An attempt in
+ * flight gets the account that new payments used when the attempt began, by the changes of the lost time. Without such a change, it gets the
+ * current account. The database may lack the account. Then the wallet is not asked before the account is added again.
  */
 async function accountOf(
   em: EntityManager,

@@ -235,7 +235,8 @@ async function describe(
   const allowed = allowedOptions(merchant, order.environment, wallets);
   const paymentOptions = optionsThatTake(wallets, allowed, order.amount);
   const attemptsLeft = Math.max(0, maxAttempts - order.attemptCount);
-  // An order that another browser pays, or that has an attempt under way, is not paid in a second way.
+  // The page offers no paybill for an order that another browser pays or that has an attempt under way. A second way to pay could charge
+  // twice.
   const paybills = seen.usableHere ? await findPaybills(order, paymentOptions) : [];
   return { ...seen, order, merchant, attemptsLeft, paymentOptions, paybills };
 }
