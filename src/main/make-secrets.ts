@@ -9,7 +9,7 @@ import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { bool, str } from 'envalid';
 import { SettingsError, readSettings } from '../platform/settings/read-settings.ts';
-import { completeSecrets, filesOfProcesses } from './deployment/secret-store.ts';
+import { completeSecrets, filesOfProcesses, requireKeyOfSecrets } from './deployment/secret-store.ts';
 import type { SecretStore } from './deployment/secret-store.ts';
 import { readIfThere, writePrivateFile } from './local/private-file.ts';
 import { exitForSettings } from './read-settings.ts';
@@ -54,13 +54,19 @@ try {
   const storeFile = join(ownFolder, 'secrets.json');
   const written = await readIfThere(storeFile);
   const kept = written === undefined ? {} : parseStore(written, storeFile);
-  const secrets = completeSecrets(kept, process.env, randomBytes);
-  const text = `${JSON.stringify({ ...kept, ...secrets }, undefined, 2)}\n`;
-  if (text !== written) await writePrivateFile(storeFile, text);
+  const secrets = { ...kept, ...completeSecrets(kept, process.env, randomBytes) };
   const files = filesOfProcesses(secrets, {
     database: { address: config.GATEHOUSE_DATABASE_ADDRESS, hasTls: config.GATEHOUSE_DATABASE_TLS },
     nats: { address: config.GATEHOUSE_NATS_ADDRESS, hasTls: config.GATEHOUSE_NATS_TLS },
   });
+  const keysFile = join(folder, 'webhooks', 'GATEHOUSE_WEBHOOK_SECRET_KEYS');
+  requireKeyOfSecrets(
+    keysFile,
+    await readIfThere(keysFile),
+    files['webhooks']?.['GATEHOUSE_WEBHOOK_SECRET_KEYS'],
+  );
+  const text = `${JSON.stringify(secrets, undefined, 2)}\n`;
+  if (text !== written) await writePrivateFile(storeFile, text);
   for (const [name, own] of Object.entries(files)) {
     await mkdir(join(folder, name), { recursive: true });
     for (const [file, content] of Object.entries(own)) await replace(join(folder, name, file), content);

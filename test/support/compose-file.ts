@@ -43,7 +43,7 @@ interface WrittenService {
   readonly volumes?: readonly (string | { readonly source: string; readonly target: string })[];
   readonly healthcheck?: { readonly test?: readonly string[]; readonly disable?: boolean };
   readonly depends_on?: Readonly<Record<string, unknown>>;
-  readonly scale?: number;
+  readonly scale?: string;
 }
 
 /** The end of the braces that open before `start`. */
@@ -133,7 +133,7 @@ export async function readComposeFile(
     healthcheck:
       service.healthcheck?.disable === true ? undefined : (service.healthcheck?.test ?? []).slice(1),
     after: Object.keys(service.depends_on ?? {}),
-    isScaledToNone: service.scale === 0,
+    isScaledToNone: service.scale === '0',
     written: { ...service },
   }));
 }

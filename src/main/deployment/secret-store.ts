@@ -22,16 +22,17 @@ const names: readonly string[] = [
 ];
 
 /**
- * All secrets of a deployment: those that the environment sets, else those of an earlier start, else new ones.
+ * All secrets of a deployment: those of an earlier start, else those that the environment sets, else new ones.
  * @param randomBytes a source of cryptographically random bytes
- * @throws SettingsError for a set secret that a URL or a list cannot contain as it is
+ * @throws SettingsError for a set secret that a URL or a list cannot contain as it is, or that differs from that of an earlier start
  */
 export function completeSecrets(
   kept: SecretStore,
   environment: ProcessEnvironment,
   randomBytes: (size: number) => Buffer,
 ): SecretStore {
-  return Object.fromEntries(
+  const differing = new Set<string>();
+  const secrets = Object.fromEntries(
     names.map((name) => {
       const given = readSettingText(environment, name);
       if ('problem' in given) throw new SettingsError(`${name} is not set: ${given.problem}`);
@@ -39,10 +40,32 @@ export function completeSecrets(
         throw new SettingsError(
           `${name} must be 8 to 256 letters, digits and . _ ~ -; make one with: openssl rand -hex 32`,
         );
+      if (given.text !== undefined && given.text !== (kept[name] ?? given.text)) differing.add(name);
       const digits = randomBytes(32).toString('hex');
-      return [name, given.text ?? kept[name] ?? (natsPasswords.includes(name) ? `n${digits}` : digits)];
+      return [name, kept[name] ?? given.text ?? (natsPasswords.includes(name) ? `n${digits}` : digits)];
     }),
   );
+  if (differing.size > 0)
+    throw new SettingsError(
+      `secrets.json has another value than the environment (.env) for ${[...differing].join(', ')}. Remove it from .env, so that the value in secrets.json counts, or write the value of .env into secrets.json`,
+    );
+  return secrets;
+}
+
+/**
+ * Refuses a list of keys without the key that encrypted the signing secrets until now: the first of `current`.
+ * @throws SettingsError
+ */
+export function requireKeyOfSecrets(
+  path: string,
+  current: string | undefined,
+  next: string | undefined,
+): void {
+  const [key = ''] = (current ?? '').split(',');
+  if (key !== '' && next?.split(',').includes(key) === false)
+    throw new SettingsError(
+      `${path} encrypts signing secrets with a key that secrets.json lacks. Write the content of that file into secrets.json as WEBHOOK_SECRET_KEYS, or delete the file if no signing secret was made with its key`,
+    );
 }
 
 /** A server that the processes share, as the URLs in their files name it. */
@@ -97,7 +120,9 @@ export function filesOfProcesses(
       GATEHOUSE_SERVICE_TOKENS: callers(['facade', 'dashboard', 'operator', 'reader']),
       GATEHOUSE_DATABASE_URL: databaseUrl,
       GATEHOUSE_NATS_URL: natsUrl('webhooks'),
-      GATEHOUSE_WEBHOOK_SECRET_KEYS: `first:${secret('WEBHOOK_SECRET_KEY')}`,
+      // secrets.json has the list only while and after the key is replaced: docs/operating/webhooks.md
+      GATEHOUSE_WEBHOOK_SECRET_KEYS:
+        secrets['WEBHOOK_SECRET_KEYS'] ?? `first:${secret('WEBHOOK_SECRET_KEY')}`,
     },
     'wallet-simulator': {
       GATEHOUSE_SIMULATOR_CREDENTIALS: JSON.stringify({ walleta: simulated, walletb: simulated }),

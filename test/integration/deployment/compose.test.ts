@@ -161,6 +161,24 @@ describe('docker-compose.yml', () => {
     expect(written).toMatchObject({ ports: ['0.0.0.0:80:80', '0.0.0.0:443:443', '0.0.0.0:443:443/udp'] });
   });
 
+  test('every command of the documentation without dependencies follows one that makes the secrets', async () => {
+    for (const page of ['upgrades', 'backup']) {
+      const text = await readFile(join(root, `docs/operating/${page}.md`), 'utf8');
+      const blocks = [...text.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = '']) => block);
+      const early = blocks.filter((block) => /^[^]*?--no-deps[^\n]* core /.test(block));
+      expect(early.length).toBeGreaterThan(0);
+      for (const block of early)
+        expect(block).toMatch(/^[^]*?(run --rm make-secrets|up --detach --wait postgres)\n[^]*?--no-deps/);
+    }
+  });
+
+  test('.env says how many further instances run, so that a later `up` does not stop them', async () => {
+    const services = await readComposeDocument({ GATEHOUSE_MORE_CORES: '2', GATEHOUSE_MORE_WEBHOOKS: '1' });
+    expect(services).toMatchObject({
+      services: { 'more-cores': { scale: '2' }, 'more-webhooks': { scale: '1' } },
+    });
+  });
+
   test('a setting of .env reaches every process that reads it', async () => {
     const names = new Set(services.flatMap(({ environment }) => Object.keys(environment)));
     const missing: string[] = [];

@@ -1,7 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { readCoreSettings } from '../../../src/core/settings.ts';
-import { completeSecrets, filesOfProcesses } from '../../../src/main/deployment/secret-store.ts';
+import {
+  completeSecrets,
+  filesOfProcesses,
+  requireKeyOfSecrets,
+} from '../../../src/main/deployment/secret-store.ts';
 import { roles } from '../../../src/contract/roles.ts';
 import { SettingsError } from '../../../src/platform/settings/read-settings.ts';
 
@@ -30,11 +34,29 @@ describe('the secrets of a deployment', () => {
       POSTGRES_PASSWORD: 'chosen-by-hand',
       FACADE_TOKEN: '',
     };
-    const kept = { POSTGRES_PASSWORD: 'an-earlier-one', FACADE_TOKEN: 'f'.repeat(64) };
+    const kept = { FACADE_TOKEN: 'f'.repeat(64) };
     expect(completeSecrets(kept, given, randomBytes)).toMatchObject({
       ...{ GATEHOUSE_MASTER_KEY: given.GATEHOUSE_MASTER_KEY, POSTGRES_PASSWORD: 'chosen-by-hand' },
       FACADE_TOKEN: kept.FACADE_TOKEN,
     });
+  });
+
+  test('cannot differ from those of an earlier start, because the replacement of one of the two would have no effect', () => {
+    const kept = { FACADE_TOKEN: 'replaced-one', READER_TOKEN: 'the-same-one' };
+    const make = () =>
+      completeSecrets(kept, { FACADE_TOKEN: 'leaked-one', READER_TOKEN: 'the-same-one' }, randomBytes);
+    expect(make).toThrow(SettingsError);
+    expect(make).toThrow(/than the environment \(\.env\) for FACADE_TOKEN\. Remove it from \.env/);
+  });
+
+  test('contain the replaced key of signing secrets, and never leave out the one that encrypted them', () => {
+    const kept = { WEBHOOK_SECRET_KEYS: 'second:22,first:11' };
+    const secrets = { ...kept, ...completeSecrets(kept, {}, randomBytes) };
+    const { GATEHOUSE_WEBHOOK_SECRET_KEYS: next } = filesOfProcesses(secrets, servers)['webhooks'] ?? {};
+    expect(next).toBe('second:22,first:11');
+    for (const current of [undefined, 'first:11', 'second:22'])
+      expect(() => requireKeyOfSecrets('file', current, next)).not.toThrow();
+    expect(() => requireKeyOfSecrets('file', 'third:33,second:22', next)).toThrow(/as WEBHOOK_SECRET_KEYS/);
   });
 
   test.each(['short', 'with spaces in it', 'p@ssword/of:a,url', 'x'.repeat(257)])(
