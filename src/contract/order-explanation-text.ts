@@ -79,6 +79,8 @@ function factText(facts: OrderExplanationFacts): string {
       return 'The order has ended. Whether its webhooks wait is unknown, because no webhooks process of Gatehouse answers.';
     case OrderFact.EVENT_READ:
       return 'The order has ended. It waits for Gatehouse to create its webhooks.';
+    case OrderFact.RECOVERY:
+      return 'Gatehouse was restored from a backup, and the order may have been paid in the lost time. The customer must not pay again.';
     case OrderFact.UNSPECIFIED:
       return 'This version of Gatehouse does not know what the order waits for. Update it.';
   }
@@ -174,6 +176,8 @@ function nextText({ next, nextTime, walletName: wallet }: OrderExplanationFacts)
       return `Unless the merchant switches one on, the order expires${at}.`;
     case OrderNextStep.WEBHOOKS_CREATED:
       return 'That takes some seconds.';
+    case OrderNextStep.RECOVERY_COMPLETED:
+      return 'The order gets its payment, or goes on when an operator has completed the recovery.';
     case OrderNextStep.ASKED_AGAIN:
       return 'Ask again later.';
   }

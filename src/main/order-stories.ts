@@ -6,6 +6,8 @@ import { createExplainStoredOrder } from '../core/order-story/explain-stored-ord
 import { createReadExplanationRows } from '../core/order-story/explanation-rows.ts';
 import { orderStoryService } from '../core/order-story/order-story-service.ts';
 import { createReadOrderStory } from '../core/order-story/read-order-story.ts';
+import { createMayBePaid } from '../core/payments/changes/lost-payment.ts';
+import type { LostPaymentParts } from '../core/payments/changes/lost-payment.ts';
 import { missingOrder } from '../core/payments/orders/missing-order.ts';
 import type { MissingOrderParts } from '../core/payments/orders/missing-order.ts';
 import type { CheckoutTokens } from '../core/payments/checkout/checkout-token.ts';
@@ -21,8 +23,8 @@ export interface OrderStoriesParts {
   readonly configuredWallets: readonly ConfiguredWallet[];
   readonly wallets: readonly Wallet[];
   readonly tokens: CheckoutTokens;
-  readonly gate: MissingOrderParts['gate'];
-  readonly claims: MissingOrderParts['claims'];
+  readonly gate: MissingOrderParts['gate'] & LostPaymentParts['gate'];
+  readonly claims: MissingOrderParts['claims'] & LostPaymentParts['claims'];
   readonly fairly: FairCalls;
   readonly now: () => Date;
 }
@@ -35,7 +37,10 @@ export function orderStories(parts: OrderStoriesParts): RpcService {
   return orderStoryService({
     readStory: createReadOrderStory(database),
     readExplanationRows: createReadExplanationRows(database),
-    explain: createExplainStoredOrder({ database, findMerchant, readWalletStates, wallets, now }),
+    explain: createExplainStoredOrder({
+      ...{ database, findMerchant, readWalletStates, wallets, now },
+      mayBePaid: createMayBePaid({ database, gate, claims, now }),
+    }),
     nameOf: (id) => configuredWallets.find((wallet) => wallet.id === id)?.names.en ?? id,
     openCheckoutUrlOf: tokens.openUrlOf,
     missingOrder: (name) => missingOrder({ gate, claims }, name),

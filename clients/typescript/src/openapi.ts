@@ -614,6 +614,7 @@ export interface components {
              * @example webhook_redelivery
              * @example webhooks_unknown
              * @example event_read
+             * @example recovery
              */
             waiting_for: string;
             /**
@@ -658,6 +659,7 @@ export interface components {
              * @example wallet_offered
              * @example asked_again
              * @example webhooks_created
+             * @example recovery_completed
              */
             next: string;
             /**

@@ -185,8 +185,18 @@ function explainPending(explained: ExplainedOrder, now: Date): OrderExplanation 
 }
 
 /** An order without a payment in progress. */
-function explainUnpaid({ order, attempt, payable }: ExplainedOrder, now: Date): Fact {
+function explainUnpaid({ order, attempt, payable, mayBePaid }: ExplainedOrder, now: Date): Fact {
   const { createdAt, expiresAt } = order;
+  // The customer must not pay again, and the order does not expire.
+  if (mayBePaid)
+    return {
+      ...ofOrder,
+      waitingFor: 'RECOVERY',
+      heldBy: 'OPERATOR',
+      next: 'RECOVERY_COMPLETED',
+      nextAt: undefined,
+      since: undefined,
+    };
   if (now >= expiresAt)
     return {
       ...ofOrder,

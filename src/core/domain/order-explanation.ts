@@ -29,7 +29,8 @@ export type CoreFact =
   | 'MONEY_RETURNED'
   | 'RETURN_DECISION'
   | 'REFUND_APPROVAL'
-  | 'REFUND_DECISION';
+  | 'REFUND_DECISION'
+  | 'RECOVERY';
 
 /** Who holds a fact, as gatehouse.v1.OrderFactHolder defines it. */
 export type CoreHolder = 'NOBODY' | 'PAYER' | 'WALLET' | 'CORE' | 'WALLETS_PROCESS' | 'MERCHANT' | 'OPERATOR';
@@ -46,7 +47,8 @@ export type CoreNextStep =
   | 'SETTLEMENT_CONFIRMED'
   | 'RETURN_DECIDED'
   | 'REFUND_APPROVED'
-  | 'WALLET_OFFERED';
+  | 'WALLET_OFFERED'
+  | 'RECOVERY_COMPLETED';
 
 export interface OrderExplanation {
   readonly waitingFor: CoreFact;
@@ -54,7 +56,8 @@ export interface OrderExplanation {
   readonly next: CoreNextStep;
   /** Undefined when it happens at once, when a person decides the time, and when nothing happens. */
   readonly nextAt: Date | undefined;
-  readonly since: Date;
+  /** Undefined when unknown. */
+  readonly since: Date | undefined;
   /** The wallet that the fact concerns, by its id; '' without one. */
   readonly wallet: string;
   /** Why the latest payment ended without money, as a lower_snake word; '' when it did not. */
@@ -107,4 +110,6 @@ export interface ExplainedOrder {
   /** Whether a customer could start a payment now, as far as the merchant and its wallets decide. */
   readonly payable: 'YES' | 'SUSPENDED' | 'NO_WALLET';
   readonly walletState: (wallet: string) => WalletState;
+  /** Whether a restore may have lost the payment of a PENDING order. */
+  readonly mayBePaid: boolean;
 }

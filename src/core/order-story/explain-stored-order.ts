@@ -8,6 +8,7 @@ import type { ExplainedOrder, OrderExplanation, WalletState } from '../domain/or
 import { admitMerchant } from '../domain/merchant-life-cycle.ts';
 import { allowedOptions } from '../domain/merchant-terms.ts';
 import type { Environment, Order } from '../domain/order.ts';
+import { isInFlight } from '../domain/order.ts';
 import { optionsThatTake } from '../domain/wallet.ts';
 import type { Wallet } from '../domain/wallet.ts';
 import type { FindMerchant } from '../merchants/find-merchant.ts';
@@ -23,6 +24,8 @@ export interface ExplainStoredOrderParts {
   readonly findMerchant: FindMerchant;
   readonly readWalletStates: ReadWalletStates;
   readonly wallets: readonly Wallet[];
+  /** Whether a restore may have lost the payment of an order. */
+  readonly mayBePaid: (order: Pick<Order, 'merchantId' | 'environment' | 'id'>) => Promise<boolean>;
   readonly now: () => Date;
 }
 
@@ -30,7 +33,7 @@ export interface ExplainStoredOrderParts {
 export type ExplainStoredOrder = (rows: ExplanationRows) => Promise<OrderExplanation>;
 
 export function createExplainStoredOrder(parts: ExplainStoredOrderParts): ExplainStoredOrder {
-  const { database, findMerchant, readWalletStates, wallets, now } = parts;
+  const { database, findMerchant, readWalletStates, wallets, mayBePaid, now } = parts;
 
   const payableOf = async ({
     merchantId,
@@ -46,10 +49,13 @@ export function createExplainStoredOrder(parts: ExplainStoredOrderParts): Explai
     id != null && (await checkOf(database, merchantId, id)) === 'REFUSED';
 
   return async ({ order, latestAttempt, strayPayments, refunds, settlements }) => {
-    const [payable, walletState, accountRefused] = await Promise.all([
+    const isUnpaid =
+      order.status === 'PENDING' && (order.latestAttempt === null || !isInFlight(order.latestAttempt));
+    const [payable, walletState, accountRefused, paid] = await Promise.all([
       order.status === 'PENDING' ? payableOf(order) : ('YES' as const),
       readWalletStates(order.environment),
       latestAttempt === null ? false : isAccountRefused(latestAttempt),
+      isUnpaid && mayBePaid(order),
     ]);
     const explained: ExplainedOrder = {
       order,
@@ -67,6 +73,7 @@ export function createExplainStoredOrder(parts: ExplainStoredOrderParts): Explai
         .map((row) => ({ subjectId: subjectOf(row), proposedAt: row.createdAt, expiresAt: row.expiresAt })),
       payable,
       walletState,
+      mayBePaid: paid,
     };
     return explainOrder(explained, now());
   };

@@ -35,6 +35,7 @@ const facts = {
   RETURN_DECISION: OrderFact.RETURN_DECISION,
   REFUND_APPROVAL: OrderFact.REFUND_APPROVAL,
   REFUND_DECISION: OrderFact.REFUND_DECISION,
+  RECOVERY: OrderFact.RECOVERY,
 } as const satisfies Record<CoreFact, OrderFact>;
 
 const holders = {
@@ -59,6 +60,7 @@ const nextSteps = {
   RETURN_DECIDED: OrderNextStep.RETURN_DECIDED,
   REFUND_APPROVED: OrderNextStep.REFUND_APPROVED,
   WALLET_OFFERED: OrderNextStep.WALLET_OFFERED,
+  RECOVERY_COMPLETED: OrderNextStep.RECOVERY_COMPLETED,
 } as const satisfies Record<CoreNextStep, OrderNextStep>;
 
 const statuses = {
@@ -87,7 +89,7 @@ export function explanationMessage(
   return create(OrderExplanationSchema, {
     ...values,
     heldBy: holders[explained.heldBy],
-    sinceTime: timestampFromDate(since),
+    ...(since && { sinceTime: timestampFromDate(since) }),
     wallet,
     englishText: orderExplanationText(values),
     eventCursor: explained.waitingFor === 'NOTHING' ? formatCursor(lastEvent) : '',

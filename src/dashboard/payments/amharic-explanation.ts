@@ -62,6 +62,8 @@ const facts: Readonly<Record<OrderFact, Sentence>> = {
   [OrderFact.WEBHOOKS_PROCESS]: () => 'ትዕዛዙ አብቅቷል። የዌብሁኩ ጊዜ ደርሷል፤ ግን የሚልከው የGatehouse ፕሮሰስ የለም።',
   [OrderFact.WEBHOOK_REDELIVERY]: () => 'ትዕዛዙ አብቅቷል። መቀበያው ስላልተቀበለው ዌብሁኩ ተትቷል።',
   [OrderFact.EVENT_READ]: () => 'ትዕዛዙ አብቅቷል። Gatehouse ዌብሁኮቹን እንዲያዘጋጅ ይጠበቃል።',
+  [OrderFact.RECOVERY]: () =>
+    'Gatehouse ከመጠባበቂያ ቅጂ ተመልሷል፤ ትዕዛዙ በጠፋው ጊዜ ተከፍሎ ሊሆን ይችላል። ደንበኛው እንደገና መክፈል የለበትም።',
   [OrderFact.WEBHOOKS_UNKNOWN]: () => 'ትዕዛዙ አብቅቷል። የGatehouse የዌብሁክ ፕሮሰስ ስለማይመልስ ዌብሁኮቹ መጠበቃቸው አይታወቅም።',
 };
 
@@ -85,6 +87,7 @@ const nextSteps: Readonly<Record<OrderNextStep, Sentence>> = {
   [OrderNextStep.WEBHOOK_REDELIVERED]: () => 'መቀበያው ሲሠራ ነጋዴው እንደገና መላክ አለበት።',
   [OrderNextStep.WALLET_OFFERED]: (writing) => `ነጋዴው ዋሌት ካላበራ ትዕዛዙ በ${writing.at} ያበቃል።`,
   [OrderNextStep.WEBHOOKS_CREATED]: () => 'ጥቂት ሰከንዶች ይወስዳል።',
+  [OrderNextStep.RECOVERY_COMPLETED]: () => 'ትዕዛዙ ክፍያውን ያገኛል፤ ወይም ኦፕሬተር መልሶ ማቋቋሙን ሲጨርስ ይቀጥላል።',
   [OrderNextStep.ASKED_AGAIN]: () => 'ቆይተው እንደገና ይጠይቁ።',
 };
 

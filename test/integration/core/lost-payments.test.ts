@@ -3,7 +3,9 @@ import { newRandomId } from '../../../src/contract/public-id.ts';
 import type { PublicId } from '../../../src/contract/public-id.ts';
 import { createAttemptIds } from '../../../src/core/payments/changes/attempt-ids.ts';
 import { Environment, OrderStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { OrderFact } from '../../../src/gen/gatehouse/v1/order_explanation_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
+import { OrderStoryService } from '../../../src/gen/gatehouse/v1/order_story_service_pb.js';
 import {
   PayerPaymentDecision,
   PayerPaymentService,
@@ -33,6 +35,7 @@ const stack = sharedStack({
 const desk = sharedPaymentDesk(stack);
 const payers = sharedClient(stack, PayerPaymentService, 'wallets');
 const reader = sharedClient(stack, OrderService, 'reader');
+const stories = sharedClient(stack, OrderStoryService, 'reader');
 const holder = sharedConnection(() => stack.databaseUrl);
 let merchantId: string;
 let home: string;
@@ -322,6 +325,25 @@ test('a lost payment is not taken for a later attempt whose id has another begin
   expect(await attemptsOf(hosted)).toEqual(
     [`${referenceOf('B-1', 1)} UNKNOWN`, `${later.attemptId} DECLINED`].toSorted(),
   );
+});
+
+describe('the explanation of an order that may have been paid', () => {
+  test.each<[string, (order: string) => Promise<unknown>]>([
+    ['in a restored database', () => restore()],
+    ['of a held merchant', () => hold(merchantId)],
+    ['whose lost payment is not claimed', (orderNumber) => findUnclaimed([orderNumber, 1])],
+  ])('names the recovery: %s', async (_name, recover) => {
+    const { orderId } = await desk.registerHosted({ merchantId, orderNumber: 'X-1' });
+    const factNow = async () => {
+      const asked = { merchantId, environment, key: { case: 'orderId', value: orderId } as const };
+      return OrderFact[(await stories.explainOrder(asked)).explanation?.waitingFor ?? 0];
+    };
+    expect(await factNow()).toBe('CUSTOMER_PAYMENT');
+
+    await recover('X-1');
+
+    expect(await factNow()).toBe('RECOVERY');
+  });
 });
 
 describe('an order whose session has ended', () => {

@@ -45,6 +45,7 @@ const holdersOf: Readonly<Record<CoreFact, CoreHolder>> = {
   RETURN_DECISION: 'OPERATOR',
   REFUND_APPROVAL: 'MERCHANT',
   REFUND_DECISION: 'WALLET',
+  RECOVERY: 'OPERATOR',
 };
 
 const reversals: fc.Arbitrary<Reversal> = fc
@@ -93,12 +94,13 @@ const states = fc.record({
   payable: fc.constantFrom('YES' as const, 'SUSPENDED' as const, 'NO_WALLET' as const),
   walletState: fc.constantFrom<WalletState>('WORKING', 'OPEN', 'SILENT'),
   isAccountRefused: fc.boolean(),
+  mayBePaid: fc.boolean(),
   laterSeconds: fc.integer({ min: 0, max: 7200 }),
 });
 type State = typeof states extends fc.Arbitrary<infer S> ? S : never;
 
 function explainedOf({ history: { order, work }, ...state }: State): ExplainedOrder {
-  const { isAccountRefused, payable, walletState } = state;
+  const { isAccountRefused, payable, walletState, mayBePaid } = state;
   const attempt =
     work === undefined || order.latestAttempt === null
       ? null
@@ -111,6 +113,7 @@ function explainedOf({ history: { order, work }, ...state }: State): ExplainedOr
     proposals: state.proposals,
     payable,
     walletState: () => walletState,
+    mayBePaid,
   };
 }
 
@@ -129,13 +132,16 @@ test('every reachable order has one explanation, a holder who can act, and consi
       expect(heldBy).toBe(holdersOf[waitingFor]);
       expect(explanation.orderStatus).toBe(order.status);
       if (nextAt !== undefined) expect(nextAt.getTime()).toBeGreaterThan(now.getTime());
-      expect(since.getTime()).toBeLessThanOrEqual(now.getTime());
+      if (since !== undefined) expect(since.getTime()).toBeLessThanOrEqual(now.getTime());
       expect(next === 'NONE').toBe(waitingFor === 'NOTHING');
       expect(order.status === 'PENDING' && waitingFor === 'NOTHING').toBe(false);
       if (heldBy === 'WALLET') expect(wallet).toBe('walleta');
       const takesMoney = attempt !== null && isInFlight(attempt.attempt);
-      // No explanation asks for another payment while one may still take money.
-      expect(takesMoney && ['CUSTOMER_PAYMENT', 'ANOTHER_PAYMENT'].includes(waitingFor)).toBe(false);
+      // No explanation asks for another payment, or announces the expiry, while a payment may take money or may have been lost.
+      expect(
+        (takesMoney || state.mayBePaid) &&
+          ['CUSTOMER_PAYMENT', 'ANOTHER_PAYMENT', 'EXPIRY'].includes(waitingFor),
+      ).toBe(false);
       const isMoneyOut = explained.strays.some(({ reversal }) => reversal.status !== 'REVERSED');
       if (order.status !== 'PENDING' && isMoneyOut) expect(waitingFor).not.toBe('NOTHING');
     }),
@@ -153,6 +159,7 @@ describe('money and payments of one order', () => {
     proposals: [],
     payable: 'YES',
     walletState: () => 'WORKING',
+    mayBePaid: false,
   };
   const now = new Date(registeredAt.getTime() + 60_000);
   const due = (isOfAttempt: boolean): ExplainedStray => ({

@@ -1,13 +1,16 @@
 import { ConnectError } from '@connectrpc/connect';
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { publicId } from '../../../contract/public-id.ts';
+import { publicId, storedId } from '../../../contract/public-id.ts';
 import { reasonOf } from '../../../platform/rpc/rpc-error.ts';
-import type { OrderRow } from '../../database/order-entities.ts';
+import type { Database } from '../../database/database.ts';
+import { OrderRow } from '../../database/order-entities.ts';
 import type { PaymentGate } from '../../database/payment-gate.ts';
+import { readTakesPayments } from '../../database/takes-payments.sql.ts';
 import type { TakesPayments } from '../../database/takes-payments.sql.ts';
 import type { Order, OrderInFull } from '../../domain/order.ts';
 import { mayPay } from './adopt-payment.ts';
 import type { ClaimPayments } from './claim-payments.ts';
+import { readOrder } from './read-order.ts';
 
 /* An order that a restore has set back may have been paid in the lost time. Until that is known, it does not end unpaid. */
 
@@ -40,6 +43,25 @@ export async function readLostPayment(
     money !== undefined && now.getTime() - money.foundAt.getTime() < heldMs && mayPay(order, money)
       ? 'unclaimed'
       : 'none';
+}
+
+/** Whether a restore may have lost the payment of a PENDING order without an attempt in flight, as it is now. */
+export function createMayBePaid({
+  database,
+  now,
+  ...parts
+}: LostPaymentParts & { readonly database: Database; readonly now: () => Date }) {
+  return async ({
+    merchantId,
+    environment,
+    id,
+  }: Pick<Order, 'merchantId' | 'environment' | 'id'>): Promise<boolean> => {
+    const em = database.fork();
+    const key = { merchantId: storedId('mer', merchantId), environment, id: storedId('ord', id) };
+    const row = await em.findOneOrFail(OrderRow, key);
+    const lostPaymentOf = await readLostPayment(em, parts, row, await readTakesPayments(em));
+    return lostPaymentOf(await readOrder(em, row), now()) !== 'none';
+  };
 }
 
 /**

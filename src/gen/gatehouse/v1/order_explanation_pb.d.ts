@@ -328,6 +328,14 @@ export enum OrderFact {
    * @generated from enum value: ORDER_FACT_EVENT_READ = 29;
    */
   EVENT_READ = 29,
+
+  /**
+   * A restore of the database may have lost the payment of the order. Until the payment is found, or the recovery is complete, the order
+   * accepts no other payment and does not expire.
+   *
+   * @generated from enum value: ORDER_FACT_RECOVERY = 30;
+   */
+  RECOVERY = 30,
 }
 
 /**
@@ -548,6 +556,13 @@ export enum OrderNextStep {
    * @generated from enum value: ORDER_NEXT_STEP_WEBHOOKS_CREATED = 18;
    */
   WEBHOOKS_CREATED = 18,
+
+  /**
+   * Operators complete the recovery from a restore.
+   *
+   * @generated from enum value: ORDER_NEXT_STEP_RECOVERY_COMPLETED = 19;
+   */
+  RECOVERY_COMPLETED = 19,
 }
 
 /**
