@@ -20,7 +20,7 @@ export interface DueOrder {
   readonly dueAt: Date;
   /** Whether a person asked for it. Otherwise its period has ended. */
   readonly isRequested: boolean;
-  /** Whether copies that were on their way at the first erasure are still to be searched for. */
+  /** Whether a second search is needed, for copies that were on their way at the first erasure. */
   readonly needsRepeat: boolean;
 }
 
@@ -40,7 +40,7 @@ order by ${turn} limit $1`,
   });
 }
 
-/** Removes erased orders. One that became due again after it was read stays. */
+/** Removes erased orders from the list. An order that became due again after it was read stays. */
 export async function removeDue(
   pool: Pool | PoolClient,
   merchantId: StoredId<'mer'>,

@@ -10,15 +10,16 @@ import type { SettledPart } from './erase-rows.sql.ts';
 const retry = "interval '10 minutes'";
 
 /**
- * Whether a payment paid an order, became its stray payment, or had been requested by an attempt. The erasure of the order includes it, and
- * the order's merchant may have another period. Unknown while it is open.
+ * Whether a payment paid an order, became its stray payment, or had been requested by an attempt. The erasure of that order includes the
+ * payment, and the order's merchant may have another period. Not known while the payment is open.
  */
 export const belongsToOrder = `((p.order_id is not null and p.status in ('ORDER_PAID', 'STRAY'))
   or (p.payment_attempt_id is not null and p.status = 'REQUESTED_PAYMENT'))`;
 
 /**
  * Erases what payers typed and wallets answered, and the reason of a settlement without an order. A payment of an order keeps its
- * reference, which is the order's number. A payment that may still change is listed, and erased by `eraseDuePayerPayments` when it has ended. `requestId` is that of the person who asked; null without one.
+ * reference, which is the order's number. A payment that may still change is listed, and erased by `eraseDuePayerPayments` when it has ended.
+ * `requestId`: the recorded request of a person. Null when a period has ended.
  */
 export async function erasePayerPayments(
   client: PoolClient,
@@ -28,7 +29,7 @@ export async function erasePayerPayments(
   if (ids.length === 0) return;
   const run = <Row extends object = object>(text: string, values: unknown[]): Promise<Row[]> =>
     runStatement<Row>(client, { text, values });
-  // Those who store something new lock one of these rows first.
+  // A transaction that stores something new locks one of these rows first.
   await run('select from core.payer_payments where id = any($1::uuid[]) order by id for update', [ids]);
   await run(
     'select from core.stray_payments where payer_payment_id = any($1::uuid[]) order by id for update',

@@ -6,7 +6,7 @@ import { runStatement } from '../../platform/database/run-statement.ts';
 import { erasedText } from '../domain/erased.ts';
 import type { Environment } from '../domain/order.ts';
 
-/** An order with the names of its parts. */
+/** An order with the ids of its parts. */
 export interface OrderParts {
   readonly merchantId: StoredId<'mer'>;
   readonly environment: Environment;
@@ -45,7 +45,7 @@ export const erasingReference = `reference = case when order_id is null then '${
 
 /**
  * What a wallet reported and answered about payments of the order: those that payers started, and those that it reported although an
- * attempt had requested them. The transaction that an attempt took, or that came as its stray payment, names them.
+ * attempt had requested them. They are found by the wallet's transaction of an attempt or of its stray payment.
  */
 const payerPayments = `
 with taken as (
@@ -77,8 +77,8 @@ update core.api_requests set request_body = '${erasedText}', response_body = '${
 where merchant_id = $1 and environment = $2 and order_number = $3 and order_number <> ''`;
 
 /**
- * A repeated request is compared with the order instead. This reads all answers of the merchant, so an order whose period has ended goes
- * without it: the answers expire within 24 hours.
+ * Without its stored answer, a repeated request is compared with the order. This statement reads all answers of the merchant, so it runs only
+ * for the request of a person. Answers about other orders expire within 24 hours anyway.
  */
 const answers = `
 delete from core.idempotency_keys

@@ -28,8 +28,8 @@ const mayBeStoredMs = 14 * dayMs;
 const clocksDifferMs = 60 * 60_000;
 
 /**
- * The broker's order says nothing about where an event is: databases share a stream, and a batch that failed or that a restore brought
- * back is published again. So all messages with the event's subject are read, from the time of the event on.
+ * The order of the stream does not tell where an event is. Databases share a stream, and a batch that failed or that a restore brought back
+ * is published again. So all messages with the event's subject are read, from the time of the event on.
  *
  * A relay that read the events before the erasure may still publish them. It has done so when its stored cursor is past them. The broker
  * drops a later copy as a repeat.
@@ -41,7 +41,7 @@ export function createForgetPublished({ database, bus, now }: ForgetParts): Forg
     if (published.length === 0) return true;
     const relayed = await readRelayCursor(database.pool, bus.stream);
     if (published.some((event) => laterCursor(event, relayed) !== relayed)) return false;
-    // After the cursor, so that the stream has everything before it.
+    // The stream is read after the cursor, so that it has every event before the cursor.
     const stream = await bus.storedStream();
     if (stream === undefined) return false;
     const bySubject = [...Map.groupBy(published, eventSubject)];

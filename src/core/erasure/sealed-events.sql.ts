@@ -4,7 +4,7 @@ import { runStatement } from '../../platform/database/run-statement.ts';
 import type { CommittedEvent } from '../audit/event-commitment.ts';
 import type { Environment } from '../domain/order.ts';
 
-/** Where an event is in the chain of its merchant. A restore can seal an event twice. */
+/** The place of an event in the chain of its merchant. After a restore, an event can be sealed twice. */
 export interface SealEntry {
   readonly block: string;
   /** From 0. */
@@ -44,7 +44,7 @@ interface Row {
   readonly commitment: Buffer;
 }
 
-/** The blocks that an event is looked up in. Blocks of one merchant hardly overlap, except after a restore. */
+/** An event is searched in this many blocks. Blocks of one merchant hardly overlap, except after a restore. */
 const blocksRead = 8;
 
 /** The events of some orders of one merchant, by order and in their order. */

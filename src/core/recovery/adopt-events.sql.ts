@@ -9,10 +9,10 @@ interface StoredCursor {
 }
 
 /**
- * Makes restored events readable on a server whose transactions have lower numbers than the events (docs/adr/0004): all of them
- * count as those of one old transaction. Every stored position in their list is moved to the first event that its reader may not
- * have read. The counts of reports begin again by themselves. On a server that has reached the numbers nothing changes. Returns whether
- * the events were changed.
+ * Makes restored events readable on a server whose transaction ids are lower than those of the events (docs/adr/0004). All restored events
+ * get the id of one old transaction. Each stored position in the list of events moves to just before the first event that its reader may not
+ * have read. The counts of reports begin again by themselves. Nothing changes on a server whose transaction ids are already higher. Returns
+ * whether the events were changed.
  */
 export async function adoptEvents(client: Client): Promise<boolean> {
   const { rows } = await client.query<{ ahead: boolean }>(

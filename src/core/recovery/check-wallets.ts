@@ -15,7 +15,7 @@ import {
 } from './recovery-statements.sql.ts';
 import type { ReadDay } from './recovery-statements.sql.ts';
 
-/** Starts the comparison of a statement's day with the records, unless one is in progress. `payee` is empty for the operator's account. */
+/** Starts the comparison of a statement's day with the records, unless a comparison is in progress. `payee` is empty for the operator's account. */
 export type StartReconciliation = (
   key: { readonly wallet: string; readonly environment: Environment; readonly payee: string },
   date: string,
@@ -33,7 +33,8 @@ const datesIn = ({ lostFrom, lostUntil }: RecoveryRow): readonly string[] | unde
 
 /**
  * Requests the statements of the lost time: the operator's of each wallet, and those of the merchants' own accounts there. A statement
- * counts only if it was read to its end after `from`. By then every prompt of the lost time has ended. After the operator's statement of a wallet is read, core continues with those of merchants' own accounts. Their merchants are held until then.
+ * counts only if it was read to its end after `from`, because every prompt of the lost time has ended by then. An environment opens after the
+ * operator's statements are read. A merchant with own accounts is held until their statements are read too.
  */
 export async function checkWallets(
   em: EntityManager,
@@ -85,7 +86,7 @@ export async function checkWallets(
   await em.flush();
 }
 
-/** Records how far a statement is read, and starts the readings that it lacks. */
+/** Records how far a statement is read, and starts its missing readings. */
 async function readOn(
   statement: RecoveryStatementRow,
   days: readonly ReadDay[],

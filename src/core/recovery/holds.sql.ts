@@ -21,7 +21,7 @@ where recovery_id = ? order by environment desc, merchant_id`,
 
 /**
  * The merchants that must wait: the statement of one of their payee accounts was not read, or one of their accounts is missing. A wallet
- * that an operator has accepted holds nobody.
+ * that an operator has accepted holds no merchant.
  */
 export const findHolds = (
   em: EntityManager,

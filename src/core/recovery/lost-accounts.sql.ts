@@ -3,14 +3,14 @@ import type { StoredId } from '../../contract/public-id.ts';
 import type { Environment } from '../domain/order.ts';
 import type { AccountChange } from '../events/account-changes.ts';
 
-/** That the account `asked` never was in this database. The payees of accounts that were removed remain. */
+/** The condition that the account `asked` was never in this database. The payee of an account remains after the account is removed. */
 const neverHere = `not exists (
   select from core.payee_accounts p where p.merchant_id = asked.merchant_id and p.wallet_account_id = asked.id
 ) and not exists (
   select from core.wallet_accounts a where a.merchant_id = asked.merchant_id and a.id = asked.id
 )`;
 
-/** Keeps the accounts of the stream that the database has never had. A repeat changes nothing. */
+/** Stores the accounts that the stream names and this database never had. A repeat changes nothing. */
 export async function keepLostAccounts(
   em: EntityManager,
   recoveryId: string,
@@ -33,8 +33,8 @@ on conflict (recovery_id, merchant_id, wallet_account_id) do update
 }
 
 /**
- * Keeps the accounts that only rebuilt payments name. The stream has their changes too, unless an earlier version of core wrote it. Reads
- * the payments of rebuilt orders only.
+ * Stores the accounts that only payments of rebuilt orders name. A stream of this version also has the changes of these accounts. A stream of
+ * an earlier version does not. Reads the payments of rebuilt orders only.
  */
 export const keepPaidAccounts = (em: EntityManager, recoveryId: string): Promise<unknown> =>
   em.execute(

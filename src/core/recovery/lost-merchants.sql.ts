@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { StoredId } from '../../contract/public-id.ts';
 
-/** Keeps the merchants that rebuilt orders and lost accounts name, and that the database lacks. A repeat changes nothing. */
+/** Stores the merchants that rebuilt orders and lost accounts name, and that this database lacks. A repeat changes nothing. */
 export const keepLostMerchants = (em: EntityManager, recoveryId: string): Promise<unknown> =>
   em.execute(
     `

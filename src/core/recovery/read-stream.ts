@@ -37,13 +37,13 @@ function eventsOf(messages: readonly StoredMessage[], lineage: string): StreamEv
   });
 }
 
-/** What a part of the stream tells. */
+/** The contents of a part of the stream. */
 export interface StreamPart {
   readonly events: readonly StreamEvent[];
   readonly accountChanges: readonly AccountChange[];
 }
 
-/** Undefined when this version cannot read one of them. */
+/** Undefined when this version cannot read one of the changes. */
 function accountChangesOf(messages: readonly StoredMessage[], lineage: string): AccountChange[] | undefined {
   const changes = messages.map((message) => accountChangeIn(message, lineage));
   if (changes.includes('unreadable')) return undefined;
@@ -51,8 +51,8 @@ function accountChangesOf(messages: readonly StoredMessage[], lineage: string): 
 }
 
 /**
- * Whether the database has the newest event of the stream, or a recovery has read it, which may not have been able to rebuild its order. True
- * when the newest messages have no event of this database.
+ * Whether the database has the newest event of the stream. True also if a recovery has read that event without being able to rebuild its
+ * order, and if the newest messages have no event of this database.
  * @throws when the broker does not answer
  */
 export async function hasNewestEvent(

@@ -19,9 +19,9 @@ const heldIn = (environment: string): string =>
   `case when core.takes_payments('${environment}') then cardinality(core.held_merchants('${environment}')) else 0 end`;
 
 /**
- * Adds whether each environment takes payments, which it does not while a restored database is compared with the wallets. Also adds
- * the merchants that wait longer, and what only an operator can answer: whether requests for erasure, merchants or their wallet accounts
- * were lost.
+ * Adds metrics about a restored database: whether each environment takes payments, which it does not until the records are compared with the
+ * wallets, and how many merchants wait longer. Others tell what only an operator can answer: whether requests for erasure, merchants or
+ * their wallet accounts were lost.
  */
 export function addRecoveryMetrics(
   metrics: Metrics,

@@ -27,7 +27,7 @@ import type { MissingMerchant } from './lost-merchants.sql.ts';
 /** A wallet with its statements that were not read to their end. */
 export interface StoredWallet extends Omit<RecoveryWalletRow, symbol> {
   readonly unread: readonly Omit<RecoveryStatementRow, symbol>[];
-  /** The accounts of merchants that were in use in the lost time, and whose credentials are not here. */
+  /** The accounts of merchants that were in use in the lost time, and whose credentials are missing. */
   readonly missingAccounts: readonly MissingAccount[];
 }
 
@@ -57,8 +57,8 @@ export interface RecoveryStore {
   /** Begins a recovery, unless one is in progress. */
   readonly begin: (backupAt: Date, by: Actor) => Promise<StoredRecovery>;
   /**
-   * Records the decision with an audit entry. `not_waiting` when nothing waits for it. The accounts without accepted credentials when these are
-   * needed first.
+   * Records the decision with an audit entry. Errors: `not_waiting` when nothing waits for it, or the accounts whose credentials must be
+   * accepted first.
    */
   readonly accept: (
     subject: AcceptedSubject,

@@ -31,7 +31,7 @@ export interface RecoveryParts {
   /** Gives lost payments to the PENDING orders that they belong to. */
   readonly claimAll: (environment: Environment) => Promise<number>;
   readonly newUuid: () => string;
-  /** Called in each step of a recovery, before events are read from the stream. The database says by then that no payments are taken. */
+  /** Called in each step of a recovery, before events are read from the stream. By then the database says that no payments are taken. */
   readonly onRecovering: () => Promise<void>;
   /** Called when a step made orders or attempts due. */
   readonly onChange: () => void;
@@ -50,9 +50,9 @@ const recoveryLock = { key: 7_142_006, silenceMs: 120_000, keepAliveMs: 5_000 };
 /** How long before the backup the reading of the stream begins, because its order differs a little from that of the commits. */
 const streamMarginMs = 10 * 60_000;
 
-/** How many steps look at the database only, before one looks at the stream too. */
+/** After a look at the stream, this many steps look at the database only. */
 const stepsBetweenStreams = 30;
-/** How old the record of the last use may become. Changes after it count as lost. */
+/** How old the record of the last use may become. A recovery counts all changes after the recorded use as lost. */
 const recordEveryMs = 5_000;
 
 export interface RecoverySteps {
@@ -72,7 +72,8 @@ export function createRecoverySteps(parts: RecoveryParts): RecoverySteps {
   const { database, bus, logger } = parts;
   let untilStream = 0;
   let wasForeign = false;
-  // A copy of the database may be in its place. Its recorded last use is kept until the stream was compared, because the lost time begins then.
+  // A copy may have replaced the database. The recorded last use stays unchanged until the stream was compared, because the lost time begins at
+  // that use.
   let isCompared = false;
   let newestUse = new Date(0);
   /** Undefined when the broker does not answer. */
@@ -110,7 +111,7 @@ export function createRecoverySteps(parts: RecoveryParts): RecoverySteps {
     async step() {
       const { home, knownHome, isRecovering, seenAt, now } = await readLife(database.pool);
       untilStream -= 1;
-      // A copy of the database has an earlier last use.
+      // An earlier last use than before shows that a copy has replaced the database.
       if (seenAt < newestUse) {
         isCompared = false;
         untilStream = -1;
@@ -151,7 +152,7 @@ async function begin(
 ): Promise<boolean> {
   const cause = causeOfRecovery(witnesses);
   if (cause === undefined) return false;
-  // The clock may have been ahead at the backup. The statements of the day of the restore are read then.
+  // If the clock was ahead at the backup, the lost time is empty. Core then reads the statements of the day of the restore.
   const lostFrom = life.seenAt < life.now ? life.seenAt : life.now;
   const recovery = { id: newUuid(), cause, lostFrom, lostUntil: life.now };
   await database.fork().transactional((em) => beginRecovery(em, wallets, recovery));
@@ -186,7 +187,7 @@ async function continueRecovery(
   await addHolds(em, recovery.id, without(holds, heldBefore));
   const released = without(heldBefore, holds);
   const changed = [...new Set([...opened, ...released.map(({ environment }) => environment)])];
-  // Before new payments: an order that was paid in the lost time must get that payment.
+  // This comes before new payments, because an order that was paid in the lost time must get that payment.
   for (const environment of changed.filter((each) => !closed.includes(each)))
     await parts.claimAll(environment);
   await endHolds(em, recovery.id, released);
@@ -225,7 +226,7 @@ async function recoverFromStream(
   recovery.streamUntil = read.until ?? null;
   recovery.rebuiltOrders = orders;
   recovery.rebuiltEvents = events;
-  // Those of a recovery that this one has replaced still wait for the operator.
+  // Conflicts of a recovery that this one has replaced still wait for the operator.
   recovery.conflictingOrders = Math.max(recovery.conflictingOrders, conflicts);
   parts.logger.info(
     {
@@ -240,7 +241,7 @@ async function recoverFromStream(
   parts.onChange();
 }
 
-/** Gives the stream up once the broker has been unavailable for `streamWaitMs`. */
+/** Counts the stream as lost once the broker has been unavailable for `streamWaitMs`. */
 async function waitForStream(parts: RecoveryParts, recovery: RecoveryRow): Promise<void> {
   const now = await databaseNow(parts);
   if (now.getTime() - recovery.lostUntil.getTime() <= parts.streamWaitMs) return;
@@ -287,7 +288,7 @@ async function rebuildFromStream(
   return { orders: orders.size, events, conflicts: conflicts.size, read };
 }
 
-/** When core first noticed that the events of this recovery were lost. An earlier recovery may have lost some of them too. */
+/** When core first noticed that events of this recovery were lost. An earlier restore may have lost some of them already. */
 async function firstNoticedAt(database: Database, { lostFrom, lostUntil }: RecoveryRow): Promise<Date> {
   const [first] = await database
     .fork()

@@ -4,9 +4,9 @@ import { roundMs } from '../domain/retry-schedule.ts';
 import type { HeldLease } from './renew-leases.sql.ts';
 
 /**
- * The statement examines only the oldest due deliveries, however many there are. A delivery that was sent since then is
- * abandoned by its own next attempt. A delivery is abandoned only if the lane failed while it waited. So downtime of
- * Gatehouse abandons no webhook.
+ * The statement examines only the oldest due deliveries, however many there are. A delivery that was sent meanwhile
+ * is due later, and is abandoned by its own next attempt. A delivery is abandoned only if the lane failed while it
+ * waited. So downtime of Gatehouse abandons no webhook.
  */
 const statement = `
 with lane as (
@@ -34,7 +34,7 @@ where d.merchant_id = oldest.merchant_id and d.id = oldest.id and d.state = 'PEN
 returning d.id`;
 
 /** Stored in place of the latest attempt's outcome. */
-const words = `abandoned before it was sent: its endpoint failed until its schedule of ${roundMs / 3_600_000} hours ended`;
+const words = `abandoned before it was sent: its host or webhook endpoint failed until its schedule of ${roundMs / 3_600_000} hours ended`;
 
 /** Abandons at most `limit` deliveries of a held lane whose schedule ended before they were sent. Returns their number. */
 export async function abandonExpired(

@@ -11,7 +11,7 @@ export interface ClaimRequest {
   readonly lanes: number;
   /** The limit for lanes whose last attempt failed, and for new lanes. */
   readonly unhealthyLanes: number;
-  /** Merchants in one environment, as in `laneOwner`. */
+  /** The owners whose lanes are left out, as `laneOwner` names them. */
   readonly exceptOwners: readonly string[];
   readonly leaseId: string;
   readonly leaseMs: number;

@@ -32,7 +32,7 @@ export interface LaneLease {
   readonly leaseMs: number;
   /** How many lanes may be leased. */
   readonly lanes: number;
-  /** Merchants in one environment whose lanes must be left out, as in `laneOwner`. */
+  /** The owners whose lanes must be left out, as `laneOwner` names them. */
   readonly exceptOwners: readonly string[];
 }
 

@@ -38,7 +38,7 @@ export type Settled =
 /**
  * Writes all settlements in one transaction. A lane's part is written only if its lease id is still the claimed one. An
  * expired lease does not matter while no other process has claimed the lane. So attempts made before a database restart
- * are recorded and not sent again. Two round trips suffice, because the intake of new deliveries waits for the locks.
+ * are recorded and not sent again. It takes only two round trips, because the intake of new deliveries waits for the locks meanwhile.
  */
 export function settleLanes(
   pool: Pool,

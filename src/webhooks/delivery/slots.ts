@@ -1,6 +1,6 @@
 /**
  * The number of deliveries of one owner that may be in flight, over all its lanes. An owner is a merchant in one
- * environment, as in `laneOwner`. Receivers that hang in the sandbox must not delay production.
+ * environment (`laneOwner`), because receivers that hang in the sandbox must not delay production.
  */
 const maxPerOwner = 16;
 

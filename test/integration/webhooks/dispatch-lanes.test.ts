@@ -243,7 +243,7 @@ describe('lanes', () => {
     expect((await desk.delivery(fresh!.id)).state).toBe('PENDING');
     expect(shop.webhooks.length).toBeLessThan(10);
     expect((await desk.deliveries()).map(({ last_result: words }) => words)).toContain(
-      'abandoned before it was sent: its endpoint failed until its schedule of 76 hours ended',
+      'abandoned before it was sent: its host or webhook endpoint failed until its schedule of 76 hours ended',
     );
   });
 });

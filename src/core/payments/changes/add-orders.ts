@@ -129,7 +129,7 @@ export function createAddOrders({ pool, phoneLimit, eventValuesOf, announce }: A
   };
 }
 
-/** Says the outcome to the call with an idempotency key. @throws its error when the key was answered before */
+/** Reports the outcome to the call with an idempotency key. @throws its error when the key was answered before */
 function settle(outcome: Inserted | PhoneRefusal, keyed: KeyedInsert | undefined): AddedPaying {
   if (outcome === 'added') keyed?.stored();
   if (typeof outcome === 'string' || outcome.type !== 'answered') return outcome;
@@ -138,8 +138,8 @@ function settle(outcome: Inserted | PhoneRefusal, keyed: KeyedInsert | undefined
 }
 
 /**
- * A key may be used between the beginning of the statement and its insert, or have an expired answer. PostgreSQL then refuses all items. They
- * are inserted apart, and the one with this key in a transaction that holds the key.
+ * PostgreSQL refuses all items if the key of one is used after the statement has begun, or has an expired answer. The batcher then splits
+ * the items. An item that is refused alone is inserted in a transaction that holds its key.
  */
 async function insertKeyed<Rows extends NewOrderRows, Outcome>(
   insert: Insert<Rows, Outcome>,
@@ -155,7 +155,7 @@ async function insertKeyed<Rows extends NewOrderRows, Outcome>(
   }
 }
 
-/** What the rows of `insertingOrders` say about each order. */
+/** The outcome of each order, from the rows of `insertingOrders`. */
 function insertedOf(items: readonly NewOrderRows[], rows: readonly QueryResultRow[]): Inserted[] {
   const found = new Map(rows.map((row) => [row['id'] as string, row as Partial<StoredKey>]));
   return items.map(({ order }) => {

@@ -15,7 +15,7 @@ import type { Decision } from './order-change.ts';
 import { lockPaidAccount, payeeOf } from './paid-account.sql.ts';
 import { orderOfId } from './read-order.ts';
 
-/** `account_missing`: the money is at a payee account of which the merchant has no credentials here. */
+/** `account_missing`: the money is at a payee account for which the database has no credentials of the merchant. */
 export type Adopted = 'adopted' | 'not_payable' | 'account_missing';
 
 /** Records a lost payment as an attempt of its order. The wallet is asked about it, and is sent nothing. */
@@ -68,8 +68,8 @@ export function createAdoptPayment({ changes, attemptIds, wallets }: AdoptPaymen
 }
 
 /**
- * The attempt that the payment belongs to, if the database still has it. A lost attempt and a later one may have the same number, and so
- * the same end. Their beginnings differ, which some wallets repeat too.
+ * The attempt that the payment belongs to, if the database still has it. A lost attempt and a later one may have the same number. Then
+ * their ids end alike and begin differently. Some wallets repeat the whole id.
  */
 function recordedAttempt(
   { earlierAttempts, latestAttempt }: OrderInFull,
@@ -90,7 +90,7 @@ export function mayPay(order: OrderInFull, money: UnclaimedPaymentRow): boolean 
   return attempt === undefined || isInFlight(attempt);
 }
 
-/** The attempt was sent in the lost time, and only the statement tells with which account. */
+/** The attempt was sent in the lost time. Only the statement tells which account it was sent with. */
 const continueAttempt = (attempt: PaymentAttempt): Adoption => ({
   changed: undefined,
   attemptId: isInFlight(attempt) ? attempt.id : undefined,

@@ -4,7 +4,7 @@ import type { NewId, StoredId } from '../../../contract/public-id.ts';
 import type { AttemptId, Environment, MerchantId } from '../../domain/order.ts';
 import { maxAttempts } from '../../domain/transition.ts';
 
-/** What names an order, also after it was lost. */
+/** The names by which an order is recognised after it was lost. */
 export interface NumberedOrder {
   readonly merchantId: MerchantId;
   readonly environment: Environment;
@@ -13,8 +13,8 @@ export interface NumberedOrder {
 
 /**
  * Ids of payment attempts. A wallet repeats the id, or its end, in statements. The end is derived from the order's number with a
- * secret key. So the gateway recognises the payment of an order that it has lost, when the shop names the number again, and the
- * id tells a stranger nothing.
+ * secret key. So the gateway recognises the payment of a lost order when the shop sends the number again. The id tells a stranger
+ * nothing.
  */
 export interface AttemptIds {
   /** The id of the order's attempt with this number, from 1. Its beginning is the time, as in all ids. */

@@ -81,8 +81,8 @@ export function orderColumns(message: OrderMessage) {
 }
 
 /**
- * The columns of an attempt. One that may still take money is UNKNOWN and due: the wallet may have got its request, so it is
- * asked before anything is sent.
+ * The columns of an attempt. An attempt that may still take money becomes UNKNOWN and due. The wallet may have got its request, so it is
+ * queried before anything is sent.
  */
 export function attemptColumns(message: AttemptMessage, paymentType: PaymentType, transactionId: string) {
   const last = known(attemptStatusOf(message.status), 'attempt status');
@@ -145,7 +145,7 @@ export function paidAttempts(
 const originOf = ({ phone }: AttemptMessage, paymentType: PaymentType): AttemptOrigin =>
   phone === '' ? 'PAYER' : paymentType === 'DIRECT' ? 'DIRECT' : 'CHECKOUT';
 
-/** The columns of a refund. One that the wallet may have got is asked about before it is sent again, with the same id. */
+/** The columns of a refund. The wallet may have got a refund that is due, so it is queried before the refund is sent again with its id. */
 export function refundColumns(message: RefundMessage) {
   const currency = Currency.of(message.currency);
   const amount = Money.parse(message.amount, 'amount', currency);
@@ -165,7 +165,7 @@ export function refundColumns(message: RefundMessage) {
     paymentOption: known(paymentOptionOf(message.paymentOption), 'payment_option'),
     providerTransactionId: message.providerTransactionId,
     amountMinorUnits: amount.value.minorUnits,
-    // Events do not say it. So a repeat may name the amount, or leave it out.
+    // Events do not tell whether the request named the amount. So a repeat may name it or leave it out.
     amountGiven: false,
     currency: message.currency,
     reason: message.reason,

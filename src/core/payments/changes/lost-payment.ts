@@ -73,7 +73,7 @@ export async function claimBeforeEnd(
   order: Pick<Order, 'merchantId' | 'environment' | 'id'>,
   requestId: string,
 ): Promise<void> {
-  // Otherwise the wallets' statements are not read yet, and the order does not end anyway.
+  // While the gate is closed, the wallets' statements are not read yet, and the order does not end anyway.
   if (!gate.isOpenFor(order.environment, order.merchantId)) return;
   try {
     await claims.claimFor(order, requestId);

@@ -4,16 +4,16 @@ import type { PaymentAttemptRow } from '../../database/order-entities.ts';
 import type { UnclaimedPaymentRow } from '../../database/recovery-entities.ts';
 
 /**
- * The merchant's account with which a wallet is asked about money that it has under one of the merchant's references: the one of new
- * payments, or else the latest that was. Null for the operator's; undefined when the merchant has none with that payee. Other merchants may
- * have accounts with the same payee. Theirs are never taken. The account is locked, so that it is not removed meanwhile.
+ * The merchant's account with which a wallet is queried about money under one of the merchant's references. It is the account that new payments
+ * use, otherwise the one that they used last. Null for the operator's account. Undefined when the merchant has no account with that payee.
+ * Accounts of other merchants with the same payee are never taken. The account is locked, so that nobody removes it meanwhile.
  */
 export async function lockPaidAccount(
   em: EntityManager,
   merchantId: StoredId<'mer'>,
   { environment, wallet, payee }: Pick<UnclaimedPaymentRow, 'environment' | 'wallet' | 'payee'>,
 ): Promise<StoredId<'wac'> | null | undefined> {
-  // Credentials of the merchant's own may have the operator's payee. Retired ones are older than the payment.
+  // A merchant's own account may have the operator's payee. Then only the current one counts, because a retired one is older than the payment.
   const [found] = await em.execute<{ id: StoredId<'wac'> }[]>(
     `
 select a.id

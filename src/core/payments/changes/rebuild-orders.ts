@@ -51,9 +51,9 @@ const batchSize = 50;
 /**
  * Writes the orders of lost events as the events left them, with their attempts, refunds and the events themselves, whose ids and
  * bytes stay the same. Events that the database has are skipped, so a repeat changes nothing. An order of which an event is
- * missing is rebuilt too: its latest state matters more than a gap in its history, which `doctor` reports. The result of each order
- * is recorded in the same transaction. The events may come in parts. An order that one part contradicts stays as it is for all later
- * parts: the conflicts that were recorded at `noticedAt` or later count.
+ * missing is rebuilt too, because its latest state matters more than a gap in its history, which `doctor` reports. The result of each order
+ * is recorded in the same transaction. The events may come in parts. An order that one part contradicts stays as it is in all later
+ * parts. Only conflicts that were recorded at `noticedAt` or later count.
  */
 export async function rebuildOrders(
   database: Database,

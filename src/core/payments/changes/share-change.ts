@@ -36,7 +36,7 @@ export interface SharedChange<
   readonly orders: OrderLock<Name>;
   readonly nameOf: (call: Call) => Name;
   readonly requestIdOf: (call: Call) => string;
-  /** Runs a call that is made alone when its owner may hold another connection while it waits for its order. At once by default. */
+  /** Runs a call that is made alone, once its owner may hold one more connection while it waits for its order. At once by default. */
   readonly inTurn?: <Made>(call: Call, make: () => Promise<Made>) => Promise<Made>;
   /** Reads what the steps of all calls need, with few statements. */
   readonly load: (em: EntityManager, calls: readonly Call[]) => Loaded | Promise<Loaded>;
@@ -59,9 +59,9 @@ const leftOut = Symbol('left out');
 const maxCalls = 50;
 
 /**
- * Calls that arrive together change their orders in one transaction. It never waits for an order: a call whose order is held by
- * another transaction, does not exist, or is another call's too, is made alone afterwards. So is each call of a transaction
- * that failed, unless the database is unavailable: only the call that caused the failure fails.
+ * Calls that arrive together change their orders in one transaction, which never waits for an order. A call is made alone afterwards if another
+ * transaction holds its order, if its order does not exist, or if another of these calls changes the same order. If the transaction fails, each
+ * of its calls is made alone, so that only the call that caused the failure fails. If the database is unavailable, all of them fail.
  */
 export function createShareChange({ commit, now }: ShareChangeParts): ShareChange {
   return <Call, Name, Loaded, Context, Decided extends Decision, Refusal, Answer>(
