@@ -95,7 +95,7 @@ export function addMerchantWalletCommands(
       )
       .option(
         '--account <wallet_account_id>',
-        'the id of an account that a restore lost, as gatehouse restore status shows it: wac_…',
+        'the id of an account that a restore lost (wac_…), from gatehouse restore status',
       ),
     walletArgument(),
     find,
