@@ -214,7 +214,8 @@ export const alerts: readonly Alert[] = [
   },
   {
     name: 'GatehouseWalletBusy',
-    expr: 'gatehouse_wallet_work_in_flight / gatehouse_wallet_work_in_flight_limit > 0.9',
+    // One merchant gets three quarters of the payments: src/wallets/merchant-share.ts.
+    expr: 'gatehouse_wallet_work_in_flight{work="payments"} >= clamp_min(floor(gatehouse_wallet_work_in_flight_limit * 0.75), 1) or gatehouse_wallet_work_in_flight{work!="payments"} / gatehouse_wallet_work_in_flight_limit > 0.9',
     for: '10m',
     severity: 'ticket',
     summary:
@@ -230,10 +231,11 @@ export const alerts: readonly Alert[] = [
   },
   {
     name: 'GatehouseWaitingRequestsNearLimit',
-    expr: 'gatehouse_waiting_requests / gatehouse_waiting_requests_limit > 0.9',
+    // A merchant is refused long before all slots are taken: src/rest-facade/waiting-slots.ts.
+    expr: 'increase(gatehouse_waiting_requests_refused_total[10m]) > 0 or gatehouse_waiting_requests / gatehouse_waiting_requests_limit > 0.9',
     for: '5m',
     severity: 'ticket',
-    summary: '{{ $labels.instance }} is close to its limit of waiting requests.',
+    summary: '{{ $labels.instance }} refuses waiting requests, or is close to its limit of them.',
   },
   {
     name: 'GatehouseWebhooksNotIngested',

@@ -1,11 +1,11 @@
-import { Gauge } from 'prom-client';
+import { Counter, Gauge } from 'prom-client';
 import { deprecatedHelp } from '../platform/metrics.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { EndedOrders } from './ended-orders.ts';
 import type { WaitingSlots } from './waiting-slots.ts';
 
 export interface FacadeMetricsParts {
-  readonly waitingSlots: Pick<WaitingSlots, 'taken'>;
+  readonly waitingSlots: Pick<WaitingSlots, 'taken' | 'refused'>;
   /** How many may be taken. */
   readonly slotsInAll: number;
   readonly endedOrders: Pick<EndedOrders, 'isOpen'>;
@@ -29,6 +29,15 @@ export function addFacadeMetrics(
   addGauge('requests', 'Requests that wait for the end of an order.', waitingSlots.taken);
   addGauge('requests_limit', 'Requests that may wait in this process.', () => slotsInAll);
   addGauge('places', deprecatedHelp('gatehouse_waiting_requests_limit'), () => slotsInAll);
+  new Counter({
+    name: 'gatehouse_waiting_requests_refused_total',
+    help: 'Requests that were refused with 429, because too many of their merchant waited.',
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc(waitingSlots.refused());
+    },
+  });
   addGauge(
     'stream_open',
     'Whether the stream of ended orders is open: 1 or 0. It is closed while no request waits.',

@@ -75,6 +75,7 @@ export function addVerifyEndpoint(
         throw await refusal(reading, verifyFields, read);
       }
       const waitSeconds = waitSecondsOf(request.headers['prefer']);
+      request.isWaiting = waitSeconds !== undefined;
       const send = (body: string): FastifyReply => {
         if (waitSeconds !== undefined) reply.header('preference-applied', `wait=${waitSeconds}`);
         return reply.code(200).type('application/json; charset=utf-8').send(body);

@@ -12,6 +12,8 @@ export interface WaitingSlots {
   readonly take: (holder: SlotHolder) => (() => void) | undefined;
   /** How many are taken. */
   readonly taken: () => number;
+  /** How many were refused since the start. */
+  readonly refused: () => number;
 }
 
 /**
@@ -21,12 +23,17 @@ export interface WaitingSlots {
 export function createWaitingSlots(total: number): WaitingSlots {
   const taken = new Map<string, number>();
   let all = 0;
+  let refused = 0;
   return {
     taken: () => all,
+    refused: () => refused,
     take: ({ merchantId, environment }) => {
       const holder = `${environment} ${merchantId}`;
       const own = taken.get(holder) ?? 0;
-      if (own >= total - all) return undefined;
+      if (own >= total - all) {
+        refused += 1;
+        return undefined;
+      }
       taken.set(holder, own + 1);
       all += 1;
       let isTaken = true;

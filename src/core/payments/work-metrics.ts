@@ -2,6 +2,7 @@ import { Gauge } from 'prom-client';
 import type { Metrics } from '../../platform/metrics.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
 import type { Database } from '../database/database.ts';
+import { onPrimary } from '../database/payment-gate.ts';
 import { readUnsettled } from './settlements/unsettled.sql.ts';
 
 /** The kinds of work that wait for a time, as `kind` has them in the metrics. */
@@ -10,17 +11,33 @@ type Kind = 'payment' | 'reversal' | 'refund' | 'payer_payment' | 'expiry';
 /** Work that is counted up to this number, so that a large backlog costs no long reading. */
 const maxCounted = 10_000;
 
-const dueIn = (kind: Kind, table: string, column: string): string => `
+/** Work that nobody may do is not due: that of an environment that takes no payments until a recovery opens it. */
+const dueIn = (kind: Kind, table: string, column: string, unless = ''): string => `
 select '${kind}' as kind, count(*)::int as due, extract(epoch from now() - min(due_at))::float8 as oldest_seconds
-from (select ${column} as due_at from core.${table} where ${column} <= now() order by ${column} limit ${maxCounted}) due`;
+from (
+  select ${column} as due_at from core.${table} work
+  where ${column} <= now() and environment = any (array(select environment from takes_payments)) ${unless}
+  order by ${column} limit ${maxCounted}
+) due`;
 
-const text = [
-  dueIn('payment', 'payment_attempts', 'due_at'),
+/** The lease of payments leaves out the merchants that a recovery holds. */
+const isHeld =
+  'exists (select from held where held.environment = work.environment and held.merchant_id = work.merchant_id)';
+
+const text = `
+with takes_payments as materialized (
+  select environment from unnest(enum_range(null::core.environment)) e (environment)
+  where ${onPrimary('core.takes_payments(environment)')}
+), held as materialized (
+  select environment, unnest(core.held_merchants(environment)) as merchant_id from takes_payments
+)
+${[
+  dueIn('payment', 'payment_attempts', 'due_at', `and not ${isHeld}`),
   dueIn('reversal', 'stray_payments', 'due_at'),
   dueIn('refund', 'refunds', 'due_at'),
   dueIn('payer_payment', 'payer_payments', 'due_at'),
   dueIn('expiry', 'orders', 'sweep_at'),
-].join('\nunion all');
+].join('\nunion all')}`;
 
 interface DueRow {
   readonly kind: Kind;
@@ -34,7 +51,7 @@ export function addWorkMetrics(metrics: Metrics, { pool }: Pick<Database, 'pool'
     const registers = [registry];
     const due = new Gauge({
       name: 'gatehouse_work_due',
-      help: `Work that is due and not leased, by kind, counted up to ${maxCounted}.`,
+      help: `Work that is due and not leased, by kind, counted up to ${maxCounted}. Without work that waits for a recovery.`,
       labelNames: ['kind'],
       registers,
     });

@@ -3,6 +3,13 @@ import { Gauge } from 'prom-client';
 import type { Metrics } from '../metrics.ts';
 import { spanOf } from './trace-requests.ts';
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Whether the client asked to wait. Such a request takes as long as the client said, also if it ends without an answer. */
+    isWaiting: boolean;
+  }
+}
+
 /** Measures the requests of a listener. Call the function before the routes are added. */
 export type MeasureRequests = (app: FastifyInstance) => void;
 
@@ -36,18 +43,18 @@ export function createHttpMetrics({
   return (listener) => (app) => {
     const running = { requests: 0 };
     inFlight.set(listener, running);
+    app.decorateRequest('isWaiting', false);
     app.addHook('onRequest', (request, reply, done) => {
       const begunMs = performance.now();
       running.requests += 1;
       reply.raw.on('close', () => {
         running.requests -= 1;
         const route = request.routeOptions.url ?? 'none';
-        const isWaiting = reply.hasHeader('preference-applied');
         observe(
           {
             listener,
             method: request.method,
-            route: isWaiting ? `${route} (waiting)` : route,
+            route: request.isWaiting ? `${route} (waiting)` : route,
             status: reply.raw.writableFinished ? String(reply.raw.statusCode) : 'none',
           },
           (performance.now() - begunMs) / 1000,

@@ -119,6 +119,32 @@ test('requests are counted by listener, route and status, and unknown paths of c
   );
 });
 
+test('a waiting request whose client leaves counts as a waiting one, not as a slow answer', async () => {
+  const { testKey } = await stack.createMerchant();
+  const post = (path: string, body: object, more: Readonly<RequestInit> = {}, headers = {}) =>
+    fetch(`${stack.facades[0]?.sandbox ?? ''}/api/v1/${path}`, {
+      ...more,
+      method: 'POST',
+      headers: { apiKey: testKey, 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(body),
+    });
+  await post('register', {
+    ...{ order_number: 'W-1', amount: '10.00', currency: 'ETB', reason: 'Coffee beans' },
+    ...{ customer_phone: '0911000001', return_url: 'https://shop.example/return' },
+  });
+  const client = new AbortController();
+  const facade = async () => (await pages())['rest-facade'] ?? '';
+  const waiting = post('verify', { order_number: 'W-1' }, { signal: client.signal }, { prefer: 'wait=30' });
+  await waitUntil('it waits', async () => /^gatehouse_waiting_requests 1$/m.test(await facade()));
+
+  client.abort();
+  await expect(waiting).rejects.toThrow();
+  const unanswered = /route="(\/api\/v1\/verify.*)",status="none"\}/;
+  await waitUntil('it is counted', async () => unanswered.test(await facade()));
+
+  expect(unanswered.exec(await facade())?.[1]).toBe('/api/v1/verify (waiting)');
+});
+
 test('a wallet has a gauge of the work in progress and of its limit for each kind of work', async () => {
   const { wallets: shown } = await pages();
   for (const work of ['payments', 'reversals']) {

@@ -290,6 +290,7 @@ describe('a request that waits', () => {
     const inProduction = await verify(facade, 'paid', 'wait=1');
 
     expect([inSandbox.status, inProduction.status]).toEqual([429, 200]);
+    expect(waitingSlots.refused()).toBe(1);
     sandbox.drain.abort();
     await waiting;
     await sandbox.close();

@@ -1,0 +1,55 @@
+import { expect, test } from '@jest/globals';
+import { v7 } from 'uuid';
+import { addWorkMetrics } from '../../../src/core/payments/work-metrics.ts';
+import { createLogger } from '../../../src/platform/logger.ts';
+import { createMetrics } from '../../../src/platform/metrics.ts';
+import { sharedCoreDatabase, sharedTestDatabase } from '../../support/shared-stack.ts';
+
+const shared = sharedTestDatabase();
+const database = sharedCoreDatabase('work metrics', () => shared.url, 2);
+
+async function dueWork(): Promise<Record<string, string>> {
+  const logger = createLogger({ process: 'test', instance: 'work', level: 'silent' });
+  const metrics = createMetrics({ logger, nowMs: () => performance.now() });
+  addWorkMetrics(metrics, database);
+  const { body } = await metrics.page();
+  return Object.fromEntries(
+    [...body.matchAll(/^gatehouse_work_due\{kind="(payment|expiry)"\} (\d+)$/gm)].map(
+      ([, kind = '', count = '']) => [kind, count],
+    ),
+  );
+}
+
+test('work that waits for a recovery is not due: of held merchants, and of environments that take no payments', async () => {
+  const { pool } = database;
+  const merchants = [v7(), v7()];
+  for (const merchantId of merchants) {
+    const orderId = v7();
+    await pool.query(
+      `insert into core.orders values ($1, 'SANDBOX', $2, 'one', 'PENDING', 'API', '1', 100, 0, 'ETB', '0911223344',
+         '+251911223344', 'r', '', 'https://shop.example', '', 1, 0, null, now(), now(), now(), now())`,
+      [merchantId, orderId],
+    );
+    await pool.query(
+      `insert into core.payment_attempts
+         (merchant_id, environment, order_id, id, status, payment_option, phone, created_at, updated_at, due_at)
+       values ($1, 'SANDBOX', $2, $3, 'REQUESTED', 'walleta_ussd', '+251911223344', now(), now(), now())`,
+      [merchantId, orderId, v7()],
+    );
+  }
+  const recovery = v7();
+
+  const before = await dueWork();
+  await pool.query(
+    `insert into core.recoveries (id, cause, lost_from, lost_until, closed) values ($1, 'OPERATOR', now(), now(), '{SANDBOX}')`,
+    [recovery],
+  );
+  const closed = await dueWork();
+  await pool.query(`update core.recoveries set closed = '{}'`);
+  await pool.query(`insert into core.recovery_holds values ($1, 'SANDBOX', $2)`, [recovery, merchants[0]]);
+  const held = await dueWork();
+
+  expect(before).toEqual({ payment: '2', expiry: '2' });
+  expect(closed).toEqual({ payment: '0', expiry: '0' });
+  expect(held).toEqual({ payment: '1', expiry: '2' });
+});
