@@ -117,6 +117,7 @@ async function findUnclaimedAt(
     return (await refusalOf(reader.getOrder(orderNamed(merchantId, 'lost')))) === 'RECOVERING';
   });
 }
+const monthAgo = () => new Date(Date.now() - 31 * 24 * 60 * 60_000);
 const unclaimed = async (): Promise<string[]> => {
   const rows = await desk.query<{ request_id: string }>(
     'select request_id from core.unclaimed_payments where claimed_at is null',
@@ -223,13 +224,40 @@ describe('a payment from the menu of the phone', () => {
 
 describe('an order that is sent again', () => {
   test('gets its lost payment and is not charged again, also a month after the restore', async () => {
-    const monthAgo = new Date(Date.now() - 31 * 24 * 60 * 60_000);
-    await findUnclaimedAt(monthAgo, ['R-1', 1]);
+    await findUnclaimedAt(monthAgo(), ['R-1', 1]);
 
     const payment = await desk.startDirect({ merchantId, orderNumber: 'R-1', amount: '100.50' });
 
     expect(await attemptsOf(payment)).toEqual([`${referenceOf('R-1', 1)} UNKNOWN`]);
     expect(await unclaimed()).toEqual([]);
+  });
+
+  test('a month after the restore waits for the account of its lost payment, and does not expire', async () => {
+    await findUnclaimedAt(monthAgo(), ['R-2', 1]);
+    await desk.query("update core.unclaimed_payments set payee = 'gone'");
+    const again = desk.startDirect({ merchantId, orderNumber: 'R-2', amount: '100.50' });
+    expect(await refusalOf(again)).toBe('RECOVERING');
+    const [row] = await desk.query<{ id: string }>(
+      "select id from core.orders where merchant_id = $1 and order_number = 'R-2'",
+      [storedId('mer', merchantId)],
+    );
+    const order = { orderId: publicId('ord', row?.id ?? '') };
+    const isSwept = async () =>
+      (
+        await desk.query(
+          "select from core.orders where id = $1 and (status <> 'PENDING' or sweep_at > now() + interval '5 s')",
+          [row?.id],
+        )
+      ).length === 1;
+    await desk.endSession(order);
+    await waitUntil('the order is swept', isSwept);
+    expect(await statusOf(order)).toBe('PENDING');
+
+    await desk.query("update core.unclaimed_payments set payee = ''");
+    await desk.query('update core.orders set sweep_at = now() where id = $1', [row?.id]);
+
+    await waitUntil('the payment is claimed', async () => (await unclaimed()).length === 0);
+    expect(await attemptsOf(order)).toEqual([`${referenceOf('R-2', 1)} UNKNOWN`]);
   });
 });
 
@@ -264,6 +292,9 @@ describe('a cancellation', () => {
     'after %i days, with a lost payment at an account that is gone, is answered: %s',
     async (days, answer, status) => {
       const hosted = await desk.registerHosted({ merchantId, orderNumber: 'C-6' });
+      await desk.query("update core.orders set created_at = created_at - interval '40 days' where id = $1", [
+        storedId('ord', hosted.orderId),
+      ]);
       await findUnclaimedAt(new Date(Date.now() - days * 24 * 60 * 60_000), ['C-6', 1]);
       await desk.query("update core.unclaimed_payments set payee = 'gone'");
 

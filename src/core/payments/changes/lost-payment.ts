@@ -20,8 +20,8 @@ export interface LostPaymentParts {
 }
 
 /**
- * For how long money that nobody could claim keeps its order from ending unpaid. It may belong to an account that never comes back. `doctor`
- * names it even then.
+ * For how long money that nobody could claim keeps its order from ending unpaid, from the time at which it was found, or at which the order was
+ * sent again. It may belong to an account that never comes back. `doctor` names it even then.
  */
 const heldMs = 30 * 24 * 60 * 60_000;
 
@@ -40,7 +40,9 @@ export async function readLostPayment(
     return () => 'possible';
   const money = await claims.find({ merchantId, environment, orderNumber }, em);
   return (order, now) =>
-    money !== undefined && now.getTime() - money.foundAt.getTime() < heldMs && mayPay(order, money)
+    money !== undefined &&
+    now.getTime() - Math.max(money.foundAt.getTime(), order.createdAt.getTime()) < heldMs &&
+    mayPay(order, money)
       ? 'unclaimed'
       : 'none';
 }
