@@ -98,12 +98,26 @@ describe('a token', () => {
 const holdReadings = () =>
   holdLocks(stack.databaseUrl, 'lock table core.payment_attempts in access exclusive mode');
 
-test('many readings of one checkout leave connections to other merchants', async () => {
+/** Lets every change of an order wait until it is released. */
+const holdChanges = ({ orderId }: HostedOrder) =>
+  holdLocks(stack.databaseUrl, 'select pg_advisory_xact_lock(hashtextextended($1::uuid::text, 0))', [
+    storedId('ord', orderId),
+  ]);
+
+test.each<[string, typeof holdChanges, (order: HostedOrder, index: number) => Promise<unknown>]>([
+  ['readings', holdReadings, (order) => get(order)],
+  [
+    'payments',
+    holdChanges,
+    (order, index) =>
+      desk.checkout.submitCheckoutPayment(submission(order, { phone: `09114${String(10_000 + index)}` })),
+  ],
+])('many %s of one checkout leave connections to other merchants', async (_name, hold, call) => {
   const order = await desk.registerHosted({ merchantId });
   await desk.checkout.submitCheckoutPayment(submission(order));
   const { id: otherId } = await stack.createMerchant();
-  const release = await holdReadings();
-  const reading = flood(() => get(order));
+  const release = await hold(order);
+  const reading = flood((index) => call(order, index));
 
   const first = await Promise.race(reading);
   const { merchant } = await stack.client(MerchantService, 'operator').getMerchant({ merchantId: otherId });

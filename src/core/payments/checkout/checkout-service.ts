@@ -44,12 +44,9 @@ export function checkoutService(checkouts: Checkouts, now: () => Date): RpcServi
             phone: PhoneNumber.parse(phone, 'phone'),
           }),
         );
-        const checkout = await checkouts.pay(
-          token,
-          values.browserSecret,
-          values,
-          callerOf(context).requestId,
-        );
+        const { requestId } = callerOf(context);
+        const scope = { requestId, signal: context.signal };
+        const checkout = await checkouts.pay(token, values.browserSecret, values, scope);
         annotate(context, {
           order_id: checkout.order.id,
           payment_attempt_id: checkout.order.latestAttempt?.id,

@@ -25,6 +25,7 @@ import { optionsThatTake } from '../../domain/wallet.ts';
 import type { Wallet } from '../../domain/wallet.ts';
 import type { CheckoutTokens, TokenSubject } from './checkout-token.ts';
 import type { FindPaybills, Paybill } from './find-paybills.ts';
+import type { CallScope } from '../changes/add-orders.ts';
 import type { AttemptIds } from '../changes/attempt-ids.ts';
 import type { ClaimPayments } from '../changes/claim-payments.ts';
 import { decisionOf } from '../changes/change-orders.ts';
@@ -68,13 +69,14 @@ export interface Checkouts {
   readonly get: (token: string, browserSecret: string, signal: AbortSignal) => Promise<Checkout>;
   /**
    * @throws CHECKOUT_NOT_FOUND, CHECKOUT_IN_USE, INVALID_FIELDS for an option that is not offered, PAYMENT_IN_PROGRESS,
-   * MONEY_NOT_RETURNED, ORDER_NOT_PAYABLE, PHONE_BUSY, PHONE_LIMIT, MERCHANT_SUSPENDED, RECOVERING
+   * MONEY_NOT_RETURNED, ORDER_NOT_PAYABLE, PHONE_BUSY, PHONE_LIMIT, MERCHANT_SUSPENDED, RECOVERING, OVERLOADED when too many calls of
+   * this checkout wait
    */
   readonly pay: (
     token: string,
     browserSecret: string,
     payment: CheckoutPayment,
-    requestId: string,
+    scope: CallScope,
   ) => Promise<Checkout>;
   /**
    * @throws CHECKOUT_NOT_FOUND, CHECKOUT_IN_USE, PAYMENT_IN_PROGRESS, ORDER_NOT_PAYABLE, RECOVERING while a restore may have lost the order
@@ -94,7 +96,7 @@ export interface CheckoutParts {
   /** May be cached. For the page of an order that nobody can pay any more. */
   readonly rememberMerchant: FindMerchant;
   readonly phoneLimit: PhoneLimit;
-  /** Limits the readings and the waiting cancellations at a time, by merchant and then by checkout. */
+  /** Limits the readings, the payments and the waiting cancellations at a time, by merchant and then by checkout. */
   readonly fairly: FairCalls;
   readonly gate: Pick<PaymentGate, 'isOpenFor' | 'requireOpen' | 'missing'>;
   /** A keyed hash. Networks are personal data, and only their equality matters. */
@@ -154,12 +156,9 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
       });
     },
 
-    async pay(token, browserSecret, payment, requestId) {
+    async pay(token, browserSecret, payment, { requestId, signal }) {
       const subject = subjectOf(token);
       parts.gate.requireOpen(subject.environment, subject.merchantId);
-      await requireAllowed(parts, subject, payment.paymentOption);
-      // An order may have been paid before the database was restored. Then it gets that payment, and no other starts.
-      await parts.claims.claimFor(nameOf(subject), requestId);
       const { customerNetwork, phone } = payment;
       const network = customerNetwork === '' ? '' : parts.hashNetwork(customerNetwork);
       const startPayment = () =>
@@ -177,9 +176,15 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
             return { order: changed?.order ?? order, boundHere: true };
           },
         });
-      return phoneLimit.inTurn({ ...subject, phone: phone.e164, network }, async () =>
-        answer(parts, subject, await startPayment()),
-      );
+      // Anyone with the link may send payments for many phones at once, and each waits for the order's lock with its connection.
+      return fairly(ownerOf(subject), signal, async () => {
+        await requireAllowed(parts, subject, payment.paymentOption);
+        // An order may have been paid before the database was restored. Then it gets that payment, and no other starts.
+        await parts.claims.claimFor(nameOf(subject), requestId);
+        return phoneLimit.inTurn({ ...subject, phone: phone.e164, network }, async () =>
+          answer(parts, subject, await startPayment()),
+        );
+      });
     },
 
     async cancel(token, browserSecret, requestId) {
