@@ -27,13 +27,14 @@ export const headsOf = (lane: string, limit: string, except: string): string => 
 
 /**
  * Whether no earlier delivery of the order of `d` to the same endpoint is still pending. `is true` hides the comparison from
- * the planner. Otherwise it could choose the index of all deliveries to the endpoint, instead of that of the order's few.
+ * the planner. Otherwise it could choose the index of all deliveries to the endpoint, instead of that of the order's few. An order with
+ * very many refunds has many deliveries. Those just before `d` are read first, because the earliest ones are delivered.
  */
 export const isFirstOfItsOrder = `(d.order_id = '' or (
       select true from webhooks.deliveries e
       where e.merchant_id = d.merchant_id and e.order_id = d.order_id and e.order_id <> ''
         and e.sequence < d.sequence and (e.endpoint = d.endpoint) is true and e.state = 'PENDING'
-      limit 1
+      order by e.sequence desc limit 1
     ) is null)`;
 
 /** A row of `headsOf`. All columns are null for a lane without deliveries. */

@@ -19,23 +19,27 @@ const forgetLock = { key: 7_142_104, silenceMs: 60_000 };
 const batchSize = 500;
 const breathMs = 50;
 
+/** An id contains the creation time, so the index on ids finds a merchant's old deliveries. Each merchant with deliveries has a lane. */
+const merchantsWithOld = `
+select merchant_id from (select distinct merchant_id from webhooks.lanes) merchant
+where exists (select from webhooks.deliveries d where d.merchant_id = merchant.merchant_id and d.id < $1)`;
+
 /**
- * An id contains the creation time, so the index on ids finds a merchant's old deliveries. Each merchant with deliveries has
- * a lane. A delivery that is made pending again meanwhile is kept.
+ * The next page of a merchant's old deliveries, of which pending ones are kept, and there may be many. One that is made pending again
+ * meanwhile is kept too.
  */
 const deleteDeliveries = `
-delete from webhooks.deliveries delivery using (
-  select old.merchant_id, old.id
-  from (select distinct merchant_id from webhooks.lanes) merchant
-  cross join lateral (
-    select merchant_id, id from webhooks.deliveries
-    where merchant_id = merchant.merchant_id and id < $1
-      and ((state = 'DELIVERED' and delivered_at < $2) or (state = 'GIVEN_UP' and given_up_at < $2))
-    order by id limit $3
-  ) old
-  limit $3
-) old
-where delivery.merchant_id = old.merchant_id and delivery.id = old.id and delivery.state <> 'PENDING'`;
+with page as materialized (
+  select id, (state = 'DELIVERED' and delivered_at < $2) or (state = 'GIVEN_UP' and given_up_at < $2) as is_old
+  from webhooks.deliveries where merchant_id = $3 and id > $4 and id < $1
+  order by id limit ${batchSize}
+), deleted as (
+  delete from webhooks.deliveries d using page
+  where page.is_old and d.merchant_id = $3 and d.id = page.id and d.state <> 'PENDING'
+  returning d.id
+)
+select (select count(*)::int from deleted) as deleted,
+  case when count(*) = ${batchSize} then max(id) end as last_id from page`;
 
 /**
  * A paused lane is kept even without deliveries, because a user decided to pause it. The lane of a webhook endpoint is kept
@@ -76,12 +80,42 @@ export async function forgetOldDeliveries(parts: ForgetParts, stop: AbortSignal)
   const beforeId = publicId('whd', lowestStoredIdAt(before));
   await withAdvisoryLock(database.pool, forgetLock, async (client, lost) => {
     const ended = AbortSignal.any([stop, lost]);
-    const deliveries = await deleteInBatches(client, ended, deleteDeliveries, [beforeId, before]);
+    const deliveries = await deleteOldDeliveries(client, ended, [beforeId, before]);
     const lanes = await deleteInBatches(client, ended, deleteLanes, [before]);
     const redeliveries = await deleteInBatches(client, ended, deleteRedeliveries, [before]);
     if (deliveries + lanes + redeliveries > 0)
       logger.info({ deliveries, lanes, redeliveries }, 'removed old deliveries, lanes and redeliveries');
   });
+}
+
+async function deleteOldDeliveries(
+  client: PoolClient,
+  stop: AbortSignal,
+  before: readonly [string, Date],
+): Promise<number> {
+  const merchants = await client.query<{ merchant_id: string }>(merchantsWithOld, [before[0]]);
+  let deleted = 0;
+  for (const { merchant_id: merchantId } of merchants.rows) {
+    let after: string | undefined = '';
+    while (after !== undefined && !stop.aborted) {
+      const page = await deletePage(client, [...before, merchantId, after]);
+      deleted += page.deleted;
+      after = page.lastId;
+      if (page.deleted > 0) await pause(breathMs, stop);
+    }
+  }
+  return deleted;
+}
+
+/** The last id is undefined after the last page. */
+async function deletePage(
+  client: PoolClient,
+  values: readonly unknown[],
+): Promise<{ readonly deleted: number; readonly lastId: string | undefined }> {
+  const { rows } = await client.query<{ deleted: number; last_id: string | null }>(deleteDeliveries, [
+    ...values,
+  ]);
+  return { deleted: rows[0]?.deleted ?? 0, lastId: rows[0]?.last_id ?? undefined };
 }
 
 async function deleteInBatches(

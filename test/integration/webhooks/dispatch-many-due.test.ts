@@ -71,6 +71,19 @@ const claimAll = (client: PoolClient) =>
     leaseMs: 20_000,
   });
 
+/** An order whose first deliveries were sent, and whose later ones are due. Its lane is claimed as a healthy one. */
+async function addLongOrder(url: string): Promise<void> {
+  const long = { url, merchantId: 'mer_long', orderId: 'ord_long' };
+  await desk.add(...Array.from({ length: 1_000 }, (_, index) => ({ ...long, sequence: BigInt(index + 1) })));
+  await desk.database.pool.query(
+    `update webhooks.deliveries set state = 'DELIVERED', due_at = null, delivered_at = now()
+     where merchant_id = 'mer_long' and sequence <= 500`,
+  );
+  await desk.database.pool.query(
+    "update webhooks.lanes set last_success_at = now() where merchant_id = 'mer_long'",
+  );
+}
+
 describe.each([
   ['before the database has counted its rows', 'select 1'],
   ['after the database has counted its rows', 'analyze webhooks.deliveries, webhooks.lanes'],
@@ -113,6 +126,24 @@ describe.each([
 
     expect(read).toBeLessThan(300);
   });
+});
+
+test('a lane with many deliveries of one order is claimed and released by reading each of them a few times', async () => {
+  await addLongOrder(shop.origin);
+  const read = await rowsReadFor(async (client) => {
+    const { lanes } = await claimAll(client);
+    const held = lanes.find(({ lane }) => lane.merchantId === 'mer_long')!;
+    expect(held.heads.map(({ sequence }) => sequence)).toEqual([501n]);
+    await client.query(
+      "update webhooks.deliveries set due_at = now() + interval '1 minute' where merchant_id = 'mer_long' and sequence = 501",
+    );
+    await lockLanes(client, [held.lane]);
+    await runStatement(client, releasingLanes([{ lane: held.lane, delayMs: 0, awaitsSecret: false }]));
+  });
+  await desk.database.pool.query("delete from webhooks.deliveries where merchant_id = 'mer_long'");
+  await desk.database.pool.query("delete from webhooks.lanes where merchant_id = 'mer_long'");
+
+  expect(read).toBeLessThan(6_000);
 });
 
 test('lanes beside one with very many due deliveries are served', async () => {
