@@ -138,7 +138,9 @@ function plainText({ subject, finding, pendingMigrations }: Check): Text {
 
 const adoptEvents =
   "stop all cores and run: begin; alter table core.order_events disable trigger append_only; update core.order_events set xid = '1'; " +
-  'alter table core.order_events enable trigger append_only; delete from core.event_relay; commit';
+  "alter table core.order_events enable trigger append_only; update core.event_seal set xid = '1', position = 0; " +
+  "alter table core.erased_orders disable trigger append_only; update core.erased_orders set xid = '1'; " +
+  'alter table core.erased_orders enable trigger append_only; delete from core.event_relay; commit';
 
 function databaseText({ version, fsync, synchronousCommit }: Facts<'database'>, finding: CheckFinding): Text {
   switch (finding) {

@@ -14,10 +14,13 @@ export interface DayRoot {
   readonly signature: Buffer;
 }
 
-/** Days that are closed at once, so that the transaction of a gateway that was stopped for long stays short. */
+/** Days that are closed before events are sealed again, in a gateway that was stopped for long. */
 const maxDays = 30;
 
-/** Stores the roots of the days that have ended since the last one, by the database's clock and by `now`. Only the holder of the seal's lock may call it. */
+/**
+ * Stores the roots of the days that have ended since the last one, by the database's clock and by `now`. Only the holder of the seal's lock
+ * may call it, outside of a transaction: one that has written a root and reads the next day's heads would hold back the events of all orders (ADR 4).
+ */
 export async function closeDays(
   client: PoolClient,
   { signer, now }: { readonly signer: RootSigner; readonly now: () => Date },

@@ -50,23 +50,11 @@ export async function sealEvents(parts: SealParts, stop: AbortSignal): Promise<v
         // A backlog, as after an upgrade from a version without seals, takes half of a CPU at most, so that payments go on.
         await pause(performance.now() - begun, ended);
       }
-      if (!stop.aborted) await inTransaction(client, () => closeDays(client, parts));
+      if (!stop.aborted) await closeDays(client, parts);
     } finally {
       if (!lost.aborted) await client.query('reset enable_sort');
     }
   });
-}
-
-async function inTransaction<T>(client: PoolClient, work: () => Promise<T>): Promise<T> {
-  await client.query('begin');
-  try {
-    const result = await work();
-    await client.query('commit');
-    return result;
-  } catch (error) {
-    await client.query('rollback');
-    throw error;
-  }
 }
 
 interface SealedUntil {

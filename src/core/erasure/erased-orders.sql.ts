@@ -22,17 +22,20 @@ interface Row {
   readonly erased_at: Date;
 }
 
-/** Erased orders after the cursor, in commit order and never skipping one: docs/adr/0004. */
+/**
+ * Erased orders after the cursor, in commit order and never skipping one: docs/adr/0004. If the list does not have the cursor's order, the
+ * database was restored or the list got other numbers, and the reading begins again.
+ */
 export async function readErasedOrders(
   pool: Pool,
   after: EventCursor,
   limit: number,
 ): Promise<{ readonly orders: readonly ErasedOrder[]; readonly next: EventCursor }> {
-  const [server] = await runStatement<{ is_ahead: boolean }>(pool, {
-    text: 'select $1::xid8 >= pg_snapshot_xmax(pg_current_snapshot()) as is_ahead',
-    values: [after.xid],
+  const [list] = await runStatement<{ has_cursor: boolean }>(pool, {
+    text: 'select exists (select from core.erased_orders where xid = $1::xid8 and position = $2::bigint) as has_cursor',
+    values: [after.xid, after.position],
   });
-  const from = server?.is_ahead === true ? beginning : after;
+  const from = list?.has_cursor === true ? after : beginning;
   const rows = await runStatement<Row>(pool, {
     text: `
 select xid::text as xid, position::text as position, merchant_id, environment, order_id, erased_at

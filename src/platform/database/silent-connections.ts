@@ -1,9 +1,9 @@
 import { Socket } from 'node:net';
 import type { Pool, PoolClient } from 'pg';
 
-/** Removes the limit on silence for this connection, until it returns to its pool. */
-export function allowSilence({ connection }: PoolClient): void {
-  if (connection.stream instanceof Socket) connection.stream.setTimeout(0);
+/** Sets another limit on silence for this connection, until it returns to its pool; 0 for none. */
+export function allowSilence({ connection }: PoolClient, limitMs = 0): void {
+  if (connection.stream instanceof Socket) connection.stream.setTimeout(limitMs);
 }
 
 /**
@@ -12,7 +12,9 @@ export function allowSilence({ connection }: PoolClient): void {
  */
 export function closeSilentConnections(pool: Pool, silenceMs: number): void {
   pool.on('connect', ({ connection: { stream } }) => {
-    stream.on('timeout', () => stream.destroy(silenceError(silenceMs)));
+    stream.on('timeout', () =>
+      stream.destroy(silenceError(stream instanceof Socket ? (stream.timeout ?? silenceMs) : silenceMs)),
+    );
   });
   pool.on('acquire', ({ connection: { stream } }) => {
     if (stream instanceof Socket) stream.setTimeout(silenceMs);

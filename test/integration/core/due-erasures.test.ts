@@ -1,7 +1,9 @@
 import { expect, test } from '@jest/globals';
 import { v7 } from 'uuid';
+import { beginning } from '../../../src/contract/event-cursor.ts';
 import { readDue } from '../../../src/core/erasure/due-erasures.sql.ts';
 import { createEraseDue } from '../../../src/core/erasure/erase-due.ts';
+import { readErasedOrders } from '../../../src/core/erasure/erased-orders.sql.ts';
 import { newRandomId } from '../../../src/contract/public-id.ts';
 import { keptLog } from '../../support/kept-log.ts';
 import { sharedPool, sharedTestDatabase } from '../../support/shared-stack.ts';
@@ -75,4 +77,18 @@ test('an order that a person asked for comes before those of ended periods that 
     [merchantId, false],
   ]);
   expect(due[0]?.orderId).toBe(requested);
+});
+
+test('a reader whose place in the list of erased orders no longer exists reads the list again', async () => {
+  // The numbers of a database that was restored on a server with lower ones.
+  await pool.query(
+    `insert into core.erased_orders (merchant_id, environment, order_id, from_sequence, to_sequence, erased_at, seal, xid)
+     select gen_random_uuid(), 'SANDBOX', gen_random_uuid(), 1, 1, now(), '', '1' from generate_series(1, 3)`,
+  );
+
+  const { orders: again } = await readErasedOrders(pool, { xid: '2', position: '2' }, 10);
+  const first = await readErasedOrders(pool, beginning, 1);
+  const { orders: others } = await readErasedOrders(pool, first.next, 10);
+
+  expect([again.length, first.orders.length, others.length]).toEqual([3, 1, 2]);
 });
