@@ -1,4 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { storedEndOf } from '../database/attempt-id-end.sql.ts';
 import { StatementEntryRow } from '../database/reconciliation-entities.ts';
 import { isPublicId, publicId, storedId } from '../../contract/public-id.ts';
 import type { StoredId } from '../../contract/public-id.ts';
@@ -15,6 +16,7 @@ import type { MoneyBalance } from './money-balance.ts';
 import { isOn } from './reconciliation-day.ts';
 import { sameDecimal } from './same-decimal.ts';
 import {
+  findByIdEnd,
   findByRequest,
   findByTransaction,
   findCompletedRefunds,
@@ -116,8 +118,10 @@ async function findRecords(
     (entry) => isMoney(entry) && knownUnder(transactions, entry) === undefined,
   );
   const requestIds = textsOf(strangers, ({ requestId }) => storedRequestId(requestId) ?? []);
-  const requests =
-    requestIds.length === 0 ? new Map<string, KnownMoney>() : await findByRequest(em, scope, requestIds);
+  const none: ReadonlyMap<string, KnownMoney> = new Map();
+  const requests = requestIds.length === 0 ? none : await findByRequest(em, scope, requestIds);
+  const idEnds = textsOf(strangers, ({ requestId }) => storedEndOf(requestId) ?? []);
+  const byIdEnd = idEnds.length === 0 ? none : await findByIdEnd(em, scope, idEnds);
   const refunds = await findRefunds(em, scope, {
     transactions: textsOf(entries.filter(isMoney), transactionIdsOf),
     ids: textsOf(entries, ({ requestId }) =>
@@ -132,7 +136,8 @@ async function findRecords(
   return (entry) => ({
     refund: refundOf.get(entry),
     byTransaction: transactions.get(entry.providerTransactionId),
-    byRequest: requests.get(storedRequestId(entry.requestId) ?? ''),
+    byRequest:
+      requests.get(storedRequestId(entry.requestId) ?? '') ?? byIdEnd.get(storedEndOf(entry.requestId) ?? ''),
     original: transactions.get(entry.originalTransactionId),
     hasReversal: reversed.has(entry.providerTransactionId),
   });

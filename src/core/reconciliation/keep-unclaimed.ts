@@ -1,12 +1,10 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { isPublicId } from '../../contract/public-id.ts';
+import { storedEndOf } from '../database/attempt-id-end.sql.ts';
 import { RecoveryRow } from '../database/recovery-entities.ts';
 import { isInFlight } from '../domain/order.ts';
 import type { FoundDifference } from './compare-entry.ts';
 import type { StatementKey } from './statement-key.ts';
-
-/** The end of an attempt's id, which some wallets repeat instead of the whole. */
-const referenceEnd = /^[0-9a-hjkmnp-tv-z]{12}$/;
 
 /**
  * Keeps money that a statement has under a reference of ours, and that no record has. Its order was lost with the database. When a
@@ -25,7 +23,7 @@ export async function keepUnclaimed(
   const isElsewhere = kind === 'OTHER_ACCOUNT' && known?.recordType === 'attempt' && isInFlight(known);
   if (!isLost && !(isElsewhere && (await isRecovering(em)))) return;
   const { type, status, requestId, providerTransactionId } = entry;
-  const isOurs = isPublicId('pat', requestId) || referenceEnd.test(requestId);
+  const isOurs = isPublicId('pat', requestId) || storedEndOf(requestId) !== undefined;
   if (type !== 'PAYMENT' || status !== 'COMPLETED' || !isOurs) return;
   // Not by the ORM, which compares all rows of the statement before each of its queries.
   await em.execute(

@@ -1,4 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { isSearchedByEnd, storedEnd } from '../database/attempt-id-end.sql.ts';
 import { Currency } from '../domain/currency.ts';
 import { Money } from '../domain/money.ts';
 import type {
@@ -112,6 +113,24 @@ export async function findByRequest(
   const known = await read(em, scope, where, [list(ids)]);
   return new Map(known.flatMap((money) => idsOf(money).map((id): [string, KnownMoney] => [id, money])));
 }
+
+/**
+ * Attempts by the ends of their ids, as `storedEndOf` gives them, which some wallets repeat instead of the whole. Paid attempts have no
+ * index for that.
+ */
+export async function findByIdEnd(
+  em: EntityManager,
+  scope: WalletScope,
+  ends: readonly string[],
+): Promise<ReadonlyMap<string, KnownMoney>> {
+  const rows = await em.execute<AttemptRow[]>(
+    `${attempts(scope)} and ${storedEnd('a')} = any(?::text[]) and ${isSearchedByEnd('a')}`,
+    [list(scope.otherAccounts), ...scopeValues(scope), list(ends)],
+  );
+  return new Map(rows.map((row) => [endOf(row), attemptMoney(row)]));
+}
+
+const endOf = ({ payment_attempt_id: id }: AttemptRow): string => id.replaceAll('-', '').slice(-15);
 
 const idsOf = (money: KnownMoney): string[] =>
   money.recordType === 'stray'

@@ -2,7 +2,10 @@ import { beforeEach, expect, test } from '@jest/globals';
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { PaymentAttemptService } from '../../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
-import { ReconciliationStatus } from '../../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
+import {
+  DifferenceKind,
+  ReconciliationStatus,
+} from '../../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
 import { RefundService } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
 import { sharedStack } from '../../support/shared-stack.ts';
 import { walletsOfCore } from '../../support/simulated-wallets.ts';
@@ -67,6 +70,27 @@ test('a payment that began before the statement reaches back does not prevent it
     detail: '',
   });
   expect(await balances()).toEqual([0]);
+});
+
+test('the end of an attempt’s id names the attempt, whose outcome is then queried again', async () => {
+  const { paymentAttemptId } = await desk.payment(merchantId, { case: 'timedOut', value: {} });
+  await desk.moveTo(merchantId, day);
+  const [named, typed] = [paymentAttemptId.slice(-12), '202611270001'];
+
+  const { differences } = await desk.reconcile(day, [
+    { ...entryOf('debited'), requestId: named },
+    { ...entryOf('unknown'), requestId: typed },
+  ]);
+
+  const kept = await desk.database.query<{ reference_end: string }>(
+    'select reference_end from core.unclaimed_payments where reference_end = any ($1)',
+    [[named, typed]],
+  );
+  expect(differences).toMatchObject([
+    { kind: DifferenceKind.STATUS_DIFFERS, paymentAttemptId },
+    { kind: DifferenceKind.MISSING_HERE, paymentAttemptId: '' },
+  ]);
+  expect(kept.rows).toEqual([{ reference_end: typed }]);
 });
 
 test('returned money is not compared with a statement that lists none, and the run counts and names it', async () => {

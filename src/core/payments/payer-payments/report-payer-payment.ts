@@ -4,6 +4,7 @@ import { optionsOfWallet } from '../../../contract/payment-option.ts';
 import { publicId, storedId } from '../../../contract/public-id.ts';
 import type { NewId, StoredId } from '../../../contract/public-id.ts';
 import type { WalletExchange } from '../../../gen/gatehouse/v1/payment_attempt_service_pb.js';
+import { isSearchedByEnd, storedEnd, storedEndOf } from '../../database/attempt-id-end.sql.ts';
 import type { Database } from '../../database/database.ts';
 import { eraseAgainByMoney } from '../../database/erase-again.sql.ts';
 import { PayerPaymentRow } from '../../database/payer-payment-entities.ts';
@@ -12,7 +13,6 @@ import type { Environment, PaymentOption } from '../../domain/order.ts';
 import { readRecentExchanges } from '../attempts/count-exchanges.sql.ts';
 import { keepCallback } from '../attempts/keep-exchanges.ts';
 import type { MakeAttemptDue } from '../attempts/make-attempt-due.ts';
-import { storedEndOf } from './find-named-order.sql.ts';
 import { exchangeOwner, makeDue } from './payer-payment-row.ts';
 import type { PayerPayment } from './payer-payment-row.ts';
 
@@ -111,9 +111,9 @@ async function findNamedAttempt(
   if (end === undefined) return undefined;
   const [found] = await em.execute<NamedAttempt[]>(
     `
-select merchant_id, id, order_id from core.payment_attempts
-where right(replace(id::text, '-', ''), 15) = ? and leases > 0 and status <> 'SUCCEEDED'
-  and environment = ?::core.environment and payment_option = any(?::text[])`,
+select a.merchant_id, a.id, a.order_id from core.payment_attempts a
+where ${storedEnd('a')} = ? and ${isSearchedByEnd('a')}
+  and a.environment = ?::core.environment and a.payment_option = any(?::text[])`,
     [end, environment, `{${optionsOfWallet(wallet).join(',')}}`],
   );
   return found;
