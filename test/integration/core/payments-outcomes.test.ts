@@ -221,10 +221,10 @@ async function settleBy(payment: Payment, outcome: Outcome, urls: readonly strin
 }
 
 /** The wallet leaves it pending many times. Each report has at most ten of so many exchanges. */
-async function leavePending(payment: Payment, count: number, name: string): Promise<void> {
+async function leavePending(payment: Payment, count: number, name: string, purpose?: string): Promise<void> {
   const urls = Array.from({ length: count }, (_, index) => `${name}-${index}`);
   for (let done = 0; done < count; done += 10)
-    await settleBy(payment, outcomes.pending('r-1'), urls.slice(done, done + 10));
+    await settleBy(payment, outcomes.pending('r-1'), urls.slice(done, done + 10), purpose);
 }
 
 const heard = async (payment: Payment): Promise<string[]> =>
@@ -268,6 +268,16 @@ describe('of many exchanges with a wallet', () => {
       'said-no',
       'said-paid',
     ]);
+  });
+
+  test('the first fifty requests among the others are kept', async () => {
+    const payment = await desk.startDirect({ merchantId });
+    await leavePending(payment, 20, 'early');
+    await leavePending(payment, 60, 'sent-again', 'reverse');
+    await leavePending(payment, 30, 'late');
+
+    const sent = Array.from({ length: 50 }, (_, index) => `sent-again-${index}`);
+    expect((await heard(payment)).slice(20, 71)).toEqual([...sent, 'omitted 10']);
   });
 
   test('none can declare itself decisive or a placeholder', async () => {

@@ -11,6 +11,8 @@ import { isFlooded } from '../../domain/hastened.ts';
 /** The number of an attempt's first exchanges that are always kept, besides the latest ones. */
 const firstKept = 20;
 const latestKept = 30;
+/** The number of requests between those that are always kept. A wallet that takes no refund gets one each hour. */
+const requestsKept = 50;
 
 export interface KeptExchanges {
   readonly exchanges: readonly WalletExchange[];
@@ -31,7 +33,7 @@ export interface ExchangeOwner {
 /**
  * Stores wire exchanges with their owner, whose order or own row the transaction has locked. Ids sort by time, and within the
  * transaction by order. A wallet that never decides is queried without end, and callbacks may come often. So exchanges
- * in the middle are dropped and counted. Payment requests and decisive exchanges are always kept.
+ * in the middle are dropped and counted. Decisive exchanges and the first requests to pay or return money are always kept.
  */
 export async function keepExchanges(
   em: EntityManager,
@@ -127,7 +129,11 @@ async function dropMiddle(em: EntityManager, key: ExchangeKey, surplus: number):
   const middle = (
     await em.find(WalletExchangeRow, key, { orderBy: { id: 'asc' }, offset: firstKept, limit: surplus })
   ).map((row) => ({ row, exchange: fromBinary(WalletExchangeSchema, row.payload) }));
-  const dropped = middle.filter(({ exchange }) => !isKeptForGood(exchange));
+  let requests = 0;
+  const dropped = middle.filter(({ exchange }) => {
+    if (isRequest(exchange)) requests += 1;
+    return !exchange.decisive && (!isRequest(exchange) || requests > requestsKept);
+  });
   // The first entry that counts dropped exchanges counts these too. Without one, it replaces the first of them.
   const counting = dropped.find(({ exchange }) => exchange.omitted > 0) ?? dropped[0];
   if (counting === undefined) return;
@@ -136,5 +142,4 @@ async function dropMiddle(em: EntityManager, key: ExchangeKey, surplus: number):
   for (const each of dropped) if (each !== counting) em.remove(each.row);
 }
 
-const isKeptForGood = ({ decisive, purpose }: WalletExchange): boolean =>
-  decisive || purpose === 'initiate' || purpose === 'reverse';
+const isRequest = ({ purpose }: WalletExchange): boolean => purpose === 'initiate' || purpose === 'reverse';
