@@ -44,7 +44,7 @@ export class WalletCalls {
     if (refusesCredentials(answer)) this.#areCredentialsRefused = true;
     else if (result.kind === 'not_sent') this.#isWalletHealthy = false;
     else if (result.kind === 'unknown') this.#isWalletHealthy &&= !countsAgainstWallet(result.why);
-    if (result.kind === 'unknown') {
+    if (result.kind === 'unknown' || result.kind === 'not_sent') {
       this.#retryAfterMs = Math.max(this.#retryAfterMs, result.retryAfterMs ?? 0);
     }
     return result;
@@ -79,8 +79,11 @@ export function refusesCredentials({ result, exchanges }: Answer<{ readonly kind
   const why = 'why' in result ? result.why : undefined;
   if (result.kind === 'unknown' && why === 'unauthenticated') return true;
   const isUnsent = result.kind === 'not_sent' || (result.kind === 'unknown' && why === 'not_asked');
-  const status = exchanges.at(-1)?.status ?? 0;
-  return isUnsent && status >= 400 && status < 500 && status !== 429;
+  const last = exchanges.at(-1);
+  // The answer to another request than that for a token may be a limit on requests.
+  const isForToken = why === 'no_token' || last?.purpose === 'token';
+  const status = last?.status ?? 0;
+  return isUnsent && isForToken && status >= 400 && status < 500 && status !== 429;
 }
 
 /** Failures that count against the wallet's health. All others concern one request. */

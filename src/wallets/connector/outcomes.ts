@@ -8,7 +8,7 @@ export type NotSentWhy =
   | 'timeout'
   /** The caller cancelled before anything was sent. */
   | 'aborted'
-  /** The wallet issued no access token, so the request was not sent. */
+  /** The wallet issued no access token or refused our credentials, so the request was not sent. */
   | 'no_token';
 
 /** Why there is no definite answer. The wallet may have executed the request. */
@@ -86,7 +86,13 @@ export type Acknowledgement =
    */
   | ({ readonly kind: 'refused' } & Failure)
   | Unknown
-  | { readonly kind: 'not_sent'; readonly why: NotSentWhy; readonly detail: string };
+  | {
+      readonly kind: 'not_sent';
+      readonly why: NotSentWhy;
+      readonly detail: string;
+      /** The wait that the wallet requested in answer to a question that comes before the request. */
+      readonly retryAfterMs?: number;
+    };
 
 /** The outcome of a payment, from the wallet's answer to a query. */
 export type PaymentOutcome =

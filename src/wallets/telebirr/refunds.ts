@@ -38,7 +38,7 @@ export async function requestRefund(
   signal: AbortSignal,
 ): Promise<Answer<Acknowledgement>> {
   const order = orderId(request.attemptId);
-  const seen = await queryOrder(client, 'reverse', order, signal);
+  const seen = await queryOrder(client, 'query_reversal', order, signal);
   const before = withoutSending(seen.result, order, request);
   if (before !== undefined) return { result: before, exchanges: seen.exchanges };
   const { result, exchanges } = await sendRefund(client, 'reverse', request, signal, request.description);
@@ -102,7 +102,11 @@ function withoutSending(
   request: ReversalRequest,
 ): Acknowledgement | undefined {
   const seen = readOrder(reply, order);
-  if (seen.kind === 'unknown') return { kind: 'not_sent', why: whyNotSent(seen), detail: seen.detail };
+  if (seen.kind === 'unknown') {
+    const { detail, retryAfterMs } = seen;
+    const wait = retryAfterMs === undefined ? {} : { retryAfterMs };
+    return { kind: 'not_sent', why: whyNotSent(seen), detail, ...wait };
+  }
   if (seen.kind === 'not_found' || !isPaid(seen)) {
     return refused(
       'invalid_request',
@@ -127,8 +131,10 @@ function withoutSending(
 /** Without its amount, the order does not tell whether the refund is of a part. */
 const withoutMoney = unknown('unreadable_answer', 'a paid order has no amount');
 
-const whyNotSent = ({ why }: Unknown): NotSentWhy =>
-  why === 'timeout' || why === 'aborted' ? why : 'no_connection';
+function whyNotSent({ why }: Unknown): NotSentWhy {
+  if (why === 'timeout' || why === 'aborted') return why;
+  return why === 'unauthenticated' ? 'no_token' : 'no_connection';
+}
 
 /** A refund as telebirr answers to its request. */
 interface AnsweredRefund {

@@ -81,7 +81,8 @@ export class TelebirrConnector implements WalletConnector {
         timeout_express: `${this.#parts.paymentMinutes}m`,
         business_type: 'BuyGoods',
       },
-      secrets: [callbackToken],
+      // The customer returns to the checkout, whose address is never stored: it opens the checkout.
+      secrets: [callbackToken, ...(request.returnUrl === undefined ? [] : [request.returnUrl])],
     } as const;
     const { result: reply, exchanges } = await this.#client.call(call, this.#limit(options));
     const read = readPreOrder(reply, order);

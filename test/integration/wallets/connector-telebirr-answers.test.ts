@@ -11,6 +11,7 @@ import {
   verifyMessage,
 } from '../../../src/wallets/telebirr/signature.ts';
 import { orderId } from '../../../src/wallets/telebirr/order-id.ts';
+import { WalletCalls } from '../../../src/wallets/wallet-calls.ts';
 import { callbackWith, paymentInquiry, reversalInquiry } from '../../support/wallet-inquiries.ts';
 import { attemptId } from './gsma-subject.ts';
 import { json } from './scripted-wallet.ts';
@@ -51,7 +52,8 @@ const lastBody = (route: RegExp) =>
 
 describe('an order', () => {
   test('is signed, has a name of 32 letters and digits, and has the documented fields', async () => {
-    await pay({ description: 'Tea & "cakes" #42', returnUrl: 'https://shop.example/back', amount: '5.00' });
+    const returnUrl = 'https://shop.example/back';
+    const { exchanges } = await pay({ description: 'Tea & "cakes" #42', returnUrl, amount: '5.00' });
 
     const { headers } = subject.wallet.requestsTo(routes.preOrder).at(-1)!;
     const body = lastBody(routes.preOrder);
@@ -69,7 +71,7 @@ describe('an order', () => {
         merch_code: '000123',
         merch_order_id: expect.stringMatching(/^[0-9a-f]{32}$/),
         notify_url: `https://gatehouse.example/callbacks/telebirr-sandbox/${attemptId}/unguessable-token`,
-        redirect_url: 'https://shop.example/back',
+        redirect_url: returnUrl,
         title: 'Tea cakes 42',
         total_amount: '5',
         trans_currency: 'ETB',
@@ -78,6 +80,7 @@ describe('an order', () => {
       },
     });
     expect(verifyMessage(body, readPublicKey(merchantKeys.publicKey))).toBe('pss');
+    expect(JSON.stringify(exchanges)).not.toContain(returnUrl);
   });
 
   test('leads to a page with a signature of its five fields', async () => {
@@ -247,6 +250,20 @@ describe('a refund', () => {
         trans_currency: 'ETB',
       },
     });
+  });
+
+  test.each([
+    ['a limit on requests', 403, '49401021002', 'no_connection', 90_000, false],
+    ['a refused signature', 401, '60200099', 'no_token', 0, true],
+  ])('is not sent after %s', async (_, status, code, why, retryAfterMs, areCredentialsRefused) => {
+    const error = { errorCode: code, errorMsg: 'no', errorSolution: '' };
+    subject.wallet.on(routes.queryOrder, json(status, error, { 'retry-after': '90' }));
+    const calls = new WalletCalls();
+
+    const result = calls.keep(await refund());
+
+    expect(result).toMatchObject({ kind: 'not_sent', why });
+    expect(calls.servedWith({})).toMatchObject({ areCredentialsRefused, retryAfterMs });
   });
 
   test('whose answer was lost is requested again under the same number, because telebirr has no query for it', async () => {
