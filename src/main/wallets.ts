@@ -21,6 +21,7 @@ import { addTlsMetrics } from '../platform/tls/tls-metrics.ts';
 import { stopOnSignal } from '../platform/lifecycle.ts';
 import { onlyAttempts, openEventBus } from '../contract/event-bus.ts';
 import { createGrpcTransport } from '../contract/grpc-transport.ts';
+import { optionsOfWallet } from '../contract/payment-option.ts';
 import { createWakeSignal } from '../platform/wake-signal.ts';
 import type { WakeSignal } from '../platform/wake-signal.ts';
 import { accountCheckWork } from '../wallets/account-check-work.ts';
@@ -221,7 +222,8 @@ const workerParts = ({ name, tokens, settings, connector, accounts, maxInFlight 
   name,
   wallet: settings.wallet,
   environment: environments[settings.environment],
-  paymentOptions: settings.options,
+  // Payments of a channel that is no longer configured have to be decided and refunded too.
+  paymentOptions: optionsOfWallet(settings.wallet),
   connector,
   accounts,
   tokens,

@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { sharedConnection } from '../support/shared-stack.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import {
   directPath,
@@ -12,6 +13,7 @@ import type { Answer, Shop } from './merchant-api-harness.ts';
 import { shopThatRefunds } from './trading-shop.ts';
 
 const api = sharedMerchantApi({ wallets: 1 });
+const database = sharedConnection(() => api.stack.databaseUrl);
 const shop = sharedShop(api, () => shopThatRefunds(api));
 
 const refund = (body: object, by: Shop = shop) =>
@@ -21,9 +23,9 @@ const verify = (refundNumber: string, by: Shop = shop) =>
 const dataOf = ({ json }: Answer) => json['data'] as Readonly<Record<string, string>>;
 
 /** A completed direct payment of 100.50 ETB by a payer of the simulator. Returns its order number. */
-async function paidOrder(digits: string): Promise<string> {
+async function paidOrder(digits: string, path: string = directPath): Promise<string> {
   const payment = directPayment({ phone: `+2519000000${digits}` });
-  expect((await api.post(shop, directPath, payment)).status).toBe(201);
+  expect((await api.post(shop, path, payment)).status).toBe(201);
   await waitUntil('the order is paid', async () => {
     const answer = await api.post(shop, '/api/v1/verify', { order_number: payment.order_number });
     return dataOf(answer)['status'] === 'COMPLETED';
@@ -95,6 +97,20 @@ test.each([
   expect(accepted.status).toBe(201);
   expect(dataOf(await decided(refundNumber))['status']).toBe(status);
   expect(await returnedBy(`2519000000${digits}`)).toEqual([returned]);
+});
+
+test('a payment of an option that its wallet no longer offers is refunded', async () => {
+  const orderNumber = await paidOrder('11', '/api/v1/direct?payment_option=walletb_ussd');
+  // The wallet B of the tests is configured without it.
+  await database.query(
+    "update core.payment_attempts set payment_option = 'walletb_wallet' where payment_option = 'walletb_ussd'",
+  );
+  const refundNumber = newOrderNumber();
+
+  const accepted = await refund({ order_number: orderNumber, refund_number: refundNumber });
+
+  expect(accepted.status).toBe(201);
+  expect(dataOf(await decided(refundNumber))['status']).toBe('COMPLETED');
 });
 
 test('an unknown order, an unpaid one and another merchant’s cannot be refunded', async () => {

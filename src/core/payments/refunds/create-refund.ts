@@ -21,6 +21,7 @@ import { differingFields, needsApproval, refundAmount, refundable } from '../../
 import type { NotRefundable, RefundBasis } from '../../domain/refundable.ts';
 import { err, ok } from '../../domain/result.ts';
 import type { Result } from '../../domain/result.ts';
+import { walletIdOf } from '../../domain/wallet.ts';
 import type { Wallet } from '../../domain/wallet.ts';
 import type { FindMerchant, MerchantTerms } from '../../merchants/find-merchant.ts';
 import { requireMerchant } from '../../merchants/find-merchant.ts';
@@ -243,14 +244,14 @@ const auditDetails = ({ refundNumber, orderNumber, minorUnits, currency, reason,
   awaits_approval: progress.status === 'AWAITING_APPROVAL',
 });
 
-/** The configured wallet that was paid. */
+/** The configured wallet that was paid, even if it no longer offers the option. */
 export const walletOf = (
   wallets: readonly Wallet[],
   { latestAttempt }: Pick<OrderInFull, 'latestAttempt'>,
 ): Wallet | undefined =>
   latestAttempt === null
     ? undefined
-    : wallets.find(({ options }) => options.includes(latestAttempt.paymentOption));
+    : wallets.find(({ id }) => id === walletIdOf(latestAttempt.paymentOption));
 
 function refusal(refused: Refusal, { refundNumber }: RefundRequest): Error {
   switch (refused.type) {
