@@ -72,7 +72,10 @@ func WithIdempotencyKey(key string) CallOption {
 	return func(c *call) { c.headers.Set("Idempotency-Key", key) }
 }
 
-var printable = regexp.MustCompile(`^[!-~]+$`)
+var (
+	printable   = regexp.MustCompile(`^[!-~]+$`)
+	headerValue = regexp.MustCompile(`^[ -~]+$`)
+)
 
 var keyKinds = map[string]string{Sandbox: "test key (svc_test_…)", Production: "live key (svc_live_…)"}
 
@@ -143,7 +146,7 @@ func (c *Client) Direct(ctx context.Context, payment DirectPaymentRequest, optio
 
 // Verify gives the order as it stands. The error is ErrNotFound when you have no such order.
 func (c *Client) Verify(ctx context.Context, orderNumber string, options ...CallOption) (PaymentOrder, error) {
-	order, _, err := c.verify(ctx, orderNumber, 0, options)
+	order, _, err := c.verify(ctx, orderNumber, 0, time.Time{}, options)
 	return order, err
 }
 
@@ -154,12 +157,12 @@ const (
 )
 
 // Wait gives the order as soon as it has left PENDING, or as it stands after the timeout. The gateway holds the request until
-// then, so the outcome arrives at once. The error is ErrNotFound when you have no such order.
+// then, so the outcome arrives at once. A gateway that fails meanwhile is asked again only until then. The error is ErrNotFound when you have no such order.
 func (c *Client) Wait(ctx context.Context, orderNumber string, timeout time.Duration, options ...CallOption) (PaymentOrder, error) {
 	end := time.Now().Add(timeout)
 	for polls := 0; ; polls++ {
 		seconds := int(math.Ceil(min(longestWait, max(0, time.Until(end))).Seconds()))
-		order, hasWaited, err := c.verify(ctx, orderNumber, seconds, options)
+		order, hasWaited, err := c.verify(ctx, orderNumber, seconds, end, options)
 		left := time.Until(end)
 		if err != nil || order.Status != "PENDING" || left <= 0 {
 			return order, err
@@ -197,8 +200,9 @@ func (c *Client) create(ctx context.Context, path string, body any, options []Ca
 	return c.send(ctx, path, body, 0, append([]CallOption{key}, options...))
 }
 
-func (c *Client) verify(ctx context.Context, orderNumber string, waitSeconds int, options []CallOption) (PaymentOrder, bool, error) {
+func (c *Client) verify(ctx context.Context, orderNumber string, waitSeconds int, end time.Time, options []CallOption) (PaymentOrder, bool, error) {
 	prefer := func(asked *call) {
+		asked.end = end
 		if waitSeconds > 0 {
 			asked.headers.Set("Prefer", fmt.Sprintf("wait=%d", waitSeconds))
 		}

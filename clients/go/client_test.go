@@ -204,6 +204,37 @@ func TestAWaitThatIsOverGivesTheOrderAsItStands(t *testing.T) {
 	equal(t, "order", []string{waited.Status, verified.Reason}, []string{"PENDING", order.Reason})
 }
 
+func TestAWaitRepeatsNoRequestAfterItsEnd(t *testing.T) {
+	for _, row := range []struct {
+		fault         string
+		timeout, wait time.Duration
+		kind          error
+	}{
+		{"unavailable-for-a-while", 0, time.Second, ErrServer},
+		{"silent", 200 * time.Millisecond, 100 * time.Millisecond, ErrTimedOut},
+	} {
+		client, requests := faulty(t, row.fault, Settings{Timeout: row.timeout})
+		if _, err := client.Wait(context.Background(), "a", row.wait); !errors.Is(err, row.kind) {
+			t.Errorf("%s: %v", row.fault, err)
+		}
+		equal(t, row.fault, len(requests()), 1)
+	}
+}
+
+func TestAnIDThatNoHeaderHoldsIsNeverSent(t *testing.T) {
+	for _, value := range []string{"", "order\n42", "№42"} {
+		for _, option := range []CallOption{WithRequestID(value), WithIdempotencyKey(value)} {
+			client, requests := faulty(t, "none", Settings{})
+			_, err := client.Register(context.Background(), newOrder(), option)
+			var unusable *ConfigurationError
+			if !errors.As(err, &unusable) || MayHaveHappened(err) {
+				t.Errorf("%q: %v", value, err)
+			}
+			equal(t, value, len(requests()), 0)
+		}
+	}
+}
+
 func TestAnErrorHasItsKindWhatTheGatewayAnsweredAndTheRequestID(t *testing.T) {
 	ctx, order := context.Background(), newOrder()
 	order.OrderNumber, order.Amount = "a b", "0"
@@ -368,7 +399,7 @@ func TestSignaturesOfWebhooksAreJudgedAsTheTestVectorsSay(t *testing.T) {
 		svc := verdict(VerifySvcSignature(headers, body, vector.Secrets))
 		equal(t, vector.Name, []string{standard, svc}, []string{vector.WebhookSignature, vector.SvcSignature})
 	}
-	for _, secrets := range [][]string{nil, {"secret"}, {"whsec_"}, {"whsec_a"}} {
+	for _, secrets := range [][]string{nil, {"secret"}, {"whsec_"}, {"whsec_a"}, {"whsec_YQ==\n"}, {"whsec_Y\nQ=="}} {
 		var unusable *ConfigurationError
 		if _, err := VerifyWebhook(http.Header{}, nil, secrets); !errors.As(err, &unusable) {
 			t.Errorf("%v: %v", secrets, err)

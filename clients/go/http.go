@@ -25,7 +25,18 @@ type call struct {
 	url     string
 	body    []byte
 	headers http.Header
-	timeout time.Duration
+	// wait is added to the time for an answer.
+	wait time.Duration
+	// end is the end of a wait for an order. No repeat begins after it. It is zero for other calls.
+	end time.Time
+}
+
+// timeout is the time for one answer.
+func (r *call) timeout(longest time.Duration) time.Duration {
+	if r.end.IsZero() {
+		return longest + r.wait
+	}
+	return longest + min(r.wait, max(0, time.Until(r.end)))
 }
 
 type answer struct {
@@ -43,10 +54,17 @@ func (c *Client) send(ctx context.Context, path string, body any, wait time.Dura
 	if err != nil {
 		return nil, &ConfigurationError{err.Error()}
 	}
-	request := &call{url: c.settings.BaseURL + path, body: text, headers: http.Header{}, timeout: c.settings.Timeout + wait}
+	request := &call{url: c.settings.BaseURL + path, body: text, headers: http.Header{}, wait: wait}
 	request.headers.Set("X-Request-Id", newID())
 	for _, option := range options {
 		option(request)
+	}
+	for _, name := range []string{"X-Request-Id", "Idempotency-Key"} {
+		for _, value := range request.headers.Values(name) {
+			if !headerValue.MatchString(value) {
+				return nil, &ConfigurationError{"a request ID or an idempotency key is printable ASCII and not empty"}
+			}
+		}
 	}
 	// The name of this header is written as the API's documentation writes it.
 	request.headers["apiKey"] = []string{c.settings.APIKey}
@@ -67,7 +85,7 @@ func (c *Client) send(ctx context.Context, path string, body any, wait time.Dura
 			return nil, ctx.Err()
 		}
 		wait, repeat := c.pauseBeforeRepeat(err, repeats)
-		if !repeat {
+		if !repeat || (!request.end.IsZero() && time.Now().Add(wait).After(request.end)) {
 			return nil, err
 		}
 		if err := pause(ctx, wait); err != nil {
@@ -98,7 +116,8 @@ func (c *Client) pauseBeforeRepeat(err error, repeats int) (time.Duration, bool)
 }
 
 func (c *Client) attempt(ctx context.Context, request *call) (*answer, error) {
-	limited, cancel := context.WithTimeout(ctx, request.timeout)
+	timeout := request.timeout(c.settings.Timeout)
+	limited, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	sent, err := http.NewRequestWithContext(limited, http.MethodPost, request.url, bytes.NewReader(request.body))
 	if err != nil {
@@ -109,12 +128,12 @@ func (c *Client) attempt(ctx context.Context, request *call) (*answer, error) {
 	sent.GetBody = nil
 	response, err := c.settings.HTTPClient.Do(sent)
 	if err != nil {
-		return nil, noAnswer(request, limited, err)
+		return nil, noAnswer(request, timeout, limited, err)
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(response.Body, largestAnswer))
 	if err != nil {
-		return nil, noAnswer(request, limited, err)
+		return nil, noAnswer(request, timeout, limited, err)
 	}
 	answered := &answer{status: response.StatusCode, body: body, headers: response.Header, requestID: response.Header.Get("X-Request-Id"), baseURL: c.settings.BaseURL}
 	if answered.requestID == "" {
@@ -123,10 +142,10 @@ func (c *Client) attempt(ctx context.Context, request *call) (*answer, error) {
 	return c.judge(answered)
 }
 
-func noAnswer(request *call, limited context.Context, cause error) error {
+func noAnswer(request *call, timeout time.Duration, limited context.Context, cause error) error {
 	id := request.headers.Get("X-Request-Id")
 	if errors.Is(limited.Err(), context.DeadlineExceeded) {
-		return &ConnectionError{fmt.Sprintf("no answer from %s within %s", request.url, request.timeout), id, ErrTimedOut}
+		return &ConnectionError{fmt.Sprintf("no answer from %s within %s", request.url, timeout), id, ErrTimedOut}
 	}
 	return &ConnectionError{fmt.Sprintf("no answer from %s: %s", request.url, cause), id, cause}
 }

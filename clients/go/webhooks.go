@@ -105,7 +105,8 @@ func decodeSecrets(secrets []string) ([][]byte, error) {
 	for _, secret := range secrets {
 		text, hasPrefix := strings.CutPrefix(secret, secretPrefix)
 		key, err := base64.StdEncoding.DecodeString(text)
-		if !hasPrefix || err != nil || len(key) == 0 {
+		// The decoder skips line breaks, and the other signature is made with the text of the secret.
+		if !hasPrefix || err != nil || len(key) == 0 || strings.ContainsAny(text, "\r\n") {
 			return nil, &ConfigurationError{`a signing secret is "whsec_" and base64, as the dashboard shows it`}
 		}
 		keys = append(keys, key)

@@ -74,6 +74,8 @@ const faults: Readonly<Record<string, (exchange: Exchange) => Promise<void> | vo
     answer(response, 429, { code: 429, message: 'Too many requests' }, { 'retry-after': '300' }),
   'limited-without-time': ({ response }) =>
     answer(response, 429, { code: 429, message: 'Too many requests' }),
+  'unavailable-for-a-while': ({ response }) =>
+    answer(response, 503, { code: 503, message: 'Service unavailable' }, { 'retry-after': '30' }),
   'always-unavailable': ({ response }) => answer(response, 503, '<h1>Service unavailable</h1>'),
   'conflicting-key': ({ response }) =>
     answer(response, 422, { code: 422, message: 'Unprocessable' }, { 'x-request-id': 'of-the-gateway' }),

@@ -133,6 +133,19 @@ export function testTypeScriptClient(site: () => ClientSite): void {
     });
   });
 
+  test.each([
+    ['unavailable-for-a-while', 15, 1, ServerError],
+    ['silent', 0.2004, 0.1, TimedOutError],
+  ] as const)(
+    'a wait does not repeat a request after its end, at a gateway with the fault %s',
+    async (fault, timeoutSeconds, waitSeconds, kind) => {
+      const { gatehouse, requests } = clientWithFault(fault, { timeoutSeconds });
+      const failure = await failureOf(gatehouse.wait('a', { timeoutSeconds: waitSeconds }));
+      expect(failure).toBeInstanceOf(kind);
+      expect((await requests()).length).toBe(1);
+    },
+  );
+
   test('an error has its own class, the answer of the gateway, and the request id', async () => {
     const gatehouse = client();
     const invalid = await failureOf(
@@ -218,9 +231,18 @@ export function testTypeScriptClient(site: () => ClientSite): void {
     },
   );
 
-  test('an address without a listener is a ConnectionError, and an aborted call fails with its own reason', async () => {
+  test('an address without a listener is a ConnectionError, an id that no header holds is never sent, and an aborted call fails with its own reason', async () => {
     const nobody = client({ baseUrl: 'http://127.0.0.1:1', retries: 0 });
     expect(await failureOf(nobody.verify('a'))).toBeInstanceOf(ConnectionError);
+    for (const value of ['', 'order\n42', '№42']) {
+      const { gatehouse, requests } = clientWithFault('none');
+      for (const options of [{ requestId: value }, { idempotencyKey: value }])
+        expect(await failureOf(gatehouse.register(newOrder(), options))).toMatchObject({
+          name: 'ConfigurationError',
+          mayHaveHappened: false,
+        });
+      expect(await requests()).toEqual([]);
+    }
     const leaving = clientWithFault('silent');
     const reason = new Error('the customer left');
     const left = AbortSignal.abort(reason);

@@ -37,8 +37,9 @@ final class Fields
         return is_array($value) ? new self($value) : throw new \UnexpectedValueException("$name is no object");
     }
 
-    public function has(string $name): bool
+    /** @return array<mixed> */
+    public function all(): array
     {
-        return isset($this->fields[$name]);
+        return $this->fields;
     }
 }

@@ -139,7 +139,7 @@ final class Gatehouse
 
     /**
      * Gives the order as soon as it has left PENDING, or as it stands after `timeoutSeconds`. The gateway holds the request
-     * until then, so the outcome arrives at once.
+     * until then, so the outcome arrives at once. A gateway that fails meanwhile is asked again only until then.
      *
      * @throws NotFoundError when you have no such order
      * @throws GatehouseError
@@ -150,11 +150,11 @@ final class Gatehouse
         $longest = $this->connection->transport->limitsTime()
             ? self::LONGEST_WAIT_SECONDS
             : max(1, min(self::LONGEST_WAIT_SECONDS, (int) $this->connection->timeoutSeconds - self::ANSWER_SECONDS));
-        $end = hrtime(true) / 1e9 + $timeoutSeconds;
+        $end = Sender::now() + $timeoutSeconds;
         for ($polls = 0;; $polls += 1) {
-            $waitSeconds = (int) min($longest, max(0, ceil($end - hrtime(true) / 1e9)));
-            [$order, $hasWaited] = $this->verifyAndWait($order_number, $waitSeconds, $requestId);
-            $left = $end - hrtime(true) / 1e9;
+            $waitSeconds = (int) min($longest, max(0, ceil($end - Sender::now())));
+            [$order, $hasWaited] = $this->verifyAndWait($order_number, $waitSeconds, $requestId, $end);
+            $left = $end - Sender::now();
             if ($order->status !== OrderStatus::Pending || $left <= 0) {
                 return $order;
             }
@@ -220,13 +220,14 @@ final class Gatehouse
     }
 
     /** @return array{PaymentOrder, bool} the order, and whether the gateway has waited */
-    private function verifyAndWait(string $order_number, int $waitSeconds, ?string $requestId): array
+    private function verifyAndWait(string $order_number, int $waitSeconds, ?string $requestId, float $end = INF): array
     {
         $read = fn (Fields $body, Answer $answer) => [
             PaymentOrder::of($body->object('data')),
             $answer->header('preference-applied') !== null,
         ];
         $headers = $waitSeconds === 0 ? [] : ['prefer' => "wait=$waitSeconds"];
-        return $this->sender->send('/api/v1/verify', compact('order_number'), $read, $requestId, $headers, $waitSeconds);
+        $body = compact('order_number');
+        return $this->sender->send('/api/v1/verify', $body, $read, $requestId, $headers, $waitSeconds, $end);
     }
 }

@@ -35,6 +35,7 @@ final class Sender
      * @param callable(Fields $body, Answer $answer): Result $read
      * @param array<string, string> $headers
      * @param int $waitSeconds added to the time for an answer
+     * @param float $end the end of a wait, in seconds of hrtime(). No repeat begins after it
      * @return Result
      * @throws GatehouseError
      */
@@ -45,6 +46,7 @@ final class Sender
         ?string $requestId,
         array $headers = [],
         int $waitSeconds = 0,
+        float $end = INF,
     ): mixed {
         $requestId ??= self::newId();
         $headers += [
@@ -60,11 +62,15 @@ final class Sender
         $mayHaveHappened = false;
         for ($repeats = 0;; $repeats += 1) {
             try {
-                $answer = $this->attempt($path, $headers, $content, $waitSeconds, $requestId);
+                $seconds = $this->connection->timeoutSeconds + min($waitSeconds, max(0, $end - self::now()));
+                $answer = $this->attempt($path, $headers, $content, $seconds, $requestId);
                 return $this->read($answer, $read, $requestId, $mayHaveHappened);
             } catch (GatehouseError $error) {
                 $mayHaveHappened = $mayHaveHappened || $error->mayHaveHappened();
                 $pauseSeconds = $this->pauseBeforeRepeat($error, $repeats) ?? throw $error;
+                if (self::now() + $pauseSeconds >= $end) {
+                    throw $error;
+                }
             }
             self::pause($pauseSeconds);
         }
@@ -73,6 +79,12 @@ final class Sender
     public static function pause(float $seconds): void
     {
         usleep((int) ($seconds * 1_000_000));
+    }
+
+    /** In seconds, of a clock that is never set. */
+    public static function now(): float
+    {
+        return hrtime(true) / 1e9;
     }
 
     /** From 0 to 1. */
@@ -105,11 +117,10 @@ final class Sender
         string $path,
         #[\SensitiveParameter] array $headers,
         string $content,
-        int $waitSeconds,
+        float $seconds,
         string $requestId,
     ): Answer {
         $url = $this->connection->baseUrl . $path;
-        $seconds = $this->connection->timeoutSeconds + $waitSeconds;
         try {
             return $this->connection->transport->post($url, $headers, $content, $seconds);
         } catch (TransportFailure $failure) {

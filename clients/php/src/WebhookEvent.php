@@ -10,6 +10,7 @@ final class WebhookEvent
     /**
      * @param string $id the same in every repeat
      * @param string $type such as order.completed, payment_link.created or refund.failed
+     * @param PaymentOrder|Refund|array<mixed> $data an array with the JSON, if this version does not know the type
      * @param int $sequence the number of the event among all events of its order: it only grows
      */
     public function __construct(
@@ -19,7 +20,7 @@ final class WebhookEvent
         public readonly Environment $environment,
         public readonly int $sequence,
         public readonly string $previous_status,
-        public readonly PaymentOrder|Refund $data,
+        public readonly PaymentOrder|Refund|array $data,
     ) {
     }
 
@@ -34,7 +35,12 @@ final class WebhookEvent
             Environment::from($fields->text('environment')),
             $fields->number('sequence'),
             $fields->text('previous_status'),
-            $data->has('refund_id') ? Refund::of($data) : PaymentOrder::of($data),
+            match ($fields->text('type')) {
+                'order.completed', 'order.failed', 'order.expired', 'webhook.test',
+                'payment_link.created', 'payment_link.completed', 'payment_link.failed', 'payment_link.expired' => PaymentOrder::of($data),
+                'refund.completed', 'refund.failed' => Refund::of($data),
+                default => $data->all(),
+            },
         );
     }
 }

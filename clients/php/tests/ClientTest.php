@@ -240,6 +240,17 @@ final class ClientTest extends TestCase
         self::assertStringStartsWith('gatehouse-client-php/', $seen[0]['headers']['user-agent']);
     }
 
+    public function testAWaitRepeatsNoRequestAfterItsEnd(): void
+    {
+        $rows = [['unavailable-for-a-while', 15, 1, ServerError::class], ['silent', 0.2, 0.1, TimedOutError::class]];
+        foreach ($rows as [$fault, $timeoutSeconds, $waitSeconds, $kind]) {
+            [$baseUrl, $run] = Site::faulty($fault);
+            $client = Site::client(baseUrl: $baseUrl, timeoutSeconds: $timeoutSeconds);
+            self::assertInstanceOf($kind, self::failureOf(fn () => $client->wait('a', $waitSeconds)));
+            self::assertCount(1, Site::requestsOf($run));
+        }
+    }
+
     public function testAnAddressWhereNobodyListens(): void
     {
         foreach ([null, HttpClient::create(), self::psr18()] as $http) {
@@ -277,6 +288,16 @@ final class ClientTest extends TestCase
         } catch (WebhookVerificationError $error) {
             return $error->reason->value;
         }
+    }
+
+    public function testAWebhookOfATypeThatIsNotKnownYetIsGenuine(): void
+    {
+        $secret = Site::fact('signing_secret');
+        $event = ['id' => 'evt_1', 'type' => 'payout.made', 'created_at' => '', 'environment' => 'sandbox', 'sequence' => 1];
+        $body = json_encode($event + ['previous_status' => 'PENDING', 'data' => ['payout_id' => 'p']], JSON_THROW_ON_ERROR);
+        $headers = ['x-svc-hmac-signature' => hash_hmac('sha256', $body, $secret)];
+        $received = Webhooks::verifySvcSignature($headers, $body, [$secret]);
+        self::assertSame(['payout.made', ['payout_id' => 'p']], [$received->type, $received->data]);
     }
 
     public function testTypesHaveTheFieldsOfTheOpenapiDocument(): void

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import base64
 import dataclasses
+import hashlib
+import hmac
 import json
 import os
 import re
@@ -249,6 +251,39 @@ def test_a_client_gives_up_as_it_promises(
     assert seen[0]["headers"]["user-agent"].startswith("gatehouse-client-python/")
 
 
+@pytest.mark.parametrize(
+    ("fault", "timeout", "wait", "kind"),
+    [
+        ("unavailable-for-a-while", 15, 1, gatehouse.ServerError),
+        ("silent", 0.2, 0.1, gatehouse.TimedOutError),
+    ],
+)
+def test_a_wait_repeats_no_request_after_its_end(
+    fault: str, timeout: float, wait: float, kind: Type[gatehouse.GatehouseError]
+) -> None:
+    base_url, run = faulty(fault)
+    with pytest.raises(kind):
+        client(base_url=base_url, timeout_seconds=timeout).wait("a", timeout_seconds=wait)
+
+    async def wait_async() -> None:
+        async with AsyncGatehouse(SITE["test_key"], base_url, timeout_seconds=timeout) as own:
+            await own.wait("a", timeout_seconds=wait)
+
+    with pytest.raises(kind):
+        asyncio.run(wait_async())
+    assert len(requests_of(run)) == 2
+
+
+@pytest.mark.parametrize("value", ["order\n42", "№42"])
+@pytest.mark.parametrize("name", ["idempotency_key", "request_id"])
+def test_an_id_that_no_header_holds_is_never_sent(name: str, value: str) -> None:
+    base_url, run = faulty("none")
+    with pytest.raises(gatehouse.ConfigurationError) as failure:
+        client(base_url=base_url).register(**new_order(), **{name: value})
+    assert not failure.value.may_have_happened
+    assert requests_of(run) == []
+
+
 def test_an_address_where_nobody_listens() -> None:
     with pytest.raises(gatehouse.ConnectionError):
         client(base_url="http://127.0.0.1:1", retries=0).verify("a")
@@ -272,7 +307,7 @@ def test_signatures_of_webhooks_are_judged_as_the_test_vectors_say() -> None:
             svc = error.reason
         expected = (vector["webhook_signature"], vector["svc_signature"])
         assert (vector["name"], standard, svc) == (vector["name"], *expected)
-    for unusable in ([], ["secret"], ["whsec_"], ["whsec_a"]):
+    for unusable in ([], ["secret"], ["whsec_"], ["whsec_a"], ["whsec_abc…"], ["whsec_YQ==\n"]):
         with pytest.raises(gatehouse.ConfigurationError):
             gatehouse.verify_webhook({}, b"", unusable)
 
@@ -303,6 +338,17 @@ def test_a_webhook_of_the_running_gateway_is_genuine_and_a_changed_one_is_not() 
     for verify in (gatehouse.verify_webhook, gatehouse.verify_svc_signature):
         with pytest.raises(gatehouse.WebhookVerificationError):
             verify(headers, body + b" ", known)
+
+
+def test_a_webhook_of_a_type_that_is_not_known_yet_is_genuine() -> None:
+    secret, sent = SITE["signing_secret"], str(int(time.time()))
+    event = {"id": "evt_1", "type": "payout.made", "created_at": "", "environment": "sandbox", "sequence": 1}
+    body = json.dumps({**event, "previous_status": "PENDING", "data": {"payout_id": "p"}}).encode()
+    key = base64.b64decode(secret[len("whsec_") :])
+    signature = base64.b64encode(hmac.new(key, f"evt_1.{sent}.".encode() + body, hashlib.sha256).digest())
+    headers = {"webhook-id": "evt_1", "webhook-timestamp": sent, "webhook-signature": f"v1,{signature.decode()}"}
+    received = gatehouse.verify_webhook(headers, body, [secret])
+    assert (received.type, received.data) == ("payout.made", {"payout_id": "p"})
 
 
 def test_types_have_the_fields_of_the_openapi_document() -> None:

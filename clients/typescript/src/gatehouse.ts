@@ -72,7 +72,7 @@ export class Gatehouse {
 
   /**
    * Gives the order as soon as it has left PENDING, or as it stands after `timeoutSeconds`. The gateway holds the request
-   * until then, so the outcome arrives at once.
+   * until then, so the outcome arrives at once. A gateway that fails meanwhile is asked again only until then.
    *
    * @throws NotFoundError when you have no such order
    */
@@ -85,6 +85,7 @@ export class Gatehouse {
         orderNumber,
         Math.min(longestWaitSeconds, leftSeconds),
         rest,
+        endMs,
       );
       const leftMs = endMs - performance.now();
       if (order.status !== 'PENDING' || leftMs <= 0) return order;
@@ -124,7 +125,7 @@ export class Gatehouse {
     return (await call(this.#connection, { ...options, ...request, headers })).result;
   }
 
-  async #verify(orderNumber: string, waitSeconds: number, options: CallOptions) {
+  async #verify(orderNumber: string, waitSeconds: number, options: CallOptions, endMs?: number) {
     const { result, headers } = await call(this.#connection, {
       ...options,
       path: '/api/v1/verify',
@@ -132,6 +133,7 @@ export class Gatehouse {
       texts: orderTexts,
       headers: waitSeconds === 0 ? {} : { prefer: `wait=${waitSeconds}` },
       waitSeconds,
+      ...(endMs === undefined ? {} : { endMs }),
     });
     return { order: result as PaymentOrder, hasWaited: headers.has('preference-applied') };
   }

@@ -1,5 +1,6 @@
 import {
   apiErrorOf,
+  ConfigurationError,
   ConnectionError,
   GatehouseError,
   TimedOutError,
@@ -24,6 +25,8 @@ export interface Call extends CallOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Added to the time for an answer. */
   readonly waitSeconds?: number;
+  /** The end of a wait, as `performance.now()` tells it. No repeat begins after it. */
+  readonly endMs?: number;
   /** Whether the body of a success is the result. Otherwise its `data` is. */
   readonly isWholeBody?: boolean;
   /** The texts that the result must have. */
@@ -35,9 +38,14 @@ export interface Answer {
   readonly headers: Headers;
 }
 
+const longestTimerMs = 2 ** 31 - 1;
+
 /** Sends a request, and repeats it while that is useful. @throws GatehouseError, or the reason of the caller's signal */
 export async function call(connection: Connection, request: Call): Promise<Answer> {
   const requestId = request.requestId ?? crypto.randomUUID();
+  if (![requestId, ...Object.values(request.headers ?? {})].every((value) => /^[ -~]+$/.test(value)))
+    throw new ConfigurationError('A requestId or idempotencyKey is printable ASCII and not empty.');
+  const { endMs = Number.POSITIVE_INFINITY } = request;
   let mayHaveHappened = false;
   for (let repeats = 0; ; repeats += 1) {
     try {
@@ -46,7 +54,7 @@ export async function call(connection: Connection, request: Call): Promise<Answe
       request.signal?.throwIfAborted();
       mayHaveHappened ||= error instanceof GatehouseError && error.mayHaveHappened;
       const pauseMs = pauseBeforeRepeat(error, repeats, connection, Math.random());
-      if (pauseMs === undefined) throw error;
+      if (pauseMs === undefined || performance.now() + pauseMs >= endMs) throw error;
       await pause(pauseMs, request.signal);
     }
   }
@@ -59,8 +67,11 @@ async function send(
   mayHaveHappened: boolean,
 ): Promise<Answer> {
   const url = connection.baseUrl + request.path;
-  const seconds = connection.timeoutSeconds + (request.waitSeconds ?? 0);
-  const timeout = AbortSignal.timeout(seconds * 1000);
+  const { waitSeconds = 0, endMs = Number.POSITIVE_INFINITY } = request;
+  const leftSeconds = Math.max(0, endMs - performance.now()) / 1000;
+  const seconds = connection.timeoutSeconds + Math.min(waitSeconds, leftSeconds);
+  // Node accepts no fraction, and a longer timer would end at once.
+  const timeout = AbortSignal.timeout(Math.min(longestTimerMs, Math.ceil(seconds * 1000)));
   let response: Response;
   let text: string;
   try {
@@ -81,7 +92,11 @@ async function send(
     text = await response.text();
   } catch (error) {
     if (timeout.aborted)
-      throw new TimedOutError(`No answer from ${url} within ${seconds} seconds`, requestId, error);
+      throw new TimedOutError(
+        `No answer from ${url} within ${Math.ceil(seconds * 1000) / 1000} seconds`,
+        requestId,
+        error,
+      );
     throw new ConnectionError(`No answer from ${url}: ${reasonOf(error)}`, requestId, error);
   }
   const body = objectIn(parse(text));

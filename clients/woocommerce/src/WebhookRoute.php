@@ -86,6 +86,10 @@ final class WebhookRoute
 
     private static function apply(WebhookEvent $event, Settings $settings): void
     {
+        if (is_array($event->data)) {
+            Log::info("Webhook $event->id ($event->type) is of a type that this version does not know");
+            return;
+        }
         $orderId = Attempts::orderIdOf($event->data->order_number);
         if ($orderId === null) {
             Log::info("Webhook $event->id ($event->type) belongs to no order of this shop");

@@ -136,7 +136,7 @@ final class PluginTest extends TestCase
             self::assertSame('Thank you.', Shop::returnPage($order, $order->get_order_key()), "paid, then $status");
         }
         Shop::checkOut($late = \WC_Order::create([]));
-        foreach (['asks again' => 899, 'Reload this page' => 901] as $promise => $age) {
+        foreach (['asks again' => 600, 'Reload this page' => 901] as $promise => $age) {
             $text = Shop::returnPage($late, $late->get_order_key(), ['gatehouse_visited_at' => (string) (time() - $age)]);
             self::assertStringContainsString($promise, $text);
         }
@@ -163,6 +163,7 @@ final class PluginTest extends TestCase
             self::assertSame(200, Shop::receive('order.completed', Shop::dataOf($unknown, 'COMPLETED'))[0]);
         }
         self::assertSame(200, Shop::receive('webhook.test', Shop::dataOf('test', 'PENDING'))[0]);
+        self::assertSame(200, Shop::receive('order.returned', ['order_number' => $number])[0], 'a type of a newer gateway');
         self::assertSame('pending', Shop::now($order)->get_status());
         Shop::set(['sandbox_secrets' => "$forger " . Shop::fact('signing_secret')]);
         self::assertSame(200, Shop::receive('order.completed', $paid)[0], 'with two secrets, during a rotation');

@@ -107,6 +107,14 @@ class Call:
     headers: Dict[str, str]
     request_id: str
     timeout_seconds: float
+    wait_seconds: int
+    end: Optional[float]
+    """The end of a wait, as time.monotonic() tells it. No repeat begins after it."""
+
+    def seconds(self) -> float:
+        """The time for one answer."""
+        left = math.inf if self.end is None else max(0.0, self.end - time.monotonic())
+        return self.timeout_seconds + min(self.wait_seconds, left)
 
 
 def call_of(
@@ -116,8 +124,12 @@ def call_of(
     request_id: Optional[str],
     headers: Optional[Mapping[str, str]] = None,
     wait_seconds: int = 0,
+    end: Optional[float] = None,
 ) -> Call:
     sent_id = request_id or str(uuid.uuid4())
+    for value in (sent_id, *(headers or {}).values()):
+        if not re.fullmatch(r"[ -~]+", value):
+            raise ConfigurationError("A request_id or idempotency_key is printable ASCII and not empty.")
     return Call(
         url=connection.base_url + path,
         content=json.dumps({name: value for name, value in body.items() if value is not None}).encode(),
@@ -129,7 +141,9 @@ def call_of(
             "user-agent": f"gatehouse-client-python/{__version__}",
         },
         request_id=sent_id,
-        timeout_seconds=connection.timeout_seconds + wait_seconds,
+        timeout_seconds=connection.timeout_seconds,
+        wait_seconds=wait_seconds,
+        end=end,
     )
 
 
@@ -141,11 +155,11 @@ def direct_path(payment_option: str) -> str:
     return f"/api/v1/direct?{urlencode({'payment_option': payment_option})}"
 
 
-def no_answer(call: Call, cause: Exception) -> ConnectionError:
+def no_answer(call: Call, seconds: float, cause: Exception) -> ConnectionError:
     """The error for a request without an answer."""
     if isinstance(cause, (httpx.TimeoutException, TimeoutError)):
         return TimedOutError(
-            f"No answer from {call.url} within {call.timeout_seconds:g} seconds", call.request_id
+            f"No answer from {call.url} within {seconds:g} seconds", call.request_id
         )
     return ConnectionError(f"No answer from {call.url}: {cause}", call.request_id)
 
@@ -250,8 +264,20 @@ def _seconds_until(retry_after: Optional[str]) -> Optional[int]:
     return max(0, math.ceil((until - datetime.now(timezone.utc)).total_seconds()))
 
 
-def pause_before_repeat(connection: Connection, error: GatehouseError, repeats: int) -> Optional[float]:
+def pause_before_repeat(
+    connection: Connection, call: Call, error: GatehouseError, repeats: int
+) -> Optional[float]:
     """The pause in seconds before a repeat; None when the request is not repeated.
+
+    No repeat begins after the end of a wait.
+    """
+    pause = _pause_before_repeat(connection, error, repeats)
+    is_over = pause is not None and call.end is not None and time.monotonic() + pause >= call.end
+    return None if is_over else pause
+
+
+def _pause_before_repeat(connection: Connection, error: GatehouseError, repeats: int) -> Optional[float]:
+    """The pause without regard to the end of a wait.
 
     Repeated are requests without an answer, 5xx, and 429 with a Retry-After. The pause doubles each time and varies at random,
     so that clients that failed together do not return together.
@@ -273,16 +299,16 @@ class Wait:
     """The requests of one wait for an order."""
 
     def __init__(self, timeout_seconds: float) -> None:
-        self._end = time.monotonic() + timeout_seconds
+        self.end = time.monotonic() + timeout_seconds
         self._polls = 0
 
     def next_seconds(self) -> int:
         """The time that the gateway is asked to wait."""
-        return min(LONGEST_WAIT_SECONDS, max(0, math.ceil(self._end - time.monotonic())))
+        return min(LONGEST_WAIT_SECONDS, max(0, math.ceil(self.end - time.monotonic())))
 
     def pause_after(self, status: str, has_waited: bool) -> Optional[float]:
         """The pause in seconds before the next request; None when there is none."""
-        left = self._end - time.monotonic()
+        left = self.end - time.monotonic()
         if status != "PENDING" or left <= 0:
             return None
         poll = FIRST_POLL_SECONDS

@@ -103,19 +103,19 @@ class Gatehouse:
 
     def verify(self, order_number: str, *, request_id: Optional[str] = None) -> PaymentOrder:
         """Gives the order as it stands. Raises NotFoundError when you have no such order."""
-        return (self._verify(order_number, 0, request_id))[0]
+        return (self._verify(order_number, 0, None, request_id))[0]
 
     def wait(
         self, order_number: str, *, timeout_seconds: float = 60, request_id: Optional[str] = None
     ) -> PaymentOrder:
         """Gives the order as soon as it has left PENDING, or as it stands after `timeout_seconds`.
 
-        The gateway holds the request until then, so the outcome arrives at once. Raises NotFoundError when you have no such
-        order.
+        The gateway holds the request until then, so the outcome arrives at once. A gateway that fails meanwhile is asked again
+        only until then. Raises NotFoundError when you have no such order.
         """
         wait = Wait(timeout_seconds)
         while True:
-            order, has_waited = self._verify(order_number, wait.next_seconds(), request_id)
+            order, has_waited = self._verify(order_number, wait.next_seconds(), wait.end, request_id)
             pause = wait.pause_after(order.status, has_waited)
             if pause is None:
                 return order
@@ -183,11 +183,11 @@ class Gatehouse:
         return self._send(call)
 
     def _verify(
-        self, order_number: str, wait_seconds: int, request_id: Optional[str]
+        self, order_number: str, wait_seconds: int, end: Optional[float], request_id: Optional[str]
     ) -> Tuple[PaymentOrder, bool]:
         body = {"order_number": order_number}
         headers = wait_headers(wait_seconds)
-        call = call_of(self._connection, "/api/v1/verify", body, request_id, headers, wait_seconds)
+        call = call_of(self._connection, "/api/v1/verify", body, request_id, headers, wait_seconds, end)
         answer = self._send(call)
         return answer.data(PaymentOrder), "preference-applied" in answer.headers
 
@@ -199,21 +199,22 @@ class Gatehouse:
                 return self._attempt(call, may_have_happened)
             except GatehouseError as error:
                 may_have_happened = may_have_happened or error.may_have_happened
-                pause = pause_before_repeat(self._connection, error, repeats)
+                pause = pause_before_repeat(self._connection, call, error, repeats)
                 if pause is None:
                     raise
             repeats += 1
             time.sleep(pause)
 
     def _attempt(self, call: Call, may_have_happened: bool) -> Success:
+        seconds = call.seconds()
         try:
             response = self._http.post(
                 call.url,
                 content=call.content,
                 headers=call.headers,
-                timeout=call.timeout_seconds,
+                timeout=seconds,
                 follow_redirects=False,
             )
         except httpx.HTTPError as error:
-            raise no_answer(call, error) from error
+            raise no_answer(call, seconds, error) from error
         return read(self._connection, call, response, may_have_happened)

@@ -109,7 +109,8 @@ class WebhookEvent:
     environment: str
     sequence: int
     previous_status: str
-    data: Union[PaymentOrder, Refund]
+    data: Union[PaymentOrder, Refund, Any]
+    """A dict with the JSON, if this version does not know the type."""
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import hmac
 import json
 import re
 import time
-from typing import Any, Mapping, Optional, Sequence, Union
+from typing import Any, Dict, Mapping, Optional, Sequence, Type, Union
 
 from .errors import ConfigurationError, WebhookVerificationError
 from .types import PaymentOrder, Refund, WebhookEvent
@@ -89,7 +88,7 @@ def _decode(secret: str) -> bytes:
     try:
         if secret.startswith("whsec_") and text:
             return base64.b64decode(text, validate=True)
-    except binascii.Error:
+    except ValueError:
         pass
     raise ConfigurationError('A signing secret is "whsec_" and base64, as the dashboard shows it.')
 
@@ -107,6 +106,20 @@ def _header(headers: Mapping[str, str], name: str) -> str:
     raise WebhookVerificationError("missing_header")
 
 
+_DATA: Dict[str, Type[Union[PaymentOrder, Refund]]] = {
+    "order.completed": PaymentOrder,
+    "order.failed": PaymentOrder,
+    "order.expired": PaymentOrder,
+    "payment_link.created": PaymentOrder,
+    "payment_link.completed": PaymentOrder,
+    "payment_link.failed": PaymentOrder,
+    "payment_link.expired": PaymentOrder,
+    "refund.completed": Refund,
+    "refund.failed": Refund,
+    "webhook.test": PaymentOrder,
+}
+
+
 def _parse(body: bytes) -> WebhookEvent:
     try:
         event: Any = json.loads(body)
@@ -118,7 +131,7 @@ def _parse(body: bytes) -> WebhookEvent:
             environment=event["environment"],
             sequence=event["sequence"],
             previous_status=event["previous_status"],
-            data=Refund.of(data) if "refund_id" in data else PaymentOrder.of(data),
+            data=_DATA[event["type"]].of(data) if event["type"] in _DATA else dict(data),
         )
     except (ValueError, KeyError, TypeError, AttributeError):
         raise WebhookVerificationError("malformed_body") from None
