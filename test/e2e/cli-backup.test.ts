@@ -368,7 +368,7 @@ test('an operator backs up, restores, compares the wallets and opens the gateway
     await payment.end();
     const begun = await beginning;
     expect(begun).toMatchObject({ exitCode: 0 });
-    expect(begun.stdout).toMatch(/Restored +an operator began it/);
+    expect(begun.stdout).toMatch(/Cause +an operator began it/);
     await waitUntil('core refuses new orders', async () => (await register('NEW-2')) === 503);
     const audit = await query("select action from core.audit_entries where action like 'recovery.%'");
     expect(audit.rows).toHaveLength(8);
