@@ -37,7 +37,8 @@ export function refusalOf(
 ): Refusal {
   const messages = messagesIn(language);
   if (form === undefined) {
-    if (failure.kind !== 'payment_in_progress') return { alert: alertOf(failure, language) };
+    if (failure.kind !== 'payment_in_progress' || stage.name === 'pay')
+      return { alert: alertOf(failure, language) };
     const { title, body, opened } = messages.tooLateToCancel;
     return { alert: { title, body: stage.name === 'confirm' && stage.opens ? opened : body } };
   }

@@ -61,6 +61,22 @@ export function validatePayerPayment(
   return debited !== undefined && Money.equal(debited, order.amount) ? 'ACCEPT' : 'WRONG_AMOUNT';
 }
 
+/**
+ * Whether a payment with this reference and amount may pay the order. Orders of other merchants with the same number are not looked at, so it may
+ * also be true if the reference is ambiguous.
+ */
+export function mayPayOrder(
+  { orderNumber, amount: asked }: Order,
+  { reference, ...money }: Pick<FoundMoney, 'amount' | 'currency'> & { readonly reference: string },
+): boolean {
+  const debited = parseDebited(money);
+  return (
+    reference.toLowerCase() === orderNumber.toLowerCase() &&
+    debited !== undefined &&
+    Money.equal(debited, asked)
+  );
+}
+
 /** The effect of confirmed money on the order that its reference names. */
 export type PayerSettlement =
   | { readonly type: 'order_paid'; readonly changed: Changed }

@@ -154,6 +154,15 @@ const statusOf = async ({ orderId }: Pick<Payment, 'orderId'>): Promise<string |
   const { order } = await reader.getOrder({ merchantId, environment, key });
   return OrderStatus[order?.status ?? 0];
 };
+/** The time to pay is over, and core has looked at the order after that. */
+async function sweep(order: Pick<Payment, 'orderId'>): Promise<void> {
+  const looked =
+    "select from core.orders where id = $1 and (status <> 'PENDING' or sweep_at > now() + interval '5 s')";
+  await desk.endSession(order);
+  await waitUntil('the order is swept', async () => {
+    return (await desk.query(looked, [storedId('ord', order.orderId)])).length === 1;
+  });
+}
 const cancel = ({ orderId }: Pick<Payment, 'orderId'>) =>
   desk.orders.cancelOrder({ merchantId, environment, orderId });
 /** The attempts of an order by their ids, with what the wallet is asked. */
@@ -194,6 +203,43 @@ describe('a payment from the menu of the phone', () => {
     await desk.query('update core.recoveries set finished_at = now()');
     await makePayersDue();
     expect(await leasedIds()).toEqual(expect.arrayContaining([reported]));
+  });
+
+  test.each<[string, (payerPaymentId: string) => Promise<unknown>, string]>([
+    [
+      'is then paid',
+      async (payerPaymentId) => {
+        const [leased] = await leasePayers();
+        return payers.recordPayerPaymentOutcome({
+          ...{ payerPaymentId, leaseId: leased?.leaseId ?? '' },
+          outcome: {
+            case: 'completed',
+            value: { providerTransactionId: `${merchantId}/k-1`, amount: '100.50', currency: 'ETB' },
+          },
+        });
+      },
+      'COMPLETED',
+    ],
+    [
+      'expires 15 minutes after the report',
+      () => desk.query("update core.payer_payments set created_at = created_at - interval '16 minutes'"),
+      'EXPIRED',
+    ],
+  ])('that is not confirmed yet holds its order, which %s', async (_name, decide, status) => {
+    const hosted = await desk.registerHosted({ merchantId, orderNumber: 'K-1' });
+    const reported = await payFromMenu('k-1');
+    await sweep(hosted);
+    const refused = [await refusalOf(cancel(hosted)), await refusalOf(desk.cancelHosted(hosted))];
+    expect([...refused, await statusOf(hosted)]).toEqual([
+      'PAYMENT_IN_PROGRESS',
+      'PAYMENT_IN_PROGRESS',
+      'PENDING',
+    ]);
+
+    await decide(reported);
+    if (status === 'EXPIRED') await sweep(hosted);
+
+    expect(await statusOf(hosted)).toBe(status);
   });
 
   test('is not accepted for an order that has a lost payment', async () => {
@@ -242,19 +288,11 @@ describe('an order that is sent again', () => {
       [storedId('mer', merchantId)],
     );
     const order = { orderId: publicId('ord', row?.id ?? '') };
-    const isSwept = async () =>
-      (
-        await desk.query(
-          "select from core.orders where id = $1 and (status <> 'PENDING' or sweep_at > now() + interval '5 s')",
-          [row?.id],
-        )
-      ).length === 1;
-    await desk.endSession(order);
-    await waitUntil('the order is swept', isSwept);
+    await sweep(order);
     expect(await statusOf(order)).toBe('PENDING');
 
     await desk.query("update core.unclaimed_payments set payee = ''");
-    await desk.query('update core.orders set sweep_at = now() where id = $1', [row?.id]);
+    await desk.endSession(order);
 
     await waitUntil('the payment is claimed', async () => (await unclaimed()).length === 0);
     expect(await attemptsOf(order)).toEqual([`${referenceOf('R-2', 1)} UNKNOWN`]);

@@ -64,7 +64,11 @@ const order = (command: CommandOf<'start_payment' | 'cancel'>, { id, environment
   });
 
 const expire = (isOpenFor: (environment: string, merchant: string) => boolean = () => true) =>
-  expireOrders(changes, { gate: { isOpen: () => true, isOpenFor }, claims: noClaims }, stop.signal);
+  expireOrders(
+    changes,
+    { gate: { isOpen: () => true, isOpenFor }, claims: noClaims, wallets: [] },
+    stop.signal,
+  );
 
 const lease = () =>
   createLeaseAttempts({ database, changes, newLeaseId: randomUUID })({

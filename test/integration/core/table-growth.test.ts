@@ -34,6 +34,7 @@ const stop = new AbortController();
 const withoutRestore = {
   gate: { isOpen: () => true, isOpenFor: () => true },
   claims: { find: () => Promise.resolve(undefined), claimFor: () => Promise.resolve() },
+  wallets: [],
 };
 
 const scope = { requestId: 'table-growth', signal: stop.signal };

@@ -33,6 +33,7 @@ import type { OrderChanges } from '../changes/change-orders.ts';
 import { claimBeforeEnd, readLostPayment } from '../changes/lost-payment.ts';
 import type { Decision } from '../changes/order-change.ts';
 import { byOrderId, orderOfId, readOrder } from '../changes/read-order.ts';
+import { readOpenPayments } from '../payer-payments/open-payments.sql.ts';
 import type { PhoneLimit } from '../phones/phone-limit.ts';
 
 /** The contents of a customer's page. */
@@ -123,12 +124,14 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
     read: async (em, { row, call, loaded }) => ({
       isUsable: isUsableBy(row, call.browserSecret),
       lostPaymentOf: await readLostPayment(em, parts, row, loaded),
+      isPayerPaying: await readOpenPayments(em, parts.wallets, [row]),
     }),
-    decide(order, { isUsable, lostPaymentOf }, now): Result<Decision, CancelRefusal> {
+    decide(order, { isUsable, lostPaymentOf, isPayerPaying }, now): Result<Decision, CancelRefusal> {
       if (!isUsable) return err('in_use');
       if (order.status === 'FAILED') return ok({ changed: undefined });
       const cancelled = decisionOf(transition(order, { type: 'cancel' }, now));
-      return cancelled.ok && lostPaymentOf(order, now) !== 'none' ? err('may_be_paid') : cancelled;
+      if (cancelled.ok && lostPaymentOf(order, now) !== 'none') return err('may_be_paid');
+      return cancelled.ok && isPayerPaying(order) ? err('payer_pays') : cancelled;
     },
     write: (_em, { changed }, { taken: { row }, order }): ChangedCheckout => ({
       order: changed?.order ?? order,
@@ -256,7 +259,7 @@ async function requireAllowed(
   if (!allowedOptions(merchant, environment, wallets).includes(option)) throw notOffered();
 }
 
-type CancelRefusal = RejectionOf<'cancel'> | 'in_use' | 'may_be_paid';
+type CancelRefusal = RejectionOf<'cancel'> | 'in_use' | 'may_be_paid' | 'payer_pays';
 type PaymentRefusal = RejectionOf<'start_payment'> | 'not_offered' | 'may_be_paid';
 
 function decidePayment(
@@ -328,6 +331,8 @@ const notOffered = () =>
 
 function refusal(rejection: PaymentRefusal | CancelRefusal | 'not_found') {
   if (rejection === 'may_be_paid') return recovering();
+  if (rejection === 'payer_pays')
+    return rpcError('PAYMENT_IN_PROGRESS', 'a payment from the menu of the phone is being confirmed');
   if (rejection === 'not_found') return notFound();
   if (rejection === 'not_offered') return notOffered();
   if (rejection === 'in_use')

@@ -11,11 +11,13 @@ import { err } from '../../domain/result.ts';
 import type { Result } from '../../domain/result.ts';
 import { transition } from '../../domain/transition.ts';
 import type { RejectionOf } from '../../domain/transition.ts';
+import type { Wallet } from '../../domain/wallet.ts';
 import { decisionOf } from '../changes/change-orders.ts';
 import type { OrderChanges } from '../changes/change-orders.ts';
 import { claimBeforeEnd, readLostPayment } from '../changes/lost-payment.ts';
 import type { LostPaymentParts } from '../changes/lost-payment.ts';
 import { byOrderId } from '../changes/read-order.ts';
+import { readOpenPayments } from '../payer-payments/open-payments.sql.ts';
 
 /**
  * Cancels an order. Errors: ORDER_NOT_FOUND; RECOVERING while a restore may have lost the order or its payment; PAYMENT_IN_PROGRESS,
@@ -34,9 +36,10 @@ export interface CancelOrderParts extends LostPaymentParts {
   readonly fairly: FairCalls;
   readonly gate: LostPaymentParts['gate'] & Pick<PaymentGate, 'missing'>;
   readonly newId: NewId;
+  readonly wallets: readonly Wallet[];
 }
 
-type CancelRefusal = RejectionOf<'cancel'> | 'may_be_paid';
+type CancelRefusal = RejectionOf<'cancel'> | 'may_be_paid' | 'payer_pays';
 
 export function createCancelOrder(parts: CancelOrderParts): CancelOrder {
   const { changes, fairly, gate, newId } = parts;
@@ -47,10 +50,18 @@ export function createCancelOrder(parts: CancelOrderParts): CancelOrder {
     inTurn: ({ name: { environment, merchantId, id } }, make) =>
       fairly({ owner: `${environment} ${merchantId}`, part: id }, { aborted: false }, make),
     load: readTakesPayments,
-    read: (em, { row, loaded }) => readLostPayment(em, parts, row, loaded),
-    decide(order, lostPaymentOf, now): Result<{ readonly changed: Changed }, CancelRefusal> {
+    read: async (em, { row, loaded }) => ({
+      lostPaymentOf: await readLostPayment(em, parts, row, loaded),
+      isPayerPaying: await readOpenPayments(em, parts.wallets, [row]),
+    }),
+    decide(
+      order,
+      { lostPaymentOf, isPayerPaying },
+      now,
+    ): Result<{ readonly changed: Changed }, CancelRefusal> {
       const cancelled = decisionOf(transition(order, { type: 'cancel' }, now));
-      return cancelled.ok && lostPaymentOf(order, now) !== 'none' ? err('may_be_paid') : cancelled;
+      if (cancelled.ok && lostPaymentOf(order, now) !== 'none') return err('may_be_paid');
+      return cancelled.ok && isPayerPaying(order) ? err('payer_pays') : cancelled;
     },
     write(em, { changed: { order } }, { taken: { call }, now }) {
       const { merchantId, environment, id: targetId, orderNumber } = order;
@@ -69,6 +80,7 @@ export function createCancelOrder(parts: CancelOrderParts): CancelOrder {
 
 function refusal(rejection: CancelRefusal): Error {
   if (rejection === 'may_be_paid') return recovering();
+  if (rejection === 'payer_pays') return rpcError('PAYMENT_IN_PROGRESS', payerPays);
   switch (rejection.type) {
     case 'payment_in_progress':
       return rpcError('PAYMENT_IN_PROGRESS', 'a payment is under way; wait for its outcome');
@@ -76,6 +88,9 @@ function refusal(rejection: CancelRefusal): Error {
       return rpcError('ORDER_NOT_PAYABLE', alreadyFinal[rejection.status]);
   }
 }
+
+const payerPays =
+  'the payer has paid from the menu of the phone, and the wallet has not confirmed that yet; wait for its outcome';
 
 /** A caller that repeats a cancellation after a lost answer gets the first of these. */
 const alreadyFinal = {

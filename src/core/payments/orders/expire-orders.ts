@@ -5,32 +5,44 @@ import type { TakesPayments } from '../../database/takes-payments.sql.ts';
 import type { Environment, Order } from '../../domain/order.ts';
 import { ok } from '../../domain/result.ts';
 import { transition } from '../../domain/transition.ts';
+import type { Wallet } from '../../domain/wallet.ts';
 import type { OrderChanges } from '../changes/change-orders.ts';
 import { lockDueOrders } from '../changes/lock-order.sql.ts';
 import { claimBeforeEnd, readLostPayment } from '../changes/lost-payment.ts';
 import type { LostPayment, LostPaymentParts } from '../changes/lost-payment.ts';
 import type { Decision, Locked } from '../changes/order-change.ts';
+import { readOpenPayments } from '../payer-payments/open-payments.sql.ts';
 
 const batchSize = 200;
 
-/** An order whose attempt is in flight, or that may have been paid before a restore, cannot expire. Its expiry is tried again after this time. */
+/**
+ * An order whose attempt is in flight, that may have been paid before a restore, or that its payer has paid from the menu of the phone, cannot
+ * expire. Its expiry is tried again after this time.
+ */
 const retryAfterMs = 15_000;
 
 export interface ExpireOrdersParts extends LostPaymentParts {
   readonly gate: LostPaymentParts['gate'] & Pick<PaymentGate, 'isOpen'>;
+  readonly wallets: readonly Wallet[];
 }
 
 const environments = ['SANDBOX', 'PRODUCTION'] as const;
 
 interface DueOrder extends Locked {
   readonly takes: TakesPayments;
+  readonly isPayerPaying: (order: Order) => boolean;
 }
 
-async function takeDueOrders(em: EntityManager, environments: readonly Environment[]): Promise<DueOrder[]> {
+async function takeDueOrders(
+  em: EntityManager,
+  wallets: readonly Wallet[],
+  environments: readonly Environment[],
+): Promise<DueOrder[]> {
   const rows = await lockDueOrders(em, environments, batchSize);
   if (rows.length === 0) return [];
   const takes = await readTakesPayments(em);
-  return rows.map((row) => ({ row, takes }));
+  const isPayerPaying = await readOpenPayments(em, wallets, rows);
+  return rows.map((row) => ({ row, takes, isPayerPaying }));
 }
 
 interface Expiry extends Decision {
@@ -39,7 +51,7 @@ interface Expiry extends Decision {
 
 /**
  * Expires the orders whose session has expired, in small batches, until none is left. An order that was paid before a restore gets its
- * payment instead. The orders of an environment that takes no payments yet are left out, because each of them may have been paid. Returns the
+ * payment instead. One that its payer has paid from the menu of the phone waits for the wallet. The orders of an environment that takes no payments yet are left out, because each of them may have been paid. Returns the
  * number of orders it tried.
  */
 export async function expireOrders(
@@ -51,12 +63,15 @@ export async function expireOrders(
   while (!signal.aborted) {
     const open = environments.filter(parts.gate.isOpen);
     if (open.length === 0) break;
-    const taken = await changeEach((em) => takeDueOrders(em, open), {
+    const taken = await changeEach((em) => takeDueOrders(em, parts.wallets, open), {
       requestId: '',
-      read: (em, { row, takes }) => readLostPayment(em, parts, row, takes),
-      decide(order, lostPaymentOf, now) {
+      read: async (em, { row, takes, isPayerPaying }) => ({
+        lostPaymentOf: await readLostPayment(em, parts, row, takes),
+        isPayerPaying,
+      }),
+      decide(order, { lostPaymentOf, isPayerPaying }, now) {
         const lost = lostPaymentOf(order, now);
-        if (lost !== 'none') return ok<Expiry>({ changed: undefined, lost });
+        if (lost !== 'none' || isPayerPaying(order)) return ok<Expiry>({ changed: undefined, lost });
         const expired = transition(order, { type: 'expire' }, now);
         return ok<Expiry>({ changed: expired.ok ? expired.value : undefined, lost });
       },

@@ -1,0 +1,44 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { OrderRow } from '../../database/order-entities.ts';
+import type { Environment, Order } from '../../domain/order.ts';
+import { mayPayOrder } from '../../domain/payer-payment.ts';
+import type { Wallet } from '../../domain/wallet.ts';
+
+/** Few payments are open, and their index has no others. */
+const statement = `
+select environment, wallet, reference, amount, currency from core.payer_payments
+where due_at is not null and created_at > now() - interval '15 minutes'
+  and (environment::text, lower(reference)) in (select number->>0, lower(number->>1) from json_array_elements(?::json) number)`;
+
+interface OpenPayment {
+  readonly environment: Environment;
+  readonly wallet: string;
+  readonly reference: string;
+  readonly amount: string;
+  readonly currency: string;
+}
+
+/**
+ * Reads which orders must not end unpaid yet, because a payment that its payer started may still pay them: it was reported in the last 15
+ * minutes, and its wallet has not confirmed it yet. The time is limited, because anybody who knows the URL of callbacks can report one. It takes
+ * one statement, and none without a wallet that takes such payments.
+ */
+export async function readOpenPayments(
+  em: EntityManager,
+  wallets: readonly Wallet[],
+  rows: readonly Pick<OrderRow, 'environment' | 'orderNumber'>[],
+): Promise<(order: Order) => boolean> {
+  const numbers = rows.filter(({ environment }) =>
+    wallets.some(({ payerStarted }) => payerStarted?.[environment]),
+  );
+  if (numbers.length === 0) return () => false;
+  const open = await em.execute<OpenPayment[]>(statement, [
+    JSON.stringify(numbers.map(({ environment, orderNumber }) => [environment, orderNumber])),
+  ]);
+  return (order) =>
+    open.some((payment) => {
+      const terms = wallets.find(({ id }) => id === payment.wallet)?.payerStarted?.[payment.environment];
+      const isOfMerchant = (terms?.merchantId ?? order.merchantId) === order.merchantId;
+      return payment.environment === order.environment && isOfMerchant && mayPayOrder(order, payment);
+    });
+}
