@@ -297,7 +297,7 @@ describe('one order', () => {
     const { orderId } = await register({ orderNumber: 'HELD', webhookUrl: '' });
     const page = async () => (await developer.get(at(`orders/${orderId}`))).body;
 
-    expect(await page()).toMatch(/Held by<.*>the customer</);
+    expect(await page()).toMatch(/Held by<.*>the payer</);
     await developer.post(at(`orders/${orderId}/cancel`));
     await waitUntil('the order waits for nothing', async () => !(await page()).includes('Held by'));
   });
