@@ -4,8 +4,15 @@ import { endType } from '../intake/event-body.ts';
 
 /** Tracks the sequence numbers of orders' events. */
 export interface OrderSequences {
-  /** Whether an event directly follows the latest known event of its order. True for an unknown order. */
-  readonly isNext: (event: OrderEvent) => boolean;
+  /** Compares events, in the order of core's list, with the latest known ones. */
+  readonly examine: (events: readonly OrderEvent[]) => ExaminedEvents;
+}
+
+export interface ExaminedEvents {
+  /** Those that do not directly follow the latest known event of their order. None of an unknown order. */
+  readonly suspicious: readonly OrderEvent[];
+  /** Makes the examined events known. Without this call, they can be examined again. */
+  readonly remember: () => void;
 }
 
 /** Only the latest orders that have not ended, or have an open refund, are stored. */
@@ -14,13 +21,24 @@ const remembered = 100_000;
 export function createOrderSequences(): OrderSequences {
   const latest = new LRUCache<string, bigint>({ max: remembered });
   return {
-    isNext(event) {
-      const orderId = event.order?.orderId ?? '';
-      const before = latest.get(orderId);
-      if (endType(event) === undefined) latest.set(orderId, event.sequence);
-      else latest.delete(orderId);
-      // Of an order from before the start of this process, the latest number is unknown.
-      return before === undefined || event.sequence === before + 1n;
+    examine(events) {
+      /** Undefined for an order that has ended. */
+      const here = new Map<string, bigint | undefined>();
+      const suspicious = events.filter((event) => {
+        const orderId = event.order?.orderId ?? '';
+        const before = here.has(orderId) ? here.get(orderId) : latest.get(orderId);
+        here.set(orderId, endType(event) === undefined ? event.sequence : undefined);
+        // Of an order from before the start of this process, the latest number is unknown.
+        return before !== undefined && event.sequence !== before + 1n;
+      });
+      return {
+        suspicious,
+        remember: () =>
+          here.forEach((number, orderId) => {
+            if (number === undefined) latest.delete(orderId);
+            else latest.set(orderId, number);
+          }),
+      };
     },
   };
 }

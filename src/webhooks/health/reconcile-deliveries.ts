@@ -105,7 +105,8 @@ async function comparePage(
   const recent = events.filter((event) => occurredAt(event) > since);
   const owed = await round.writer.owed(recent, 'certain', round.client);
   const missing = await missingDeliveries(round.client, owed);
-  const gaps = await findGaps(events, round);
+  const { suspicious, remember } = round.sequences.examine(events);
+  const gaps = await findGaps(suspicious, round);
   await inTransactionOf(round.client, async () => {
     const { created } = await round.writer.write(missing, move, round.client);
     const repaired = missing.filter((each) =>
@@ -116,6 +117,8 @@ async function comparePage(
     reportRepairs(repaired, round);
     for (const gap of gaps) if (recorded.has(gap.id)) reportGap(gap, round);
   });
+  // Only now, because a page that failed is examined again.
+  remember();
   if (missing.length > 0) round.onDeliveries();
 }
 
@@ -148,9 +151,10 @@ function reportGap(gap: Finding, { logger }: Round): void {
 }
 
 /** Orders whose events do not count 1, 2, 3…, confirmed by the order's own list. */
-async function findGaps(events: readonly OrderEvent[], round: Round): Promise<readonly Finding[]> {
-  const { sequences, orders, newId, now, stop } = round;
-  const suspicious = events.filter((event) => !sequences.isNext(event));
+async function findGaps(
+  suspicious: readonly OrderEvent[],
+  { orders, newId, now, stop }: Round,
+): Promise<readonly Finding[]> {
   const suspects = new Map(suspicious.map(({ order }) => [order?.orderId ?? '', order?.merchantId ?? '']));
   const findings: Finding[] = [];
   for (const [orderId, merchantId] of [...suspects].slice(0, maxSuspicions)) {

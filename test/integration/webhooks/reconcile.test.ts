@@ -27,9 +27,9 @@ beforeAll(() => {
 });
 afterEach(() => desk.desk.query('truncate webhooks.findings'));
 
-/** One round with a clock that is ahead, so that it examines what has just happened. */
-async function reconcile({ aheadMs = 2 * minuteMs } = {}) {
-  const { database, writer, orders, stack } = desk;
+/** A process with a clock that is ahead, so that its rounds examine what has just happened. */
+function openReconciler({ aheadMs = 2 * minuteMs, orders = desk.orders } = {}) {
+  const { database, writer, stack } = desk;
   const { logger, log } = keptLog();
   const now = () => new Date(Date.now() + aheadMs);
   let woken = 0;
@@ -45,9 +45,13 @@ async function reconcile({ aheadMs = 2 * minuteMs } = {}) {
     now,
     machineNow: now,
   });
-  await round(new AbortController().signal);
-  return { errors: log.filter(({ level }) => level === 'error'), woken };
+  return async () => {
+    await round(new AbortController().signal);
+    return { errors: log.filter(({ level }) => level === 'error'), woken };
+  };
 }
+
+const reconcile = (options: { aheadMs?: number } = {}) => openReconciler(options)();
 
 /**
  * Waits until the intake has read every event. A transaction of another test, in the same PostgreSQL server, may hold events back
@@ -255,7 +259,7 @@ describe('a round of the reconciler', () => {
     await waitUntil('it is delivered', async () => (await deliveriesOf(merchantId)).length === 1);
   });
 
-  test('reports an order whose events have a gap, and what core finds, which it cannot repair', async () => {
+  test('reports an order whose events have a gap, and what core finds, which it cannot repair, also after a round that failed', async () => {
     const { id: merchantId } = await desk.stack.createMerchant();
     const order = await desk.desk.registerHosted({ merchantId, orderNumber: 'G-1' });
     await desk.desk.settle(await desk.desk.payHosted(order), outcomes.completed('t-1'));
@@ -265,7 +269,18 @@ describe('a round of the reconciler', () => {
       storedId('ord', order.orderId),
     ]);
 
-    const { errors } = await reconcile();
+    let failures = 1;
+    const orders: typeof desk.orders = {
+      ...desk.orders,
+      listOrderEvents: (request, options) =>
+        (request.orderId ?? '') !== '' && failures-- > 0
+          ? Promise.reject(new Error('core is restarting'))
+          : desk.orders.listOrderEvents(request, options),
+    };
+    const reconciler = openReconciler({ orders });
+    await expect(reconciler()).rejects.toThrow('core is restarting');
+
+    const { errors } = await reconciler();
     const again = await reconcile();
 
     expect(await findings()).toEqual([
