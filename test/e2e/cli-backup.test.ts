@@ -76,7 +76,7 @@ async function dueInAMonth(): Promise<readonly unknown[]> {
   try {
     const now = () => new Date(Date.now() + 31 * 24 * 60 * 60_000);
     const parts = { database: { pool }, defaultDays: 30, newId: newRandomId, now, machineNow: now };
-    await findEndedPeriods(parts, { aborted: false });
+    await findEndedPeriods(parts, ['SANDBOX', 'PRODUCTION'], { aborted: false });
     const { rows } = await pool.query<{ order_number: string }>(`
       select order_number from core.erasures_due due join core.orders o
       on o.merchant_id = due.merchant_id and o.environment = due.environment and o.id = due.order_id order by order_number`);

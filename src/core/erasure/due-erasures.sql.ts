@@ -27,16 +27,22 @@ export interface DueOrder {
 /** Orders that a person asked for come before those of ended periods, which may be millions. Two large indexes have this order. */
 const turn = '(request_id is null), due_at';
 
-/** Due orders of the merchant whose order is next. */
-export function readDue(pool: Pool | PoolClient, limit: number): Promise<DueOrder[]> {
+/** Due orders of the merchant whose order is next in these environments. */
+export function readDue(
+  pool: Pool | PoolClient,
+  environments: readonly Environment[],
+  limit: number,
+): Promise<DueOrder[]> {
   return runStatement<DueOrder>(pool, {
     text: `
 select merchant_id as "merchantId", order_id as "orderId", due_at as "dueAt", request_id is not null as "isRequested",
   request_id is not null and obstacle <> 'LATE_COPIES' as "needsRepeat"
 from core.erasures_due
-where due_at <= now() and merchant_id = (select merchant_id from core.erasures_due where due_at <= now() order by ${turn} limit 1)
+where due_at <= now() and environment = any($2) and merchant_id = (
+  select merchant_id from core.erasures_due where due_at <= now() and environment = any($2) order by ${turn} limit 1
+)
 order by ${turn} limit $1`,
-    values: [limit],
+    values: [limit, environments],
   });
 }
 

@@ -28,26 +28,27 @@ interface EndedPeriod {
 }
 
 /**
- * Marks orders that are older than their merchant's period as due for erasure. Erases the wallets' answers about payments
+ * Marks orders of these environments that are older than their merchant's period as due for erasure. Erases the wallets' answers about payments
  * without an order that are older than the default period. Each order is examined once, so a longer period later changes
  * nothing.
  */
 export async function findEndedPeriods(
   parts: PeriodParts,
+  environments: readonly Environment[],
   stop: Pick<AbortSignal, 'aborted'>,
 ): Promise<void> {
   const { database, defaultDays } = parts;
   const periods = await runStatement<EndedPeriod>(database.pool, {
     text: `
 select m.id as merchant_id, e.environment, coalesce(nullif(m.personal_data_days, 0), $1)::integer as days
-from core.merchants m cross join unnest(enum_range(null::core.environment)) as e (environment)
+from core.merchants m cross join unnest($2::core.environment[]) as e (environment)
 where coalesce(nullif(m.personal_data_days, 0), $1) > 0`,
-    values: [defaultDays],
+    values: [defaultDays, environments],
   });
   for (const period of periods)
     for (let found = batchSize; found === batchSize && !stop.aborted;) found = await findBatch(parts, period);
   if (defaultDays === 0) return;
-  for (const environment of ['SANDBOX', 'PRODUCTION'] as const)
+  for (const environment of environments)
     for (let found = batchSize; found === batchSize && !stop.aborted;)
       found = await eraseOldPayerPayments(parts, environment);
 }

@@ -3,8 +3,13 @@ import type { StoredId } from '../../contract/public-id.ts';
 import { withAdvisoryLock } from '../../platform/database/advisory-lock.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { PaymentGate } from '../database/payment-gate.ts';
+import type { Environment } from '../domain/order.ts';
 import { postponeDue, readDue, removeDue } from './due-erasures.sql.ts';
-import { eraseDuePayerPayments } from './erase-payer-payments.sql.ts';
+import {
+  eraseDuePayerPayments,
+  postponePayerPayment,
+  readDuePayerPayments,
+} from './erase-payer-payments.sql.ts';
 import { findEndedPeriods } from './ended-periods.ts';
 import type { PeriodParts } from './ended-periods.ts';
 import { eraseOrders } from './erase-orders.ts';
@@ -52,14 +57,31 @@ const orderField = (orderId: StoredId<'ord'> | undefined): { readonly order_id?:
   orderId === undefined ? {} : { order_id: publicId('ord', orderId) };
 
 /**
- * Returns the task that erases due orders, and from time to time finds those whose period has ended. It waits while a restored database
- * is compared with the wallets, because the wallets' answers may still change orders.
+ * Returns the task that erases due orders and payments, and from time to time finds those whose period has ended. Those of an environment
+ * wait while a restored database is compared with its wallets, because their answers may still change orders.
  */
 export function createEraseDue(parts: EraseDueParts): (stop: AbortSignal) => Promise<void> {
   const { database, gate, logger, monotonicMs } = parts;
   let periodsAt = -Infinity;
-  const eraseBatch = async (): Promise<number> => {
-    const due = await readDue(database.pool, batchSize);
+  const erasePayments = async (environments: readonly Environment[]): Promise<number> => {
+    const due = await readDuePayerPayments(database.pool, environments, batchSize);
+    try {
+      if (due.length > 0) await eraseDuePayerPayments(database.pool, due);
+    } catch (error) {
+      logger.warn({ err: error }, 'payments could not be erased together; core erases them one by one');
+      for (const payment of due)
+        await eraseDuePayerPayments(database.pool, [payment]).catch(async (failed: unknown) => {
+          logger.warn(
+            { err: failed, payer_payment_id: publicId('ppm', payment.id) },
+            'the personal data of a payment could not be erased; core tries again in ten minutes',
+          );
+          await postponePayerPayment(database.pool, payment.id);
+        });
+    }
+    return due.length;
+  };
+  const eraseBatch = async (environments: readonly Environment[]): Promise<number> => {
+    const due = await readDue(database.pool, environments, batchSize);
     const [first] = due;
     if (first === undefined) return 0;
     const { merchantId } = first;
@@ -86,15 +108,16 @@ export function createEraseDue(parts: EraseDueParts): (stop: AbortSignal) => Pro
     return due.length;
   };
   return async (stop) => {
-    if (!gate.isOpen('SANDBOX') || !gate.isOpen('PRODUCTION')) return;
+    const open = (['SANDBOX', 'PRODUCTION'] as const).filter(gate.isOpen);
+    if (open.length === 0) return;
     await withAdvisoryLock(database.pool, eraseLock, async (_client, lost) => {
       const hasEnded = (): boolean => stop.aborted || lost.aborted;
       if (monotonicMs() - periodsAt >= periodsEveryMs) {
-        await findEndedPeriods(parts, stop);
+        await findEndedPeriods(parts, open, stop);
         periodsAt = monotonicMs();
       }
-      while (!hasEnded() && (await eraseBatch()) > 0);
-      while (!hasEnded() && (await eraseDuePayerPayments(database.pool, batchSize)) > 0);
+      // In turn, because the orders of ended periods may take a day.
+      while (!hasEnded() && (await erasePayments(open)) + (await eraseBatch(open)) > 0);
     });
   };
 }

@@ -3,6 +3,7 @@ import { noMerchantId, storedId } from '../../contract/public-id.ts';
 import type { StoredId } from '../../contract/public-id.ts';
 import { inTransaction } from '../../platform/database/in-transaction.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
+import type { Environment } from '../domain/order.ts';
 import { eraseAudit, erasing, erasingReference } from './erase-rows.sql.ts';
 import type { SettledPart } from './erase-rows.sql.ts';
 
@@ -96,20 +97,30 @@ returning l.merchant_id, l.id, l.created_at, coalesce(l.decided_at, l.expires_at
     await eraseAudit(run, merchantId, 'stl', rowsOfMerchant);
 }
 
-/** Tries up to `limit` listed payments again. Returns their number. */
-export function eraseDuePayerPayments(pool: Pool, limit: number): Promise<number> {
-  return inTransaction(pool, ["set local lock_timeout = '2s'"], async (client) => {
-    const due = await runStatement<{
-      id: StoredId<'ppm'>;
-      request_id: StoredId<'ers'> | null;
-      of_order: boolean;
-    }>(client, {
-      text: `
-select due.payer_payment_id as id, due.request_id, due.request_id is null and ${belongsToOrder} as of_order
+interface DuePayment {
+  readonly id: StoredId<'ppm'>;
+  /** It was listed because a period has ended, and it belongs to an order by now. */
+  readonly of_order: boolean;
+}
+
+/** Listed payments that are due, those that a person asked for first. */
+export function readDuePayerPayments(
+  pool: Pool,
+  environments: readonly Environment[],
+  limit: number,
+): Promise<DuePayment[]> {
+  return runStatement<DuePayment & Record<string, unknown>>(pool, {
+    text: `
+select due.payer_payment_id as id, due.request_id is null and ${belongsToOrder} as of_order
 from core.payer_erasures_due due join core.payer_payments p on p.id = due.payer_payment_id
-where due.due_at <= now() order by due.due_at limit $1`,
-      values: [limit],
-    });
+where due.due_at <= now() and p.environment = any($2) order by (due.request_id is null), due.due_at limit $1`,
+    values: [limit, environments],
+  });
+}
+
+/** Tries listed payments again. */
+export async function eraseDuePayerPayments(pool: Pool, due: readonly DuePayment[]): Promise<void> {
+  await inTransaction(pool, ["set local lock_timeout = '2s'"], async (client) => {
     const ids = due.filter((row) => !row.of_order).map(({ id }) => id);
     // An entry keeps the request that it has.
     await erasePayerPayments(client, ids, null);
@@ -117,7 +128,13 @@ where due.due_at <= now() order by due.due_at limit $1`,
       text: 'delete from core.payer_erasures_due where payer_payment_id = any($1::uuid[])',
       values: [due.filter((row) => row.of_order).map(({ id }) => id)],
     });
-    return due.length;
+  });
+}
+
+export async function postponePayerPayment(pool: Pool, id: StoredId<'ppm'>): Promise<void> {
+  await runStatement(pool, {
+    text: `update core.payer_erasures_due set due_at = clock_timestamp() + ${retry} where payer_payment_id = $1`,
+    values: [id],
   });
 }
 

@@ -3,6 +3,7 @@ import { v7 } from 'uuid';
 import { beginning } from '../../../src/contract/event-cursor.ts';
 import { readDue } from '../../../src/core/erasure/due-erasures.sql.ts';
 import { createEraseDue } from '../../../src/core/erasure/erase-due.ts';
+import type { EraseDueParts } from '../../../src/core/erasure/erase-due.ts';
 import { readErasedOrders } from '../../../src/core/erasure/erased-orders.sql.ts';
 import { newRandomId } from '../../../src/contract/public-id.ts';
 import { keptLog } from '../../support/kept-log.ts';
@@ -20,20 +21,28 @@ async function addMerchant(): Promise<void> {
   );
 }
 
-test('ended periods are looked for after a wrong clock of the database was set back', async () => {
-  let aheadMs = 1_000 * minuteMs;
-  let monotonicMs = 0;
-  const eraseDue = createEraseDue({
+const eraseDueWith = (parts: Partial<EraseDueParts> = {}) =>
+  createEraseDue({
     database: { pool },
     erasureKey: Buffer.alloc(32),
     forgetPublished: () => Promise.resolve(true),
     gate: { isOpen: () => true },
-    defaultDays: 30,
+    defaultDays: 0,
     newId: newRandomId,
-    now: () => new Date(Date.now() + aheadMs),
+    now: () => new Date(),
     machineNow: () => new Date(),
-    monotonicMs: () => monotonicMs,
+    monotonicMs: () => 0,
     logger: keptLog().logger,
+    ...parts,
+  });
+
+test('ended periods are looked for after a wrong clock of the database was set back', async () => {
+  let aheadMs = 1_000 * minuteMs;
+  let monotonicMs = 0;
+  const eraseDue = eraseDueWith({
+    defaultDays: 30,
+    now: () => new Date(Date.now() + aheadMs),
+    monotonicMs: () => monotonicMs,
   });
   const examined = async () =>
     (
@@ -70,7 +79,7 @@ test('an order that a person asked for comes before those of ended periods that 
     [merchantId, requested, requestId],
   );
 
-  const due = await readDue(pool, 2);
+  const due = await readDue(pool, ['SANDBOX'], 2);
 
   expect(due.map((each) => [each.merchantId, each.isRequested])).toEqual([
     [merchantId, true],
@@ -91,4 +100,79 @@ test('a reader whose place in the list of erased orders no longer exists reads t
   const { orders: others } = await readErasedOrders(pool, first.next, 10);
 
   expect([again.length, first.orders.length, others.length]).toEqual([3, 1, 2]);
+});
+
+/** Payments that have ended and are listed for erasure. Returns their ids. */
+async function listPayments(
+  environment: string,
+  count: number,
+  requestId: string | null = null,
+): Promise<string[]> {
+  const { rows } = await pool.query<{ id: string }>(
+    `with made as (
+       insert into core.payer_payments (id, environment, wallet, payment_option, provider_transaction_id, reference, payee, amount,
+         currency, status, created_at, updated_at)
+       select gen_random_uuid(), $1, 'walleta', 'walleta_ussd', gen_random_uuid()::text, '0911', '600000', '1', 'ETB', 'NO_PAYMENT', now(), now()
+       from generate_series(1, $2) returning id
+     )
+     insert into core.payer_erasures_due select id, $3::uuid, now() - interval '1 minute' from made returning payer_payment_id as id`,
+    [environment, count, requestId],
+  );
+  return rows.map(({ id }) => id);
+}
+
+const listed = async (): Promise<string[]> =>
+  (
+    await pool.query<{ id: string }>(
+      'select payer_payment_id as id from core.payer_erasures_due order by payer_payment_id',
+    )
+  ).rows.map(({ id }) => id);
+
+test('while the sandbox recovers, the data of production is erased', async () => {
+  await pool.query('truncate core.erasures_due, core.payer_erasures_due');
+  await pool.query(
+    `insert into core.erasures_due (merchant_id, environment, order_id, due_at)
+     select gen_random_uuid(), e, gen_random_uuid(), now() from unnest(array['SANDBOX', 'PRODUCTION']::core.environment[]) e`,
+  );
+  const [waits] = await listPayments('SANDBOX', 1);
+  await listPayments('PRODUCTION', 1);
+
+  await eraseDueWith({ gate: { isOpen: (environment) => environment === 'PRODUCTION' } })(
+    new AbortController().signal,
+  );
+
+  const { rows } = await pool.query(
+    "select environment from core.erasures_due where obstacle = '' and due_at <= now()",
+  );
+  expect(rows).toEqual([{ environment: 'SANDBOX' }]);
+  expect(await listed()).toEqual([waits]);
+});
+
+test('a payment that a person asked for does not wait for the orders of ended periods, nor for a payment that is locked', async () => {
+  await pool.query('truncate core.erasures_due, core.payer_erasures_due');
+  await pool.query(
+    `insert into core.erasures_due (merchant_id, environment, order_id, due_at)
+     select $1, 'SANDBOX', gen_random_uuid(), now() - interval '1 day' from generate_series(1, 51)`,
+    [v7()],
+  );
+  const requestId = v7();
+  await pool.query(`insert into core.erasure_requests values ($1, '', null, 'operator', 1, 0, now())`, [
+    requestId,
+  ]);
+  const [locked] = await listPayments('SANDBOX', 1);
+  await listPayments('SANDBOX', 1, requestId);
+  const holder = await pool.connect();
+  await holder.query('begin');
+  await holder.query('select from core.payer_payments where id = $1 for update', [locked]);
+  let rounds = 0;
+  const firstRound = Object.assign(new AbortController().signal, {});
+  Object.defineProperty(firstRound, 'aborted', { get: () => (rounds += 1) > 1 });
+
+  await eraseDueWith()(firstRound);
+
+  await holder.query('rollback');
+  holder.release();
+  expect(await listed()).toEqual([locked]);
+  const { rows } = await pool.query('select due_at > now() as is_later from core.payer_erasures_due');
+  expect(rows).toEqual([{ is_later: true }]);
 });

@@ -72,7 +72,7 @@ const findEnded = (days: number, clocks: Partial<TwoClocks> = {}) => {
     ...{ database: { pool }, defaultDays: 30, newId: newRandomId, now, machineNow: now },
     ...clocks,
   };
-  return findEndedPeriods(parts, { aborted: false });
+  return findEndedPeriods(parts, ['SANDBOX', 'PRODUCTION'], { aborted: false });
 };
 const orderOf = async (merchantId: string, orderNumber = 'PAID') =>
   (await orders.getOrder(orderNamed(merchantId, orderNumber))).order;
@@ -697,7 +697,7 @@ test('a reason that a refund gets while the erasure waits for the broker leaves 
       `insert into core.erasures_due (merchant_id, order_id, environment, due_at) values ($1, $2, 'SANDBOX', '2020-01-01')`,
       [...key],
     );
-    const [due] = await readDue(pool, 1);
+    const [due] = await readDue(pool, ['SANDBOX'], 1);
     if (due === undefined) throw new Error('no order is due');
     const { erased } = await eraseNow(payment, {
       forgetPublished: async () => {
