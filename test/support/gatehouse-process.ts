@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { resolve } from 'node:path';
+import { bundledProgram, bundleFlags } from '../../src/main/local/bundle-programs.ts';
 import { choosePorts } from '../../src/main/local/free-port.ts';
 import { heapFlags } from '../../src/main/local/heap-flags.ts';
-import { compileCache } from './servers.ts';
+import { compileCache, programFolder } from './servers.ts';
 import { waitUntil } from './wait-until.ts';
 
 export type LogLine = Readonly<Record<string, unknown>> & { readonly msg?: string };
@@ -27,17 +28,25 @@ export interface GatehouseProcess {
 const root = resolve(import.meta.dirname, '../..');
 
 /**
- * Starts `src/main/<name>.ts`, or the file at that path, with exactly these settings, and waits until it is ready. `folder` is that
- * of another version of this project.
+ * Starts the program `name`, or the file at that path, with exactly these settings, and waits until it is ready. `folder` is that
+ * of another version of this project, which runs from its sources.
  */
 export async function startProcess(
   name: string,
   settings: Readonly<Record<string, string>>,
   folder = root,
 ): Promise<GatehouseProcess> {
-  const file = name.endsWith('.ts') ? name : `src/main/${name}.ts`;
   const flags = ['core', 'rest-facade'].includes(name) ? heapFlags : [];
-  return startProgram(name, [process.execPath, ...flags, file], await withPorts(settings), folder);
+  const program = folder === root && !name.endsWith('.ts') ? ownProgram(name) : [sourceOf(name)];
+  return startProgram(name, [process.execPath, ...flags, ...program], await withPorts(settings), folder);
+}
+
+const sourceOf = (name: string): string => (name.endsWith('.ts') ? name : `src/main/${name}.ts`);
+
+/** Node's arguments for a program of this version, as `npm start` runs it. */
+export function ownProgram(name: string): readonly string[] {
+  const programs = programFolder();
+  return programs === undefined ? [sourceOf(name)] : [...bundleFlags, bundledProgram(programs, name)];
 }
 
 /**

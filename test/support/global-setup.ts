@@ -1,17 +1,24 @@
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import pg from 'pg';
 import { analyzeNewTables } from '../../src/core/database/analyze-new-tables.ts';
 import { createIndexTask } from '../../src/core/database/large-indexes.ts';
 import { keepRequestDays } from '../../src/core/request-log/request-days.ts';
 import type { Database } from '../../src/core/database/database.ts';
 import { openDatabase as openCoreDatabase } from '../../src/core/database/database.ts';
+import { bundlePrograms } from '../../src/main/local/bundle-programs.ts';
 import { startTemporaryNats, startTemporaryPostgres } from '../../src/main/local/temporary-servers.ts';
 import { createLogger } from '../../src/platform/logger.ts';
 import { openDatabase as openWebhooksDatabase } from '../../src/webhooks/database/database.ts';
 import { createIndexTask as createWebhooksIndexTask } from '../../src/webhooks/database/large-indexes.ts';
-import { databaseUrl, shareCompileCache, shareServers, templateDatabase } from './servers.ts';
+import {
+  databaseUrl,
+  shareCompileCache,
+  shareProgramFolder,
+  shareServers,
+  templateDatabase,
+} from './servers.ts';
 import { stopServers } from './global-teardown.ts';
 import { createMemoryFolder } from './memory-folder.ts';
 
@@ -67,4 +74,10 @@ export default async function setUp(): Promise<void> {
   await chmod(compiled, 0o755);
   stopServers.push(() => rm(compiled, { recursive: true, maxRetries: 5 }));
   shareCompileCache(compiled);
+  // As `npm start` and the image do.
+  const programs = await mkdtemp(join(tmpdir(), 'gatehouse-programs-'));
+  await chmod(programs, 0o755);
+  stopServers.push(() => rm(programs, { recursive: true }));
+  await bundlePrograms(resolve(import.meta.dirname, '../..'), programs);
+  shareProgramFolder(programs);
 }

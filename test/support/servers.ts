@@ -34,6 +34,14 @@ export function compileCache(): { readonly NODE_COMPILE_CACHE?: string } {
   return folder === undefined ? {} : { NODE_COMPILE_CACHE: folder };
 }
 
+/** The folder of the bundled programs of this run. */
+export function shareProgramFolder(folder: string): void {
+  process.env['GATEHOUSE_TEST_PROGRAMS'] = folder;
+}
+
+/** That folder; undefined when no test run made one, as in a benchmark. */
+export const programFolder = (): string | undefined => process.env['GATEHOUSE_TEST_PROGRAMS'];
+
 export function databaseUrl(postgresUrl: string, database: string): string {
   const url = new URL(postgresUrl);
   url.pathname = `/${database}`;

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { readCheckoutSettings } from '../../checkout/settings.ts';
 import { readCoreSettings } from '../../core/settings.ts';
 import { readDashboardSettings } from '../../dashboard/settings.ts';
@@ -15,6 +16,7 @@ import { readWalletsSettings } from '../../wallets/settings.ts';
 import { readWebhooksSettings } from '../../webhooks/settings.ts';
 import type { ProcessEnvironment } from '../../platform/settings/read-settings.ts';
 import type { Addresses } from './addresses.ts';
+import { bundledProgram, bundleFlags } from './bundle-programs.ts';
 import { dataFolderMarker } from './leftovers.ts';
 import { heapEnvironment, heapFlags } from './heap-flags.ts';
 import type { Secrets } from './secrets.ts';
@@ -24,6 +26,8 @@ import type { ProcessSpec } from './supervisor.ts';
 export interface LocalSettings {
   readonly environment: ProcessEnvironment;
   readonly projectRoot: string;
+  /** The folder of the bundled programs; undefined to run the sources. */
+  readonly programFolder: string | undefined;
   readonly dataFolder: string;
   readonly databaseUrl: string;
   readonly natsUrl: string;
@@ -50,7 +54,7 @@ function nodeProcess(
     name,
     address: `${address}${metrics}`,
     command: process.execPath,
-    args: [...nodeFlags, '--import', './src/main/local/stop-with-parent.ts', `src/main/${name}.ts`],
+    args: [...nodeFlags, ...programArguments(settings, name)],
     cwd: settings.projectRoot,
     // Compiled code is cached in a private folder. So each process starts sooner and uses less memory (docs/adr/0001).
     env: {
@@ -65,6 +69,13 @@ function nodeProcess(
     stopSignal: 'SIGTERM',
     stopTimeoutMs,
   };
+}
+
+function programArguments({ programFolder }: LocalSettings, name: string): readonly string[] {
+  if (programFolder === undefined)
+    return ['--import', './src/main/local/stop-with-parent.ts', `src/main/${name}.ts`];
+  const stopWithParent = pathToFileURL(bundledProgram(programFolder, 'local/stop-with-parent')).href;
+  return [...bundleFlags, '--import', stopWithParent, bundledProgram(programFolder, name)];
 }
 
 /** The permitted callers, in the form of core's and webhooks' setting. */

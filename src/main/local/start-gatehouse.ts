@@ -10,6 +10,7 @@ import { RecoveryService } from '../../gen/gatehouse/v1/recovery_service_pb.js';
 import { createGrpcTransport } from '../../contract/grpc-transport.ts';
 import { chooseAddresses } from './addresses.ts';
 import type { Addresses } from './addresses.ts';
+import { findPrograms } from './bundle-programs.ts';
 import { ensureDemoMerchant, readDemoMerchant } from './demo-merchant.ts';
 import { ensureDemoUsers, readDemoUsers } from './demo-users.ts';
 import { walletAccess } from './demo-wallets.ts';
@@ -200,16 +201,25 @@ export async function startGatehouse(options: StartOptions): Promise<Gatehouse> 
       databaseUrl: config.GATEHOUSE_DATABASE_URL ?? databaseUrl(database),
       natsUrl: config.GATEHOUSE_NATS_URL ?? natsUrl(broker),
     };
+    const processesIn = (programFolder: string | undefined) => {
+      const inFolder = { ...settings, programFolder };
+      return {
+        core: coreProcess(inFolder),
+        simulator: walletSimulatorProcess(inFolder),
+        clients: [
+          restFacadeProcess(inFolder),
+          checkoutProcess(inFolder),
+          dashboardProcess(inFolder),
+          walletsProcess(inFolder),
+          webhooksProcess(inFolder),
+        ],
+      };
+    };
     // All processes read their settings before any of them starts, so that an invalid one is found early.
-    const core = coreProcess(settings);
-    const clients = [
-      restFacadeProcess(settings),
-      checkoutProcess(settings),
-      dashboardProcess(settings),
-      walletsProcess(settings),
-      webhooksProcess(settings),
-    ];
-    const simulator = walletSimulatorProcess(settings);
+    processesIn(undefined);
+    const bundling = findPrograms(options.projectRoot, join(dataFolder, 'programs'), (reason) =>
+      warn(`the processes start later and use more memory, because they cannot be bundled: ${reason}`),
+    );
 
     const marker = { [dataFolderMarker]: dataFolder };
     const servers: ProcessSpec[] = [];
@@ -220,6 +230,7 @@ export async function startGatehouse(options: StartOptions): Promise<Gatehouse> 
     }
     await stack.start(...servers);
     if (home !== undefined) await rememberPostgresHome(dataFolder, home);
+    const { core, simulator, clients } = processesIn(await bundling);
     await stack.start(core, simulator);
     await stack.start(...clients);
 

@@ -27,6 +27,7 @@ import { databaseUrl, postgresProcess } from '../local/postgres.ts';
 import { readIfThere } from '../local/private-file.ts';
 import { readOrMakeSecrets } from '../local/secrets.ts';
 import type { Secrets } from '../local/secrets.ts';
+import { findPrograms } from '../local/bundle-programs.ts';
 import { readLocalSettings } from '../local/settings.ts';
 import type { ProcessSpec } from '../local/supervisor.ts';
 import type { Address, NetworkLink } from './network-link.ts';
@@ -273,6 +274,7 @@ async function createSettings(
 ) {
   const { ports } = addresses;
   const callbacks = await links.connect('wallet-simulator', 'wallets', local(ports.walletCallback));
+  const programFolder = await findPrograms(projectRoot, join(folder, 'programs'), () => undefined);
   return async (from: Target) => {
     const core = await links.connect(from, 'core', local(ports.coreGrpc));
     const webhooks = await links.connect(from, 'webhooks', local(ports.webhooksGrpc));
@@ -287,7 +289,7 @@ async function createSettings(
       walletCallback: `http://127.0.0.1:${callbacks}`,
     };
     return {
-      ...{ environment, projectRoot, dataFolder: folder, secrets, addresses: own },
+      ...{ environment, projectRoot, programFolder, dataFolder: folder, secrets, addresses: own },
       databaseUrl: through(servers.databaseUrl, database),
       natsUrl: through(servers.natsUrl, broker),
     };

@@ -18,6 +18,7 @@ const { secrets: walletSecrets } = completeWalletSecrets({}, () => 's'.repeat(32
 const settings = (environment: LocalSettings['environment']): LocalSettings => ({
   environment,
   projectRoot: '/project',
+  programFolder: undefined,
   dataFolder: '/data',
   databaseUrl: 'postgres://127.0.0.1/gatehouse',
   natsUrl: 'nats://127.0.0.1:4222',
