@@ -26,6 +26,8 @@ export const memoryBytes: Readonly<Record<string, number>> = {
   ...{ checkout: 400e6, dashboard: 400e6 },
 };
 
+const expiry = 'gatehouse_tls_certificate_expiry_timestamp_seconds';
+
 export const alerts: readonly Alert[] = [
   {
     name: 'GatehouseProcessDown',
@@ -82,8 +84,9 @@ export const alerts: readonly Alert[] = [
   },
   {
     name: 'GatehouseCertificateNotRenewed',
-    // A certificate that lives for hours is renewed all the time, and always expires soon.
-    expr: '(gatehouse_tls_certificate_expiry_timestamp_seconds - time() < 7 * 86400) and changes(gatehouse_tls_certificate_expiry_timestamp_seconds[7d]) == 0',
+    // A certificate that lives for hours is renewed all the time, and always expires soon. A new process has the certificate that others of
+    // its job had a week ago, or a new one.
+    expr: `(${expiry} - time() < 7 * 86400) and (${expiry} == (${expiry} offset 7d) or ${expiry} == on (job, certificate) group_left () max by (job, certificate) (${expiry} offset 7d))`,
     for: '1h',
     severity: 'ticket',
     summary:

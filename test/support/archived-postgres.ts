@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -13,6 +13,13 @@ import type { ProcessSpec, SupervisedProcess } from '../../src/main/local/superv
 import { hangMs, insist, waitUntil } from './wait-until.ts';
 
 const execute = promisify(execFile);
+
+/** The command of docs/operating/backup.md, with another folder. */
+export async function archiveCommand(archive: string): Promise<string> {
+  const page = await readFile(join(import.meta.dirname, '../../docs/operating/backup.md'), 'utf8');
+  const [, command = ''] = /archive_command = '(.+)'/.exec(page) ?? [];
+  return command.replaceAll('/archive', archive);
+}
 
 export type ArchivedPostgres = Awaited<ReturnType<typeof startArchivedPostgres>>;
 
@@ -38,8 +45,7 @@ export async function startArchivedPostgres({ archiveTimeoutSeconds = 0 } = {}) 
   const archiving = {
     archive_mode: 'on',
     archive_timeout: String(archiveTimeoutSeconds),
-    // A crash during a copy must leave no part of a segment under its name: a restore ends at such a file.
-    archive_command: `test ! -f ${archive}/%f && cp %p ${archive}/%f.part && sync ${archive}/%f.part && mv ${archive}/%f.part ${archive}/%f`,
+    archive_command: await archiveCommand(archive),
   };
   let server: SupervisedProcess | undefined;
   let stopSignal: NodeJS.Signals = 'SIGINT';

@@ -2,7 +2,7 @@ import { Migrator } from '@mikro-orm/migrations';
 import type { Migration } from '@mikro-orm/migrations';
 import { MikroORM } from '@mikro-orm/postgresql';
 import type { EntityManager, EntitySchema } from '@mikro-orm/postgresql';
-import type { Pool } from 'pg';
+import type { ClientBase, Pool } from 'pg';
 import type { Logger } from '../logger.ts';
 import { SettingsError } from '../settings/read-settings.ts';
 import type { CertificateFiles } from '../tls/certificate-files.ts';
@@ -11,7 +11,7 @@ import { takeBackEnded } from './ended-connections.ts';
 import { watchPool } from './pool-watch.ts';
 import type { PoolWatch } from './pool-watch.ts';
 import { closeReadOnlyConnections } from './read-only-connections.ts';
-import { sessionOptions } from './session-options.ts';
+import { sessionOptions, withoutTimeLimits } from './session-options.ts';
 import { areSessionsShared, sharedSessionsRefusal } from './shared-sessions.ts';
 import { allowSilence, closeSilentConnections } from './silent-connections.ts';
 
@@ -112,8 +112,14 @@ export async function openSchema(own: DatabaseSchema, options: DatabaseOptions):
       pool: { min: 0, max: 2 },
       driverOptions: {
         ...driverOptions,
-        options: `${sessionOptions(url)} -c statement_timeout=0 -c idle_in_transaction_session_timeout=0`,
-        onPoolCreated: prepare,
+        options: sessionOptions(url),
+        onPoolCreated: (created: Pool) => {
+          prepare(created);
+          // By a statement, because a pooler may ignore options, and the role may have limits. The pool waits for it, which its type hides.
+          Object.assign(created.options, {
+            onConnect: (client: ClientBase) => client.query(withoutTimeLimits),
+          });
+        },
       },
     });
   const connection = orm.em.getConnection();

@@ -40,6 +40,12 @@ describe('migrating', () => {
   const empty = sharedTestDatabase({ migrated: false });
 
   test('gives migrations as much time as they need', async () => {
+    const administrator = new pg.Client({ connectionString: empty.url });
+    await administrator.connect();
+    await administrator.query(
+      "do $$ begin execute format('alter database %I set statement_timeout = ''10s''', current_database()); end $$",
+    );
+    await administrator.end();
     const database = await openSchema(
       { schema: 'probe', entities, migrations: [UnlimitedMigration], migrationLock: 1 },
       {

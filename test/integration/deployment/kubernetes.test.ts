@@ -221,6 +221,25 @@ async function renderWithTls(): Promise<readonly KubernetesObject[]> {
     expect(named('HorizontalPodAutoscaler')).toEqual(['core']);
   });
 
+  test('a pod that migrates lives for longer than the migration waits for locks, and PostgreSQL has a connection for each', async () => {
+    const find = (kind: string, name: string) =>
+      objects.find((object) => object.kind === kind && object.metadata.name === name)?.spec ?? {};
+    for (const [name, { containers }] of pods.filter(([each]) => ['core', 'webhooks'].includes(each))) {
+      const { periodSeconds, failureThreshold } = containers[0]['startupProbe'] as Record<string, number>;
+      // 60 attempts of a lock timeout of two seconds, and a pause of one.
+      expect({ name, seconds: (periodSeconds ?? 0) * (failureThreshold ?? 0) }).toEqual({
+        name,
+        seconds: 300,
+      });
+    }
+    const page = await readFile(join(import.meta.dirname, '../../../docs/operating/kubernetes.md'), 'utf8');
+    const cores = Number(find('HorizontalPodAutoscaler', 'core')['maxReplicas']) + 1;
+    const webhooks = Number(find('Deployment', 'webhooks')['replicas']) + 1;
+    expect(Number(/`max_connections` of at least (\d+)/.exec(page)?.[1])).toBeGreaterThanOrEqual(
+      12 * (cores + webhooks) + 10,
+    );
+  });
+
   test('the manifests route each public URL of the settings to a port of a service', () => {
     const [ingress] = objects.filter(({ kind }) => kind === 'Ingress');
     const rules = (ingress?.spec?.['rules'] ?? []) as readonly {

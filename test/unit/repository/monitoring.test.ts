@@ -39,6 +39,21 @@ describe('the files of deploy/monitoring', () => {
   });
 });
 
+test.each(['prometheus-kubernetes.yml', 'prometheus-kubernetes-tls.yml'])(
+  'every job of %s leaves out pods that have ended',
+  async (file) => {
+    const { scrape_configs: jobs } = parse(await readFile(join(folder, file), 'utf8')) as {
+      readonly scrape_configs: readonly { readonly relabel_configs: readonly object[] }[];
+    };
+    const dropped = {
+      source_labels: ['__meta_kubernetes_pod_phase'],
+      regex: 'Failed|Succeeded',
+      action: 'drop',
+    };
+    for (const { relabel_configs: rules } of jobs) expect(rules).toContainEqual(dropped);
+  },
+);
+
 test('each alert has a case in which it fires, and each step of the cases is one that the test runs', () => {
   const names = situations.flatMap(({ alert, fires }) => (fires === undefined ? [] : [alert]));
   expect(alerts.map(({ name }) => name).filter((name) => !names.includes(name))).toEqual([]);
