@@ -27,4 +27,6 @@ export const returnColumns = () => ({
   /** What callbacks about the request reported, oldest first, for later queries. */
   callbackNotes: p.array().columnType('text[]').$type<string[]>().default([]),
   ...leaseColumns(),
+  /** News arrived under the lease, and makes the request due then. */
+  hastenedTo: time().nullable(),
 });

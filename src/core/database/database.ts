@@ -47,6 +47,7 @@ import { Migration050MasterKeyCheck } from './migrations/migration-050-master-ke
 import { Migration051PayerErasures } from './migrations/migration-051-payer-erasures.ts';
 import { Migration052AskedSince } from './migrations/migration-052-asked-since.ts';
 import { Migration053RemovedPayees } from './migrations/migration-053-removed-payees.ts';
+import { Migration054HastenedReturns } from './migrations/migration-054-hastened-returns.ts';
 
 export type { Database } from '../../platform/database/open-database.ts';
 
@@ -103,6 +104,7 @@ export const openDatabase = (options: DatabaseOptions): Promise<Database> =>
         Migration051PayerErasures,
         Migration052AskedSince,
         Migration053RemovedPayees,
+        Migration054HastenedReturns,
       ],
       migrationLock: 7_142_001,
     },

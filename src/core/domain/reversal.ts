@@ -52,6 +52,8 @@ export interface DueReversal extends Request {
   /** When a worker may lease the reversal. While it is leased, the expiry of the lease. */
   readonly dueAt: Date;
   readonly isLeased: boolean;
+  /** When news that arrived under the present lease makes it due after the report; null without news. */
+  readonly hastenedTo: Date | null;
 }
 
 /** The wallet confirmed that it returned the money to the payer. */
@@ -115,6 +117,7 @@ export const beginReversal = (name: string, now: Date): DueReversal => ({
   updatedAt: now,
   dueAt: now,
   isLeased: false,
+  hastenedTo: null,
 });
 
 /** The refusal reason of money that no wallet is asked to return, because its amount or currency cannot be right. */
@@ -147,6 +150,7 @@ export function leaseReversal(
     ...reversal,
     leaseId,
     isLeased: true,
+    hastenedTo: null,
     dueAt: new Date(now.getTime() + leaseMs),
     tries: reversal.tries + 1,
     maybeSent: true,
@@ -187,6 +191,7 @@ function afterOutcome(reversal: DueReversal, outcome: ReversalOutcome, now: Date
         detail: outcome.detail,
         dueAt: nextTime(reversal, outcome, now),
         isLeased: false,
+        hastenedTo: null,
         updatedAt: now,
       };
     case 'not_sent':
@@ -197,6 +202,7 @@ function afterOutcome(reversal: DueReversal, outcome: ReversalOutcome, now: Date
         detail: outcome.detail,
         dueAt: nextTime(reversal, outcome, now, maxUnsentWaitMs),
         isLeased: false,
+        hastenedTo: null,
         updatedAt: now,
       };
     case 'done':
@@ -216,25 +222,29 @@ function afterOutcome(reversal: DueReversal, outcome: ReversalOutcome, now: Date
   }
 }
 
-/** The time of the next request: after our own wait, or the one that the wallet requested if it is longer. */
-const nextTime = (
-  { tries }: DueReversal,
+/** The time of the next request: after our own wait, or the one that the wallet requested if it is longer. News makes it earlier. */
+function nextTime(
+  { tries, hastenedTo }: DueReversal,
   { retryAfterMs = 0 }: AskedWait,
   now: Date,
   maxOwnWaitMs = Number.POSITIVE_INFINITY,
-): Date =>
-  new Date(
-    now.getTime() + Math.max(Math.min(waitMs(tries), maxOwnWaitMs), Math.min(retryAfterMs, maxAskedWaitMs)),
-  );
+): Date {
+  const ownWait = Math.min(waitMs(tries), maxOwnWaitMs);
+  const wait = Math.max(ownWait, Math.min(retryAfterMs, maxAskedWaitMs));
+  return earlier(new Date(now.getTime() + wait), hastenedTo);
+}
 
 /**
- * Makes a reversal due at this time, if it is not due earlier, because the wallet may have news. A leased or ended one stays
- * as it is.
+ * Makes a reversal due at this time, if it is not due earlier, because the wallet may have news. A worker that holds it reports first,
+ * because its queries may have come before the news. An ended one stays as it is.
  */
-export const makeReversalDue = (reversal: Reversal, at: Date): Reversal =>
-  reversal.status !== 'REVERSAL_DUE' || reversal.isLeased || reversal.dueAt <= at
-    ? reversal
-    : { ...reversal, dueAt: at };
+export function makeReversalDue(reversal: Reversal, at: Date): Reversal {
+  if (reversal.status !== 'REVERSAL_DUE') return reversal;
+  if (reversal.isLeased) return { ...reversal, hastenedTo: earlier(at, reversal.hastenedTo) };
+  return reversal.dueAt <= at ? reversal : { ...reversal, dueAt: at };
+}
+
+const earlier = (time: Date, other: Date | null): Date => (other === null || time < other ? time : other);
 
 /**
  * Makes a refused reversal due again. A wallet always refuses a name that it has definitely refused, so the request then gets
@@ -256,8 +266,13 @@ export function retryReversal(
     case 'REVERSAL_REFUSED': {
       if (reversal.refusalReason === notReturnable) return err('not_returnable');
       const renamed = reversal.maybeSent ? { askedSince: now } : { name: newName, providerReference: null };
-      const due = { status: 'REVERSAL_DUE', tries: 0, dueAt: now, isLeased: false, updatedAt: now } as const;
-      return ok({ ...requestOf(reversal), refusalReason: '', ...renamed, ...due });
+      const due = { status: 'REVERSAL_DUE', dueAt: now, isLeased: false, hastenedTo: null } as const;
+      return ok({
+        ...requestOf(reversal),
+        ...{ refusalReason: '', tries: 0, updatedAt: now },
+        ...renamed,
+        ...due,
+      });
     }
     default:
       return unreachable(reversal);

@@ -112,8 +112,8 @@ test('an answer changes only the fields that it decides', () => {
     dueAt: at(3),
     updatedAt: at(1),
   });
-  const { dueAt, isLeased, ...request } = leased;
-  expect([dueAt, isLeased]).toEqual([at(60), true]);
+  const { dueAt, isLeased, hastenedTo, ...request } = leased;
+  expect([dueAt, isLeased, hastenedTo]).toEqual([at(60), true, null]);
   expect(after(done)).toEqual({ ...request, status: 'REVERSED', updatedAt: at(1) });
   const words = { detail: 'closed', refusalReason: 'account_state' };
   const no = { ...request, ...words, status: 'REVERSAL_REFUSED', updatedAt: at(1) };
@@ -129,6 +129,7 @@ test('a retry after a definite refusal starts again under a new reference, and a
     refusalReason: '',
     dueAt: at(9),
     isLeased: false,
+    hastenedTo: null,
     updatedAt: at(9),
   };
 
@@ -156,6 +157,16 @@ test.each([
   });
 
   expect(waits).toEqual(expected);
+});
+
+test('news that arrives while a worker holds a reversal makes it due after the report, and only once', () => {
+  const due = (reversal: Reversal) => (reversal.status === 'REVERSAL_DUE' ? reversal.dueAt : undefined);
+  const told = makeReversalDue(makeReversalDue(leased, at(1)), at(11));
+  const reported = valueOf(recordReversalOutcome(told, 'lease-1', pending(), at(0))).reversal;
+  const again = valueOf(leaseReversal(reported, 'lease-2', leaseMs, at(5))).reversal;
+
+  expect([due(told), due(reported)]).toEqual([at(60), at(1)]);
+  expect(due(valueOf(recordReversalOutcome(again, 'lease-2', pending(), at(6))).reversal)).toEqual(at(11));
 });
 
 test('a wallet can request a longer wait than our own, of at most five minutes', () => {

@@ -53,6 +53,7 @@ function progressColumns(progress: RefundProgress): ProgressColumns {
     dueAt: null,
     leasedUntil: null,
     leaseId: null,
+    hastenedTo: null,
   };
 }
 

@@ -14,6 +14,7 @@ export type RequestColumns = Pick<
   | 'dueAt'
   | 'leasedUntil'
   | 'leaseId'
+  | 'hastenedTo'
   | 'updatedAt'
 > & { readonly status: Reversal['status'] };
 
@@ -29,7 +30,7 @@ export function requestOf(name: string, row: RequestColumns): Reversal {
   const request = { name, providerReference, ...sent, detail, refusalReason, leaseId, updatedAt };
   if (status !== 'REVERSAL_DUE') return { ...request, status };
   if (dueAt == null) throw new TypeError(`the reversal ${name} is due but its row has no time`);
-  return { ...request, status, dueAt, isLeased: row.leasedUntil != null };
+  return { ...request, status, dueAt, isLeased: row.leasedUntil != null, hastenedTo: row.hastenedTo ?? null };
 }
 
 /** The columns of a reversal, without its name. */
@@ -40,7 +41,8 @@ export function requestColumns(reversal: Reversal): RequestColumns {
   const leasedUntil = reversal.status === 'REVERSAL_DUE' && reversal.isLeased ? reversal.dueAt : null;
   const sent = { tries, maybeSent, askedSince };
   const request = { providerReference, ...sent, detail, refusalReason, leaseId, updatedAt };
-  return { status, ...request, dueAt, leasedUntil };
+  const hastenedTo = reversal.status === 'REVERSAL_DUE' ? reversal.hastenedTo : null;
+  return { status, ...request, dueAt, leasedUntil, hastenedTo };
 }
 
 /** The reversal in a stray payment's row. Its name is the stored id. Throws TypeError for a row with an impossible state. */

@@ -63,8 +63,8 @@ export interface RefundWork {
     },
   ) => Promise<Result<Refund, 'not_found' | 'lease_lost'>>;
   /**
-   * Stores a callback, and makes the refund due now, or soon after many callbacks (`hastenedTo`). The due time stays as it is
-   * if the refund has ended or awaits approval, or if a worker holds it.
+   * Stores a callback, and makes the refund due now, or soon after many callbacks (`hastenedTo`). A worker that holds it reports
+   * first. The due time stays as it is if the refund has ended or awaits approval.
    */
   readonly hasten: (
     key: RefundKey,

@@ -62,8 +62,8 @@ export interface Reversals {
     exchanges: readonly WalletExchange[],
   ) => Promise<Result<StrayPayment, 'not_found' | 'lease_lost'>>;
   /**
-   * Stores a callback about a reversal, and makes the reversal due now, or soon after many callbacks (`hastenedTo`). The due
-   * time stays as it is if the reversal has ended, or if a worker holds it.
+   * Stores a callback about a reversal, and makes the reversal due now, or soon after many callbacks (`hastenedTo`). A worker that
+   * holds it reports first. The due time stays as it is if the reversal has ended.
    */
   readonly hasten: (
     key: { readonly merchantId: PublicId<'mer'>; readonly reversalId: PublicId<'stp'> },

@@ -1,0 +1,14 @@
+import { Migration } from '@mikro-orm/migrations';
+
+/** News about the return of money that arrives while a worker holds it makes it due after the worker's report. */
+export class Migration054HastenedReturns extends Migration {
+  override readonly name = '054-hastened-returns';
+
+  override up(): void {
+    this.addSql(`
+set local lock_timeout = '2s';
+alter table core.stray_payments add column hastened_to timestamptz(3);
+alter table core.refunds add column hastened_to timestamptz(3);
+`);
+  }
+}
