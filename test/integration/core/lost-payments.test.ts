@@ -146,6 +146,18 @@ const leasePayers = async (maxPayments = 100) =>
     .payments;
 const leasedIds = async (maxPayments?: number) =>
   (await leasePayers(maxPayments)).map(({ payerPayment }) => payerPayment?.payerPaymentId);
+async function confirmFromMenu(payerPaymentId: string, reference: string) {
+  const [leased] = await leasePayers();
+  return payers.recordPayerPaymentOutcome({
+    ...{ payerPaymentId, leaseId: leased?.leaseId ?? '' },
+    outcome: {
+      case: 'completed',
+      value: { providerTransactionId: `${merchantId}/${reference}`, amount: '100.50', currency: 'ETB' },
+    },
+  });
+}
+const ageReports = () =>
+  desk.query("update core.payer_payments set created_at = created_at - interval '16 minutes'");
 const makePayersDue = () =>
   desk.query('update core.payer_payments set due_at = now(), leased_until = null where due_at is not null');
 
@@ -206,25 +218,8 @@ describe('a payment from the menu of the phone', () => {
   });
 
   test.each<[string, (payerPaymentId: string) => Promise<unknown>, string]>([
-    [
-      'is then paid',
-      async (payerPaymentId) => {
-        const [leased] = await leasePayers();
-        return payers.recordPayerPaymentOutcome({
-          ...{ payerPaymentId, leaseId: leased?.leaseId ?? '' },
-          outcome: {
-            case: 'completed',
-            value: { providerTransactionId: `${merchantId}/k-1`, amount: '100.50', currency: 'ETB' },
-          },
-        });
-      },
-      'COMPLETED',
-    ],
-    [
-      'expires 15 minutes after the report',
-      () => desk.query("update core.payer_payments set created_at = created_at - interval '16 minutes'"),
-      'EXPIRED',
-    ],
+    ['is then paid', (payerPaymentId) => confirmFromMenu(payerPaymentId, 'k-1'), 'COMPLETED'],
+    ['expires 15 minutes after the report', () => ageReports(), 'EXPIRED'],
   ])('that is not confirmed yet holds its order, which %s', async (_name, decide, status) => {
     const hosted = await desk.registerHosted({ merchantId, orderNumber: 'K-1' });
     const reported = await payFromMenu('k-1');
@@ -242,6 +237,24 @@ describe('a payment from the menu of the phone', () => {
     expect(await statusOf(hosted)).toBe(status);
   });
 
+  test('that comes too late is named on the page of its order until it is returned', async () => {
+    const hosted = await desk.registerHosted({ merchantId, orderNumber: 'T-1' });
+    const reported = await payFromMenu('T-1');
+    await ageReports();
+    await sweep(hosted);
+    const held = async () =>
+      (await desk.checkout.getCheckout({ token: hosted.token })).checkout?.moneyNotReturned;
+    const money = { amount: '100.50', currency: 'ETB', reversalRefused: false };
+    expect([await statusOf(hosted), await held()]).toEqual(['EXPIRED', expect.objectContaining(money)]);
+
+    await confirmFromMenu(reported, 'T-1');
+    expect(await held()).toMatchObject(money);
+    await desk.query("update core.stray_payments set status = 'REVERSAL_REFUSED', due_at = null");
+    expect(await held()).toMatchObject({ ...money, reversalRefused: true });
+    await desk.clear();
+    expect(await held()).toBeUndefined();
+  });
+
   test('is not accepted for an order that has a lost payment', async () => {
     await desk.registerHosted({ merchantId, orderNumber: 'U-1' });
     await findUnclaimed(['U-1', 1]);
@@ -253,15 +266,8 @@ describe('a payment from the menu of the phone', () => {
     const hosted = await desk.registerHosted({ merchantId, orderNumber: 'W-1' });
     await findUnclaimed(['W-1', 1]);
     const payerPaymentId = await payFromMenu('W-1');
-    const [leased] = await leasePayers();
 
-    const { payerPayment } = await payers.recordPayerPaymentOutcome({
-      ...{ payerPaymentId, leaseId: leased?.leaseId ?? '' },
-      outcome: {
-        case: 'completed',
-        value: { providerTransactionId: `${merchantId}/W-1`, amount: '100.50', currency: 'ETB' },
-      },
-    });
+    const { payerPayment } = await confirmFromMenu(payerPaymentId, 'W-1');
 
     expect(payerPayment?.status).toBe(PayerPaymentStatus.OPEN);
     expect(await attemptsOf(hosted)).toEqual([`${referenceOf('W-1', 1)} UNKNOWN`]);

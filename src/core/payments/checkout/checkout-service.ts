@@ -14,7 +14,6 @@ import type { RpcService } from '../../../platform/rpc/rpc-service.ts';
 import { combine } from '../../domain/combine.ts';
 import type { NextAction } from '../../domain/next-action.ts';
 import type { Issue } from '../../domain/issue.ts';
-import { moneyNotReturned } from '../../domain/order.ts';
 import type { PaymentOption } from '../../domain/order.ts';
 import { PhoneNumber } from '../../domain/phone-number.ts';
 import { err, ok } from '../../domain/result.ts';
@@ -94,6 +93,7 @@ function checkoutMessage(
     boundHere,
     providerTransactionId,
     nextAction,
+    moneyNotReturned: held,
     paymentOptions: offered,
     paybills,
   }: Checkout,
@@ -113,7 +113,6 @@ function checkoutMessage(
     ...(contact.phone === '' && contact.email === '' ? {} : { merchantContact: contact }),
   });
   if (nextAction !== undefined) message.nextAction = nextActionMessage(nextAction);
-  const held = moneyNotReturned(order);
   if (held !== undefined) {
     const { amount, currency, status } = held;
     const reversalRefused = status === 'REVERSAL_REFUSED';

@@ -5,14 +5,15 @@ import type { CallOwner, FairCalls } from '../../../platform/fair-calls.ts';
 import { invalidFields } from '../../../platform/rpc/rpc-error.ts';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Database } from '../../database/database.ts';
-import { OrderRow, PaymentAttemptRow } from '../../database/order-entities.ts';
+import { OrderRow, PaymentAttemptRow, StrayPaymentRow } from '../../database/order-entities.ts';
 import { recovering } from '../../database/payment-gate.ts';
 import type { PaymentGate } from '../../database/payment-gate.ts';
 import { readTakesPayments } from '../../database/takes-payments.sql.ts';
 import { storedId } from '../../../contract/public-id.ts';
 import type { NextAction } from '../../domain/next-action.ts';
-import type { Order, OrderInFull, PaymentOption } from '../../domain/order.ts';
-import { isInFlight } from '../../domain/order.ts';
+import { Money } from '../../domain/money.ts';
+import type { Order, OrderInFull, PaymentOption, StrayMoney } from '../../domain/order.ts';
+import { isInFlight, moneyNotReturned } from '../../domain/order.ts';
 import type { PhoneNumber } from '../../domain/phone-number.ts';
 import { err, ok } from '../../domain/result.ts';
 import type { Result } from '../../domain/result.ts';
@@ -51,6 +52,8 @@ export interface Checkout {
   readonly providerTransactionId: string;
   /** The options the customer may choose from. */
   readonly paymentOptions: readonly PaymentOption[];
+  /** Money that a wallet took and that does not pay the order: of an attempt, or from the menu of the phone for an order that has ended. */
+  readonly moneyNotReturned: Pick<StrayMoney, 'amount' | 'currency' | 'status'> | undefined;
   /** Where the payer can pay from the menu of the phone instead. */
   readonly paybills: readonly Paybill[];
 }
@@ -233,10 +236,11 @@ async function answer(
 }
 
 async function describe(
-  { wallets, findMerchant, rememberMerchant, findPaybills }: CheckoutParts,
+  parts: CheckoutParts,
   order: OrderInFull,
   seen: Pick<Checkout, 'usableHere' | 'boundHere' | 'nextAction' | 'providerTransactionId'>,
 ): Promise<Checkout> {
+  const { wallets, findMerchant, rememberMerchant, findPaybills } = parts;
   const find = order.status === 'PENDING' ? findMerchant : rememberMerchant;
   const merchant = await find(order.merchantId);
   if (merchant === undefined) throw notFound();
@@ -246,7 +250,35 @@ async function describe(
   // The page offers no paybill for an order that another browser pays or that has an attempt under way. A second way to pay could charge
   // twice.
   const paybills = seen.usableHere ? await findPaybills(order, paymentOptions) : [];
-  return { ...seen, order, merchant, attemptsLeft, paymentOptions, paybills };
+  const held = moneyNotReturned(order) ?? (await findMoneyFromMenu(parts, order));
+  return { ...seen, order, merchant, attemptsLeft, paymentOptions, moneyNotReturned: held, paybills };
+}
+
+/** Longer than a payment stays open. */
+const anyAgeMinutes = 366 * 24 * 60;
+
+/** Money that a payer sent from the menu of the phone for an order that ended unpaid: stray, or not confirmed by the wallet yet. */
+async function findMoneyFromMenu(
+  { database, wallets }: CheckoutParts,
+  order: Order,
+): Promise<Checkout['moneyNotReturned']> {
+  if (order.status !== 'FAILED' && order.status !== 'EXPIRED') return undefined;
+  const em = database.fork();
+  const { merchantId, environment, id: orderId } = rowKey({ ...order, orderId: order.id });
+  const [stray] = await em.find(
+    StrayPaymentRow,
+    { merchantId, environment, orderId, paymentAttemptId: null, status: { $ne: 'REVERSED' } },
+    { orderBy: { id: 'asc' }, limit: 1 },
+  );
+  if (stray !== undefined) return stray;
+  const isPayerPaying = await readOpenPayments(em, wallets, [order], anyAgeMinutes);
+  const { minorUnits, currency } = order.amount;
+  if (!isPayerPaying(order)) return undefined;
+  return {
+    amount: Money.formatMinorUnits(minorUnits, currency),
+    currency: currency.code,
+    status: 'REVERSAL_DUE',
+  };
 }
 
 /** @throws MERCHANT_SUSPENDED, INVALID_FIELDS for an option that the merchant does not offer */

@@ -7,7 +7,7 @@ import type { Wallet } from '../../domain/wallet.ts';
 /** Few payments are open, and their index has no others. */
 const statement = `
 select environment, wallet, reference, amount, currency from core.payer_payments
-where due_at is not null and created_at > now() - interval '15 minutes'
+where due_at is not null and created_at > now() - make_interval(mins => ?)
   and (environment::text, lower(reference)) in (select number->>0, lower(number->>1) from json_array_elements(?::json) number)`;
 
 interface OpenPayment {
@@ -19,20 +19,27 @@ interface OpenPayment {
 }
 
 /**
- * Reads which orders must not end unpaid yet, because a payment that its payer started may still pay them: it was reported in the last 15
- * minutes, and its wallet has not confirmed it yet. The time is limited, because anybody who knows the URL of callbacks can report one. It takes
- * one statement, and none without a wallet that takes such payments.
+ * For how long a report keeps its order from ending unpaid. The time is limited, because anybody who knows the URL of callbacks can report a
+ * payment.
+ */
+const holdMinutes = 15;
+
+/**
+ * Reads for which orders a payer has started a payment of their number and amount, which its wallet has not confirmed yet. By default only if it
+ * was reported so recently that the orders must not end unpaid yet. It takes one statement, and none without a wallet that takes such payments.
  */
 export async function readOpenPayments(
   em: EntityManager,
   wallets: readonly Wallet[],
   rows: readonly Pick<OrderRow, 'environment' | 'orderNumber'>[],
+  withinMinutes = holdMinutes,
 ): Promise<(order: Order) => boolean> {
   const numbers = rows.filter(({ environment }) =>
     wallets.some(({ payerStarted }) => payerStarted?.[environment]),
   );
   if (numbers.length === 0) return () => false;
   const open = await em.execute<OpenPayment[]>(statement, [
+    withinMinutes,
     JSON.stringify(numbers.map(({ environment, orderNumber }) => [environment, orderNumber])),
   ]);
   return (order) =>
