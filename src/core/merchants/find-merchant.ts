@@ -54,6 +54,9 @@ export function refuseMerchant(
   return admitted.ok ? undefined : refusals[admitted.error](metadata);
 }
 
+/** The error of a refusal by `admitMerchant`. */
+export const merchantRefusal = (refusal: keyof typeof refusals): ConnectError => refusals[refusal]({});
+
 type Metadata = Readonly<Record<string, string>>;
 
 const refusals = {

@@ -260,6 +260,31 @@ describe('a refusal to refund has a reason', () => {
 });
 
 describe('who may refund', () => {
+  test('a suspended merchant declines a refund, and approves none until it is resumed', async () => {
+    await merchants.updateMerchant({
+      ...{ merchantId, refundPolicy: { approvalLimits: [{ currency: 'ETB', amount: '0' }] } },
+    });
+    await paidOrder();
+    const [first, second] = [await refund('R-1', '30'), await refund('R-2', '30')];
+    const other = stack.client(RefundService, 'dashboard');
+    const by = { headers: { 'x-gatehouse-actor': 'usr_b' } };
+    const approve = () => other.approveRefund({ merchantId, refundId: first.refundId }, by);
+    await merchants.suspendMerchant({ merchantId });
+
+    const refused = await refusalOf(approve());
+    const declined = await other.declineRefund({ merchantId, refundId: second.refundId }, by);
+    await merchants.resumeMerchant({ merchantId });
+    const approved = await approve();
+
+    expect(refused).toBe('MERCHANT_SUSPENDED');
+    expect([declined, approved].map((reply) => reply.refund?.status)).toEqual([
+      RefundStatus.FAILED,
+      RefundStatus.REQUESTED,
+    ]);
+    await merchants.suspendMerchant({ merchantId });
+    await approve();
+  });
+
   test('a second person approves above the merchant’s limit, and the order’s refunds count together', async () => {
     const approvalLimits = [{ currency: 'ETB', amount: '50' }];
     const { merchant } = await merchants.updateMerchant({ merchantId, refundPolicy: { approvalLimits } });

@@ -3,8 +3,10 @@ import { storedId } from '../../../contract/public-id.ts';
 import type { NewId, PublicId } from '../../../contract/public-id.ts';
 import type { Actor } from '../../../platform/rpc/actor.ts';
 import { recordAudit } from '../../audit/record-audit.ts';
+import { MerchantRow } from '../../database/merchant-entities.ts';
 import { RefundRow } from '../../database/order-entities.ts';
 import { readTakesPayments } from '../../database/takes-payments.sql.ts';
+import { admitMerchant } from '../../domain/merchant-life-cycle.ts';
 import { approveRefund, declineRefund } from '../../domain/refund.ts';
 import type { Refund } from '../../domain/refund-record.ts';
 import type { ApprovalRefusal, RefundStep } from '../../domain/refund.ts';
@@ -23,13 +25,16 @@ export interface RefundKey {
 
 /**
  * Approves or declines a refund, with an audit entry and an event. A repeat by the same person changes nothing. `recovering` while a
- * restore may have lost an earlier decision about it, which may have paid it.
+ * restore may have lost an earlier decision about it, which may have paid it. An approval is a new payment: a merchant that may not use the
+ * environment now cannot approve, but decline.
  */
 export type DecideApproval = (
   key: RefundKey,
   verdict: { readonly type: 'approve' } | { readonly type: 'decline'; readonly reason: string },
   by: Actor,
-) => Promise<Result<Refund, ApprovalRefusal | 'not_found' | 'recovering'>>;
+) => Promise<Result<Refund, DecisionRefusal | 'not_found'>>;
+
+export type DecisionRefusal = ApprovalRefusal | 'recovering' | 'suspended' | 'production_not_activated';
 
 export interface DecideApprovalParts {
   readonly changes: Pick<OrderChanges, 'change'>;
@@ -46,14 +51,17 @@ export function createDecideApproval({ changes, newId }: DecideApprovalParts): D
       requestId: by.requestId,
       read: async (em, { row: order }) => ({
         row: await em.findOneOrFail(RefundRow, key, { lockMode: LockMode.PESSIMISTIC_WRITE }),
+        merchant: await em.findOneOrFail(MerchantRow, key.merchantId),
         takesPayments: (await readTakesPayments(em)).of(order.environment, order.merchantId),
       }),
-      decide(order, { row, takesPayments }, now): Result<Decided, ApprovalRefusal | 'recovering'> {
+      decide(order, { row, merchant, takesPayments }, now): Result<Decided, DecisionRefusal> {
         const decided = isApproval
           ? approveRefund(order, refundOf(row), by.actor, now)
           : declineRefund(order, refundOf(row), by.actor, now);
         if (!decided.ok) return decided;
         if (decided.value.changed !== undefined && !takesPayments) return err('recovering');
+        const admitted = admitMerchant(merchant, order.environment);
+        if (isApproval && decided.value.changed !== undefined && !admitted.ok) return admitted;
         const makesDue = isApproval && decided.value.changed !== undefined ? ('refund' as const) : undefined;
         return ok({ ...decided.value, makesDue });
       },

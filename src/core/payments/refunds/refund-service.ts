@@ -22,12 +22,12 @@ import { combine } from '../../domain/combine.ts';
 import { parseIdempotencyKey } from '../../domain/idempotency-key.ts';
 import { Money } from '../../domain/money.ts';
 import type { Environment } from '../../domain/order.ts';
-import type { ApprovalRefusal } from '../../domain/refund.ts';
 import { refundLimitOf } from '../../domain/refund-limits.ts';
 import type { RefundLimit } from '../../domain/refund-limits.ts';
 import type { NotRefundable } from '../../domain/refundable.ts';
 import { err, ok } from '../../domain/result.ts';
 import { parseText } from '../../domain/text.ts';
+import { merchantRefusal } from '../../merchants/find-merchant.ts';
 import type { FindMerchant } from '../../merchants/find-merchant.ts';
 import { parseEnvironment } from '../../rpc/environment.ts';
 import { nothingDueFor, parseLease, parseLeaseLimit, parsePaymentOptions } from '../../rpc/lease-fields.ts';
@@ -37,7 +37,7 @@ import { parseId, valuesOrThrow } from '../../rpc/request-fields.ts';
 import { fingerprintOf } from '../idempotency/keyed-calls.ts';
 import type { AnswerOnce, KeyedCall } from '../idempotency/keyed-calls.ts';
 import type { CreateRefund, CreatedRefund, RefundRequest } from './create-refund.ts';
-import type { DecideApproval, RefundKey } from './decide-approval.ts';
+import type { DecideApproval, DecisionRefusal, RefundKey } from './decide-approval.ts';
 import type { FindRefundingRole } from './find-refunding-role.ts';
 import type { OrderRefundable, RefundName, RefundReader } from './find-refunds.ts';
 import {
@@ -289,8 +289,11 @@ const notRefundableNumbers = {
 
 const bothEnvironments = ['SANDBOX', 'PRODUCTION'] as const;
 
-function undecided(refusal: ApprovalRefusal | 'recovering'): Error {
+function undecided(refusal: DecisionRefusal): Error {
   switch (refusal) {
+    case 'suspended':
+    case 'production_not_activated':
+      return merchantRefusal(refusal);
     case 'recovering':
       return recovering();
     case 'same_person':

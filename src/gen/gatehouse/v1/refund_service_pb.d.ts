@@ -991,8 +991,8 @@ export declare const RefundService: GenService<{
    * Approves a refund that awaits it. The wallet gets the request next. The person that created the refund cannot approve it.
    * The holders of one service token count as one person. Repeating it changes nothing.
    * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND REFUND_NOT_FOUND; FAILED_PRECONDITION SECOND_PERSON_NEEDED,
-   * REFUND_NOT_AWAITING_APPROVAL; UNAVAILABLE RECOVERING while the gateway recovers from a restore, which may have lost an earlier
-   * decision.
+   * REFUND_NOT_AWAITING_APPROVAL; PERMISSION_DENIED MERCHANT_SUSPENDED, PRODUCTION_NOT_ACTIVATED; UNAVAILABLE RECOVERING while the
+   * gateway recovers from a restore, which may have lost an earlier decision.
    *
    * @generated from rpc gatehouse.v1.RefundService.ApproveRefund
    */
