@@ -15,7 +15,7 @@ export async function wasAccountLost(
 
 /**
  * Whether a removed account may come back under its id: a restore lost it, and it was not added again since, or a recovery still waits for it.
- * The payee of an account is recorded when it is added, and remains after its removal.
+ * The payee of an account is recorded when it is added, and remains after its removal, unless its credentials were not accepted.
  */
 export async function mayAccountBeRestored(
   em: EntityManager,

@@ -4,7 +4,7 @@ import type { NewId } from '../../contract/public-id.ts';
 import type { Actor } from '../../platform/rpc/actor.ts';
 import type { Database } from '../database/database.ts';
 import { MerchantRow } from '../database/merchant-entities.ts';
-import { WalletAccountRow } from '../database/wallet-account-entity.ts';
+import { PayeeAccountRow, WalletAccountRow } from '../database/wallet-account-entity.ts';
 import { wasAccountLost } from '../database/was-account-lost.sql.ts';
 import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';
@@ -106,6 +106,9 @@ export function createAccountChanges({
         const removed = removeAccount(row, isStillLost ? noUse : openUse);
         if (!removed.ok) return err(removed.error === 'is_current' ? ('is_current' as const) : { openUse });
         audit(em, { action: 'remove', row, at, by });
+        // A payee would say that the account was here, and that its payments cannot be returned.
+        if (isStillLost)
+          await em.nativeDelete(PayeeAccountRow, { merchantId: row.merchantId, walletAccountId: row.id });
         em.remove(row);
         return ok(null);
       }),

@@ -361,13 +361,17 @@ describe('the account of a payment', () => {
     expect(await refusalOf(refundOf('G-2'))).toBe('RECOVERING');
   });
 
-  test('that was added again after a restore, and removed later, can refund nothing', async () => {
+  test.each([
+    ['can refund nothing', 'G-3', WalletAccountCheck.ACCEPTED, 'ORDER_NOT_REFUNDABLE'],
+    ['can still be added with right credentials', 'G-4', WalletAccountCheck.REFUSED, 'RECOVERING'],
+  ])('that was added again after a restore, and removed later, %s', async (_name, number, check, refusal) => {
     const account = await addCurrent();
-    await payWith('G-3', '0911225003');
+    await payWith(number, '0911225003');
     await loseAccount(storedId('wac', account.walletAccountId), null, 0);
+    await worker.recordWalletAccountCheck({ ...keyOf(account), check });
     await removeUnused(account);
 
-    expect(await refusalOf(refundOf('G-3'))).toBe('ORDER_NOT_REFUNDABLE');
+    expect(await refusalOf(refundOf(number))).toBe(refusal);
   });
 
   test('is not removed while a refund begins with it', async () => {
