@@ -219,7 +219,9 @@ export function accountService(parts: AccountParts): RpcService {
           }),
         );
         annotate(context, { merchant_id: change.merchantId, user_id: change.userId });
-        return { user: userMessage(await changeMembership(parts, change, actorOf(context))) };
+        const isByOperator = callerOf(context).role === 'operator';
+        const user = await changeMembership(parts, { ...change, isByOperator }, actorOf(context));
+        return { user: userMessage(user) };
       },
       async removeMembership(request, context) {
         const { merchantId, email } = valuesOrThrow(

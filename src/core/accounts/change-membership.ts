@@ -9,6 +9,7 @@ import { AccountLinkRow, MembershipRow, UserRow } from '../database/account-enti
 import type { MemberRole } from '../database/account-entities.ts';
 import type { AccountParts } from './account-parts.ts';
 import { requireUser, userNotFound } from './find-user.ts';
+import { tellOwners } from './invite-user.ts';
 import { readUser } from './user-reader.ts';
 import type { User } from './user-reader.ts';
 import { withdrawInvitations } from './withdraw-invitations.ts';
@@ -19,17 +20,20 @@ export interface RoleChange {
   readonly role: MemberRole;
   /** The role that the caller saw. */
   readonly expectedRole: MemberRole;
+  /** As for an invitation. */
+  readonly isByOperator: boolean;
 }
 
 type Parts = Pick<AccountParts, 'database' | 'newId' | 'now'>;
 
 /**
- * Changes a user's role at a merchant. Of a user who is no owner any more, it withdraws the open invitations. Errors: NOT_FOUND USER_NOT_FOUND; FAILED_PRECONDITION LAST_OWNER; ABORTED
+ * Changes a user's role at a merchant. Of a user who is no owner any more, it withdraws the open invitations. The owners are notified of one
+ * that an operator made. Errors: NOT_FOUND USER_NOT_FOUND; FAILED_PRECONDITION LAST_OWNER; ABORTED
  * CHANGED_MEANWHILE.
  */
 export async function changeMembership(
   { database, newId, now }: Parts,
-  { merchantId, userId, role, expectedRole }: RoleChange,
+  { merchantId, userId, role, expectedRole, isByOperator }: RoleChange,
   by: Actor,
 ): Promise<User> {
   return database.fork().transactional(async (em) => {
@@ -49,6 +53,8 @@ export async function changeMembership(
       if (membership.role === 'OWNER') refuseLastOwner(owners, user.id);
       const at = now();
       const details = { email: user.email, from: membership.role, to: role };
+      // Before the user is one of the owners.
+      if (isByOperator && role === 'OWNER') await tellOwners(em, newId, at, merchantId);
       em.assign(membership, { role, updatedAt: at });
       if (membership.role !== 'OWNER') await withdrawInvitations(em, newId, at, by, userId, merchantId);
       recordAudit(em, newId, at, by, { action: 'user.change_role', merchantId, targetId: userId, details });

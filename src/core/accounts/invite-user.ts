@@ -110,8 +110,8 @@ async function requireInviter(
   throw rpcError('NOT_AN_OWNER', 'only an owner of the merchant may do this');
 }
 
-/** An operator who invites an owner could thereby act as the merchant, so its owners are notified. */
-async function tellOwners(
+/** An operator who makes another user an owner could thereby act as the merchant, so its owners are notified. */
+export async function tellOwners(
   em: EntityManager,
   newId: NewId,
   at: Date,

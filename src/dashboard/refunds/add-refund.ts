@@ -43,7 +43,7 @@ export function addRefund(app: FastifyInstance, dashboard: Dashboard): void {
       read(request),
       panel(request, async (options) => (await clients.accounts.listUsers({ merchantId }, options)).users),
     ]);
-    const story = refundStory(refund, users.isThere ? users.value : [], writing);
+    const story = refundStory(refund, users.isThere ? users.value : undefined, writing);
     const isAwaiting = refund.status === RefundStatus.AWAITING_APPROVAL;
     const isOwn = isOwnRefund(refund, request);
     const isAtWallet = refund.status === RefundStatus.SENT || refund.status === RefundStatus.UNKNOWN;

@@ -7,14 +7,15 @@ import { optionText } from '../payments/order-words.ts';
 import { refundStateText } from './refund-writing.ts';
 import type { RefundWords, RefundWriting } from './refund-writing.ts';
 
-/** A person or program as the audit log names it, such as `dashboard:usr_…`, in words. */
-function personText(actor: string, users: readonly User[], { one }: RefundWords): string {
+/** A person or program as the audit log names it, such as `dashboard:usr_…`, in words. `users` are those of the team, if they are known. */
+function personText(actor: string, users: readonly User[] | undefined, { one }: RefundWords): string {
   const { people } = one;
   const [role = '', name = ''] = actor.split(/:(.*)/s);
   switch (role) {
     case 'dashboard': {
+      if (users === undefined) return name;
       const user = users.find(({ userId }) => userId === name);
-      return user === undefined ? name : `${user.name} (${user.email})`;
+      return user === undefined ? people.former(name) : `${user.name} (${user.email})`;
     }
     case 'facade':
       return people.apiKey(name);
@@ -53,8 +54,8 @@ function refundSummary(refund: Refund, writing: RefundWriting): string {
 const failureOf = ({ failureReason }: Refund, { failures, otherFailure }: RefundWords) =>
   failures[failureReason] ?? otherFailure;
 
-/** What the page of a refund shows. */
-export function refundStory(refund: Refund, users: readonly User[], writing: RefundWriting) {
+/** What the page of a refund shows. `users` are those of the team, if they are known. */
+export function refundStory(refund: Refund, users: readonly User[] | undefined, writing: RefundWriting) {
   const { own, language, timeZone } = writing;
   const words = own.one.facts;
   const isFailed = refund.status === RefundStatus.FAILED;

@@ -218,14 +218,17 @@ describe('the removal of a second factor', () => {
   });
 });
 
-test('the existing owners are notified when an operator invites another owner', async () => {
+test('the existing owners are notified when an operator invites another owner, or makes a member one', async () => {
   const { id: merchantId } = await stack.createMerchant();
   const user = await desk.addUser({ merchantId, role: MemberRole.OWNER });
+  const { userId } = await desk.addUser({ merchantId, role: MemberRole.VIEWER });
   const { client, options } = byToken('abebe');
 
   await client.inviteUser({ email: desk.newEmail(), merchantId, role: MemberRole.OWNER }, options);
+  const promotion = { merchantId, userId, role: MemberRole.OWNER, expectedRole: MemberRole.VIEWER };
+  await client.changeMembership(promotion, options);
 
-  expect(await eventsOf(user)).toEqual(['OWNER_INVITED']);
+  expect(await eventsOf(user)).toEqual(['OWNER_INVITED', 'OWNER_INVITED']);
 });
 
 // The last test, because this gateway sends mail from then on.

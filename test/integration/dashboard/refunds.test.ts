@@ -268,6 +268,16 @@ describe('a refund above the limit', () => {
     await setLimit('', orderId);
   });
 
+  test('of a refund whose requester left the team says so', async () => {
+    const orderId = await paidOrder('LEAVER');
+    const user = await desk.users.member(shop.id, MemberRole.DEVELOPER);
+    const page = await refund(await desk.signedIn(user), orderId, '1');
+    expect((await owner.get(page)).body).toContain(user.email);
+    await owner.post(`/m/${shop.id}/team/remove`, { email: user.email });
+
+    expect((await owner.get(page)).body).toContain(`A user who left the team (${user.userId}).`);
+  });
+
   test('of a role is set in the same form, and the confirmation names it', async () => {
     const orderId = await paidOrder('ROLE');
     const path = `/m/${shop.id}/refund-approval`;

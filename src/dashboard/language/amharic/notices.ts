@@ -8,7 +8,7 @@ export const notices: typeof english = {
     PASSWORD_RESET: (when) => `${when}፦ ለመለያዎ በሊንክ አዲስ የይለፍ ቃል ተቀምጧል።`,
     SECOND_FACTOR_REMOVAL_ASKED: (when) => `${when}፦ ኦፕሬተር የመለያዎ የአንድ ጊዜ ኮድ እንዲወገድ ጠይቋል።`,
     SECOND_FACTOR_REMOVED: (when) => `${when}፦ ሁለት ኦፕሬተሮች የመለያዎን የአንድ ጊዜ ኮድ አስወግደዋል።`,
-    OWNER_INVITED: (when, merchant) => `${when}፦ ኦፕሬተር ወደ ${merchant} ሌላ ባለቤት ጋብዟል።`,
+    OWNER_INVITED: (when, merchant) => `${when}፦ ኦፕሬተር ወደ ${merchant} ሌላ ባለቤት ጋብዟል፣ ወይም አንድን አባል ባለቤት አድርጓል።`,
   },
   advice: 'ይህን ካልጠበቁት የክፍያ ጌትዌዩን ኦፕሬተሮች ወዲያውኑ ያሳውቁ።',
   mail: (what) => `ጤና ይስጥልኝ፣

@@ -120,6 +120,7 @@ export const refunds: typeof english = {
     },
     people: {
       apiKey: (id) => `የAPI ቁልፍ ${id}`,
+      former: (id) => `ከቡድኑ የወጣ ተጠቃሚ (${id})። አድራሻው በለውጦች መዝገብ ውስጥ አለ።`,
       service: 'የውስጥ አገልግሎት',
       operator: (name) => `ኦፕሬተር በትዕዛዝ መስመር፦ ${name}`,
       someOperator: 'ኦፕሬተር በትዕዛዝ መስመር',

@@ -12,7 +12,7 @@ export const notices = {
     SECOND_FACTOR_REMOVED: (when: string) =>
       `${when}: two operators removed the one-time codes from your account.`,
     OWNER_INVITED: (when: string, merchant: string) =>
-      `${when}: an operator invited another owner to ${merchant}.`,
+      `${when}: an operator invited another owner to ${merchant}, or gave a member that role.`,
   },
   advice: 'If you did not expect this, tell the operators of the gateway at once.',
   mail: (what: string) => `Hello,

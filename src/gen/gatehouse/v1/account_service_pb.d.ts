@@ -1907,7 +1907,7 @@ export enum AccountNoticeEvent {
   SECOND_FACTOR_REMOVED = 5,
 
   /**
-   * An operator invited another owner to a merchant of the user.
+   * An operator invited another owner to a merchant of the user, or gave a member that role.
    *
    * @generated from enum value: ACCOUNT_NOTICE_EVENT_OWNER_INVITED = 6;
    */
