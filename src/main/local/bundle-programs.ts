@@ -32,31 +32,33 @@ export const bundledProgram = (folder: string, name: string): string => join(fol
  * Node keeps a record of each module, of which core has 1,700 (docs/adr/0059). It reads templates and other files from the project's folder.
  */
 export async function bundlePrograms(projectRoot: string, folder: string): Promise<void> {
-  // Only here: whoever just needs the name of a bundled program does not load it.
-  const { build } = await import('esbuild');
-  await build({
-    absWorkingDir: projectRoot,
-    entryPoints: programs.map((name) => ({ in: `src/main/${name}.ts`, out: name })),
-    outdir: folder,
-    outExtension: { '.js': '.mjs' },
-    bundle: true,
-    // Code of several programs, and what a program loads later, goes to files of its own.
-    splitting: true,
-    format: 'esm',
-    platform: 'node',
-    target: `node${process.versions.node}`,
-    // CommonJS files of some packages cannot be bundled, so their modules come first.
-    mainFields: ['module', 'main'],
-    sourcemap: 'linked',
-    sourcesContent: false,
-    legalComments: 'none',
-    logLevel: 'silent',
-    plugins: [ownPaths, nativePackages(projectRoot)],
-    // Bundled CommonJS code calls it for Node's own modules.
-    banner: {
-      js: "import { createRequire as requireFor } from 'node:module'; const require = requireFor(import.meta.url);",
-    },
-  });
+  // Only here: whoever just needs the name of a bundled program does not load it. It runs as a process of some 500 MB, which is stopped after it.
+  const esbuild = await import('esbuild');
+  await esbuild
+    .build({
+      absWorkingDir: projectRoot,
+      entryPoints: programs.map((name) => ({ in: `src/main/${name}.ts`, out: name })),
+      outdir: folder,
+      outExtension: { '.js': '.mjs' },
+      bundle: true,
+      // Code of several programs, and what a program loads later, goes to files of its own.
+      splitting: true,
+      format: 'esm',
+      platform: 'node',
+      target: `node${process.versions.node}`,
+      // CommonJS files of some packages cannot be bundled, so their modules come first.
+      mainFields: ['module', 'main'],
+      sourcemap: 'linked',
+      sourcesContent: false,
+      legalComments: 'none',
+      logLevel: 'silent',
+      plugins: [ownPaths, nativePackages(projectRoot)],
+      // Bundled CommonJS code calls it for Node's own modules.
+      banner: {
+        js: "import { createRequire as requireFor } from 'node:module'; const require = requireFor(import.meta.url);",
+      },
+    })
+    .finally(esbuild.stop);
 }
 
 /**
