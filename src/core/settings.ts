@@ -6,7 +6,7 @@ import {
 } from '../contract/shared-settings.ts';
 import { databaseUrl, httpUrl } from '../platform/settings/address-settings.ts';
 import { key256 } from '../platform/settings/key-settings.ts';
-import { namedKeys } from '../platform/settings/named-keys.ts';
+import { namedKeysOrDerived } from '../platform/settings/named-keys.ts';
 import { corePoolSize, personalDataDays, port, wholeNumber } from '../platform/settings/number-settings.ts';
 import { processSettings, readSettings } from '../platform/settings/read-settings.ts';
 import { currencies, requiredCertification } from './list-settings.ts';
@@ -29,7 +29,7 @@ const settings = {
     desc: '64 hexadecimal digits, the same for every core; create it with openssl rand -hex 32',
   }),
   // Without it, a key derived from the master key encrypts the accounts.
-  GATEHOUSE_WALLET_ACCOUNT_KEYS: namedKeys({ default: undefined }),
+  GATEHOUSE_WALLET_ACCOUNT_KEYS: namedKeysOrDerived('master')({ default: undefined }),
   GATEHOUSE_CHECKOUT_BASE_URL: httpUrl({ default: 'http://127.0.0.1:8082' }),
   GATEHOUSE_CURRENCIES: currencies({ default: ['ETB', 'USD'] }),
   GATEHOUSE_REQUIRED_CERTIFICATION: requiredCertification({ default: [] }),

@@ -7,15 +7,15 @@ import { createAccountStore } from '../core/merchant-wallets/account-store.ts';
 import type { AccountStoreParts } from '../core/merchant-wallets/account-store.ts';
 import { rememberPayees } from '../core/merchant-wallets/remember-payees.ts';
 import type { Logger } from '../platform/logger.ts';
-import type { NamedKey } from '../platform/settings/named-keys.ts';
+import type { DerivedKey, NamedKey } from '../platform/settings/named-keys.ts';
 import { accountForms } from './account-forms.ts';
 import { deriveKey } from './derive-key.ts';
 
 export interface WalletAccountParts extends Omit<AccountStoreParts, 'seal'> {
   readonly configuredWallets: readonly ConfiguredWallet[];
   readonly masterKey: Buffer;
-  /** The first one encrypts. */
-  readonly keys: readonly [NamedKey, ...NamedKey[]] | undefined;
+  /** The first one encrypts. The derived one is that of the master key. */
+  readonly keys: readonly [NamedKey | DerivedKey, ...(NamedKey | DerivedKey)[]] | undefined;
 }
 
 /** Encrypts merchants' wallet accounts if the settings name no other key. */
@@ -23,6 +23,16 @@ export const masterAccountKey = (masterKey: Buffer): NamedKey => ({
   name: 'master',
   key: deriveKey(masterKey, 'wallet-account'),
 });
+
+/** The keys of the setting, with the derived key at its place, else at the end. The first one encrypts. */
+export function accountKeys(
+  masterKey: Buffer,
+  keys: WalletAccountParts['keys'],
+): readonly [NamedKey, ...NamedKey[]] {
+  const derived = masterAccountKey(masterKey);
+  const [first = derived, ...others] = (keys ?? []).map((each) => (each.key === undefined ? derived : each));
+  return [first, ...others, derived];
+}
 
 /**
  * The checks of a merchant's credentials in an hour. Each asks a provider, which may refuse the gateway's address after many wrong
@@ -33,8 +43,7 @@ const maxChecksPerHour = 30;
 /** The merchants' own wallet accounts. A key that is derived from the master key also decrypts them, and encrypts without others. */
 export function createWalletAccounts({ masterKey, keys, configuredWallets, ...parts }: WalletAccountParts) {
   const forms = accountForms(configuredWallets);
-  const ofMasterKey = masterAccountKey(masterKey);
-  const seal = createAccountSeal(keys === undefined ? [ofMasterKey] : [...keys, ofMasterKey], randomBytes);
+  const seal = createAccountSeal(accountKeys(masterKey, keys), randomBytes);
   const store = createAccountStore({ ...parts, seal });
   return {
     ...store,

@@ -6,21 +6,41 @@ export interface NamedKey {
   readonly key: Buffer;
 }
 
-export const namedKeys = makeExactValidator<readonly [NamedKey, ...NamedKey[]]>((input) => {
-  const keys = input.split(',').map((entry): NamedKey => {
-    const [, name = '', digits = ''] = /^([a-z0-9-]{1,32}):([0-9a-f]{64})$/i.exec(entry.trim()) ?? [];
-    if (name === '') {
-      throw new EnvError(
-        'must be name:key with commas between: a name of letters, digits and hyphens, and 64 hexadecimal digits ' +
-          '(make them with: openssl rand -hex 32). The first encrypts; the others only decrypt what they encrypted before',
-      );
-    }
-    return { name, key: Buffer.from(digits, 'hex') };
-  });
+/** A key that the process makes itself from another one, in its place among the others. */
+export interface DerivedKey {
+  readonly name: string;
+  readonly key: undefined;
+}
+
+type Keys<Key> = readonly [Key, ...Key[]];
+
+function readKey(entry: string): NamedKey {
+  const [, name = '', digits = ''] = /^([a-z0-9-]{1,32}):([0-9a-f]{64})$/i.exec(entry) ?? [];
+  if (name === '') {
+    throw new EnvError(
+      'must be name:key with commas between: a name of letters, digits and hyphens, and 64 hexadecimal digits ' +
+        '(make them with: openssl rand -hex 32). The first encrypts; the others only decrypt what they encrypted before',
+    );
+  }
+  return { name, key: Buffer.from(digits, 'hex') };
+}
+
+function readKeys<Key extends NamedKey | DerivedKey>(input: string, read: (entry: string) => Key): Keys<Key> {
+  const keys = input.split(',').map((entry) => read(entry.trim()));
   if (new Set(keys.map(({ name }) => name)).size < keys.length) {
     throw new EnvError('has two keys of the same name; what was encrypted remembers its key by name');
   }
   const [first, ...others] = keys;
   if (first === undefined) throw new EnvError('must hold at least one name:key');
   return [first, ...others];
-});
+}
+
+export const namedKeys = makeExactValidator<Keys<NamedKey>>((input) => readKeys(input, readKey));
+
+/** The same, and `name` without a key stands for the one that the process derives. */
+export const namedKeysOrDerived = (name: string) =>
+  makeExactValidator<Keys<NamedKey | DerivedKey>>((input) =>
+    readKeys<NamedKey | DerivedKey>(input, (entry) =>
+      entry === name ? { name, key: undefined } : readKey(entry),
+    ),
+  );

@@ -3,6 +3,7 @@ import { beforeEach, expect, test } from '@jest/globals';
 import { v7 } from 'uuid';
 import { createAccountSeal } from '../../../src/core/merchant-wallets/account-seal.ts';
 import { resealAccounts } from '../../../src/core/merchant-wallets/reseal-accounts.ts';
+import { accountKeys, masterAccountKey } from '../../../src/main/core-wallet-accounts.ts';
 import { sharedConnection, sharedCoreDatabase, sharedTestDatabase } from '../../support/shared-stack.ts';
 
 const testDatabase = sharedTestDatabase();
@@ -49,6 +50,24 @@ test('accounts of another key are encrypted with the first one, in each pass', a
 
   expect(later).toEqual({ resealed: 1, unreadable: 0 });
   expect(await keyNames()).toEqual(['second', 'second']);
+});
+
+test('a core that has the new key behind the derived one leaves accounts to the cores that have only the derived one', async () => {
+  const masterKey = randomBytes(32);
+  const name = { merchantId: v7(), id: v7(), environment: 'SANDBOX', wallet: 'walleta' };
+  const before = createAccountSeal([masterAccountKey(masterKey)], randomBytes);
+  const appended = createAccountSeal(
+    accountKeys(masterKey, [{ name: 'master', key: undefined }, second!]),
+    randomBytes,
+  );
+  const moved = createAccountSeal(accountKeys(masterKey, [second!]), randomBytes);
+
+  expect(before.open(appended.seal({ client_secret: 'secret' }, name), name)).toEqual({
+    client_secret: 'secret',
+  });
+  expect(appended.open(moved.seal({ client_secret: 'secret' }, name), name)).toEqual({
+    client_secret: 'secret',
+  });
 });
 
 test('an account whose key is missing remains, and is named', async () => {

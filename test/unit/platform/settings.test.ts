@@ -207,6 +207,17 @@ const settings: readonly Setting[] = [
     advice: /openssl rand -hex 32|two keys of the same name|is not set/,
   },
   {
+    ...{ name: 'GATEHOUSE_WALLET_ACCOUNT_KEYS', of: 'core' },
+    good: {
+      [`master,b:${'0'.repeat(64)}`]: [
+        { name: 'master', key: undefined },
+        { name: 'b', key: Buffer.alloc(32) },
+      ],
+    },
+    bad: ['other', 'master,master'],
+    advice: /openssl rand -hex 32|two keys of the same name/,
+  },
+  {
     ...{ name: 'GATEHOUSE_RATE_LIMIT_PER_KEY', of: 'rest-facade', standard: 1000 },
     good: { '0': 0, '5': 5 },
     bad: ['-1', '1.5', 'off', '9999999999'],
