@@ -258,7 +258,7 @@ function lacksAccounts(recovery: Recovery): 'no' | 'not answered' | 'answered' {
 }
 
 const answerAccounts =
-  'ask the merchants which accounts they added or changed, have each added again, wait until its credentials are accepted, then: gatehouse restore accept --accounts --reason <text>';
+  'ask the merchants which accounts they added or changed, have each added again, wait until its credentials are accepted, then:\ngatehouse restore accept --accounts --reason <text>';
 
 function accountsText(recovery: Recovery): string {
   switch (lacksAccounts(recovery)) {
@@ -280,7 +280,7 @@ function merchantsText(recovery: Recovery): string {
   const { stream, missingMerchants, merchantsLostFromTime, merchantsAcceptedBy } = recovery;
   const missing = missingMerchants.map(
     ({ merchantId, orderCount }) =>
-      `the backup lacks ${merchantId}, which has ${counted(orderCount, 'rebuilt order')}; create it again under its id: ${createAgain(merchantId)}`,
+      `the backup lacks ${merchantId}, which has ${counted(orderCount, 'rebuilt order')}; create it again under its id:\n${createAgain(merchantId)}`,
   );
   if (merchantsLostFromTime === undefined)
     return [
@@ -289,10 +289,10 @@ function merchantsText(recovery: Recovery): string {
     ].join('\n');
   const unknown =
     stream === RecoveryStream.COMPLETE && missing.length > 0
-      ? `if none of them is to come back, settle their payments, then: ${answerMerchants}`
+      ? `if none of them is to come back, settle their payments, then:\n${answerMerchants}`
       : stream === RecoveryStream.WAITING
         ? `those that were created since ${showTime(merchantsLostFromTime)} are not known yet`
-        : `those that were created since ${showTime(merchantsLostFromTime)} are not known; create each again under its old id: ${createAgain('<merchant_id>')}. Under another id, its customers could be charged twice. When all of them are created again, or if there were none: ${answerMerchants}`;
+        : `those that were created since ${showTime(merchantsLostFromTime)} are not known; create each again under its old id, because its customers could be charged twice under another id:\n${createAgain('<merchant_id>')}\nWhen all of them are created again, or if there were none:\n${answerMerchants}`;
   return [...missing, unknown].join('\n');
 }
 
@@ -300,7 +300,7 @@ function merchantsText(recovery: Recovery): string {
 function missingText({ environment, wallet }: RecoveredWallet, account: MissingAccount): string {
   const { merchantId, walletAccountId, payee } = account;
   const name = payee === undefined ? '' : payee === '' ? ", the operator's account" : `, ${payee}`;
-  return `the backup lacks the account ${walletAccountId} of the merchant ${merchantId}${name}; have its credentials entered again: gatehouse merchant wallet add-account ${merchantId} ${wallet} --environment ${environmentWord(environment)} --account ${walletAccountId} --values <file>. If new payments use it, then promote it`;
+  return `the backup lacks the account ${walletAccountId} of the merchant ${merchantId}${name}; have its credentials entered again, and then promote it if new payments use it:\ngatehouse merchant wallet add-account ${merchantId} ${wallet} --environment ${environmentWord(environment)} --account ${walletAccountId} --values <file>`;
 }
 
 function walletText(wallet: RecoveredWallet, recovery: Recovery): string {
@@ -309,7 +309,7 @@ function walletText(wallet: RecoveredWallet, recovery: Recovery): string {
 }
 
 const compareWallet = ({ wallet, environment }: RecoveredWallet): string =>
-  `compare its payments of the lost time with the orders, then run: gatehouse restore accept --wallet ${wallet} --environment ${environmentWord(environment)} --reason <text>`;
+  `compare its payments of the lost time with the orders, then run:\ngatehouse restore accept --wallet ${wallet} --environment ${environmentWord(environment)} --reason <text>`;
 
 function progressText(wallet: RecoveredWallet, recovery: Recovery): string {
   switch (wallet.state) {
@@ -330,7 +330,7 @@ function progressText(wallet: RecoveredWallet, recovery: Recovery): string {
     default: {
       const reasons = reasonsOf(wallet, recovery);
       if (reasons.length === 0 && wallet.missingAccounts.length === 0)
-        return `Gatehouse reads its statements. To see why one fails: gatehouse reconcile list --wallet ${wallet.wallet}`;
+        return `Gatehouse reads its statements. To see why one fails:\ngatehouse reconcile list --wallet ${wallet.wallet}`;
       const otherwise = wallet.problem === RecoveredWalletProblem.OWN_ACCOUNTS ? 'otherwise, ' : '';
       return [...reasons, `> ${otherwise}${compareWallet(wallet)}`].join('\n');
     }
@@ -391,11 +391,11 @@ const heldText = ({ closedEnvironments, heldMerchants }: Recovery): string =>
 const erasuresText = ({ erasuresLostFromTime }: Recovery): string =>
   erasuresLostFromTime === undefined
     ? 'an operator has repeated the requests of the lost time'
-    : `requests since ${showTime(erasuresLostFromTime)} are lost; repeat them with gatehouse personal-data erase --phone <number>, then: gatehouse restore accept --erasures --reason <text>`;
+    : `requests since ${showTime(erasuresLostFromTime)} are lost; repeat them, and then accept that they were lost:\ngatehouse personal-data erase --phone <number>\ngatehouse restore accept --erasures --reason <text>`;
 
 const conflictText = (count: number, acceptedBy: string): string =>
   count === 0
     ? ''
     : acceptedBy === ''
-      ? `${counted(count, 'order')}; list them: gatehouse restore report --conflicts; settle them, then: gatehouse restore accept --conflicts --reason <text>`
+      ? `${counted(count, 'order')}; list and settle them, and then accept them as settled:\ngatehouse restore report --conflicts\ngatehouse restore accept --conflicts --reason <text>`
       : `${counted(count, 'order')}, settled by ${acceptedBy}`;

@@ -158,3 +158,15 @@ test.each([
   for (const part of [shown, accept, `${lost.merchantId} takes no payments in SANDBOX`])
     expect(status).toContain(part);
 });
+
+test('each command of a recovery is whole, on a line of its own', () => {
+  const missingAccounts = [lost];
+  const wallets = [sandboxWallet('WAITING', { problem: OWN_ACCOUNTS, missingAccounts })];
+  const asked = { ...areLost, ...isAsked, erasuresLostFromTime: backupTime, conflictingOrderCount: 1 };
+  const { text } = showRecovery(create(RecoverySchema, { stream: LOST, wallets, ...asked }));
+
+  const lines = (typeof text === 'string' ? text : text(100)).split('\n').map((line) => line.trim());
+  const commands = lines.filter((line) => line.includes('gatehouse '));
+  expect(commands).toHaveLength(10);
+  for (const command of commands) expect(command).toMatch(/^gatehouse .*(?:>|--conflicts)$/);
+});
