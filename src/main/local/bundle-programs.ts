@@ -34,8 +34,8 @@ export const bundledProgram = (folder: string, name: string): string => join(fol
 export async function bundlePrograms(projectRoot: string, folder: string): Promise<void> {
   // Only here: whoever just needs the name of a bundled program does not load it. It runs as a process of some 500 MB, which is stopped after it.
   const esbuild = await import('esbuild');
-  await esbuild
-    .build({
+  try {
+    await esbuild.build({
       absWorkingDir: projectRoot,
       entryPoints: programs.map((name) => ({ in: `src/main/${name}.ts`, out: name })),
       outdir: folder,
@@ -57,8 +57,10 @@ export async function bundlePrograms(projectRoot: string, folder: string): Promi
       banner: {
         js: "import { createRequire as requireFor } from 'node:module'; const require = requireFor(import.meta.url);",
       },
-    })
-    .finally(esbuild.stop);
+    });
+  } finally {
+    await esbuild.stop();
+  }
 }
 
 /**
