@@ -214,7 +214,7 @@ function streamText({ stream, streamUntilTime }: Recovery): string {
     case RecoveryStream.PARTIAL:
       return `with gaps${until}`;
     default:
-      return 'none: the broker has no events of the lost time, or stayed unavailable';
+      return 'none: the broker has no events of the lost time, stayed unavailable, or could not be read to the end';
   }
 }
 

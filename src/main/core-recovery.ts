@@ -9,11 +9,12 @@ import type { RpcService } from '../platform/rpc/rpc-service.ts';
 import { waitForBroker } from './wait-for-broker.ts';
 
 const streamWaitMs = 5 * 60_000;
+const streamPauseMs = 2_000;
 const brokerStartMs = 2_000;
 
 export interface CoreRecoveryParts
   extends
-    Omit<RecoveryParts, 'newUuid' | 'streamWaitMs' | 'onRecovering'>,
+    Omit<RecoveryParts, 'newUuid' | 'streamWaitMs' | 'streamPauseMs' | 'onRecovering'>,
     Omit<RecoveryStoreParts, 'newUuid'> {
   readonly gate: Pick<PaymentGate, 'refresh'>;
   readonly now: () => Date;
@@ -39,7 +40,7 @@ export function createCoreRecovery(parts: CoreRecoveryParts): CoreRecovery {
     await parts.gate.refresh();
     closed.resolve(undefined);
   };
-  const own = { ...parts, newUuid: v7, streamWaitMs, onRecovering };
+  const own = { ...parts, newUuid: v7, streamWaitMs, streamPauseMs, onRecovering };
   const { step, continuesStream } = createRecoverySteps(own);
   const checkDatabase = async (): Promise<void> => {
     // The gate is refreshed first, because a step may read a long stream and may fail. After a restore, calls about unknown

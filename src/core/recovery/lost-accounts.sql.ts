@@ -32,26 +32,54 @@ on conflict (recovery_id, merchant_id, wallet_account_id) do update
   }
 }
 
+/** The rebuilt orders whose payments one statement reads. */
+const pageSize = 5_000;
+const noId = '00000000-0000-0000-0000-000000000000';
+
 /**
  * Stores the accounts that only payments of rebuilt orders name. A stream of this version also has the changes of these accounts. A stream of
- * an earlier version does not. Reads the payments of rebuilt orders only.
+ * an earlier version does not. Reads the payments of rebuilt orders only, in pages, because there may be millions.
  */
-export const keepPaidAccounts = (em: EntityManager, recoveryId: string): Promise<unknown> =>
-  em.execute(
+export async function keepPaidAccounts(em: EntityManager, recoveryId: string): Promise<void> {
+  let last: RebuiltOrder | undefined = { merchantId: noId, orderId: noId };
+  while (last !== undefined) last = await keepPageOfAccounts(em, recoveryId, last);
+}
+
+interface RebuiltOrder {
+  readonly merchantId: string;
+  readonly orderId: string;
+}
+
+/** Returns the last order of the page; undefined when there is none. */
+async function keepPageOfAccounts(
+  em: EntityManager,
+  recoveryId: string,
+  after: RebuiltOrder,
+): Promise<RebuiltOrder | undefined> {
+  const [last] = await em.execute<RebuiltOrder[]>(
     `
-insert into core.recovery_accounts (recovery_id, merchant_id, wallet_account_id, environment, wallet)
-select distinct on (asked.merchant_id, asked.id)
-  ?::uuid, asked.merchant_id, asked.id, asked.environment, regexp_replace(asked.payment_option, '_[a-z]+$', '')
-from (
-  select p.merchant_id, p.wallet_account_id as id, p.environment, p.payment_option
-  from core.recovered_orders o
-  join core.payment_attempts p on p.merchant_id = o.merchant_id and p.order_id = o.order_id
-  where p.wallet_account_id is not null
-) asked
-where ${neverHere}
-on conflict do nothing`,
-    [recoveryId],
+with page as materialized (
+  select merchant_id, order_id from core.recovered_orders
+  where (merchant_id, order_id) > (?::uuid, ?::uuid)
+  order by merchant_id, order_id limit ${pageSize}
+), kept as (
+  insert into core.recovery_accounts (recovery_id, merchant_id, wallet_account_id, environment, wallet)
+  select distinct on (asked.merchant_id, asked.id)
+    ?::uuid, asked.merchant_id, asked.id, asked.environment, regexp_replace(asked.payment_option, '_[a-z]+$', '')
+  from (
+    select p.merchant_id, p.wallet_account_id as id, p.environment, p.payment_option
+    from page o
+    join core.payment_attempts p on p.merchant_id = o.merchant_id and p.order_id = o.order_id
+    where p.wallet_account_id is not null
+  ) asked
+  where ${neverHere}
+  on conflict do nothing
+)
+select merchant_id as "merchantId", order_id as "orderId" from page order by merchant_id desc, order_id desc limit 1`,
+    [after.merchantId, after.orderId, recoveryId],
   );
+  return last;
+}
 
 /** An account that was in use in the lost time, and whose credentials were not entered again. */
 export interface MissingAccount {

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { fromBinary } from '@bufbuild/protobuf';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { Pool } from 'pg';
@@ -115,6 +116,12 @@ export interface LostTime {
   readonly noticedAt: Date;
 }
 
+/** A part of the stream could not be read, also after some tries. */
+export class StreamUnreadableError extends Error {}
+
+/** How often a part is read, because a later step begins again with the newest one. With timeouts this takes a minute. */
+const tries = 10;
+
 export interface FollowedStream {
   readonly beginsInDatabase: boolean;
   readonly isContinuous: boolean;
@@ -129,17 +136,28 @@ export interface FollowedStream {
  * A broker that was set up after the restore also has known events, so a known event alone proves nothing. The stream has the whole lost
  * time in two cases: it begins with a known event from before that time, or with the very first event of the database (`previous.xid` is 0),
  * if that event is older than the notice of the restore.
+ *
+ * `pauseMs` is the time before a part that could not be read is read again.
+ * @throws StreamUnreadableError
  */
 export async function followStream(
   pool: Pool,
   stream: StoredStream,
-  { lineage, since, lostFrom, noticedAt }: LostTime,
+  { lineage, since, lostFrom, noticedAt, pauseMs }: LostTime & { readonly pauseMs: number },
   use: (part: StreamPart) => Promise<void>,
 ): Promise<FollowedStream> {
   const { range, read } = stream;
   if (range === undefined)
     return { beginsInDatabase: false, isContinuous: false, messages: 0, until: undefined };
-  const readMessages = (from: number) => read(from, Math.min(range.last, from + chunk - 1));
+  const readMessages = async (from: number): Promise<StoredMessage[]> => {
+    for (let tried = 1; ; tried += 1)
+      try {
+        return await read(from, Math.min(range.last, from + chunk - 1));
+      } catch (cause) {
+        if (tried === tries) throw new StreamUnreadableError('the stream cannot be read', { cause });
+        await delay(pauseMs);
+      }
+  };
 
   let start = Math.max(range.first, range.last - chunk + 1);
   let beginsInDatabase = false;

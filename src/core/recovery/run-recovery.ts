@@ -19,7 +19,7 @@ import type { DatabaseLife } from './database-life.sql.ts';
 import { addHolds, endHolds, findHolds, readHolds, without } from './holds.sql.ts';
 import { keepLostAccounts, keepPaidAccounts, readMissingAccounts } from './lost-accounts.sql.ts';
 import { keepLostMerchants, readMissingMerchants } from './lost-merchants.sql.ts';
-import { followStream, hasNewestEvent } from './read-stream.ts';
+import { followStream, hasNewestEvent, StreamUnreadableError } from './read-stream.ts';
 
 export interface RecoveryParts {
   readonly database: Database;
@@ -38,8 +38,10 @@ export interface RecoveryParts {
   readonly logger: Logger;
   /** How long a prompt of the lost time may still be confirmed. Statements are read after it. */
   readonly settleMs: number;
-  /** How long the broker may be unavailable before its stream counts as lost. */
+  /** How long the broker may be unavailable, or its stream not be read to the end, before the stream counts as lost. */
   readonly streamWaitMs: number;
+  /** The time before a part of the stream that could not be read is read again. */
+  readonly streamPauseMs: number;
 }
 
 /**
@@ -70,6 +72,7 @@ export interface RecoverySteps {
 
 export function createRecoverySteps(parts: RecoveryParts): RecoverySteps {
   const { database, bus, logger } = parts;
+  const unread: UnreadStream = { recoveryId: '', since: new Date(0) };
   let untilStream = 0;
   let wasForeign = false;
   // A copy may have replaced the database. The recorded last use stays unchanged until the stream was compared, because the lost time begins at
@@ -105,7 +108,7 @@ export function createRecoverySteps(parts: RecoveryParts): RecoverySteps {
     const continues = life.isRecovering && !isRestoredAgain;
     if (!continues && !(await begin(parts, life, await compare(life, stream)))) return;
     await parts.onRecovering();
-    await continueRecovery(parts, life.lineage, stream, lost);
+    await continueRecovery({ ...parts, unread }, life.lineage, stream, lost);
   };
   return {
     async step() {
@@ -163,8 +166,18 @@ async function begin(
   return true;
 }
 
+/** Since when this process cannot read the stream of a recovery, by the database's clock. */
+interface UnreadStream {
+  recoveryId: string;
+  since: Date;
+}
+
+interface StepParts extends RecoveryParts {
+  readonly unread: UnreadStream;
+}
+
 async function continueRecovery(
-  parts: RecoveryParts,
+  parts: StepParts,
   lineage: string,
   stream: StoredStream | undefined,
   lost: AbortSignal,
@@ -210,7 +223,7 @@ async function continueRecovery(
 
 /** Rebuilds the lost orders from the stream, and records whether the stream was complete. */
 async function recoverFromStream(
-  parts: RecoveryParts,
+  parts: StepParts,
   recovery: RecoveryRow,
   lineage: string,
   stream: StoredStream | undefined,
@@ -220,8 +233,17 @@ async function recoverFromStream(
     await waitForStream(parts, recovery);
     return;
   }
-  const { orders, events, conflicts, read } = await rebuildFromStream(parts, recovery, lineage, stream, lost);
+  const rebuilt = await rebuildFromStream(parts, recovery, lineage, stream, lost).catch(
+    async (error: unknown) => {
+      if (!(error instanceof StreamUnreadableError)) throw error;
+      await waitForStream(parts, recovery);
+      if (recovery.stream === 'WAITING') throw error;
+      return undefined;
+    },
+  );
   await recordMissing(parts, recovery);
+  if (rebuilt === undefined) return;
+  const { orders, events, conflicts, read } = rebuilt;
   recovery.stream = streamAfter(read);
   recovery.streamUntil = read.until ?? null;
   recovery.rebuiltOrders = orders;
@@ -242,18 +264,20 @@ async function recoverFromStream(
 }
 
 /** Counts the stream as lost once the broker has been unavailable for `streamWaitMs`. */
-async function waitForStream(parts: RecoveryParts, recovery: RecoveryRow): Promise<void> {
+async function waitForStream(parts: StepParts, recovery: RecoveryRow): Promise<void> {
+  const { unread, streamWaitMs } = parts;
   const now = await databaseNow(parts);
-  if (now.getTime() - recovery.lostUntil.getTime() <= parts.streamWaitMs) return;
+  if (unread.recoveryId !== recovery.id) Object.assign(unread, { recoveryId: recovery.id, since: now });
+  if (now.getTime() - unread.since.getTime() <= streamWaitMs) return;
   recovery.stream = 'LOST';
   parts.logger.warn(
     { recovery: recovery.id },
-    'the broker stayed unavailable, so its stream counts as lost; core rebuilds no orders and reads the statements of the wallets next',
+    'the broker stayed unavailable or its stream could not be read to the end, so the stream counts as lost; core rebuilds no more orders and reads the statements of the wallets next',
   );
 }
 
 async function rebuildFromStream(
-  { database, logger }: RecoveryParts,
+  { database, logger, streamPauseMs }: RecoveryParts,
   recovery: RecoveryRow,
   lineage: string,
   stream: StoredStream,
@@ -268,6 +292,7 @@ async function rebuildFromStream(
     since: new Date(recovery.lostFrom.getTime() - streamMarginMs),
     lostFrom: recovery.lostFrom,
     noticedAt: await firstNoticedAt(database, recovery),
+    pauseMs: streamPauseMs,
   };
   const read = await followStream(database.pool, stream, lostTime, async (part) => {
     lost.throwIfAborted();

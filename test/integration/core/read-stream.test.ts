@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { followStream } from '../../../src/core/recovery/read-stream.ts';
 import { sharedCoreDatabase, sharedTestDatabase } from '../../support/shared-stack.ts';
+import type { StoredStream } from '../../../src/platform/nats-stored-events.ts';
 import { firstOf, streamOf } from './stored-events.ts';
 
 const testDatabase = sharedTestDatabase();
@@ -10,16 +11,22 @@ const lostFrom = new Date('2026-03-10T10:00:00Z');
 const occurredAt = new Date('2026-03-10T10:00:05Z');
 const noticedAt = new Date('2026-03-10T12:00:00Z');
 
-test('a stream begins with the first event of the database, however many events of other databases come before it', async () => {
+test('a stream begins with the first event of the database, however many events of other databases come before it, and although a part is read late', async () => {
   const others = Array.from({ length: 1_200 }, (_, index) =>
     firstOf('another database', index + 1, occurredAt),
   );
-  const stream = streamOf([...others, firstOf('this database', others.length + 1, occurredAt)]);
+  const stored = streamOf([...others, firstOf('this database', others.length + 1, occurredAt)]);
+  let failures = 3;
+  const stream: StoredStream = {
+    ...stored,
+    read: (from, to) =>
+      from < 600 && failures-- > 0 ? Promise.reject(new Error('timeout')) : stored.read(from, to),
+  };
   const parts: number[] = [];
   const followed = await followStream(
     database.pool,
     stream,
-    { lineage: 'this database', since: lostFrom, lostFrom, noticedAt },
+    { lineage: 'this database', since: lostFrom, lostFrom, noticedAt, pauseMs: 0 },
     ({ events }) => Promise.resolve(void parts.push(events.length)),
   );
   expect(followed).toMatchObject({ beginsInDatabase: true, isContinuous: true, messages: 1 });
