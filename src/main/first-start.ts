@@ -79,6 +79,8 @@ async function makeDemo(): Promise<object | undefined> {
   if (await isInUse()) return undefined;
   const kept = readDemoMerchant(text);
   const merchant = await ensureDemoMerchant({ operator, facade, kept, report });
+  // A restore may have lost merchants, and a recovery asks for them.
+  if (merchant === undefined) return undefined;
   const merchantId = merchant.id;
   const secrets = await ensureWebhookSecrets({
     webhooks,

@@ -10,7 +10,6 @@ import { createClient } from '@connectrpc/connect';
 import { createGrpcTransport } from '../../src/contract/grpc-transport.ts';
 import { RecoveryService } from '../../src/gen/gatehouse/v1/recovery_service_pb.js';
 import { choosePorts } from '../../src/main/local/free-port.ts';
-import type { DemoFile } from '../../src/main/local/summary.ts';
 import { startTemporaryNats } from '../../src/main/local/temporary-servers.ts';
 import { killIfRunning } from '../support/kill-if-running.ts';
 import { compileCache } from '../support/servers.ts';
@@ -20,7 +19,7 @@ import { temporaryFolders } from '../unit/local/temporary-folder.ts';
 import { execute as executeApart } from './cli-harness.ts';
 import type { Outcome } from './cli-harness.ts';
 import { anOrder, command, expectRefusal, oneCommand, post, projectRoot, untilGone } from './one-command.ts';
-import type { Run } from './one-command.ts';
+import type { DemoFile, Run } from './one-command.ts';
 
 const execute = promisify(execFile);
 

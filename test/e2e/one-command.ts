@@ -5,9 +5,12 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { readFile, readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import type { DemoFile } from '../../src/main/local/summary.ts';
+import type { DemoFile as AnyDemoFile } from '../../src/main/local/summary.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { isRunning } from '../unit/local/processes.ts';
+
+/** With the demo merchant and its users, which only a restored database may lack. */
+export type DemoFile = Required<AnyDemoFile>;
 
 export const projectRoot = resolve(import.meta.dirname, '../..');
 

@@ -26,7 +26,8 @@ export async function findRunning(dataFolder: string): Promise<{ demo: Static<ty
   const text = await readIfThere(path);
   if (text === undefined) throw notRunning(`there is no ${path}`);
   const demo = parseJson(text);
-  if (!Value.Check(demoFile, demo)) throw notRunning(`${path} is not as npm start writes it`);
+  if (!Value.Check(demoFile, demo))
+    throw notRunning(`${path} names no demo merchant, for example during a recovery`);
   const silent: string[] = [];
   for (const url of [`${demo.rest.sandbox}/readyz`, `${demo.simulator}/healthz`])
     if (!(await answers(url))) silent.push(url);

@@ -7,6 +7,7 @@ import { ApiKeyScope, ApiKeyService } from '../../gen/gatehouse/v1/api_key_servi
 import { MerchantService } from '../../gen/gatehouse/v1/merchant_service_pb.js';
 import type { CreateMerchantResponse } from '../../gen/gatehouse/v1/merchant_service_pb.js';
 import { Environment } from '../../gen/gatehouse/v1/order_pb.js';
+import { reasonOf } from '../../platform/rpc/rpc-error.ts';
 
 const DemoMerchant = Type.Object({ id: Type.String(), test_key: Type.String(), live_key: Type.String() });
 /** The demo merchant, and its keys. */
@@ -64,25 +65,36 @@ async function findMerchant(merchants: Client<typeof MerchantService>, kept: Dem
   return all.find((merchant) => merchant.name === demoMerchantName)?.merchantId;
 }
 
-/** With production, unless the deployment requires a certification first. */
-async function createMerchant(merchants: Client<typeof MerchantService>): Promise<CreateMerchantResponse> {
+/**
+ * With production, unless the deployment requires a certification first. Undefined while a restore may have lost merchants, because
+ * core creates no others then.
+ */
+async function createMerchant(
+  merchants: Client<typeof MerchantService>,
+): Promise<CreateMerchantResponse | undefined> {
   const activated = merchants.createMerchant({ name: demoMerchantName, productionActivated: true });
-  return (
-    (await orUndefined(Code.FailedPrecondition, activated)) ??
-    merchants.createMerchant({ name: demoMerchantName })
-  );
+  try {
+    return (
+      (await orUndefined(Code.FailedPrecondition, activated)) ??
+      (await merchants.createMerchant({ name: demoMerchantName }))
+    );
+  } catch (error) {
+    if (reasonOf(ConnectError.from(error)) === 'MERCHANTS_LOST') return undefined;
+    throw error;
+  }
 }
 
 /**
  * Ensures that there is a demo merchant with a working test key and live key. It reuses the one of an earlier start
- * with its keys, else the one in the database with new keys. Otherwise it creates a merchant.
+ * with its keys, else the one in the database with new keys. Otherwise it creates a merchant. Undefined if there is none, and a restore may
+ * have lost merchants.
  */
 export async function ensureDemoMerchant(options: {
   readonly operator: Transport;
   readonly facade: Transport;
   readonly kept: DemoMerchant | undefined;
   readonly report: (line: string) => void;
-}): Promise<DemoMerchant> {
+}): Promise<DemoMerchant | undefined> {
   const { kept, report } = options;
   const merchants = createClient(MerchantService, options.operator);
   const keys = createClient(ApiKeyService, options.operator);
@@ -90,7 +102,8 @@ export async function ensureDemoMerchant(options: {
 
   const existing = await findMerchant(merchants, kept);
   const created = existing === undefined ? await createMerchant(merchants) : undefined;
-  const id = existing ?? created?.merchant?.merchantId ?? '';
+  const id = existing ?? created?.merchant?.merchantId;
+  if (id === undefined) return undefined;
 
   const keyFor = async (environment: Environment, keptKey: string | undefined) => {
     if (keptKey !== undefined && kept?.id === id && (await opens(facade, keptKey, environment)))

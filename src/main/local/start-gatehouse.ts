@@ -111,7 +111,10 @@ function refuseToReplace(postgresData: string, dataFolder: string): void {
   );
 }
 
-/** Prepares the demo merchant and the demo users. Each step keeps what an earlier try of it has created. */
+/**
+ * Prepares the demo merchant and the demo users. Each step keeps what an earlier try of it has created. There are none while a restore may
+ * have lost the merchant: operators answer this with the running core.
+ */
 async function seed(
   dataFolder: string,
   secrets: Secrets,
@@ -132,6 +135,8 @@ async function seed(
       () => ensureDemoMerchant({ operator, facade, kept, report }),
       options,
     );
+    const recovering = () => untilAnswered(() => isRecovering(operator), options);
+    if (merchant === undefined) return { seeded: {}, isRecovering: await recovering() };
     const sameMerchants = kept?.id === merchant.id ? kept : {};
     const merchantId = merchant.id;
     const webhookSecrets = await untilAnswered(
@@ -151,9 +156,8 @@ async function seed(
       options,
     );
     return {
-      merchant: { ...merchant, ...webhookSecrets },
-      users,
-      isRecovering: await untilAnswered(() => isRecovering(operator), options),
+      seeded: { merchant: { ...merchant, ...webhookSecrets }, users },
+      isRecovering: await recovering(),
     };
   } finally {
     for (const transport of [operator, facade, dashboard, webhooks]) transport.close();
@@ -234,7 +238,7 @@ export async function startGatehouse(options: StartOptions): Promise<Gatehouse> 
     await stack.start(core, simulator);
     await stack.start(...clients);
 
-    const { merchant, users, isRecovering } = await seed(dataFolder, secrets, addresses, options);
+    const { seeded, isRecovering } = await seed(dataFolder, secrets, addresses, options);
     const { operator = '', writer = '', reader = '' } = secrets.service_tokens;
     const { rest, checkout, simulator: simulatorUrl, walletCallback, grpc, connect, webhooks } = addresses;
     const demo = {
@@ -248,8 +252,7 @@ export async function startGatehouse(options: StartOptions): Promise<Gatehouse> 
       connect,
       webhooks,
       metrics: addresses.metrics,
-      merchant,
-      users,
+      ...seeded,
       tokens: { operator, writer, reader },
     };
     await writePrivateFile(join(dataFolder, demoFile), `${JSON.stringify(demo, undefined, 2)}\n`);

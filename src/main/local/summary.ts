@@ -21,11 +21,15 @@ export interface DemoFile extends Static<typeof ReadByCommands> {
   readonly webhooks: { readonly grpc: string; readonly connect: string };
   /** The URL of each process's metrics, if its port is open. */
   readonly metrics: Readonly<Record<string, string>>;
-  readonly merchant: DemoMerchant & WebhookSecrets;
+  /** Absent if the database was restored without one, and may lack merchants. */
+  readonly merchant?: DemoMerchant & WebhookSecrets;
   /** The users that can sign in to the dashboard. */
-  readonly users: DemoUsers;
+  readonly users?: DemoUsers;
   readonly tokens: { readonly operator: string; readonly writer: string; readonly reader: string };
 }
+
+const loginOf = (login: DemoUsers['owner'] | undefined): string =>
+  login === undefined ? 'none' : `${login.email} / ${login.password}`;
 
 /** The final output of a successful start: all addresses, and the next commands to try. */
 export function describeRunning(options: {
@@ -40,6 +44,7 @@ export function describeRunning(options: {
   readonly isRecovering: boolean;
 }): string {
   const { demo, dataFolder, commandFolder } = options;
+  const { merchant, users } = demo;
   // The command line finds the usual folder by itself.
   const folder = dataFolder.endsWith('/.gatehouse') ? '' : `GATEHOUSE_DATA_DIR=${dataFolder} `;
   const orderNumber = `demo-${options.now
@@ -57,7 +62,7 @@ export function describeRunning(options: {
   const post = (path: string, body: object) =>
     [
       `  curl -s ${demo.rest.sandbox}${path} \\`,
-      `    -H 'apiKey: ${demo.merchant.test_key}' \\`,
+      `    -H 'apiKey: ${merchant?.test_key ?? ''}' \\`,
       `    -H 'Content-Type: application/json' \\`,
       `    -d '${JSON.stringify(body)}'`,
     ].join('\n');
@@ -72,7 +77,9 @@ The first line adds the command "gatehouse" to that terminal. "npm link" adds it
 
   export PATH="${commandFolder}:$PATH"
   ${folder}gatehouse listen --forward http://localhost:3000/hook`;
-  const recovery = `The database was restored, so new payments wait until it has been compared with the wallets.
+  const noMerchant = `The database was restored, and may lack merchants. So there is no demo merchant, and no demo users.
+Answer the questions of the recovery, and start Gatehouse again.`;
+  const recovery = `${merchant === undefined ? noMerchant : 'The database was restored, so new payments wait until it has been compared with the wallets.'}
 These lines show in another terminal what is done and what it waits for:
 
   export PATH="${commandFolder}:$PATH"
@@ -80,20 +87,20 @@ These lines show in another terminal what is done and what it waits for:
   return `
 Gatehouse is running (ready in ${options.seconds.toFixed(1)} s)
 
-  Sandbox API      ${demo.rest.sandbox}   test key  ${demo.merchant.test_key}
-  Production API   ${demo.rest.production}   live key  ${demo.merchant.live_key}
+  Sandbox API      ${demo.rest.sandbox}   test key  ${merchant?.test_key ?? 'none'}
+  Production API   ${demo.rest.production}   live key  ${merchant?.live_key ?? 'none'}
   API reference    ${demo.rest.sandbox}/docs
   Checkout pages   ${demo.checkout}
-  Dashboard        ${demo.dashboard}   ${demo.users.owner.email} / ${demo.users.owner.password}
-                   as an operator: ${demo.users.operator.email} / ${demo.users.operator.password}
+  Dashboard        ${demo.dashboard}   ${loginOf(users?.owner)}
+                   as an operator: ${loginOf(users?.operator)}
   Wallet simulator ${demo.simulator}   shows prompts and charges
   gRPC             ${demo.grpc}
   Connect          ${demo.connect}
-  Webhooks         ${demo.webhooks.connect}   test secret  ${demo.merchant.test_webhook_secret}
+  Webhooks         ${demo.webhooks.connect}   test secret  ${merchant?.test_webhook_secret ?? 'none'}
   Keys and tokens  ${dataFolder}/demo.json
   Logs             ${dataFolder}/logs
 
-${options.isRecovering ? recovery : firstOrder}
+${options.isRecovering || merchant === undefined ? recovery : firstOrder}
 
 Ctrl-C stops everything and keeps the data.
 `;

@@ -4,6 +4,9 @@ import { Code, ConnectError, createRouterTransport } from '@connectrpc/connect';
 import { ApiKeyService } from '../../../src/gen/gatehouse/v1/api_key_service_pb.js';
 import { MerchantSchema, MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { rpcError } from '../../../src/contract/error-reason.ts';
+import { describeRunning } from '../../../src/main/local/summary.ts';
+import type { DemoFile } from '../../../src/main/local/summary.ts';
 import { ensureDemoMerchant, readDemoMerchant } from '../../../src/main/local/demo-merchant.ts';
 import type { DemoMerchant } from '../../../src/main/local/demo-merchant.ts';
 
@@ -57,9 +60,31 @@ describe('the demo merchant', () => {
     expect(reports).toEqual(['Demo merchant mer_new_1 created']);
   });
 
+  test('is not created while a restore may have lost merchants, and the start says so', async () => {
+    const refusing = createRouterTransport(({ rpc }) => {
+      rpc(MerchantService.method.listMerchants, () => ({ merchants: [] }));
+      rpc(MerchantService.method.createMerchant, () => {
+        throw rpcError('MERCHANTS_LOST', 'a restore may have lost this merchant');
+      });
+    });
+    const merchant = await ensureDemoMerchant({
+      operator: refusing,
+      facade: refusing,
+      kept: undefined,
+      report: () => undefined,
+    });
+    const demo = { rest: {}, webhooks: {} } as DemoFile;
+    const options = { demo, dataFolder: '/', commandFolder: '/bin', seconds: 1, now: new Date() };
+
+    expect(merchant).toBeUndefined();
+    expect(describeRunning({ ...options, isRecovering: false })).toMatch(
+      /may lack merchants[^]*start Gatehouse again\.[^]* gatehouse restore status$/m,
+    );
+  });
+
   test('is created in the sandbox where production requires a certification', async () => {
     const { merchant, reports } = await ensure(coreWith({}, [], true), undefined);
-    expect(merchant.id).toBe('mer_new_1');
+    expect(merchant?.id).toBe('mer_new_1');
     expect(reports).toEqual([
       expect.stringContaining('GATEHOUSE_REQUIRED_CERTIFICATION keeps it in the sandbox'),
     ]);
@@ -85,7 +110,7 @@ describe('the demo merchant', () => {
 
   test('is created again in an empty database', async () => {
     const { merchant } = await ensure(coreWith({ mer_7: 'A real shop' }, []), kept);
-    expect(merchant.id).toBe('mer_new_1');
+    expect(merchant?.id).toBe('mer_new_1');
   });
 
   test.each([
