@@ -21,6 +21,8 @@ export const noCallbackUrl = (): string => 'https://gatehouse.invalid';
  */
 export async function checkWallet(connector: WalletConnector, signal: AbortSignal): Promise<WalletCheck> {
   const { result: health, exchanges: ofHealth } = await connector.health({ signal });
+  // Without a request, the connector holds an access token that the wallet issued for these credentials, which is no news.
+  const holdsToken = health.kind === 'untold' && ofHealth.length === 0;
   const id = randomUUID();
   const { result, exchanges } = connector.capabilities.recovery
     ? await connector.recover(id, { signal })
@@ -38,8 +40,6 @@ export async function checkWallet(connector: WalletConnector, signal: AbortSigna
   const byAnswer = (): WalletCheck['credentials'] => {
     if ([...ofHealth, ...exchanges].some(refusesToken)) return 'refused';
     if (exchanges.length > 0) return credentialsBy(result);
-    // Without a request, the connector holds an access token that the wallet issued for these credentials.
-    const holdsToken = health.kind === 'untold' && ofHealth.length === 0;
     return health.kind === 'available' || holdsToken ? 'accepted' : 'unknown';
   };
   const credentials = byAnswer();
@@ -47,7 +47,7 @@ export async function checkWallet(connector: WalletConnector, signal: AbortSigna
     health: health.kind,
     credentials,
     // What the wallet says about a payment that does not exist is of interest only if it explains a problem.
-    detail: (credentials === 'accepted' ? [health] : [health, result])
+    detail: [...(holdsToken ? [] : [health]), ...(credentials === 'accepted' ? [] : [result])]
       .map((each) => ('detail' in each ? each.detail : ''))
       .filter((text) => text !== '')
       .join('; '),

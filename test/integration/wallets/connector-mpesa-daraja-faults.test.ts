@@ -175,8 +175,8 @@ describe('the statement', () => {
     await close();
 
     expect(checks).toMatchObject([
-      { health: 'available', credentials: 'accepted' },
-      { health: 'untold', credentials: 'accepted' },
+      { health: 'available', credentials: 'accepted', detail: '' },
+      { health: 'untold', credentials: 'accepted', detail: '' },
     ]);
     expect(wallet.requestsTo(routes.statement.route)).toHaveLength(2);
   });
