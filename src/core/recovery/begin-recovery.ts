@@ -63,11 +63,11 @@ update core.payment_attempts p set status = 'UNKNOWN', maybe_sent = true,
 where p.due_at is not null and p.status in ('REQUESTED', 'SENT', 'UNKNOWN') and (p.status = 'REQUESTED' or not p.maybe_sent)`);
   await em.execute(
     "update core.refunds set maybe_sent = true, asked_since = ? where due_at is not null and status = 'REVERSAL_DUE' and not maybe_sent",
-    [lostUntil],
+    [lostUntil.toISOString()],
   );
   await em.execute(
     "update core.stray_payments set maybe_sent = true, asked_since = ? where due_at is not null and status = 'REVERSAL_DUE' and not maybe_sent",
-    [lostUntil],
+    [lostUntil.toISOString()],
   );
   // Facades may remember ended orders that this database does not have, or has as PENDING.
   await em.execute('update core.merchants set ended_orders_version = gen_random_uuid()');

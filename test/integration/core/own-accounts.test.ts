@@ -376,6 +376,7 @@ test('money of an undecided payment at another payee account of its merchant mov
 
 // The last test, because the gateway takes no payments afterwards.
 test('a payment that was not sent at the time of the backup may have been sent since, with the account that was current', async () => {
+  await desk.payment(ordinaryId, completed('w-0', '7.00'));
   const account = await useAccount(merchantId, '3001');
   const [first, second] = [await pay(merchantId, 'W-1'), await pay(ordinaryId, 'W-1')];
 
@@ -391,4 +392,9 @@ test('a payment that was not sent at the time of the backup may have been sent s
       [storedId('pat', second), [null, true]],
     ]),
   );
+  const returns = await desk.database.query(
+    `select s.maybe_sent as sent, s.asked_since = r.lost_until as since from core.stray_payments s, core.recoveries r
+     where r.finished_at is null`,
+  );
+  expect(returns.rows).toEqual([{ sent: true, since: true }]);
 });
