@@ -110,7 +110,7 @@ const judgeDeliveries: Judge = ({ dueCount, oldestDueTime, pendingCount }, now) 
   const detail =
     dueCount === 0n
       ? `none due, ${pendingCount} pending`
-      : `${dueCount} due, the oldest for ${seconds(waitedMs)}; ${pendingCount} pending in all`;
+      : `${dueCount} due, ${oldestDueTime === undefined ? 'which are being sent' : `the oldest for ${seconds(waitedMs)}`}; ${pendingCount} pending in all`;
   if (waitedMs <= toleratedWaitMs) return healthy(detail);
   return {
     result: 'warning',

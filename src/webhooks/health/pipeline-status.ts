@@ -23,7 +23,7 @@ export interface PipelineStatus {
   readonly isBrokerConnected: boolean;
   /** Pending deliveries that are due on open endpoints. */
   readonly dueCount: number;
-  /** The due time of the oldest of those. */
+  /** The due time of the oldest of those that no process is sending, or undefined. */
   readonly oldestDueAt: Date | undefined;
   readonly pendingCount: number;
   /** Open endpoints with pending deliveries. */
@@ -145,7 +145,10 @@ async function countDeliveries({ pool }: Database, now: Date) {
   }>(pool, {
     text: `
 with due as (
-  select head.due_at
+  -- A receiver that is slow, or gets many webhooks again, has as many in flight as its merchant may have. The rest of its webhooks is
+  -- late, although processes send as they should.
+  select head.due_at, coalesce(l.leased_until > $1
+    and greatest(l.last_success_at, l.last_failure_at) > $1::timestamptz - interval '1 minute', false) as is_served
   from webhooks.lanes l
   cross join lateral (
     select d.due_at from webhooks.deliveries d
@@ -168,7 +171,7 @@ with due as (
     )
   limit $2
 )
-select count(*)::text as due, min(due_at) as oldest,
+select count(*)::text as due, min(due_at) filter (where not is_served) as oldest,
   (select count(*) from (
     select from webhooks.deliveries where state = 'PENDING' limit $2) p)::text as pending,
   (select count(*) from given_up)::text as given_up,

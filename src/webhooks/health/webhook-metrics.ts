@@ -98,7 +98,7 @@ const statusGauges: readonly StatusGauge[] = [
   },
   {
     name: 'oldest_due_seconds',
-    help: 'Time since the oldest of these deliveries became due; 0 without such a delivery.',
+    help: 'Time since the oldest of these deliveries became due. Without those of an endpoint to which a process has sent within a minute. 0 without such a delivery.',
     read: ({ oldestDueAt }, secondsSince) => (oldestDueAt === undefined ? 0 : secondsSince(oldestDueAt)),
   },
   {

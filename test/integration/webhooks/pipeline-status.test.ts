@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { create } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError, createClient, createRouterTransport } from '@connectrpc/connect';
@@ -52,6 +52,9 @@ interface Lane {
   readonly resting_until?: Date;
   readonly paused_at?: Date;
   readonly next_due_at?: Date | null;
+  readonly lease_id?: string;
+  readonly leased_until?: Date;
+  readonly last_success_at?: Date;
 }
 
 const addLane = (own: Lane) =>
@@ -121,6 +124,20 @@ test('only deliveries that can be sent now are due: none behind an earlier one o
     pendingCount: 4,
     activeEndpoints: 1,
   });
+});
+
+test('the oldest due delivery is not that of an endpoint to which a process is sending', async () => {
+  const leased = { lease_id: randomUUID(), leased_until: ago(-30) };
+  for (const [endpoint, seconds, own] of [
+    ['https://slow.example', 400, { ...leased, last_success_at: ago(5) }],
+    ['https://hanging.example', 200, { ...leased, last_success_at: ago(90) }],
+    ['https://waiting.example', 100, { last_success_at: ago(5) }],
+  ] as const) {
+    await addLane({ endpoint, ...own });
+    await addDelivery({ id: endpoint, endpoint, due_at: ago(seconds) });
+  }
+
+  expect(await readStatus()).toMatchObject({ dueCount: 3, oldestDueAt: ago(200) });
 });
 
 test('deliveries of endpoints that are paused or have an open circuit are pending and not due', async () => {

@@ -1770,7 +1770,7 @@ export declare type GetPipelineStatusResponse = Message<"gatehouse.v1.GetPipelin
   dueCount: bigint;
 
   /**
-   * The due time of the oldest of those; absent when there is none.
+   * The due time of the oldest of those, without endpoints to which a process has sent within a minute; absent when there is none.
    *
    * @generated from field: google.protobuf.Timestamp oldest_due_time = 6;
    */
