@@ -29,6 +29,7 @@ import {
   secretOwnerOfEndpoint,
 } from '../endpoints/webhook-endpoints.ts';
 import type { UrlTaken } from '../endpoints/webhook-endpoints.ts';
+import { EndpointDeletedError } from '../secrets/secret-rows.ts';
 import type { SigningSecrets } from '../secrets/signing-secrets.ts';
 import { callOwner } from './call-owner.ts';
 import { createDeliveryReader } from './delivery-reader.ts';
@@ -154,7 +155,11 @@ export function webhookEndpointService(parts: WebhookEndpointServiceParts): RpcS
       async rotateWebhookEndpointSecret(request, context) {
         const { key, promoteAfterMs } = requests.secretToRotate(request);
         const owner = secretOwnerOfEndpoint(await find(key, context));
-        const { secret, text } = await secrets.rotate(owner, promoteAfterMs, actorOf(context));
+        const made = await secrets.rotate(owner, promoteAfterMs, actorOf(context)).catch((error: unknown) => {
+          if (error instanceof EndpointDeletedError) return undefined;
+          throw error;
+        });
+        const { secret, text } = found(key, made, context);
         // Deliveries may have waited for it.
         onDue();
         return { signingSecret: secretMessage(secret), secret: text };

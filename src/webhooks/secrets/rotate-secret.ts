@@ -8,7 +8,7 @@ import type { SecretOwner } from '../domain/delivery.ts';
 import { describeSecret } from './describe-secret.ts';
 import type { SigningSecret } from './describe-secret.ts';
 import type { SecretCipher } from './secret-cipher.ts';
-import { insertSecret, liveRows, makeCurrent, removeSecrets } from './secret-rows.ts';
+import { insertSecret, keepOwner, liveRows, makeCurrent, removeSecrets } from './secret-rows.ts';
 import type { StoredSecret } from './secret-rows.ts';
 
 export interface RotationParts extends TwoClocks {
@@ -31,7 +31,10 @@ const secretBytes = 32;
 export const newSecretText = (randomBytes: (length: number) => Buffer): string =>
   `whsec_${randomBytes(secretBytes).toString('base64')}`;
 
-/** Adds a secret to those of its owner, which the caller has locked. Returns its text, which is never displayed again. */
+/**
+ * Adds a secret to those of its owner, which the caller has locked. Returns its text, which is never displayed again.
+ * @throws EndpointDeletedError
+ */
 export async function rotateSecret(
   client: PoolClient,
   parts: RotationParts,
@@ -39,6 +42,7 @@ export async function rotateSecret(
   { owner, promoteAfterMs, by }: Rotation,
 ): Promise<{ readonly secret: SigningSecret; readonly text: string }> {
   const { cipher, newId, randomBytes, now } = parts;
+  await keepOwner(client, owner);
   const at = now();
   const live = liveRows(stored, reachedTime(parts));
   const isCurrent = live === undefined || !live.current.shown || promoteAfterMs === 0;

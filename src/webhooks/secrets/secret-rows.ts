@@ -144,6 +144,22 @@ export async function lockSecrets(
   return findSecrets(client, merchantId, environment, endpointId);
 }
 
+/** The webhook endpoint of a secret does not exist any more. */
+export class EndpointDeletedError extends Error {}
+
+/**
+ * Keeps the owner of a new secret from being deleted until the transaction ends. Comes before any change of secrets, as in the deletion.
+ * @throws EndpointDeletedError
+ */
+export async function keepOwner(client: PoolClient, { merchantId, endpointId }: SecretOwner): Promise<void> {
+  if (endpointId === '') return;
+  const rows = await runStatement(client, {
+    text: 'select from webhooks.webhook_endpoints where merchant_id = $1 and id = $2 and deleted_at is null for share',
+    values: [merchantId, endpointId],
+  });
+  if (rows.length === 0) throw new EndpointDeletedError('the webhook endpoint was deleted');
+}
+
 /** Adds a secret. Deliveries that waited for the first one become due. */
 export async function insertSecret(client: PoolClient, row: StoredSecret): Promise<void> {
   const { merchantId, environment, endpointId, id, isCurrent, keyId, sealed, ending, shown } = row;

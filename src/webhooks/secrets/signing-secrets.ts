@@ -44,6 +44,7 @@ export interface SigningSecrets {
    * Creates a secret and returns its text, which is never displayed again. The first secret is current at once, as is
    * the replacement of a secret that was never displayed. With `promoteAfterMs` 0 every secret is. Any other secret is
    * next until it is promoted or that time has passed.
+   * @throws EndpointDeletedError
    */
   readonly rotate: (
     owner: SecretOwner,

@@ -18,6 +18,7 @@ import { failureOf, refusalOf } from '../../support/rpc-failure.ts';
 import { buildReport } from './outgoing.ts';
 import { sharedWebhookDesk } from './webhook-desk.ts';
 import { sharedStack } from '../../support/shared-stack.ts';
+import { waitUntil } from '../../support/wait-until.ts';
 
 // The RPCs of webhook endpoints over PostgreSQL. Nothing is sent here.
 
@@ -287,6 +288,29 @@ describe('deleting an endpoint', () => {
       key.webhookEndpointId,
     ]);
     expect(secrets).toHaveLength(0);
+  });
+
+  test('leaves no secret of a rotation that runs at the same time', async () => {
+    const { webhookEndpoint } = await create();
+    const key = keyOf(webhookEndpoint);
+    const deletion = await desk.database.pool.connect();
+    await deletion.query('begin');
+    await deletion.query('update webhooks.webhook_endpoints set deleted_at = now() where id = $1', [
+      key.webhookEndpointId,
+    ]);
+    let isOver = false;
+    const rotation = refusalOf(operator().rotateWebhookEndpointSecret(key)).finally(() => (isOver = true));
+    await waitUntil('the rotation waits for the deletion, or has ended', async () => {
+      const waiting = await sql(
+        "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+        [],
+      );
+      return isOver || waiting.length > 0;
+    });
+    await deletion.query('commit');
+    deletion.release();
+
+    expect(await rotation).toBe('WEBHOOK_ENDPOINT_NOT_FOUND');
   });
 
   test('leaves no pause when the attempt under way is answered with 410 afterwards', async () => {
