@@ -2,6 +2,7 @@ import { invalidFields } from '../../platform/rpc/rpc-error.ts';
 import type { Database } from '../database/database.ts';
 import { laterCursor } from '../../contract/event-cursor.ts';
 import type { EventCursor } from '../../contract/event-cursor.ts';
+import { pause } from '../../platform/pause.ts';
 import type { WakeSignal } from '../../platform/wake-signal.ts';
 import { heldBackMs, latestCursor, readEvents } from './read-events.sql.ts';
 import type { EventFilter, StoredEvent } from './read-events.sql.ts';
@@ -36,6 +37,8 @@ const pageSize = 200;
 const signOfLifeMs = 10_000;
 /** How soon events without a signal are found. */
 const idleMs = 500;
+/** The shortest pause after a reading. The pause is twice the time that the reading took, if that is longer. */
+const restMs = 10;
 
 export function createEventFeed(database: Database, signal: WakeSignal): EventFeed {
   const list = async (after: EventCursor, limit: number, filter: EventFilter): Promise<EventPage> => {
@@ -55,6 +58,22 @@ export function createEventFeed(database: Database, signal: WakeSignal): EventFe
     };
   };
 
+  // The followers of a process share a third of its connections, so that they leave the others to payments.
+  const maxReadings = Math.max(1, Math.floor(database.pool.options.max / 3));
+  const waiting: (() => void)[] = [];
+  let readings = 0;
+  const inTurn = async <T>(read: () => Promise<T>): Promise<T> => {
+    if (readings < maxReadings) readings += 1;
+    else await new Promise<void>((resolve) => waiting.push(resolve));
+    try {
+      return await read();
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) readings -= 1;
+      else next();
+    }
+  };
+
   async function* follow(
     after: EventCursor,
     filter: EventFilter,
@@ -64,13 +83,20 @@ export function createEventFeed(database: Database, signal: WakeSignal): EventFe
     let sentAt = -Infinity;
     while (!stop.aborted) {
       const rings = signal.rings();
-      const page = await list(cursor, pageSize, filter);
+      const { page, tookMs } = await inTurn(async () => {
+        const beganMs = performance.now();
+        const read = await list(cursor, pageSize, filter);
+        return { page: read, tookMs: performance.now() - beganMs };
+      });
       cursor = page.next;
       if (page.events.length > 0 || performance.now() - sentAt >= signOfLifeMs) {
         sentAt = performance.now();
         yield page;
       }
-      if (!page.hasMore) await signal.wait(page.holdsBack ? heldBackMs : idleMs, stop, rings);
+      if (page.hasMore) continue;
+      // Each commit rings, also one of another merchant. So many followers would use the database all the time.
+      await pause(Math.max(restMs, 2 * tookMs), stop);
+      await signal.wait(page.holdsBack ? heldBackMs : idleMs, stop, rings);
     }
   }
 

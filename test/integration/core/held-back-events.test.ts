@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { PoolClient } from 'pg';
+import type { PoolClient, QueryConfig } from 'pg';
 import { createEventFeed } from '../../../src/core/events/follow-events.ts';
 import { heldBackMs, latestCursor, readEvents } from '../../../src/core/events/read-events.sql.ts';
 import { relayEvents } from '../../../src/core/events/relay-events.ts';
@@ -113,6 +113,33 @@ test('a relay publishes nothing before its database has the newest event of the 
   } finally {
     stop.abort();
     await Promise.all([relaying, late.end()]);
+  }
+});
+
+test('followers use a third of the connections, however often others commit', async () => {
+  const signal = createWakeSignal();
+  const stop = new AbortController();
+  const ringing = setInterval(signal.ring, 1);
+  const pool = Object.create(database.pool) as typeof database.pool;
+  let [readings, running, most] = [0, 0, 0];
+  const { pool: own } = database;
+  pool.query = (async (statement: QueryConfig) => {
+    readings += 1;
+    most = Math.max(most, (running += 1));
+    return own.query(statement).finally(() => (running -= 1));
+  }) as typeof pool.query;
+  const feed = createEventFeed({ ...database, pool }, signal);
+  const from = await feed.latest();
+  const following = Array.from({ length: 5 }, async () => {
+    for await (const { events } of feed.follow(from, {}, stop.signal)) expect(events).toEqual([]);
+  });
+  try {
+    await waitUntil('they have read', () => readings > 100);
+    expect(most).toBe(1);
+  } finally {
+    clearInterval(ringing);
+    stop.abort();
+    await Promise.all(following);
   }
 });
 
