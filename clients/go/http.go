@@ -36,7 +36,8 @@ func (r *call) timeout(longest time.Duration) time.Duration {
 	if r.end.IsZero() {
 		return longest + r.wait
 	}
-	return longest + min(r.wait, max(0, time.Until(r.end)))
+	// The gateway waits for whole seconds, so up to one more than is left.
+	return longest + min(r.wait, max(0, time.Until(r.end))+time.Second)
 }
 
 type answer struct {

@@ -62,7 +62,8 @@ final class Sender
         $mayHaveHappened = false;
         for ($repeats = 0;; $repeats += 1) {
             try {
-                $seconds = $this->connection->timeoutSeconds + min($waitSeconds, max(0, $end - self::now()));
+                // The gateway waits for whole seconds, so up to one more than is left.
+                $seconds = $this->connection->timeoutSeconds + min($waitSeconds, max(0, $end - self::now()) + 1);
                 $answer = $this->attempt($path, $headers, $content, $seconds, $requestId);
                 return $this->read($answer, $read, $requestId, $mayHaveHappened);
             } catch (GatehouseError $error) {

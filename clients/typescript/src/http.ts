@@ -69,7 +69,8 @@ async function send(
   const url = connection.baseUrl + request.path;
   const { waitSeconds = 0, endMs = Number.POSITIVE_INFINITY } = request;
   const leftSeconds = Math.max(0, endMs - performance.now()) / 1000;
-  const seconds = connection.timeoutSeconds + Math.min(waitSeconds, leftSeconds);
+  // The gateway waits for whole seconds, so up to one more than is left.
+  const seconds = connection.timeoutSeconds + Math.min(waitSeconds, leftSeconds + 1);
   // Node accepts no fraction, and a longer timer would end at once.
   const timeout = AbortSignal.timeout(Math.min(longestTimerMs, Math.ceil(seconds * 1000)));
   let response: Response;

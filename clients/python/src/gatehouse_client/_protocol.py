@@ -114,7 +114,8 @@ class Call:
     def seconds(self) -> float:
         """The time for one answer."""
         left = math.inf if self.end is None else max(0.0, self.end - time.monotonic())
-        return self.timeout_seconds + min(self.wait_seconds, left)
+        # The gateway waits for whole seconds, so up to one more than is left.
+        return self.timeout_seconds + min(self.wait_seconds, left + 1)
 
 
 def call_of(
