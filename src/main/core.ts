@@ -3,6 +3,7 @@ import { v7 } from 'uuid';
 import { explainDatabaseError } from '../platform/database/explain-error.ts';
 import { addCoreMetrics } from '../core/core-metrics.ts';
 import { addAccountKeyMetrics } from '../core/merchant-wallets/account-key-metrics.ts';
+import { warnOfWorkWithoutWallet } from '../core/payments/work-without-wallet.sql.ts';
 import { relayEvents } from '../core/events/relay-events.ts';
 import { startBackgroundWork } from '../core/background-work.ts';
 import { readCoreSettings } from '../core/settings.ts';
@@ -105,6 +106,9 @@ const relaying = relayEvents(
 );
 
 logger.info(servers.addresses, 'ready');
+warnOfWorkWithoutWallet(database, wallets, logger).catch((error: unknown) =>
+  logger.warn({ err: error }, 'the work of wallets that are not configured could not be read'),
+);
 
 stopOnSignal(logger, [
   { name: 'drain', stop: () => draining.abort(), timeoutMs: 100 },

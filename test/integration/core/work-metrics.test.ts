@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { v7 } from 'uuid';
 import { addWorkMetrics } from '../../../src/core/payments/work-metrics.ts';
+import { warnOfWorkWithoutWallet } from '../../../src/core/payments/work-without-wallet.sql.ts';
 import { createLogger } from '../../../src/platform/logger.ts';
 import { createMetrics } from '../../../src/platform/metrics.ts';
 import { sharedCoreDatabase, sharedTestDatabase } from '../../support/shared-stack.ts';
@@ -20,7 +21,7 @@ async function dueWork(): Promise<Record<string, string>> {
   );
 }
 
-test('work that waits for a recovery is not due: of held merchants, and of environments that take no payments', async () => {
+test('work that waits for a recovery is not due, and work of a wallet that is not configured is named', async () => {
   const { pool } = database;
   const merchants = [v7(), v7()];
   for (const merchantId of merchants) {
@@ -49,6 +50,13 @@ test('work that waits for a recovery is not due: of held merchants, and of envir
   await pool.query(`insert into core.recovery_holds values ($1, 'SANDBOX', $2)`, [recovery, merchants[0]]);
   const held = await dueWork();
 
+  const log: string[] = [];
+  const write = (line: string): void => void log.push(line);
+  const logger = createLogger({ process: 'test', instance: 'work', level: 'warn' }, { write });
+  for (const environments of [['SANDBOX'], ['PRODUCTION']] as const)
+    await warnOfWorkWithoutWallet(database, [{ id: 'walleta', environments }], logger);
+
+  expect(log).toEqual([expect.stringContaining('"wallets":["walleta sandbox"]')]);
   expect(before).toEqual({ payment: '2', expiry: '2' });
   expect(closed).toEqual({ payment: '0', expiry: '0' });
   expect(held).toEqual({ payment: '1', expiry: '2' });
