@@ -54,9 +54,15 @@ export function createPaymentLimit({ perBrowser, perPage, perNetwork }: PaymentL
     async count(form) {
       const ofNetwork = await secondsToWait(networks, form.network);
       if (ofNetwork !== undefined) return ofNetwork;
-      const atPage = await countAtPage(form);
-      if (atPage !== undefined) await networks?.reward(form.network);
-      return atPage;
+      let isCounted = false;
+      try {
+        const atPage = await countAtPage(form);
+        isCounted = atPage === undefined;
+        return atPage;
+      } finally {
+        // Also if core does not know the link, or does not answer.
+        if (!isCounted) await networks?.reward(form.network);
+      }
     },
     async takeBack(form) {
       await networks?.reward(form.network);
@@ -80,6 +86,8 @@ async function secondsToWait(
   } catch (exceeded) {
     if (!(exceeded instanceof RateLimiterRes)) throw exceeded;
     await limiter?.reward(key);
-    return Math.max(1, Math.ceil(exceeded.msBeforeNext / 60_000)) * 60;
+    // The library reckons with the machine's clock, which may have been set back since.
+    const leftMs = Math.min(exceeded.msBeforeNext, windowSeconds * 1000);
+    return Math.max(1, Math.ceil(leftMs / 60_000)) * 60;
   }
 }

@@ -1,6 +1,8 @@
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { networkOf } from '../platform/http/client-address.ts';
 
+const windowSeconds = 60;
+
 /** Counts an unknown link for an address. Gives the seconds to wait above the limit. */
 export type CountUnknownLink = (ip: string) => Promise<number | undefined>;
 
@@ -10,13 +12,15 @@ export type CountUnknownLink = (ip: string) => Promise<number | undefined>;
  * process, so each of several processes behind a balancer has its own limit.
  */
 export function createUnknownLinkLimit(perMinute: number): CountUnknownLink {
-  const limiter = new RateLimiterMemory({ points: perMinute, duration: 60 });
+  const limiter = new RateLimiterMemory({ points: perMinute, duration: windowSeconds });
   return async (ip) => {
     try {
       await limiter.consume(networkOf(ip));
       return undefined;
     } catch (exceeded) {
-      if (exceeded instanceof RateLimiterRes) return Math.max(1, Math.ceil(exceeded.msBeforeNext / 1000));
+      // The library reckons with the machine's clock, which may have been set back since.
+      if (exceeded instanceof RateLimiterRes)
+        return Math.min(windowSeconds, Math.max(1, Math.ceil(exceeded.msBeforeNext / 1000)));
       throw exceeded;
     }
   };

@@ -1,8 +1,10 @@
+import { Code, ConnectError } from '@connectrpc/connect';
 import type { FastifyInstance } from 'fastify';
 import { explainOrder } from '../contract/explain-order.ts';
 import { explanationToJson } from '../merchant-api/explanation-json.ts';
 import { explainReply } from '../merchant-api/replies.ts';
 import { explainBodySchema, fieldNames } from '../merchant-api/requests.ts';
+import { limitLines } from '../platform/line-limit.ts';
 import { callerOf } from './authentication.ts';
 import { callOptions } from './endpoint.ts';
 import type { EndpointContext } from './endpoint.ts';
@@ -28,6 +30,13 @@ export function addExplainEndpoint(
   app: FastifyInstance,
   { orderStories, webhooks, environment, calls, refuseWhen }: EndpointContext,
 ): void {
+  // Merchants can ask for as many explanations as they like.
+  const logWithoutWebhooks = limitLines((facts: object, count) =>
+    app.log.warn(
+      { ...facts, count },
+      'the webhooks process did not answer, so an order was explained without its webhooks',
+    ),
+  );
   app.route({
     method: 'POST',
     url: explainPath,
@@ -62,10 +71,7 @@ export function addExplainEndpoint(
         try {
           return (await webhooks.explainOrderDeliveries(asked, options)).explanation;
         } catch (error) {
-          request.log.warn(
-            { err: error },
-            'the webhooks process did not answer, so an order was explained without its webhooks',
-          );
+          logWithoutWebhooks(Code[ConnectError.from(error).code], { err: error, request_id: request.id });
           throw error;
         }
       });

@@ -59,7 +59,7 @@ export function createRateLimits(settings: RateLimitSettings): RateLimits {
       const failed = await failures.get(site);
       if (failed === null || failed.consumedPoints <= failures.points) return undefined;
       const over = await retryAfterSeconds(askedOverLimit, site);
-      return over === undefined ? undefined : secondsLeft(failed);
+      return over === undefined ? undefined : secondsLeft(failures, failed);
     },
   };
 }
@@ -70,15 +70,23 @@ function rateOf(perKeyPerSecond: number): CountRequest {
   const keys = new RateLimiterMemory({ points: perKeyPerSecond, duration: 1 });
   const merchants = new RateLimiterMemory({ points: keysPerMerchant * perKeyPerSecond, duration: 1 });
   return ({ merchantId, apiKeyId }) =>
-    keys.consume(apiKeyId).then(() => retryAfterSeconds(merchants, merchantId), secondsLeft);
+    keys.consume(apiKeyId).then(
+      () => retryAfterSeconds(merchants, merchantId),
+      (exceeded: unknown) => secondsLeft(keys, exceeded),
+    );
 }
 
 const unlimited = Promise.resolve(undefined);
 
 const retryAfterSeconds = (limiter: RateLimiterMemory, key: string): Promise<number | undefined> =>
-  limiter.consume(key).then(() => undefined, secondsLeft);
+  limiter.consume(key).then(
+    () => undefined,
+    (exceeded: unknown) => secondsLeft(limiter, exceeded),
+  );
 
-function secondsLeft(exceeded: unknown): number {
-  if (exceeded instanceof RateLimiterRes) return Math.max(1, Math.ceil(exceeded.msBeforeNext / 1000));
+/** At most the limiter's window: the library reckons with the machine's clock, which may have been set back since. */
+function secondsLeft({ duration }: RateLimiterMemory, exceeded: unknown): number {
+  if (exceeded instanceof RateLimiterRes)
+    return Math.min(duration, Math.max(1, Math.ceil(exceeded.msBeforeNext / 1000)));
   throw exceeded;
 }

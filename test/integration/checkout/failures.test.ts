@@ -496,4 +496,38 @@ describe('the limit on payment forms', () => {
     expect(refused.every(({ status }) => status === 404 || status === 429)).toBe(true);
     expect([paid.status, next.status]).toEqual([303, 429]);
   });
+
+  test('does not count forms with an unknown link above the limit of a page, for which core is asked who pays', async () => {
+    const { promise: answered, resolve: answer } = Promise.withResolvers<undefined>();
+    let asked = 0;
+    const refuse = (): never => {
+      throw rpcError('CHECKOUT_NOT_FOUND', 'no');
+    };
+    running = await startCheckoutOverRpc(
+      {
+        checkout: {
+          getCheckout: refuse,
+          submitCheckoutPayment: async (request) => {
+            asked += 1;
+            if (request.token === token) return { checkout: openCheckout() };
+            await answered;
+            return refuse();
+          },
+        },
+      },
+      { paymentLimits: { perBrowser: 0, perPage: 1, perNetwork: 3 } },
+    );
+    const { page } = running;
+    const unknown = page.replace(token, 'u'.repeat(87));
+    const forged = createCustomer();
+    forged.cookies.set('gatehouse_checkout', 'x'.repeat(43));
+
+    const first = forged.post(unknown, payment);
+    await waitUntil('core is asked', () => asked === 1);
+    const others = [await forged.post(unknown, payment), await forged.post(unknown, payment)];
+    const paid = await createCustomer().post(page, payment);
+    answer(undefined);
+
+    expect([...others, await first, paid].map(({ status }) => status)).toEqual([404, 404, 404, 303]);
+  });
 });

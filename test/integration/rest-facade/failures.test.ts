@@ -1,6 +1,8 @@
 import { ConnectError, Code } from '@connectrpc/connect';
 import type { ServiceImpl } from '@connectrpc/connect';
 import { describe, expect, test } from '@jest/globals';
+import { OrderFact } from '../../../src/gen/gatehouse/v1/order_explanation_pb.js';
+import { OrderStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import type { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { errorReasons, rpcError } from '../../../src/contract/error-reason.ts';
 import type { ErrorReason } from '../../../src/contract/error-reason.ts';
@@ -189,6 +191,25 @@ describe('the merchant gets the documented answer when core refuses', () => {
       error: expect.stringContaining('connection refused by 10.0.0.7'),
     });
   });
+});
+
+test('many explanations without the webhooks process have one line in the log, with the request of the first', async () => {
+  const explanation = { waitingFor: OrderFact.NOTHING, orderStatus: OrderStatus.COMPLETED };
+  const running = await startFacadeOverRpc({
+    orderStories: { explainOrder: () => ({ orderId: 'ord_1', orderNumber: 'INV-1', explanation }) },
+  });
+  const explain = () => post(`${running.url}/api/v1/explain`, { order_number: 'INV-1' });
+
+  const answers = [await explain(), await explain(), await explain()];
+  await running.close();
+
+  expect(answers.map(({ status, text }) => [status, text.includes('webhooks_unknown')])).toEqual(
+    Array(3).fill([200, true]),
+  );
+  const lines = running.log.filter(({ msg }) =>
+    String(msg).startsWith('the webhooks process did not answer'),
+  );
+  expect(lines).toEqual([expect.objectContaining({ request_id: 'request-1', count: 1 })]);
 });
 
 describe('all problems at once', () => {

@@ -30,3 +30,15 @@ test('unknown keys of a site are limited to ten a second after more failures tha
 
   expect(await askedElevenTimes()).toEqual([...Array.from({ length: 10 }, () => false), true]);
 });
+
+test('no wait is longer than the window of its limit, also after the clock was set back', async () => {
+  const limits = createRateLimits({ perKeyPerSecond: 1, failedKeysPerMinute: 1 });
+  const by = { merchantId: 'mer_1', apiKeyId: 'a' };
+  const ask = async () => [await limits.countRequest(by, 0), await limits.countFailedKey('192.0.2.1')];
+  mock.timers.setTime(86_400_000);
+  await ask();
+
+  mock.timers.setTime(0);
+
+  expect(await ask()).toEqual([1, 60]);
+});
