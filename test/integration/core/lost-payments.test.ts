@@ -12,6 +12,7 @@ import {
   PayerPaymentStatus,
 } from '../../../src/gen/gatehouse/v1/payer_payment_service_pb.js';
 import { deriveKey } from '../../../src/main/derive-key.ts';
+import { holdLocks } from '../../support/database-connections.ts';
 import { publicId, storedId } from '../../support/ids.ts';
 import { orderNamed } from '../../support/order-requests.ts';
 import { refusalOf } from '../../support/rpc-failure.ts';
@@ -215,6 +216,20 @@ describe('a payment from the menu of the phone', () => {
     await desk.query('update core.recoveries set finished_at = now()');
     await makePayersDue();
     expect(await leasedIds()).toEqual(expect.arrayContaining([reported]));
+  });
+
+  test('is offered on the page without waiting for a change of the order', async () => {
+    const hosted = await desk.registerHosted({ merchantId, orderNumber: 'L-1' });
+    const release = await holdLocks(
+      stack.databaseUrl,
+      'select pg_advisory_xact_lock(hashtextextended($1::uuid::text, 0))',
+      [storedId('ord', hosted.orderId)],
+    );
+    try {
+      expect(await paybillsOf(hosted)).toEqual(['174379']);
+    } finally {
+      await release();
+    }
   });
 
   test.each<[string, (payerPaymentId: string) => Promise<unknown>, string]>([

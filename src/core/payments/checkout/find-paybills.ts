@@ -1,6 +1,7 @@
 import { storedId } from '../../../contract/public-id.ts';
 import type { Database } from '../../database/database.ts';
 import { Money } from '../../domain/money.ts';
+import { isInFlight } from '../../domain/order.ts';
 import type { OrderInFull, PaymentOption } from '../../domain/order.ts';
 import type { Wallet } from '../../domain/wallet.ts';
 import type { ValidatePayerPayment } from '../payer-payments/validate-payer-payment.ts';
@@ -36,6 +37,8 @@ export function createFindPaybills({ database, wallets, validate }: FindPaybills
   return async (order, paymentOptions) => {
     const { environment, orderNumber: reference, merchantId } = order;
     if (order.status !== 'PENDING' || reference.length > longestAccountNumber) return [];
+    // Validation would refuse it.
+    if (order.latestAttempt !== null && isInFlight(order.latestAttempt)) return [];
     const amount = Money.formatMinorUnits(order.amount.minorUnits, order.amount.currency);
     const { code: currency } = order.amount.currency;
     const found = wallets.map(async ({ id: wallet, options, payerStarted }): Promise<Paybill[]> => {
@@ -47,7 +50,7 @@ export function createFindPaybills({ database, wallets, validate }: FindPaybills
         [storedId('mer', merchantId), environment, wallet],
       );
       if (ownAccounts.length > 0) return [];
-      const decision = await validate({ wallet, environment, reference, amount, currency });
+      const decision = await validate({ wallet, environment, reference, amount, currency }, 'lockless');
       return decision === 'ACCEPT' ? [{ wallet, number }] : [];
     });
     return (await Promise.all(found)).flat();

@@ -1,4 +1,7 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { storedId } from '../../../contract/public-id.ts';
 import type { Database } from '../../database/database.ts';
+import { OrderRow } from '../../database/order-entities.ts';
 import type { PaymentGate } from '../../database/payment-gate.ts';
 import { readTakesPayments } from '../../database/takes-payments.sql.ts';
 import { allowedOptions, amountIssues } from '../../domain/merchant-terms.ts';
@@ -11,6 +14,7 @@ import type { FindMerchant } from '../../merchants/find-merchant.ts';
 import type { ClaimPayments } from '../changes/claim-payments.ts';
 import { orderOfId, readOrder } from '../changes/read-order.ts';
 import { findNamedOrder } from './find-named-order.sql.ts';
+import type { NamedOrder } from './find-named-order.sql.ts';
 
 /** A payment that a wallet asks about before it moves money. */
 export interface AskedPayerPayment {
@@ -21,7 +25,11 @@ export interface AskedPayerPayment {
   readonly currency: string;
 }
 
-export type ValidatePayerPayment = (asked: AskedPayerPayment) => Promise<PayerPaymentDecision>;
+/** `lockless`: only for display. The wallet's own question is decided under the lock of the order. */
+export type ValidatePayerPayment = (
+  asked: AskedPayerPayment,
+  lockless?: 'lockless',
+) => Promise<PayerPaymentDecision>;
 
 /** The order that a reference names, and whether its merchant takes payments. */
 interface FoundOrder {
@@ -44,14 +52,15 @@ export interface ValidatePayerPaymentParts {
  */
 export function createValidatePayerPayment(parts: ValidatePayerPaymentParts): ValidatePayerPayment {
   const { database, claims, gate, findMerchant, wallets, now } = parts;
-  return async ({ wallet: id, environment, reference, amount, currency }) => {
+  return async ({ wallet: id, environment, reference, amount, currency }, lockless) => {
     const wallet = wallets.find((each) => each.id === id);
     const terms = wallet?.payerStarted?.[environment];
     if (wallet === undefined || terms === undefined) return 'NOT_PAYABLE';
     const found = await database.fork().transactional(async (em): Promise<FoundOrder | undefined> => {
       const named = await findNamedOrder(em, environment, reference, terms.merchantId);
-      const row = named === undefined ? undefined : await orderOfId(named)(em);
-      if (row === undefined) return undefined;
+      if (named === undefined) return undefined;
+      const row = await (lockless === undefined ? orderOfId(named)(em) : findOrder(em, named));
+      if (row == null) return undefined;
       const takes = (await readTakesPayments(em)).of(environment, row.merchantId);
       return { order: await readOrder(em, row), takes };
     });
@@ -68,3 +77,6 @@ export function createValidatePayerPayment(parts: ValidatePayerPaymentParts): Va
     return validatePayerPayment(order, { amount, currency }, isOffered, now());
   };
 }
+
+const findOrder = (em: EntityManager, { merchantId, environment, id }: NamedOrder) =>
+  em.findOne(OrderRow, { merchantId: storedId('mer', merchantId), environment, id: storedId('ord', id) });
