@@ -153,7 +153,7 @@ function paybillView(
 
 function confirmPage(page: CheckoutPage, stage: StageNamed<'confirm'>): ConfirmView {
   const { order, language, self, stay, refused } = page;
-  const { attempt, slow } = stage;
+  const { attempt, slow, unsent } = stage;
   const messages = messagesIn(language);
   const { confirm, labels } = messages;
   const { wayOut } = confirm;
@@ -174,8 +174,9 @@ function confirmPage(page: CheckoutPage, stage: StageNamed<'confirm'>): ConfirmV
     heading: opens?.title ?? confirm.title,
     alert: refused?.alert,
     opens,
-    steps:
-      opens === undefined
+    steps: unsent
+      ? [confirm.unsent(wallet)]
+      : opens === undefined
         ? [confirm.waitOn(phone), confirm.how[channel](amount, wallet), ...(slow ? [] : [confirm.next])]
         : [opens.how(amount)],
     slow: slow ? confirm.slow(wallet) : undefined,

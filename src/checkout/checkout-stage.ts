@@ -8,12 +8,13 @@ export type CheckoutStage =
   /** No payment is in progress, and one may be started. `refused` is the previous attempt, if any. */
   | { readonly name: 'pay'; readonly refused: PaymentAttempt | undefined }
   /**
-   * A request was sent to a wallet, or will be. `slow`: the outcome takes longer than usual. `opens`: the payer must open or
-   * read something in order to confirm.
+   * A request was sent to a wallet, or will be. `unsent`: that takes longer than usual. `slow`: the outcome takes longer than usual. `opens`: the
+   * payer must open or read something in order to confirm.
    */
   | {
       readonly name: 'confirm';
       readonly attempt: PaymentAttempt;
+      readonly unsent: boolean;
       readonly slow: boolean;
       readonly opens: boolean;
     }
@@ -32,6 +33,8 @@ export type CheckoutStage =
 
 /** A prompt on a phone is answered within three minutes or not at all. A wallet's own page stays open for longer. */
 const slowPromptMs = 180_000;
+/** A request is sent within a few seconds, unless the wallet or our process for it fails. */
+const unsentMs = 30_000;
 
 /**
  * Selects the stage. Money comes first: while an attempt may still take money, the customer sees that attempt, even after the
@@ -55,11 +58,13 @@ function openStage(checkout: Checkout, order: Order, nowMs: number): CheckoutSta
   if (!checkout.usableHere) return { name: 'in_use' };
   const attempt = checkout.latestAttempt;
   if (attempt !== undefined && mayHoldMoney(attempt)) {
-    const sinceMs = attempt.createTime === undefined ? nowMs : timestampMs(attempt.createTime);
     const opens = checkout.nextAction !== undefined;
-    const isPromptOver = !opens && nowMs - sinceMs >= slowPromptMs;
+    const inStatusMs = attempt.updateTime === undefined ? 0 : nowMs - timestampMs(attempt.updateTime);
+    const isRequested = attempt.status === PaymentAttemptStatus.REQUESTED;
+    const unsent = isRequested && inStatusMs >= unsentMs;
+    const isPromptOver = !isRequested && !opens && inStatusMs >= slowPromptMs;
     const slow = isPromptOver || attempt.status === PaymentAttemptStatus.UNKNOWN;
-    return { name: 'confirm', attempt, slow, opens };
+    return { name: 'confirm', attempt, unsent, slow, opens };
   }
   if (secondsLeft(order, nowMs) === 0) return { name: 'expiring' };
   const { moneyNotReturned: money } = checkout;
@@ -105,7 +110,7 @@ export function stageVersion(stage: CheckoutStage): string {
     case 'pay':
       return stage.refused === undefined ? 'pay' : `pay-after-${stage.refused.paymentAttemptId}`;
     case 'confirm':
-      return `confirm-${stage.attempt.paymentAttemptId}${stage.opens ? '-open' : ''}${stage.slow ? '-slow' : ''}`;
+      return `confirm-${stage.attempt.paymentAttemptId}${stage.opens ? '-open' : ''}${stage.slow ? '-slow' : ''}${stage.unsent ? '-unsent' : ''}`;
     case 'not_returned':
       return stage.money.reversalRefused ? 'not-returned-refused' : 'not-returned';
     default:

@@ -88,6 +88,8 @@ export const english: Messages = {
     slow: (wallet) =>
       `This is taking longer than usual. We are asking ${wallet} for the result of your payment. ` +
       'Please do not pay in another way meanwhile.',
+    unsent: (wallet) =>
+      `We could not send the request to ${wallet} yet, and keep trying. Nothing was paid. You can wait, or cancel below.`,
     offline: 'No connection at the moment. Your payment is not affected. This page keeps trying.',
     stopLooking: 'Stop this page from reloading',
   },

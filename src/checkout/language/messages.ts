@@ -94,6 +94,8 @@ export interface Messages {
     };
     readonly following: string;
     readonly slow: (wallet: string) => string;
+    /** Instead of the steps, while the request cannot be sent. */
+    readonly unsent: (wallet: string) => string;
     readonly offline: string;
     readonly stopLooking: string;
   };

@@ -18,7 +18,7 @@ const { REQUESTED, SENT, UNKNOWN, SUCCEEDED, DECLINED, TIMED_OUT } = PaymentAtte
 interface Situation {
   readonly status?: OrderStatus;
   readonly attempt?: PaymentAttemptStatus;
-  readonly startedSecondsAgo?: number;
+  readonly inStatusSeconds?: number;
   readonly usableHere?: boolean;
   readonly attemptsLeft?: number;
   readonly secondsLeft?: number;
@@ -29,7 +29,7 @@ interface Situation {
 function stageIn({
   status = PENDING,
   attempt,
-  startedSecondsAgo = 10,
+  inStatusSeconds = 10,
   usableHere = true,
   attemptsLeft = 4,
   secondsLeft = 60,
@@ -43,8 +43,10 @@ function stageIn({
   if (notReturned)
     checkout.moneyNotReturned = create(MoneyNotReturnedSchema, { amount: '1', currency: 'ETB' });
   if (attempt !== undefined) {
-    const createTime = timestampFromMs(nowMs - startedSecondsAgo * 1000);
-    checkout.latestAttempt = create(PaymentAttemptSchema, { status: attempt, createTime });
+    // It was created long before.
+    const createTime = timestampFromMs(nowMs - 9_999_000);
+    const updateTime = timestampFromMs(nowMs - inStatusSeconds * 1000);
+    checkout.latestAttempt = create(PaymentAttemptSchema, { status: attempt, createTime, updateTime });
   }
   return stageOf(checkout, order, nowMs);
 }
@@ -81,12 +83,21 @@ describe('the checkout', () => {
   });
 
   test.each<[string, Situation, boolean]>([
-    ['a prompt that was just sent', { attempt: SENT, startedSecondsAgo: 179 }, false],
-    ['a prompt that was sent three minutes ago', { attempt: SENT, startedSecondsAgo: 180 }, true],
-    ['an unknown outcome, however new', { attempt: UNKNOWN, startedSecondsAgo: 1 }, true],
-    ['a page of the wallet, however long', { attempt: SENT, opens: true, startedSecondsAgo: 7200 }, false],
+    ['a prompt that was just sent', { attempt: SENT, inStatusSeconds: 179 }, false],
+    ['a prompt that was sent three minutes ago', { attempt: SENT, inStatusSeconds: 180 }, true],
+    ['an unknown outcome, however new', { attempt: UNKNOWN, inStatusSeconds: 1 }, true],
+    ['a page of the wallet, however long', { attempt: SENT, opens: true, inStatusSeconds: 7200 }, false],
     ['a page of the wallet, and an unknown outcome', { attempt: UNKNOWN, opens: true }, true],
+    ['a request that was never sent', { attempt: REQUESTED, inStatusSeconds: 600 }, false],
   ])('says whether the payment takes longer than usual: %s', (_name, situation, slow) => {
     expect(stageIn(situation)).toMatchObject({ name: 'confirm', slow });
+  });
+
+  test.each<[string, Situation, boolean]>([
+    ['29 seconds', { attempt: REQUESTED, inStatusSeconds: 29 }, false],
+    ['30 seconds', { attempt: REQUESTED, inStatusSeconds: 30 }, true],
+    ['the time until it was sent', { attempt: SENT, inStatusSeconds: 60 }, false],
+  ])('says whether the request cannot be sent: after %s', (_name, situation, unsent) => {
+    expect(stageIn(situation)).toMatchObject({ name: 'confirm', unsent });
   });
 });
