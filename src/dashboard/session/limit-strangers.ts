@@ -22,8 +22,8 @@ export interface Presented {
 }
 
 export interface StrangerLimits {
-  /** Refuses a session or link that core would be asked about once too often. @throws PageProblem */
-  readonly requireTries: (request: FastifyRequest, presented: Presented) => Promise<void>;
+  /** The refusal of a session or link that core would be asked about once too often; undefined for others. */
+  readonly refusalOf: (request: FastifyRequest, presented: Presented) => Promise<PageProblem | undefined>;
   /** Remembers whether core knew the session or link. */
   readonly record: (request: FastifyRequest, presented: Presented, isKnown: boolean) => Promise<void>;
 }
@@ -40,14 +40,14 @@ export function createStrangerLimits(): StrangerLimits {
   const askedOverLimit = new RateLimiterMemory({ points: askedOverLimitPerSecond, duration: 1 });
   const known = new LRUCache<string, true>({ max: maxKnown, ttl: knownMs });
   return {
-    async requireTries({ ip }, presented) {
-      if (known.has(keyOf(presented))) return;
+    async refusalOf({ ip }, presented) {
+      if (known.has(keyOf(presented))) return undefined;
       const site = siteOf(ip);
       const counted = await strange.get(site);
-      if (counted === null || counted.consumedPoints <= strange.points) return;
-      if (await consume(askedOverLimit, site)) return;
+      if (counted === null || counted.consumedPoints <= strange.points) return undefined;
+      if (await consume(askedOverLimit, site)) return undefined;
       const retryAfterSeconds = Math.max(1, Math.ceil(counted.msBeforeNext / 1000));
-      throw new PageProblem('tooManyRequests', reasons[presented.kind], { retryAfterSeconds });
+      return new PageProblem('tooManyRequests', reasons[presented.kind], { retryAfterSeconds });
     },
     async record({ ip }, presented, isKnown) {
       if (isKnown) {

@@ -1,5 +1,6 @@
 import session from '@fastify/session';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { logFacts } from '../request-log.ts';
 import type { StrangerLimits } from './limit-strangers.ts';
 import type { createSessionStore } from './session-store.ts';
 
@@ -28,7 +29,15 @@ export async function addSessions(
   // Before the session is read, and after.
   app.addHook('onRequest', async (request) => {
     const secret = givenTo(request);
-    if (secret !== undefined) await strangers.requireTries(request, { kind: 'session', secret });
+    if (secret === undefined) return;
+    const refusal = await strangers.refusalOf(request, { kind: 'session', secret });
+    if (refusal === undefined) return;
+    // Nobody would end the session, although its user would believe so.
+    if (request.routeOptions.url === '/sign-out') throw refusal;
+    logFacts(request, { reason: refusal.reason });
+    // Goes on as without the cookie, which the browser keeps. So a user whose session has ended can sign in, whatever others in the network do.
+    const { [cookieName]: _unread, ...others } = request.cookies;
+    request.cookies = others;
   });
   await app.register(session, {
     store: options.store,
@@ -42,13 +51,22 @@ export async function addSessions(
     saveUninitialized: false,
     rolling: false,
   });
-  // Another tab may have got a new id meanwhile, which the old one would replace. A browser keeps its id without this header.
-  app.addHook('onSend', (request, reply, _payload, done) => {
+  app.addHook('onSend', async (request, reply) => {
     const given = givenTo(request);
     // Null after the session was ended.
-    const id = (request.session as typeof request.session | null)?.sessionId;
-    if (given !== undefined && given === id) dropCookie(reply, cookieName);
-    done();
+    const current = request.session as typeof request.session | null;
+    const id = current?.sessionId;
+    // Another tab may have got a new id meanwhile, which the old one would replace. A browser keeps its id without this header.
+    if (given !== undefined && given === id)
+      changeCookies(reply, (line) => (line.startsWith(`${cookieName}=`) ? undefined : line));
+    // The plugin removes an unknown id without Secure. Browsers ignore that for a name with the prefix.
+    else if (options.isSecure)
+      changeCookies(reply, (line) =>
+        line.startsWith(`${cookieName}=;`) && !line.includes('; Secure') ? `${line}; Secure` : line,
+      );
+    // The next request brings the new id, and does not count as one of a stranger.
+    if (id !== undefined && id !== given && current?.userId !== undefined)
+      await strangers.record(request, { kind: 'session', secret: id }, true);
   });
   app.addHook('onRequest', async (request) => {
     const secret = givenTo(request);
@@ -57,11 +75,11 @@ export async function addSessions(
   });
 }
 
-/** Removes a cookie that the answer would set. */
-function dropCookie(reply: FastifyReply, name: string): void {
+/** Changes the cookies that the answer sets. One that becomes undefined is not set. */
+function changeCookies(reply: FastifyReply, change: (line: string) => string | undefined): void {
   const all = [reply.getHeader('set-cookie') ?? []].flat().map(String);
-  const others = all.filter((line) => !line.startsWith(`${name}=`));
-  if (others.length === all.length) return;
+  const changed = all.flatMap((line) => change(line) ?? []);
+  if (all.length === 0) return;
   reply.removeHeader('set-cookie');
-  if (others.length > 0) reply.header('set-cookie', others);
+  if (changed.length > 0) reply.header('set-cookie', changed);
 }

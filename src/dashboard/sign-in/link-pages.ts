@@ -22,7 +22,8 @@ export async function answerLinkRequest(
   reply: FastifyReply,
   answer: () => Promise<FastifyReply>,
 ): Promise<FastifyReply> {
-  await strangers.requireTries(request, linkOf(request));
+  const refusal = await strangers.refusalOf(request, linkOf(request));
+  if (refusal !== undefined) throw refusal;
   try {
     return await answer();
   } catch (thrown) {
