@@ -243,6 +243,7 @@ test('of registrations in one statement, those whose key has an answer add no or
   ]);
   expect(again.results).toEqual(results.slice(0, 4));
   expect(await writtenNumbers('then-')).toEqual(['then-expired', 'then-new', 'then-unkeyed']);
+  expect(await commitsOf('then-')).toBe(1);
 });
 
 test('registrations can be answered with only the ids of their orders, also with an idempotency key', async () => {

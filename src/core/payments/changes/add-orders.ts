@@ -7,7 +7,7 @@ import type { Statement } from '../../../platform/database/run-statement.ts';
 import { batchLimits } from '../../database/batch-limits.ts';
 import { attemptValuesOf, orderValuesOf } from '../../database/order-rows.ts';
 import type { Changed, PaymentAttempt } from '../../domain/order.ts';
-import { freeingKey } from '../idempotency/keyed-answers.sql.ts';
+import { removingExpired } from '../idempotency/keyed-answers.sql.ts';
 import type { StoredKey } from '../idempotency/keyed-answers.sql.ts';
 import type { KeyedInsert } from '../idempotency/keyed-calls.ts';
 import type { AskedPhone, PhoneAnswer, PhoneLimit } from '../phones/phone-limit.ts';
@@ -138,8 +138,8 @@ function settle(outcome: Inserted | PhoneRefusal, keyed: KeyedInsert | undefined
 }
 
 /**
- * PostgreSQL refuses all items if the key of one is used after the statement has begun, or has an expired answer. The batcher then splits
- * the items. An item that is refused alone is inserted in a transaction that holds its key.
+ * PostgreSQL refuses all items if the key of one is used after the statement has begun, or has an expired answer. Once more, they find the
+ * answer of the other call, and none that has expired.
  */
 async function insertKeyed<Rows extends NewOrderRows, Outcome>(
   insert: Insert<Rows, Outcome>,
@@ -148,10 +148,9 @@ async function insertKeyed<Rows extends NewOrderRows, Outcome>(
   try {
     return await insert(items);
   } catch (error) {
-    const [first, ...others] = items;
-    if (others.length > 0 || first === undefined || first.keyed === null || !isDataRefused(error))
-      throw error;
-    return insert(items, freeingKey(first.keyed.name));
+    const answers = items.flatMap(({ keyed }) => keyed ?? []);
+    if (answers.length === 0 || !isDataRefused(error)) throw error;
+    return insert(items, [removingExpired(answers)]);
   }
 }
 

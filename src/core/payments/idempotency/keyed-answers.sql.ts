@@ -2,7 +2,12 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Pool, PoolClient } from 'pg';
 import { storedId } from '../../../contract/public-id.ts';
 import type { PublicId } from '../../../contract/public-id.ts';
-import { plainColumn, rowList, textColumn } from '../../../platform/database/bulk-statement.ts';
+import {
+  bulkStatement,
+  plainColumn,
+  rowList,
+  textColumn,
+} from '../../../platform/database/bulk-statement.ts';
 import { runStatement } from '../../../platform/database/run-statement.ts';
 import type { Statement } from '../../../platform/database/run-statement.ts';
 import type { Environment } from '../../domain/order.ts';
@@ -60,12 +65,11 @@ export async function readKey(execute: Execute, name: KeyName): Promise<StoredKe
   return (rows as StoredKey[])[0];
 }
 
-const lockText = 'select pg_advisory_xact_lock(hashtextextended(?, 0))';
-const lockValues = (name: KeyName): string[] => [`idempotency:${nameOf(name).join(':')}`];
-
 /** Waits until no other transaction has locked the key, and locks it until the end of this one. */
 export async function lockKey(execute: Execute, name: KeyName): Promise<void> {
-  await execute(lockText, lockValues(name));
+  await execute('select pg_advisory_xact_lock(hashtextextended(?, 0))', [
+    `idempotency:${nameOf(name).join(':')}`,
+  ]);
 }
 
 /** Stores an answer for 24 hours. Returns false, and stores nothing, when the key has an unexpired answer. */
@@ -85,16 +89,6 @@ export async function writeKey(
   return written.length > 0;
 }
 
-/** Statements that lock a key and remove its expired answer, so that the transaction can insert another one. */
-export const freeingKey = (name: KeyName): Statement[] => [
-  { text: lockText.replace('?', '$1'), values: lockValues(name) },
-  {
-    text: `delete from core.idempotency_keys
-      where merchant_id = $1 and environment = $2 and operation = $3 and key = $4 and expires_at <= now()`,
-    values: nameOf(name),
-  },
-];
-
 /** Answers with the orders that they are about, as a part of a bulk statement. */
 export const keyedAnswerRows = rowList<KeyedAnswer & { readonly orderId: string }>(
   {
@@ -108,3 +102,22 @@ export const keyedAnswerRows = rowList<KeyedAnswer & { readonly orderId: string 
   },
   { hidesLength: true },
 );
+
+const expired = bulkStatement(
+  undefined,
+  { keyed: keyedAnswerRows },
+  (sql) => `
+with found as (
+  select k.ctid from ${sql.keyed} join core.idempotency_keys k using (merchant_id, environment, operation, key)
+  where k.expires_at <= now()
+  order by merchant_id, environment, operation, key for update of k
+)
+delete from core.idempotency_keys where ctid in (select ctid from found)`,
+);
+
+/** Removes the expired answers of these keys, so that the transaction can insert others. Concurrent ones do not deadlock. */
+export const removingExpired = (answers: readonly KeyedAnswer[]): Statement =>
+  expired.with({ keyed: answers.map((answer) => ({ orderId: noOrder, ...answer })) });
+
+/** The statement does not use the order. */
+const noOrder = '00000000-0000-0000-0000-000000000000';
