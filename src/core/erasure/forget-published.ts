@@ -27,6 +27,9 @@ const mayBeStoredMs = 14 * dayMs;
 /** How much the clocks of core and the broker may differ. */
 const clocksDifferMs = 60 * 60_000;
 
+/** The parts of the stream that are read at once. A busy merchant has millions of messages with one subject, each of which is a request. */
+const partsAtOnce = 32;
+
 /**
  * The order of the stream does not tell where an event is. Databases share a stream, and a batch that failed or that a restore brought back
  * is published again. So all messages with the event's subject are read, from the time of the event on.
@@ -61,13 +64,22 @@ async function removeAll(
   if (range === undefined) return;
   const ids = new Set<string>(events.map(({ id }) => publicId('evt', id)));
   const occurredAt = Math.min(...events.map((event) => event.occurredAt.getTime()));
-  let number = await firstSince(stream, range, new Date(occurredAt - clocksDifferMs));
-  for (;;) {
-    const message = await next(subject, number);
-    if (message === undefined || message.number > range.last) return;
-    if (ids.has(message.header('Nats-Msg-Id'))) await remove(message.number);
-    number = message.number + 1;
-  }
+  const first = await firstSince(stream, range, new Date(occurredAt - clocksDifferMs));
+  const size = Math.ceil((range.last - first + 1) / partsAtOnce);
+  const removeIn = async (from: number, to: number): Promise<void> => {
+    for (let number = from; number <= to; number += 1) {
+      const message = await next(subject, number);
+      if (message === undefined || message.number > to) return;
+      if (ids.has(message.header('Nats-Msg-Id'))) await remove(message.number);
+      number = message.number;
+    }
+  };
+  await Promise.all(
+    Array.from({ length: partsAtOnce }, (_, part) => {
+      const from = first + part * size;
+      return removeIn(from, Math.min(from + size - 1, range.last));
+    }),
+  );
 }
 
 /** The number from which on messages were stored at this time or later. */

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { nanos } from 'nats';
 import type pg from 'pg';
 import { formatCursor } from '../../../src/contract/event-cursor.ts';
 import { openEventBus } from '../../../src/contract/event-bus.ts';
 import type { EventBus } from '../../../src/contract/event-bus.ts';
-import { newRandomId } from '../../../src/contract/public-id.ts';
+import { newRandomId, publicId } from '../../../src/contract/public-id.ts';
 import type { StoredId } from '../../../src/contract/public-id.ts';
 import type { Database } from '../../../src/core/database/database.ts';
 import { eraseOrders } from '../../../src/core/erasure/erase-orders.ts';
@@ -14,6 +15,7 @@ import { relayEvents } from '../../../src/core/events/relay-events.ts';
 import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
 import { startTemporaryNats } from '../../../src/main/local/temporary-servers.ts';
 import { createLogger } from '../../../src/platform/logger.ts';
+import type { StoredStream } from '../../../src/platform/nats-stored-events.ts';
 import type { EventMessage } from '../../../src/platform/nats-publish-stored.ts';
 import { createWakeSignal } from '../../../src/platform/wake-signal.ts';
 import { storedId } from '../../support/ids.ts';
@@ -132,6 +134,44 @@ test('events that are older than the broker stores are not searched for, even wh
   // Published a week late, and stored for a week.
   expect(await forgetPublished([event(13)])).toBe(false);
   expect(searches).toBe(1);
+});
+
+test('many messages of one subject are read in parts at once, each of them once', async () => {
+  const event = {
+    ...{
+      id: storedId('evt', newRandomId('evt', new Date())),
+      merchantId: storedId('mer', newRandomId('mer', new Date())),
+    },
+    ...{ environment: 'SANDBOX' as const, type: 'CREATED', xid: '5', position: '1', occurredAt: new Date() },
+  };
+  const [wanted, last] = [777, 1_000];
+  const asked: number[] = [];
+  const removed: number[] = [];
+  let [running, most] = [0, 0];
+  const stream: StoredStream = {
+    range: { first: 1, last },
+    read: () => Promise.resolve([]),
+    next: async (subject, number) => {
+      if (subject !== '>') asked.push(number);
+      most = Math.max(most, (running += 1));
+      await nextTurn();
+      running -= 1;
+      const header = () => (number === wanted ? publicId('evt', event.id) : '');
+      return number > last ? undefined : { number, storedAt: new Date(), body: Buffer.of(), header };
+    },
+    remove: (number) => Promise.resolve(void removed.push(number)),
+  };
+  await storeRelayCursor(5, 1);
+
+  await createForgetPublished({
+    database,
+    bus: { stream: 'ORDERS', storedStream: () => Promise.resolve(stream) },
+    now: () => new Date(),
+  })([event]);
+
+  expect(removed).toEqual([wanted]);
+  expect(asked.toSorted((a, b) => a - b)).toEqual(Array.from({ length: last }, (_, index) => index + 1));
+  expect(most).toBeGreaterThan(20);
 });
 
 const digits = '911775544';
