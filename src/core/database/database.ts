@@ -48,6 +48,7 @@ import { Migration051PayerErasures } from './migrations/migration-051-payer-eras
 import { Migration052AskedSince } from './migrations/migration-052-asked-since.ts';
 import { Migration053RemovedPayees } from './migrations/migration-053-removed-payees.ts';
 import { Migration054HastenedReturns } from './migrations/migration-054-hastened-returns.ts';
+import { Migration055ErasedPayments } from './migrations/migration-055-erased-payments.ts';
 
 export type { Database } from '../../platform/database/open-database.ts';
 
@@ -105,6 +106,7 @@ export const openDatabase = (options: DatabaseOptions): Promise<Database> =>
         Migration052AskedSince,
         Migration053RemovedPayees,
         Migration054HastenedReturns,
+        Migration055ErasedPayments,
       ],
       migrationLock: 7_142_001,
     },

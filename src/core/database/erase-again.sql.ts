@@ -28,15 +28,16 @@ interface FoundMoney {
   readonly payerPaymentId?: StoredId<'ppm'> | null | undefined;
 }
 
-/** The same for the order of such money, or without an order for the payment that its payer started, if that was erased before. */
+/**
+ * The same for the order of such money, and for the payment that its payer started, if they were erased before. A payment can name an order
+ * without belonging to it. The erasure of the order does not include it then.
+ */
 export async function eraseAgainByMoney(
   em: EntityManager,
   { merchantId, environment, orderId, payerPaymentId }: FoundMoney,
 ): Promise<void> {
-  if (orderId == null || merchantId == null) {
-    if (payerPaymentId != null) await eraseAgainByPayer(em, payerPaymentId);
-    return;
-  }
+  if (payerPaymentId != null) await eraseAgainByPayer(em, payerPaymentId);
+  if (orderId == null || merchantId == null) return;
   await em.execute(
     `insert into core.erasures_due (merchant_id, environment, order_id, due_at)
      select merchant_id, environment, id, clock_timestamp() from core.orders
@@ -46,10 +47,12 @@ export async function eraseAgainByMoney(
   );
 }
 
+/** Before migration 055, only the reference of a payment without an order showed that it was erased. */
 async function eraseAgainByPayer(em: EntityManager, id: StoredId<'ppm'>): Promise<void> {
   await em.execute(
     `insert into core.payer_erasures_due (payer_payment_id, due_at)
-     select id, clock_timestamp() from core.payer_payments where id = ? and order_id is null and reference = '${erasedText}'
+     select id, clock_timestamp() from core.payer_payments where id = ?
+       and (erased_at is not null or (order_id is null and reference = '${erasedText}'))
      on conflict (payer_payment_id) do update set due_at = excluded.due_at`,
     [id],
   );

@@ -39,7 +39,7 @@ export async function erasePayerPayments(
   const erased = await run<{ id: StoredId<'ppm'> }>(
     `
 update core.payer_payments
-set ${erasing('detail')}, callback_notes = '{}', ${erasingReference}
+set ${erasing('detail')}, callback_notes = '{}', ${erasingReference}, erased_at = clock_timestamp()
 where id = any($1::uuid[]) and status <> 'OPEN' returning id`,
     [ids],
   );

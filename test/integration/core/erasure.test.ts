@@ -637,10 +637,16 @@ describe('a payment without an order whose texts have the number', () => {
     expect(rows).toEqual([{ reason: 'erased', logged: 'erased' }]);
   });
 
-  test('is erased again when it gets a new text after its erasure', async () => {
+  test.each([
+    ['no order', null],
+    ['an order that it did not pay', newRandomId('ord', new Date())],
+  ])('is erased again when it gets a new text after its erasure, if it names %s', async (_, orderId) => {
     const phone = newPhone();
-    const { id } = await payerPayment(phone);
+    const { id, merchantId } = await payerPayment(phone);
     await end(id, 'ABANDONED');
+    await superuser.query('update core.payer_payments set merchant_id = $2, order_id = $3 where id = $1', [
+      ...[id, merchantId, orderId === null ? null : storedId('ord', orderId)],
+    ]);
     await personalData.erasePersonalData({ phone });
     const reported = publicId('ppm', id);
     const due = await withoutErasures(async () => {
