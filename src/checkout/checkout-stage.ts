@@ -47,7 +47,7 @@ export function stageOf(checkout: Checkout, order: Order, nowMs: number): Checko
     case OrderStatus.EXPIRED:
       return { name: 'expired' };
     case OrderStatus.FAILED:
-      return { name: checkout.attemptsLeft > 0 ? 'cancelled' : 'failed' };
+      return { name: checkout.attemptsLeft > 0 || checkout.lastAttemptCancelled ? 'cancelled' : 'failed' };
     case OrderStatus.PENDING:
     case OrderStatus.UNSPECIFIED:
       return openStage(checkout, order, nowMs);

@@ -249,6 +249,28 @@ describe('cancelling', () => {
     expect((await desk.story(payment)).paymentAttempt?.status).toBe(PaymentAttemptStatus.TIMED_OUT);
   });
 
+  test.each([
+    ['cancelled', true],
+    ['not confirmed', false],
+  ])('is told from another end of the last attempt: %s', async (end, cancelled) => {
+    const order = await desk.registerHosted({ merchantId });
+    const payment = await desk.payHosted(order);
+    await desk.query('update core.orders set attempt_count = 5 where id = $1', [
+      storedId('ord', order.orderId),
+    ]);
+
+    if (cancelled) await desk.cancelHosted(order);
+    else await desk.settle(payment, outcomes.timedOut());
+
+    const { order: ended, attemptsLeft, lastAttemptCancelled } = (await get(order)) ?? {};
+    expect([end, ended?.status, attemptsLeft, lastAttemptCancelled]).toEqual([
+      end,
+      OrderStatus.FAILED,
+      0,
+      cancelled,
+    ]);
+  });
+
   test('is refused while the wallet may prompt the payer, and after the payment', async () => {
     const order = await desk.registerHosted({ merchantId });
     const payment = await desk.payHosted(order);

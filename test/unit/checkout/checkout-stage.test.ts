@@ -21,6 +21,7 @@ interface Situation {
   readonly inStatusSeconds?: number;
   readonly usableHere?: boolean;
   readonly attemptsLeft?: number;
+  readonly lastAttemptCancelled?: boolean;
   readonly secondsLeft?: number;
   readonly notReturned?: boolean;
   readonly opens?: boolean;
@@ -32,12 +33,13 @@ function stageIn({
   inStatusSeconds = 10,
   usableHere = true,
   attemptsLeft = 4,
+  lastAttemptCancelled = false,
   secondsLeft = 60,
   notReturned = false,
   opens = false,
 }: Situation) {
   const order = create(OrderSchema, { status, expireTime: timestampFromMs(nowMs + secondsLeft * 1000) });
-  const checkout = create(CheckoutSchema, { order, usableHere, attemptsLeft });
+  const checkout = create(CheckoutSchema, { order, usableHere, attemptsLeft, lastAttemptCancelled });
   if (opens)
     checkout.nextAction = create(NextActionSchema, { action: { case: 'instructions', value: 'Dial' } });
   if (notReturned)
@@ -76,6 +78,12 @@ describe('the checkout', () => {
     ['it was paid in another browser', { status: COMPLETED, usableHere: false }, 'paid'],
     ['it was cancelled', { status: FAILED }, 'cancelled'],
     ['it was cancelled after a decline', { status: FAILED, attempt: DECLINED }, 'cancelled'],
+    [
+      'the fifth try was cancelled',
+      { status: FAILED, attempt: TIMED_OUT, attemptsLeft: 0, lastAttemptCancelled: true },
+      'cancelled',
+    ],
+    ['the fifth try was not confirmed', { status: FAILED, attempt: TIMED_OUT, attemptsLeft: 0 }, 'failed'],
     ['the fifth try was declined', { status: FAILED, attempt: DECLINED, attemptsLeft: 0 }, 'failed'],
     ['it expired', { status: EXPIRED, attempt: TIMED_OUT }, 'expired'],
   ])('shows the right stage when %s', (_name, situation, stage) => {

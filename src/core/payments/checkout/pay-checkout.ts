@@ -52,6 +52,8 @@ export interface Checkout {
   readonly providerTransactionId: string;
   /** The options the customer may choose from. */
   readonly paymentOptions: readonly PaymentOption[];
+  /** Whether a cancellation ended the last possible attempt, before it was sent. */
+  readonly lastAttemptCancelled: boolean;
   /** Money that a wallet took and that does not pay the order: of an attempt, or from the menu of the phone for an order that has ended. */
   readonly moneyNotReturned: Pick<StrayMoney, 'amount' | 'currency' | 'status'> | undefined;
   /** Where the payer can pay from the menu of the phone instead. */
@@ -251,7 +253,19 @@ async function describe(
   // twice.
   const paybills = seen.usableHere ? await findPaybills(order, paymentOptions) : [];
   const held = moneyNotReturned(order) ?? (await findMoneyFromMenu(parts, order));
-  return { ...seen, order, merchant, attemptsLeft, paymentOptions, moneyNotReturned: held, paybills };
+  const lastAttemptCancelled = attemptsLeft === 0 && (await isLatestUnsent(parts, order));
+  return {
+    ...{ ...seen, order, merchant, attemptsLeft, lastAttemptCancelled, paymentOptions, paybills },
+    moneyNotReturned: held,
+  };
+}
+
+/** Whether a FAILED order ended before its latest attempt was sent, by a cancellation. Stray money of another attempt ends such an attempt too. */
+async function isLatestUnsent({ database }: CheckoutParts, order: OrderInFull): Promise<boolean> {
+  if (order.status !== 'FAILED' || order.latestAttempt?.status !== 'TIMED_OUT') return false;
+  if (order.strayMoney.length > 0) return false;
+  const key = { merchantId: storedId('mer', order.merchantId), id: storedId('pat', order.latestAttempt.id) };
+  return (await database.fork().findOneOrFail(PaymentAttemptRow, key)).leases === 0;
 }
 
 /** Longer than a payment stays open. */

@@ -114,6 +114,13 @@ export declare type Checkout = Message<"gatehouse.v1.Checkout"> & {
    * @generated from field: google.protobuf.Timestamp read_time = 14;
    */
   readTime?: Timestamp | undefined;
+
+  /**
+   * Whether a FAILED order without attempts left was cancelled before its last attempt was sent. A FAILED order with attempts left was cancelled.
+   *
+   * @generated from field: bool last_attempt_cancelled = 15;
+   */
+  lastAttemptCancelled: boolean;
 };
 
 /**
