@@ -2,7 +2,15 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { create } from '@bufbuild/protobuf';
 import pg from 'pg';
+import { checkText } from '../../../src/contract/check-text.ts';
+import {
+  CheckFinding,
+  CheckResult,
+  CheckSchema,
+  CheckSubject,
+} from '../../../src/gen/gatehouse/v1/diagnostics_service_pb.js';
 import { backupTools } from '../../../src/main/backup-tools.ts';
 import { SnapshotError } from '../../../src/platform/database/snapshot/manifest.ts';
 import { createTestDatabase } from '../../support/test-database.ts';
@@ -89,4 +97,33 @@ describe('a backup of two databases', () => {
     expect(apart).toEqual([['core'], ['webhooks']]);
     expect(await schemasOf(restored)).toEqual(['core', 'webhooks']);
   });
+});
+
+test('the statement that doctor prints for events of another server moves all that has their transactions', async () => {
+  const xid = "'900000000000'";
+  await query(
+    original,
+    `insert into core.order_events (merchant_id, environment, order_id, sequence, id, type, occurred_at, payload, xid)
+       values (gen_random_uuid(), 'SANDBOX', gen_random_uuid(), 1, gen_random_uuid(), 'CREATED', now(), '', ${xid});
+     insert into core.erased_orders (merchant_id, environment, order_id, from_sequence, to_sequence, erased_at, seal, xid)
+       values (gen_random_uuid(), 'SANDBOX', gen_random_uuid(), 1, 1, now(), '', ${xid});
+     insert into core.event_seal (xid, position, sealed_at) values (${xid}, 7, now());
+     insert into core.event_relay values ('ORDERS', ${xid}, 7)`,
+  );
+  const { advice } = checkText(
+    create(CheckSchema, {
+      subject: CheckSubject.EVENT_ORDER,
+      finding: CheckFinding.FOREIGN_EVENTS,
+      result: CheckResult.FAILED,
+    }),
+  );
+
+  await query(original, advice.replace('stop all cores and run: ', ''));
+
+  const left = await query(
+    original,
+    `select xid::text as xid from core.order_events union select xid::text from core.erased_orders
+     union select xid::text from core.event_seal union select xid::text from core.event_relay`,
+  );
+  expect(left).toEqual([{ xid: '1' }]);
 });
