@@ -78,7 +78,12 @@ export type ReversalOutcome =
   /** The wallet has not decided. An empty reference changes nothing. */
   | ({ readonly type: 'pending'; readonly providerReference: string; readonly detail: string } & AskedWait)
   /** No byte of the request was sent. Only the first request can report this. */
-  | ({ readonly type: 'not_sent'; readonly detail: string } & AskedWait)
+  | ({
+      readonly type: 'not_sent';
+      readonly detail: string;
+      /** Whether a merchant's own account has the money; false by default. */
+      readonly isOwnAccount?: boolean;
+    } & AskedWait)
   | { readonly type: 'done' }
   /** Definite when no request with this name can still be executed. */
   | {
@@ -91,7 +96,10 @@ export type ReversalOutcome =
 /** The longest wait that a wallet can request. */
 const maxAskedWaitMs = 5 * 60_000;
 
-/** While nothing reaches the wallet, the first request is tried once a minute, as an open circuit does. */
+/**
+ * While nothing reaches the wallet with the operator's account, the first request is tried once a minute, as an open circuit does. No circuit
+ * counts the faults of a merchant's own account, and each try may be a sign-in with wrong credentials. So its wait grows to an hour.
+ */
 const maxUnsentWaitMs = 60_000;
 
 /** Seconds until the next query of an undecided reversal, by try. The last one repeats. */
@@ -200,7 +208,7 @@ function afterOutcome(reversal: DueReversal, outcome: ReversalOutcome, now: Date
         maybeSent: false,
         askedSince: null,
         detail: outcome.detail,
-        dueAt: nextTime(reversal, outcome, now, maxUnsentWaitMs),
+        dueAt: nextTime(reversal, outcome, now, outcome.isOwnAccount === true ? undefined : maxUnsentWaitMs),
         isLeased: false,
         hastenedTo: null,
         updatedAt: now,

@@ -11,6 +11,7 @@ import { addAccount } from './add-account.ts';
 import type { AddAccountParts, AddRefusal, NewAccount } from './add-account.ts';
 import { createAccountChanges } from './change-account.ts';
 import type { AccountChanges, AccountChangesParts } from './change-account.ts';
+import { hastenReturns } from './hasten-returns.sql.ts';
 import { resealAccounts } from './reseal-accounts.ts';
 import type { Resealed } from './reseal-accounts.ts';
 import { storedKey, withoutSecrets } from './wallet-account.ts';
@@ -24,6 +25,7 @@ export interface AccountStore extends AccountChanges {
   readonly add: (account: NewAccount, by: Actor) => Promise<Result<WalletAccount, AddRefusal>>;
   /** Accounts whose check is due. The check is due again after a minute without a result. */
   readonly leaseChecks: (environment: Environment, wallet: string, limit: number) => Promise<WalletAccount[]>;
+  /** Returns false for an unknown account. Returns that were not sent with an accepted one are due. */
   readonly recordCheck: (
     key: AccountKey,
     result: Exclude<WalletAccountCheck, 'WAITING'>,
@@ -70,15 +72,19 @@ export function createAccountStore(parts: AccountStoreParts): AccountStore {
         return rows.map(withoutSecrets);
       }),
 
-    recordCheck: (key, checkResult, checkDetail) =>
-      database.fork().transactional(async (em) => {
+    async recordCheck(key, checkResult, checkDetail) {
+      const isKnown = await database.fork().transactional(async (em) => {
         const row = await em.findOne(WalletAccountRow, storedKey(key), {
           lockMode: LockMode.PESSIMISTIC_WRITE,
         });
         if (row === null) return false;
         Object.assign(row, { checkResult, checkDetail, checkedAt: now(), checkDueAt: null });
+        if (checkResult === 'ACCEPTED') await hastenReturns(em, row, await readClock(em));
         return true;
-      }),
+      });
+      if (isKnown && checkResult === 'ACCEPTED') parts.onCheckDue();
+      return isKnown;
+    },
 
     async settings(key) {
       const row = await database.fork().findOne(WalletAccountRow, storedKey(key));

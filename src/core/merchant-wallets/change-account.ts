@@ -37,7 +37,7 @@ export interface AccountChangesParts {
   readonly database: Database;
   readonly newId: NewId;
   readonly now: () => Date;
-  /** Called when a check became due. */
+  /** Called when a check or a return became due. */
   readonly onCheckDue: () => void;
 }
 

@@ -27,10 +27,12 @@ import { deriveKey } from '../../../src/main/derive-key.ts';
 import { directPayment, orderNamed } from '../../support/order-requests.ts';
 import { storedId } from '../../support/ids.ts';
 import { waitUntil } from '../../support/wait-until.ts';
+import { outcomes, sharedPaymentDesk } from './payment-desk.ts';
 
 const environment = Environment.SANDBOX;
 const stack = sharedStack({ facades: 0 });
 const desk = sharedReconciliationDesk(stack);
+const money = sharedPaymentDesk(stack);
 const database = sharedCoreDatabase('own accounts', () => stack.databaseUrl, 4);
 const owners = sharedClient(stack, MerchantWalletService, 'dashboard');
 const worker = sharedClient(stack, MerchantWalletService, 'wallets');
@@ -175,6 +177,28 @@ test('an account that was removed fails the reading, and its days are listed wit
   expect(await wrongFields(desk.operator.startReconciliation({ ...walletA, date: day, payee }))).toBe(
     'payee',
   );
+});
+
+test('a refund that is not sent waits longer than a minute at an own account, and is due when its credentials are accepted', async () => {
+  const walletAccountId = await useAccount(merchantId, '3001');
+  const payment = await money.startDirect({ merchantId, orderNumber: 'U-1' });
+  await money.settle(payment, outcomes.completed('t-unsent'));
+  const { refundId } = await money.refund(merchantId, 'U-1');
+  const dueRefunds = async () => (await money.leaseRefunds()).map(({ refund }) => refund?.refundId);
+  await money.query('update core.refunds set tries = 7 where id = $1', [storedId('rfd', refundId)]);
+  const [leased] = await money.leaseRefunds();
+
+  await money.recordRefund(leased!, { case: 'pending', value: { detail: 'no token', notSent: true } });
+
+  const { rows } = await desk.database.query(
+    "select due_at > now() + interval '30 minutes' as waits from core.refunds where id = $1",
+    [storedId('rfd', refundId)],
+  );
+  expect(rows).toEqual([{ waits: true }]);
+  await worker.recordWalletAccountCheck({ merchantId, walletAccountId, check: WalletAccountCheck.REFUSED });
+  expect(await dueRefunds()).toEqual([]);
+  await worker.recordWalletAccountCheck({ merchantId, walletAccountId, check: WalletAccountCheck.ACCEPTED });
+  expect(await dueRefunds()).toEqual([refundId]);
 });
 
 test('core compares the days of an own account from its first attempt on, and lists those that are missing', async () => {

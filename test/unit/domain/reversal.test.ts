@@ -147,6 +147,11 @@ test.each([
     [2, 5, 10, 30, 60, 300, 900, 3600, 3600, 3600],
   ],
   ['that got no request is tried every minute', notSent, [2, 5, 10, 30, 60, 60, 60, 60, 60, 60]],
+  [
+    "that got no request with a merchant's own account is tried every hour",
+    { ...notSent, isOwnAccount: true },
+    [2, 5, 10, 30, 60, 300, 900, 3600, 3600, 3600],
+  ],
 ])('a wallet that does not decide %s', (_, outcome, expected) => {
   let reversal: Reversal = free;
   const waits = Array.from({ length: 10 }, (_, index) => {

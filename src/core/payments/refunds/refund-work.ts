@@ -27,6 +27,7 @@ import type { ReversalOutcome } from '../../domain/reversal.ts';
 import { withNote } from '../attempts/callback-notes.ts';
 import { readRecentExchanges } from '../attempts/count-exchanges.sql.ts';
 import { keepCallback, keepExchanges } from '../attempts/keep-exchanges.ts';
+import { withOwnAccount } from '../attempts/own-account-outcome.ts';
 import type { OrderChanges } from '../changes/change-orders.ts';
 import { orderOfRefund } from '../changes/read-order.ts';
 import { refundOf, writeRefund } from '../changes/refund-row.ts';
@@ -123,9 +124,14 @@ export function createRefundWork({
       const key = { merchantId: storedId('mer', merchantId), id: storedId('rfd', refundId) };
       return changes.change(orderOfRefund(key), {
         requestId,
-        read: (em) => em.findOneOrFail(RefundRow, key, { lockMode: LockMode.PESSIMISTIC_WRITE }),
-        decide: (order, row, now) => recordRefundOutcome(order, refundOf(row), leaseId, outcome, now),
-        async write(em, { refund, changed, isRepeat }, { context: row, now: at }) {
+        async read(em) {
+          const row = await em.findOneOrFail(RefundRow, key, { lockMode: LockMode.PESSIMISTIC_WRITE });
+          const attempt = { merchantId: key.merchantId, id: row.paymentAttemptId };
+          return { row, reported: await withOwnAccount(em, attempt, outcome) };
+        },
+        decide: (order, { row, reported }, now) =>
+          recordRefundOutcome(order, refundOf(row), leaseId, reported, now),
+        async write(em, { refund, changed, isRepeat }, { context: { row }, now: at }) {
           if (isRepeat) return refund;
           const attempt = { merchantId: key.merchantId, id: row.paymentAttemptId };
           const areDecisive = changed !== undefined;

@@ -30,6 +30,7 @@ import { withNote } from '../attempts/callback-notes.ts';
 import { readRecentExchanges } from '../attempts/count-exchanges.sql.ts';
 import { keepCallback, keepExchanges } from '../attempts/keep-exchanges.ts';
 import type { ExchangeOwner } from '../attempts/keep-exchanges.ts';
+import { withOwnAccount } from '../attempts/own-account-outcome.ts';
 import { reversalColumns, reversalOf } from '../changes/reversal-row.ts';
 
 /** The present state of a stray payment: the row itself, with stored ids. */
@@ -145,7 +146,9 @@ export function createReversals({ database, newId, newLeaseId, now, onDue }: Rev
         const row = await lock(em, key);
         if (row === null) return err('not_found' as const);
         const at = now();
-        const recorded = recordReversalOutcome(reversalOf(row), leaseId, outcome, at);
+        const attempt = { merchantId: row.merchantId, id: row.paymentAttemptId };
+        const reported = await withOwnAccount(em, attempt, outcome);
+        const recorded = recordReversalOutcome(reversalOf(row), leaseId, reported, at);
         if (!recorded.ok) return recorded;
         const { reversal, isRepeat } = recorded.value;
         if (isRepeat) return ok({ ...row });
