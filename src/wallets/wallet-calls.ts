@@ -77,7 +77,7 @@ export const servedWithoutCall = <Outcome>(outcome: Outcome): Served<Outcome> =>
  */
 export function refusesCredentials({ result, exchanges }: Answer<{ readonly kind: string }>): boolean {
   const why = 'why' in result ? result.why : undefined;
-  if (result.kind === 'unknown' && why === 'unauthenticated') return true;
+  if (why === 'unauthenticated') return true;
   const isUnsent = result.kind === 'not_sent' || (result.kind === 'unknown' && why === 'not_asked');
   const last = exchanges.at(-1);
   // The answer to another request than that for a token may be a limit on requests.

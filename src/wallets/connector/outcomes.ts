@@ -8,8 +8,10 @@ export type NotSentWhy =
   | 'timeout'
   /** The caller cancelled before anything was sent. */
   | 'aborted'
-  /** The wallet issued no access token or refused our credentials, so the request was not sent. */
-  | 'no_token';
+  /** The wallet issued no access token, or refused the one of the request before it acted. */
+  | 'no_token'
+  /** The wallet refused our credentials when it was queried first, with whatever status. */
+  | 'unauthenticated';
 
 /** Why there is no definite answer. The wallet may have executed the request. */
 export type UnknownWhy =

@@ -32,7 +32,11 @@ export type WalletReply =
       readonly body: Buffer;
     }
   /** No byte of the request was sent. */
-  | { readonly kind: 'not_sent'; readonly why: Exclude<NotSentWhy, 'no_token'>; readonly detail: string }
+  | {
+      readonly kind: 'not_sent';
+      readonly why: Exclude<NotSentWhy, 'no_token' | 'unauthenticated'>;
+      readonly detail: string;
+    }
   /** At least part of the request was sent, and there is no complete answer. */
   | {
       readonly kind: 'lost';

@@ -132,8 +132,7 @@ function withoutSending(
 const withoutMoney = unknown('unreadable_answer', 'a paid order has no amount');
 
 function whyNotSent({ why }: Unknown): NotSentWhy {
-  if (why === 'timeout' || why === 'aborted') return why;
-  return why === 'unauthenticated' ? 'no_token' : 'no_connection';
+  return why === 'timeout' || why === 'aborted' || why === 'unauthenticated' ? why : 'no_connection';
 }
 
 /** A refund as telebirr answers to its request. */

@@ -254,7 +254,8 @@ describe('a refund', () => {
 
   test.each([
     ['a limit on requests', 403, '49401021002', 'no_connection', 90_000, false],
-    ['a refused signature', 401, '60200099', 'no_token', 0, true],
+    ['a refused signature', 401, '60200099', 'unauthenticated', 0, true],
+    ['a refused signature in the documented form', 500, '60200099', 'unauthenticated', 0, true],
   ])('is not sent after %s', async (_, status, code, why, retryAfterMs, areCredentialsRefused) => {
     const error = { errorCode: code, errorMsg: 'no', errorSolution: '' };
     subject.wallet.on(routes.queryOrder, json(status, error, { 'retry-after': '90' }));
