@@ -62,7 +62,7 @@ const orderField = (orderId: StoredId<'ord'> | undefined): { readonly order_id?:
  */
 export function createEraseDue(parts: EraseDueParts): (stop: AbortSignal) => Promise<void> {
   const { database, gate, logger, monotonicMs } = parts;
-  let periodsAt = -Infinity;
+  const periodsAt = new Map<Environment, number>();
   const erasePayments = async (environments: readonly Environment[]): Promise<number> => {
     const due = await readDuePayerPayments(database.pool, environments, batchSize);
     try {
@@ -107,17 +107,22 @@ export function createEraseDue(parts: EraseDueParts): (stop: AbortSignal) => Pro
       );
     return due.length;
   };
+  const openEnvironments = () => (['SANDBOX', 'PRODUCTION'] as const).filter(gate.isOpen);
+  const findPeriods = async (open: readonly Environment[], stop: AbortSignal): Promise<void> => {
+    const due = open.filter((each) => monotonicMs() - (periodsAt.get(each) ?? -Infinity) >= periodsEveryMs);
+    if (due.length === 0) return;
+    await findEndedPeriods(parts, due, stop);
+    for (const each of due) periodsAt.set(each, monotonicMs());
+  };
   return async (stop) => {
-    const open = (['SANDBOX', 'PRODUCTION'] as const).filter(gate.isOpen);
-    if (open.length === 0) return;
+    if (openEnvironments().length === 0) return;
     await withAdvisoryLock(database.pool, eraseLock, async (_client, lost) => {
-      const hasEnded = (): boolean => stop.aborted || lost.aborted;
-      if (monotonicMs() - periodsAt >= periodsEveryMs) {
-        await findEndedPeriods(parts, open, stop);
-        periodsAt = monotonicMs();
+      // The orders of ended periods may take a day, so payments take turns with them, and an environment may open or close meanwhile.
+      while (!stop.aborted && !lost.aborted) {
+        const open = openEnvironments();
+        await findPeriods(open, stop);
+        if ((await erasePayments(open)) + (await eraseBatch(open)) === 0) return;
       }
-      // In turn, because the orders of ended periods may take a day.
-      while (!hasEnded() && (await erasePayments(open)) + (await eraseBatch(open)) > 0);
     });
   };
 }

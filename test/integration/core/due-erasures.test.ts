@@ -146,6 +146,14 @@ test('while the sandbox recovers, the data of production is erased', async () =>
   );
   expect(rows).toEqual([{ environment: 'SANDBOX' }]);
   expect(await listed()).toEqual([waits]);
+
+  // It opens while other data is erased.
+  let asked = 0;
+  await listPayments('PRODUCTION', 1);
+  await eraseDueWith({ gate: { isOpen: (each) => each === 'PRODUCTION' || (asked += 1) > 2 } })(
+    new AbortController().signal,
+  );
+  expect(await listed()).toEqual([]);
 });
 
 test('a payment that a person asked for does not wait for the orders of ended periods, nor for a payment that is locked', async () => {
