@@ -34,7 +34,7 @@ import type { OrderChanges } from '../changes/change-orders.ts';
 import { claimBeforeEnd, readLostPayment } from '../changes/lost-payment.ts';
 import type { Decision } from '../changes/order-change.ts';
 import { byOrderId, orderOfId, readOrder } from '../changes/read-order.ts';
-import { readOpenPayments } from '../payer-payments/open-payments.sql.ts';
+import { noSecondPaymentMinutes, readOpenPayments } from '../payer-payments/open-payments.sql.ts';
 import type { PhoneLimit } from '../phones/phone-limit.ts';
 
 /** The contents of a customer's page. */
@@ -176,9 +176,10 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
           read: async (em, { row }) => ({
             isUsable: isUsableBy(row, browserSecret),
             takesPayments: (await readTakesPayments(em)).of(row.environment, row.merchantId),
+            isPayerPaying: await readOpenPayments(em, parts.wallets, [row], noSecondPaymentMinutes),
           }),
-          decide: (order, { isUsable, takesPayments }, now): Result<Decision, PaymentRefusal | 'in_use'> =>
-            isUsable ? decidePayment(parts, payment, order, takesPayments, now) : err('in_use'),
+          decide: (order, { isUsable, ...state }, now): Result<Decision, PaymentRefusal | 'in_use'> =>
+            isUsable ? decidePayment(parts, payment, order, state, now) : err('in_use'),
           write(_em, { changed }, { taken: { row }, order }): ChangedCheckout {
             row.checkoutBrowserHash ??= hashOf(browserSecret);
             return { order: changed?.order ?? order, boundHere: true };
@@ -306,16 +307,20 @@ async function requireAllowed(
 }
 
 type CancelRefusal = RejectionOf<'cancel'> | 'in_use' | 'may_be_paid' | 'payer_pays';
-type PaymentRefusal = RejectionOf<'start_payment'> | 'not_offered' | 'may_be_paid';
+type PaymentRefusal = RejectionOf<'start_payment'> | 'not_offered' | 'may_be_paid' | 'payer_pays';
 
 function decidePayment(
   { wallets, attemptIds }: CheckoutParts,
   { paymentOption, phone }: CheckoutPayment,
   order: OrderInFull,
-  takesPayments: boolean,
+  {
+    takesPayments,
+    isPayerPaying,
+  }: { readonly takesPayments: boolean; readonly isPayerPaying: (order: OrderInFull) => boolean },
   now: Date,
 ): Result<Decision, PaymentRefusal> {
   if (isSamePayment(order, paymentOption, phone)) return ok({ changed: undefined });
+  if (isPayerPaying(order)) return err('payer_pays');
   // Core notices a restore seconds later, and the order may have been paid in the lost time.
   if (!takesPayments) return err('may_be_paid');
   if (optionsThatTake(wallets, [paymentOption], order.amount).length === 0) return err('not_offered');

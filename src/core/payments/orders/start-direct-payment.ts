@@ -31,6 +31,7 @@ import type { LockOrder } from '../changes/read-order.ts';
 import { executeIn } from '../idempotency/keyed-calls.ts';
 import type { KeyedCall } from '../idempotency/keyed-calls.ts';
 import type { Wallet } from '../../domain/wallet.ts';
+import { noSecondPaymentMinutes, readOpenPayments } from '../payer-payments/open-payments.sql.ts';
 import type { FindOrder } from '../search/find-order.ts';
 import { recovering } from '../../database/payment-gate.ts';
 import type { PaymentGate } from '../../database/payment-gate.ts';
@@ -125,7 +126,7 @@ async function repeatOrThrow(
   if (known.type === 'repeat') return repeated(existing, known.attempt);
   if (known.type === 'differs') throw refused;
   const found = await inShare(parts, call, () =>
-    decideLocked(parts.changes, call, existing, (order) => decideRepeat(order, payment)),
+    decideLocked(parts, call, existing, (order) => decideRepeat(order, payment)),
   );
   if (!found.ok) throw refused;
   return found.value;
@@ -159,8 +160,8 @@ async function startOnExisting(
   if (known.type === 'repeat') return repeated(existing, known.attempt);
   if (known.type === 'differs') throw orderNumberTaken(issueOfDifferent(existing, known));
   const start = () =>
-    decideLocked(parts.changes, call, existing, (order, takesPayments, now) =>
-      decideStart(parts.attemptIds, order, payment, takesPayments, now),
+    decideLocked(parts, call, existing, (order, state, now) =>
+      decideStart(parts.attemptIds, order, payment, state, now),
     );
   // The share comes before the phone's turn, so that a payment that waits for its merchant's share delays no other merchant's
   // payment of the phone.
@@ -183,12 +184,18 @@ const phoneOf = ({ merchantId, environment, phone }: DirectPayment): AskedPhone 
   network: null,
 });
 
+/** What the transaction knows about the order beside its rows. */
+interface StartState {
+  readonly takesPayments: boolean;
+  readonly isPayerPaying: (order: Order) => boolean;
+}
+
 /** Decides under the order's lock. The answer of a keyed call is committed with the decision. */
 async function decideLocked<Refusal>(
-  changes: Pick<OrderChanges, 'change'>,
+  { changes, wallets }: StartDirectPaymentParts,
   { scope, keyed }: PaymentCall,
   existing: Order,
-  decide: (order: OrderInFull, takesPayments: boolean, now: Date) => Result<DecidedStart, Refusal>,
+  decide: (order: OrderInFull, state: StartState, now: Date) => Result<DecidedStart, Refusal>,
 ): Promise<Result<StartedPayment, Refusal>> {
   const lockOrder = orderOfId(existing);
   const lock: LockOrder = async (em) => {
@@ -198,7 +205,10 @@ async function decideLocked<Refusal>(
   const decided = await changes.change(lock, {
     requestId: scope.requestId,
     // Core notices a restore seconds later, and the order may have been paid in the lost time.
-    read: async (em, { row }) => (await readTakesPayments(em)).of(row.environment, row.merchantId),
+    read: async (em, { row }) => ({
+      takesPayments: (await readTakesPayments(em)).of(row.environment, row.merchantId),
+      isPayerPaying: await readOpenPayments(em, wallets, [row], noSecondPaymentMinutes),
+    }),
     decide,
     async write(em, { changed, repeat }) {
       const result = repeat ?? newlyStarted(changed.order);
@@ -215,6 +225,8 @@ type StartRefusal =
   | RejectionOf<'start_payment'>
   /** A restore may have lost the order's payment. */
   | { readonly type: 'recovering' }
+  /** The payer pays it from the menu of the phone, and the wallet has not confirmed that yet. */
+  | { readonly type: 'payer_pays' }
   /** The order_number belongs to an order with other values. */
   | { readonly type: 'differs'; readonly issue: string };
 type DecidedStart =
@@ -225,7 +237,7 @@ function decideStart(
   attemptIds: AttemptIds,
   order: OrderInFull,
   payment: DirectPayment,
-  takesPayments: boolean,
+  { takesPayments, isPayerPaying }: StartState,
   now: Date,
 ): Result<DecidedStart, StartRefusal> {
   const answer = answerDirectPayment(order, order.earlierAttempts, payment);
@@ -236,6 +248,7 @@ function decideStart(
       return err({ type: 'differs', issue: issueOfDifferent(order, answer) });
     case 'start': {
       if (!takesPayments) return err({ type: 'recovering' });
+      if (isPayerPaying(order)) return err({ type: 'payer_pays' });
       const attemptId = attemptIds.next(order, order.attemptCount + 1, now);
       return decisionOf(transition(order, startOf(payment, attemptId), now));
     }
@@ -313,6 +326,7 @@ function refusal(rejection: StartRefusal): Error {
       return orderNumberTaken(rejection.issue);
     case 'order_is_final':
       return orderNumberTaken(issueOfEnded(rejection.status));
+    case 'payer_pays':
     case 'payment_in_progress':
       return refuse('PAYMENT_IN_PROGRESS', 'has another payment in progress; wait for its outcome');
     case 'money_not_returned':

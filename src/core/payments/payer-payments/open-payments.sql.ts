@@ -25,6 +25,12 @@ interface OpenPayment {
 const holdMinutes = 15;
 
 /**
+ * For how long a report keeps its order from a second payment, which the payer could confirm too. Shorter, because it stops customers of
+ * whoever knows that URL.
+ */
+export const noSecondPaymentMinutes = 2;
+
+/**
  * Reads for which orders a payer has started a payment of their number and amount, which its wallet has not confirmed yet. By default only if it
  * was reported so recently that the orders must not end unpaid yet. It takes one statement, and none without a wallet that takes such payments.
  */
