@@ -5,14 +5,24 @@ import type { Actor } from '../../platform/rpc/actor.ts';
 import { recordAudit } from '../audit/record-audit.ts';
 import { AccountLinkRow } from '../database/account-entities.ts';
 
-// The audit log has the inviter of each link. Both are written at one time.
-const sentText = `
+/** The smallest id of an entry that was created so many milliseconds after the link. */
+const idOfLink = (laterMs: number): string =>
+  `(lpad(to_hex((extract(epoch from l.created_at) * 1000)::bigint + ${laterMs}), 12, '0') || repeat('0', 20))::uuid`;
+
+/**
+ * The audit log has the inviter of each link. Both are written at one time, which the ids of entries begin with. So the statement reads a
+ * few entries by their index, however many the log has. It runs while the owners or operators are locked. The limit keeps the planner from
+ * joining the whole log.
+ */
+export const sentText = `
 select l.hash, l.email, l.merchant_id from core.account_links l
-where l.kind = 'INVITATION' and (?::uuid is null or l.merchant_id = ?::uuid) and exists (
+cross join lateral (
   select from core.audit_entries a
-  where (a.merchant_id = l.merchant_id or (a.merchant_id is null and l.merchant_id is null))
-    and a.action = 'user.invite' and a.target_id = l.email and a.created_at = l.created_at and a.actor = ?
-)`;
+  where a.id >= ${idOfLink(0)} and a.id < ${idOfLink(1)} and a.merchant_id is not distinct from l.merchant_id
+    and a.action = 'user.invite' and a.target_id = l.email and a.actor = ?
+  limit 1
+) sent
+where l.kind = 'INVITATION' and (?::uuid is null or l.merchant_id = ?::uuid)`;
 
 /**
  * Withdraws the open invitations that a user sent, of one merchant or of all. A user who is removed could otherwise come back by an
@@ -29,7 +39,7 @@ export async function withdrawInvitations(
   const stored = merchantId === undefined ? null : storedId('mer', merchantId);
   const sent = await em.execute<{ hash: Buffer; email: string; merchant_id: StoredId<'mer'> | null }[]>(
     sentText,
-    [stored, stored, `dashboard:${inviter}`],
+    [`dashboard:${inviter}`, stored, stored],
   );
   for (const { hash, email, merchant_id: of } of sent) {
     if ((await em.nativeDelete(AccountLinkRow, { hash })) === 0) continue;

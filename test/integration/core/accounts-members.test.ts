@@ -4,6 +4,7 @@ import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js'
 import { failureOf, outcomeOf, refusalOf, waitAskedFor, wrongFields } from '../../support/rpc-failure.ts';
 import { asUser, password, sharedAccountSite } from './account-desk.ts';
 import type { User } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
+import { sentText } from '../../../src/core/accounts/withdraw-invitations.ts';
 import { storedId } from '../../support/ids.ts';
 import { duringChange } from '../../support/database-connections.ts';
 
@@ -400,6 +401,16 @@ describe('an open invitation', () => {
     await end(merchantId, leaving);
 
     expect([await isOpen(theirs), await isOpen(another), await isOpen(ofOther)]).toEqual([false, true, true]);
+  });
+
+  test('is found by the ids of the log, so that a long log delays no removal', async () => {
+    const statement = sentText.replaceAll('?::uuid', 'null::uuid').replace('?', "'dashboard:usr_1'");
+    await database.query('begin; set local enable_seqscan = off');
+    const { rows } = await database.query<{ 'QUERY PLAN': string }>(`explain ${statement}`);
+    await database.query('rollback');
+
+    const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
+    expect(plan).toMatch(/on audit_entries a [^\n]*\n *(Index|Recheck) Cond: \(\(id >= /);
   });
 
   test('stays when the owner who sent it stays', async () => {
