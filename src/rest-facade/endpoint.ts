@@ -1,5 +1,5 @@
 import type { CallOptions, Client } from '@connectrpc/connect';
-import type { FastifyRequest, onRequestHookHandler } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import type { Environment } from '../gen/gatehouse/v1/order_pb.js';
 import type { OrderService } from '../gen/gatehouse/v1/order_service_pb.js';
 import type { OrderStoryService } from '../gen/gatehouse/v1/order_story_service_pb.js';
@@ -8,6 +8,7 @@ import type { RefundService } from '../gen/gatehouse/v1/refund_service_pb.js';
 import type { RecheckKey } from './authentication.ts';
 import type { EndedAnswers } from './ended-answers.ts';
 import type { OrderCalls } from './order-calls.ts';
+import type { RefuseWhen } from './refuse-when-full.ts';
 import type { WaitUntilEnded } from './order-waits.ts';
 
 /** The dependencies of the merchant endpoints. */
@@ -24,7 +25,7 @@ export interface EndpointContext {
   readonly waitUntilEnded: WaitUntilEnded;
   readonly recheckKey: RecheckKey;
   /** Creates the hook that refuses an endpoint's requests while too many wait. */
-  readonly refuseWhen: (isFull: () => boolean) => onRequestHookHandler;
+  readonly refuseWhen: RefuseWhen;
 }
 
 const callDeadlineMs = 8_000;

@@ -13,6 +13,8 @@ import type {
 import type { Status } from '../gen/google/rpc/status_pb.js';
 import { createBatcher, overloaded } from '../platform/batcher.ts';
 import { createFairCalls } from '../platform/fair-calls.ts';
+import { Environment } from '../gen/gatehouse/v1/order_pb.js';
+import { createWaitingSlots } from './waiting-slots.ts';
 import { rpcError } from '../contract/error-reason.ts';
 import { fromStatus } from '../platform/rpc/rpc-error.ts';
 import { recordedTraceparent } from '../platform/tracing/span.ts';
@@ -24,7 +26,11 @@ type GetOrder = MessageInitShape<typeof GetOrderRequestSchema>;
 
 /** The merchants' calls to core. Each call answers or fails like the unary method of OrderService. */
 export interface OrderCalls {
-  readonly register: GatheredCall<RegisterOrder, RegisterOrderResponse>;
+  readonly register: {
+    (request: RegisterOrder, requestId: string): Promise<RegisterOrderResponse>;
+    /** As that of the others, for requests with or without an idempotency key. */
+    readonly isFull: (isKeyed: boolean) => boolean;
+  };
   readonly startDirectPayment: GatheredCall<StartDirectPayment, StartDirectPaymentResponse>;
   readonly find: GatheredCall<GetOrder, GetOrderResponse>;
   /** As `find`, for requests that have waited. Thousands of these may be answered at once, so they have batches of their own. */
@@ -55,10 +61,11 @@ const awaitedLimits = { maxItems: 100, maxInFlight: 2, maxWaiting: Infinity };
 
 /**
  * Some items of a merchant wait in core for its share of the connections, and a batch is answered when its last item is. So their
- * batches have items of one merchant only. One merchant has at most half of the batches in flight, and half of the waiting places.
+ * batches have items of one merchant and environment only. They share the batches in flight, and places for their waiting requests: one gets half
+ * of the places, and always leaves some for others. Core answers more batches of a stream at a time than these.
  */
-const apartLimits = { ...limits, maxWaiting: limits.maxWaiting / 2 };
-const apart = { maxRunning: 2 * limits.maxInFlight, maxWaiting: limits.maxInFlight };
+const apart = { maxRunning: 48, maxWaiting: 2 * limits.maxInFlight };
+const apartPlaces = 2 * limits.maxWaiting;
 
 export interface OrderCallsOptions {
   readonly orders: Client<typeof OrderService>;
@@ -69,7 +76,8 @@ export interface OrderCallsOptions {
 
 /**
  * Combines the requests that arrive in one turn of the event loop, or while other batches are in flight, into one batch. Direct payments,
- * and registrations with an idempotency key, have batches for each merchant. A batch is sent on an open stream. Without one, or when the stream ends without an answer, it is sent as a call to any
+ * and registrations with an idempotency key, have batches of one merchant. A batch is
+ * sent on an open stream. Without one, or when the stream ends without an answer, it is sent as a call to any
  * available core. A disconnected client does not cancel it: a running write finishes, so that the merchant's retry finds the
  * result. Errors in addition to core's: RESOURCE_EXHAUSTED OVERLOADED, also when core was not sent a request in time.
  */
@@ -98,12 +106,13 @@ export function createOrderCalls({ orders, streams, nowMs }: OrderCallsOptions):
       (await orders.batchRegisterOrders({ requests, traceparents, orderIdsOnly: true }, options)).results,
   };
   const register = gather(registerMethods);
+  const gatherApart = createGatherApart();
   const registerKeyed = gatherApart(registerMethods);
   return {
     register: Object.assign(
       (request: RegisterOrder, requestId: string) =>
         (request.idempotencyKey ? registerKeyed : register)(request, requestId),
-      { isFull: () => register.isFull() || registerKeyed.isFull() },
+      { isFull: (isKeyed: boolean) => (isKeyed ? registerKeyed : register).isFull() },
     ),
     startDirectPayment: gatherApart<StartDirectPayment, StartDirectPaymentResponse>({
       nowMs,
@@ -181,10 +190,18 @@ function gather<Request extends object, Response>(
     return items.map((_, index) => outcomeOf(results[index]));
   };
   // Core never saw a request that waited here until its deadline, so the merchant may repeat it.
+  const answerInTime = async (
+    items: readonly Waiting<Request>[],
+  ): Promise<readonly (Response | ConnectError)[]> => {
+    const inTime = items.filter(({ deadline }) => nowMs() < deadline);
+    const answers = await answerAll(inTime);
+    const byItem = new Map(inTime.map((item, index) => [item, answers[index]]));
+    return items.map((item) => byItem.get(item) ?? overloaded());
+  };
   const call = createBatcher({
     ...batchLimits,
     name: 'send orders to core',
-    run: (items: readonly Waiting<Request>[]) => inTurn(() => answerAll(items)),
+    run: (items: readonly Waiting<Request>[]) => inTurn(() => answerInTime(items)),
     dropped: overloaded,
   });
   const ask = async (request: Request, requestId: string): Promise<Response> => {
@@ -199,33 +216,37 @@ function gather<Request extends object, Response>(
   return Object.assign(ask, { isFull: call.isFull });
 }
 
-/** As `gather`, with batches of one merchant each. Merchants take turns. */
-function gatherApart<Request extends { merchantId?: string }, Response>(
-  methods: Methods<Request, Response>,
-): GatheredCall<Request, Response> {
+/** Returns functions as `gather`, with batches of one merchant and environment each. These take turns, over all functions. */
+function createGatherApart() {
   const fairly = createFairCalls(apart);
-  const merchants = new Map<string, { readonly ask: GatheredCall<Request, Response>; calls: number }>();
-  let all = 0;
-  const isFull = (): boolean => all >= limits.maxWaiting + apart.maxRunning * limits.maxItems;
-  const ask = async (request: Request, requestId: string): Promise<Response> => {
-    const { merchantId: owner = '' } = request;
-    if (isFull()) throw overloaded();
-    const merchant = merchants.get(owner) ?? {
-      ask: gather(methods, apartLimits, (send) => fairly({ owner }, neverAborted, send)),
-      calls: 0,
+  return <Request extends { merchantId?: string; environment?: Environment }, Response>(
+    methods: Methods<Request, Response>,
+  ): GatheredCall<Request, Response> => {
+    const places = createWaitingSlots(apartPlaces);
+    const owners = new Map<string, { readonly ask: GatheredCall<Request, Response>; calls: number }>();
+    const ask = async (request: Request, requestId: string): Promise<Response> => {
+      const { merchantId = '', environment = Environment.UNSPECIFIED } = request;
+      const free = places.take({ merchantId, environment });
+      if (free === undefined) throw overloaded();
+      const owner = `${environment} ${merchantId}`;
+      const own = owners.get(owner) ?? {
+        ask: gather(methods, { ...limits, maxWaiting: apartPlaces }, (send) =>
+          fairly({ owner }, neverAborted, send),
+        ),
+        calls: 0,
+      };
+      owners.set(owner, own);
+      own.calls += 1;
+      try {
+        return await own.ask(request, requestId);
+      } finally {
+        free();
+        own.calls -= 1;
+        if (own.calls === 0) owners.delete(owner);
+      }
     };
-    merchants.set(owner, merchant);
-    merchant.calls += 1;
-    all += 1;
-    try {
-      return await merchant.ask(request, requestId);
-    } finally {
-      all -= 1;
-      merchant.calls -= 1;
-      if (merchant.calls === 0) merchants.delete(owner);
-    }
+    return Object.assign(ask, { isFull: () => places.taken() >= apartPlaces });
   };
-  return Object.assign(ask, { isFull });
 }
 
 const neverAborted = { aborted: false };

@@ -1,4 +1,4 @@
-import type { onRequestHookHandler } from 'fastify';
+import type { FastifyRequest, onRequestHookHandler } from 'fastify';
 import { createShareOfTime } from '../platform/share-of-time.ts';
 import { RequestFailure } from './request-failure.ts';
 
@@ -6,14 +6,17 @@ import { RequestFailure } from './request-failure.ts';
 const refusalsShare = 0.1;
 const retryAfterSeconds = 1;
 
+/** Makes a hook from the question whether a request would be refused now. */
+export type RefuseWhen = (isFull: (request: FastifyRequest) => boolean) => onRequestHookHandler;
+
 /**
  * Hooks that answer 429 before the body is read, when the request would be refused in any case. In an overload most requests
  * are refused, and their cost slows down the accepted ones.
  */
-export function createRefusals(): (isFull: () => boolean) => onRequestHookHandler {
+export function createRefusals(): RefuseWhen {
   const refuse = createShareOfTime(refusalsShare);
-  return (isFull) => (_request, _reply, done) => {
-    if (isFull()) refuse(() => done(overloaded));
+  return (isFull) => (request, _reply, done) => {
+    if (isFull(request)) refuse(() => done(overloaded));
     else done();
   };
 }

@@ -26,7 +26,7 @@ export function addRegisterEndpoint(
     method: 'POST',
     url: registerPath,
     attachValidation: true,
-    onRequest: refuseWhen(calls.register.isFull),
+    onRequest: refuseWhen(({ headers }) => calls.register.isFull('idempotency-key' in headers)),
     schema: {
       operationId: 'registerOrder',
       summary: 'Register payment order',

@@ -11,6 +11,7 @@ import { createOrderCalls } from '../../../src/rest-facade/order-calls.ts';
 import { rpcError } from '../../../src/contract/error-reason.ts';
 import { reasonOf, toStatus } from '../../../src/platform/rpc/rpc-error.ts';
 import { failureOf, outcomeOf } from '../../support/rpc-failure.ts';
+import { waitUntil } from '../../support/wait-until.ts';
 
 const callsOn = (
   core: Partial<ServiceImpl<typeof OrderService>>,
@@ -136,7 +137,7 @@ describe('the frequent calls', () => {
     async (_name, kind, more) => {
       const held = Promise.withResolvers<undefined>();
       const answerOf = async ({ requests }: { requests: readonly { merchantId: string }[] }) => {
-        if (requests.some(({ merchantId }) => merchantId === 'slow')) await held.promise;
+        if (requests.some(({ merchantId }) => merchantId.startsWith('slow'))) await held.promise;
         return { results: requests.map(() => ({ result: { case: 'response' as const, value: {} } })) };
       };
       const one = async (request: { merchantId: string }) => {
@@ -149,13 +150,13 @@ describe('the frequent calls', () => {
         batchRegisterOrders: answerOf,
         batchStartDirectPayments: answerOf,
       });
-      const slow = Array.from({ length: 1_000 }, () =>
-        outcomeOf(calls[kind]({ merchantId: 'slow', ...more }, 'request')),
+      const slow = Array.from({ length: 12_000 }, (_, index) =>
+        outcomeOf(calls[kind]({ merchantId: `slow-${index % 5}`, ...more }, 'request')),
       );
 
       await calls[kind]({ merchantId: 'other', ...more }, 'request');
       await calls.register({ merchantId: 'other' }, 'request');
-      expect(calls[kind].isFull()).toBe(false);
+      expect(calls[kind].isFull(true)).toBe(false);
 
       held.resolve(undefined);
       expect(new Set(await Promise.all(slow))).toEqual(new Set(['done', 'OVERLOADED']));
@@ -174,6 +175,30 @@ describe('the frequent calls', () => {
     expect(alone).toEqual([]);
   });
 
+  test('a request whose merchant gets no turn until its deadline is refused as overload, and is not sent', async () => {
+    const held = Promise.withResolvers<undefined>();
+    const seen = new Set<string>();
+    const startDirectPayment = async ({ merchantId }: { merchantId: string }) => {
+      seen.add(merchantId);
+      await held.promise;
+      return {};
+    };
+    let now = 0;
+    const calls = callsOn({ startDirectPayment }, () => now);
+    const ask = (merchantId: string) => outcomeOf(calls.startDirectPayment({ merchantId }, 'request'));
+    const first = Array.from({ length: 48 }, (_, index) => ask(`first-${index}`));
+    await waitUntil('all turns are taken', () => seen.size === 48);
+
+    const late = ask('late');
+    await new Promise(setImmediate);
+    now = 8_000;
+    held.resolve(undefined);
+
+    expect(await late).toBe('OVERLOADED');
+    expect(seen).not.toContain('late');
+    expect(new Set(await Promise.all(first))).toEqual(new Set(['done']));
+  });
+
   test('a request above the limit of waiting requests is refused at once', async () => {
     const { core } = notingCore();
     const calls = callsOn(core);
@@ -183,6 +208,7 @@ describe('the frequent calls', () => {
     );
 
     const refused = outcomes.filter(({ status }) => status === 'rejected');
+    expect(calls.register.isFull(true)).toBe(false);
     expect(refused).toHaveLength(1);
     expect(outcomes.at(-1)?.status).toBe('rejected');
   });

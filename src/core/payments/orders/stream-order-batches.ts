@@ -39,7 +39,7 @@ export interface BatchMethods {
 type StreamResponse = MessageInitShape<typeof StreamOrderBatchesResponseSchema>;
 type Outcome = NonNullable<StreamResponse['outcome']>;
 
-const maxUnderWay = 32;
+const maxUnderWay = 64;
 /** The maximum delay of a timer. */
 const maxTimeoutMs = 2 ** 31 - 1;
 

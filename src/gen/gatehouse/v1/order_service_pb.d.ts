@@ -1443,7 +1443,7 @@ export declare const OrderService: GenService<{
   },
   /**
    * Sends many batches over one open call, which avoids the cost of a call for each. The first response only confirms that
-   * the stream is open. Then core answers each batch when it is done, in any order. Core works on at most 32 batches of a
+   * the stream is open. Then core answers each batch when it is done, in any order. Core works on at most 64 batches of a
    * stream at a time, and reads more after that. When the caller ends its requests, the stream ends after the last answer.
    * Errors of the call as a whole: UNAVAILABLE SERVER_DRAINING when the server stops. Batches without an answer may have
    * been committed. Send them again to another server.
