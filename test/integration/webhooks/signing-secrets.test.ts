@@ -6,6 +6,7 @@ import { settleLanes } from '../../../src/webhooks/delivery/settle-lanes.ts';
 import { insertDeliveries } from '../../../src/webhooks/intake/insert-deliveries.sql.ts';
 import { createSigningSecrets } from '../../../src/webhooks/secrets/signing-secrets.ts';
 import type { SigningSecretsParts } from '../../../src/webhooks/secrets/signing-secrets.ts';
+import { insertRow } from '../../support/insert-row.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { newDelivery } from './dispatch-desk.ts';
 import { sharedWebhooksDatabase } from './shared-webhooks-database.ts';
@@ -41,6 +42,15 @@ const openSecrets = (own: Partial<SigningSecretsParts> = {}) =>
   });
 
 const sandbox = () => ({ merchantId, environment: 'SANDBOX' as const, endpointId: '' });
+/** Adds a webhook endpoint, and returns its id. */
+async function addEndpoint(of = merchantId): Promise<string> {
+  const id = newRandomId('whe', new Date());
+  await insertRow(database.pool, 'webhooks.webhook_endpoints', {
+    ...{ merchant_id: of, id, environment: 'SANDBOX', url: `https://shop.example/${id}` },
+    ...{ description: '', created_at: clock, updated_at: clock },
+  });
+  return id;
+}
 const stored = async (): Promise<unknown[]> => {
   const { rows } = await database.pool.query<object>(
     'select * from webhooks.signing_secrets order by is_current desc',
@@ -99,7 +109,7 @@ describe('the first secret', () => {
       sandbox(),
       { ...sandbox(), environment: 'PRODUCTION' as const },
       { ...sandbox(), merchantId: other },
-      { ...sandbox(), endpointId: newRandomId('whe', new Date()) },
+      { ...sandbox(), endpointId: await addEndpoint() },
     ];
     const made = await Promise.all(owners.map((owner) => secrets.rotate(owner, day, by)));
 
@@ -338,11 +348,12 @@ describe('encryption at rest', () => {
 
   test('a new first key re-encrypts all secrets in batches while both keys are known', async () => {
     const old = openSecrets();
-    const owners = Array.from({ length: 250 }, (_, index) => ({
-      ...sandbox(),
-      merchantId: newRandomId('mer', new Date()),
-      endpointId: index % 2 === 0 ? '' : newRandomId('whe', new Date()),
-    }));
+    const owners = await Promise.all(
+      Array.from({ length: 250 }, async (_, index) => {
+        const of = newRandomId('mer', new Date());
+        return { ...sandbox(), merchantId: of, endpointId: index % 2 === 0 ? '' : await addEndpoint(of) };
+      }),
+    );
     const before: Awaited<ReturnType<typeof old.rotate>>[] = [];
     for (const owner of owners) before.push(await old.rotate(owner, day, by));
     const newKey = namedKey('k2');
