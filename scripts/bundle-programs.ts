@@ -1,4 +1,4 @@
-/** Bundles the programs into a folder, as the image does: node scripts/bundle-programs.ts <folder> */
+/** Bundles the programs into a folder, for the image: node scripts/bundle-programs.ts <folder> */
 import { resolve } from 'node:path';
 import { bundlePrograms } from '../src/main/local/bundle-programs.ts';
 

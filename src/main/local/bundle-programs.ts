@@ -1,9 +1,9 @@
-import { existsSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Plugin } from 'esbuild';
+import type { ProcessEnvironment } from '../../platform/settings/read-settings.ts';
 
 /** The programs, each in `src/main/<name>.ts`. */
 const programs = [
@@ -68,12 +68,12 @@ export async function bundlePrograms(projectRoot: string, folder: string): Promi
  * `onFailure` with the reason: the sources can still run.
  */
 export async function findPrograms(
+  { GATEHOUSE_PROGRAMS: ofImage }: ProcessEnvironment,
   projectRoot: string,
   folder: string,
   onFailure: (reason: string) => void,
 ): Promise<string | undefined> {
-  const ofImage = join(projectRoot, 'programs');
-  if (existsSync(bundledProgram(ofImage, 'core'))) return ofImage;
+  if (ofImage) return ofImage;
   try {
     await rm(folder, { recursive: true, force: true });
     await bundlePrograms(projectRoot, folder);

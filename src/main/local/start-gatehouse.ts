@@ -221,8 +221,12 @@ export async function startGatehouse(options: StartOptions): Promise<Gatehouse> 
     };
     // All processes read their settings before any of them starts, so that an invalid one is found early.
     processesIn(undefined);
-    const bundling = findPrograms(options.projectRoot, join(dataFolder, 'programs'), (reason) =>
-      warn(`the processes start later and use more memory, because they cannot be bundled: ${reason}`),
+    const bundling = findPrograms(
+      options.environment,
+      options.projectRoot,
+      join(dataFolder, 'programs'),
+      (reason) =>
+        warn(`the processes start later and use more memory, because they cannot be bundled: ${reason}`),
     );
 
     const marker = { [dataFolderMarker]: dataFolder };

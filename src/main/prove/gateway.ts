@@ -274,7 +274,12 @@ async function createSettings(
 ) {
   const { ports } = addresses;
   const callbacks = await links.connect('wallet-simulator', 'wallets', local(ports.walletCallback));
-  const programFolder = await findPrograms(projectRoot, join(folder, 'programs'), () => undefined);
+  const programFolder = await findPrograms(
+    environment,
+    projectRoot,
+    join(folder, 'programs'),
+    () => undefined,
+  );
   return async (from: Target) => {
     const core = await links.connect(from, 'core', local(ports.coreGrpc));
     const webhooks = await links.connect(from, 'webhooks', local(ports.webhooksGrpc));

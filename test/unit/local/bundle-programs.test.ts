@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect, test } from '@jest/globals';
@@ -37,13 +37,12 @@ test('without bundled programs, such as in a folder whose sources cannot be bund
   const project = await mkdtemp(join(tmpdir(), 'gatehouse-project-'));
   cleanUps.push(() => rm(project, { recursive: true }));
   const reasons: string[] = [];
-  const find = () => findPrograms(project, join(project, 'own'), (reason) => void reasons.push(reason));
+  const find = (environment = {}) =>
+    findPrograms(environment, project, join(project, 'own'), (reason) => void reasons.push(reason));
 
   expect(await find()).toBeUndefined();
   expect(reasons).toEqual([expect.stringContaining('Could not resolve')]);
 
-  await mkdir(join(project, 'programs'));
-  await writeFile(join(project, 'programs', 'core.mjs'), '');
-  expect(await find()).toBe(join(project, 'programs'));
+  expect(await find({ GATEHOUSE_PROGRAMS: '/app/programs' })).toBe('/app/programs');
   expect(reasons).toHaveLength(1);
 });
