@@ -173,7 +173,10 @@ async function migrateUnderTraffic(api: MerchantApi, shop: EndedRecords['shop'],
       () => false,
       () => true,
     );
-    expect(await core.pendingMigrations()).toEqual(gaveUp ? pending : []);
+    // Those before it need no lock that the transaction holds, and remain.
+    expect(await core.pendingMigrations()).toEqual(
+      gaveUp ? pending.slice(pending.indexOf('037-erasure')) : [],
+    );
     await holder.query('commit');
     await migrateWhenReachable(core, logger);
     await migrateWhenReachable(webhooks, logger);
