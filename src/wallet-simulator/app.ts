@@ -56,6 +56,8 @@ export async function buildWalletSimulator(options: WalletSimulatorOptions): Pro
   const edge = { logger, trustedProxies: [], newRequestId: options.newUuid };
   const app = Fastify({
     ...edgeServerOptions(edge),
+    // Some outcomes leave a connection silent for longer than any other server would.
+    connectionTimeout: 0,
     bodyLimit: maxBodyBytes,
     forceCloseConnections: true,
     rewriteUrl: ({ url = '/' }) => withBasePath(options.wallets, url),

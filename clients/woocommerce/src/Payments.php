@@ -40,6 +40,11 @@ final class Payments
             throw new PaymentRefused(
                 __('Your order is being processed. Wait a few seconds and try again.', 'gatehouse-for-woocommerce'),
             );
+        } catch (PaymentNotKept $error) {
+            Log::error("The payment of order $orderId did not start", $error);
+            throw new PaymentRefused(
+                __('Your payment has arrived. The shop checks it before it processes your order. Do not pay again.', 'gatehouse-for-woocommerce'),
+            );
         }
         return $url ?? throw new PaymentRefused(__('This order does not exist.', 'gatehouse-for-woocommerce'));
     }
@@ -135,7 +140,7 @@ final class Payments
         if ($doubt === null) {
             // Another plugin may prevent it. WooCommerce then has saved nothing, so the gateway must report the payment again.
             if (!$order->payment_complete($found->order_id)) {
-                throw new \RuntimeException("WooCommerce could not mark order {$order->get_id()} as paid: see the notes of the order");
+                throw new PaymentNotKept("WooCommerce could not mark order {$order->get_id()} as paid: see the notes of the order");
             }
             /* translators: 1: an amount with its currency, 2: the order number at the gateway */
             $note = __('Gatehouse: %1$s paid (%2$s).', 'gatehouse-for-woocommerce');

@@ -321,7 +321,7 @@ final class PluginTest extends TestCase
         Shop::checkOut($order);
         $prevented = 0;
         add_action('woocommerce_pre_payment_complete', function (int $orderId) use ($order, &$prevented): void {
-            if ($orderId === $order->get_id() && $prevented++ === 0) {
+            if ($orderId === $order->get_id() && $prevented++ < 2) {
                 throw new \Exception('another plugin');
             }
         });
@@ -329,6 +329,10 @@ final class PluginTest extends TestCase
         Shop::pay($order);
         for ($asked = 0; $asked < 2; $asked++) {
             self::assertFalse(Shop::now($order)->is_paid());
+            if ($asked === 0) {
+                self::assertSame('failure', Shop::checkOut(Shop::now($order))['result']);
+                self::assertStringContainsString('Do not pay again', implode($GLOBALS['notices']));
+            }
             do_action('woocommerce_order_action_gatehouse_ask', Shop::now($order));
         }
         self::assertTrue(Shop::now($order)->is_paid());

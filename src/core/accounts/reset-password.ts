@@ -12,7 +12,7 @@ import type { EmailAddress } from './email-address.ts';
 import { endUserSessions } from './end-user-sessions.ts';
 import { lockUserByEmail } from './find-user.ts';
 import type { LinkMade } from './invite-user.ts';
-import { actingForThemselves, recordUserAudit } from './record-user-audit.ts';
+import { actingForNobody, actingForThemselves, recordUserAudit } from './record-user-audit.ts';
 import { readUser } from './user-reader.ts';
 import type { User } from './user-reader.ts';
 
@@ -29,8 +29,9 @@ export interface ResetWish {
 export async function startPasswordReset(
   { database, newId, now, randomBytes }: AccountParts,
   { email, validForMs }: ResetWish,
-  by: Actor,
+  caller: Actor,
 ): Promise<LinkMade & { readonly email: string }> {
+  const by = actingForNobody(caller);
   const recorded = { counter: `reset recorded/${by.actor}/${email.key}`, max: 1, windowSeconds: 3_600 };
   const isFirst = (await countTry(database.pool, recorded)) === undefined;
   return database.fork().transactional(async (em) => {

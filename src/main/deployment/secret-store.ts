@@ -61,8 +61,9 @@ export function requireKeyOfSecrets(
   current: string | undefined,
   next: string | undefined,
 ): void {
-  const [key = ''] = (current ?? '').split(',');
-  if (key !== '' && next?.split(',').includes(key) === false)
+  const keysOf = (list = ''): string[] => list.split(',').map((entry) => entry.trim());
+  const [key = ''] = keysOf(current);
+  if (key !== '' && next !== undefined && !keysOf(next).includes(key))
     throw new SettingsError(
       `${path} encrypts signing secrets with a key that secrets.json lacks. Write the content of that file into secrets.json as WEBHOOK_SECRET_KEYS, or delete the file if no signing secret was made with its key`,
     );

@@ -54,7 +54,7 @@ describe('the secrets of a deployment', () => {
     const secrets = { ...kept, ...completeSecrets(kept, {}, randomBytes) };
     const { GATEHOUSE_WEBHOOK_SECRET_KEYS: next } = filesOfProcesses(secrets, servers)['webhooks'] ?? {};
     expect(next).toBe('second:22,first:11');
-    for (const current of [undefined, 'first:11', 'second:22'])
+    for (const current of [undefined, 'first:11', 'second:22', ' first:11 , second:22'])
       expect(() => requireKeyOfSecrets('file', current, next)).not.toThrow();
     expect(() => requireKeyOfSecrets('file', 'third:33,second:22', next)).toThrow(/as WEBHOOK_SECRET_KEYS/);
   });

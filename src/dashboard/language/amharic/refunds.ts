@@ -120,7 +120,7 @@ export const refunds: typeof english = {
     },
     people: {
       apiKey: (id) => `የAPI ቁልፍ ${id}`,
-      former: (id) => `ከቡድኑ የወጣ ተጠቃሚ (${id})። አድራሻው በለውጦች መዝገብ ውስጥ አለ።`,
+      former: (id) => `ከቡድኑ የወጣ ተጠቃሚ (${id})። አድራሻውን ባለቤት በለውጦች መዝገብ ውስጥ ያገኛል።`,
       service: 'የውስጥ አገልግሎት',
       operator: (name) => `ኦፕሬተር በትዕዛዝ መስመር፦ ${name}`,
       someOperator: 'ኦፕሬተር በትዕዛዝ መስመር',

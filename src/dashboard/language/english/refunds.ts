@@ -128,7 +128,8 @@ export const refunds = {
     },
     people: {
       apiKey: (id: string) => `API key ${id}`,
-      former: (id: string) => `A user who left the team (${id}). The audit log has the address.`,
+      former: (id: string) =>
+        `A user who left the team (${id}). An owner finds the address in the audit log.`,
       service: 'An internal service',
       operator: (name: string) => `Operator at the command line: ${name}`,
       someOperator: 'An operator at the command line',
