@@ -66,7 +66,7 @@ async function withDescendants(root: number): Promise<Map<number, string>> {
   // The list grows during the loop.
   for (const { pid } of below) below.push(...(byParent.get(pid) ?? []));
   const nameOf = (pid: number, program: string): string =>
-    /src\/main\/([a-z-]+)\.ts\0$/.exec(readProc(pid, 'cmdline'))?.[1] ?? program;
+    /\/(?:main|programs)\/([a-z-]+)\.(?:ts|mjs)\0$/.exec(readProc(pid, 'cmdline'))?.[1] ?? program;
   return new Map(below.map(({ pid, program }) => [pid, nameOf(pid, program)]));
 }
 
