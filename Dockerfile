@@ -12,8 +12,8 @@ RUN node scripts/bundle-programs.ts programs && rm -rf node_modules/esbuild node
 
 FROM node:24.21.0-bookworm-slim
 WORKDIR /app
-ENV NODE_ENV=production GATEHOUSE_HOST=0.0.0.0 NODE_COMPILE_CACHE=/app/compile-cache MALLOC_ARENA_MAX=2 \
-    GATEHOUSE_PROGRAMS=/app/programs
+ENV NODE_ENV=production GATEHOUSE_HOST=0.0.0.0 NODE_COMPILE_CACHE=/app/compile-cache MALLOC_ARENA_MAX=2
+ENV GATEHOUSE_PROGRAMS=/app/programs
 COPY --from=packages /app/node_modules ./node_modules
 COPY package.json ./
 COPY scripts/healthcheck.mjs scripts/gatehouse scripts/run-process ./scripts/

@@ -80,7 +80,10 @@ test('a campaign passes, and its report can be verified until someone changes it
   const otherFolder = join(folder, 'other');
   const [again, elsewhere] = [await run(args), await run(['verify', file, '--folder', otherFolder])];
 
-  expect(campaign).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('Verdict            PASSED\n') });
+  expect(campaign).toMatchObject({
+    exitCode: 0,
+    stdout: expect.stringContaining('Verdict            PASSED\n'),
+  });
   const { report } = await readReport(file);
   expect(report.faults.map(({ target, fault, tried }) => [target, fault, tried]).sort()).toEqual([
     ['broker', 'network', true],
@@ -181,7 +184,10 @@ test('a double charge and a lost order fail the campaign by name, on servers of 
     openLink,
   );
 
-  expect(campaign).toMatchObject({ exitCode: 1, stdout: expect.stringContaining('Verdict            FAILED\n') });
+  expect(campaign).toMatchObject({
+    exitCode: 1,
+    stdout: expect.stringContaining('Verdict            FAILED\n'),
+  });
   const { report } = await readReport(file);
   const violationsOf = (name: string) =>
     report.invariants.find((each) => each.name === name)?.violations ?? [];

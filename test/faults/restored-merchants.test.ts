@@ -138,6 +138,13 @@ test('a failover during a recovery does not take the events of a new broker for 
   const client = new pg.Client({ connectionString: drill.stack.databaseUrl });
   await client.connect();
   try {
+    await waitUntil('the new broker has the events', async () => {
+      const { rows } = await client.query<{ relayed: boolean }>(
+        `select (xid, position) >= (select xid, position from core.order_events order by xid desc, position desc limit 1) as relayed
+         from core.event_relay`,
+      );
+      return rows[0]?.relayed === true;
+    });
     // As if production still waited for an operator. At once, because core would end such a recovery before the failover.
     await client.query(`with open as (update core.recoveries set finished_at = null, closed = '{PRODUCTION}')
       update core.database_life set home = 'another server'`);
