@@ -163,6 +163,13 @@ function outcomeOf(state: Confirmation, receipt: string, reference: PaymentRefer
   }
 }
 
+/** A receipt that only names the account reference of the attempt is not its payment if it has another amount. */
+export const paidBeside = (receipt: string, amount: string): Unknown =>
+  unknown(
+    'inconsistent',
+    `the receipt ${receipt} is of ${amount}, and so of another payment with the same account reference`,
+  );
+
 export const contradiction = (receipt: string, status: string): Unknown =>
   unknown(
     'inconsistent',

@@ -26,7 +26,13 @@ import { sameDecimal } from '../connector/decimal-text.ts';
 import { attemptIdEnd } from './account-reference.ts';
 import { callbackUrl } from './callback-url.ts';
 import { certificateOf } from './certificate-setting.ts';
-import { completed, confirmReceipt, confirmTransaction, contradiction } from './confirm-payment.ts';
+import {
+  completed,
+  confirmReceipt,
+  confirmTransaction,
+  contradiction,
+  paidBeside,
+} from './confirm-payment.ts';
 import type { ConfirmationParts } from './confirm-payment.ts';
 import { darajaCapabilities } from './daraja-capabilities.ts';
 import type { DarajaSettings } from './daraja-settings.ts';
@@ -144,7 +150,7 @@ export class DarajaConnector implements WalletConnector {
 
   async query(payment: PaymentInquiry, options: CallOptions): Promise<Answer<PaymentOutcome>> {
     const notes = readNotes(payment.callbackNotes);
-    const known = readPaymentReference(payment.providerReference) ?? referenceIn(notes);
+    const known = referenceOf(payment, notes);
     if (known === undefined) {
       const detail = 'the answer to the request was lost, and no callback has given its id yet';
       return { result: unknown('not_found', detail), exchanges: [] };
@@ -206,9 +212,9 @@ export class DarajaConnector implements WalletConnector {
   }
 
   /**
-   * Asks for the receipt's status, and judges its answer. Another receipt is tried if the first is not of this payment. M-Pesa debits
-   * exactly the requested amount. So a receipt of another amount that only names the attempt's account reference is another payment,
-   * which the payer made beside the prompt.
+   * Asks for the receipt's status, and judges its answer. Another receipt is tried if the first is not of this payment: first those that
+   * callbacks gave, and then those of the statement. M-Pesa debits exactly the requested amount. So a receipt of another amount that only
+   * names the attempt's account reference is another payment, which the payer made beside the prompt.
    */
   async #confirm(
     payment: PaymentInquiry,
@@ -217,25 +223,30 @@ export class DarajaConnector implements WalletConnector {
     options: CallOptions,
   ): Promise<Answer<PaymentOutcome>> {
     const exchanges: RawExchange[] = [];
-    const found = await this.#receipts(payment, reference, notes, options);
-    exchanges.push(...found.exchanges);
     let last: PaymentOutcome = unknown(
       'not_found',
       'the wallet says the payment was made, but no callback has given its receipt; look it up in the M-Pesa portal',
     );
-    for (const receipt of found.result) {
+    const { receipt: first, receipts: stored = [] } = reference;
+    const known = [...(first === undefined ? [] : [first]), ...stored, ...receiptsIn(notes, reference)];
+    const left = new Set(known);
+    const tried = new Set<string>();
+    for (;;) {
+      const receipt =
+        left.values().next().value ?? (await this.#otherReceipt(payment, tried, exchanges, options));
+      if (receipt === undefined) return { result: last, exchanges };
+      left.delete(receipt);
+      tried.add(receipt);
       const parts = this.#confirmation(payment.attemptId, payment.callbackToken);
       const state = await confirmTransaction(parts, { receipt }, reference.asked, notes, options);
       exchanges.push(...state.exchanges);
       switch (state.result.kind) {
         case 'completed': {
           const { amount } = state.result;
-          const mayDiffer =
-            reference.checkout === undefined || pushReceipts(notes, reference).includes(receipt);
+          const mayDiffer = pushReceipts(notes, reference).includes(receipt);
           if (mayDiffer || sameDecimal(amount, payment.amount))
             return { result: completed(state.result), exchanges };
-          const detail = `the receipt ${receipt} is of ${amount}, and so of another payment with the same account reference`;
-          last = unknown('inconsistent', detail);
+          last = paidBeside(receipt, amount);
           break;
         }
         case 'waiting': {
@@ -254,25 +265,19 @@ export class DarajaConnector implements WalletConnector {
           break;
       }
     }
-    return { result: last, exchanges };
   }
 
-  /** The receipts that callbacks or the statement give for the payment. */
-  async #receipts(
-    payment: PaymentInquiry,
-    reference: PaymentReference,
-    notes: readonly Note[],
+  /** The first receipt of the payment in the statement that was not tried. Adds the exchanges to those of the query. */
+  async #otherReceipt(
+    { attemptId }: PaymentInquiry,
+    tried: ReadonlySet<string>,
+    exchanges: RawExchange[],
     options: CallOptions,
-  ): Promise<Answer<readonly string[]>> {
-    const { receipt, receipts: storedReceipts = [] } = reference;
-    const receipts = new Set([
-      ...(receipt === undefined ? [] : [receipt]),
-      ...storedReceipts,
-      ...receiptsIn(notes, reference),
-    ]);
-    if (receipts.size > 0 || !this.capabilities.statement) return { result: [...receipts], exchanges: [] };
-    const { result, exchanges } = await findInStatement(this.#statementParts(), payment.attemptId, options);
-    return { result: result.kind === 'found' ? [result.receipt] : [], exchanges };
+  ): Promise<string | undefined> {
+    if (!this.capabilities.statement) return undefined;
+    const found = await findInStatement(this.#statementParts(), attemptId, options, tried);
+    exchanges.push(...found.exchanges);
+    return found.result.kind === 'found' ? found.result.receipt : undefined;
   }
 
   async #queryPush(checkout: string, options: CallOptions): Promise<Answer<PushResult>> {
@@ -350,9 +355,11 @@ const receiptsIn = (notes: readonly Note[], reference: PaymentReference): readon
 ];
 
 /** After a lost answer, the callback gives the id of the request, and a confirmation gives the receipt. */
-function referenceIn(notes: readonly Note[]): PaymentReference | undefined {
+function referenceOf(payment: PaymentInquiry, notes: readonly Note[]): PaymentReference | undefined {
+  const stored = readPaymentReference(payment.providerReference);
   const [note] = pushNotes(notes);
-  if (note !== undefined) return { checkout: note.checkout };
+  if (stored?.checkout === undefined && note !== undefined) return { ...stored, checkout: note.checkout };
+  if (stored !== undefined) return stored;
   const [receipt] = confirmedReceipts(notes);
   return receipt === undefined ? undefined : { receipt };
 }

@@ -84,7 +84,7 @@ export async function* readPullStatement(
 }
 
 /**
- * The receipt of the attempt's payment, by its account reference. That none is found decides nothing.
+ * The first receipt with the account reference of the attempt that was not tried before. That none is found decides nothing.
  *
  * The statement also contains payments of other attempts, and of other merchants that share the short code. So the exchanges, which are
  * stored with the attempt, contain no other transaction, and one of them stands for all pages. An id without a time is none of ours, as
@@ -94,6 +94,7 @@ export async function findInStatement(
   parts: PullParts,
   attemptId: string,
   options: CallOptions,
+  tried: ReadonlySet<string> = new Set(),
 ): Promise<Answer<{ readonly kind: 'found'; readonly receipt: string } | Unknown>> {
   const read = new PagesRead();
   const now = parts.now().getTime();
@@ -108,6 +109,7 @@ export async function findInStatement(
         (item): item is PulledTransaction =>
           Value.Check(transactionSchema, item) &&
           isReceipt(item.transactionId) &&
+          !tried.has(item.transactionId) &&
           item.billreference?.trim().toUpperCase() === wanted,
       );
       if (found !== undefined) {

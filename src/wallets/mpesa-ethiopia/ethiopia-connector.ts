@@ -7,8 +7,9 @@ import type {
   Recovery,
   ReversalOutcome,
 } from '../connector/outcomes.ts';
+import { sameDecimal } from '../connector/decimal-text.ts';
 import { noStatement } from '../connector/no-statement.ts';
-import type { Answer } from '../connector/raw-exchange.ts';
+import type { Answer, RawExchange } from '../connector/raw-exchange.ts';
 import type {
   CallOptions,
   CallbackHint,
@@ -161,14 +162,31 @@ export class EthiopiaConnector implements WalletConnector {
     if (told.length === 0 && confirmedReceipts(notes).length === 0 && this.#isRecent(reference)) {
       return { result: { kind: 'pending', providerReference: writeReference(reference) }, exchanges: [] };
     }
-    const [confirmed] = confirmedReceipts(notes);
-    const receipt = told.find(({ code }) => code === '0')?.receipt ?? confirmed ?? reference.receipt;
+    const receipt = told.find(({ code }) => code === '0')?.receipt;
     // Later callbacks take the place of the note that gave the receipt.
     const known = receipt === undefined ? reference : { ...reference, receipt };
-    const subject: StatusSubject = receipt === undefined ? { conversation: payment.attemptId } : { receipt };
-    const parts = this.#confirmation(payment.attemptId, payment.callbackToken);
-    const { result, exchanges } = await confirmTransaction(parts, subject, reference.asked, notes, options);
-    return { result: outcomeOf(result, known, told.at(-1)), exchanges };
+    const exchanges: RawExchange[] = [];
+    const ask = async (subject: StatusSubject): Promise<Confirmation> => {
+      const parts = this.#confirmation(payment.attemptId, payment.callbackToken);
+      const answer = await confirmTransaction(parts, subject, reference.asked, notes, options);
+      exchanges.push(...answer.exchanges);
+      return answer.result;
+    };
+    if (receipt !== undefined)
+      return { result: outcomeOf(await ask({ receipt }), known, told.at(-1)), exchanges };
+    // Only the callback of the prompt gives its receipt. Any other may be of a payment beside it, which has another amount.
+    const { receipt: stored } = reference;
+    const given = new Set([...(stored === undefined ? [] : [stored]), ...confirmedReceipts(notes)]);
+    for (const other of given) {
+      const state = await ask({ receipt: other });
+      if (state.kind === 'completed' && !sameDecimal(state.amount, payment.amount)) continue;
+      const result = outcomeOf(state, { ...reference, receipt: stored ?? other }, told.at(-1));
+      return { result, exchanges };
+    }
+    if (told.length === 0 && this.#isRecent(reference))
+      return { result: { kind: 'pending', providerReference: writeReference(reference) }, exchanges };
+    const state = await ask({ conversation: payment.attemptId });
+    return { result: outcomeOf(state, reference, told.at(-1)), exchanges };
   }
 
   async recover(): Promise<Answer<Recovery>> {

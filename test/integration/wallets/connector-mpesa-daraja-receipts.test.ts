@@ -17,7 +17,7 @@ import { callbackWith } from '../../support/wallet-inquiries.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { startCallbackListener } from './callback-listener.ts';
 import { startMpesaSimulator } from './mpesa-simulator.ts';
-import { buildMpesaPayment, mpesaOptions, mpesaSettings } from './mpesa-subject.ts';
+import { buildMpesaPayment, credentials, mpesaOptions, mpesaSettings } from './mpesa-subject.ts';
 import { shared } from '../../support/shared-stack.ts';
 
 const options = { signal: new AbortController().signal };
@@ -199,26 +199,65 @@ test('a receipt is kept when later callbacks have taken the place of the note th
   });
 });
 
-test('a payment of another amount with the same account reference does not decide the payment of the prompt', async () => {
-  connector = connect(false);
-  const { providerTransactionId: receipt } = await pay({ ...paymentOf('00'), amount: '50' });
-  const confirmation = JSON.stringify({ about: 'confirmation', code: '0', receipt });
-  let isPushKnown = false;
-  const payment = paymentOf('00');
-  const ask = asker(payment, await send(payment), (id) => [
-    confirmation,
-    ...callbacks.notesOf(id).filter((note) => isPushKnown || !note.includes('"about":"push"')),
-  ]);
+test.each([
+  ['was acknowledged', false],
+  ['was not acknowledged', true],
+])(
+  'a payment of another amount with the same account reference does not decide the payment of a prompt that %s',
+  async (_, isLost) => {
+    connector = connect(false);
+    const { providerTransactionId: receipt } = await pay({ ...paymentOf('00'), amount: '50' });
+    const confirmation = JSON.stringify({ about: 'confirmation', code: '0', receipt });
+    let isPushKnown = false;
+    const payment = paymentOf('00');
+    const reference = await send(payment);
+    const ask = asker(payment, isLost ? undefined : reference, (id) => [
+      confirmation,
+      ...callbacks.notesOf(id).filter((note) => isPushKnown || !note.includes('"about":"push"')),
+    ]);
 
-  const early = await untilNot('pending', ask);
-  isPushKnown = true;
+    const early = await untilNot('pending', ask);
+    isPushKnown = true;
+    const outcome = await waitUntil('the payment is completed', async () => {
+      const result = await ask();
+      return result.kind === 'completed' ? result : undefined;
+    });
+
+    expect(early).toMatchObject({ kind: 'unknown', detail: expect.stringContaining(`${receipt} is of 50`) });
+    expect(outcome.providerTransactionId).toBe(chargesOf(payment)[0]?.transaction_reference);
+  },
+);
+
+test('a payment whose receipt no callback gave is found in the statement behind another one with its account reference', async () => {
+  connector = connect(true);
+  const payment = paymentOf('10');
+  const token = await fetch(`${started.baseUrl}/oauth/v1/generate?grant_type=client_credentials`, {
+    headers: {
+      authorization: `Basic ${Buffer.from(`${credentials.consumer_key}:${credentials.consumer_secret}`).toString('base64')}`,
+    },
+  }).then((response) => response.json() as Promise<{ access_token: string }>);
+  await fetch(`${started.baseUrl}/mpesa/c2b/v2/simulate`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token.access_token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      ...{ ShortCode: credentials.short_code, CommandID: 'CustomerPayBillOnline', Amount: '50' },
+      ...{ Msisdn: '254700000012', BillRefNumber: accountReference(payment.attemptId) },
+    }),
+  });
+  const receipt = await waitUntil(
+    'the payer has paid from the menu',
+    () => chargesOf(payment)[0]?.transaction_reference,
+  );
+  const confirmation = JSON.stringify({ about: 'confirmation', code: '0', receipt });
+  const ask = asker(payment, await send(payment), (id) => [confirmation, ...callbacks.notesOf(id)]);
+
   const outcome = await waitUntil('the payment is completed', async () => {
     const result = await ask();
     return result.kind === 'completed' ? result : undefined;
   });
 
-  expect(early).toMatchObject({ kind: 'unknown', detail: expect.stringContaining(`${receipt} is of 50`) });
-  expect(outcome.providerTransactionId).toBe(chargesOf(payment)[0]?.transaction_reference);
+  expect(outcome.amount).toBe('100');
+  expect(outcome.providerTransactionId).not.toBe(receipt);
 });
 
 test('processing is pending in both forms, and too many queries decide nothing', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { mpesaEthiopia as simulator } from '../../../src/wallet-simulator/mpesa-ethiopia/mpesa-ethiopia.ts';
 import { mpesaEthiopia } from '../../../src/wallets/mpesa-ethiopia/mpesa-ethiopia.ts';
+import type { PaymentRequest } from '../../../src/wallets/connector/wallet-connector.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { describeOutcomes, endingsExcept, payerDigits } from './connector-conformance.ts';
 import { startMpesaSubject } from './mpesa-simulator-subject.ts';
@@ -29,34 +30,64 @@ const startSubject = (now?: () => Date) =>
 describeOutcomes('the M-Pesa connector for Ethiopia', supported, () => startSubject());
 
 describe('without a callback', () => {
-  test('a payment is queried by Gatehouse’s id of the request after a while', async () => {
-    let aheadMs = 0;
-    const subject = await startSubject(() => new Date(Date.now() + aheadMs));
-    const { connector } = subject;
-    const payment = paymentOf('10');
-    const options = { signal: new AbortController().signal };
+  const options = { signal: new AbortController().signal };
+
+  /** Requests a payment. Returns its query, which replaces the reference as core does and adds these notes. */
+  async function startPayment(
+    { connector, notesOf }: Awaited<ReturnType<typeof startSubject>>,
+    payment: PaymentRequest,
+    notes: readonly string[] = [],
+  ) {
     const { result } = await connector.initiate(payment, options);
     let reference = result.kind === 'accepted' ? result.providerReference : '';
-    const ask = async () => {
+    return async () => {
       const { attemptId, amount, currency, callbackToken } = payment;
-      const callbackNotes = subject.notesOf(attemptId);
+      const callbackNotes = [...notes, ...notesOf(attemptId)];
       const inquiry = { attemptId, amount, currency, callbackToken, callbackNotes };
       const outcome = await connector.query({ ...inquiry, providerReference: reference }, options);
       if (outcome.result.kind === 'pending') reference = outcome.result.providerReference ?? reference;
       return outcome;
     };
+  }
+  const settled = (ask: Awaited<ReturnType<typeof startPayment>>) =>
+    waitUntil('the payment is settled', async () => {
+      const { result } = await ask();
+      return result.kind === 'pending' ? undefined : result;
+    });
+
+  test('a payment is queried by Gatehouse’s id of the request after a while', async () => {
+    let aheadMs = 0;
+    const subject = await startSubject(() => new Date(Date.now() + aheadMs));
+    const payment = paymentOf('10');
+    const ask = await startPayment(subject, payment);
 
     const first = await ask();
     await waitUntil('the payer has paid', async () => (await subject.chargesOf(payment)).length === 1);
     aheadMs = 21_000;
-    const outcome = await waitUntil('the payment is settled', async () => {
-      const { result: current } = await ask();
-      return current.kind === 'pending' ? undefined : current;
-    });
+    const outcome = await settled(ask);
     await subject.close();
 
     expect(first).toEqual({ result: expect.objectContaining({ kind: 'pending' }), exchanges: [] });
     expect(outcome).toMatchObject({ kind: 'completed', amount: '100', currency: 'ETB' });
+  });
+
+  test('a payment of another amount with the same account reference does not decide the payment of the prompt', async () => {
+    let aheadMs = 0;
+    const subject = await startSubject(() => new Date(Date.now() + aheadMs));
+    const beside = { ...paymentOf('00'), amount: '50' };
+    const paid = await settled(await startPayment(subject, beside));
+    const receipt = paid.kind === 'completed' ? paid.providerTransactionId : '';
+    const payment = paymentOf('10');
+    const confirmation = JSON.stringify({ about: 'confirmation', code: '0', receipt });
+    const ask = await startPayment(subject, payment, [confirmation]);
+    await waitUntil('the payer has paid', async () => (await subject.chargesOf(payment)).length === 1);
+
+    aheadMs = 21_000;
+    const outcome = await settled(ask);
+    await subject.close();
+
+    expect(outcome).toMatchObject({ kind: 'completed', amount: '100' });
+    expect(outcome).not.toMatchObject({ providerTransactionId: receipt });
   });
 });
 
