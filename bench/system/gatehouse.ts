@@ -203,13 +203,17 @@ interface Program {
   readonly flags: readonly string[];
 }
 
-/** The programs of a version as it runs them: bundled, or by an earlier version from the sources. */
+/** The programs of a version as it runs them: bundled, by some with flags of Node, or by an earlier version from the sources. */
 async function ownPrograms(folder: string, cleanUps: CleanUps): Promise<(name: string) => Program> {
   const bundler = join(folder, 'src/main/local/bundle-programs.ts');
   if (!existsSync(bundler)) return (name) => ({ file: `src/main/${name}.ts`, flags: [] });
-  const { bundlePrograms, bundledProgram, bundleFlags } = (await import(
-    pathToFileURL(bundler).href
-  )) as typeof BundlePrograms;
+  const {
+    bundlePrograms,
+    bundledProgram,
+    bundleFlags = [],
+  } = (await import(pathToFileURL(bundler).href)) as typeof BundlePrograms & {
+    readonly bundleFlags?: string[];
+  };
   const programs = await mkdtemp(join(tmpdir(), 'gatehouse-programs-'));
   cleanUps.add(() => rm(programs, { recursive: true }));
   await bundlePrograms(folder, programs);

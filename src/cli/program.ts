@@ -30,6 +30,7 @@ import { addWalletCommands } from './wallet-commands.ts';
 import type { WalletTools } from './wallet-commands.ts';
 import { addWebhookCommands } from './webhook-commands.ts';
 import { gatehouseVersion } from './version.ts';
+import { sourcePositions } from '../platform/source-positions.ts';
 
 /** The environment of the program. */
 export interface Surroundings extends CommandRunParts {
@@ -70,7 +71,8 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
     if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.ok;
     const { server, addresses } = run.calledServer();
     const failure = describeFailure(error, { addresses, server });
-    const stack = args.includes('--verbose') && error instanceof Error ? error.stack : undefined;
+    const stack =
+      args.includes('--verbose') && error instanceof Error ? sourcePositions(error.stack ?? '') : undefined;
     if (isJson) stderr(failureJson(failure, stack));
     // The help of an incomplete command is already printed.
     else if (!isHelp) stderr(failureText(failure, stack, server));

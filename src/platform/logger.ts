@@ -2,6 +2,7 @@ import { pino, stdSerializers } from 'pino';
 import type { DestinationStream, Logger } from 'pino';
 import { openBackgroundOutput } from './background-output.ts';
 import { maskFields, maskPhone, maskSensitive } from './mask-sensitive.ts';
+import { sourcePositions } from './source-positions.ts';
 import { traceMembersOfLine } from './tracing/span.ts';
 
 export type { Logger } from 'pino';
@@ -42,7 +43,8 @@ function describeError(error: unknown): unknown {
   const members = Object.entries<unknown>(stdSerializers.err(error as Error)).flatMap(([name, value]) => {
     if (name === 'aggregateErrors' && Array.isArray(value)) return [[name, value.map(describeError)]];
     if (typeof value === 'object' || typeof value === 'function') return [];
-    return [[name, typeof value === 'string' ? maskErrorText(value) : value]];
+    if (typeof value !== 'string') return [[name, value]];
+    return [[name, maskErrorText(name === 'stack' ? sourcePositions(value) : value)]];
   });
   return Object.fromEntries(members);
 }

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { resolve } from 'node:path';
-import { bundledProgram, bundleFlags } from '../../src/main/local/bundle-programs.ts';
+import { bundledProgram } from '../../src/main/local/bundle-programs.ts';
 import { choosePorts } from '../../src/main/local/free-port.ts';
 import { heapFlags } from '../../src/main/local/heap-flags.ts';
 import { compileCache, programFolder } from './servers.ts';
@@ -46,7 +46,7 @@ const sourceOf = (name: string): string => (name.endsWith('.ts') ? name : `src/m
 /** Node's arguments for a program of this version, as `npm start` runs it. */
 export function ownProgram(name: string): readonly string[] {
   const programs = programFolder();
-  return programs === undefined ? [sourceOf(name)] : [...bundleFlags, bundledProgram(programs, name)];
+  return programs === undefined ? [sourceOf(name)] : [bundledProgram(programs, name)];
 }
 
 /**

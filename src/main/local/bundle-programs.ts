@@ -21,9 +21,6 @@ const programs = [
   'local/stop-with-parent',
 ];
 
-/** With this flag of Node, stack traces of a bundled program name the files and lines of its sources. */
-export const bundleFlags: readonly string[] = ['--enable-source-maps'];
-
 /** The bundled program in the folder. */
 export const bundledProgram = (folder: string, name: string): string => join(folder, `${name}.mjs`);
 

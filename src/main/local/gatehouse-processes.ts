@@ -16,7 +16,7 @@ import { readWalletsSettings } from '../../wallets/settings.ts';
 import { readWebhooksSettings } from '../../webhooks/settings.ts';
 import type { ProcessEnvironment } from '../../platform/settings/read-settings.ts';
 import type { Addresses } from './addresses.ts';
-import { bundledProgram, bundleFlags } from './bundle-programs.ts';
+import { bundledProgram } from './bundle-programs.ts';
 import { dataFolderMarker } from './leftovers.ts';
 import { heapEnvironment, heapFlags } from './heap-flags.ts';
 import type { Secrets } from './secrets.ts';
@@ -75,7 +75,7 @@ function programArguments({ programFolder }: LocalSettings, name: string): reado
   if (programFolder === undefined)
     return ['--import', './src/main/local/stop-with-parent.ts', `src/main/${name}.ts`];
   const stopWithParent = pathToFileURL(bundledProgram(programFolder, 'local/stop-with-parent')).href;
-  return [...bundleFlags, '--import', stopWithParent, bundledProgram(programFolder, name)];
+  return ['--import', stopWithParent, bundledProgram(programFolder, name)];
 }
 
 /** The permitted callers, in the form of core's and webhooks' setting. */
