@@ -210,6 +210,9 @@ function createHasten({
   payerPayments,
   logger,
 }: CallbackAppOptions): Hasten {
+  const logRepeat = limitLines(({ err, about }: { err: unknown; about: string }, callbacks) =>
+    logger.warn({ err, about, callbacks }, 'core did not take a callback; trying again'),
+  );
   return async (merchantId, id, hint) => {
     const news = { merchantId, exchange: exchangeMessage(hint.exchange), callbackNote: hint.note ?? '' };
     const hasten = (): Promise<unknown> => {
@@ -221,7 +224,7 @@ function createHasten({
     const hasNote = hint.note !== undefined;
     try {
       const onFailure = (error: unknown): void =>
-        logger.warn({ err: error, about: id }, 'core did not take a callback; trying again');
+        logRepeat(error instanceof ConnectError ? String(error.code) : '', { err: error, about: id });
       await (hasNote
         ? untilCoreAnswers(hasten, { giveUp: AbortSignal.timeout(noteMs), onFailure })
         : hasten());

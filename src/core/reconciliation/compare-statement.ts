@@ -136,11 +136,19 @@ async function findRecords(
   return (entry) => ({
     refund: refundOf.get(entry),
     byTransaction: transactions.get(entry.providerTransactionId),
-    byRequest:
-      requests.get(storedRequestId(entry.requestId) ?? '') ?? byIdEnd.get(storedEndOf(entry.requestId) ?? ''),
+    byRequest: requests.get(storedRequestId(entry.requestId) ?? '') ?? endedBy(entry, byIdEnd),
     original: transactions.get(entry.originalTransactionId),
     hasReversal: reversed.has(entry.providerTransactionId),
   });
+}
+
+/**
+ * The attempt that an entry names by the end of its id, which is also the reference that payers enter. With another amount it is a payment
+ * of its own, about which the wallet's answer for the attempt says nothing.
+ */
+function endedBy({ requestId, amount, currency }: Entry, byIdEnd: ReadonlyMap<string, KnownMoney>) {
+  const known = byIdEnd.get(storedEndOf(requestId) ?? '');
+  return known?.currency === currency && sameDecimal(known.amount, amount) ? known : undefined;
 }
 
 /**

@@ -72,25 +72,27 @@ test('a payment that began before the statement reaches back does not prevent it
   expect(await balances()).toEqual([0]);
 });
 
-test('the end of an attempt’s id names the attempt, whose outcome is then queried again', async () => {
+test('the end of an attempt’s id names the attempt of the same amount, whose outcome is then queried again', async () => {
   const { paymentAttemptId } = await desk.payment(merchantId, { case: 'timedOut', value: {} });
   await desk.moveTo(merchantId, day);
   const [named, typed] = [paymentAttemptId.slice(-12), '202611270001'];
 
   const { differences } = await desk.reconcile(day, [
     { ...entryOf('debited'), requestId: named },
+    { ...entryOf('beside', '100.49'), requestId: named },
     { ...entryOf('unknown'), requestId: typed },
   ]);
 
   const kept = await desk.database.query<{ reference_end: string }>(
-    'select reference_end from core.unclaimed_payments where reference_end = any ($1)',
+    'select reference_end from core.unclaimed_payments where reference_end = any ($1) order by amount',
     [[named, typed]],
   );
   expect(differences).toMatchObject([
     { kind: DifferenceKind.STATUS_DIFFERS, paymentAttemptId },
     { kind: DifferenceKind.MISSING_HERE, paymentAttemptId: '' },
+    { kind: DifferenceKind.MISSING_HERE, paymentAttemptId: '' },
   ]);
-  expect(kept.rows).toEqual([{ reference_end: typed }]);
+  expect(kept.rows).toEqual([{ reference_end: named }, { reference_end: typed }]);
 });
 
 test('returned money is not compared with a statement that lists none, and the run counts and names it', async () => {
