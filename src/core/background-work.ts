@@ -13,6 +13,7 @@ import type { ClaimPayments } from './payments/changes/claim-payments.ts';
 import { keepBalances } from './reconciliation/keep-balances.ts';
 import type { BalanceParts } from './reconciliation/keep-balances.ts';
 import { scheduleReconciliations } from './reconciliation/schedule-reconciliations.ts';
+import { deleteLeftEntries } from './reconciliation/statement-entries.sql.ts';
 import { countEvents } from './reports/count-events.ts';
 import { keepRequestDays } from './request-log/request-days.ts';
 
@@ -66,6 +67,7 @@ export function startBackgroundWork(parts: BackgroundWorkParts, stop: AbortSigna
     every(60, 'encrypting wallet accounts with the first key', parts.resealAccounts),
     every(600, 'scheduling reconciliations', () => scheduleReconciliations(parts)),
     every(60, 'keeping balances', () => keepBalances(parts)),
+    every(600, 'deleting statement entries', () => deleteLeftEntries(parts.database.pool)),
     // Last, because it takes long in a large database.
     every(60, 'creating large indexes', createIndexTask(database)),
   ]);

@@ -7,7 +7,7 @@ import { type Result, err, ok } from './result.ts';
  *                     ┌──┐
  *                     ▼  │      leaseRun                       completeRun
  *   beginRun ──────▶ WAITING ───────────▶ RUNNING ───────────────────────▶ COMPLETED
- *                       ▲                 │ │  ▲ recordPage: the lease is renewed
+ *                       ▲                 │ │  ▲ recordPage, beginComparison: the lease is renewed
  *                       │    failRun      │ │  │ leaseRun, once the lease has expired: the statement is read anew
  *                       └─────────────────┘ │
  *                                           └────────────────────────────▶ FAILED
@@ -32,7 +32,7 @@ interface Progress {
   readonly otherEntries: number;
   /** 0 until COMPLETED. */
   readonly differences: number;
-  /** Why the statement could not be read; empty without a failure. */
+  /** Why the statement could not be read or compared; empty without a failure. */
   readonly detail: string;
   /** The length of a lease. Each page renews it. */
   readonly leaseMs: number;
@@ -59,7 +59,7 @@ export interface CompletedRun extends Progress {
   readonly status: 'COMPLETED';
 }
 
-/** The statement could not be read, and there are no more tries. */
+/** The statement could not be read or compared, and there are no more tries. */
 export interface FailedRun extends Progress {
   readonly status: 'FAILED';
 }
@@ -133,6 +133,16 @@ export const recordPage = (
   updatedAt: now,
 });
 
+/** A comparison renews no lease, and reads every payment of a day. The largest statements take some minutes. */
+const comparisonMs = 10 * 60_000;
+
+/** Keeps the lease while the statement is compared. */
+export const beginComparison = (run: RunningRun, now: Date): RunningRun => ({
+  ...run,
+  dueAt: leaseEnd(Math.max(run.leaseMs, comparisonMs), now),
+  updatedAt: now,
+});
+
 /** Completes the run, after the whole statement was read and compared. `detail` says what was not compared. */
 export const completeRun = (run: RunningRun, differences: number, now: Date, detail = ''): CompletedRun => ({
   ...progressOf(run),
@@ -142,7 +152,7 @@ export const completeRun = (run: RunningRun, differences: number, now: Date, det
   updatedAt: now,
 });
 
-/** Records that the statement could not be read. The run waits for its next try, or fails after the last one. */
+/** Records that the statement could not be read or compared. The run waits for its next try, or fails after the last one. */
 export function failRun(run: RunningRun, detail: string, now: Date): WaitingRun | FailedRun {
   const progress = { ...progressOf(run), detail, updatedAt: now };
   const minutes = retryMinutes[run.tries - 1];

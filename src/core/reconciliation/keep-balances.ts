@@ -127,6 +127,7 @@ where not r.scheduled and r.started_by = $1 and r.status in ('COMPLETED', 'FAILE
       and later.id > r.id and later.status = 'COMPLETED'
   )
   and not exists (select from core.money_day_corrections c where c.reconciliation_id = r.id)
+  and not exists (select from core.statement_entries e where e.reconciliation_id = r.id)
 order by r.id limit 100 for update skip locked`,
       values: [startedBy],
     });

@@ -3,40 +3,60 @@ import { isPublicId } from '../../contract/public-id.ts';
 import { storedEndOf } from '../database/attempt-id-end.sql.ts';
 import { RecoveryRow } from '../database/recovery-entities.ts';
 import { isInFlight } from '../domain/order.ts';
-import type { FoundDifference } from './compare-entry.ts';
+import type { Entry, FoundDifference } from './compare-entry.ts';
 import type { StatementKey } from './statement-key.ts';
 
 /**
- * Keeps money that a statement has under a reference of ours, and that no record has. Its order was lost with the database. When a
- * shop repeats the order, the order gets this payment, and the customer is not charged again. The payee account is kept, because the
- * wallet knows the payment only there. So during a recovery, money of an undecided payment of another payee account is kept too: the
- * account with which it was sent in the lost time may not be on record.
+ * Whether a statement has money under a reference of ours, and no record has it. Its order was lost with the database. During a recovery,
+ * money of an undecided payment of another payee account counts too: the account with which it was sent in the lost time may not be on
+ * record.
+ */
+export async function isUnclaimed(
+  em: EntityManager,
+  { kind, entry, known }: FoundDifference,
+): Promise<boolean> {
+  if (entry === undefined) return false;
+  const isLost = kind === 'MISSING_HERE' && known === undefined;
+  const isElsewhere = kind === 'OTHER_ACCOUNT' && known?.recordType === 'attempt' && isInFlight(known);
+  if (!isLost && !(isElsewhere && (await isRecovering(em)))) return false;
+  const { type, status, requestId } = entry;
+  const isOurs = isPublicId('pat', requestId) || storedEndOf(requestId) !== undefined;
+  return type === 'PAYMENT' && status === 'COMPLETED' && isOurs;
+}
+
+const rowsAtOnce = 500;
+
+/**
+ * Keeps unclaimed money. When a shop repeats the order, the order gets this payment, and the customer is not charged again. The payee
+ * account is kept, because the wallet knows the payment only there.
  */
 export async function keepUnclaimed(
   em: EntityManager,
   { wallet, environment, payee }: StatementKey,
-  { kind, entry, known }: FoundDifference,
+  entries: readonly Entry[],
   foundAt: Date,
 ): Promise<void> {
-  if (entry === undefined) return;
-  const isLost = kind === 'MISSING_HERE' && known === undefined;
-  const isElsewhere = kind === 'OTHER_ACCOUNT' && known?.recordType === 'attempt' && isInFlight(known);
-  if (!isLost && !(isElsewhere && (await isRecovering(em)))) return;
-  const { type, status, requestId, providerTransactionId } = entry;
-  const isOurs = isPublicId('pat', requestId) || storedEndOf(requestId) !== undefined;
-  if (type !== 'PAYMENT' || status !== 'COMPLETED' || !isOurs) return;
-  // Not by the ORM, which compares all rows of the statement before each of its queries.
-  await em.execute(
-    `
+  for (let first = 0; first < entries.length; first += rowsAtOnce)
+    await em.execute(
+      `
 insert into core.unclaimed_payments (environment, wallet, payee, provider_transaction_id, request_id, reference_end, amount, currency,
   occurred_at, found_at)
-values (?::core.environment, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+select ?::core.environment, ?, ?, transaction_id, request_id, right(request_id, 12), amount, currency, occurred_at, ?
+from jsonb_to_recordset(?::jsonb) n(transaction_id text, request_id text, amount text, currency text, occurred_at timestamptz)
 on conflict do nothing`,
-    [
-      ...[environment, wallet, payee, providerTransactionId, requestId, requestId.slice(-12)],
-      ...[entry.amount, entry.currency, entry.occurredAt?.toISOString() ?? null, foundAt.toISOString()],
-    ],
-  );
+      [
+        ...[environment, wallet, payee, foundAt.toISOString()],
+        JSON.stringify(
+          entries.slice(first, first + rowsAtOnce).map((entry) => ({
+            transaction_id: entry.providerTransactionId,
+            request_id: entry.requestId,
+            amount: entry.amount,
+            currency: entry.currency,
+            occurred_at: entry.occurredAt,
+          })),
+        ),
+      ],
+    );
 }
 
 const isRecovering = async (em: EntityManager): Promise<boolean> =>

@@ -1,4 +1,4 @@
-import { LockMode } from '@mikro-orm/postgresql';
+import { IsolationLevel, LockMode } from '@mikro-orm/postgresql';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Database } from '../database/database.ts';
 import {
@@ -15,6 +15,7 @@ import type { StatementTerms, Wallet } from '../domain/wallet.ts';
 import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';
 import {
+  beginComparison,
   completeRun,
   failRun,
   makeRunDue,
@@ -22,7 +23,7 @@ import {
   recordPage,
   runUnderLease,
 } from '../domain/reconciliation-run.ts';
-import type { RunningRun } from '../domain/reconciliation-run.ts';
+import type { ReconciliationRun, RunningRun } from '../domain/reconciliation-run.ts';
 import { isDoubtful } from './compare-entry.ts';
 import type { ComparedPeriod, Entry, FoundDifference } from './compare-entry.ts';
 import { compareStatement } from './compare-statement.ts';
@@ -32,9 +33,10 @@ import { MoneyBalance } from './money-balance.ts';
 import { findCredentials, readScope } from './payee-accounts.sql.ts';
 import type { StatementCredentials } from './payee-accounts.sql.ts';
 import { writeMoneyDays } from './money-days.sql.ts';
-import { keepUnclaimed } from './keep-unclaimed.ts';
+import { isUnclaimed, keepUnclaimed } from './keep-unclaimed.ts';
 import { dayOf, periodToRead } from './reconciliation-day.ts';
 import { runColumns, runOf } from './reconciliation-row.ts';
+import { deleteEntries } from './statement-entries.sql.ts';
 import { readStatementName, statementName } from './statement-key.ts';
 import type { StatementKey } from './statement-key.ts';
 
@@ -80,7 +82,7 @@ export interface ReconciliationStore {
     leaseId: string,
     entries: readonly Entry[],
   ) => Promise<Result<Reconciliation, LeaseRefusal>>;
-  /** Compares the statement. After a reading error, schedules another try instead. */
+  /** Compares the statement. Schedules another try instead after a reading error, and when the comparison fails. */
   readonly complete: (
     id: PublicId<'rec'>,
     leaseId: string,
@@ -126,12 +128,25 @@ export function createReconciliationStore(options: ReconciliationStoreOptions): 
     em: EntityManager,
     id: PublicId<'rec'>,
     leaseId: string,
+    lockMode?: LockMode,
   ): Promise<Result<{ readonly row: ReconciliationRow; readonly run: RunningRun }, LeaseRefusal>> => {
     const key = { id: storedId('rec', id) };
-    const row = await em.findOne(ReconciliationRow, key, { lockMode: LockMode.PESSIMISTIC_WRITE });
+    const row = await em.findOne(ReconciliationRow, key, lockMode === undefined ? {} : { lockMode });
     if (row === null) return err('not_found');
     const held = runUnderLease(runOf(row), leaseId);
     return held.ok ? ok({ row, run: held.value }) : held;
+  };
+
+  /** Asks the wallet again about each attempt and refund that its statement contradicts. */
+  const queryDoubtful = async (found: readonly FoundDifference[]): Promise<void> => {
+    for (const { known } of found.filter(isDoubtful)) {
+      if (known === undefined) continue;
+      const merchantId = publicId('mer', known.merchantId);
+      if (known.recordType === 'refund')
+        await hastenRefund({ merchantId, refundId: publicId('rfd', known.refundId) });
+      else if (known.paymentAttemptId !== null)
+        await makeAttemptDue({ merchantId, attemptId: publicId('pat', known.paymentAttemptId) });
+    }
   };
 
   /** Makes a run due now, without a lock. Returns false when the run has ended or was changed since `found` was read. */
@@ -143,6 +158,66 @@ export function createReconciliationStore(options: ReconciliationStoreOptions): 
     const { id, status, updatedAt } = found;
     const asRead = { id, status, updatedAt };
     return (await database.fork().nativeUpdate(ReconciliationRow, asRead, runColumns(due.value))) > 0;
+  };
+
+  /** Changes a run for the holder of its lease. */
+  const writeUnderLease = (
+    id: PublicId<'rec'>,
+    leaseId: string,
+    write: (em: EntityManager, row: ReconciliationRow, run: RunningRun) => Promise<ReconciliationRun>,
+  ): Promise<Result<Reconciliation, LeaseRefusal>> =>
+    database.fork().transactional(async (em) => {
+      const found = await underLease(em, id, leaseId, LockMode.PESSIMISTIC_WRITE);
+      if (!found.ok) return found;
+      const { row, run } = found.value;
+      em.assign(row, runColumns(await write(em, row, run)));
+      return ok({ ...row });
+    });
+
+  const fail = (id: PublicId<'rec'>, leaseId: string, detail: string) =>
+    writeUnderLease(id, leaseId, (_em, _row, run) => Promise.resolve(failRun(run, detail, now())));
+
+  /**
+   * A transaction that locks a row delays the events of all merchants until it ends. So the long comparison only reads, and a
+   * short transaction writes its result.
+   */
+  const compareUnderLease = async (
+    id: PublicId<'rec'>,
+    leaseId: string,
+  ): Promise<Result<Reconciliation, LeaseRefusal>> => {
+    const kept = await writeUnderLease(id, leaseId, async (em, _row, run) =>
+      beginComparison(run, await readClock(em)),
+    );
+    if (!kept.ok) return kept;
+    try {
+      const compared = await database.fork().transactional(
+        async (em) => {
+          const found = await underLease(em, id, leaseId);
+          if (!found.ok) return found;
+          const { row, run } = found.value;
+          const { from: readFrom, to: readUntil } = run.period;
+          const { listsReturns } = termsOf(keyOf(row));
+          return ok(await compare(em, row, { day: dayOf(row.day), readFrom, readUntil, listsReturns }));
+        },
+        { isolationLevel: IsolationLevel.REPEATABLE_READ, readOnly: true },
+      );
+      if (!compared.ok) return compared;
+      const { key, count, differences, unclaimed, balance, detail } = compared.value;
+      await keepUnclaimed(database.fork(), key, unclaimed, now());
+      const rows = differences.map((found, index) => differenceRow(storedId('rec', id), index + 1, found));
+      const completed = await writeUnderLease(id, leaseId, async (em, row, run) => {
+        for (let first = 0; first < rows.length; first += 500)
+          await em.insertMany(ReconciliationDifferenceRow, rows.slice(first, first + 500));
+        await writeMoneyDays(em, row, balance.days);
+        return completeRun(run, count, now(), detail);
+      });
+      if (completed.ok) await queryDoubtful(differences);
+      return completed;
+    } catch (error) {
+      // Otherwise, the statement is read and compared again whenever the lease expires, without end.
+      await fail(id, leaseId, comparisonFailed).catch(() => undefined);
+      throw error;
+    }
   };
 
   return {
@@ -192,45 +267,19 @@ export function createReconciliationStore(options: ReconciliationStoreOptions): 
       }),
 
     record: (id, leaseId, entries) =>
-      database.fork().transactional(async (em) => {
-        const found = await underLease(em, id, leaseId);
-        if (!found.ok) return found;
-        const { row, run } = found.value;
+      writeUnderLease(id, leaseId, async (em, row, run) => {
         const added = await addEntries(em, row.id, entries);
         const counts = {
           entries: added.length,
           otherEntries: added.filter(({ type }) => type === 'OTHER').length,
         };
-        em.assign(row, runColumns(recordPage(run, counts, await readClock(em))));
-        return ok({ ...row });
+        return recordPage(run, counts, await readClock(em));
       }),
 
     async complete(id, leaseId, error) {
-      const doubted: FoundDifference[] = [];
-      const completed = await database.fork().transactional(async (em) => {
-        const found = await underLease(em, id, leaseId);
-        if (!found.ok) return found;
-        const { row, run } = found.value;
-        const at = now();
-        if (error === '') {
-          const { from: readFrom, to: readUntil } = run.period;
-          const { listsReturns } = termsOf(keyOf(row));
-          const period = { day: dayOf(row.day), readFrom, readUntil, listsReturns };
-          const { count, doubtful, detail } = await compare(em, row, period, at);
-          doubted.push(...doubtful);
-          em.assign(row, runColumns(completeRun(run, count, at, detail)));
-        } else em.assign(row, runColumns(failRun(run, error, at)));
-        await em.nativeDelete(StatementEntryRow, { reconciliationId: row.id });
-        return ok({ ...row });
-      });
-      for (const { known } of doubted) {
-        if (known === undefined) continue;
-        const merchantId = publicId('mer', known.merchantId);
-        if (known.recordType === 'refund')
-          await hastenRefund({ merchantId, refundId: publicId('rfd', known.refundId) });
-        else if (known.paymentAttemptId !== null)
-          await makeAttemptDue({ merchantId, attemptId: publicId('pat', known.paymentAttemptId) });
-      }
+      const completed = error === '' ? await compareUnderLease(id, leaseId) : await fail(id, leaseId, error);
+      // The result stands. A task of core deletes what is left.
+      if (completed.ok) await deleteEntries(database.pool, storedId('rec', id)).catch(() => undefined);
       return completed;
     },
 
@@ -264,6 +313,9 @@ const underWay = { status: { $in: ['WAITING' as const, 'RUNNING' as const] } };
 const withoutCredentials =
   "the merchant's own account was removed, so its statement cannot be read; compare it by hand";
 
+const comparisonFailed =
+  'the wallet gave its statement, but core could not compare it; the log of core has the error';
+
 const keyOf = ({ wallet, environment }: ReconciliationRow): StatementKey => ({
   ...readStatementName(wallet),
   environment,
@@ -294,14 +346,25 @@ async function addEntries(
   return added;
 }
 
+/** What a comparison found. */
+interface Comparison {
+  readonly key: StatementKey;
+  readonly count: number;
+  /** The first of them. */
+  readonly differences: readonly FoundDifference[];
+  readonly unclaimed: readonly Entry[];
+  readonly balance: MoneyBalance;
+  /** What was not compared. */
+  readonly detail: string;
+}
+
 async function compare(
   em: EntityManager,
   row: ReconciliationRow,
   period: ComparedPeriod,
-  at: Date,
-): Promise<{ count: number; doubtful: readonly FoundDifference[]; detail: string }> {
-  const doubtful: FoundDifference[] = [];
-  const rows: Difference[] = [];
+): Promise<Comparison> {
+  const differences: FoundDifference[] = [];
+  const unclaimed: Entry[] = [];
   let count = 0;
   const balance = new MoneyBalance(period);
   const key = keyOf(row);
@@ -309,15 +372,10 @@ async function compare(
   const scope = await readScope(em, key);
   for await (const found of compareStatement(em, row.id, scope, period, balance, notCompared)) {
     count += 1;
-    await keepUnclaimed(em, key, found, at);
-    if (count > maxKept) continue;
-    rows.push(differenceRow(row.id, count, found));
-    if (isDoubtful(found)) doubtful.push(found);
+    if (found.entry !== undefined && (await isUnclaimed(em, found))) unclaimed.push(found.entry);
+    if (count <= maxKept) differences.push(found);
   }
-  for (let first = 0; first < rows.length; first += 500)
-    await em.insertMany(ReconciliationDifferenceRow, rows.slice(first, first + 500));
-  await writeMoneyDays(em, row, balance.days);
-  return { count, doubtful, detail: returnsText(notCompared) };
+  return { key, count, differences, unclaimed, balance, detail: returnsText(notCompared) };
 }
 
 const namedReturns = 10;

@@ -71,12 +71,7 @@ test('the orders of one phone get all their lost payments, because none of them 
         occurredAt: new Date(),
       },
     };
-    await keepUnclaimed(
-      em,
-      { wallet: 'walleta', environment, payee: '' },
-      { kind: 'MISSING_HERE', entry, known: undefined, advice: '' },
-      new Date(),
-    );
+    await keepUnclaimed(em, { wallet: 'walleta', environment, payee: '' }, [entry], new Date());
   }
   // The ORM compares all rows that it knows before each of its queries.
   expect(em.getUnitOfWork().getIdentityMap().values()).toHaveLength(0);

@@ -13,7 +13,9 @@ import { failureOf, wrongFields, refusalOf } from '../../support/rpc-failure.ts'
 import { sharedPaymentDesk } from './payment-desk.ts';
 import { at, completed, paymentEntry, walletA, sharedReconciliationDesk } from './reconciliation-desk.ts';
 import type { ReconciliationDesk, Entry } from './reconciliation-desk.ts';
-import { sharedStack } from '../../support/shared-stack.ts';
+import { deleteLeftEntries } from '../../../src/core/reconciliation/statement-entries.sql.ts';
+import { sharedCoreDatabase, sharedStack } from '../../support/shared-stack.ts';
+import { waitUntil } from '../../support/wait-until.ts';
 import type { LeasedReconciliation } from '../../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
 
 let merchantId: string;
@@ -23,6 +25,7 @@ const noon = at(`${day}T12:00:00Z`);
 
 const stack = sharedStack({ facades: 0 });
 const desk = sharedReconciliationDesk(stack);
+const database = sharedCoreDatabase('reconciliation', () => stack.databaseUrl, 2);
 const payments = sharedPaymentDesk(stack);
 beforeEach(async () => {
   await desk.clear();
@@ -361,6 +364,57 @@ describe('reading a statement', () => {
     expect(last.differences).toMatchObject([{ number: 1_001, providerTransactionId: 'p-1000' }]);
     const { rows } = await desk.database.query('select from core.statement_entries');
     expect(rows).toEqual([]);
+  });
+
+  test('a comparison that waits delays no events, because its transaction has no id', async () => {
+    const leased = key(await begin());
+    await desk.wallets.recordStatementPage({ ...leased, entries: [entry(0)] });
+    await desk.database.query('begin; lock table core.refunds in access exclusive mode');
+
+    const completing = desk.wallets.completeReconciliation(leased);
+    const waiting = await waitUntil('the comparison waits for the table', async () => {
+      const { rows } = await database.pool.query<{ xid: string | null }>(
+        `select backend_xid::text as xid from pg_stat_activity
+         where datname = current_database() and wait_event_type = 'Lock' and query like '%core.refunds r%'`,
+      );
+      return rows[0];
+    });
+    await desk.database.query('rollback');
+
+    expect(waiting).toEqual({ xid: null });
+    expect((await completing).reconciliation?.status).toBe(ReconciliationStatus.COMPLETED);
+  });
+
+  test('a statement that cannot be compared is tried again later, with the reason', async () => {
+    const { reconciliationId, leaseId } = key(await begin());
+    const own = { ...entry(0), providerTransactionId: 'not-kept' };
+    await desk.wallets.recordStatementPage({ reconciliationId, leaseId, entries: [own] });
+    await desk.database.query(
+      `alter table core.reconciliation_differences add constraint not_kept check (provider_transaction_id <> 'not-kept')`,
+    );
+
+    const failure = await failureOf(desk.wallets.completeReconciliation({ reconciliationId, leaseId }));
+    await desk.database.query('alter table core.reconciliation_differences drop constraint not_kept');
+
+    expect(failure.code).toBe('Internal');
+    const { reconciliation } = await desk.reader.getReconciliation({ reconciliationId });
+    expect(reconciliation).toMatchObject({ status: ReconciliationStatus.WAITING, tries: 1, differences: 0 });
+    expect(reconciliation?.detail).toContain('core could not compare it');
+    expect(await desk.lease()).toBeUndefined();
+  });
+
+  test('entries that were left behind are deleted, except those of a statement that is being read', async () => {
+    const leased = key(await begin());
+    await desk.wallets.recordStatementPage({ ...leased, entries: [entry(0)] });
+    const left = async (): Promise<number> => {
+      await deleteLeftEntries(database.pool);
+      return (await desk.database.query('select from core.statement_entries')).rows.length;
+    };
+
+    const reading = await left();
+    await desk.database.query("update core.reconciliations set status = 'COMPLETED', due_at = null");
+
+    expect([reading, await left()]).toEqual([1, 0]);
   });
 
   test('an entry without type, transaction id or status is refused', async () => {

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import {
   type ReconciliationRun,
+  beginComparison,
   beginRun,
   completeRun,
   failRun,
@@ -74,6 +75,8 @@ test('each step changes only the fields that it decides', () => {
     entries: 5,
     otherEntries: 1,
   });
+
+  expect(beginComparison(read, at(12))).toEqual({ ...read, dueAt: at(612), updatedAt: at(12) });
 
   const { leaseId, dueAt, ...rest } = read;
   expect([leaseId, dueAt]).toEqual(['lease-1', at(70)]);
