@@ -33,6 +33,28 @@ const indexes: readonly LargeIndex[] = [
     table: 'core.erasures_due',
     definition: '(merchant_id, (request_id is null), due_at)',
   },
+  {
+    name: 'reconciliations_day',
+    table: 'core.reconciliations',
+    definition: '(environment, wallet, day, id)',
+  },
+  {
+    name: 'refunds_completed',
+    table: 'core.refunds',
+    definition: "(environment, payment_option, updated_at) where status = 'REVERSED'",
+  },
+  {
+    // Most payments are made to the operator's account, and are not in it.
+    name: 'payment_attempts_own_succeeded',
+    table: 'core.payment_attempts',
+    definition:
+      "(wallet_account_id, updated_at) where status = 'SUCCEEDED' and wallet_account_id is not null",
+  },
+  {
+    name: 'money_days_newest',
+    table: 'core.money_days',
+    definition: '(day desc, environment, wallet, merchant_id, currency)',
+  },
 ];
 
 /** Returns the task that creates core's large indexes. Once they are there, it does nothing. */

@@ -119,6 +119,7 @@ where ($1::text is null or split_part(m.wallet, '/', 1) = $1) and ($2::core.envi
   and ($3::uuid is null or m.merchant_id = $3) and ($4::date is null or m.day = $4)
   and (not $5::boolean or m.difference <> 0)
   and (not $12::boolean or exists (select from core.money_day_corrections c where ${ofBalance}))
+  and ($7::date is null or m.day <= $7)
   and ($7::date is null or m.day < $7
     or m.day = $7 and (m.environment, m.wallet, m.merchant_id, m.currency) > ($8::core.environment, $9::text, $10::uuid, $11::text))
 order by m.day desc, m.environment, m.wallet, m.merchant_id, m.currency

@@ -18,8 +18,12 @@ const client = sharedConnection(() => files.url);
 const names = [
   'erasures_due_merchant_turn',
   'erasures_due_turn',
+  'money_days_newest',
   'orders_mixed_capitals',
   'payer_payments_digits',
+  'payment_attempts_own_succeeded',
+  'reconciliations_day',
+  'refunds_completed',
 ];
 const drop = async (): Promise<void> => {
   for (const name of names) await client.query(`drop index if exists core.${name}`);

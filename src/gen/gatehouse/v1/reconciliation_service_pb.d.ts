@@ -96,7 +96,7 @@ export declare type Reconciliation = Message<"gatehouse.v1.Reconciliation"> & {
   differences: number;
 
   /**
-   * Why the latest try to read the statement failed, or what a COMPLETED one did not compare; empty otherwise.
+   * Why the latest try to read or compare the statement failed, or what a COMPLETED one did not compare; empty otherwise.
    *
    * @generated from field: string detail = 12;
    */

@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { v7 } from 'uuid';
+import { findCompletedRefunds } from '../../../src/core/reconciliation/known-money.sql.ts';
+import { readMissingDays } from '../../../src/core/reconciliation/missing-days.sql.ts';
+import { readMoneyDays } from '../../../src/core/reconciliation/money-days.sql.ts';
+import { openCountedDatabase } from '../../support/counted-database.ts';
+import type { CountedDatabase } from '../../support/counted-database.ts';
+import { seedOrders } from '../../support/seed-orders.ts';
+
+// The blocks that PostgreSQL reads, which do not depend on the load of the machine.
+
+const count = 20_000;
+const until = new Date('2026-03-10T23:00:00Z');
+const environment = 'SANDBOX';
+const merchantId = v7();
+
+let counted: CountedDatabase;
+
+/** A year of 100 statements and balances, and one payment with a refund of each order, to 100 accounts, all on one day. */
+beforeAll(async () => {
+  counted = await openCountedDatabase('many money days');
+  const { client } = counted;
+  await client.query(
+    `insert into core.merchants (id, name, status, production_activated, session_lifetime_seconds, created_at, updated_at)
+     values ($1, 'Shop', 'ACTIVE', false, 1800, now(), now())`,
+    [merchantId],
+  );
+  await seedOrders(client, { merchantId, environment, count, until, days: 0.9 });
+  await client.query(`
+insert into core.payee_accounts (merchant_id, wallet_account_id, environment, wallet, payee)
+select '${merchantId}', gen_random_uuid(), 'SANDBOX', wallet, wallet || ' account ' || n
+from unnest(array['walleta', 'nostatement']) wallet, generate_series(1, 100) n;
+insert into core.payment_attempts
+  (merchant_id, environment, order_id, id, status, payment_option, phone, created_at, updated_at, wallet_account_id)
+select o.merchant_id, o.environment, o.id, gen_random_uuid(), 'SUCCEEDED', 'nostatement_ussd', '', o.created_at, o.created_at,
+  accounts.ids[1 + right(o.order_number, 1)::int]
+from core.orders o,
+  (select array_agg(wallet_account_id) as ids from core.payee_accounts where wallet = 'nostatement') accounts;
+insert into core.refunds (merchant_id, id, environment, refund_number, order_id, order_number, payment_attempt_id, payment_option,
+  provider_transaction_id, amount_minor_units, amount_given, currency, reason, requested_by, status, detail, tries, maybe_sent, created_at,
+  updated_at)
+select merchant_id, gen_random_uuid(), environment, id::text, order_id, 'R', id, 'walleta_ussd', id::text, 1, true, 'ETB', '', 'writer',
+  'REVERSED', '', 1, true, created_at, created_at from core.payment_attempts;
+insert into core.reconciliations (id, wallet, environment, day, status, scheduled, started_by, tries, entries, other_entries, differences,
+  detail, created_at, updated_at)
+select gen_random_uuid(), 'walletb/account ' || n, 'SANDBOX', day::date, 'COMPLETED', true, 'core', 1, 0, 0, 0, '', day, day
+from generate_series(1, 100) n, generate_series(timestamp '2025-03-11', timestamp '2026-03-10', interval '1 day') day;
+insert into core.money_days (environment, wallet, day, merchant_id, currency, reconciliation_id, statement_in, statement_out, completed,
+  strays, reversals, refunds)
+select environment, wallet, day, '${merchantId}', 'ETB', id, 1, 0, 1, 0, 0, 0 from core.reconciliations;`);
+  await client.query(
+    'vacuum analyze core.payment_attempts, core.refunds, core.reconciliations, core.money_days, core.payee_accounts',
+  );
+});
+
+afterAll(() => counted.close());
+
+const missingDays = (wallet: string, reconcile: boolean) =>
+  readMissingDays(
+    counted.database.pool,
+    [{ id: wallet, environments: [environment], options: [], currencies: [], reconcile, refunds: 'any' }],
+    { wallet, environment, merchantId: undefined, date: undefined },
+    new Date('2026-04-01T12:00:00Z'),
+  );
+const anyBalance = { wallet: undefined, merchantId: undefined, date: undefined };
+const after = {
+  day: '2025-09-01',
+  environment,
+  wallet: 'walletb/account 3',
+  merchant_id: merchantId,
+} as const;
+
+// Of 101 accounts and 30 days, with a few blocks each.
+const blocksOfMissingDays = 101 * 30 * 20;
+
+test.each<[string, () => Promise<readonly unknown[]>, number, number]>([
+  [
+    'days without a balance at a wallet with statements',
+    () => missingDays('walleta', true),
+    0,
+    blocksOfMissingDays,
+  ],
+  ['days of a wallet without statements', () => missingDays('nostatement', false), 10, blocksOfMissingDays],
+  [
+    'a page of balances in the middle',
+    () =>
+      readMoneyDays(counted.database.pool, {
+        ...{ ...anyBalance, environment, onlyDifferent: false, onlyCorrected: false, limit: 50 },
+        after: { ...after, currency: 'ETB' } as Parameters<typeof readMoneyDays>[1]['after'],
+      }),
+    50,
+    500,
+  ],
+  [
+    'the refunds of a day without one',
+    () =>
+      findCompletedRefunds(
+        counted.database.fork(),
+        { environment, options: ['walleta_ussd'], isOperators: true, accounts: [], otherAccounts: [] },
+        { from: new Date('2026-02-01T00:00:00Z'), until: new Date('2026-02-02T00:00:00Z') },
+      ),
+    0,
+    50,
+  ],
+])('%s: a few blocks are read, however many rows there are', async (_name, read, found, most) => {
+  const { result, blocks } = await counted.counted(read);
+
+  expect(result).toHaveLength(found);
+  expect(blocks).toBeLessThan(most);
+});
