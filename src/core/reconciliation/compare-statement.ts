@@ -43,7 +43,7 @@ export async function* compareStatement(
   const reversed = await findReversed(em, reconciliationId);
   const matched = new Set<string>();
   for await (const entries of readEntries(em, reconciliationId)) {
-    const recordsOf = await findRecords(em, scope, entries, { reversed, matched });
+    const recordsOf = await findRecords(em, scope, entries, { period, reversed, matched });
     for (const entry of entries) {
       const records = recordsOf(entry);
       balance.addEntry(entry, records);
@@ -103,10 +103,8 @@ async function findRecords(
   em: EntityManager,
   scope: WalletScope,
   entries: readonly Entry[],
-  {
-    reversed,
-    matched,
-  }: {
+  taken: {
+    readonly period: ComparedPeriod;
     readonly reversed: ReadonlySet<string>;
     /** The refunds of earlier entries, to which those of these entries are added. */
     readonly matched: Set<string>;
@@ -130,7 +128,7 @@ async function findRecords(
   });
   const refundOf = new Map<Entry, KnownRefund>();
   for (const entry of entries) {
-    const refund = takeRefund(entry, refunds, reversed, matched);
+    const refund = takeRefund(entry, refunds, taken);
     if (refund !== undefined) refundOf.set(entry, refund);
   }
   return (entry) => ({
@@ -138,7 +136,7 @@ async function findRecords(
     byTransaction: transactions.get(entry.providerTransactionId),
     byRequest: requests.get(storedRequestId(entry.requestId) ?? '') ?? endedBy(entry, byIdEnd),
     original: transactions.get(entry.originalTransactionId),
-    hasReversal: reversed.has(entry.providerTransactionId),
+    hasReversal: taken.reversed.has(entry.providerTransactionId),
   });
 }
 
@@ -153,13 +151,21 @@ function endedBy({ requestId, amount, currency }: Entry, byIdEnd: ReadonlyMap<st
 
 /**
  * The refund that an entry carries out, which then belongs to no other entry. An entry with our id names it. Any other entry
- * carries out a refund of the same transaction and amount. A payment that is reversed without an entry of its own counts too.
+ * carries out a refund of the same transaction and amount, if possible one that was recorded in the period of the statement: the entry of an
+ * earlier one is in an earlier statement. A payment that is reversed without an entry of its own counts too.
  */
 function takeRefund(
   entry: Entry,
   refunds: readonly KnownRefund[],
-  reversed: ReadonlySet<string>,
-  matched: Set<string>,
+  {
+    period: { readFrom, readUntil },
+    reversed,
+    matched,
+  }: {
+    readonly period: ComparedPeriod;
+    readonly reversed: ReadonlySet<string>;
+    readonly matched: Set<string>;
+  },
 ): KnownRefund | undefined {
   const isReversal = entry.type === 'REVERSAL' && entry.status === 'COMPLETED';
   const isReversedPayment =
@@ -168,15 +174,15 @@ function takeRefund(
   const free = refunds.filter(({ refundId }) => !matched.has(refundId));
   const named = isPublicId('rfd', entry.requestId) ? storedId('rfd', entry.requestId) : undefined;
   const [transaction = ''] = transactionIdsOf(entry);
-  const found =
+  const candidates = free.filter(({ refundId, providerTransactionId, amount, currency }) =>
     named === undefined
-      ? free.find(
-          ({ providerTransactionId, amount, currency }) =>
-            providerTransactionId === transaction &&
-            currency === entry.currency &&
-            sameDecimal(amount, entry.amount),
-        )
-      : free.find(({ refundId }) => refundId === named);
+      ? providerTransactionId === transaction &&
+        currency === entry.currency &&
+        sameDecimal(amount, entry.amount)
+      : refundId === named,
+  );
+  const found =
+    candidates.find(({ updatedAt }) => updatedAt >= readFrom && updatedAt <= readUntil) ?? candidates[0];
   if (found !== undefined) matched.add(found.refundId);
   return found;
 }

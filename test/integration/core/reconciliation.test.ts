@@ -465,6 +465,23 @@ describe('refunds', () => {
     expect(differences).toEqual([]);
   });
 
+  test('of one amount on two days each have their entry, although the wallet does not repeat our id', async () => {
+    const [, later = ''] = await refundsOf('done', 'done');
+    const nextDay = '2026-03-11';
+    await desk.database.query('update core.refunds set updated_at = $1 where id = $2', [
+      `${nextDay}T12:00:00Z`,
+      storedId('rfd', later),
+    ]);
+    const back = (date: string): Entry => refundEntry({ amount: '40', occurTime: at(`${date}T12:00:00Z`) });
+
+    const both = [
+      await desk.reconcile(day, [entryOf('p-1'), back(day)]),
+      await desk.reconcile(nextDay, [back(nextDay)]),
+    ];
+
+    expect(both.flatMap(({ differences }) => differences)).toEqual([]);
+  });
+
   test('that the statement has twice, lacks, or has with another amount or outcome are differences', async () => {
     const [done = '', refused = '', pending = ''] = await refundsOf('done', 'refused', 'pending');
     const { differences } = await desk.reconcile(day, [
