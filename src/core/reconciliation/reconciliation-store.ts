@@ -240,31 +240,40 @@ export function createReconciliationStore(options: ReconciliationStoreOptions): 
       }
     },
 
-    lease: ({ wallet, environment, ownAccounts }, leaseMs) =>
-      database.fork().transactional(async (em) => {
-        const at = await readClock(em);
-        const row = await em.findOne(
-          ReconciliationRow,
-          { ...(ownAccounts ? ofWallet(wallet) : { wallet }), environment, dueAt: { $lte: at } },
-          { orderBy: { dueAt: 'asc' }, lockMode: LockMode.PESSIMISTIC_PARTIAL_WRITE },
-        );
-        if (row === null) return undefined;
-        const day = dayOf(row.day);
-        const key = keyOf(row);
-        const begun = await oldestBegun(em, await readScope(em, key), day);
+    async lease({ wallet, environment, ownAccounts }, leaseMs) {
+      const ofWorker = { ...(ownAccounts ? ofWallet(wallet) : { wallet }), environment };
+      for (;;) {
+        // Reads the payments of the day before the row is locked, because a lock delays events.
+        const reading = database.fork();
+        const at = await readClock(reading);
+        const due = { ...ofWorker, dueAt: { $lte: at } };
+        const found = await reading.findOne(ReconciliationRow, due, { orderBy: { dueAt: 'asc' } });
+        if (found === null) return undefined;
+        const { id, dueAt } = found;
+        const day = dayOf(found.day);
+        const key = keyOf(found);
+        const begun = await oldestBegun(reading, await readScope(reading, key), day);
         const period = periodToRead(day, begun, at, termsOf(key).reachMs);
-        const leased = leaseRun(runOf(row), { leaseId: newLeaseId(), leaseMs, period }, at);
-        if (!leased.ok) return undefined;
-        const credentials = key.payee === '' ? undefined : await findCredentials(em, key, row.tries);
-        if (key.payee !== '' && credentials === undefined) {
-          em.assign(row, runColumns(failRun(leased.value, withoutCredentials, at)));
-          return undefined;
-        }
-        // Removes the pages of an earlier reading, because the statement is read again.
-        await em.nativeDelete(StatementEntryRow, { reconciliationId: row.id });
-        em.assign(row, runColumns(leased.value));
-        return { reconciliation: { ...row }, leaseId: leased.value.leaseId, ...period, credentials };
-      }),
+        const credentials = key.payee === '' ? undefined : await findCredentials(reading, key, found.tries);
+        const answer = await database.fork().transactional(async (em) => {
+          const options = { lockMode: LockMode.PESSIMISTIC_WRITE };
+          const row = await em.findOne(ReconciliationRow, { id, dueAt }, options);
+          if (row === null) return 'changed';
+          const leased = leaseRun(runOf(row), { leaseId: newLeaseId(), leaseMs, period }, at);
+          if (!leased.ok) return undefined;
+          if (key.payee !== '' && credentials === undefined) {
+            em.assign(row, runColumns(failRun(leased.value, withoutCredentials, at)));
+            return undefined;
+          }
+          // Removes the pages of an earlier reading, because the statement is read again.
+          await em.nativeDelete(StatementEntryRow, { reconciliationId: id });
+          em.assign(row, runColumns(leased.value));
+          return { reconciliation: { ...row }, leaseId: leased.value.leaseId, ...period, credentials };
+        });
+        // Another worker leased it meanwhile, or an operator made it due.
+        if (answer !== 'changed') return answer;
+      }
+    },
 
     record: (id, leaseId, entries) =>
       writeUnderLease(id, leaseId, async (em, row, run) => {

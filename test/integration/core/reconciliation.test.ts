@@ -366,23 +366,32 @@ describe('reading a statement', () => {
     expect(rows).toEqual([]);
   });
 
-  test('a comparison that waits delays no events, because its transaction has no id', async () => {
-    const leased = key(await begin());
-    await desk.wallets.recordStatementPage({ ...leased, entries: [entry(0)] });
-    await desk.database.query('begin; lock table core.refunds in access exclusive mode');
+  test('a lease and a comparison that wait delay no events, because their transactions have no id', async () => {
+    /** The transaction id of the session that waits for this table. */
+    const waiting = async <T>(table: string, call: () => Promise<T>): Promise<[string | null, T]> => {
+      await desk.database.query(`begin; lock table core.${table} in access exclusive mode`);
+      const called = call();
+      const session = await waitUntil('a session waits for the table', async () => {
+        const { rows } = await database.pool.query<{ xid: string | null }>(
+          `select backend_xid::text as xid from pg_stat_activity
+           where datname = current_database() and wait_event_type = 'Lock' and query like '%' || $1 || '%'`,
+          [`core.${table} `],
+        );
+        return rows[0];
+      });
+      await desk.database.query('rollback');
+      return [session.xid, await called];
+    };
+    await startDay();
 
-    const completing = desk.wallets.completeReconciliation(leased);
-    const waiting = await waitUntil('the comparison waits for the table', async () => {
-      const { rows } = await database.pool.query<{ xid: string | null }>(
-        `select backend_xid::text as xid from pg_stat_activity
-         where datname = current_database() and wait_event_type = 'Lock' and query like '%core.refunds r%'`,
-      );
-      return rows[0];
-    });
-    await desk.database.query('rollback');
+    const [leaseXid, leased] = await waiting('stray_payments', () => desk.lease());
+    await desk.wallets.recordStatementPage({ ...key(leased), entries: [entry(0)] });
+    const [comparisonXid, { reconciliation }] = await waiting('refunds', () =>
+      desk.wallets.completeReconciliation(key(leased)),
+    );
 
-    expect(waiting).toEqual({ xid: null });
-    expect((await completing).reconciliation?.status).toBe(ReconciliationStatus.COMPLETED);
+    expect([leaseXid, comparisonXid]).toEqual([null, null]);
+    expect(reconciliation?.status).toBe(ReconciliationStatus.COMPLETED);
   });
 
   test('a statement that cannot be compared is tried again later, with the reason', async () => {
