@@ -39,6 +39,11 @@ const indexes: readonly LargeIndex[] = [
     definition: '(environment, wallet, day, id)',
   },
   {
+    name: 'refunds_awaiting_approval',
+    table: 'core.refunds',
+    definition: "(merchant_id, environment, id) where status = 'AWAITING_APPROVAL'",
+  },
+  {
     name: 'refunds_completed',
     table: 'core.refunds',
     definition: "(environment, payment_option, updated_at) where status = 'REVERSED'",

@@ -1,26 +1,44 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { StoredId } from '../../contract/public-id.ts';
+import { optionsOfWallet } from '../../contract/payment-option.ts';
+import type { WalletAccountRow } from '../database/wallet-account-entity.ts';
 import type { AccountUse } from '../domain/wallet-account.ts';
 
-/** Attempts that have ended are still queried while they are due, because their money may arrive late. */
+/**
+ * Attempts that have ended are still queried while they are due, because their money may arrive late. Reads the indexes of open work: an
+ * account may have millions of payments, and the lock of the caller's transaction delays events.
+ */
 const statement = `
 select
-  (select count(*)::int from core.payment_attempts a
-   where a.merchant_id = ? and a.wallet_account_id = ?
-     and (a.status in ('SENT', 'UNKNOWN') or a.due_at is not null)) as "openPayments",
-  (select count(*)::int from core.stray_payments s
-   join core.payment_attempts a on a.merchant_id = s.merchant_id and a.id = s.payment_attempt_id
-   where a.merchant_id = ? and a.wallet_account_id = ? and s.status <> 'REVERSED' and s.settlement_id is null)
-  + (select count(*)::int from core.refunds r
-     join core.payment_attempts a on a.merchant_id = r.merchant_id and a.id = r.payment_attempt_id
-     where a.merchant_id = ? and a.wallet_account_id = ? and r.status in ('AWAITING_APPROVAL', 'REVERSAL_DUE'))
-    as "openReversals"`;
+  (select count(*)::int from core.payment_attempts
+   where environment = ?::core.environment and payment_option = any(?::text[]) and due_at is not null
+     and merchant_id = ? and wallet_account_id = ?) as "openPayments",
+  (select count(*)::int from (
+     select merchant_id, payment_attempt_id from core.stray_payments
+     where merchant_id = ? and status <> 'REVERSED' and settlement_id is null
+     union all
+     select merchant_id, payment_attempt_id from core.refunds
+     where environment = ?::core.environment and payment_option = any(?::text[]) and due_at is not null and merchant_id = ?
+     union all
+     select merchant_id, payment_attempt_id from core.refunds
+     where merchant_id = ? and environment = ?::core.environment and status = 'AWAITING_APPROVAL'
+   ) open
+   join core.payment_attempts a on a.merchant_id = open.merchant_id and a.id = open.payment_attempt_id
+   where a.wallet_account_id = ?) as "openReversals"`;
 
 /** What still needs an account. The caller has locked the account, so that no payment begins with it meanwhile. */
 export async function countUse(
   em: EntityManager,
-  { merchantId, id }: { readonly merchantId: StoredId<'mer'>; readonly id: StoredId<'wac'> },
+  {
+    merchantId,
+    id,
+    environment,
+    wallet,
+  }: Pick<WalletAccountRow, 'merchantId' | 'id' | 'environment' | 'wallet'>,
 ): Promise<AccountUse> {
-  const [use] = await em.execute<AccountUse[]>(statement, [merchantId, id, merchantId, id, merchantId, id]);
+  const options = `{${optionsOfWallet(wallet).join(',')}}`;
+  const [use] = await em.execute<AccountUse[]>(statement, [
+    ...[environment, options, merchantId, id],
+    ...[merchantId, environment, options, merchantId, merchantId, environment, id],
+  ]);
   return use ?? { openPayments: 0, openReversals: 0 };
 }

@@ -23,6 +23,7 @@ const names = [
   'payer_payments_digits',
   'payment_attempts_own_succeeded',
   'reconciliations_day',
+  'refunds_awaiting_approval',
   'refunds_completed',
 ];
 const drop = async (): Promise<void> => {

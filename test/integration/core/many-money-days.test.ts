@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { v7 } from 'uuid';
+import type { StoredId } from '../../../src/contract/public-id.ts';
+import { countUse } from '../../../src/core/merchant-wallets/count-use.sql.ts';
 import { findCompletedRefunds } from '../../../src/core/reconciliation/known-money.sql.ts';
 import { readMissingDays } from '../../../src/core/reconciliation/missing-days.sql.ts';
 import { readMoneyDays } from '../../../src/core/reconciliation/money-days.sql.ts';
@@ -11,7 +13,7 @@ import { seedOrders } from '../../support/seed-orders.ts';
 
 const count = 20_000;
 const until = new Date('2026-03-10T23:00:00Z');
-const environment = 'SANDBOX';
+const environment = 'SANDBOX' as const;
 const merchantId = v7();
 
 let counted: CountedDatabase;
@@ -70,6 +72,13 @@ const after = {
   merchant_id: merchantId,
 } as const;
 
+async function busyAccount() {
+  const { rows } = await counted.client.query<{ id: StoredId<'wac'> }>(
+    'select wallet_account_id as id from core.payment_attempts limit 1',
+  );
+  return { merchantId: merchantId as StoredId<'mer'>, id: rows[0]!.id, environment, wallet: 'nostatement' };
+}
+
 // Of 101 accounts and 30 days, with a few blocks each.
 const blocksOfMissingDays = 101 * 30 * 20;
 
@@ -101,6 +110,12 @@ test.each<[string, () => Promise<readonly unknown[]>, number, number]>([
       ),
     0,
     50,
+  ],
+  [
+    'what needs an own account with many payments',
+    async () => [await countUse(counted.database.fork(), await busyAccount())],
+    1,
+    100,
   ],
 ])('%s: a few blocks are read, however many rows there are', async (_name, read, found, most) => {
   const { result, blocks } = await counted.counted(read);
