@@ -69,7 +69,8 @@ function openStage(checkout: Checkout, order: Order, nowMs: number): CheckoutSta
   if (secondsLeft(order, nowMs) === 0) return { name: 'expiring' };
   const { moneyNotReturned: money } = checkout;
   if (money !== undefined) return { name: 'not_returned', money };
-  return checkout.attemptsLeft > 0 ? { name: 'pay', refused: attempt } : { name: 'failed' };
+  // Without another try, the order is only open while a payment from the menu of the phone is confirmed.
+  return checkout.attemptsLeft > 0 ? { name: 'pay', refused: attempt } : { name: 'expiring' };
 }
 
 function mayHoldMoney({ status }: PaymentAttempt): boolean {

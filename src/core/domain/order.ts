@@ -136,6 +136,8 @@ export interface OrderInFull extends Order {
   readonly earlierAttempts: readonly PaymentAttempt[];
   /** Stray money of any attempt, oldest first. */
   readonly strayMoney: readonly StrayMoney[];
+  /** Whether its payer's own payment is being confirmed. Read only for decisions that could end the order without it. */
+  readonly payerPays?: boolean;
 }
 
 /**
@@ -170,6 +172,8 @@ export interface DecisionRecord {
   /** The origin of the attempt that the command started; null for other commands. */
   readonly attemptOrigin: AttemptOrigin | null;
   readonly strayMoney: OrderInFull['strayMoney'];
+  /** Whether its payer's own payment was being confirmed. Then the order stays open after its last attempt. */
+  readonly payerPays: boolean;
 }
 
 /** What happened to an order. */

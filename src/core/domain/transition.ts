@@ -144,8 +144,8 @@ const rules: Rules = {
  * command and its inputs, so that a rehearsal can repeat the decision with the rules of another version.
  *
  * A final order never changes. A PENDING order becomes COMPLETED when the wallet confirms its exact amount, however late. It
- * becomes FAILED when it is cancelled, when the wallet declines a DIRECT order, or at the fifth decline of a hosted one. It
- * becomes EXPIRED after its session. It neither fails nor expires while an attempt may still take money.
+ * becomes FAILED when it is cancelled, when the wallet declines a DIRECT order, or at the fifth decline of a hosted one, unless its
+ * payer's own payment is being confirmed. It becomes EXPIRED after its session. It neither fails nor expires while an attempt may still take money.
  *
  * No attempt starts or is sent while money of an earlier attempt does not pay the order and is not yet returned to the payer.
  * So at most one attempt of an order holds a payer's money, unless a wallet reverses its definite decline, or a payer pays
@@ -176,13 +176,14 @@ function withDecision(
   before: OrderInFull,
   command: { readonly type: CommandType; readonly origin?: AttemptOrigin },
 ): Changed {
-  const { latestAttempt, strayMoney } = before;
+  const { latestAttempt, strayMoney, payerPays = false } = before;
   const decision: DecisionRecord = {
     command: command.type,
     attemptBefore:
       latestAttempt === null ? null : { status: latestAttempt.status, updatedAt: latestAttempt.updatedAt },
     attemptOrigin: command.origin ?? null,
     strayMoney,
+    payerPays,
   };
   return { order, events: events.map((event) => ({ ...event, decision })) };
 }
@@ -329,10 +330,13 @@ function complete(
   return ok(recorded(order, change, 'COMPLETED', succeeded, now));
 }
 
-/** `attempt` ended without money. A hosted order stays open for another try. A DIRECT order has only one try. */
+/**
+ * `attempt` ended without money. A hosted order stays open for another try. A DIRECT order has only one try. An order whose payer's
+ * own payment is being confirmed stays open for that payment, and otherwise expires.
+ */
 function refuse(order: OrderInFull, attempt: PaymentAttempt, now: Date): Changed {
   const isLast = order.paymentType === 'DIRECT' || order.attemptCount >= maxAttempts;
-  return isLast
+  return isLast && order.payerPays !== true
     ? recorded(order, { status: 'FAILED', latestAttempt: attempt }, 'FAILED', attempt, now)
     : recorded(order, { latestAttempt: attempt }, 'PAYMENT_DECLINED', attempt, now);
 }

@@ -113,6 +113,7 @@ export function orderBefore(past: OpenPast, event: OrderEventMessage): OrderInFu
     attemptCount: past.attempts.length,
     latestAttempt,
     earlierAttempts: past.attempts.slice(0, -1),
+    payerPays: decision?.payerPays ?? false,
     strayMoney: (decision?.strayMoney ?? []).map(
       ({ paymentAttemptId, amount, currency, status, findTime }) => ({
         attemptId: attemptId(paymentAttemptId),

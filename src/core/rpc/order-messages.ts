@@ -151,7 +151,7 @@ export function eventMessage(
   return message;
 }
 
-const decisionMessage = ({ command, attemptBefore, attemptOrigin, strayMoney }: DecisionRecord) =>
+const decisionMessage = ({ command, attemptBefore, attemptOrigin, strayMoney, payerPays }: DecisionRecord) =>
   create(OrderDecisionSchema, {
     command,
     ...(attemptBefore === null
@@ -168,4 +168,5 @@ const decisionMessage = ({ command, attemptBefore, attemptOrigin, strayMoney }: 
       status: status.toLowerCase(),
       findTime: timestampFromDate(foundAt),
     })),
+    payerPays,
   });

@@ -82,7 +82,7 @@ export async function openGrowingTable() {
     database,
     changes,
     findOrder: createFindOrder(database),
-    lease: createLeaseAttempts({ database, changes, newLeaseId: randomUUID }),
+    lease: createLeaseAttempts({ database, changes, newLeaseId: randomUUID, wallets: [] }),
     phoneLimit,
     /** The shop that the calls are about. The other orders belong to other shops. */
     merchantId: publicId('mer', shop(1)),

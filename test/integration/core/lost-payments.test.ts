@@ -255,6 +255,29 @@ describe('a payment from the menu of the phone', () => {
     expect(await statusOf(hosted)).toBe(status);
   });
 
+  test.each([
+    ['declined', 'COMPLETED', 'D-1', outcomes.declined()],
+    ['not confirmed in time', 'COMPLETED', 'D-2', outcomes.timedOut()],
+    ['declined', 'EXPIRED', 'D-3', outcomes.declined()],
+  ])(
+    'keeps a direct order open whose prompt is %s, until it is %s',
+    async (_, status, orderNumber, outcome) => {
+      const payment = await desk.startDirect({ merchantId, orderNumber, amount: '100.50' });
+      const leased = await desk.take(payment);
+      const reported = await payFromMenu(orderNumber);
+      if (status === 'COMPLETED') await confirmFromMenu(reported, orderNumber);
+      await desk.record(leased, outcome);
+      expect(await statusOf(payment)).toBe('PENDING');
+
+      await makePayersDue();
+      if (status === 'COMPLETED') await confirmFromMenu(reported, orderNumber);
+      else await ageReports();
+      await sweep(payment);
+
+      expect(await statusOf(payment)).toBe(status);
+    },
+  );
+
   test('that comes too late is named on the page of its order until it is returned', async () => {
     const hosted = await desk.registerHosted({ merchantId, orderNumber: 'T-1' });
     const reported = await payFromMenu('T-1');

@@ -71,7 +71,7 @@ const expire = (isOpenFor: (environment: string, merchant: string) => boolean = 
   );
 
 const lease = () =>
-  createLeaseAttempts({ database, changes, newLeaseId: randomUUID })({
+  createLeaseAttempts({ database, changes, newLeaseId: randomUUID, wallets: [] })({
     environment: 'SANDBOX',
     paymentOptions: ['walleta_ussd'],
     exceptMerchantIds: [],

@@ -72,7 +72,11 @@ describe('the checkout', () => {
       { attempt: SENT, notReturned: true },
       'confirm',
     ],
-    ['no try is left', { attempt: DECLINED, attemptsLeft: 0 }, 'failed'],
+    [
+      'no try is left, and the menu of the phone may have paid',
+      { attempt: DECLINED, attemptsLeft: 0 },
+      'expiring',
+    ],
     ['the payment belongs to another browser', { usableHere: false, attempt: SENT }, 'in_use'],
     ['it was paid', { status: COMPLETED, attempt: SUCCEEDED }, 'paid'],
     ['it was paid in another browser', { status: COMPLETED, usableHere: false }, 'paid'],

@@ -164,6 +164,24 @@ describe('with the same rules', () => {
     expect(counts.decisions).toBe(3);
   });
 
+  test.each<Command>([timeOut, { type: 'decline_attempt', attemptId: 'pat_1', reason: 'declined_by_payer' }])(
+    'a direct order whose payer pays in another way stays open after its attempt: $type',
+    (command) => {
+      const registered = registerOrder(buildFacts({ paymentType: 'DIRECT' }));
+      const begun = transition(registered.order, start(1), at(1));
+      const sent = begun.ok ? transition(begun.value.order, send, at(2)) : begun;
+      if (!begun.ok || !sent.ok) throw new Error('not sent');
+      const ended = transition({ ...sent.value.order, payerPays: true }, command, at(3));
+      if (!ended.ok) throw new Error(ended.error.type);
+
+      const events = [...registered.events, ...begun.value.events, ...ended.value.events];
+      const { differences } = rehearse(events.map(stored));
+
+      expect(ended.value.events.map(({ type }) => type)).toEqual(['PAYMENT_DECLINED']);
+      expect(differences).toEqual([]);
+    },
+  );
+
   test('the recorded decision contains no copy of a phone or a text', () => {
     const events = recorded([start(1), send, confirm]);
 

@@ -385,6 +385,7 @@ function expectedResult(order: OrderInFull, command: Command, now: Date, outcome
       },
       attemptOrigin: command.type === 'start_payment' ? command.origin : null,
       strayMoney: order.strayMoney,
+      payerPays: false,
     },
   };
   return { ok: true, value: { order: after, events: [expectedEvent] } };

@@ -8,8 +8,10 @@ import type { LeasedRows } from '../../database/next-due.sql.ts';
 import { OrderRow, PaymentAttemptRow } from '../../database/order-entities.ts';
 import { decideLease } from '../../domain/attempt-work.ts';
 import type { Environment, Order, PaymentAttempt, PaymentOption } from '../../domain/order.ts';
+import type { Wallet } from '../../domain/wallet.ts';
 import type { OrderChanges } from '../changes/change-orders.ts';
 import type { Locked } from '../changes/order-change.ts';
+import { readOpenPayments, withPayer } from '../changes/open-payments.sql.ts';
 import { workOf } from './attempt-work-row.ts';
 import { lockCurrentAccounts } from './current-accounts.ts';
 import type { CurrentAccounts } from './current-accounts.ts';
@@ -48,23 +50,29 @@ export interface LeaseAttemptsParts {
   readonly database: Pick<Database, 'pool'>;
   readonly changes: Pick<OrderChanges, 'changeEach'>;
   readonly newLeaseId: () => string;
+  readonly wallets: readonly Wallet[];
 }
 
 /** An attempt that was due when its order was locked. */
 interface DueLocked extends Locked {
   readonly attemptId: StoredId<'pat'>;
   readonly accounts: CurrentAccounts;
+  readonly isPayerPaying: (order: Order) => boolean;
 }
 
 /**
  * Leases due attempts. A new attempt becomes SENT in the same transaction. So if the caller exits afterwards, the
  * record shows that the wallet may have received a request. Leases use the database's clock.
  */
-export function createLeaseAttempts({ database, changes, newLeaseId }: LeaseAttemptsParts): LeaseAttempts {
+export function createLeaseAttempts({
+  database,
+  changes,
+  newLeaseId,
+  wallets,
+}: LeaseAttemptsParts): LeaseAttempts {
   const lockDue = async (em: EntityManager, request: LeaseRequest): Promise<DueLocked[]> => {
     const exceptMerchantIds = request.exceptMerchantIds.map((id) => storedId('mer', id));
     const { environment } = request;
-    const due: DueLocked[] = [];
     const all = await lockDueAttempts(em, { ...request, exceptMerchantIds });
     const accounts = await lockCurrentAccounts(
       em,
@@ -72,11 +80,15 @@ export function createLeaseAttempts({ database, changes, newLeaseId }: LeaseAtte
       all.map(({ merchantId }) => merchantId),
     );
     await loadTogether(em, environment, all);
-    for (const { merchantId, orderId: id, attemptId } of all) {
-      const row = await em.findOneOrFail(OrderRow, { merchantId, environment, id });
-      due.push({ row, attemptId, accounts });
-    }
-    return due;
+    const rows: { row: OrderRow; attemptId: StoredId<'pat'> }[] = [];
+    for (const { merchantId, orderId: id, attemptId } of all)
+      rows.push({ row: await em.findOneOrFail(OrderRow, { merchantId, environment, id }), attemptId });
+    const isPayerPaying = await readOpenPayments(
+      em,
+      wallets,
+      rows.map(({ row }) => row),
+    );
+    return rows.map((each) => ({ ...each, accounts, isPayerPaying }));
   };
 
   const lease = async (request: LeaseRequest): Promise<LeasedAttempt[]> => {
@@ -84,7 +96,8 @@ export function createLeaseAttempts({ database, changes, newLeaseId }: LeaseAtte
       requestId: '',
       read: (em, { row: { merchantId }, attemptId }) =>
         em.findOneOrFail(PaymentAttemptRow, { merchantId, id: attemptId }),
-      decide: (order, row, now) => decideLease(order, workOf(row), request.leaseMs, now),
+      decide: (order, row, now, { isPayerPaying }) =>
+        decideLease(withPayer(order, isPayerPaying), workOf(row), request.leaseMs, now),
       write(_em, { order, attempt, lease }, { context: row, taken, now }): LeasedAttempt | undefined {
         if (lease === undefined) {
           row.dueAt = null;

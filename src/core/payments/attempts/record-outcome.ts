@@ -3,15 +3,18 @@ import { storedId } from '../../../contract/public-id.ts';
 import type { NewId, PublicId } from '../../../contract/public-id.ts';
 import { eraseAgain } from '../../database/erase-again.sql.ts';
 import { PaymentAttemptRow } from '../../database/order-entities.ts';
+import type { OrderRow } from '../../database/order-entities.ts';
 import { isErased } from '../../domain/erased.ts';
 import type { Order, PaymentAttempt } from '../../domain/order.ts';
 import type { Result } from '../../domain/result.ts';
 import type { OutcomeReport } from '../../domain/wallet-outcome.ts';
-import { decideOutcome, isReturnable } from '../../domain/wallet-outcome.ts';
+import { decideOutcome, isReturnable, parseDebited } from '../../domain/wallet-outcome.ts';
+import type { Wallet } from '../../domain/wallet.ts';
 import type { OrderChanges } from '../changes/change-orders.ts';
 import { findStrayPayment, recordStrayPayment } from '../changes/found-stray-payment.ts';
 import { byAttempt } from '../changes/read-order.ts';
 import { belongsTo, findReceipt, useReceipt } from '../changes/wallet-receipts.ts';
+import { readOpenPayments, withPayer } from '../changes/open-payments.sql.ts';
 import { workOf } from './attempt-work-row.ts';
 import { countExchanges } from './count-exchanges.sql.ts';
 import type { AttemptKey } from './count-exchanges.sql.ts';
@@ -40,6 +43,7 @@ export type RecordOutcome = (report: AttemptReport) => Promise<Result<RecordedOu
 export interface RecordOutcomeParts {
   readonly changes: Pick<OrderChanges, 'share'>;
   readonly newId: NewId;
+  readonly wallets: readonly Wallet[];
 }
 
 interface Reported {
@@ -48,6 +52,7 @@ interface Reported {
   readonly isTransactionNew: boolean;
   /** Whether it belongs to another attempt, or is stray money that a payer sent. One transaction is used once. */
   readonly isTransactionTaken: boolean;
+  readonly isPayerPaying: (order: Order) => boolean;
 }
 
 const keyOf = (report: AttemptReport): AttemptKey => ({
@@ -59,23 +64,26 @@ const keyOf = (report: AttemptReport): AttemptKey => ({
  * Records a wallet's report and its consequences in one transaction. A report is recorded once. A repeat after a lost
  * answer gets the first decision.
  */
-export function createRecordOutcome({ changes, newId }: RecordOutcomeParts): RecordOutcome {
+export function createRecordOutcome({ changes, newId, wallets }: RecordOutcomeParts): RecordOutcome {
   return changes.share({
     orders: byAttempt,
     nameOf: keyOf,
     requestIdOf: ({ requestId }: AttemptReport) => requestId,
     load: (em, reports) => countExchanges(em, reports.map(keyOf)),
-    async read(em, { call: report }): Promise<Reported> {
+    async read(em, { row: order, call: report }): Promise<Reported> {
       const { outcome } = report;
       const row = await em.findOneOrFail(PaymentAttemptRow, keyOf(report));
+      const isPayerPaying = mayEndUnpaid(outcome, order)
+        ? await readOpenPayments(em, wallets, [order])
+        : () => false;
       if (outcome.type !== 'completed' || row.leasedUntil == null)
-        return { row, isTransactionNew: false, isTransactionTaken: false };
+        return { row, isTransactionNew: false, isTransactionTaken: false, isPayerPaying };
       const receipt = await findReceipt(em, { ...row, ...outcome });
       const isTransactionTaken = receipt !== null && !belongsTo(receipt, row);
-      return { row, isTransactionNew: receipt === null, isTransactionTaken };
+      return { row, isTransactionNew: receipt === null, isTransactionTaken, isPayerPaying };
     },
-    decide: (order, { row, isTransactionTaken }, now, { call: report }) =>
-      decideOutcome(order, workOf(row), report, isTransactionTaken, now),
+    decide: (order, { row, isTransactionTaken, isPayerPaying }, now, { call: report }) =>
+      decideOutcome(withPayer(order, isPayerPaying), workOf(row), report, isTransactionTaken, now),
     async write(em, decided, { taken, context, order, now: at }): Promise<RecordedOutcome> {
       const { row, isTransactionNew } = context;
       const { outcome, exchanges } = taken.call;
@@ -97,4 +105,13 @@ export function createRecordOutcome({ changes, newId }: RecordOutcomeParts): Rec
       return { order: changed?.order ?? order, attempt, dueAt, strayPaymentId, isParked };
     },
   });
+}
+
+/** Whether an outcome could end its order without money. */
+function mayEndUnpaid(
+  outcome: OutcomeReport['outcome'],
+  { amountMinorUnits }: Pick<OrderRow, 'amountMinorUnits'>,
+): boolean {
+  if (outcome.type === 'completed') return parseDebited(outcome)?.minorUnits !== amountMinorUnits;
+  return outcome.type !== 'pending' && outcome.type !== 'unknown';
 }

@@ -34,7 +34,7 @@ import type { OrderChanges } from '../changes/change-orders.ts';
 import { claimBeforeEnd, readLostPayment } from '../changes/lost-payment.ts';
 import type { Decision } from '../changes/order-change.ts';
 import { byOrderId, orderOfId, readOrder } from '../changes/read-order.ts';
-import { noSecondPaymentMinutes, readOpenPayments } from '../payer-payments/open-payments.sql.ts';
+import { noSecondPaymentMinutes, readOpenPayments } from '../changes/open-payments.sql.ts';
 import type { PhoneLimit } from '../phones/phone-limit.ts';
 
 /** The contents of a customer's page. */

@@ -17,7 +17,7 @@ import type { OrderChanges } from '../changes/change-orders.ts';
 import { claimBeforeEnd, readLostPayment } from '../changes/lost-payment.ts';
 import type { LostPaymentParts } from '../changes/lost-payment.ts';
 import { byOrderId } from '../changes/read-order.ts';
-import { readOpenPayments } from '../payer-payments/open-payments.sql.ts';
+import { readOpenPayments } from '../changes/open-payments.sql.ts';
 
 /**
  * Cancels an order. Errors: ORDER_NOT_FOUND; RECOVERING while a restore may have lost the order or its payment; PAYMENT_IN_PROGRESS,

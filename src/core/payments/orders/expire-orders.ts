@@ -11,7 +11,7 @@ import { lockDueOrders } from '../changes/lock-order.sql.ts';
 import { claimBeforeEnd, readLostPayment } from '../changes/lost-payment.ts';
 import type { LostPayment, LostPaymentParts } from '../changes/lost-payment.ts';
 import type { Decision, Locked } from '../changes/order-change.ts';
-import { readOpenPayments } from '../payer-payments/open-payments.sql.ts';
+import { readOpenPayments } from '../changes/open-payments.sql.ts';
 
 const batchSize = 200;
 

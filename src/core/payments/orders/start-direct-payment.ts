@@ -31,7 +31,7 @@ import type { LockOrder } from '../changes/read-order.ts';
 import { executeIn } from '../idempotency/keyed-calls.ts';
 import type { KeyedCall } from '../idempotency/keyed-calls.ts';
 import type { Wallet } from '../../domain/wallet.ts';
-import { noSecondPaymentMinutes, readOpenPayments } from '../payer-payments/open-payments.sql.ts';
+import { noSecondPaymentMinutes, readOpenPayments } from '../changes/open-payments.sql.ts';
 import type { FindOrder } from '../search/find-order.ts';
 import { recovering } from '../../database/payment-gate.ts';
 import type { PaymentGate } from '../../database/payment-gate.ts';

@@ -3,19 +3,21 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { publicId, storedId } from '../../../contract/public-id.ts';
 import type { PublicId } from '../../../contract/public-id.ts';
 import { invalidFields } from '../../../platform/rpc/rpc-error.ts';
-import { PaymentAttemptRow, RefundRow, StrayPaymentRow } from '../../database/order-entities.ts';
+import { OrderRow, PaymentAttemptRow, RefundRow, StrayPaymentRow } from '../../database/order-entities.ts';
 import type { SettlementOutcome, SettlementRow } from '../../database/order-entities.ts';
-import type { Changed, OrderInFull, SettlementId } from '../../domain/order.ts';
+import type { Changed, Order, OrderInFull, SettlementId } from '../../domain/order.ts';
 import { settleRefund } from '../../domain/refund.ts';
 import { err, ok } from '../../domain/result.ts';
 import type { Result } from '../../domain/result.ts';
 import { settleReversal } from '../../domain/reversal.ts';
 import { recordSettledStrayPayment, settleAttempt } from '../../domain/settlement.ts';
+import type { Wallet } from '../../domain/wallet.ts';
 import { belongsTo, findReceipt, useReceipt } from '../changes/wallet-receipts.ts';
 import { orderOfAttempt, orderOfId, orderOfRefund, orderOfStrayPayment } from '../changes/read-order.ts';
 import type { LockOrder } from '../changes/read-order.ts';
 import { refundOf, writeRefund } from '../changes/refund-row.ts';
 import { reversalColumns, reversalOf } from '../changes/reversal-row.ts';
+import { readOpenPayments, withPayer } from '../changes/open-payments.sql.ts';
 
 /** What a settlement settles, with its public id. */
 export type SettledSubject =
@@ -30,6 +32,7 @@ export type LockedSubject =
       readonly row: PaymentAttemptRow;
       /** Whether the transaction that paid it has not paid anything else. */
       readonly isTransactionNew: boolean;
+      readonly isPayerPaying: (order: Order) => boolean;
     }
   | { readonly kind: 'stray'; readonly row: StrayPaymentRow }
   | { readonly kind: 'refund'; readonly row: RefundRow };
@@ -87,7 +90,11 @@ type SubjectKey = Pick<SettlementRow, 'merchantId' | 'paymentAttemptId' | 'stray
  * Reads and locks the row of a subject, under its order's lock.
  * @throws INVALID_FIELDS when the transaction of a payment is recorded for another payment.
  */
-export async function readSubject(em: EntityManager, key: SubjectKey): Promise<LockedSubject> {
+export async function readSubject(
+  em: EntityManager,
+  wallets: readonly Wallet[],
+  key: SubjectKey,
+): Promise<LockedSubject> {
   const { merchantId, paymentAttemptId, strayPaymentId, refundId } = key;
   const locked = { lockMode: LockMode.PESSIMISTIC_WRITE } as const;
   if (paymentAttemptId != null) {
@@ -101,7 +108,10 @@ export async function readSubject(em: EntityManager, key: SubjectKey): Promise<L
           issue: 'names a transaction that is recorded for another payment already; check the reference',
         },
       ]);
-    return { kind: 'attempt', row, isTransactionNew: receipt === null };
+    const { environment, orderId: id } = row;
+    const order = await em.findOneOrFail(OrderRow, { merchantId, environment, id });
+    const isPayerPaying = await readOpenPayments(em, wallets, [order]);
+    return { kind: 'attempt', row, isTransactionNew: receipt === null, isPayerPaying };
   }
   if (strayPaymentId != null)
     return {
@@ -139,9 +149,9 @@ export function settle(
   switch (subject.kind) {
     case 'attempt': {
       if (order === undefined || (outcome !== 'PAID' && outcome !== 'NOT_PAID')) return err('decided');
-      const { row, isTransactionNew } = subject;
+      const { row, isTransactionNew, isPayerPaying } = subject;
       const attemptId = publicId('pat', row.id);
-      const changed = settleAttempt(order, attemptId, outcome, id, now);
+      const changed = settleAttempt(withPayer(order, isPayerPaying), attemptId, outcome, id, now);
       if (!changed.ok) return changed;
       const { leasedUntil } = row;
       return ok({

@@ -18,6 +18,7 @@ import type { OrderInFull, SettlementId } from '../../domain/order.ts';
 import { err, ok } from '../../domain/result.ts';
 import type { Result } from '../../domain/result.ts';
 import { proposalLifeMs } from '../../domain/settlement.ts';
+import type { Wallet } from '../../domain/wallet.ts';
 import type { OrderChanges } from '../changes/change-orders.ts';
 import type { Decision } from '../changes/order-change.ts';
 import { lockOf, lockOfSettlement, readSubject, settle } from './settlement-subject.ts';
@@ -50,6 +51,7 @@ export interface SettlementsParts {
   readonly database: Database;
   readonly changes: Pick<OrderChanges, 'change'>;
   readonly newId: NewId;
+  readonly wallets: readonly Wallet[];
   readonly now: () => Date;
 }
 
@@ -79,7 +81,7 @@ async function propose(
         { ...key, status: 'PROPOSED' },
         { orderBy: { id: 'desc' } },
       );
-      return { operator, latest, locked: await readSubject(em, { ...key, ...terms }) };
+      return { operator, latest, locked: await readSubject(em, parts.wallets, { ...key, ...terms }) };
     },
     decide(
       order,
@@ -234,7 +236,7 @@ async function changeSettlement<Decided extends Decision>(
       const row = await em.findOneOrFail(SettlementRow, key, { lockMode: LockMode.PESSIMISTIC_WRITE });
       if (row.status === 'PROPOSED') await steps.check?.(em, row, operator);
       const takesPayments = (await readTakesPayments(em)).of(row.environment, row.merchantId);
-      return { row, locked: await readSubject(em, row), takesPayments };
+      return { row, locked: await readSubject(em, parts.wallets, row), takesPayments };
     },
     decide: (order, settlement, at) => steps.decide(settlement, order, at),
     write(em, decided, { row }, at) {

@@ -500,6 +500,13 @@ export declare type OrderDecision = Message<"gatehouse.v1.OrderDecision"> & {
    * @generated from field: repeated gatehouse.v1.DecisionStrayMoney stray_money = 5;
    */
   strayMoney: DecisionStrayMoney[];
+
+  /**
+   * Whether a payment that the payer started from the menu of the phone was being confirmed. Then the order stays open after its last attempt.
+   *
+   * @generated from field: bool payer_pays = 6;
+   */
+  payerPays: boolean;
 };
 
 /**

@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { OrderRow } from '../../database/order-entities.ts';
-import type { Environment, Order } from '../../domain/order.ts';
+import type { Environment, Order, OrderInFull } from '../../domain/order.ts';
 import { mayPayOrder } from '../../domain/payer-payment.ts';
 import type { Wallet } from '../../domain/wallet.ts';
 
@@ -29,6 +29,10 @@ const holdMinutes = 15;
  * whoever knows that URL.
  */
 export const noSecondPaymentMinutes = 2;
+
+/** The order, with the fact of `readOpenPayments`. */
+export const withPayer = (order: OrderInFull, isPayerPaying: (order: Order) => boolean): OrderInFull =>
+  isPayerPaying(order) ? { ...order, payerPays: true } : order;
 
 /**
  * Reads for which orders a payer has started a payment of their number and amount, which its wallet has not confirmed yet. By default only if it
