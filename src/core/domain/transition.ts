@@ -230,6 +230,7 @@ function startPayment(
 /**
  * Completes the order by money that has already moved. It does so even after the session's end, and while other money of the
  * order is being returned. It waits while an attempt may still take money, because that attempt could pay the order a second time.
+ * An attempt that was never sent ends.
  */
 function receivePayment(
   order: OrderInFull,
@@ -238,9 +239,11 @@ function receivePayment(
 ): Result<Changed, PendingRejections['receive_payment']> {
   const { latestAttempt } = order;
   if (!Money.equal(debited, order.amount)) return err({ type: 'amount_mismatch' });
-  if (latestAttempt !== null && (latestAttempt.status === 'REQUESTED' || mayHoldMoney(latestAttempt))) {
+  if (latestAttempt !== null && mayHoldMoney(latestAttempt)) {
     return err({ type: 'payment_in_progress', attemptId: latestAttempt.id });
   }
+  const ended =
+    latestAttempt?.status === 'REQUESTED' ? movedTo(latestAttempt, 'TIMED_OUT', now) : latestAttempt;
   const attempt: PaymentAttempt = {
     id: attemptId,
     status: 'SUCCEEDED',
@@ -256,7 +259,7 @@ function receivePayment(
     deductedMinorUnits: debited.minorUnits,
     attemptCount: order.attemptCount + 1,
     latestAttempt: attempt,
-    earlierAttempts: withLatest(order),
+    earlierAttempts: withLatest({ ...order, latestAttempt: ended }),
   } as const;
   return ok(recorded(order, change, 'COMPLETED', attempt, now));
 }

@@ -278,6 +278,16 @@ describe('a payment from the menu of the phone', () => {
     },
   );
 
+  test('pays its order at once if the prompt was never sent, and the prompt is not sent any more', async () => {
+    const hosted = await desk.registerHosted({ merchantId, orderNumber: 'N-1' });
+    await desk.payHosted(hosted);
+    await confirmFromMenu(await payFromMenu('N-1'), 'N-1');
+
+    expect(await statusOf(hosted)).toBe('COMPLETED');
+    const statuses = (await attemptsOf(hosted)).map((attempt) => attempt.split(' ')[1]);
+    expect([statuses, await desk.lease()]).toEqual([['TIMED_OUT', 'SUCCEEDED'], []]);
+  });
+
   test('that comes too late is named on the page of its order until it is returned', async () => {
     const hosted = await desk.registerHosted({ merchantId, orderNumber: 'T-1' });
     const reported = await payFromMenu('T-1');

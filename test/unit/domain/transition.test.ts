@@ -126,7 +126,7 @@ const rejections: Readonly<Record<string, (order: OrderInFull) => unknown>> = {
 const hostedInTime = `
                    | start   | wallet  | send    | lose   | confirm | misconfirm | decline   | time out       | cancel      | expire | receive  | misreceive | other
 no attempt         | started | started | whose   | whose  | whose   | whose      | whose     | whose          | FAILED      | early  | RECEIVED | amount     | whose
-requested          | busy    | busy    | sent    | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | early  | busy     | amount     | whose
+requested          | busy    | busy    | sent    | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | early  | RECEIVED | amount     | whose
 sent               | busy    | busy    | again   | lost   | PAID    | amount     | no        | silence        | busy        | early  | busy     | amount     | whose
 unknown            | busy    | busy    | again   | =      | PAID    | amount     | no        | silence        | busy        | early  | busy     | amount     | whose
 declined           | started | started | over    | over   | over    | over       | over      | over           | FAILED      | early  | RECEIVED | amount     | whose
@@ -134,10 +134,10 @@ timed out          | started | started | over    | over   | over    | over      
 declined, held     | held    | held    | over    | over   | over    | over       | over      | over           | FAILED      | early  | RECEIVED | amount     | whose
 declined, kept     | held    | held    | over    | over   | over    | over       | over      | over           | FAILED      | early  | RECEIVED | amount     | whose
 declined, back     | started | started | over    | over   | over    | over       | over      | over           | FAILED      | early  | RECEIVED | amount     | whose
-requested, held    | busy    | busy    | silence | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | early  | busy     | amount     | whose
-requested, back    | busy    | busy    | sent    | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | early  | busy     | amount     | whose
+requested, held    | busy    | busy    | silence | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | early  | RECEIVED | amount     | whose
+requested, back    | busy    | busy    | sent    | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | early  | RECEIVED | amount     | whose
 sent, held         | busy    | busy    | again   | lost   | PAID    | amount     | no        | silence        | busy        | early  | busy     | amount     | whose
-5th requested      | busy    | busy    | sent    | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | early  | busy     | amount     | whose
+5th requested      | busy    | busy    | sent    | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | early  | RECEIVED | amount     | whose
 5th sent           | busy    | busy    | again   | lost   | PAID    | amount     | FAILED no | FAILED silence | busy        | early  | busy     | amount     | whose
 5th unknown        | busy    | busy    | again   | =      | PAID    | amount     | FAILED no | FAILED silence | busy        | early  | busy     | amount     | whose
 5th declined       | limit   | limit   | over    | over   | over    | over       | over      | over           | FAILED      | early  | RECEIVED | amount     | whose
@@ -147,7 +147,7 @@ paid, pending      | busy    | busy    | over    | over   | over    | over      
 const hostedTooLate = `
                    | start | wallet | send  | lose   | confirm | misconfirm | decline   | time out       | cancel      | expire       | receive  | misreceive | other
 no attempt         | late  | late   | whose | whose  | whose   | whose      | whose     | whose          | FAILED      | EXPIRED      | RECEIVED | amount     | whose
-requested          | busy  | busy   | late  | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | EXPIRED with | busy     | amount     | whose
+requested          | busy  | busy   | late  | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | EXPIRED with | RECEIVED | amount     | whose
 sent               | busy  | busy   | again | lost   | PAID    | amount     | no        | silence        | busy        | busy         | busy     | amount     | whose
 unknown            | busy  | busy   | again | =      | PAID    | amount     | no        | silence        | busy        | busy         | busy     | amount     | whose
 declined           | late  | late   | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | RECEIVED | amount     | whose
@@ -155,10 +155,10 @@ timed out          | late  | late   | over  | over   | over    | over       | ov
 declined, held     | held  | held   | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | RECEIVED | amount     | whose
 declined, kept     | held  | held   | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | RECEIVED | amount     | whose
 declined, back     | late  | late   | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | RECEIVED | amount     | whose
-requested, held    | busy  | busy   | late  | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | EXPIRED with | busy     | amount     | whose
-requested, back    | busy  | busy   | late  | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | EXPIRED with | busy     | amount     | whose
+requested, held    | busy  | busy   | late  | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | EXPIRED with | RECEIVED | amount     | whose
+requested, back    | busy  | busy   | late  | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | EXPIRED with | RECEIVED | amount     | whose
 sent, held         | busy  | busy   | again | lost   | PAID    | amount     | no        | silence        | busy        | busy         | busy     | amount     | whose
-5th requested      | busy  | busy   | late  | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | EXPIRED with | busy     | amount     | whose
+5th requested      | busy  | busy   | late  | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | EXPIRED with | RECEIVED | amount     | whose
 5th sent           | busy  | busy   | again | lost   | PAID    | amount     | FAILED no | FAILED silence | busy        | busy         | busy     | amount     | whose
 5th unknown        | busy  | busy   | again | =      | PAID    | amount     | FAILED no | FAILED silence | busy        | busy         | busy     | amount     | whose
 5th declined       | late  | late   | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | RECEIVED | amount     | whose
@@ -168,7 +168,7 @@ paid, pending      | busy  | busy   | over  | over   | over    | over       | ov
 const directInTime = `
                    | start   | wallet | send           | lose   | confirm | misconfirm | decline   | time out       | cancel      | expire | receive  | misreceive | other
 no attempt         | started | option | whose          | whose  | whose   | whose      | whose     | whose          | FAILED      | early  | RECEIVED | amount     | whose
-requested          | busy    | option | sent           | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | early  | busy     | amount     | whose
+requested          | busy    | option | sent           | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | early  | RECEIVED | amount     | whose
 sent               | busy    | option | again          | lost   | PAID    | amount     | FAILED no | FAILED silence | busy        | early  | busy     | amount     | whose
 unknown            | busy    | option | again          | =      | PAID    | amount     | FAILED no | FAILED silence | busy        | early  | busy     | amount     | whose
 declined           | started | option | over           | over   | over    | over       | over      | over           | FAILED      | early  | RECEIVED | amount     | whose
@@ -176,10 +176,10 @@ timed out          | started | option | over           | over   | over    | over
 declined, held     | held    | option | over           | over   | over    | over       | over      | over           | FAILED      | early  | RECEIVED | amount     | whose
 declined, kept     | held    | option | over           | over   | over    | over       | over      | over           | FAILED      | early  | RECEIVED | amount     | whose
 declined, back     | started | option | over           | over   | over    | over       | over      | over           | FAILED      | early  | RECEIVED | amount     | whose
-requested, held    | busy    | option | FAILED silence | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | early  | busy     | amount     | whose
-requested, back    | busy    | option | sent           | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | early  | busy     | amount     | whose
+requested, held    | busy    | option | FAILED silence | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | early  | RECEIVED | amount     | whose
+requested, back    | busy    | option | sent           | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | early  | RECEIVED | amount     | whose
 sent, held         | busy    | option | again          | lost   | PAID    | amount     | FAILED no | FAILED silence | busy        | early  | busy     | amount     | whose
-5th requested      | busy    | option | sent           | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | early  | busy     | amount     | whose
+5th requested      | busy    | option | sent           | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | early  | RECEIVED | amount     | whose
 5th sent           | busy    | option | again          | lost   | PAID    | amount     | FAILED no | FAILED silence | busy        | early  | busy     | amount     | whose
 5th unknown        | busy    | option | again          | =      | PAID    | amount     | FAILED no | FAILED silence | busy        | early  | busy     | amount     | whose
 5th declined       | limit   | option | over           | over   | over    | over       | over      | over           | FAILED      | early  | RECEIVED | amount     | whose
@@ -189,7 +189,7 @@ paid, pending      | busy    | option | over           | over   | over    | over
 const directTooLate = `
                    | start | wallet | send  | lose   | confirm | misconfirm | decline   | time out       | cancel      | expire       | receive  | misreceive | other
 no attempt         | late  | option | whose | whose  | whose   | whose      | whose     | whose          | FAILED      | EXPIRED      | RECEIVED | amount     | whose
-requested          | busy  | option | late  | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | EXPIRED with | busy     | amount     | whose
+requested          | busy  | option | late  | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | EXPIRED with | RECEIVED | amount     | whose
 sent               | busy  | option | again | lost   | PAID    | amount     | FAILED no | FAILED silence | busy        | busy         | busy     | amount     | whose
 unknown            | busy  | option | again | =      | PAID    | amount     | FAILED no | FAILED silence | busy        | busy         | busy     | amount     | whose
 declined           | late  | option | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | RECEIVED | amount     | whose
@@ -197,10 +197,10 @@ timed out          | late  | option | over  | over   | over    | over       | ov
 declined, held     | held  | option | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | RECEIVED | amount     | whose
 declined, kept     | held  | option | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | RECEIVED | amount     | whose
 declined, back     | late  | option | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | RECEIVED | amount     | whose
-requested, held    | busy  | option | late  | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | EXPIRED with | busy     | amount     | whose
-requested, back    | busy  | option | late  | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | EXPIRED with | busy     | amount     | whose
+requested, held    | busy  | option | late  | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | EXPIRED with | RECEIVED | amount     | whose
+requested, back    | busy  | option | late  | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | EXPIRED with | RECEIVED | amount     | whose
 sent, held         | busy  | option | again | lost   | PAID    | amount     | FAILED no | FAILED silence | busy        | busy         | busy     | amount     | whose
-5th requested      | busy  | option | late  | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | EXPIRED with | busy     | amount     | whose
+5th requested      | busy  | option | late  | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | EXPIRED with | RECEIVED | amount     | whose
 5th sent           | busy  | option | again | lost   | PAID    | amount     | FAILED no | FAILED silence | busy        | busy         | busy     | amount     | whose
 5th unknown        | busy  | option | again | =      | PAID    | amount     | FAILED no | FAILED silence | busy        | busy         | busy     | amount     | whose
 5th declined       | late  | option | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | RECEIVED | amount     | whose
@@ -366,7 +366,7 @@ function expectedResult(order: OrderInFull, command: Command, now: Date, outcome
     deductedMinorUnits: status === 'COMPLETED' ? 10_050n : 0n,
     attemptCount: isNew ? order.attemptCount + 1 : order.attemptCount,
     lastEventSequence: event === null ? 7 : 8,
-    earlierAttempts: isNew && order.latestAttempt !== null ? [order.latestAttempt] : [],
+    earlierAttempts: isNew && order.latestAttempt !== null ? [endedUnsent(order.latestAttempt, now)] : [],
   };
   if (event === null) return { ok: true, value: { order: after, events: [] } };
   const attempt = eventIsAbout === 'attempt' ? latestAttempt : null;
@@ -390,6 +390,9 @@ function expectedResult(order: OrderInFull, command: Command, now: Date, outcome
   };
   return { ok: true, value: { order: after, events: [expectedEvent] } };
 }
+
+const endedUnsent = (attempt: PaymentAttempt, now: Date): PaymentAttempt =>
+  attempt.status === 'REQUESTED' ? { ...attempt, status: 'TIMED_OUT', updatedAt: now } : attempt;
 
 function attemptAfter(
   order: OrderInFull,

@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { PaymentAttemptRow } from '../../database/order-entities.ts';
 import { attemptValuesOf, newAttemptSchedule } from '../../database/order-rows.ts';
-import type { Order, PaymentAttempt } from '../../domain/order.ts';
+import type { Order, OrderInFull, PaymentAttempt } from '../../domain/order.ts';
 import type { PromptKind } from '../../domain/prompt-allowance.ts';
 
 /** The prompt of a new attempt. */
@@ -10,15 +10,21 @@ export interface NewPrompt {
   readonly kind: PromptKind;
 }
 
-/** Writes the latest attempt of a changed order, if it is new or has changed. */
+/** Writes the latest attempt of a changed order, and the one before it, if they are new or have changed. */
 export async function writeLatestAttempt(
   em: EntityManager,
   before: Order,
-  order: Order,
+  order: OrderInFull,
   prompt: NewPrompt | undefined,
 ): Promise<void> {
   const attempt = order.latestAttempt;
   if (attempt === null || attempt === before.latestAttempt) return;
+  const previous = order.earlierAttempts.find(({ id }) => id === before.latestAttempt?.id);
+  if (previous !== undefined && previous !== before.latestAttempt) {
+    await writeAttempt(em, order, previous, undefined);
+    // Only one attempt of an order may be open or paid in the table, and inserts would come first.
+    await em.flush();
+  }
   if (attempt.origin === 'PAYER') em.create(PaymentAttemptRow, attemptValuesOf(order, attempt));
   else await writeAttempt(em, order, attempt, prompt);
 }
