@@ -49,6 +49,11 @@ const indexes: readonly LargeIndex[] = [
     definition: "(environment, payment_option, updated_at) where status = 'REVERSED'",
   },
   {
+    name: 'stray_payments_open',
+    table: 'core.stray_payments',
+    definition: "(merchant_id, id) where status <> 'REVERSED'",
+  },
+  {
     // Most payments are made to the operator's account, and are not in it.
     name: 'payment_attempts_own_succeeded',
     table: 'core.payment_attempts',

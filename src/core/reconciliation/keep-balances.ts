@@ -3,7 +3,7 @@ import { storedId } from '../../contract/public-id.ts';
 import { inTransaction } from '../../platform/database/in-transaction.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
 import { insertReconciliations } from './insert-reconciliation.sql.ts';
-import { readStatements } from './payee-accounts.sql.ts';
+import { readStatements, strayDays } from './payee-accounts.sql.ts';
 import { statementName } from './statement-key.ts';
 import type { StatementKey } from './statement-key.ts';
 import { statementTermsOf } from '../domain/wallet.ts';
@@ -36,8 +36,9 @@ export async function keepBalances(parts: BalanceParts): Promise<number> {
   await forgetReplaced(parts);
   const at = now();
   let started = 0;
+  const hasStrays = await readStrayPayees(parts, at);
   for (const key of await readStatements(database.pool, wallets))
-    for (const date of await datesToCompare(parts, key, at)) {
+    for (const date of await datesToCompare(parts, key, at, hasStrays(key))) {
       // A comparison that fails would take the place of the one that was made in time.
       if (!isInReach(dayOf(date), at, statementTermsOf(wallets, key.wallet).reachMs)) continue;
       const days = [{ id: storedId('rec', newId('rec', at)), date }];
@@ -56,25 +57,39 @@ const hasMoney = `
       and created_at >= $4 and created_at <= $5
   )`;
 const hasOwnMoney = `
-  exists (
+  $11::boolean or exists (
     select from core.payee_accounts p
     join core.payment_attempts a on a.merchant_id = p.merchant_id and a.wallet_account_id = p.wallet_account_id
     where p.environment = $1::core.environment and p.wallet = $9 and p.payee = $10
       and a.environment = $1::core.environment and a.payment_option = any($7::text[])
       and a.status = 'SUCCEEDED' and a.updated_at >= $4 and a.updated_at <= $5
-  ) or exists (
-    select from core.stray_payments s
-    join core.payment_attempts a on a.merchant_id = s.merchant_id and a.id = s.payment_attempt_id
-    join core.payee_accounts p on p.merchant_id = a.merchant_id and p.wallet_account_id = a.wallet_account_id
-    where s.environment = $1::core.environment and s.payment_option = any($7::text[]) and s.created_at >= $4 and s.created_at <= $5
-      and p.wallet = $9 and p.payee = $10
   )`;
+
+/** Which payee accounts have had stray payments today for an interval. Read once, because each account would read those of all. */
+async function readStrayPayees(
+  { database, wallets, balanceMinutes }: BalanceParts,
+  at: Date,
+): Promise<(key: StatementKey) => boolean> {
+  const rows = await runStatement<StatementKey>(database.pool, {
+    text: `${strayDays} and s.environment = any(enum_range(null::core.environment)) and s.payment_option = any($1::text[])
+  and s.created_at >= $2 and s.created_at <= $3`,
+    values: [
+      wallets.filter(({ reconcile }) => reconcile).flatMap(({ id }) => optionsOfWallet(id)),
+      dayOf(dateOf(at)).from,
+      new Date(at.getTime() - balanceMinutes * minuteMs),
+    ],
+  });
+  const nameOf = (key: StatementKey): string => `${key.environment} ${statementName(key)}`;
+  const names = new Set(rows.map(nameOf));
+  return (key) => names.has(nameOf(key));
+}
 
 /** The running day, if it has had money for an interval, and ended days whose latest comparison is old. */
 async function datesToCompare(
   { database, balanceMinutes }: BalanceParts,
   key: StatementKey,
   at: Date,
+  hasStrays: boolean,
 ): Promise<string[]> {
   const { wallet, environment, payee } = key;
   const today = dateOf(at);
@@ -105,7 +120,7 @@ where not exists (
       new Date(at.getTime() - repeatMs.unbalanced),
       optionsOfWallet(wallet),
       new Date(at.getTime() - repeatMs.balanced),
-      ...(payee === '' ? [] : [wallet, payee]),
+      ...(payee === '' ? [] : [wallet, payee, hasStrays]),
     ],
   });
   return rows.map(({ date }) => date);

@@ -1,9 +1,10 @@
 import type { Pool } from 'pg';
+import { optionsOfWallet } from '../../contract/payment-option.ts';
 import type { StoredId } from '../../contract/public-id.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
 import type { Environment } from '../domain/order.ts';
 import type { Wallet } from '../domain/wallet.ts';
-import { readOwnPayees } from './payee-accounts.sql.ts';
+import { readOwnPayees, strayDays } from './payee-accounts.sql.ts';
 import { dateOf, settleMs } from './reconciliation-day.ts';
 import { statementName } from './statement-key.ts';
 
@@ -41,6 +42,12 @@ const dayMs = 24 * 60 * 60_000;
  * is listed even without a payment, because it may have refunds.
  */
 const statement = `
+-- Read once. For each account and day, all stray payments of that day would be read.
+with stray_days as materialized (
+  ${strayDays} and ($6::uuid is null or s.merchant_id = $6)
+    and s.environment = any($1::core.environment[]) and s.payment_option = any($10::text[])
+    and s.created_at >= $4::date::timestamp at time zone 'UTC' and s.created_at < ($5::date + 1)::timestamp at time zone 'UTC'
+)
 select d.environment, d.wallet, d.payee, d.day::text as day, d.has_statement, d.is_removed,
   latest.id as reconciliation_id, latest.status, latest.detail
 from (
@@ -79,15 +86,7 @@ where not exists (
       and a.updated_at >= of_day.began_at and a.updated_at < of_day.ended_at
       and ($6::uuid is null or a.merchant_id = $6)
   )
-  or exists (
-    select from core.stray_payments s
-    left join core.payment_attempts a on a.merchant_id = s.merchant_id and a.id = s.payment_attempt_id
-    left join core.payee_accounts p on p.merchant_id = a.merchant_id and p.wallet_account_id = a.wallet_account_id
-    where s.environment = d.environment and s.payment_option = any(of_day.options)
-      and s.created_at >= of_day.began_at and s.created_at < of_day.ended_at
-      and ($6::uuid is null or s.merchant_id = $6)
-      and d.payee = case when a.wallet_account_id is null then '' else p.payee end
-  )
+  or (d.environment, d.wallet, d.payee, d.day) in (select environment, wallet, payee, day from stray_days)
 )
 order by d.day desc, d.environment, d.wallet, d.payee`;
 
@@ -126,6 +125,7 @@ export async function readMissingDays(
       asked.map(({ payee }) => payee),
       asked.map(statementName),
       asked.map((each) => each.is_removed),
+      asked.flatMap((each) => optionsOfWallet(each.wallet)),
     ],
   });
 }

@@ -29,6 +29,16 @@ order by p.environment, p.wallet, p.payee`,
     values: [],
   });
 
+/** In SQL: the days, in UTC, on which the stray payments of a payee account were found. More conditions may follow. */
+export const strayDays = `
+select distinct s.environment, regexp_replace(s.payment_option, '_[a-z]+$', '') as wallet, of_account.payee,
+  (s.created_at at time zone 'UTC')::date as day
+from core.stray_payments s
+left join core.payment_attempts a on a.merchant_id = s.merchant_id and a.id = s.payment_attempt_id
+left join core.payee_accounts p on p.merchant_id = a.merchant_id and p.wallet_account_id = a.wallet_account_id
+cross join lateral (select case when a.wallet_account_id is null then '' else p.payee end as payee) of_account
+where of_account.payee is not null`;
+
 /** The statements that Gatehouse can read: the operator's of each wallet and environment, and those of merchants' own accounts. */
 export async function readStatements(pool: Pool, wallets: readonly Wallet[]): Promise<StatementKey[]> {
   const ownPayees = await readOwnPayees(pool);

@@ -25,6 +25,7 @@ const names = [
   'reconciliations_day',
   'refunds_awaiting_approval',
   'refunds_completed',
+  'stray_payments_open',
 ];
 const drop = async (): Promise<void> => {
   for (const name of names) await client.query(`drop index if exists core.${name}`);

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { v7 } from 'uuid';
 import type { StoredId } from '../../../src/contract/public-id.ts';
 import { countUse } from '../../../src/core/merchant-wallets/count-use.sql.ts';
+import { readUnsettled } from '../../../src/core/payments/settlements/unsettled.sql.ts';
 import { findCompletedRefunds } from '../../../src/core/reconciliation/known-money.sql.ts';
 import { readMissingDays } from '../../../src/core/reconciliation/missing-days.sql.ts';
 import { readMoneyDays } from '../../../src/core/reconciliation/money-days.sql.ts';
@@ -18,7 +19,7 @@ const merchantId = v7();
 
 let counted: CountedDatabase;
 
-/** A year of 100 statements and balances, and one payment with a refund of each order, to 100 accounts, all on one day. */
+/** A year of 100 statements and balances, and one payment with a refund and returned money of each order, to 100 accounts, all on one day. */
 beforeAll(async () => {
   counted = await openCountedDatabase('many money days');
   const { client } = counted;
@@ -43,6 +44,10 @@ insert into core.refunds (merchant_id, id, environment, refund_number, order_id,
   updated_at)
 select merchant_id, gen_random_uuid(), environment, id::text, order_id, 'R', id, 'walleta_ussd', id::text, 1, true, 'ETB', '', 'writer',
   'REVERSED', '', 1, true, created_at, created_at from core.payment_attempts;
+insert into core.stray_payments (merchant_id, id, environment, order_id, payment_attempt_id, payment_option, provider_transaction_id, amount,
+  currency, kind, status, detail, tries, maybe_sent, reversal_id, created_at, updated_at)
+select merchant_id, id, environment, order_id, id, payment_option, id::text, '1', 'ETB', 'LATE', 'REVERSED', '', 1, true, id, created_at,
+  created_at from core.payment_attempts;
 insert into core.reconciliations (id, wallet, environment, day, status, scheduled, started_by, tries, entries, other_entries, differences,
   detail, created_at, updated_at)
 select gen_random_uuid(), 'walletb/account ' || n, 'SANDBOX', day::date, 'COMPLETED', true, 'core', 1, 0, 0, 0, '', day, day
@@ -51,7 +56,7 @@ insert into core.money_days (environment, wallet, day, merchant_id, currency, re
   strays, reversals, refunds)
 select environment, wallet, day, '${merchantId}', 'ETB', id, 1, 0, 1, 0, 0, 0 from core.reconciliations;`);
   await client.query(
-    'vacuum analyze core.payment_attempts, core.refunds, core.reconciliations, core.money_days, core.payee_accounts',
+    'vacuum analyze core.payment_attempts, core.refunds, core.stray_payments, core.reconciliations, core.money_days, core.payee_accounts',
   );
 });
 
@@ -108,6 +113,12 @@ test.each<[string, () => Promise<readonly unknown[]>, number, number]>([
         { environment, options: ['walleta_ussd'], isOperators: true, accounts: [], otherAccounts: [] },
         { from: new Date('2026-02-01T00:00:00Z'), until: new Date('2026-02-02T00:00:00Z') },
       ),
+    0,
+    50,
+  ],
+  [
+    'the money that waits for a person, of which there is none',
+    async () => (await readUnsettled(counted.database.pool, { merchantId: undefined, limit: 10 })).items,
     0,
     50,
   ],

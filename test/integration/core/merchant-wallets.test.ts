@@ -338,6 +338,25 @@ describe('the account of a payment', () => {
     await merchantWallets.removeWalletAccount(keyOf(account));
   };
 
+  test('is not removed while a refund needs it, also one that awaits an approval', async () => {
+    const account = await addCurrent();
+    await payWith('G-0', '0911225000');
+    await refundOf('G-0');
+    await merchantWallets.retireWalletAccount(keyOf(account));
+    const remove = () => merchantWallets.removeWalletAccount(keyOf(account));
+    const become = (status: string) =>
+      desk.query(
+        'update core.refunds set status = $1::core.refund_status, due_at = null where merchant_id = $2',
+        [status, storedId('mer', merchantId)],
+      );
+
+    await expect(remove()).rejects.toThrow('1 reversal not completed');
+    await become('AWAITING_APPROVAL');
+    await expect(remove()).rejects.toThrow('1 reversal not completed');
+    await become('REVERSED');
+    await remove();
+  });
+
   test('that was removed can refund nothing, so a refund is refused', async () => {
     const account = await addCurrent();
     await payWith('G-1', '0911225001');

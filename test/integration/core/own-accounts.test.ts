@@ -201,45 +201,51 @@ test('a refund that is not sent waits longer than a minute at an own account, an
   expect(await dueRefunds()).toEqual([refundId]);
 });
 
-test('core compares the days of an own account from its first attempt on, and lists those that are missing', async () => {
-  await useAccount(merchantId, '3001');
-  await desk.payment(merchantId, completed('s-1'));
-  await desk.moveTo(merchantId, '2026-03-10');
-  const wallet = { options: [], currencies: [], refunds: 'any', environments: ['SANDBOX'] } as const;
-  const partsAt = (time: string, reconciled: boolean) => ({
-    ...{ database, newId: newRandomId, now: () => new Date(time), onDue: () => {}, balanceMinutes: 60 },
-    wallets: [{ ...wallet, id: 'walleta', reconcile: reconciled }],
-  });
-  const runs = async (): Promise<string[]> => {
-    const { rows } = await desk.database.query<{ text: string }>(
-      "select concat_ws(' ', wallet, day) as text from core.reconciliations order by wallet, day",
-    );
-    return rows.map(({ text }) => text);
-  };
-  const missing = async (reconciled: boolean): Promise<string[]> => {
-    const any = { wallet: undefined, environment: undefined, merchantId: undefined, date: undefined };
-    const time = '2026-03-11T12:00:00Z';
-    const found = await readMissingDays(
-      database.pool,
-      partsAt(time, reconciled).wallets,
-      any,
-      new Date(time),
-    );
-    return found.map((each) => [each.day, each.wallet, each.payee, each.has_statement].join(' '));
-  };
+test.each([
+  ['payment', '100.50'],
+  ['stray payment', '99.00'],
+])(
+  'core compares the days of an own account with a %s, and lists those that are missing',
+  async (_name, amount) => {
+    await useAccount(merchantId, '3001');
+    await desk.payment(merchantId, completed('s-1', amount));
+    await desk.moveTo(merchantId, '2026-03-10');
+    const wallet = { options: [], currencies: [], refunds: 'any', environments: ['SANDBOX'] } as const;
+    const partsAt = (time: string, reconciled: boolean) => ({
+      ...{ database, newId: newRandomId, now: () => new Date(time), onDue: () => {}, balanceMinutes: 60 },
+      wallets: [{ ...wallet, id: 'walleta', reconcile: reconciled }],
+    });
+    const runs = async (): Promise<string[]> => {
+      const { rows } = await desk.database.query<{ text: string }>(
+        "select concat_ws(' ', wallet, day) as text from core.reconciliations order by wallet, day",
+      );
+      return rows.map(({ text }) => text);
+    };
+    const missing = async (reconciled: boolean): Promise<string[]> => {
+      const any = { wallet: undefined, environment: undefined, merchantId: undefined, date: undefined };
+      const time = '2026-03-11T12:00:00Z';
+      const found = await readMissingDays(
+        database.pool,
+        partsAt(time, reconciled).wallets,
+        any,
+        new Date(time),
+      );
+      return found.map((each) => [each.day, each.wallet, each.payee, each.has_statement].join(' '));
+    };
 
-  expect(await missing(true)).toEqual([`2026-03-10 walleta ${payee} true`]);
-  expect(await missing(false)).toEqual([`2026-03-10 walleta ${payee} false`]);
-  await scheduleReconciliations(partsAt('2026-03-11T12:00:00Z', false));
-  await keepBalances(partsAt('2026-03-10T11:59:59Z', true));
-  expect(await runs()).toEqual([]);
-  await keepBalances(partsAt('2026-03-10T14:00:00Z', true));
-  expect(await runs()).toContain(`walleta/${payee} 2026-03-10`);
-  await desk.database.query('delete from core.reconciliations');
-  await scheduleReconciliations(partsAt('2026-03-11T12:00:00Z', true));
-  await scheduleReconciliations(partsAt('2026-03-11T12:00:00Z', true));
-  expect((await runs()).filter((run) => run.includes(payee))).toEqual([`walleta/${payee} 2026-03-10`]);
-});
+    expect(await missing(true)).toEqual([`2026-03-10 walleta ${payee} true`]);
+    expect(await missing(false)).toEqual([`2026-03-10 walleta ${payee} false`]);
+    await scheduleReconciliations(partsAt('2026-03-11T12:00:00Z', false));
+    await keepBalances(partsAt('2026-03-10T11:59:59Z', true));
+    expect(await runs()).toEqual([]);
+    await keepBalances(partsAt('2026-03-10T14:00:00Z', true));
+    expect(await runs()).toContain(`walleta/${payee} 2026-03-10`);
+    await desk.database.query('delete from core.reconciliations');
+    await scheduleReconciliations(partsAt('2026-03-11T12:00:00Z', true));
+    await scheduleReconciliations(partsAt('2026-03-11T12:00:00Z', true));
+    expect((await runs()).filter((run) => run.includes(payee))).toEqual([`walleta/${payee} 2026-03-10`]);
+  },
+);
 
 test('an account that a core of the previous release added gets its payee', async () => {
   await useAccount(merchantId, '3001');

@@ -52,7 +52,7 @@ interface Row {
 
 /**
  * What waits for a person: attempts, refunds and reversals of stray payments that their wallets have not decided for more than an
- * hour, and refused reversals. `now` is the time of the database. Reads partial indexes of open work, and the few stray payments.
+ * hour, and refused reversals. `now` is the time of the database. Reads partial indexes of open work.
  */
 export async function readUnsettled(
   pool: Pool,
