@@ -151,7 +151,7 @@ async function waitForEnd(
     if (current.status === ReconciliationStatus.FAILED || (wasRead && isWaitingAgain(current)))
       throw new CliError(
         exitCodes.unreachable,
-        `the wallet's statement could not be read: ${current.detail}`,
+        `the wallet's statement could not be read or compared: ${current.detail}`,
         [
           current.dueTime === undefined
             ? 'This reconciliation is abandoned. Start a new one when the wallet has recovered.'

@@ -322,8 +322,7 @@ const underWay = { status: { $in: ['WAITING' as const, 'RUNNING' as const] } };
 const withoutCredentials =
   "the merchant's own account was removed, so its statement cannot be read; compare it by hand";
 
-const comparisonFailed =
-  'the wallet gave its statement, but core could not compare it; the log of core has the error';
+const comparisonFailed = 'core could not compare the statement; the log of core has the error';
 
 const keyOf = ({ wallet, environment }: ReconciliationRow): StatementKey => ({
   ...readStatementName(wallet),

@@ -408,7 +408,7 @@ describe('reading a statement', () => {
     expect(failure.code).toBe('Internal');
     const { reconciliation } = await desk.reader.getReconciliation({ reconciliationId });
     expect(reconciliation).toMatchObject({ status: ReconciliationStatus.WAITING, tries: 1, differences: 0 });
-    expect(reconciliation?.detail).toContain('core could not compare it');
+    expect(reconciliation?.detail).toContain('core could not compare the statement');
     expect(await desk.lease()).toBeUndefined();
   });
 

@@ -1396,7 +1396,7 @@ export enum MissingMoneyDayReason {
   WAITING = 2,
 
   /**
-   * The wallet did not give its statement. Core tries again for a week.
+   * The wallet did not give its statement, or core could not compare it. Core tries again for a week.
    *
    * @generated from enum value: MISSING_MONEY_DAY_REASON_UNREADABLE = 3;
    */
