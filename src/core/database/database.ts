@@ -49,6 +49,7 @@ import { Migration052AskedSince } from './migrations/migration-052-asked-since.t
 import { Migration053RemovedPayees } from './migrations/migration-053-removed-payees.ts';
 import { Migration054HastenedReturns } from './migrations/migration-054-hastened-returns.ts';
 import { Migration055ErasedPayments } from './migrations/migration-055-erased-payments.ts';
+import { Migration056ConfirmedPayments } from './migrations/migration-056-confirmed-payments.ts';
 
 export type { Database } from '../../platform/database/open-database.ts';
 
@@ -107,6 +108,7 @@ export const openDatabase = (options: DatabaseOptions): Promise<Database> =>
         Migration053RemovedPayees,
         Migration054HastenedReturns,
         Migration055ErasedPayments,
+        Migration056ConfirmedPayments,
       ],
       migrationLock: 7_142_001,
     },

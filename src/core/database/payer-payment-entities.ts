@@ -29,6 +29,8 @@ export const PayerPaymentRow = defineEntity({
     providerReference: p.text().nullable(),
     callbackNotes: p.array().columnType('text[]').$type<string[]>().default([]),
     ...leaseColumns(),
+    /** When the wallet first confirmed the money; null before. */
+    confirmedAt: time().nullable(),
     createdAt: time(),
     updatedAt: time(),
   },

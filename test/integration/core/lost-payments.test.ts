@@ -278,6 +278,41 @@ describe('a payment from the menu of the phone', () => {
     },
   );
 
+  test('that is confirmed holds its order until the prompt is decided, and is then asked about at once', async () => {
+    const hosted = await desk.registerHosted({ merchantId, orderNumber: 'F-1' });
+    const leased = await desk.take(await desk.payHosted(hosted));
+    const reported = await payFromMenu('F-1');
+    await confirmFromMenu(reported, 'F-1');
+    await ageReports();
+    await desk.query(
+      "update core.payer_payments set due_at = now() + interval '1 hour' where due_at is not null",
+    );
+
+    await desk.record(leased, outcomes.declined());
+
+    expect(await refusalOf(desk.payHosted(hosted, 'walleta_ussd', '0911777002'))).toBe('PAYMENT_IN_PROGRESS');
+    await sweep(hosted);
+    expect(await statusOf(hosted)).toBe('PENDING');
+    await confirmFromMenu(reported, 'F-1');
+    expect(await statusOf(hosted)).toBe('COMPLETED');
+  });
+
+  test('is asked about less often while its wallet is slow', async () => {
+    const reported = await payFromMenu('S-1');
+    const [leased] = await leasePayers();
+    // The answer comes shortly before the end of the lease.
+    await desk.query(
+      "update core.payer_payments set tries = 8, due_at = now() + interval '9 s', leased_until = now() + interval '9 s' where due_at is not null",
+    );
+    await payers.recordPayerPaymentOutcome({
+      ...{ payerPaymentId: reported, leaseId: leased?.leaseId ?? '' },
+      outcome: { case: 'unknown', value: { detail: 'no answer' } },
+    });
+
+    const later = "select from core.payer_payments where due_at > now() + interval '10 minutes'";
+    expect(await desk.query(later)).toHaveLength(1);
+  });
+
   test('pays its order at once if the prompt was never sent, and the prompt is not sent any more', async () => {
     const hosted = await desk.registerHosted({ merchantId, orderNumber: 'N-1' });
     await desk.payHosted(hosted);

@@ -13,6 +13,7 @@ import { createAddOrders } from './add-orders.ts';
 import type { AddOrders, News } from './add-orders.ts';
 import { createOrderEventValues } from './order-event-values.ts';
 import type { Caller, Commit, Decision, Locked, OrderChange } from './order-change.ts';
+import { hastenConfirmed } from './open-payments.sql.ts';
 import { readOrders } from './read-order.ts';
 import type { LockOrder } from './read-order.ts';
 import { writeLatestAttempt } from './write-latest-attempt.ts';
@@ -116,6 +117,13 @@ export function createOrderChanges(parts: OrderChangesParts): OrderChanges {
         } else results.push(decided);
       }
       await writeOrders(em, toWrite);
+      const withEndedAttempt = toWrite.filter(({ events }) =>
+        events.some(({ type }) => type === 'PAYMENT_DECLINED'),
+      );
+      await hastenConfirmed(
+        em,
+        withEndedAttempt.map(({ row }) => row.id),
+      );
       return results;
     });
     announce({

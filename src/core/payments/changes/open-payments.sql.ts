@@ -7,7 +7,7 @@ import type { Wallet } from '../../domain/wallet.ts';
 /** Few payments are open, and their index has no others. */
 const statement = `
 select environment, wallet, reference, amount, currency from core.payer_payments
-where due_at is not null and created_at > now() - make_interval(mins => ?)
+where due_at is not null and (confirmed_at is not null or created_at > now() - make_interval(mins => ?))
   and (environment::text, lower(reference)) in (select number->>0, lower(number->>1) from json_array_elements(?::json) number)`;
 
 interface OpenPayment {
@@ -20,7 +20,7 @@ interface OpenPayment {
 
 /**
  * For how long a report keeps its order from ending unpaid. The time is limited, because anybody who knows the URL of callbacks can report a
- * payment.
+ * payment. It is not limited once the wallet has confirmed the payment.
  */
 const holdMinutes = 15;
 
@@ -35,8 +35,8 @@ export const withPayer = (order: OrderInFull, isPayerPaying: (order: Order) => b
   isPayerPaying(order) ? { ...order, payerPays: true } : order;
 
 /**
- * Reads for which orders a payer has started a payment of their number and amount, which its wallet has not confirmed yet. By default only if it
- * was reported so recently that the orders must not end unpaid yet. It takes one statement, and none without a wallet that takes such payments.
+ * Reads for which orders a payer has started a payment of their number and amount, which is not decided yet. By default only if its wallet has
+ * confirmed it, or if it was reported so recently that the orders must not end unpaid yet. It takes one statement, and none without a wallet that takes such payments.
  */
 export async function readOpenPayments(
   em: EntityManager,
@@ -58,4 +58,19 @@ export async function readOpenPayments(
       const isOfMerchant = (terms?.merchantId ?? order.merchantId) === order.merchantId;
       return payment.environment === order.environment && isOfMerchant && mayPayOrder(order, payment);
     });
+}
+
+/**
+ * Makes the confirmed payments of these orders due, because the attempts that they waited for ended without money. A payment that another
+ * transaction holds is left out: it is being leased, or has news that makes it due.
+ */
+export async function hastenConfirmed(em: EntityManager, orderIds: readonly OrderRow['id'][]): Promise<void> {
+  if (orderIds.length === 0) return;
+  await em.execute(
+    `update core.payer_payments set due_at = least(due_at, now()) where id in (
+  select id from core.payer_payments
+  where due_at is not null and confirmed_at is not null and order_id = any(?::uuid[]) for update skip locked
+)`,
+    [`{${orderIds.join(',')}}`],
+  );
 }

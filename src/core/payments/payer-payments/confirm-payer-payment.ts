@@ -105,11 +105,12 @@ function recordWithoutOrder(parts: ConfirmPayerPaymentParts, report: Confirmatio
     const row = await lockPayerPayment(em, payerPaymentId);
     if (row === null) return err('not_found');
     if (row.leaseId !== leaseId) return err('lease_lost');
-    if (row.leasedUntil == null) return ok({ ...row });
+    const { leasedUntil } = row;
+    if (leasedUntil == null) return ok({ ...row });
     const at = await readClock(em);
     row.leasedUntil = null;
     if (outcome.type === 'completed') await recordMoneyWithoutOrder(parts, em, row, outcome, at);
-    else recordUnconfirmed(row, outcome, at);
+    else recordUnconfirmed(row, outcome, leasedUntil, at);
     await keepReported(parts, em, row, report, at);
     return ok({ ...row });
   });
@@ -131,6 +132,7 @@ async function recordMoneyWithoutOrder(
 function recordUnconfirmed(
   row: PayerPaymentRow,
   outcome: Exclude<ConfirmationOutcome, Completed>,
+  leasedUntil: Date,
   at: Date,
 ): void {
   if (outcome.type === 'declined') {
@@ -141,7 +143,7 @@ function recordUnconfirmed(
     row.providerReference = outcome.providerReference;
   row.detail = outcome.type === 'unknown' ? outcome.detail : '';
   if (isAbandoned(row.createdAt, at)) end(row, 'ABANDONED', at);
-  else waitForNext(row, at);
+  else waitForNext(row, leasedUntil, at);
 }
 
 /** What a report changes. */
@@ -188,7 +190,8 @@ function recordForOrder(
     },
     async write(em, { settlement }, { context, order: before }): Promise<PayerPayment> {
       const { row, at } = context;
-      if (settlement === undefined) return { ...row };
+      const { leasedUntil } = row;
+      if (settlement === undefined || leasedUntil == null) return { ...row };
       row.leasedUntil = null;
       const money = takeMoney(row, confirmed);
       switch (settlement.type) {
@@ -201,8 +204,8 @@ function recordForOrder(
           break;
         case 'wait':
           row.detail = 'confirmed; a payment attempt of its order is not decided yet';
-          Object.assign(row, storedOrder(before));
-          waitForNext(row, at);
+          Object.assign(row, { ...storedOrder(before), confirmedAt: row.confirmedAt ?? at });
+          waitForNext(row, leasedUntil, at);
           break;
         case 'order_paid':
           await recordPaid(em, row, before, context);

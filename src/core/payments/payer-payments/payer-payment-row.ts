@@ -5,7 +5,7 @@ import type { PublicId } from '../../../contract/public-id.ts';
 import { eraseAgainByReceipt } from '../../database/erase-again.sql.ts';
 import { PayerPaymentRow } from '../../database/payer-payment-entities.ts';
 import type { WalletReceiptRow } from '../../database/payer-payment-entities.ts';
-import { dueNoLater, hastenedTo, recentMs } from '../../domain/hastened.ts';
+import { dueNoLater, hastenedTo } from '../../domain/hastened.ts';
 import { nextConfirmation } from '../../domain/payer-payment.ts';
 import type { PayerPaymentStatus } from '../../domain/payer-payment.ts';
 import type { RecentExchanges } from '../attempts/keep-exchanges.ts';
@@ -44,10 +44,10 @@ export function end(row: PayerPaymentRow, status: Exclude<PayerPaymentStatus, 'O
   Object.assign(row, { status, detail, dueAt: null, leasedUntil: null, updatedAt: at });
 }
 
-/** Sets when the wallet is asked next. */
-export function waitForNext(row: PayerPaymentRow, at: Date): void {
-  // A callback that arrived during the lease is a reason to ask soon.
-  const hasNews = row.dueAt != null && row.dueAt.getTime() <= at.getTime() + recentMs;
+/** Sets when the wallet is asked next, at the end of a lease. */
+export function waitForNext(row: PayerPaymentRow, leasedUntil: Date, at: Date): void {
+  // The lease made the payment due when the lease expires. An earlier due time comes from news that arrived since.
+  const hasNews = row.dueAt != null && row.dueAt < leasedUntil;
   row.dueAt = hasNews ? row.dueAt : nextConfirmation(row.tries, at);
 }
 
