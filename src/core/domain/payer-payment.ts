@@ -66,15 +66,16 @@ export function validatePayerPayment(
  * also be true if the reference is ambiguous.
  */
 export function mayPayOrder(
-  { orderNumber, amount: asked }: Order,
+  order: Order,
   { reference, ...money }: Pick<FoundMoney, 'amount' | 'currency'> & { readonly reference: string },
 ): boolean {
+  return reference.toLowerCase() === order.orderNumber.toLowerCase() && paysAmount(order, money);
+}
+
+/** Whether a payment has exactly the amount of an order. */
+export function paysAmount({ amount }: Order, money: Pick<FoundMoney, 'amount' | 'currency'>): boolean {
   const debited = parseDebited(money);
-  return (
-    reference.toLowerCase() === orderNumber.toLowerCase() &&
-    debited !== undefined &&
-    Money.equal(debited, asked)
-  );
+  return debited !== undefined && Money.equal(debited, amount);
 }
 
 /** The effect of confirmed money on the order that its reference names. */

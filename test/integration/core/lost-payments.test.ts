@@ -135,9 +135,16 @@ const paybillsOf = async ({ token }: HostedOrder): Promise<string[]> => {
   return (checkout?.paybills ?? []).map(({ number }) => number);
 };
 /** A payer has paid an order from the menu of the phone. Returns the payment's id. */
-async function payFromMenu(reference: string): Promise<string> {
+async function payFromMenu(reference: string, paymentAttemptIdEnd = ''): Promise<string> {
   const { payerPayment } = await payers.reportPayerPayment({
-    ...{ environment, wallet: 'walleta', paymentOption: 'walleta_ussd', reference, payee: '174379' },
+    ...{
+      environment,
+      wallet: 'walleta',
+      paymentOption: 'walleta_ussd',
+      reference,
+      payee: '174379',
+      paymentAttemptIdEnd,
+    },
     ...{ providerTransactionId: `${merchantId}/${reference}`, amount: '100.50', currency: 'ETB' },
   });
   return payerPayment?.payerPaymentId ?? '';
@@ -321,6 +328,22 @@ describe('a payment from the menu of the phone', () => {
     expect(await statusOf(hosted)).toBe('COMPLETED');
     const statuses = (await attemptsOf(hosted)).map((attempt) => attempt.split(' ')[1]);
     expect([statuses, await desk.lease()]).toEqual([['TIMED_OUT', 'SUCCEEDED'], []]);
+  });
+
+  test('that names a declined prompt instead of the order holds the order too, which is then paid', async () => {
+    const hosted = await desk.registerHosted({ merchantId, orderNumber: 'P-1' });
+    const declined = await desk.payHosted(hosted);
+    await desk.settle(declined, outcomes.declined());
+    const reference = declined.attemptId.slice(-12);
+    const reported = await payFromMenu(reference, reference);
+    await sweep(hosted);
+    const again = desk.startDirect({ merchantId, orderNumber: 'P-1', phone: '0911777003' });
+    expect([await statusOf(hosted), await refusalOf(again)]).toEqual(['PENDING', 'PAYMENT_IN_PROGRESS']);
+
+    await makePayersDue();
+    await confirmFromMenu(reported, reference);
+
+    expect(await statusOf(hosted)).toBe('COMPLETED');
   });
 
   test('that comes too late is named on the page of its order until it is returned', async () => {

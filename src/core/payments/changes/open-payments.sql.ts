@@ -1,19 +1,24 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { publicId } from '../../../contract/public-id.ts';
+import type { StoredId } from '../../../contract/public-id.ts';
 import type { OrderRow } from '../../database/order-entities.ts';
 import type { Environment, Order, OrderInFull } from '../../domain/order.ts';
-import { mayPayOrder } from '../../domain/payer-payment.ts';
+import { mayPayOrder, paysAmount } from '../../domain/payer-payment.ts';
 import type { Wallet } from '../../domain/wallet.ts';
 
 /** Few payments are open, and their index has no others. */
 const statement = `
-select environment, wallet, reference, amount, currency from core.payer_payments
+select environment, wallet, reference, order_id, amount, currency from core.payer_payments
 where due_at is not null and (confirmed_at is not null or created_at > now() - make_interval(mins => ?))
-  and (environment::text, lower(reference)) in (select number->>0, lower(number->>1) from json_array_elements(?::json) number)`;
+  and (order_id = any(?::uuid[])
+    or (environment::text, lower(reference)) in (select number->>0, lower(number->>1) from json_array_elements(?::json) number))`;
 
 interface OpenPayment {
   readonly environment: Environment;
   readonly wallet: string;
   readonly reference: string;
+  /** The order of the attempt that the reference names. */
+  readonly order_id: StoredId<'ord'> | null;
   readonly amount: string;
   readonly currency: string;
 }
@@ -35,13 +40,13 @@ export const withPayer = (order: OrderInFull, isPayerPaying: (order: Order) => b
   isPayerPaying(order) ? { ...order, payerPays: true } : order;
 
 /**
- * Reads for which orders a payer has started a payment of their number and amount, which is not decided yet. By default only if its wallet has
+ * Reads for which orders a payer has started a payment of their amount, which names their number or one of their attempts, and which is not decided yet. By default only if its wallet has
  * confirmed it, or if it was reported so recently that the orders must not end unpaid yet. It takes one statement, and none without a wallet that takes such payments.
  */
 export async function readOpenPayments(
   em: EntityManager,
   wallets: readonly Wallet[],
-  rows: readonly Pick<OrderRow, 'environment' | 'orderNumber'>[],
+  rows: readonly Pick<OrderRow, 'environment' | 'id' | 'orderNumber'>[],
   withinMinutes = holdMinutes,
 ): Promise<(order: Order) => boolean> {
   const numbers = rows.filter(({ environment }) =>
@@ -50,10 +55,13 @@ export async function readOpenPayments(
   if (numbers.length === 0) return () => false;
   const open = await em.execute<OpenPayment[]>(statement, [
     withinMinutes,
+    `{${numbers.map(({ id }) => id).join(',')}}`,
     JSON.stringify(numbers.map(({ environment, orderNumber }) => [environment, orderNumber])),
   ]);
   return (order) =>
     open.some((payment) => {
+      if (payment.order_id !== null)
+        return publicId('ord', payment.order_id) === order.id && paysAmount(order, payment);
       const terms = wallets.find(({ id }) => id === payment.wallet)?.payerStarted?.[payment.environment];
       const isOfMerchant = (terms?.merchantId ?? order.merchantId) === order.merchantId;
       return payment.environment === order.environment && isOfMerchant && mayPayOrder(order, payment);

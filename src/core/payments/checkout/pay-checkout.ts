@@ -286,7 +286,7 @@ async function findMoneyFromMenu(
     { orderBy: { id: 'asc' }, limit: 1 },
   );
   if (stray !== undefined) return stray;
-  const isPayerPaying = await readOpenPayments(em, wallets, [order], anyAgeMinutes);
+  const isPayerPaying = await readOpenPayments(em, wallets, [{ ...order, id: orderId }], anyAgeMinutes);
   const { minorUnits, currency } = order.amount;
   if (!isPayerPaying(order)) return undefined;
   return {
