@@ -174,12 +174,16 @@ export class EthiopiaConnector implements WalletConnector {
     };
     if (receipt !== undefined)
       return { result: outcomeOf(await ask({ receipt }), known, told.at(-1)), exchanges };
-    // Only the callback of the prompt gives its receipt. Any other may be of a payment beside it, which has another amount.
+    // Only the callback of the prompt gives its receipt. Any other may be of a payment beside it, so it can only pay: it needs the same amount.
     const { receipt: stored } = reference;
     const given = new Set([...(stored === undefined ? [] : [stored]), ...confirmedReceipts(notes)]);
     for (const other of given) {
       const state = await ask({ receipt: other });
-      if (state.kind === 'completed' && !sameDecimal(state.amount, payment.amount)) continue;
+      const isOfPrompt =
+        state.kind === 'waiting' ||
+        state.kind === 'open' ||
+        (state.kind === 'completed' && sameDecimal(state.amount, payment.amount));
+      if (!isOfPrompt) continue;
       const result = outcomeOf(state, { ...reference, receipt: stored ?? other }, told.at(-1));
       return { result, exchanges };
     }

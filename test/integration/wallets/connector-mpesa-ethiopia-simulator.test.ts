@@ -71,6 +71,21 @@ describe('without a callback', () => {
     expect(outcome).toMatchObject({ kind: 'completed', amount: '100', currency: 'ETB' });
   });
 
+  test('a receipt that M-Pesa does not know does not keep the payment of the prompt from being asked about', async () => {
+    let aheadMs = 0;
+    const subject = await startSubject(() => new Date(Date.now() + aheadMs));
+    const payment = paymentOf('10');
+    const confirmation = JSON.stringify({ about: 'confirmation', code: '0', receipt: 'SJ90000000' });
+    const ask = await startPayment(subject, payment, [confirmation]);
+    await waitUntil('the payer has paid', async () => (await subject.chargesOf(payment)).length === 1);
+
+    aheadMs = 21_000;
+    const outcome = await settled(ask);
+    await subject.close();
+
+    expect(outcome).toMatchObject({ kind: 'completed', amount: '100' });
+  });
+
   test('a payment of another amount with the same account reference does not decide the payment of the prompt', async () => {
     let aheadMs = 0;
     const subject = await startSubject(() => new Date(Date.now() + aheadMs));
