@@ -86,12 +86,23 @@ export async function checkCore(target: CoreToCheck): Promise<readonly Finding[]
   } catch (error) {
     return [failedCall(target, 'reachable', error)];
   }
-  const asked = await Promise.all([
+  const [diagnosis, wallets, abandoned] = await Promise.allSettled([
     askForDiagnosis(target),
     askForWallets(target),
     askForAbandonedPayments(target),
   ]);
-  return [judgeStatus(subjectOf(target), status), ...asked.flat()];
+  const findingsOf = (check: string, asked: PromiseSettledResult<readonly Finding[]>): readonly Finding[] => {
+    if (asked.status === 'fulfilled') return asked.value;
+    // Usually all three fail for the same reason, which is then reported once.
+    const isReported = diagnosis.status === 'rejected' && asked !== diagnosis;
+    return isReported ? [] : [failedCall(target, check, asked.reason)];
+  };
+  return [
+    judgeStatus(subjectOf(target), status),
+    ...findingsOf('diagnosis', diagnosis),
+    ...findingsOf('wallet requests', wallets),
+    ...findingsOf('payer-started', abandoned),
+  ];
 }
 
 const subjectOf = ({ address }: CoreToCheck): string => `core ${address}`;
@@ -125,59 +136,45 @@ export function judgeStatus(subject: string, status: ServingStatus): Finding {
 }
 
 async function askForWallets(target: CoreToCheck): Promise<readonly Finding[]> {
-  try {
-    const inTime = { timeoutMs: diagnoseDeadlineMs };
-    const [{ wallets }, { statuses }] = await Promise.all([
-      target.core.wallets.listWallets({}, inTime),
-      target.core.walletStatuses.listWalletStatuses({}, inTime),
-    ]);
-    const subject = subjectOf(target);
-    return [...judgeRequests(subject, wallets, statuses), ...judgeStatements(subject, wallets)];
-  } catch {
-    // The diagnosis fails for the same reason, and reports it.
-    return [];
-  }
+  const inTime = { timeoutMs: diagnoseDeadlineMs };
+  const [{ wallets }, { statuses }] = await Promise.all([
+    target.core.wallets.listWallets({}, inTime),
+    target.core.walletStatuses.listWalletStatuses({}, inTime),
+  ]);
+  const subject = subjectOf(target);
+  return [...judgeRequests(subject, wallets, statuses), ...judgeStatements(subject, wallets)];
 }
 
 async function askForAbandonedPayments(target: CoreToCheck): Promise<readonly Finding[]> {
-  try {
-    const { payerPayments, nextPageToken } = await target.core.payerPayments.listPayerPayments(
-      { statuses: [PayerPaymentStatus.ABANDONED], pageSize: maxAbandoned },
-      { timeoutMs: diagnoseDeadlineMs },
-    );
-    return judgeAbandoned(subjectOf(target), payerPayments, nextPageToken !== '');
-  } catch {
-    // The diagnosis fails for the same reason, and reports it.
-    return [];
-  }
+  const { payerPayments, nextPageToken } = await target.core.payerPayments.listPayerPayments(
+    { statuses: [PayerPaymentStatus.ABANDONED], pageSize: maxAbandoned },
+    { timeoutMs: diagnoseDeadlineMs },
+  );
+  return judgeAbandoned(subjectOf(target), payerPayments, nextPageToken !== '');
 }
 
 async function askForDiagnosis(target: CoreToCheck): Promise<readonly Finding[]> {
   const subject = subjectOf(target);
   const askedAt = target.now();
-  try {
-    const reply = await target.core.diagnostics.diagnose({}, { timeoutMs: diagnoseDeadlineMs });
-    const checks = reply.checks.map((check): Finding => {
-      // A core of the previous version sends only the words.
-      const { name, detail, advice } = check.finding === CheckFinding.UNSPECIFIED ? check : checkText(check);
-      const code = CheckFinding[check.finding].toLowerCase();
-      return { subject, check: name, result: resultOf[check.result], code, detail, advice };
-    });
-    return [
-      {
-        subject,
-        check: 'name',
-        result: 'ok',
-        code: 'healthy',
-        detail: `${reply.instance} in its logs`,
-        advice: '',
-      },
-      checkClock(subject, answered(reply.coreTime), { askedAt, answeredAt: target.now() }),
-      ...checks,
-    ];
-  } catch (error) {
-    return [failedCall(target, 'diagnosis', error)];
-  }
+  const reply = await target.core.diagnostics.diagnose({}, { timeoutMs: diagnoseDeadlineMs });
+  const checks = reply.checks.map((check): Finding => {
+    // A core of the previous version sends only the words.
+    const { name, detail, advice } = check.finding === CheckFinding.UNSPECIFIED ? check : checkText(check);
+    const code = CheckFinding[check.finding].toLowerCase();
+    return { subject, check: name, result: resultOf[check.result], code, detail, advice };
+  });
+  return [
+    {
+      subject,
+      check: 'name',
+      result: 'ok',
+      code: 'healthy',
+      detail: `${reply.instance} in its logs`,
+      advice: '',
+    },
+    checkClock(subject, answered(reply.coreTime), { askedAt, answeredAt: target.now() }),
+    ...checks,
+  ];
 }
 
 /** Core read its clock between the request and the answer. Only a time outside of that interval is a difference. */

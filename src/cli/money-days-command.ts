@@ -54,38 +54,71 @@ async function listDays(
   now: Date,
 ): Promise<Output> {
   const missing: MissingMoneyDay[] = [];
+  const filter = {
+    wallet,
+    merchantId: merchant,
+    date: day,
+    onlyDifferent: unbalanced === true,
+    onlyCorrected: corrected === true,
+    ...(environment === undefined ? {} : { environment }),
+  };
   const page = await collectPages(paging, async (request) => {
-    const reply = await reconciliations.listMoneyDays({
-      ...request,
-      wallet,
-      merchantId: merchant,
-      date: day,
-      onlyDifferent: unbalanced === true,
-      onlyCorrected: corrected === true,
-      ...(environment === undefined ? {} : { environment }),
-    });
+    const reply = await reconciliations.listMoneyDays({ ...request, ...filter });
     // Only the first page of all has them.
     missing.push(...reply.missing);
     return { items: reply.days, nextPageToken: reply.nextPageToken };
   });
-  return showMoneyDays(page, missing, now);
+  const output = showMoneyDays(page, missing, now);
+  const isWhole = paging.pageToken === undefined && page.nextPageToken === '';
+  if (isWhole || output.exitCode !== exitCodes.ok) return output;
+  // A script that reads the exit code must learn of a difference on a page that is not listed.
+  return (await isAnyUnlisted()) ? showMoneyDays(page, missing, now, true) : output;
+
+  /** Whether an ended day of any page has a difference or an unreadable statement. */
+  async function isAnyUnlisted(): Promise<boolean> {
+    const first = await reconciliations.listMoneyDays({ ...filter, pageSize: 1 });
+    if (first.missing.some(isUnreadable)) return true;
+    let pageToken = '';
+    do {
+      const reply = await reconciliations.listMoneyDays({
+        ...filter,
+        onlyDifferent: true,
+        pageSize: pageOfDifferences,
+        pageToken,
+      });
+      if (!reply.days.every(isProvisionalAt(now))) return true;
+      pageToken = reply.nextPageToken;
+    } while (pageToken !== '');
+    return false;
+  }
 }
+
+/** The differences of the running day come first. They have no bearing on the exit code. */
+const pageOfDifferences = 100;
+
+const isProvisionalAt =
+  (now: Date) =>
+  ({ date }: MoneyDay): boolean =>
+    date >= now.toISOString().slice(0, 10);
+
+const isUnreadable = ({ reason }: MissingMoneyDay): boolean => reason === MissingMoneyDayReason.UNREADABLE;
 
 /**
  * The balances as a table, and then the ended days without one. A day that has not ended is provisional: it has no bearing on the exit
- * code. Nor has a day that still waits, or one of a wallet without statements.
+ * code. Nor has a day that still waits, or one of a wallet without statements. `isUnlistedWrong`: whether an ended day of another page
+ * does not balance, or has an unreadable statement.
  */
 export function showMoneyDays(
   page: Awaited<ReturnType<typeof collectPages<MoneyDay>>>,
   missing: readonly MissingMoneyDay[],
   now: Date,
+  isUnlistedWrong = false,
 ): Output {
   const { items: days, nextPageToken } = page;
-  const today = now.toISOString().slice(0, 10);
-  const isProvisional = ({ date }: MoneyDay): boolean => date >= today;
+  const isProvisional = isProvisionalAt(now);
   const different = days.filter(({ difference }) => difference !== '0');
   const corrected = days.flatMap((day) => day.corrections.map(correctionRow(day)));
-  const unreadable = missing.filter(({ reason }) => reason === MissingMoneyDayReason.UNREADABLE);
+  const unreadable = missing.filter(isUnreadable);
   return {
     json: {
       days: days.map((each) => ({ ...plainJson(MoneyDaySchema, each), provisional: isProvisional(each) })),
@@ -100,6 +133,9 @@ export function showMoneyDays(
         ...(different.length === 0
           ? []
           : ['To see the payments that explain a difference: gatehouse reconcile show <reconciliation_id>']),
+        ...(isUnlistedWrong
+          ? ['A day on another page does not balance, or its statement could not be read.']
+          : []),
         ...(corrected.length === 0
           ? []
           : [`Corrections of ended days:\n${table(correctionColumns, corrected, width)}`]),
@@ -118,7 +154,9 @@ export function showMoneyDays(
             ]),
       ].join('\n\n') + showMore(page),
     exitCode:
-      different.every(isProvisional) && unreadable.length === 0 ? exitCodes.ok : exitCodes.differences,
+      different.every(isProvisional) && unreadable.length === 0 && !isUnlistedWrong
+        ? exitCodes.ok
+        : exitCodes.differences,
   };
 }
 

@@ -65,10 +65,15 @@ const showRoot = (root: AuditRoot): Output => ({
   ]),
 });
 
+const howToKeepRoots = 'Give a file with lines of: gatehouse --json audit root --day <day>';
+
 async function readRoots(files: readonly string[], readInput: ReadInput): Promise<AuditRoot[]> {
   const roots: AuditRoot[] = [];
   for (const file of files) {
     const lines = (await readInput(file)).split('\n').filter((line) => line.trim() !== '');
+    // The file of an "audit root" that failed. Without its root, nothing would be compared.
+    if (lines.length === 0)
+      throw new CliError(exitCodes.invalidInput, `${file} contains no root`, howToKeepRoots);
     for (const [index, line] of lines.entries())
       try {
         roots.push(fromJsonString(AuditRootSchema, line));
@@ -76,7 +81,7 @@ async function readRoots(files: readonly string[], readInput: ReadInput): Promis
         throw new CliError(
           exitCodes.invalidInput,
           `line ${index + 1} of ${file} is not a root`,
-          'Give a file with lines of: gatehouse --json audit root --day <day>',
+          howToKeepRoots,
         );
       }
   }

@@ -65,6 +65,19 @@ test('doctor names each wallet without a compared statement, its environment, an
   ]);
 });
 
+test('doctor reports a call about wallets or payments that fails although core answers the diagnosis', async () => {
+  const transport = createRouterTransport(({ rpc }) => {
+    rpc(Health.method.check, () => ({ status: ServingStatus.SERVING }));
+    rpc(DiagnosticsService.method.diagnose, () => ({ instance: 'core-1', coreTime: { seconds: 0n } }));
+    rpc(WalletService.method.listWallets, () => ({}));
+  });
+
+  expect((await check(transport)).filter(({ result }) => result === 'failed')).toMatchObject([
+    { check: 'wallet requests', code: 'unreachable', detail: expect.stringContaining('is not a core') },
+    { check: 'payer-started', code: 'unreachable' },
+  ]);
+});
+
 interface Report {
   readonly wallet?: string;
   readonly environment?: Environment;

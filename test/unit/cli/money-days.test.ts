@@ -1,12 +1,16 @@
 import { create } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { createClient, createRouterTransport } from '@connectrpc/connect';
 import { expect, test } from '@jest/globals';
-import { showMoneyDays } from '../../../src/cli/money-days-command.ts';
+import { Command } from 'commander';
+import { addMoneyDaysCommand, showMoneyDays } from '../../../src/cli/money-days-command.ts';
+import type { CoreClients } from '../../../src/cli/core-clients.ts';
 import {
   MissingMoneyDayReason,
   MissingMoneyDaySchema,
   MoneyDayCorrectionSchema,
   MoneyDaySchema,
+  ReconciliationService,
 } from '../../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
 import type { MoneyDay } from '../../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
 
@@ -28,6 +32,46 @@ test.each([
   ],
 ])('%s gives the documented exit code', (_, days, exitCode) => {
   expect(showMoneyDays(pageOf(days), [], now).exitCode).toBe(exitCode);
+});
+
+test.each([
+  ['a difference on the next page', [balanceOf('2026-03-09', '0'), balanceOf('2026-03-08', '7')], [], 1],
+  ['only balances on the next page', [balanceOf('2026-03-09', '0'), balanceOf('2026-03-08', '0')], [], 0],
+  ['a difference on the page before', [balanceOf('2026-03-09', '7'), balanceOf('2026-03-08', '0')], ['1'], 1],
+  [
+    'only the running day on the page before',
+    [balanceOf('2026-03-10', '7'), balanceOf('2026-03-08', '0')],
+    ['1'],
+    0,
+  ],
+  ['an unreadable statement, named on the first page', [balanceOf('2026-03-08', '0')], ['0'], 1],
+])('a list of one page reports %s in its exit code', async (_, days, [pageToken], exitCode) => {
+  const transport = createRouterTransport(({ rpc }) =>
+    rpc(ReconciliationService.method.listMoneyDays, (request) => {
+      const matching = days.filter(({ difference }) => !request.onlyDifferent || difference !== '0');
+      const from = Number(request.pageToken);
+      const end = from + request.pageSize;
+      return {
+        days: matching.slice(from, end),
+        nextPageToken: end < matching.length ? String(end) : '',
+        missing:
+          request.pageToken === '' && pageToken === '0' ? [{ reason: MissingMoneyDayReason.UNREADABLE }] : [],
+      };
+    }),
+  );
+  const reconciliations = createClient(ReconciliationService, transport);
+  const codes: (number | undefined)[] = [];
+  const reconcile = new Command();
+  addMoneyDaysCommand(
+    reconcile,
+    async (use) => void codes.push((await use({ reconciliations } as CoreClients)).exitCode),
+    () => now,
+  );
+
+  const paging = pageToken === undefined ? [] : ['--page-token', pageToken];
+  await reconcile.parseAsync(['days', '--limit', '1', ...paging], { from: 'user' });
+
+  expect(codes).toEqual([exitCode]);
 });
 
 test('only the running day is provisional, and its difference is shown like any other', () => {
