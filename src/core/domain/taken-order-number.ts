@@ -74,7 +74,8 @@ export type DirectAnswer =
   | DiffersFromOrder;
 
 /**
- * A DIRECT order accepts only repeats of the call that created it. On a registered order, a direct call is identified by its
+ * A DIRECT order accepts only repeats of the call that created it. Without its earlier attempts the answer may be `start`, as for a
+ * registered order. On a registered order, a direct call is identified by its
  * phone and payment option for the life of the order, even after its attempt has ended. So another try needs another phone,
  * option or order_number, or the checkout page. In return, a call can be repeated safely after a lost answer.
  */
@@ -85,13 +86,15 @@ export function answerDirectPayment(
 ): DirectAnswer {
   const amounts = amountFields(order.amount, call.amount);
   const { latestAttempt } = order;
-  if (order.paymentType === 'DIRECT' && latestAttempt !== null) {
+  // The payer may have paid a DIRECT order in another way, after the call's own attempt.
+  const called = latestAttempt?.origin === 'PAYER' ? earlierAttempts.at(-1) : latestAttempt;
+  if (order.paymentType === 'DIRECT' && called != null) {
     const fields = [
       ...amounts,
-      ...differing('phone', isSameOrErased(latestAttempt.phone, call.phone.e164)),
-      ...differing('payment_option', latestAttempt.paymentOption === call.paymentOption),
+      ...differing('phone', isSameOrErased(called.phone, call.phone.e164)),
+      ...differing('payment_option', called.paymentOption === call.paymentOption),
     ];
-    return fields.length > 0 ? { type: 'differs', fields } : { type: 'repeat', attempt: latestAttempt };
+    return fields.length > 0 ? { type: 'differs', fields } : { type: 'repeat', attempt: called };
   }
   if (amounts.length > 0) return { type: 'differs', fields: amounts };
   const attempts = latestAttempt === null ? earlierAttempts : [...earlierAttempts, latestAttempt];

@@ -282,6 +282,7 @@ describe('a payment from the menu of the phone', () => {
       await sweep(payment);
 
       expect(await statusOf(payment)).toBe(status);
+      expect(await desk.startDirect({ merchantId, orderNumber, amount: '100.50' })).toEqual(payment);
     },
   );
 
