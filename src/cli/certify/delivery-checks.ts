@@ -1,6 +1,6 @@
 import type { IntegrationCheckName } from '../../contract/certification-checks.ts';
 import { pause } from '../../platform/pause.ts';
-import { failed, passed } from './check.ts';
+import { failed, notTested, passed } from './check.ts';
 import type { Check, Verdict } from './check.ts';
 import type { PlacedOrder } from './gateway-proxy.ts';
 import type { IntegrationParts } from './integration-parts.ts';
@@ -13,6 +13,8 @@ const minuteMs = 60_000;
 /** Longer than any order can be open for a customer. */
 const lateMs = 25 * 60 * minuteMs;
 const lookMs = 100;
+
+const acceptEach = 'Answer each genuine webhook with 2xx, even if it changes nothing in your shop.';
 
 /** What the shop delivers. Certification ends the orders: by webhooks, and in the proxy's answers to verify. */
 export function deliveryChecks(parts: IntegrationParts): readonly Check<IntegrationCheckName>[] {
@@ -34,6 +36,14 @@ export function deliveryChecks(parts: IntegrationParts): readonly Check<Integrat
       updated_timestamp: at.toISOString(),
     });
     return orderEvent(type, ended, at);
+  };
+
+  /** Sends a genuine webhook. The verdict when the receiver did not accept it: what the shop then did proves nothing. */
+  const refusalOf = async (event: MadeUpEvent, fix?: string): Promise<Verdict | undefined> => {
+    const { status, problem } = await sender.send(event);
+    if (status === 0) return notTested(`the webhook did not arrive: ${problem}`);
+    if (status >= 200 && status < 300) return undefined;
+    return failed(`answered ${status} to a genuine ${String(event.body['type'])}`, fix);
   };
 
   /** How often an order was delivered that must not be delivered any more. */
@@ -66,14 +76,13 @@ export function deliveryChecks(parts: IntegrationParts): readonly Check<Integrat
       : failed(`delivered ${order.orderNumber} after ${after}`);
   };
 
-  let paid: Promise<{ order: PlacedOrder; event: MadeUpEvent }> | undefined;
+  let paid: Promise<{ order: PlacedOrder; event: MadeUpEvent; refusal: Verdict | undefined }> | undefined;
   const payOne = () =>
     (paid ??= (async () => {
       shop.requireState();
       const order = await shop.placeForGood();
       const event = end(order, 'order.completed');
-      await sender.send(event);
-      return { order, event };
+      return { order, event, refusal: await refusalOf(event) };
     })());
 
   return [
@@ -100,7 +109,8 @@ export function deliveryChecks(parts: IntegrationParts): readonly Check<Integrat
           webhookOrder(order, new Date(now().getTime() - minuteMs)),
           now(),
         );
-        await sender.send(event, { secrets: { current: randomSecret() } });
+        const { status, problem } = await sender.send(event, { secrets: { current: randomSecret() } });
+        if (status === 0) return notTested(`the webhook did not arrive: ${problem}`);
         return notDelivered(order, 'a forged order.completed');
       },
     },
@@ -110,7 +120,10 @@ export function deliveryChecks(parts: IntegrationParts): readonly Check<Integrat
       fix:
         'Deliver the order when its order.completed arrives. If your shop verifies the order first, it must use the ' +
         'address of this command as its gateway.',
-      run: async () => deliveredOnce((await payOne()).order, 'its order.completed'),
+      run: async () => {
+        const { order, refusal } = await payOne();
+        return refusal ?? deliveredOnce(order, 'its order.completed');
+      },
     },
     {
       name: 'fulfils_once',
@@ -120,8 +133,12 @@ export function deliveryChecks(parts: IntegrationParts): readonly Check<Integrat
         'at once.',
       run: async () => {
         const { order, event } = await payOne();
-        await sender.send(event);
-        await Promise.all([sender.send(event), sender.send(event)]);
+        const refusal = await refusalOf(event, acceptEach);
+        if (refusal !== undefined) return refusal;
+        // A shop may refuse one of two at once. The gateway sends it again.
+        const answers = await Promise.all([sender.send(event), sender.send(event)]);
+        const lost = answers.find(({ status }) => status === 0);
+        if (lost !== undefined) return notTested(`a repeat did not arrive: ${lost.problem}`);
         const count = await deliveredAfterQuiet(order);
         return count === 1
           ? passed(`delivered ${order.orderNumber} once despite three repeats`)
@@ -135,8 +152,7 @@ export function deliveryChecks(parts: IntegrationParts): readonly Check<Integrat
       run: async () => {
         shop.requireState();
         const order = await shop.placeForGood();
-        await sender.send(end(order, type));
-        return notDelivered(order, `its ${type}`);
+        return (await refusalOf(end(order, type), acceptEach)) ?? notDelivered(order, `its ${type}`);
       },
     })),
     {
@@ -147,8 +163,10 @@ export function deliveryChecks(parts: IntegrationParts): readonly Check<Integrat
         'time to pay is over, and the money is yours.',
       run: async () => {
         const order = await shop.placeForGood();
-        await sender.send(end(order, 'order.completed', now(), lateMs));
-        return deliveredOnce(order, 'an order.completed that came 25 hours after the registration');
+        const refusal = await refusalOf(end(order, 'order.completed', now(), lateMs));
+        return (
+          refusal ?? deliveredOnce(order, 'an order.completed that came 25 hours after the registration')
+        );
       },
     },
     {
@@ -159,8 +177,8 @@ export function deliveryChecks(parts: IntegrationParts): readonly Check<Integrat
         const earlier = await shop.placeForGood();
         const later = await shop.placeForGood();
         const first = end(earlier, 'order.completed', new Date(now().getTime() - 2 * minuteMs));
-        await sender.send(end(later, 'order.completed'));
-        await sender.send(first);
+        const refusal = (await refusalOf(end(later, 'order.completed'))) ?? (await refusalOf(first));
+        if (refusal !== undefined) return refusal;
         const verdict = await deliveredOnce(later, 'its order.completed');
         if (verdict.result !== 'passed') return verdict;
         return deliveredOnce(earlier, 'its order.completed, which came after a later one of another order');

@@ -20,7 +20,7 @@ export interface MerchantShop {
   readonly requireState: () => void;
   /** How often the shop has delivered the order. @throws Untestable when the shop does not say */
   readonly fulfilled: (orderNumber: string) => Promise<number>;
-  /** The customer's visit to return_url. @throws Untestable when the page is not the shop's */
+  /** The customer's visit to return_url and its redirects. @throws Untestable when a page is not the shop's or is missing */
   readonly visitReturnUrl: (order: PlacedOrder) => Promise<void>;
 }
 
@@ -39,6 +39,8 @@ export interface MerchantShopOptions {
 }
 
 const answerMs = 15_000;
+/** How many pages a visit opens that redirects lead to. */
+const maxPages = 10;
 const State = Type.Object({ fulfilled: Type.Integer({ minimum: 0 }) });
 
 export function openMerchantShop(options: MerchantShopOptions): MerchantShop {
@@ -100,15 +102,25 @@ export function openMerchantShop(options: MerchantShopOptions): MerchantShop {
     },
     async visitReturnUrl({ fields }) {
       const own = [webhookUrl, orderUrl, stateUrl].flatMap((url) => (url === undefined ? [] : [url.origin]));
-      // The URL is the shop's choice. Another host may be any machine that this one can reach.
-      if (!URL.canParse(fields.return_url) || !own.includes(new URL(fields.return_url).origin))
-        throw new Untestable(
-          'the return_url is not on the host of --webhook-url, --order-url or --state-url',
-        );
-      const answer = await request(fields.return_url, {
-        signal: AbortSignal.any([stop, AbortSignal.timeout(answerMs)]),
-      });
-      await answer.body.dump();
+      let page = fields.return_url;
+      // A customer's browser follows redirects. The page at their end may be the one that delivers.
+      for (let pages = 1; pages <= maxPages; pages += 1) {
+        // The URL is the shop's choice. Another host may be any machine that this one can reach.
+        if (!URL.canParse(page) || !own.includes(new URL(page).origin))
+          throw new Untestable(
+            `the return_url ${pages === 1 ? 'is not' : 'redirects to a page that is not'} on the host of --webhook-url, --order-url or --state-url`,
+          );
+        const { statusCode, headers, body } = await request(page, {
+          signal: AbortSignal.any([stop, AbortSignal.timeout(answerMs)]),
+        });
+        await body.dump();
+        if (statusCode >= 200 && statusCode < 300) return;
+        const { location } = headers;
+        if (statusCode < 300 || statusCode >= 400 || typeof location !== 'string')
+          throw new Untestable(`the page of the return_url answered ${statusCode}`);
+        page = URL.canParse(location, page) ? new URL(location, page).href : location;
+      }
+      throw new Untestable(`the return_url redirects more than ${maxPages - 1} times`);
     },
   };
 }

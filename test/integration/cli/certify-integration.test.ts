@@ -27,14 +27,16 @@ const limits = {
 async function certify(
   merchant: TestMerchant,
   ways: Partial<typeof goodWays> = {},
-  without: 'state' | 'nothing' = 'nothing',
+  without: 'state' | 'receiver' | 'nothing' = 'nothing',
 ): Promise<readonly CheckReport[]> {
   const shop = await startShop(secret, merchant.testKey, { ...goodWays, ...ways });
   try {
     return await certifyIntegration({
       gateway: new URL(stack.facades[0]!.sandbox),
       proxyPort: 0,
-      webhookUrl: new URL(`${shop.origin}/hook`),
+      webhookUrl: new URL(
+        `${without === 'receiver' ? `http://127.0.0.1:${await closedPort()}` : shop.origin}/hook`,
+      ),
       orderUrl: new URL(`${shop.origin}/order`),
       stateUrl: without === 'state' ? undefined : new URL(`${shop.origin}/state`),
       secret,
@@ -54,6 +56,7 @@ describe('gatehouse certify, at a shop in front of a running sandbox', () => {
   const faultsOf = new Map<string, readonly CheckReport[]>();
   let good: readonly CheckReport[];
   let silent: readonly CheckReport[];
+  let deaf: readonly CheckReport[];
   let abroad: readonly CheckReport[];
   let live: readonly CheckReport[];
 
@@ -63,9 +66,10 @@ describe('gatehouse certify, at a shop in front of a running sandbox', () => {
     const broken = Object.entries(brokenShops).map(async ([name, ways]) =>
       faultsOf.set(name, await certify(merchant, ways)),
     );
-    [good, silent, abroad, live] = await Promise.all([
+    [good, silent, deaf, abroad, live] = await Promise.all([
       certify(merchant),
       certify(merchant, {}, 'state'),
+      certify(merchant, {}, 'receiver'),
       certify(merchant, foreignReturn),
       certify({ ...merchant, testKey: merchant.liveKey }),
       ...broken,
@@ -98,6 +102,15 @@ describe('gatehouse certify, at a shop in front of a running sandbox', () => {
     expect(untested.map(({ name }) => name)).toEqual(certificationChecks.integration.slice(7));
     expect(untested[0]?.seen).toContain('--state-url');
     expect(isCertified('integration', silent)).toBe(false);
+  });
+
+  test('a shop whose receiver is down is not tested by webhooks, and not certified', () => {
+    const untested = deaf.filter(({ result }) => result === 'not_tested');
+
+    expect(deaf.filter(({ result }) => result === 'failed')).toEqual([]);
+    expect(untested.map(({ name }) => name)).toEqual(certificationChecks.integration.slice(8));
+    expect(untested[0]?.seen).toContain('nothing listens on');
+    expect(isCertified('integration', deaf)).toBe(false);
   });
 
   test('a return_url on another host is not visited, which prevents no certification', () => {

@@ -7,7 +7,7 @@ import type { OrderEvent } from '../../../clients/typescript/src/gatehouse-clien
 
 /**
  * A merchant's shop: POST /order places an order, GET /state returns its state, POST /hook receives webhooks, GET
- * /thanks is the return_url.
+ * /back is the return_url, which redirects to /thanks.
  */
 export interface RunningShop {
   readonly origin: string;
@@ -30,7 +30,7 @@ type Order = ReturnType<typeof newOrder>;
 
 const newOrder = (origin: string) => ({
   order_number: `SHOP-${randomUUID()}`,
-  return_url: `${origin}/thanks`,
+  return_url: `${origin}/back`,
   amount: '100.50',
   currency: 'ETB',
   reason: 'ሦስት መጻሕፍት',
@@ -159,7 +159,15 @@ export async function startShop(
   const memory: Memory = { fulfilled: new Map(), handled: new Set(), latestAt: '' };
   let gateway = '';
   let latest = '';
-  const routes: Readonly<Record<string, (body: Buffer, request: Request) => Promise<[number, object?]>>> = {
+  const routes: Readonly<
+    Record<
+      string,
+      (
+        body: Buffer,
+        request: Request,
+      ) => Promise<[status: number, json?: object, headers?: Record<string, string>]>
+    >
+  > = {
     'POST /order': async () => {
       const order = newOrder(origin);
       latest = order.order_number;
@@ -170,6 +178,7 @@ export async function startShop(
       const number = new URL(url).searchParams.get('order_number') ?? '';
       return [200, { order_number: number, fulfilled: memory.fulfilled.get(number) ?? 0 }];
     },
+    'GET /back': async () => [302, {}, { location: '/thanks' }],
     'GET /thanks': async () => {
       visit(memory, latest);
       return [200];
@@ -188,11 +197,11 @@ export async function startShop(
       for await (const chunk of message) chunks.push(chunk as Buffer);
       const url = new URL(message.url ?? '/', origin);
       const request = new Request(url, { headers: message.headers as Record<string, string> });
-      const [status, json] = (await routes[`${message.method} ${url.pathname}`]?.(
+      const [status, json, replyHeaders = {}] = (await routes[`${message.method} ${url.pathname}`]?.(
         Buffer.concat(chunks),
         request,
       )) ?? [404];
-      response.writeHead(status).end(json && JSON.stringify(json));
+      response.writeHead(status, replyHeaders).end(json && JSON.stringify(json));
     };
     answer().catch(() => response.writeHead(500).end());
   });
