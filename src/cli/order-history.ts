@@ -4,6 +4,7 @@ import {
   PaymentAttemptStatusSchema,
 } from '../gen/gatehouse/v1/order_pb.js';
 import type { Order, OrderEvent, PaymentAttempt, Refund } from '../gen/gatehouse/v1/order_pb.js';
+import { isCancellation } from '../contract/is-cancellation.ts';
 import { wordOf } from './plain-json.ts';
 import { table } from './table.ts';
 import { showTime } from './time.ts';
@@ -46,7 +47,8 @@ export function showAttempts(attempts: readonly PaymentAttempt[], width: number)
 }
 
 /** Describes an event in a few words. */
-function describeEvent({ type, order, paymentAttempt, refund, strayPaymentId }: OrderEvent): string {
+function describeEvent(event: OrderEvent): string {
+  const { type, order, paymentAttempt, refund, strayPaymentId } = event;
   switch (type) {
     case OrderEventType.CREATED:
       return order === undefined ? 'registered' : `registered: ${amountOf(order)}`;
@@ -61,7 +63,7 @@ function describeEvent({ type, order, paymentAttempt, refund, strayPaymentId }: 
     case OrderEventType.COMPLETED:
       return order === undefined ? 'paid' : `paid: ${order.deducted} ${order.currency} deducted`;
     case OrderEventType.FAILED:
-      return paymentAttempt === undefined
+      return paymentAttempt === undefined || isCancellation(event)
         ? 'cancelled'
         : `failed: attempt ${showAttemptStatus(paymentAttempt)}`;
     case OrderEventType.EXPIRED:

@@ -10,6 +10,7 @@ import { Currency } from '../domain/currency.ts';
 import { Money } from '../domain/money.ts';
 import { beginning } from '../../contract/event-cursor.ts';
 import type { EventCursor } from '../../contract/event-cursor.ts';
+import { isCancellation } from '../../contract/is-cancellation.ts';
 import { paymentOptionOf } from '../rpc/order-messages.ts';
 import { addToCounts, forgetCounts, nextEventGroups } from './count-events.sql.ts';
 import type { CountedEvents, EventGroup } from './count-events.sql.ts';
@@ -74,7 +75,8 @@ function countedOf(group: EventGroup): CountedEvents[] {
 
 type Details = Pick<CountedEvents, 'currency' | 'paymentOption' | 'reason' | 'minorUnits'>;
 
-function detailsOf(type: EventGroup['type'], { order, paymentAttempt, refund }: OrderEvent): Details {
+function detailsOf(type: EventGroup['type'], event: OrderEvent): Details {
+  const { order, paymentAttempt, refund } = event;
   if (refund !== undefined) return refundDetails(type, refund);
   if (type === 'COMPLETED' && order !== undefined) {
     const { currency, deducted } = order;
@@ -86,7 +88,8 @@ function detailsOf(type: EventGroup['type'], { order, paymentAttempt, refund }: 
   const none = { currency: '', minorUnits: 0n };
   if (type === 'STRAY_PAYMENT_SETTLED') return { ...none, paymentOption: '', reason: '' };
   if (type === 'EXPIRED') return { ...none, paymentOption: '', reason: 'session_ended' };
-  if (paymentAttempt === undefined) return { ...none, paymentOption: '', reason: 'cancelled' };
+  if (paymentAttempt === undefined || isCancellation(event))
+    return { ...none, paymentOption: '', reason: 'cancelled' };
   const timedOut = paymentAttempt.status === PaymentAttemptStatus.TIMED_OUT;
   return {
     ...none,

@@ -8,6 +8,7 @@ import type { StrayPayment } from '../../gen/gatehouse/v1/stray_payment_service_
 import { DeliveryAttemptResult } from '../../gen/gatehouse/v1/webhook_service_pb.js';
 import type { OrderDelivery } from '../../gen/gatehouse/v1/webhook_service_pb.js';
 import { amountText } from '../../contract/amount-text.ts';
+import { isCancellation } from '../../contract/is-cancellation.ts';
 import type { Language } from '../../platform/language/language.ts';
 import type { home } from '../language/english/home.ts';
 import type { order } from '../language/english/order.ts';
@@ -60,7 +61,7 @@ export function eventEntry(
   if (event.refund !== undefined) return refundEntry(event, event.refund, writing, refundHref);
   const { story, words, reasons, language } = writing;
   const { paymentAttempt: attempt, order: left } = event;
-  const reason = attempt === undefined ? '' : reasonOf(attempt, writing);
+  const reason = attempt === undefined || isCancellation(event) ? '' : reasonOf(attempt, writing);
   const why = reason === '' ? [] : [reason];
   const base = {
     kind: 'event' as const,

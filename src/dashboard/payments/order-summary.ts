@@ -3,6 +3,7 @@ import type { Order, OrderEvent, PaymentAttempt } from '../../gen/gatehouse/v1/o
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { amountText } from '../../contract/amount-text.ts';
 import { attemptPhone } from '../../contract/attempt-phone.ts';
+import { isCancellation } from '../../contract/is-cancellation.ts';
 import { durationText } from '../../platform/language/duration-text.ts';
 import { momentOf } from '../moment-text.ts';
 import { optionText } from './order-words.ts';
@@ -38,8 +39,7 @@ export function orderSummary(known: KnownOfOrder, writing: StoryWriting): string
     case OrderStatus.FAILED: {
       const last = events.findLast(({ type }) => type === OrderEventType.FAILED);
       if (last === undefined) return summary.failed(ended);
-      // The event of a cancellation has no attempt.
-      if (last.paymentAttempt === undefined) return summary.cancelled(ended);
+      if (last.paymentAttempt === undefined || isCancellation(last)) return summary.cancelled(ended);
       return summary.failedFor(ended, reasonOf(last.paymentAttempt, writing));
     }
     case OrderStatus.EXPIRED:

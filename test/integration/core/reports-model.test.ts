@@ -11,7 +11,11 @@ import { countEvents } from '../../../src/core/reports/count-events.ts';
 import { orderReport } from '../../../src/core/reports/order-report.ts';
 import { readBehindSince, readReport } from '../../../src/core/reports/read-report.sql.ts';
 import { stepStarts } from '../../../src/core/reports/step-starts.ts';
-import { OrderEventSchema, PaymentAttemptStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import {
+  OrderEventSchema,
+  OrderEventType as SentType,
+  PaymentAttemptStatus,
+} from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { encodeMessage } from '../../../src/platform/rpc/message-bytes.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { sharedTestDatabase, sharedConnection, sharedCoreDatabase } from '../../support/shared-stack.ts';
@@ -37,6 +41,8 @@ interface Happened {
   readonly reason: string;
   /** Whether the event is about an attempt. */
   readonly aboutAttempt: boolean;
+  /** Whether a FAILED event cancels its order. */
+  readonly cancels: boolean;
 }
 
 const happened: fc.Arbitrary<Happened> = fc.record({
@@ -54,6 +60,7 @@ const happened: fc.Arbitrary<Happened> = fc.record({
   option: fc.constantFrom(...options),
   reason: fc.constantFrom('', 'wrong_pin', 'insufficient_funds'),
   aboutAttempt: fc.boolean(),
+  cancels: fc.boolean(),
 });
 
 /** A registration soon after the beginning of the report. */
@@ -65,6 +72,7 @@ const event: Happened = {
   option: 'walleta_ussd',
   reason: '',
   aboutAttempt: false,
+  cancels: false,
 };
 
 const text = (minorUnits: number | bigint): string => {
@@ -75,8 +83,14 @@ const text = (minorUnits: number | bigint): string => {
 const hasAttempt = ({ type, aboutAttempt }: Happened): boolean =>
   type === 'PAYMENT_DECLINED' || (type === 'FAILED' && aboutAttempt);
 
+const isCancelled = (event: Happened): boolean =>
+  event.type === 'FAILED' && (event.cancels || !hasAttempt(event));
+const isFailedPayment = (event: Happened): boolean => hasAttempt(event) && !isCancelled(event);
+
 function payloadOf(event: Happened): Buffer {
   const message = create(OrderEventSchema, {
+    type: SentType[event.type],
+    ...(isCancelled(event) ? { decision: { command: 'cancel' } } : {}),
     occurTime: timestampFromDate(from),
     order: {
       orderId: 'ord_x',
@@ -138,14 +152,14 @@ function model(events: readonly Happened[]) {
     completed: count(list, 'COMPLETED'),
     failed: count(list, 'FAILED'),
     expired: count(list, 'EXPIRED'),
-    cancelled: BigInt(list.filter((event) => event.type === 'FAILED' && !hasAttempt(event)).length),
+    cancelled: BigInt(list.filter(isCancelled).length),
     collected: collected(list),
   });
   const abandoned = within.flatMap((event) => {
     if (event.type === 'EXPIRED') return ['session_ended'];
-    return event.type === 'FAILED' && !hasAttempt(event) ? ['cancelled'] : [];
+    return isCancelled(event) ? ['cancelled'] : [];
   });
-  const failed = within.filter(hasAttempt).map(({ reason }) => (reason === '' ? 'timed_out' : reason));
+  const failed = within.filter(isFailedPayment).map(({ reason }) => (reason === '' ? 'timed_out' : reason));
   const timesOf = (reasons: readonly string[]) =>
     new Map(reasons.map((reason) => [reason, reasons.filter((other) => other === reason).length]));
   return {
@@ -157,7 +171,7 @@ function model(events: readonly Happened[]) {
     abandoned: timesOf(abandoned),
     options: [...options].sort().flatMap((option) => {
       const own = within.filter(
-        (event) => event.option === option && (event.type === 'COMPLETED' || hasAttempt(event)),
+        (event) => event.option === option && (event.type === 'COMPLETED' || isFailedPayment(event)),
       );
       if (own.length === 0) return [];
       const succeeded = count(own, 'COMPLETED');

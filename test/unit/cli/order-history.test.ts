@@ -51,6 +51,7 @@ test.each([
   [event(OrderEventType.COMPLETED, 1), 'completed  paid: 149.50 ETB deducted'],
   [event(FAILED, 1, timedOut), 'failed  failed: attempt timed_out'],
   [event(OrderEventType.FAILED, 1), 'failed  cancelled'],
+  [event(FAILED, 1, { ...timedOut, decision: { command: 'cancel' } }), 'failed  cancelled'],
   [event(OrderEventType.EXPIRED, 1), 'expired  the time to pay expired'],
 ])('the timeline describes the events: %#', (happened, told) => {
   const [, line = ''] = showTimeline(order, [happened], 100).split('\n');

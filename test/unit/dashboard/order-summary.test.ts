@@ -6,6 +6,7 @@ import { home } from '../../../src/dashboard/language/english/home.ts';
 import { order as english } from '../../../src/dashboard/language/english/order.ts';
 import { orders } from '../../../src/dashboard/language/english/orders.ts';
 import { refunds } from '../../../src/dashboard/language/english/refunds.ts';
+import { eventEntry } from '../../../src/dashboard/payments/order-story.ts';
 import { orderSummary } from '../../../src/dashboard/payments/order-summary.ts';
 import {
   OrderEventSchema,
@@ -100,6 +101,20 @@ test.each<[OrderStatus, PaymentAttemptStatus | undefined, string, string]>([
     expect(summaryOf({ order, events, latestAttempt })).toBe(sentence);
   },
 );
+
+test('an order that was cancelled before its attempt was sent is described as cancelled', () => {
+  const latestAttempt = attemptOf(TIMED_OUT);
+  const event = create(OrderEventSchema, {
+    type: OrderEventType.FAILED,
+    paymentAttempt: latestAttempt,
+    decision: { command: 'cancel' },
+  });
+
+  expect(summaryOf({ order: orderOf(FAILED), events: [event], latestAttempt })).toBe(
+    'The order was cancelled on 22 Nov 2026, 09:05 before it was paid.',
+  );
+  expect(eventEntry(event, writing, String).notes).toEqual([home.failures.reasons.cancelled]);
+});
 
 test.each(['', 'erased'])(
   'an order that was paid from the phone %j is summarised without a payer',
