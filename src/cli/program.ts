@@ -92,7 +92,7 @@ function addCommands(program: Command, run: CommandRun, isJson: boolean, surroun
   addSettlementCommands(program, onCore, findMerchant);
   addWalletCommands(program, onCore, surroundings.walletTools, finish);
   addBackupAndRestoreCommands(program, run, surroundings);
-  addReconcileCommands(program, { run: onCore, now, report });
+  addReconcileCommands(program, { run: onCore, now, report, note });
   addWebhookCommands(program, { ...surroundings, run: run.onWebhooks, report, findMerchant });
   addListenCommand(program, {
     ...surroundings,

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { JsonObject } from '@bufbuild/protobuf';
 import type { Command } from 'commander';
 import type { Duration } from '@bufbuild/protobuf/wkt';
 import { durationMs } from '@bufbuild/protobuf/wkt';
@@ -37,6 +38,8 @@ export interface ReconcileParts {
   readonly now: () => Date;
   /** Receives a line about the progress. */
   readonly report: (line: string) => void;
+  /** Receives a fact that a script needs when the command fails. */
+  readonly note: (text: string, json: JsonObject) => void;
 }
 
 interface RunOptions {
@@ -112,7 +115,7 @@ export function addReconcileCommands(program: Command, parts: ReconcileParts): v
 async function compare(
   reconciliations: Reconciliations,
   { wallet, payee = '', environment, date, timeout }: RunOptions,
-  { now, report }: ReconcileParts,
+  { now, report, note }: ReconcileParts,
 ): Promise<Output> {
   const day = date ?? new Date(now().getTime() - dayMs).toISOString().slice(0, 10);
   const started = await reconciliations.startReconciliation({
@@ -124,12 +127,19 @@ async function compare(
   const first = answered(started.reconciliation);
   report(`Comparing ${title(first)} (${first.reconciliationId})`);
   const waitMs = timeout === undefined ? standardWaitMs : durationMs(timeout);
-  const ended = await waitForEnd(reconciliations, first, waitMs, { now, report });
-  const differences = await readDifferences(reconciliations, ended);
-  return {
-    ...describe(ended, differences),
-    exitCode: ended.differences > 0 ? exitCodes.differences : exitCodes.ok,
-  };
+  try {
+    const ended = await waitForEnd(reconciliations, first, waitMs, { now, report });
+    const differences = await readDifferences(reconciliations, ended);
+    return {
+      ...describe(ended, differences),
+      exitCode: ended.differences > 0 ? exitCodes.differences : exitCodes.ok,
+    };
+  } catch (error) {
+    // Core may still complete it. Without its id, a script cannot ask for the result.
+    const { reconciliationId } = first;
+    note(`The reconciliation_id is ${reconciliationId}`, { reconciliation_id: reconciliationId });
+    throw error;
+  }
 }
 
 /** Resolves with the completed reconciliation. @throws CliError when the statement is not read */

@@ -167,9 +167,8 @@ function describeTransportFailure(error: ConnectError, context: FailureContext) 
       message: `the server at ${where} is not a ${server}, or is another version (${error.rawMessage})`,
       advice: `Use the command line that came with that ${server}.`,
     };
+  const doubt = 'If the command changes something, the change may have happened. Check before you repeat it.';
   if (error.code === Code.DeadlineExceeded && wasConnected(error)) {
-    const doubt =
-      'If the command changes something, the change may have happened. Check before you repeat it.';
     return {
       message: `the ${server} at ${where} did not finish in time`,
       advice: context.isDoctor
@@ -180,6 +179,11 @@ function describeTransportFailure(error: ConnectError, context: FailureContext) 
   if (error.code !== Code.Unavailable && error.code !== Code.DeadlineExceeded)
     return { message: error.rawMessage, advice: seeDoctor(context) };
   const cause = causeOf(error);
+  if (error.code === Code.Unavailable && cause === undefined && !wasNeverConnected(error))
+    return {
+      message: `the connection to the ${server} at ${where} was lost before it answered (${error.rawMessage})`,
+      advice: context.isDoctor ? whyItMayExit : `${doubt}\n${seeDoctor(context)}`,
+    };
   return {
     message: `no ${server} answers at ${where}${cause === undefined ? '' : ` (${cause})`}`,
     advice: [
@@ -214,6 +218,10 @@ const seeDoctor = ({ isDoctor }: FailureContext): string =>
 
 /** grpc-js names the server only if the call was connected. */
 const wasConnected = ({ rawMessage }: ConnectError): boolean => rawMessage.includes('remote_addr');
+
+/** The words of grpc-js for a call that was not sent. Otherwise the server may have executed it. */
+const wasNeverConnected = ({ rawMessage }: ConnectError): boolean =>
+  rawMessage.includes('No connection established');
 
 const unknownName = 'the name is unknown';
 

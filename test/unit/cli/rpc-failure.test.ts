@@ -1,3 +1,4 @@
+import { Code, ConnectError } from '@connectrpc/connect';
 import { expect, test } from '@jest/globals';
 import { describeRpcFailure } from '../../../src/cli/rpc-failure.ts';
 import { rpcError } from '../../../src/contract/error-reason.ts';
@@ -10,4 +11,20 @@ test('a decision that the recovery does not wait for is answered with the comman
     message: 'the recovery does not wait for this decision',
     advice: 'To see which decisions the recovery waits for: gatehouse restore status',
   });
+});
+
+test.each([
+  ['Connection dropped', true],
+  ['read ECONNRESET', true],
+  ['No connection established. Last error: connect ECONNREFUSED 127.0.0.1:1', false],
+  ['No connection established. Last error: null', false],
+  ['Name resolution failed for target dns:core:50051', false],
+])('an unavailable core with the message %j may have executed the call: %s', (message, maybe) => {
+  const failure = describeRpcFailure(new ConnectError(message, Code.Unavailable), { addresses: ['core:1'] });
+
+  expect(failure.exitCode).toBe(5);
+  expect(failure.message).toMatch(
+    maybe ? /^the connection to the core at core:1 was lost/ : /^no core answers/,
+  );
+  expect(failure.advice.includes('the change may have happened')).toBe(maybe);
 });
