@@ -6,6 +6,7 @@ import { createAccountTimeline } from '../../../src/core/payments/changes/accoun
 import { rebuildOrders } from '../../../src/core/payments/changes/rebuild-orders.ts';
 import type { LostEvent } from '../../../src/core/payments/changes/rebuild-orders.ts';
 import { Environment, OrderEventSchema, RefundStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { PayerPaymentService } from '../../../src/gen/gatehouse/v1/payer_payment_service_pb.js';
 import { RefundService } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
 import { storedId } from '../../support/ids.ts';
 import { sharedClient, sharedCoreDatabase, sharedStack } from '../../support/shared-stack.ts';
@@ -17,6 +18,7 @@ const stack = sharedStack({ cores: 1, facades: 0 });
 const desk = sharedPaymentDesk(stack);
 const refunds = sharedClient(stack, RefundService, 'writer');
 const wallets = sharedClient(stack, RefundService, 'wallets');
+const payerPayments = sharedClient(stack, PayerPaymentService, 'wallets');
 const database = sharedCoreDatabase('rebuild', () => stack.databaseUrl, 2);
 
 /** Also the append-only ones, as a restore loses them. */
@@ -145,6 +147,44 @@ test('an order that the database refuses is a conflict, and the others are rebui
   ]);
   expect(await desk.query("select from core.orders where order_number = 'T-1'")).toEqual([]);
 });
+
+test.each(['at once', 'in two parts'])(
+  'an attempt that money from the menu ended is rebuilt as ended, %s',
+  async (parts) => {
+    const { id: merchantId } = await stack.createMerchant();
+    const orderNumber = parts === 'at once' ? 'M-1' : 'M-2';
+    const phone = `0911302${String((payers += 1)).padStart(3, '0')}`;
+    const payment = await desk.startDirect({ merchantId, orderNumber, amount: '100.50', phone });
+    const money = { providerTransactionId: `${merchantId}/menu`, amount: '100.50', currency: 'ETB' };
+    const { payerPayment } = await payerPayments.reportPayerPayment({
+      ...{
+        environment,
+        wallet: 'walleta',
+        paymentOption: 'walleta_ussd',
+        reference: orderNumber,
+        payee: '174379',
+      },
+      ...money,
+    });
+    const { payments } = await payerPayments.leasePayerPayments({
+      ...{ environment, wallet: 'walleta', maxPayments: 1, lease: { seconds: 60n } },
+    });
+    await payerPayments.recordPayerPaymentOutcome({
+      ...{ payerPaymentId: payerPayment?.payerPaymentId ?? '', leaseId: payments[0]?.leaseId ?? '' },
+      outcome: { case: 'completed', value: money },
+    });
+    const events = (await readEvents())
+      .map(lostEvent)
+      .filter(({ event }) => event.order?.orderId === payment.orderId);
+    await loseRows(tables);
+
+    if (parts === 'in two parts') await rebuild(events.slice(0, 2));
+    expect(await rebuild(events)).toMatchObject({ orders: { length: 1 }, conflicts: [] });
+
+    const attempts = await desk.query('select status from core.payment_attempts order by created_at');
+    expect(attempts).toEqual([{ status: 'TIMED_OUT' }, { status: 'SUCCEEDED' }]);
+  },
+);
 
 // Each flush compares all rows that it knows. With those of the orders before, a hundred orders took minutes.
 test('rebuilding an order does not read the rows of the orders before it again', async () => {

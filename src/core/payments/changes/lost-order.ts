@@ -111,6 +111,14 @@ export function attemptColumns(message: AttemptMessage, paymentType: PaymentType
 type AttemptColumns = ReturnType<typeof attemptColumns>;
 
 /**
+ * An attempt that another one followed. It has ended without money, even if no event tells it: money from the menu of the phone ends an attempt
+ * that was never sent, in the event of that money. If it is due, it stays so, and the wallet is asked about it.
+ */
+export const followedAttempt = <Attempt extends Pick<PaymentAttemptRow, 'status'>>(
+  attempt: Attempt,
+): Attempt => (isInFlight(attempt) ? { ...attempt, status: 'TIMED_OUT' } : attempt);
+
+/**
  * The attempts of an order as its events describe them, with those that its refunds prove. Events of a payment may be missing, because the
  * broker keeps them for a shorter time than a lost time may be. A refund names the attempt that paid, so that attempt has succeeded. It is
  * the last of its order.

@@ -18,6 +18,7 @@ import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { AccountTimeline } from './account-timeline.ts';
 import {
   attemptColumns,
+  followedAttempt,
   idIn,
   latestParts,
   orderColumns,
@@ -176,15 +177,24 @@ async function rebuildOrder(
     columns,
     storedAttempt,
   );
+  const latest = attemptRows.at(-1);
   const counts = {
     attemptCount: new Set([...storedAttempt.keys(), ...attemptRows.map((attempt) => attempt.id)]).size,
-    latestAttemptId: attemptRows.at(-1)?.id ?? row?.latestAttemptId ?? null,
+    latestAttemptId: latest?.id ?? row?.latestAttemptId ?? null,
   };
   if (row === null) em.create(OrderRow, { ...columns, ...counts });
   else em.assign(row, { ...columns, ...counts });
+  const isFollowed = ({ id, createdAt }: Pick<PaymentAttemptRow, 'id' | 'createdAt'>): boolean =>
+    latest !== undefined && id !== latest.id && createdAt <= latest.createdAt;
+  // The table has at most one open or paid attempt of an order, so the earlier ones end first.
+  for (const attempt of storedAttempts)
+    if (isFollowed(attempt))
+      em.assign(attempt, { status: followedAttempt({ status: attempt.status }).status });
   await em.flush();
-  for (const attempt of attemptRows)
-    await writeAttempt(em, { ...attempt, ...key }, storedAttempt.get(attempt.id), accounts);
+  for (const attempt of attemptRows) {
+    const written = isFollowed(attempt) ? followedAttempt(attempt) : attempt;
+    await writeAttempt(em, { ...written, ...key }, storedAttempt.get(attempt.id), accounts);
+  }
   for (const refund of refundRows) await writeRefund(em, refund);
   for (const event of eventRows) em.create(OrderEventRow, { ...event, ...key });
   await em.flush();
