@@ -27,6 +27,8 @@ export interface CertifyParts {
   readonly finish: (output: Output) => void;
   /** Runs with a core. */
   readonly run: Runner;
+  /** The cores of `run`, for the description of a failure. */
+  readonly calledAddresses: () => readonly string[];
 }
 
 interface CertifyOptions {
@@ -38,6 +40,8 @@ interface CertifyOptions {
   readonly stateUrl?: URL;
   readonly record?: string;
 }
+
+const recordPauseMs = 3_000;
 
 const help = `
 Without --proxy-port, only the webhook receiver is certified, by its answers.
@@ -89,7 +93,11 @@ export function addCertifyCommand(program: Command, parts: CertifyParts): void {
                 note: 'The run was interrupted, so nothing was recorded.',
                 json: { merchant_id: merchantId, recorded: false },
               }
-            : await recordCertification(merchants, merchantId, certification),
+            : await recordCertification(merchants, merchantId, certification, {
+                addresses: parts.calledAddresses(),
+                pauseMs: recordPauseMs,
+                stop,
+              }),
         );
       });
     });
@@ -125,7 +133,10 @@ async function certify(
       'Add --order-url with a URL of your shop that places an order.',
     );
   const config = parts.readConfig();
-  const demo = await findDemoSandbox(config);
+  const isSecretNamed = (options.secretFile ?? config.GATEHOUSE_WEBHOOK_SECRET) !== undefined;
+  const isGatewayNamed = proxyPort === undefined || options.gateway !== undefined;
+  // An unreadable file must not prevent a run that needs nothing of it.
+  const demo = isSecretNamed && isGatewayNamed ? undefined : await findDemoSandbox(config);
   const secrets = readSecrets(await secretsText(options, parts, config, demo?.webhookSecret));
   const gateway = options.gateway ?? (demo && new URL(demo.gateway));
   if (proxyPort !== undefined && gateway === undefined)

@@ -101,7 +101,16 @@ function addCommands(program: Command, run: CommandRun, isJson: boolean, surroun
     report,
     isJson,
   });
-  addCertifyCommand(program, { ...surroundings, run: onCore, isJson, readInput, report, finish });
+  const calledAddresses = (): readonly string[] => run.calledServer().addresses;
+  addCertifyCommand(program, {
+    ...surroundings,
+    run: onCore,
+    calledAddresses,
+    isJson,
+    readInput,
+    report,
+    finish,
+  });
   addProveCommands(program, { ...surroundings, tools: surroundings.proveTools, readInput, report, finish });
   addUserCommands(program, onCore, findMerchant, async () => dashboardOf(await run.findTarget()));
   addAuditCommands(program, onCore, readInput);

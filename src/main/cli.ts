@@ -47,10 +47,12 @@ async function openProveTools() {
   return proveTools(process.env, projectRoot);
 }
 
-// The reader of the output, such as `head`, may close the pipe early.
+const outputClosed = new AbortController();
+// The reader of the output, such as `head`, may close the pipe early. A command that runs on, such as `listen`, then has no reader.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
+    if (stream === process.stdout) outputClosed.abort();
   });
 }
 
@@ -91,7 +93,7 @@ process.exitCode = await runCli(process.argv.slice(2), {
     const interruption = new AbortController();
     // Only once, so that a second signal ends the process at once.
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interruption.abort());
-    return interruption.signal;
+    return AbortSignal.any([interruption.signal, outputClosed.signal]);
   },
   nodeVersion: process.version,
 });

@@ -33,6 +33,10 @@ export interface RunningCommand {
   readonly stderr: () => string;
   /** Interrupts it like Ctrl-C, and returns its result. */
   readonly interrupt: () => Promise<Outcome>;
+  /** Closes its stdout, as `head` does when it has read enough. */
+  readonly closeOutput: () => void;
+  /** Its result when it ends by itself. */
+  readonly ended: Promise<Outcome>;
 }
 
 /** The command line of one operator, with exactly these settings. */
@@ -135,7 +139,7 @@ function startCommand(
   program: string,
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
-): RunningCommand & { readonly ended: Promise<Outcome> } {
+): RunningCommand {
   const child = spawn(program, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] });
   let stdout = '';
   let stderr = '';
@@ -149,6 +153,7 @@ function startCommand(
     stdout: () => stdout,
     stderr: () => stderr,
     ended,
+    closeOutput: () => child.stdout.destroy(),
     interrupt: () => {
       child.kill('SIGINT');
       return ended;

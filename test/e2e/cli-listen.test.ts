@@ -138,6 +138,18 @@ describe('gatehouse listen', () => {
     expect(refusing.webhooks).toHaveLength(2);
   });
 
+  test('ends when the reader of its output is gone, and forwards no more', async () => {
+    const receiver = await openReceiver();
+    const listening = await listen('--forward', receiver.origin);
+
+    await pay('piped-1');
+    await printed(listening, /piped-1[^]*answered 204/);
+    listening.closeOutput();
+    await pay('piped-2');
+
+    expect(await listening.ended).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('Stopped') });
+  });
+
   test('without --forward events are only printed; --json gives each as one line with its exact body', async () => {
     const plain = await listen(merchant.id);
     const json = cli.start('listen', '--json');

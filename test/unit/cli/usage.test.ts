@@ -188,6 +188,13 @@ describe('invalid input ends with exit code 2 and the valid form', () => {
     expect(stderr).toContain(message);
   });
 
+  test('certify reads no demo.json that it does not need', async () => {
+    const line = 'certify --webhook-url http://a.example --secret-file x';
+    const { stderr } = await runWith({ GATEHOUSE_DATA_DIR: '/dev/null' }, ...line.split(' '));
+
+    expect(stderr).toContain('x does not hold a signing secret');
+  });
+
   test('with --json the error is JSON, at any position of the option', async () => {
     const { stdout, stderr } = await run('--json', 'merchnt');
 
