@@ -22,7 +22,8 @@ export async function describeMachine(folder: string, databaseUrl: string): Prom
     processors: `${processors.length} × ${processors[0]?.model.trim() ?? 'unknown'}`,
     memory_bytes: totalmem(),
     node: process.version,
-    database: await databaseVersion(databaseUrl),
+    // A database that has failed since must not cost the report of the whole campaign.
+    database: await databaseVersion(databaseUrl).catch(() => 'unknown'),
     file_system: read('findmnt', ['--noheadings', '--output', 'FSTYPE', '--target', folder]) || 'unknown',
   };
 }
