@@ -93,7 +93,7 @@ function addCommands(program: Command, run: CommandRun, isJson: boolean, surroun
   addWalletCommands(program, onCore, surroundings.walletTools, finish);
   addBackupAndRestoreCommands(program, run, surroundings);
   addReconcileCommands(program, { run: onCore, now, report, note });
-  addWebhookCommands(program, { ...surroundings, run: run.onWebhooks, report, findMerchant });
+  addWebhookCommands(program, { ...surroundings, run: run.onWebhooks, report, note, findMerchant });
   addListenCommand(program, {
     ...surroundings,
     findWebhooks: run.findWebhookServers,

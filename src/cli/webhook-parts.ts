@@ -1,3 +1,4 @@
+import type { JsonObject } from '@bufbuild/protobuf';
 import type { FindMerchant } from './merchant-argument.ts';
 import type { Runner } from './output.ts';
 import type { WebhookClients } from './webhook-clients.ts';
@@ -9,6 +10,8 @@ export interface WebhookParts {
   readonly now: () => Date;
   /** Reports a line about the progress. */
   readonly report: (line: string) => void;
+  /** Receives a fact that a script needs when the command fails. */
+  readonly note: (text: string, json: JsonObject) => void;
   /** Aborts when the user presses Ctrl-C. */
   readonly interruption: () => AbortSignal;
 }

@@ -109,7 +109,7 @@ async function redeliverMany(
   webhooks: Webhooks,
   merchantId: string,
   options: RedeliverOptions & { readonly since: Moment },
-  { now, report, interruption }: WebhookParts,
+  { now, report, note, interruption }: WebhookParts,
 ): Promise<Output> {
   const { since, until, state = [], environment = Environment.SANDBOX } = options;
   const started = await webhooks.startRedelivery({
@@ -125,7 +125,14 @@ async function redeliverMany(
       checkAgain(first),
     ].join('\n'),
   );
-  return describe(await follow(webhooks, first, report, interruption()));
+  try {
+    return describe(await follow(webhooks, first, report, interruption()));
+  } catch (error) {
+    // It continues. Without its id, a script would start a second one, which sends the deliveries once more.
+    const { redeliveryId } = first;
+    note(`The redelivery_id is ${redeliveryId}`, { redelivery_id: redeliveryId });
+    throw error;
+  }
 }
 
 /**
