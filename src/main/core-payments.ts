@@ -96,6 +96,7 @@ export function corePayments(parts: CorePaymentsParts): RpcService[] {
     refundService({
       createRefund: createCreateRefund({ ...parts, findRole }),
       fairly: parts.fairly,
+      searchFairly: parts.searchFairly,
       gate: parts.gate,
       findRole,
       watchRefunds: createWatchRefunds(feed, draining),

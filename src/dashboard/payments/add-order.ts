@@ -38,7 +38,7 @@ import { requestEntries } from './request-story.ts';
 import { orderExplanation } from './order-explanation.ts';
 import { orderRefunds } from './order-refunds.ts';
 import { orderSummary } from './order-summary.ts';
-import { isOpenRefund } from './refund-states.ts';
+import { isOpenRefund, openRefundStatuses } from './refund-states.ts';
 
 const dictionary = { en: english, am: amharic };
 const reasonWords = { en: homeInEnglish.failures.reasons, am: homeInAmharic.failures.reasons };
@@ -247,7 +247,17 @@ function addState(app: FastifyInstance, { clients }: Dashboard): void {
   app.get(`${path}/state`, async (request, reply) => {
     const scope = scopeOf(request);
     const orderId = orderIdOf(request);
-    const { refunds } = await clients.refunds.listRefunds({ ...scope, orderId }, callOptions(request));
+    const asked = { ...scope, orderId };
+    const newest = await clients.refunds.listRefunds(asked, callOptions(request));
+    // The page decides by all refunds. An older one than those of the first page can be open too.
+    const isOlderAsked = newest.nextPageToken !== '' && !newest.refunds.some(isOpenRefund);
+    const older = isOlderAsked
+      ? await clients.refunds.listRefunds(
+          { ...asked, statuses: [...openRefundStatuses] },
+          callOptions(request),
+        )
+      : undefined;
+    const refunds = [...newest.refunds, ...(older?.refunds ?? [])];
     // An open page has refunds. Without any, the order may not exist.
     if (refunds.length === 0)
       await clients.orders.getOrder(

@@ -8,7 +8,7 @@ export function amountProblem(text: string, words: OrderWords['amountProblems'])
   if (commaBeforeDecimals.test(text)) return words.comma(text.replace(',', '.'), text);
   if (grouped.test(text) && /[\s,'’_]/.test(text))
     return words.grouped(text.replaceAll(/[\s,'’_]/g, '').replace(/\.$/, ''), text);
-  if (!/^\d+(?:\.\d+)?$/.test(text)) return words.malformed;
+  if (!/^(?:0|[1-9]\d*)(?:\.\d+)?$/.test(text)) return words.malformed;
   if (!/[1-9]/.test(text)) return words.zero;
   return /^\d{13}/.test(text) ? words.tooLarge : words.decimals;
 }

@@ -1,6 +1,6 @@
 /** Decimal text as a whole number of its last place; undefined when it is no such text or has more decimals than `places`. */
 export function unitsOf(text: string, places: number): bigint | undefined {
-  const [, whole = '', decimals = ''] = /^(\d{1,12})(?:\.(\d+))?$/.exec(text) ?? [];
+  const [, whole = '', decimals = ''] = /^(0|[1-9]\d{0,11})(?:\.(\d+))?$/.exec(text) ?? [];
   if (whole === '' || decimals.length > places) return undefined;
   return BigInt(whole + decimals.padEnd(places, '0'));
 }

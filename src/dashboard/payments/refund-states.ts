@@ -11,6 +11,12 @@ export const refundStates = {
 } as const;
 export type RefundState = keyof typeof refundStates;
 
+/** The statuses of refunds that can still change. */
+export const openRefundStatuses: readonly RefundStatus[] = [
+  ...refundStates.awaiting,
+  ...refundStates.pending,
+];
+
 /** A status of a newer core is shown as pending. */
 export const refundStateOf = (status: RefundStatus): RefundState =>
   (Object.keys(refundStates) as RefundState[]).find((name) =>

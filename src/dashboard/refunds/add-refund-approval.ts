@@ -20,7 +20,7 @@ const holders = [
 type Holder = (typeof holders)[number];
 
 /** Decimal text of an amount, or zero. */
-const amountPattern = /^\d{1,12}(?:\.\d{1,4})?$/;
+const amountPattern = /^(?:0|[1-9]\d{0,11})(?:\.\d{1,4})?$/;
 
 interface Filled {
   readonly values: Readonly<Record<string, string>>;

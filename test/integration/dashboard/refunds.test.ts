@@ -20,6 +20,7 @@ const desk = sharedDashboardDesk(stack);
 const payments = sharedPaymentDesk(stack);
 const refunds = sharedClient(stack, RefundService, 'reader');
 const wallets = sharedClient(stack, RefundService, 'wallets');
+const creating = sharedClient(stack, RefundService, 'operator');
 const shop = sharedMerchant(stack);
 let owner: DashboardVisitor;
 let developer: DashboardVisitor;
@@ -157,6 +158,36 @@ describe('a refund', () => {
 
     expect([status, JSON.parse(body)]).toEqual([200, { state: '', isOver: true }]);
     expect(unknown.status).toBe(404);
+  });
+
+  test('that is open keeps the state open, also with a full page of newer refunds', async () => {
+    const orderId = await paidOrder('MANY');
+    const order = { case: 'orderId', value: orderId } as const;
+    const create = async (refundNumber: string): Promise<string> => {
+      const asked = { merchantId: shop.id, environment, order, refundNumber, amount: '0.01', reason: 'x' };
+      return (await creating.createRefund(asked)).refund?.refundId ?? '';
+    };
+    const oldest = await create('MANY-0');
+    const newer = await Promise.all(Array.from({ length: 50 }, (_, index) => create(`MANY-${index + 1}`)));
+    const { refunds: leased } = await wallets.leaseRefunds({
+      environment,
+      paymentOptions: ['walleta_ussd'],
+      maxRefunds: 100,
+      lease: { seconds: 60n },
+    });
+    for (const { refund: each, leaseId } of leased)
+      if (newer.includes(each?.refundId ?? ''))
+        await wallets.recordRefundOutcome({
+          merchantId: shop.id,
+          refundId: each?.refundId ?? '',
+          leaseId,
+          outcome: { case: 'refused', value: { reason: 'insufficient_funds', detail: 'x', definite: true } },
+        });
+
+    const { body } = await viewer.get(at(`orders/${orderId}/state`));
+
+    const { state, isOver } = JSON.parse(body) as { state: string; isOver: boolean };
+    expect([state.includes(oldest), isOver]).toEqual([true, false]);
   });
 
   test('with a wrong amount or without a reason says what to enter, and creates nothing', async () => {

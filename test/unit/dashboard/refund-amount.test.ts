@@ -29,6 +29,7 @@ test.each<[string, Partial<typeof refundable>, string | undefined]>([
   ['60.01', {}, 'Enter at most ETB 60.00. Refunds cover the rest of the order.'],
   ['0.00', {}, 'Enter an amount greater than zero.'],
   ['1.005', {}, 'Enter no more decimals than the currency has, such as 99.50 in ETB.'],
+  ['050', {}, 'Enter digits only, with a point before decimals, such as 1500 or 99.50.'],
   ['-1', {}, 'Enter digits only, with a point before decimals, such as 1500 or 99.50.'],
   ['60.0', { partial: false }, undefined],
   ['59.99', { partial: false }, 'Enter ETB 60.00. This wallet returns a payment only as a whole.'],

@@ -61,6 +61,8 @@ export interface RefundServiceParts {
   readonly createRefund: CreateRefund;
   /** Limits the refunds that are created at a time, by merchant and environment. */
   readonly fairly: FairCalls;
+  /** Limits the lists of refunds that are read at a time, by merchant and environment. */
+  readonly searchFairly: FairCalls;
   readonly gate: Pick<PaymentGate, 'missing'>;
   readonly answerOnce: AnswerOnce;
   readonly decideApproval: DecideApproval;
@@ -138,9 +140,12 @@ export function refundService(parts: RefundServiceParts): RpcService {
         if (refund === undefined) throw await missing(name);
         return { refund: refundMessage(refund) };
       },
-      async listRefunds(request) {
+      async listRefunds(request, { signal }) {
         const { filter, key } = parseRefundFilter(request);
-        const found = await reader.list({ ...filter, limit: filter.limit + 1 });
+        const owner = `${filter.environment ?? ''} ${filter.merchantId ?? ''}`;
+        const found = await parts.searchFairly({ owner }, signal, () =>
+          reader.list({ ...filter, limit: filter.limit + 1 }),
+        );
         const { items, nextPageToken } = pageOf(found, filter.limit, key);
         return { refunds: items.map(refundMessage), nextPageToken };
       },
