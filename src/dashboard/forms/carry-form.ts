@@ -1,10 +1,8 @@
 import type { FastifyRequest } from 'fastify';
 import { ownPath } from '../access/own-path.ts';
+import { isKept } from '../session/session-data.ts';
 import type { CarriedForm } from '../session/session-data.ts';
 import { fieldsOf } from './read-form.ts';
-
-/** Far less than the limit of a session. */
-const maxCharacters = 8_000;
 
 /** Fields that are never kept. The sender types them again. What is to be erased must not be stored once more. */
 const isPrivate = (name: string): boolean => /password|secret|code|token|_csrf|^erased_/i.test(name);
@@ -19,5 +17,5 @@ export function carriedFormOf(request: FastifyRequest): CarriedForm | undefined 
       .filter(([name]) => !isPrivate(name))
       .map(([name, value]): [string, string] => [name, value]),
   };
-  return JSON.stringify(form).length > maxCharacters ? undefined : form;
+  return isKept(form) ? form : undefined;
 }

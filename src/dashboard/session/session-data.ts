@@ -65,13 +65,19 @@ export function readSessionData(bytes: Uint8Array): SessionData | undefined {
 /** A kept form that a browser sent back; undefined unless one of our routes accepts it. */
 export function readCarriedForm(text: string): CarriedForm | undefined {
   const form = parseJson(Buffer.from(text, 'base64url').toString());
-  return Value.Check(CarriedForm, form) ? ownForm(form) : undefined;
+  return Value.Check(CarriedForm, form) && isKept(form) ? ownForm(form) : undefined;
 }
 
 function ownForm({ action: given, fields }: CarriedForm): CarriedForm | undefined {
   const action = ownPath(given, 'POST');
   return action === undefined ? undefined : { action, fields };
 }
+
+/** Half of the limit of a session. An Amharic letter has three bytes. */
+const maxFormBytes = 8_000;
+
+/** Whether a session has room for the form. */
+export const isKept = (form: CarriedForm): boolean => Buffer.byteLength(JSON.stringify(form)) <= maxFormBytes;
 
 export const writeCarriedForm = (form: CarriedForm): string =>
   Buffer.from(JSON.stringify(form)).toString('base64url');
