@@ -60,7 +60,7 @@ export const alerts: readonly Alert[] = [
   },
   {
     name: 'GatehouseRestoreUnanswered',
-    expr: 'max by (question) (gatehouse_recovery_unanswered) == 1',
+    expr: `max by (question) (${latest('gatehouse_recovery_unanswered')}) == 1`,
     for: '10m',
     severity: 'page',
     summary:
@@ -68,7 +68,7 @@ export const alerts: readonly Alert[] = [
   },
   {
     name: 'GatehouseMerchantsHeld',
-    expr: 'max by (environment) (gatehouse_recovery_held_merchants) > 0',
+    expr: `max by (environment) (${latest('gatehouse_recovery_held_merchants')}) > 0`,
     for: '10m',
     severity: 'page',
     summary:
@@ -151,7 +151,7 @@ export const alerts: readonly Alert[] = [
   },
   {
     name: 'GatehouseMoneyDayUnbalanced',
-    expr: 'max by (environment, wallet) (gatehouse_money_days_unbalanced) > 0',
+    expr: `max by (environment, wallet) (${latest('gatehouse_money_days_unbalanced')}) > 0`,
     for: '15m',
     severity: 'ticket',
     summary:
@@ -181,7 +181,7 @@ export const alerts: readonly Alert[] = [
   },
   {
     name: 'GatehouseMoneyUnsettled',
-    expr: 'max by (kind) (gatehouse_money_unsettled) > 0',
+    expr: `max by (kind) (${latest('gatehouse_money_unsettled')}) > 0`,
     for: '15m',
     severity: 'ticket',
     summary: '{{ $value }} of kind {{ $labels.kind }} wait for a person: the wallet does not decide.',

@@ -1,4 +1,6 @@
 import type { Pool } from 'pg';
+import { withoutTimeLimits } from '../../platform/database/session-options.ts';
+import { allowSilence } from '../../platform/database/silent-connections.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
 
 /**
@@ -13,7 +15,16 @@ select format('core.%I', relname) as name from pg_class
 where relnamespace = 'core'::regnamespace and relkind = 'r' and reltuples < 0 and pg_relation_size(oid) > 0`,
   });
   const names = found.map(({ name }) => name);
-  // Analyzing takes no lock that a reader or a writer waits for. Another core may do the same at the same time.
-  if (names.length > 0) await runStatement(pool, { text: `analyze (skip_locked) ${names.join(', ')}` });
+  if (names.length === 0) return names;
+  const client = await pool.connect();
+  try {
+    allowSilence(client);
+    await client.query(withoutTimeLimits);
+    // Analyzing takes no lock that a reader or a writer waits for. Another core may do the same at the same time.
+    for (const name of names) await client.query(`analyze (skip_locked) ${name}`);
+  } finally {
+    // Closes the connection, which resets the settings.
+    client.release(true);
+  }
   return names;
 }

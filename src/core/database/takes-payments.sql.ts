@@ -9,7 +9,7 @@ import { onPrimary } from './payment-gate.ts';
  */
 export async function takesPayments(em: EntityManager, environment: Environment): Promise<boolean> {
   const [row] = await em.execute<{ open: boolean }[]>(
-    'select core.takes_payments(?::core.environment) as open',
+    `select ${onPrimary('core.takes_payments(?::core.environment)')} as open`,
     [environment],
   );
   return row?.open === true;

@@ -4,6 +4,7 @@ import { runStatement } from '../../platform/database/run-statement.ts';
 import type { Database } from '../database/database.ts';
 import { openQuestions } from '../database/open-questions.sql.ts';
 import type { OpenQuestions } from '../database/open-questions.sql.ts';
+import { onPrimary } from '../database/payment-gate.ts';
 import type { PaymentGate } from '../database/payment-gate.ts';
 
 export interface RecoveryMetricsParts {
@@ -16,7 +17,7 @@ const environments = ['SANDBOX', 'PRODUCTION'] as const;
 type HeldMerchants = Readonly<Record<(typeof environments)[number], number>>;
 
 const heldIn = (environment: string): string =>
-  `case when core.takes_payments('${environment}') then cardinality(core.held_merchants('${environment}')) else 0 end`;
+  `case when ${onPrimary(`core.takes_payments('${environment}')`)} then cardinality(core.held_merchants('${environment}')) else 0 end`;
 
 /**
  * Adds metrics about a restored database: whether each environment takes payments, which it does not until the records are compared with the

@@ -21,7 +21,7 @@ const pageSize = 2_000;
 const restsPerPage = 4;
 
 /** One core counts at a time. The others skip the task. */
-const countLock = { key: 7_142_010, silenceMs: 30_000 };
+const countLock = { key: 7_142_010, silenceMs: 30_000, keepAliveMs: 10_000 };
 
 const readCursor = `
 select xid::text as xid, position::text as position, xid >= pg_snapshot_xmax(pg_current_snapshot()) as is_ahead

@@ -1,6 +1,6 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import type { Status } from '../../gen/google/rpc/status_pb.js';
-import { annotate } from '../../platform/rpc/call-context.ts';
+import { failedItemKey } from '../../platform/rpc/call-context.ts';
 import type { CallContext } from '../../platform/rpc/call-context.ts';
 import { rpcError } from '../../contract/error-reason.ts';
 import { invalidFields, toStatus } from '../../platform/rpc/rpc-error.ts';
@@ -30,8 +30,7 @@ export async function answerEach<Request, Response>(
         return { result: { case: 'response', value: await answer(request) } };
       } catch (error) {
         const explained = explain(error);
-        // An unexpected error is visible only in the log line of the call.
-        if (explained.code === Code.Internal) annotate(context, { err: error });
+        if (explained.code === Code.Internal) context.values.set(failedItemKey, explained);
         return { result: { case: 'error', value: toStatus(explained) } };
       }
     }),

@@ -1,4 +1,5 @@
 import type { Pool, PoolClient } from 'pg';
+import { withoutTimeLimits } from './session-options.ts';
 import { allowSilence } from './silent-connections.ts';
 
 /** An index of a table that may have many rows. */
@@ -33,7 +34,7 @@ export async function createLargeIndexes(
   const client = await pool.connect();
   try {
     allowSilence(client);
-    await client.query('set statement_timeout = 0');
+    await client.query(`${withoutTimeLimits}; set lock_timeout = 0`);
     const { rows } = await client.query<{ held: boolean; pid: number }>(
       'select pg_try_advisory_lock($1) as held, pg_backend_pid() as pid',
       [lockKey],

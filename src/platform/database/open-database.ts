@@ -159,7 +159,7 @@ async function migrate(
     try {
       // The process that has the lock may migrate for longer than other statements take.
       allowSilence(client);
-      await client.query('set statement_timeout = 0');
+      await client.query(withoutTimeLimits);
       await client.query('select pg_advisory_lock($1)', [migrationLock]);
       await client.query(`create schema if not exists ${schema}`);
       await orm.migrator.up(last === undefined ? undefined : { to: last });

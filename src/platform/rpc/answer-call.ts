@@ -4,7 +4,7 @@ import type { LogLimited } from '../line-limit.ts';
 import type { Logger } from '../logger.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import { logInSpan } from '../tracing/span.ts';
-import { callerKey, logFieldsKey, spanKey, uneventfulKey } from './call-context.ts';
+import { callerKey, failedItemKey, logFieldsKey, spanKey, uneventfulKey } from './call-context.ts';
 import type { CallContext } from './call-context.ts';
 import { endCallSpan } from './call-span.ts';
 import { reasonOf, rpcError } from './rpc-error.ts';
@@ -44,7 +44,7 @@ export const limitFailedCalls = (logger: Logger): LogLimited<RefusedCall> =>
     logger[level](count === 1 ? facts : { ...facts, count }, 'rpc');
   }, failedLinesPerMinute);
 
-/** Answers a call, writes its log line, and ensures that every error has a reason. */
+/** Answers a call, writes its log line, which is that of a failure if an item of a batch failed unexpectedly, and ensures that every error has a reason. */
 export async function answerCall<Response>(
   handle: () => Promise<Response>,
   context: CallContext,
@@ -53,7 +53,7 @@ export async function answerCall<Response>(
   const startedAt = performance.now();
   try {
     const response = await handle();
-    logCall(context, startedAt, undefined, options);
+    logCall(context, startedAt, context.values.get(failedItemKey), options);
     return response;
   } catch (error) {
     const failure = explainFailure(error, context, options);

@@ -1,6 +1,6 @@
 import type { DescMethod } from '@bufbuild/protobuf';
 import { createContextKey } from '@connectrpc/connect';
-import type { HandlerContext } from '@connectrpc/connect';
+import type { ConnectError, HandlerContext } from '@connectrpc/connect';
 import type { Span } from '../tracing/span.ts';
 
 /** The facts about a call that its handler may use. */
@@ -31,6 +31,11 @@ export const uneventfulKey = createContextKey(false, { description: 'uneventful'
 
 /** Logs the call at level debug if it succeeds. */
 export const markUneventful = (context: CallContext): void => void context.values.set(uneventfulKey, true);
+
+/** The unexpected error of one item of a batch. The call succeeds, and is logged and measured like one that failed with this error. */
+export const failedItemKey = createContextKey<ConnectError | undefined>(undefined, {
+  description: 'failed item',
+});
 
 /** The span of a call; undefined while tracing is off, and for the calls of streams themselves. */
 export const spanKey = createContextKey<Span | undefined>(undefined, { description: 'span' });

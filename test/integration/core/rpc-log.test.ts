@@ -69,6 +69,25 @@ test('the line of a batch has the number of its items and of the failed ones', a
   ]);
 });
 
+test('the line and the metric of a batch in which an item fails unexpectedly are those of a failed call', async () => {
+  const refuse = "add constraint none_of_these check (order_number <> 'W-unexpected')";
+  await queryOnce(stack.databaseUrl, `alter table core.orders ${refuse}`);
+  const good = registration({ merchantId: merchant.id, orderNumber: 'W-4' });
+
+  const { results } = await orders.batchRegisterOrders(
+    { requests: [good, { ...good, orderNumber: 'W-unexpected' }] },
+    as('wide-4'),
+  );
+
+  expect(results.map(({ result }) => result.case)).toEqual(['response', 'error']);
+  expect(await lineOf('wide-4')).toEqual([
+    expect.objectContaining({
+      ...{ level: 'error', code: 'internal', reason: 'INTERNAL', items: 2, failed_items: 1 },
+      err: expect.objectContaining({ stack: expect.stringContaining('none_of_these') }),
+    }),
+  ]);
+});
+
 test('the line of a refused call has the reason', async () => {
   await failureOf(orders.listOrders({ merchantId: merchant.id }, as('wide-3')));
   expect(await lineOf('wide-3')).toEqual([

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { checkPool } from '../../../src/core/diagnostics/run-checks.ts';
 import type { Database } from '../../../src/core/database/database.ts';
+import { takesPayments } from '../../../src/core/database/takes-payments.sql.ts';
 import { CheckResult } from '../../../src/gen/gatehouse/v1/diagnostics_service_pb.js';
 import { explainDatabaseError } from '../../../src/platform/database/explain-error.ts';
 import { startArchivedPostgres } from '../../support/archived-postgres.ts';
@@ -15,6 +16,7 @@ const open = () => openCoreDatabase('standby', server.url, 4);
 beforeAll(async () => {
   server = await startArchivedPostgres();
   database = await open();
+  await database.migrate();
   await database.pool.query('create unlogged table reports (id int); create table orders (id int)');
   await server.takeBaseBackup();
   await database.pool.query('insert into orders values (1)');
@@ -45,6 +47,10 @@ test.each(['insert into orders values (1)', 'insert into reports values (1)', 's
     expect(next).not.toBe(client);
   },
 );
+
+test('a standby takes no payments, and can be asked', async () => {
+  expect(await takesPayments(database.fork(), 'SANDBOX')).toBe(false);
+});
 
 test('connections that are closed because the server is read-only are not reported as ended', async () => {
   let busy = 8;
