@@ -44,7 +44,7 @@ type Settings struct {
 	Retries int
 	// LongestRetryAfter is the longest Retry-After to wait for: 30 seconds by default.
 	LongestRetryAfter time.Duration
-	// HTTPClient sends the requests. It must not follow redirects.
+	// HTTPClient sends the requests. The client uses a copy that follows no redirects.
 	HTTPClient *http.Client
 }
 
@@ -120,12 +120,13 @@ func New(settings Settings) (*Client, error) {
 	if settings.Retries == 0 {
 		settings.Retries = 3
 	}
-	if settings.HTTPClient == nil {
-		settings.HTTPClient = &http.Client{
-			// A redirected POST would become a GET.
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		}
+	sender := http.Client{}
+	if settings.HTTPClient != nil {
+		sender = *settings.HTTPClient
 	}
+	// A redirected POST would become a GET, and the API key would reach the other host.
+	sender.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	settings.HTTPClient = &sender
 	return &Client{Environment: environment, settings: settings}, nil
 }
 

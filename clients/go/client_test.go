@@ -308,6 +308,7 @@ func TestAClientGivesUpAsItPromises(t *testing.T) {
 		{"another-site", Settings{}, nil, 200, 0, 1, true},
 		{"another-json", Settings{}, nil, 200, 0, 1, true},
 		{"redirecting", Settings{}, nil, 302, 0, 1, true},
+		{"redirecting", Settings{HTTPClient: &http.Client{}}, nil, 302, 0, 1, true},
 		{"silent", Settings{Retries: 1, Timeout: 200 * time.Millisecond}, ErrTimedOut, 0, 0, 2, true},
 	} {
 		client, requests := faulty(t, row.fault, row.settings)
@@ -339,6 +340,12 @@ func TestAClientGivesUpAsItPromises(t *testing.T) {
 			t.Errorf("user-agent %q", seen[0].Headers["user-agent"])
 		}
 	}
+}
+
+func TestAnEventOfALaterTypeHasNeitherOrderNorRefund(t *testing.T) {
+	event, err := parseEvent([]byte(`{"type":"payout.completed","data":{"amount":{"value":"1"},"refund_id":7}}`))
+	noError(t, err)
+	equal(t, "event", []any{event.Type, event.Order == nil, event.Refund == nil}, []any{"payout.completed", true, true})
 }
 
 func TestAnAddressWhereNobodyListensAndACallerWhoLeaves(t *testing.T) {

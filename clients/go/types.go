@@ -96,7 +96,7 @@ type ErrorDetail struct {
 	Issue string `json:"issue"`
 }
 
-// WebhookEvent is a webhook. One of Order and Refund is set. New types may be added: ignore unknown ones.
+// WebhookEvent is a webhook. One of Order and Refund is set. Later versions add types, which have neither: ignore unknown ones.
 type WebhookEvent struct {
 	// ID is the same in every repeat.
 	ID string `json:"id"`

@@ -134,25 +134,23 @@ func parseEvent(body []byte) (*WebhookEvent, error) {
 	var data struct {
 		Data json.RawMessage `json:"data"`
 	}
-	var kind struct {
-		RefundID string `json:"refund_id"`
-	}
 	event := &WebhookEvent{}
 	for _, target := range []any{event, &data} {
 		if json.Unmarshal(body, target) != nil {
 			return nil, &WebhookVerificationError{MalformedBody}
 		}
 	}
-	if json.Unmarshal(data.Data, &kind) != nil {
-		return nil, &WebhookVerificationError{MalformedBody}
-	}
 	var target any
-	if kind.RefundID != "" {
+	switch {
+	case strings.HasPrefix(event.Type, "refund."):
 		event.Refund = &Refund{}
 		target = event.Refund
-	} else {
+	case strings.HasPrefix(event.Type, "order."), strings.HasPrefix(event.Type, "payment_link."), event.Type == "webhook.test":
 		event.Order = &PaymentOrder{}
 		target = event.Order
+	default:
+		// A type of a later version, whose data may have any form.
+		target = &json.RawMessage{}
 	}
 	if json.Unmarshal(data.Data, target) != nil {
 		return nil, &WebhookVerificationError{MalformedBody}
