@@ -12,6 +12,7 @@ import {
   ReconciliationStatusSchema,
 } from '../gen/gatehouse/v1/reconciliation_service_pb.js';
 import type { Difference, Reconciliation } from '../gen/gatehouse/v1/reconciliation_service_pb.js';
+import { counted } from '../contract/counted.ts';
 import { CliError, exitCodes } from './cli-error.ts';
 import type { CoreClients } from './core-clients.ts';
 import {
@@ -232,7 +233,9 @@ function describe(reconciliation: Reconciliation, differences: readonly Differen
     ...(differences.length === 0 ? [] : [showDifferences(differences, width)]),
     ...(isOver && reconciliation.differences === 0 ? ['The statement and the records agree.'] : []),
     ...(isOver && more > 0
-      ? [`${more} more differences are not stored. Check that the statement is of the right account.`]
+      ? [
+          `${counted(more, 'more difference is', 'more differences are')} not stored. Check that the statement is of the right account.`,
+        ]
       : []),
   ];
   return {

@@ -390,8 +390,8 @@ const heldText = ({ closedEnvironments, heldMerchants }: Recovery): string =>
 
 const erasuresText = ({ erasuresLostFromTime }: Recovery): string =>
   erasuresLostFromTime === undefined
-    ? 'an operator has repeated the requests of the lost time'
-    : `requests since ${showTime(erasuresLostFromTime)} are lost; repeat them, and then accept that they were lost:\ngatehouse personal-data erase --phone <number>\ngatehouse restore accept --erasures --reason <text>`;
+    ? 'an operator says that the requests of the lost time were repeated, or that there were none'
+    : `requests since ${showTime(erasuresLostFromTime)} are lost; repeat them, and then record that you have repeated them:\ngatehouse personal-data erase --phone <number>\ngatehouse restore accept --erasures --reason <text>`;
 
 const conflictText = (count: number, acceptedBy: string): string =>
   count === 0

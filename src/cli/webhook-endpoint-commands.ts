@@ -6,6 +6,7 @@ import {
   WebhookEndpointSchema,
 } from '../gen/gatehouse/v1/webhook_endpoint_service_pb.js';
 import type { AwaitedSecret, WebhookEndpoint } from '../gen/gatehouse/v1/webhook_endpoint_service_pb.js';
+import { counted } from '../contract/counted.ts';
 import {
   environmentOption,
   environmentFilter,
@@ -210,7 +211,7 @@ function addChangingCommands(endpoint: Command, { run, findMerchant }: WebhookPa
           json: plainJson(WebhookEndpointSchema, deleted),
           text: [
             `Deleted ${webhookEndpointId}: ${printable(deleted.url)}`,
-            `${deleted.status?.pendingCount ?? 0n} pending deliveries are abandoned. All its deliveries stay visible:`,
+            `${counted(deleted.status?.pendingCount ?? 0n, 'pending delivery is', 'pending deliveries are')} abandoned. All its deliveries stay visible:`,
             history(deleted),
           ].join('\n'),
         };

@@ -221,7 +221,7 @@ function recoveryText({
   if (erasuresLostFromTime !== undefined)
     return [
       `the database was restored, and requests for erasure since ${timestampDate(erasuresLostFromTime).toISOString()} are lost`,
-      'repeat them, and then accept that they were lost:\ngatehouse personal-data erase --phone <number>\ngatehouse restore accept --erasures --reason <text>',
+      'repeat them, and then record that you have repeated them:\ngatehouse personal-data erase --phone <number>\ngatehouse restore accept --erasures --reason <text>',
     ];
   return unclaimedPaymentCount === 0n
     ? ['payments are taken']

@@ -113,8 +113,11 @@ export async function approveHelp(
     refuseOwnAccount(user, helper);
     const requester =
       asked.askedByUserId == null ? undefined : await em.findOne(UserRow, asked.askedByUserId);
-    // Disabled while this request was being made. It can be withdrawn, and made anew.
-    if (requester != null && !isStillOperator(requester)) throw helpNotFound(email);
+    if (requester != null && !isStillOperator(requester))
+      throw rpcError(
+        'ACCOUNT_HELP_NOT_FOUND',
+        'the operator who made this request was disabled; withdraw it, and make a new request',
+      );
     if (requester?.id === approver?.id)
       throw rpcError(
         'SECOND_OPERATOR_NEEDED',

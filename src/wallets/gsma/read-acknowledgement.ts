@@ -22,7 +22,10 @@ export function readAcknowledgement(reply: JsonReply): Acknowledgement {
 function readRequestState({ body }: JsonAnswer): Acknowledgement {
   if (!body.ok) return unknown('unreadable_answer', body.problem);
   if (!Value.Check(requestStateSchema, body.json)) {
-    return unknown('unreadable_answer', 'the wallet accepted, in words that are not a request state');
+    return unknown(
+      'unreadable_answer',
+      'the wallet accepted the request, but its answer is not a request state',
+    );
   }
   const { serverCorrelationId: id, status } = body.json;
   return {
@@ -36,7 +39,10 @@ function readRequestState({ body }: JsonAnswer): Acknowledgement {
 function readCreated({ body }: JsonAnswer): Acknowledgement {
   if (!body.ok) return unknown('unreadable_answer', body.problem);
   if (!Value.Check(reversalSchema, body.json) || !isTransactionId(body.json.transactionReference)) {
-    return unknown('unreadable_answer', 'the wallet says it is done, in words that are not a transaction');
+    return unknown(
+      'unreadable_answer',
+      'the wallet completed the request, but its answer is not a transaction',
+    );
   }
   const { transactionReference: id } = body.json;
   return {
