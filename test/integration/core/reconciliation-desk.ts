@@ -51,8 +51,11 @@ async function openReconciliationDesk(stack: Stack) {
   const wallets = stack.client(ReconciliationService, 'wallets');
   let count = 0;
 
-  const lease = async (): Promise<LeasedReconciliation | undefined> =>
-    (await wallets.leaseReconciliation({ ...walletA, lease: { seconds: 60n } })).leased;
+  /** Core may schedule the last days when it has started. No test asks it for that, so these runs are left aside. */
+  const lease = async (): Promise<LeasedReconciliation | undefined> => {
+    const { leased } = await wallets.leaseReconciliation({ ...walletA, lease: { seconds: 60n } });
+    return leased?.reconciliation?.scheduled === true ? lease() : leased;
+  };
 
   /** The same as `reconcile`, with a statement that the wallet writes when it is read. */
   const reconcileWith = async (date: string, statement: () => readonly Entry[]) => {
