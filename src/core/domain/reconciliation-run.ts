@@ -11,7 +11,7 @@ import { type Result, err, ok } from './result.ts';
  *                       │    failRun      │ │  │ leaseRun, once the lease has expired: the statement is read anew
  *                       └─────────────────┘ │
  *                                           └────────────────────────────▶ FAILED
- *                                            failRun, after the last try
+ *                                            failRun, after the last try; leaseRun, when the lease of the last try has expired
  *
  * COMPLETED and FAILED are final. Only the holder of the latest lease adds pages and ends the run. A lease that expired
  * stays valid until another worker leases the run.
@@ -93,15 +93,16 @@ export function makeRunDue(run: ReconciliationRun, now: Date): Result<WaitingRun
 }
 
 /**
- * Leases the run to a worker until `leaseMs` from now, to read the statement of the period from its beginning. Rejection:
- * `not_due` when the run is final, early or leased.
+ * Leases the run to a worker until `leaseMs` from now, to read the statement of the period from its beginning. The run fails
+ * instead when nobody ended its last try in time. Rejection: `not_due` when the run is final, early or leased.
  */
 export function leaseRun(
   run: ReconciliationRun,
   { leaseId, leaseMs, period }: Pick<RunningRun, 'leaseId' | 'leaseMs' | 'period'>,
   now: Date,
-): Result<RunningRun, 'not_due'> {
+): Result<RunningRun | FailedRun, 'not_due'> {
   if (!('dueAt' in run) || run.dueAt > now) return err('not_due');
+  if (run.status === 'RUNNING' && isLastTry(run)) return ok(failed(run, lastTryLost, now));
   return ok({
     ...run,
     status: 'RUNNING',
@@ -154,11 +155,22 @@ export const completeRun = (run: RunningRun, differences: number, now: Date, det
 
 /** Records that the statement could not be read or compared. The run waits for its next try, or fails after the last one. */
 export function failRun(run: RunningRun, detail: string, now: Date): WaitingRun | FailedRun {
-  const progress = { ...progressOf(run), detail, updatedAt: now };
   const minutes = retryMinutes[run.tries - 1];
-  if (minutes === undefined) return { ...progress, status: 'FAILED' };
-  return { ...progress, status: 'WAITING', dueAt: new Date(now.getTime() + minutes * 60_000) };
+  if (minutes === undefined) return failed(run, detail, now);
+  const dueAt = new Date(now.getTime() + minutes * 60_000);
+  return { ...progressOf(run), status: 'WAITING', detail, dueAt, updatedAt: now };
 }
+
+const isLastTry = ({ tries }: RunningRun): boolean => retryMinutes[tries - 1] === undefined;
+
+const lastTryLost = 'the last try did not end: core or the wallets process stopped meanwhile';
+
+const failed = (run: RunningRun, detail: string, now: Date): FailedRun => ({
+  ...progressOf(run),
+  status: 'FAILED',
+  detail,
+  updatedAt: now,
+});
 
 const leaseEnd = (leaseMs: number, now: Date): Date => new Date(now.getTime() + leaseMs);
 

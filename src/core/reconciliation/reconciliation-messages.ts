@@ -31,7 +31,8 @@ import { wordOf } from '../rpc/enum-words.ts';
 import { environmentNumbers, parseEnvironment } from '../rpc/environment.ts';
 import type { Entry } from './compare-entry.ts';
 import { readStatementName } from './statement-key.ts';
-import type { Difference, Reconciliation } from './reconciliation-store.ts';
+import type { Difference } from './find-differences.ts';
+import type { Reconciliation } from './reconciliation-store.ts';
 
 const statuses = {
   WAITING: ReconciliationStatusMessage.WAITING,

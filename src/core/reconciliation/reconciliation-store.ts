@@ -25,24 +25,23 @@ import {
 } from '../domain/reconciliation-run.ts';
 import type { ReconciliationRun, RunningRun } from '../domain/reconciliation-run.ts';
 import { isDoubtful } from './compare-entry.ts';
-import type { ComparedPeriod, Entry, FoundDifference } from './compare-entry.ts';
-import { compareStatement } from './compare-statement.ts';
+import type { Entry, FoundDifference } from './compare-entry.ts';
+import { differenceRow, findDifferences } from './find-differences.ts';
+import type { Difference } from './find-differences.ts';
 import { insertReconciliations } from './insert-reconciliation.sql.ts';
 import { oldestBegun } from './known-money.sql.ts';
-import { MoneyBalance } from './money-balance.ts';
 import { findCredentials, readScope } from './payee-accounts.sql.ts';
 import type { StatementCredentials } from './payee-accounts.sql.ts';
 import { writeMoneyDays } from './money-days.sql.ts';
-import { isUnclaimed, keepUnclaimed } from './keep-unclaimed.ts';
+import { keepUnclaimed } from './keep-unclaimed.ts';
 import { dayOf, periodToRead } from './reconciliation-day.ts';
 import { runColumns, runOf } from './reconciliation-row.ts';
 import { deleteEntries } from './statement-entries.sql.ts';
 import { readStatementName, statementName } from './statement-key.ts';
 import type { StatementKey } from './statement-key.ts';
 
-/** The present state of a reconciliation and of a difference: the rows themselves, with stored ids. */
+/** The present state of a reconciliation: the row itself, with stored ids. */
 export type Reconciliation = Omit<ReconciliationRow, symbol>;
-export type Difference = Omit<ReconciliationDifferenceRow, symbol>;
 
 export interface WalletKey {
   readonly wallet: string;
@@ -114,9 +113,6 @@ export interface ReconciliationStoreOptions {
     readonly refundId: PublicId<'rfd'>;
   }) => Promise<unknown>;
 }
-
-/** A wrong account gives a difference for each entry. Differences beyond this number are counted, not stored. */
-const maxKept = 10_000;
 
 export function createReconciliationStore(options: ReconciliationStoreOptions): ReconciliationStore {
   const { database, newId, newLeaseId, now, onDue, makeAttemptDue, hastenRefund } = options;
@@ -195,9 +191,15 @@ export function createReconciliationStore(options: ReconciliationStoreOptions): 
           const found = await underLease(em, id, leaseId);
           if (!found.ok) return found;
           const { row, run } = found.value;
+          const key = keyOf(row);
           const { from: readFrom, to: readUntil } = run.period;
-          const { listsReturns } = termsOf(keyOf(row));
-          return ok(await compare(em, row, { day: dayOf(row.day), readFrom, readUntil, listsReturns }));
+          const period = {
+            day: dayOf(row.day),
+            readFrom,
+            readUntil,
+            listsReturns: termsOf(key).listsReturns,
+          };
+          return ok({ key, ...(await findDifferences(em, row.id, key, period)) });
         },
         { isolationLevel: IsolationLevel.REPEATABLE_READ, readOnly: true },
       );
@@ -261,6 +263,10 @@ export function createReconciliationStore(options: ReconciliationStoreOptions): 
           if (row === null) return 'changed';
           const leased = leaseRun(runOf(row), { leaseId: newLeaseId(), leaseMs, period }, at);
           if (!leased.ok) return undefined;
+          if (leased.value.status === 'FAILED') {
+            em.assign(row, runColumns(leased.value));
+            return 'changed';
+          }
           if (key.payee !== '' && credentials === undefined) {
             em.assign(row, runColumns(failRun(leased.value, withoutCredentials, at)));
             return undefined;
@@ -270,7 +276,7 @@ export function createReconciliationStore(options: ReconciliationStoreOptions): 
           em.assign(row, runColumns(leased.value));
           return { reconciliation: { ...row }, leaseId: leased.value.leaseId, ...period, credentials };
         });
-        // Another worker leased it meanwhile, or an operator made it due.
+        // Another worker leased it meanwhile, an operator made it due, or its last try was lost.
         if (answer !== 'changed') return answer;
       }
     },
@@ -352,70 +358,4 @@ async function addEntries(
       added.map((entry) => ({ reconciliationId, ...entry })),
     );
   return added;
-}
-
-/** What a comparison found. */
-interface Comparison {
-  readonly key: StatementKey;
-  readonly count: number;
-  /** The first of them. */
-  readonly differences: readonly FoundDifference[];
-  readonly unclaimed: readonly Entry[];
-  readonly balance: MoneyBalance;
-  /** What was not compared. */
-  readonly detail: string;
-}
-
-async function compare(
-  em: EntityManager,
-  row: ReconciliationRow,
-  period: ComparedPeriod,
-): Promise<Comparison> {
-  const differences: FoundDifference[] = [];
-  const unclaimed: Entry[] = [];
-  let count = 0;
-  const balance = new MoneyBalance(period);
-  const key = keyOf(row);
-  const notCompared: string[] = [];
-  const scope = await readScope(em, key);
-  for await (const found of compareStatement(em, row.id, scope, period, balance, notCompared)) {
-    count += 1;
-    if (found.entry !== undefined && (await isUnclaimed(em, found))) unclaimed.push(found.entry);
-    if (count <= maxKept) differences.push(found);
-  }
-  return { key, count, differences, unclaimed, balance, detail: returnsText(notCompared) };
-}
-
-const namedReturns = 10;
-
-/** Which returns were not compared, because the statement lists none. */
-function returnsText(ids: readonly string[]): string {
-  if (ids.length === 0) return '';
-  const more = ids.length > namedReturns ? ' …' : '';
-  return `not compared, because this statement lists no returned money: ${ids.length} returned (${ids.slice(0, namedReturns).join(', ')}${more})`;
-}
-
-function differenceRow(
-  reconciliationId: StoredId<'rec'>,
-  number: number,
-  { kind, entry, known, advice }: FoundDifference,
-): Difference {
-  return {
-    reconciliationId,
-    number,
-    kind,
-    providerTransactionId: entry?.providerTransactionId ?? known?.providerTransactionId ?? '',
-    walletAmount: entry?.amount ?? '',
-    walletCurrency: entry?.currency ?? '',
-    walletStatus: (entry?.status ?? '').toLowerCase(),
-    ourAmount: known?.amount ?? '',
-    ourCurrency: known?.currency ?? '',
-    ourStatus: (known?.status ?? '').toLowerCase(),
-    merchantId: known?.merchantId ?? null,
-    paymentAttemptId: known?.paymentAttemptId ?? null,
-    strayPaymentId: known?.recordType === 'stray' ? known.strayPaymentId : null,
-    refundId: known?.recordType === 'refund' ? known.refundId : null,
-    occurredAt: entry?.occurredAt ?? known?.updatedAt ?? null,
-    advice,
-  };
 }

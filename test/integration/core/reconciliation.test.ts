@@ -351,6 +351,18 @@ describe('reading a statement', () => {
     expect(await desk.lease()).toBeUndefined();
   });
 
+  test('a run whose last try nobody ends fails when its lease expires', async () => {
+    const leased = key(await begin());
+    await desk.database.query(
+      "update core.reconciliations set tries = 7, due_at = now() where status = 'RUNNING'",
+    );
+
+    expect(await desk.lease()).toBeUndefined();
+    expect(await desk.reader.getReconciliation(leased)).toMatchObject({
+      reconciliation: { status: ReconciliationStatus.FAILED, detail: expect.stringContaining('did not end') },
+    });
+  });
+
   test('a statement with more entries than are compared at once is compared completely', async () => {
     const leased = key(await begin());
     const entries = Array.from({ length: 1_000 }, (_, index) => entry(index));
