@@ -9,13 +9,17 @@ import { emptyForm, readForm } from '../forms/read-form.ts';
 import type { FormState } from '../forms/read-form.ts';
 import { paymentLinks as amharic } from '../language/amharic/payment-links.ts';
 import { paymentLinks as english } from '../language/english/payment-links.ts';
+import { wallets as amharicWallets } from '../language/amharic/wallets.ts';
+import { wallets as englishWallets } from '../language/english/wallets.ts';
 import { wordsFor } from '../language/words.ts';
 import { shellWords } from '../send-page.ts';
 import { flash } from '../session/sign-in-state.ts';
-import { amountProblem } from './amount-problem.ts';
+import { linkAmountProblem, linkCurrencyProblem } from './link-problems.ts';
+import type { LinkRules } from './link-problems.ts';
 import { orderWords } from './order-words.ts';
 
 const dictionary = { en: english, am: amharic };
+const walletDictionary = { en: englishWallets, am: amharicWallets };
 type LinkWords = typeof english;
 
 const NewLink = Type.Object({
@@ -35,6 +39,39 @@ export function addNewLink(app: FastifyInstance, { clients, sendPage, randomByte
   const currenciesOf = async (request: FastifyRequest): Promise<readonly string[]> => {
     const { merchantId } = pageMerchantOf(request);
     return (await clients.merchants.getMerchant({ merchantId }, callOptions(request))).currencies;
+  };
+
+  const rulesOf = async (request: FastifyRequest): Promise<LinkRules> => {
+    const { merchantId } = pageMerchantOf(request);
+    const [{ merchant, currencies }, own] = await Promise.all([
+      clients.merchants.getMerchant({ merchantId }, callOptions(request)),
+      clients.merchantWallets.listMerchantWallets(scopeOf(request), callOptions(request)),
+    ]);
+    return {
+      currencies,
+      largestAmounts: merchant?.terms?.largestAmounts ?? [],
+      merchantWallets: own.wallets,
+      wallets: request.wallets.wallets,
+    };
+  };
+
+  /** The problems of the amount and the currency that core refused. */
+  const moneyProblems = async (
+    request: FastifyRequest,
+    amount: string,
+    currency: string,
+  ): Promise<Readonly<Record<string, string | undefined>>> => {
+    const rules = await rulesOf(request);
+    const { form } = wordsFor(request, dictionary);
+    return {
+      amount: linkAmountProblem(amount, currency, rules, {
+        form,
+        amountProblems: wordsFor(request, orderWords).amountProblems,
+        range: wordsFor(request, walletDictionary).range,
+        language: request.language,
+      }),
+      currency: linkCurrencyProblem(currency, rules, { form }),
+    };
   };
 
   const showForm = async (
@@ -75,13 +112,14 @@ export function addNewLink(app: FastifyInstance, { clients, sendPage, randomByte
     const form = readForm(NewLink, request.body, shellWords[request.language].forms, words.form.issues);
     if (!form.ok) return showForm(request, reply, { form, status: 400 });
     const { value } = form;
+    const currency = value.currency.toUpperCase();
     const answer = await ask(request, (options) =>
       clients.orders.registerOrder(
         {
           ...scopeOf(request),
           orderNumber: value.order_number,
           amount: value.amount,
-          currency: value.currency.toUpperCase(),
+          currency,
           reason: value.reason,
           customerPhone: value.customer_phone ?? '',
           paymentType: PaymentType[value.type],
@@ -92,8 +130,9 @@ export function addNewLink(app: FastifyInstance, { clients, sendPage, randomByte
     );
     if (!answer.ok) {
       const { reason, fields } = answer.refusal;
-      const amount = amountProblem(value.amount, wordsFor(request, orderWords).amountProblems);
-      const errors = errorsOf(reason, fields, words, amount);
+      const isMoneyRefused = fields.some(({ field }) => field === 'amount' || field === 'currency');
+      const money = isMoneyRefused ? await moneyProblems(request, value.amount, currency) : {};
+      const errors = errorsOf(reason, fields, words, money);
       const refused = refusedFor(reason, words);
       return showForm(request, reply, {
         form: { ...form, errors },
@@ -111,11 +150,11 @@ function errorsOf(
   reason: string,
   fields: readonly { readonly field: string }[],
   words: LinkWords,
-  amount: string,
+  money: Readonly<Record<string, string | undefined>>,
 ): Readonly<Record<string, string>> {
-  const issues: Readonly<Record<string, string>> = { ...words.form.issues, amount };
+  const issues: Readonly<Record<string, string>> = words.form.issues;
   const named = reason === 'ORDER_NUMBER_TAKEN' ? ['order_number'] : fields.map(({ field }) => field);
-  return Object.fromEntries(named.map((name) => [name, issues[name] ?? words.form.wrong]));
+  return Object.fromEntries(named.map((name) => [name, money[name] ?? issues[name] ?? words.form.wrong]));
 }
 
 /** The problems that no field can correct. */

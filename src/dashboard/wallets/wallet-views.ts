@@ -42,11 +42,12 @@ export function walletRow(wallet: MerchantWallet, writing: WalletWriting) {
   };
 }
 
-function rangeText(
+/** The amounts that a wallet takes. */
+export function rangeText(
   { currency, leastAmount: least, greatestAmount: greatest }: WalletCurrency,
-  { range }: Words,
+  { range }: Pick<Words, 'range'>,
   language: Language,
-) {
+): string {
   const write = (amount: string): string => amountText(amount, currency, language);
   if (least !== '' && greatest !== '') return range.between(write(least), write(greatest));
   if (least !== '') return range.from(write(least));

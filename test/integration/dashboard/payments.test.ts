@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
@@ -8,6 +9,7 @@ import {
   PaymentAttemptStatus,
   PaymentType,
 } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { MerchantWalletService } from '../../../src/gen/gatehouse/v1/merchant_wallet_service_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { directPayment, registration } from '../../support/order-requests.ts';
 import type { DashboardVisitor } from '../../support/dashboard-visitor.ts';
@@ -359,7 +361,7 @@ describe('payment links', () => {
 
   test.each([
     ['amount', '0', 'Enter an amount greater than zero.'],
-    ['amount', '1.234', 'Enter no more decimals than the currency has, such as 99.50 in ETB.'],
+    ['amount', '1.234', 'Enter at most 2 decimals in ETB, such as 99.50.'],
     ['amount', '1,500', 'Leave out the thousands separators. Enter 1500 instead of 1,500.'],
     ['amount', '1 500.50', 'Leave out the thousands separators. Enter 1500.50 instead of 1 500.50.'],
     ['amount', '1,50', 'Use a point before the decimals. Enter 1.50 instead of 1,50.'],
@@ -382,6 +384,32 @@ describe('payment links', () => {
       expect(body).toContain('value="Lunch"');
     },
   );
+
+  test('of an amount above the limit, or while no wallet is on, are refused with the reason', async () => {
+    const merchant = await stack.createMerchant();
+    const own = await desk.signedIn(await desk.users.member(merchant.id, MemberRole.DEVELOPER));
+    const list = `/m/${merchant.id}/sandbox/links`;
+    const largestAmounts = [{ currency: 'ETB', amount: '50000' }];
+    await stack.client(MerchantService, 'operator').updateMerchant({
+      merchantId: merchant.id,
+      terms: { largestAmounts },
+    });
+
+    const above = await own.post(list, { ...fields, amount: '100000' });
+    const wallets = stack.client(MerchantWalletService, 'operator');
+    const scope = { merchantId: merchant.id, environment: Environment.SANDBOX };
+    for (const { wallet } of (await wallets.listMerchantWallets(scope)).wallets)
+      await wallets.switchMerchantWallet({ ...scope, wallet, on: false });
+    const off = await waitUntil('core refuses the link', async () => {
+      const order_number = `L-${randomUUID()}`;
+      const answer = await own.post(list, { ...fields, order_number });
+      return answer.status === 303 ? undefined : answer;
+    });
+
+    expect([above.status, off.status]).toEqual([400, 400]);
+    expect(above.body).toContain('id="amount-error">Enter at most ETB\u00a050,000.00. This is the limit');
+    expect(off.body).toContain('id="currency-error">All wallets of this environment are off');
+  });
 
   test('are on the page with their purpose', async () => {
     const merchant = await stack.createMerchant();

@@ -1,3 +1,5 @@
+import { counted } from '../counted.ts';
+
 /** The pages of payment links and QR codes. */
 export const paymentLinks = {
   title: 'Payment links',
@@ -35,6 +37,17 @@ export const paymentLinks = {
         'Enter at most 64 letters, digits or signs, without spaces. Another order must not have this number.',
       customer_phone: 'Enter a phone number such as 0911223344, or leave it empty.',
     },
+    aboveLimit: (limit: string) =>
+      `Enter at most ${limit}. This is the limit for one order of this merchant.`,
+    outOfRange: (ranges: string) => `Your wallets take ${ranges}. Enter such an amount.`,
+    or: ', or ',
+    noDecimals: (currency: string) => `Enter a whole amount. Your wallets take no decimals in ${currency}.`,
+    fewerDecimals: (most: number, currency: string) =>
+      `Enter at most ${counted(most, 'decimal')} in ${currency}, such as 99.${'5'.padEnd(most, '0')}.`,
+    allWalletsOff:
+      'All wallets of this environment are off, so nobody can pay. An owner can switch one on under Wallets.',
+    noWalletTakes: (currency: string) =>
+      `None of your wallets takes ${currency}. Choose another currency, or ask the operator.`,
     suspended: 'The merchant is suspended, so no orders can be registered. Contact the operator.',
     notActivated: 'Production is not activated yet. Ask the operator.',
   },
