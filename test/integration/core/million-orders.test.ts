@@ -1,5 +1,6 @@
 import type { PublicId } from '../../../src/contract/public-id.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { QueryConfig } from 'pg';
 import { v7 } from 'uuid';
 import { createFindOrdersAnywhere } from '../../../src/core/payments/search/find-orders-anywhere.ts';
 import { createSearchOrders, searchBounds } from '../../../src/core/payments/search/search-orders.ts';
@@ -122,6 +123,32 @@ test('a rare amount is found over several calls, each within its limits, without
   } while (beforeId !== undefined);
 
   expect(seen).toEqual(rarely(1_000));
+});
+
+test('a call repeats no order when others are registered while it searches', async () => {
+  const { client, database } = orders;
+  let statements = 0;
+  const query = async (statement: QueryConfig) => {
+    statements += 1;
+    if (statements > 1)
+      await client.query(
+        `insert into core.orders
+       select (jsonb_populate_record(o, jsonb_build_object('id', $1::text, 'order_number', $1::text))).*
+       from core.orders o where merchant_id = $2 and order_number = $3`,
+        [v7(), stored, name(1)],
+      );
+    return database.pool.query(statement);
+  };
+  const pool = new Proxy(database.pool, {
+    get: (target, key) => (key === 'query' ? query : (Reflect.get(target, key) as unknown)),
+  });
+  const searchOf = createSearchOrders({ pool }, { ...searchBounds, monotonicMs: () => 0 });
+  const rare = { currency: 'ETB', minMinorUnits: 77_777n, maxMinorUnits: 77_777n };
+
+  const { orders: found } = await searchOf(orderFilter(merchantId, { ...rare, limit: 60 }));
+  await client.query('delete from core.orders where merchant_id = $1 and order_number = id::text', [stored]);
+
+  expect(found.map(({ orderNumber }) => orderNumber)).toEqual(rarely(1_000).slice(0, 60));
 });
 
 test('a search without matches ends after one call for each limit of the scan', async () => {

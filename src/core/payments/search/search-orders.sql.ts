@@ -53,26 +53,32 @@ export async function searchOrderIds(
   const values: unknown[] = [];
   const bind = (value: unknown): string => `$${values.push(value)}`;
   const source = sourceOf(filter, isRarePrefix, bind);
-  const sourceValues = values.slice();
   const wanted = wantedOf(filter, isRarePrefix, bind);
   const rows = filter.paymentOptions.length > 0 ? walkedRowsWithAttempts : walkedRows;
 
-  const found = await runStatement<{ id: StoredId<'ord'> }>(pool, {
+  // One statement, so that both parts see the same orders. In a later snapshot, orders registered since the walk would move its end
+  // up, and the next walk would find orders again. The second part runs only when the page is not full.
+  const found = await runStatement<{ id: StoredId<'ord'>; isEnd: boolean }>(pool, {
     text: `
-select w.id
-from (select o.* from ${source} order by o.id desc limit ${rows}) w
-where ${['true', ...wanted].join(' and ')}
-order by w.id desc
-limit ${limit}`,
+with found as materialized (
+  select w.id
+  from (select o.* from ${source} order by o.id desc limit ${rows}) w
+  where ${['true', ...wanted].join(' and ')}
+  order by w.id desc
+  limit ${limit}
+)
+select id, false as "isEnd" from found
+union all
+(
+  select o.id, true from ${source} and (select count(*) from found) < ${limit}
+  order by o.id desc offset ${rows - 1} limit 1
+)
+order by "isEnd", id desc`,
     values,
   });
-  const ids = found.map(({ id }) => id);
+  const ids = found.filter(({ isEnd }) => !isEnd).map(({ id }) => id);
   if (ids.length === limit) return { ids, searchedTo: ids.at(-1) };
-  const [last] = await runStatement<{ id: StoredId<'ord'> }>(pool, {
-    text: `select o.id from ${source} order by o.id desc offset ${rows - 1} limit 1`,
-    values: sourceValues,
-  });
-  return { ids, searchedTo: last?.id };
+  return { ids, searchedTo: found.find(({ isEnd }) => isEnd)?.id };
 }
 
 type Bind = (value: unknown) => string;
