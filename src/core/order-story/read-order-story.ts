@@ -49,7 +49,7 @@ export interface OrderStory {
   readonly lastEvent: EventCursor;
   /** The row of the latest attempt; null before the first. */
   readonly latestAttempt: PaymentAttemptRow | null;
-  /** Oldest first. */
+  /** Oldest first. The first 100 and the latest 400 at most. */
   readonly events: readonly OrderEvent[];
   /** Newest first, and so are the lists below. */
   readonly attempts: readonly AttemptStory[];
@@ -64,13 +64,23 @@ export interface OrderStory {
 /** Undefined when the merchant has no such order in this environment. */
 export type ReadOrderStory = (key: OrderStoryKey) => Promise<OrderStory | undefined>;
 
-const limits = { exchanges: 500, strayPayments: 50, refunds: 200, settlements: 50, apiRequests: 500 };
-/** Half of the limit on messages; the other lists at their limits stay below the other half. */
+const limits = {
+  firstEvents: 100,
+  latestEvents: 400,
+  exchanges: 500,
+  strayPayments: 50,
+  refunds: 200,
+  settlements: 50,
+  apiRequests: 500,
+};
+/** Three quarters of the limit on messages; the other lists at their limits stay below the rest. */
 const maxExchangeBytes = 2 * 1024 * 1024;
+const maxEventBytes = 1024 * 1024;
 
 /**
  * Reads everything that belongs to an order from one snapshot, by nine statements for any number of attempts. Each reads
- * an index. The attempts have none by their order, so their ids are taken from the order's events, which name them all.
+ * an index. The attempts have none by their order, so their ids are taken from the order's events. The events left out, between the first
+ * and the latest, are those of refunds, because payments come before refunds.
  */
 export function createReadOrderStory(database: Database): ReadOrderStory {
   return ({ merchantId, environment, orderId }) =>
@@ -85,11 +95,11 @@ export function createReadOrderStory(database: Database): ReadOrderStory {
 }
 
 async function storyOf(em: EntityManager, row: OrderRow): Promise<OrderStory> {
-  const events = await readEvents(em, row);
+  const { events, areEventsIncomplete } = await readEvents(em, row);
   const { attempts, latestAttempt, areExchangesIncomplete } = await readAttempts(
     em,
     row,
-    attemptIdsOf(events),
+    attemptIdsOf(events, row),
   );
   const { merchantId, id: orderId } = row;
   const strayPayments = await em.find(
@@ -115,6 +125,7 @@ async function storyOf(em: EntityManager, row: OrderRow): Promise<OrderStory> {
     settlements: settlements.slice(0, limits.settlements),
     apiRequests: apiRequests.slice(0, limits.apiRequests),
     isIncomplete:
+      areEventsIncomplete ||
       areExchangesIncomplete ||
       strayPayments.length > limits.strayPayments ||
       refunds.length > limits.refunds ||
@@ -126,9 +137,35 @@ async function storyOf(em: EntityManager, row: OrderRow): Promise<OrderStory> {
 /** The additional row shows that there are more than the limit. */
 const newestOneMoreThan = (limit: number) => ({ orderBy: { id: 'desc' }, limit: limit + 1 }) as const;
 
-async function readEvents(em: EntityManager, { merchantId, id: orderId }: OrderRow): Promise<OrderEvent[]> {
-  const rows = await em.find(OrderEventRow, { merchantId, orderId }, { orderBy: { sequence: 'asc' } });
-  return rows.map(({ payload }) => fromBinary(OrderEventSchema, payload));
+/** The first and the latest events. `areEventsIncomplete`: some between them are left out. Only the number of refunds has no limit. */
+async function readEvents(
+  em: EntityManager,
+  { merchantId, id: orderId, lastEventSequence }: OrderRow,
+): Promise<{ readonly events: readonly OrderEvent[]; readonly areEventsIncomplete: boolean }> {
+  const rows = await em.find(
+    OrderEventRow,
+    {
+      merchantId,
+      orderId,
+      $or: [
+        { sequence: { $lte: limits.firstEvents } },
+        { sequence: { $gt: lastEventSequence - limits.latestEvents } },
+      ],
+    },
+    { orderBy: { sequence: 'desc' } },
+  );
+  const isFirst = ({ sequence }: OrderEventRow): boolean => sequence <= limits.firstEvents;
+  const first = thatFit(rows.filter(isFirst).reverse(), maxEventBytes / 2);
+  const latest = thatFit(
+    rows.filter((each) => !isFirst(each)),
+    maxEventBytes / 2,
+  ).reverse();
+  return {
+    events: [...first, ...latest].map(({ payload }) => fromBinary(OrderEventSchema, payload)),
+    areEventsIncomplete:
+      first.length + latest.length < rows.length ||
+      lastEventSequence > limits.firstEvents + limits.latestEvents,
+  };
 }
 
 /** The attempts with their exchanges. `areExchangesIncomplete`: some exchanges are left out. */
@@ -147,7 +184,7 @@ async function readAttempts(
     { merchantId, paymentAttemptId: { $in: ids } },
     newestOneMoreThan(limits.exchanges),
   );
-  const latestExchanges = latestThatFit(exchanges);
+  const latestExchanges = thatFit(exchanges.slice(0, limits.exchanges), maxExchangeBytes);
   const attempts = rows.map((row): AttemptStory => ({
     attempt: attemptOf(row),
     providerReference: row.providerReference ?? '',
@@ -173,19 +210,18 @@ const readApiRequests = (em: EntityManager, { merchantId, environment, orderNumb
     { ...newestOneMoreThan(limits.apiRequests), exclude: apiRequestBodies },
   );
 
-const attemptIdsOf = (events: readonly OrderEvent[]): StoredId<'pat'>[] => [
-  ...new Set(
-    events
+const attemptIdsOf = (events: readonly OrderEvent[], { latestAttemptId }: OrderRow): StoredId<'pat'>[] => [
+  ...new Set([
+    ...events
       .map(({ paymentAttempt }) => paymentAttempt?.paymentAttemptId ?? '')
       .filter((id) => isPublicId('pat', id))
       .map((id) => storedId('pat', id)),
-  ),
+    ...(latestAttemptId == null ? [] : [latestAttemptId]),
+  ]),
 ];
 
-/** Of exchanges that come newest first, the latest within both limits. */
-function latestThatFit<T extends { readonly payload: Uint8Array }>(exchanges: readonly T[]): T[] {
+/** The first ones that have at most this many bytes together. */
+function thatFit<T extends { readonly payload: Uint8Array }>(rows: readonly T[], maxBytes: number): T[] {
   let bytes = 0;
-  return exchanges
-    .slice(0, limits.exchanges)
-    .filter(({ payload }) => (bytes += payload.length) <= maxExchangeBytes);
+  return rows.filter(({ payload }) => (bytes += payload.length) <= maxBytes);
 }

@@ -38,7 +38,7 @@ import { requestEntries } from './request-story.ts';
 import { orderExplanation } from './order-explanation.ts';
 import { orderRefunds } from './order-refunds.ts';
 import { orderSummary } from './order-summary.ts';
-import { isOpenRefund, openRefundStatuses } from './refund-states.ts';
+import { isOpenRefund, openRefundStatuses, refundsIn } from './refund-states.ts';
 
 const dictionary = { en: english, am: amharic };
 const reasonWords = { en: homeInEnglish.failures.reasons, am: homeInAmharic.failures.reasons };
@@ -201,7 +201,7 @@ async function showOrder(
     ...strays,
   ];
   const [latest] = paymentAttempts;
-  const refunds = orderRefunds(order, events, words.refunds, writing);
+  const refunds = orderRefunds(order, refundsIn(story), words.refunds, writing);
   const summary = orderSummary({ order, events, latestAttempt: latest?.paymentAttempt, now: now() }, writing);
   return sendPage(request, reply, {
     template: 'payments/order',

@@ -1,11 +1,11 @@
 import { OrderStatus } from '../../gen/gatehouse/v1/order_pb.js';
-import type { Order, OrderEvent } from '../../gen/gatehouse/v1/order_pb.js';
+import type { Order, Refund } from '../../gen/gatehouse/v1/order_pb.js';
 import { amountText } from '../../contract/amount-text.ts';
 import { WalletRefunds } from '../../gen/gatehouse/v1/wallet_service_pb.js';
 import { isPaymentOption, walletOf } from '../../contract/payment-option.ts';
 import type { order as english } from '../language/english/order.ts';
 import type { OrderWriting } from './order-words.ts';
-import { isOpenRefund, refundSums, refundsIn } from './refund-states.ts';
+import { isOpenRefund, refundSums } from './refund-states.ts';
 
 /** What the page of an order shows about refunds: the sums, and the link to the form or why there is none. */
 export interface OrderRefunds {
@@ -18,16 +18,15 @@ export interface OrderRefunds {
 }
 
 /**
- * The refunds of an order, from its events. The form asks core again, because only core knows whether the same payment is on
- * its way back as a stray payment.
+ * The refunds of an order. The form asks core again, because only core knows whether the same payment is on its way back as a stray
+ * payment, and an order of very many refunds is shown without the oldest.
  */
 export function orderRefunds(
   order: Order,
-  events: readonly OrderEvent[],
+  refunds: readonly Refund[],
   words: (typeof english)['refunds'],
   { language, wallets }: OrderWriting,
 ): OrderRefunds {
-  const refunds = refundsIn(events);
   const { pending, left, isPending, isAnythingLeft } = refundSums(order, refunds);
   const write = (amount: string): string => amountText(amount, order.currency, language);
   const isRefunded = /[1-9]/.test(order.refunded);

@@ -27,10 +27,14 @@ export const refundStateOf = (status: RefundStatus): RefundState =>
 export const isOpenRefund = ({ status }: Pick<Refund, 'status'>): boolean =>
   status !== RefundStatus.COMPLETED && status !== RefundStatus.FAILED;
 
-/** The refunds in an order's events, oldest first, each as its latest event has it. */
-export function refundsIn(events: readonly OrderEvent[]): Refund[] {
+/** The refunds of an order that its story has, each in its current state. */
+export function refundsIn(story: {
+  readonly events: readonly OrderEvent[];
+  readonly refunds: readonly Refund[];
+}): Refund[] {
   const latest = new Map<string, Refund>();
-  for (const { refund } of events) if (refund !== undefined) latest.set(refund.refundId, refund);
+  for (const { refund } of story.events) if (refund !== undefined) latest.set(refund.refundId, refund);
+  for (const refund of story.refunds) latest.set(refund.refundId, refund);
   return [...latest.values()];
 }
 
@@ -44,13 +48,13 @@ export interface RefundSums {
   readonly isAnythingLeft: boolean;
 }
 
-export function refundSums({ deducted }: Order, refunds: readonly Refund[]): RefundSums {
+/** `refunds` may lack completed ones, because the order has their sum. */
+export function refundSums({ deducted, refunded }: Order, refunds: readonly Refund[]): RefundSums {
   const places = placesOf(deducted);
   const sum = (of: readonly Refund[]): bigint =>
     of.reduce((units, { amount }) => units + (unitsOf(amount, places) ?? 0n), 0n);
-  const held = sum(refunds.filter(({ status }) => status !== RefundStatus.FAILED));
   const pending = sum(refunds.filter(isOpenRefund));
-  const left = (unitsOf(deducted, places) ?? 0n) - held;
+  const left = (unitsOf(deducted, places) ?? 0n) - (unitsOf(refunded, places) ?? 0n) - pending;
   return {
     pending: decimalText(pending, places),
     left: decimalText(left < 0n ? 0n : left, places),

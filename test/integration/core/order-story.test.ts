@@ -162,6 +162,29 @@ test('a story that is too large for one response keeps the latest exchanges and 
   expect(kept[2]).not.toContain('e-0');
 });
 
+test('an order with very many events keeps the first and the latest, all attempts, and says that some are left out', async () => {
+  const order = await desk.registerHosted({ merchantId });
+  const paid = await pay(order, outcomes.completed('t-many'), []);
+  const { pool } = database;
+  const id = storedId('ord', order.orderId);
+  await pool.query(
+    `insert into core.order_events (merchant_id, environment, order_id, sequence, id, type, occurred_at, payload)
+     select merchant_id, environment, order_id, sequence + n, gen_random_uuid(), type, occurred_at, payload
+     from core.order_events, generate_series(1, 600) n where order_id = $1 and sequence = 3`,
+    [id],
+  );
+  await pool.query('update core.orders set last_event_sequence = 603 where id = $1', [id]);
+
+  const { events, paymentAttempts, incomplete } = await storyOf(order);
+
+  expect(events).toHaveLength(500);
+  expect(events[0]?.type).toBe(OrderEventType.CREATED);
+  expect(paymentAttempts.map(({ paymentAttempt }) => paymentAttempt?.paymentAttemptId)).toEqual([
+    paid.attemptId,
+  ]);
+  expect(incomplete).toBe(true);
+});
+
 test('a history needs the same number of statements for five attempts as for none', async () => {
   const none = await desk.registerHosted({ merchantId, orderNumber: 'none' });
   const five = await desk.registerHosted({ merchantId, orderNumber: 'five' });

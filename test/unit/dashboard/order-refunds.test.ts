@@ -4,6 +4,7 @@ import { directoryOf } from '../../../src/contract/wallet-directory.ts';
 import { order as english } from '../../../src/dashboard/language/english/order.ts';
 import { orders } from '../../../src/dashboard/language/english/orders.ts';
 import { orderRefunds } from '../../../src/dashboard/payments/order-refunds.ts';
+import { refundsIn } from '../../../src/dashboard/payments/refund-states.ts';
 import {
   OrderEventSchema,
   OrderSchema,
@@ -41,7 +42,12 @@ function shown(
       }),
     ),
   );
-  const { facts, isOpen, offer } = orderRefunds(order, events, english.refunds, writing);
+  const { facts, isOpen, offer } = orderRefunds(
+    order,
+    refundsIn({ events, refunds: [] }),
+    english.refunds,
+    writing,
+  );
   const plain = (text: string): string => text.replaceAll('\u00A0', ' ');
   return [facts.map(plain).join(' '), isOpen, offer?.isPossible, plain(offer?.text ?? '')];
 }

@@ -163,7 +163,7 @@ export declare type GetOrderStoryResponse = Message<"gatehouse.v1.GetOrderStoryR
   checkoutUrl: string;
 
   /**
-   * Every event, oldest first.
+   * Oldest first: the first 100 and the latest 400 at most, each of at most 512 KiB. Only refunds can make more.
    *
    * @generated from field: repeated gatehouse.v1.OrderEvent events = 3;
    */
@@ -191,7 +191,8 @@ export declare type GetOrderStoryResponse = Message<"gatehouse.v1.GetOrderStoryR
   apiRequests: ApiRequest[];
 
   /**
-   * True when the response reached a limit and lacks the oldest exchanges, API requests, stray payments, refunds or settlements.
+   * True when the response reached a limit and lacks the oldest exchanges, API requests, stray payments, refunds or
+   * settlements, or events of older refunds.
    *
    * @generated from field: bool incomplete = 7;
    */
