@@ -1,7 +1,13 @@
 import type { DescMethod, JsonWriteOptions } from '@bufbuild/protobuf';
 import { Code, ConnectError } from '@connectrpc/connect';
-import { createAsyncIterable, encodeEnvelope, readAllBytes } from '@connectrpc/connect/protocol';
-import type { UniversalHandler, UniversalServerResponse } from '@connectrpc/connect/protocol';
+import { compressionBrotli, compressionGzip } from '@connectrpc/connect-node';
+import {
+  compressedFlag,
+  createAsyncIterable,
+  encodeEnvelope,
+  readAllBytes,
+} from '@connectrpc/connect/protocol';
+import type { Compression, UniversalHandler, UniversalServerResponse } from '@connectrpc/connect/protocol';
 import {
   codeToHttpStatus,
   createEndStreamSerialization,
@@ -30,13 +36,21 @@ export function explainTransportErrors(handle: UniversalHandler, json: JsonOptio
     if (response.status !== 200) return { ...response, ...(await completeUnary(response, body, json)) };
     if (trailer !== undefined && type.startsWith('application/grpc'))
       return { ...response, body: thenComplete(body, trailer) };
-    return enveloped.test(type) ? { ...response, body: completeLast(body, json) } : response;
+    if (!enveloped.test(type)) return response;
+    const encoding =
+      response.header?.get('connect-content-encoding') ?? response.header?.get('grpc-encoding');
+    return { ...response, body: completeLast(body, json, compressionOf(encoding)) };
   };
   return Object.assign(answer, handle);
 }
 
 /** Protocols whose trailers are a part of the body. */
 const enveloped = /^application\/(?:connect\+|grpc-web)/;
+
+/** Those of connect-node. It compresses long errors too, for example one that quotes a field of the request. */
+const compressions = [compressionGzip, compressionBrotli];
+const compressionOf = (encoding: string | null | undefined): Compression | undefined =>
+  compressions.find(({ name }) => name === encoding);
 
 /** The error with a reason; undefined for one that has it. */
 function completed(error: ConnectError | undefined): ConnectError | undefined {
@@ -84,12 +98,12 @@ async function completeUnary(
 ): Promise<UniversalServerResponse> {
   const headers = new Headers(header);
   const bytes = await readAllBytes(body, maxMessageBytes);
-  // An error so long that it is compressed has details.
-  const unread = new ConnectError('', Code.Unknown);
-  const sent = headers.has('content-encoding') ? undefined : errorFromJsonBytes(bytes, undefined, unread);
-  const error = completed(sent);
+  const compression = compressionOf(headers.get('content-encoding'));
+  const plain = compression === undefined ? bytes : await compression.decompress(bytes, maxMessageBytes);
+  const error = completed(errorFromJsonBytes(plain, undefined, new ConnectError('', Code.Unknown)));
   if (error === undefined) return { status, header: headers, body: createAsyncIterable([bytes]) };
   const complete = errorToJsonBytes(error, json);
+  headers.delete('content-encoding');
   headers.set('content-length', String(complete.byteLength));
   return {
     status: codeToHttpStatus(error.code),
@@ -111,17 +125,31 @@ function completeTrailer(trailer: Headers): boolean {
 }
 
 /** Each chunk is an envelope: a byte of flags, four bytes of length, and the data. */
-async function* completeLast(body: AsyncIterable<Uint8Array>, json: JsonOptions): AsyncIterable<Uint8Array> {
-  for await (const chunk of body) yield completeEnvelope(chunk, json) ?? chunk;
+async function* completeLast(
+  body: AsyncIterable<Uint8Array>,
+  json: JsonOptions,
+  compression: Compression | undefined,
+): AsyncIterable<Uint8Array> {
+  for await (const chunk of body) yield (await completeEnvelope(chunk, json, compression)) ?? chunk;
 }
 
-function completeEnvelope(envelope: Uint8Array, json: JsonOptions): Uint8Array | undefined {
-  const data = envelope.subarray(5);
-  if (envelope[0] === trailerFlag) {
+async function completeEnvelope(
+  envelope: Uint8Array,
+  json: JsonOptions,
+  compression: Compression | undefined,
+): Promise<Uint8Array | undefined> {
+  const flags = envelope[0] ?? 0;
+  const kind = flags & ~compressedFlag;
+  if (kind !== trailerFlag && kind !== endStreamFlag) return undefined;
+  const bytes = envelope.subarray(5);
+  const data =
+    flags === kind || compression === undefined
+      ? bytes
+      : await compression.decompress(bytes, maxMessageBytes);
+  if (kind === trailerFlag) {
     const trailer = trailerParse(data);
     return completeTrailer(trailer) ? encodeEnvelope(trailerFlag, trailerSerialize(trailer)) : undefined;
   }
-  if (envelope[0] !== endStreamFlag) return undefined;
   const { metadata, error: sent } = endStreamFromJson(data);
   const error = completed(sent);
   if (error === undefined) return undefined;

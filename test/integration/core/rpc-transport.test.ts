@@ -377,6 +377,8 @@ describe('a Connect client reads the reason', () => {
   test.each([
     ['bytes that are no message', garbage, proto, 400, invalid, 'valid'],
     ['JSON with an unknown field', '{"x":1}', json, 400, invalid, '"x"'],
+    // It is so long that the answer is compressed.
+    ['JSON with a long unknown field', `{"${'x'.repeat(1_100)}":1}`, json, 400, invalid, 'xxx'],
     ['text that is no JSON', '{"x"', json, 400, invalid, 'JSON'],
     [
       'a body that is not compressed as its header says',
@@ -442,11 +444,18 @@ describe('a Connect client reads the reason', () => {
     });
   });
 
-  const envelope = (data: Buffer): Buffer => Buffer.concat([Buffer.from([0, 0, 0, 0, data.length]), data]);
+  const envelope = (data: Buffer): Buffer =>
+    Buffer.concat([Buffer.from([0, 0, 0, data.length >> 8, data.length & 0xff]), data]);
 
-  test('of a stream whose message cannot be read', async () => {
-    const headers = { 'content-type': 'application/connect+proto' };
-    const { body } = await post('WatchOrderEvents', envelope(garbage), headers);
+  test.each([
+    ['whose message cannot be read', garbage, { 'content-type': 'application/connect+proto' }],
+    [
+      'whose answer is so long that it is compressed',
+      Buffer.from(`{"${'x'.repeat(1_100)}":1}`),
+      { 'content-type': 'application/connect+json', 'connect-accept-encoding': 'gzip' },
+    ],
+  ])('of a stream %s', async (_name, message, headers) => {
+    const { body } = await post('WatchOrderEvents', envelope(message), headers);
     expect(body[0]).toBe(2);
     const { error } = JSON.parse(body.subarray(5).toString()) as { error: object };
     expect(read(JSON.stringify(error))).toMatchObject({
