@@ -80,6 +80,13 @@ const faults: Readonly<Record<string, (exchange: Exchange) => Promise<void> | vo
   'conflicting-key': ({ response }) =>
     answer(response, 422, { code: 422, message: 'Unprocessable' }, { 'x-request-id': 'of-the-gateway' }),
   silent: () => undefined,
+  // No silence is long, and the whole answer takes five seconds.
+  dripping: ({ response }) => {
+    let left = 50;
+    response.writeHead(200, { 'content-type': 'application/json' });
+    const timer = setInterval(() => (left-- > 0 ? response.write(' ') : response.end('{}')), 100);
+    response.on('close', () => clearInterval(timer));
+  },
   'another-site': ({ response }) => answer(response, 200, '<h1>Welcome</h1>'),
   'another-json': ({ response }) => answer(response, 200, { message: 'Welcome', data: {} }),
   redirecting: ({ response }) => answer(response, 302, '', { location: 'https://elsewhere.example/' }),

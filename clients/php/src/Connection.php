@@ -50,9 +50,10 @@ final class Connection
             $apiKey,
             $own,
             self::requireUrl(is_array($baseUrl) ? $baseUrl[$own->value] ?? '' : $baseUrl),
-            self::notNegative('timeoutSeconds', $timeoutSeconds),
-            (int) self::notNegative('retries', $retries),
-            self::notNegative('longestRetryAfterSeconds', $longestRetryAfterSeconds),
+            // HTTP clients count milliseconds, and 0 of them are no limit.
+            self::atLeast(0.001, 'timeoutSeconds', $timeoutSeconds),
+            (int) self::atLeast(0, 'retries', $retries),
+            self::atLeast(0, 'longestRetryAfterSeconds', $longestRetryAfterSeconds),
             $transport,
         );
     }
@@ -91,10 +92,10 @@ final class Connection
         );
     }
 
-    private static function notNegative(string $name, float|int $value): float
+    private static function atLeast(float|int $least, string $name, float|int $value): float
     {
-        return is_finite($value) && $value >= 0 ? (float) $value : throw new ConfigurationError(
-            "$name is a number of at least 0.",
+        return is_finite($value) && $value >= $least ? (float) $value : throw new ConfigurationError(
+            "$name is a number of at least $least.",
         );
     }
 }

@@ -175,6 +175,7 @@ final class ClientTest extends TestCase
             ['apiKey' => "svc_test_a\r\nx: y"],
             ['baseUrl' => 'pay.example'],
             ['retries' => -1],
+            ['timeoutSeconds' => 0],
         ];
         foreach ($unusable as $settings) {
             $failure = self::failureOf(fn () => Site::client(...$settings));

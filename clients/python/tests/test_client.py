@@ -189,6 +189,8 @@ def test_a_key_of_the_other_environment_is_explained_and_not_sent_where_the_envi
         {"api_key": SITE["live_key"], "environment": "sandbox"},
         {"api_key": "secret"},
         {"base_url": "pay.example"},
+        {"base_url": "http://127.0.0.1:port"},
+        {"base_url": "http://["},
         {"retries": -1},
     ]
     for settings in unusable:
@@ -272,6 +274,20 @@ def test_a_wait_repeats_no_request_after_its_end(
     with pytest.raises(kind):
         asyncio.run(wait_async())
     assert len(requests_of(run)) == 2
+
+
+def test_the_time_limit_is_for_the_whole_answer() -> None:
+    base_url, _ = faulty("dripping")
+    settings: Dict[str, Any] = {"timeout_seconds": 0.5, "retries": 0}
+    with pytest.raises(gatehouse.TimedOutError):
+        client(base_url=base_url, **settings).verify("a")
+
+    async def verify_async() -> None:
+        async with AsyncGatehouse(SITE["test_key"], base_url, **settings) as own:
+            await own.verify("a")
+
+    with pytest.raises(gatehouse.TimedOutError):
+        asyncio.run(verify_async())
 
 
 @pytest.mark.parametrize("value", ["order\n42", "№42"])

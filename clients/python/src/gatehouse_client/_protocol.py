@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 import random
@@ -92,10 +93,18 @@ def _environment_of(api_key: str) -> str:
 
 
 def _require_url(text: str) -> str:
-    url = urlsplit(text)
-    if url.scheme not in ("http", "https") or not url.netloc or url.query or url.fragment:
-        raise ConfigurationError("base_url is the address of the gateway, such as https://pay.example.")
-    return text.rstrip("/")
+    if _is_url(text):
+        return text.rstrip("/")
+    raise ConfigurationError("base_url is the address of the gateway, such as https://pay.example.")
+
+
+def _is_url(text: str) -> bool:
+    try:
+        httpx.URL(text)
+        url = urlsplit(text)
+    except (httpx.InvalidURL, ValueError):
+        return False
+    return url.scheme in ("http", "https") and bool(url.netloc) and not url.query and not url.fragment
 
 
 @dataclass(frozen=True)
@@ -158,7 +167,8 @@ def direct_path(payment_option: str) -> str:
 
 def no_answer(call: Call, seconds: float, cause: Exception) -> ConnectionError:
     """The error for a request without an answer."""
-    if isinstance(cause, (httpx.TimeoutException, TimeoutError)):
+    # Before Python 3.11, asyncio's TimeoutError is another class.
+    if isinstance(cause, (httpx.TimeoutException, TimeoutError, asyncio.TimeoutError)):
         return TimedOutError(
             f"No answer from {call.url} within {seconds:g} seconds", call.request_id
         )
@@ -197,13 +207,15 @@ class Success:
         return UnexpectedAnswerError(text, self.status, self.request_id)
 
 
-def read(connection: Connection, call: Call, response: httpx.Response, may_have_happened: bool) -> Success:
+def read(
+    connection: Connection, call: Call, response: httpx.Response, content: bytes, may_have_happened: bool
+) -> Success:
     """A success. Raises GatehouseError for every other answer.
 
     `may_have_happened` tells whether an earlier try of the request got a 5xx or no answer.
     """
     request_id = response.headers.get("x-request-id", call.request_id)
-    body = _object(response.content)
+    body = _object(content)
     if response.is_success:
         success = Success(
             body or {}, response.headers, response.status_code, request_id, connection.base_url

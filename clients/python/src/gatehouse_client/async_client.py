@@ -207,14 +207,16 @@ class AsyncGatehouse:
 
     async def _attempt(self, call: Call, may_have_happened: bool) -> Success:
         seconds = call.seconds()
+        sending = self._http.post(
+            call.url,
+            content=call.content,
+            headers=call.headers,
+            timeout=seconds,
+            follow_redirects=False,
+        )
         try:
-            response = await self._http.post(
-                call.url,
-                content=call.content,
-                headers=call.headers,
-                timeout=seconds,
-                follow_redirects=False,
-            )
-        except httpx.HTTPError as error:
+            # The timeout of httpx limits each silence. This limits the whole answer.
+            response = await asyncio.wait_for(sending, seconds)
+        except (httpx.HTTPError, asyncio.TimeoutError) as error:
             raise no_answer(call, seconds, error) from error
-        return read(self._connection, call, response, may_have_happened)
+        return read(self._connection, call, response, response.content, may_have_happened)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from types import TracebackType
-from typing import Any, Mapping, Optional, Tuple, Type
+from typing import Any, Iterator, Mapping, Optional, Tuple, Type
 
 import httpx
 
@@ -207,14 +207,25 @@ class Gatehouse:
 
     def _attempt(self, call: Call, may_have_happened: bool) -> Success:
         seconds = call.seconds()
+        end = time.monotonic() + seconds
         try:
-            response = self._http.post(
+            with self._http.stream(
+                "POST",
                 call.url,
                 content=call.content,
                 headers=call.headers,
                 timeout=seconds,
                 follow_redirects=False,
-            )
-        except httpx.HTTPError as error:
+            ) as response:
+                content = b"".join(_until(end, response.iter_bytes()))
+        except (httpx.HTTPError, TimeoutError) as error:
             raise no_answer(call, seconds, error) from error
-        return read(self._connection, call, response, may_have_happened)
+        return read(self._connection, call, response, content, may_have_happened)
+
+
+def _until(end: float, chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """The timeout of httpx limits each silence. This limits the whole answer."""
+    for chunk in chunks:
+        if time.monotonic() > end:
+            raise TimeoutError
+        yield chunk
