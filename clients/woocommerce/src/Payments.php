@@ -73,7 +73,8 @@ final class Payments
 
     /**
      * Applies what the gateway says of an attempt. What is final stays: an attempt that has ended is not changed again, so
-     * repeats and older news have no effect. Only money that arrives all the same is noted. The order is locked.
+     * repeats and older news have no effect. Only money that arrives all the same is noted, such as money that a restored
+     * gateway finds. The order is locked.
      */
     public function apply(\WC_Order $order, PaymentOrder $found, Environment $environment): void
     {
@@ -89,7 +90,7 @@ final class Payments
             $attempt = new Attempt($found->order_number, $environment, $found->amount, $found->currency, time(), status: Attempt::REJECTED);
         }
         $isExpected = $attempt->isOpen();
-        if ($found->status === OrderStatus::Pending || (!$isExpected && !($isPaid && $attempt->status === Attempt::REJECTED))) {
+        if ($found->status === OrderStatus::Pending || (!$isExpected && !($isPaid && $attempt->status !== Attempt::PAID))) {
             return;
         }
         $isLast = $attempts->last()?->number === $attempt->number;
@@ -124,7 +125,8 @@ final class Payments
             $order->save();
             return;
         }
-        if ($order->is_paid()) {
+        // An order can be on hold because of its first payment.
+        if ($order->is_paid() || ($order->has_status('on-hold') && Attempts::of($order)->paid() !== null)) {
             if ($order->get_transaction_id() !== $found->order_id) {
                 /* translators: 1: an amount with its currency, 2: the order number at the gateway */
                 $note = __('Gatehouse: a second payment of %1$s arrived (%2$s), although this order is paid. Return it in the dashboard of the gateway.', 'gatehouse-for-woocommerce');

@@ -217,7 +217,13 @@ final class PluginTest extends TestCase
         Shop::checkOut($restored);
         $fromBackup = Shop::now($restored);
         $fromBackup->update_meta_data('_gatehouse_attempts', []);
-        foreach ([[$refused, Shop::number($refused)], [$fromBackup, Shop::number($restored)]] as [$order, $number]) {
+        $expired = \WC_Order::create([]);
+        Shop::checkOut($expired);
+        $ended = Shop::number($expired);
+        Shop::receive('order.expired', Shop::dataOf($ended, 'EXPIRED'));
+        Shop::checkOut($expired);
+        $surprises = [[$refused, Shop::number($refused)], [$fromBackup, Shop::number($restored)], [$expired, $ended]];
+        foreach ($surprises as [$order, $number]) {
             $order->save();
             foreach ([1, 2] as $delivery) {
                 Shop::receive('order.completed', Shop::dataOf($number, 'COMPLETED'));
@@ -226,6 +232,11 @@ final class PluginTest extends TestCase
             self::assertSame(1, substr_count(implode(Shop::now($order)->notes()), "payment $number, which the shop did not expect"));
             self::assertTrue(Shop::gateway()->can_refund_order(Shop::now($order)));
         }
+
+        $kept = Shop::now($expired)->get_transaction_id();
+        Shop::receive('order.completed', Shop::dataOf(Shop::number($expired), 'COMPLETED'));
+        self::assertStringContainsString('a second payment of 100.50 ETB', implode(Shop::now($expired)->notes()));
+        self::assertSame(['on-hold', $kept], [Shop::now($expired)->get_status(), Shop::now($expired)->get_transaction_id()]);
 
         $test = \WC_Order::create([]);
         Shop::checkOut($test);
