@@ -67,7 +67,7 @@ type OrderExplanation struct {
 	HeldBy string `json:"held_by"`
 	// Wallet is the id of the wallet that the fact concerns; empty without one.
 	Wallet string `json:"wallet"`
-	// Reason is why the latest payment took no money; empty otherwise.
+	// Reason is why the latest payment did not pay the order; empty otherwise.
 	Reason string `json:"reason"`
 	// Next is such as wallet_queried or order_expires.
 	Next string `json:"next"`

@@ -11,7 +11,7 @@ final class OrderExplanation
      * @param string $waiting_for the one fact that the order waits for, such as payer_confirmation, or nothing
      * @param string $held_by who can change that fact now, such as payer, wallet or merchant
      * @param string $wallet the id of the wallet that the fact concerns; empty without one
-     * @param string $reason why the latest payment took no money; empty otherwise
+     * @param string $reason why the latest payment did not pay the order; empty otherwise
      * @param string $next what happens next, such as wallet_queried or order_expires
      * @param string $next_at empty when the next step happens at once, and when a person decides its time
      */

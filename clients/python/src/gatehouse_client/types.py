@@ -72,7 +72,7 @@ class OrderExplanation(Fields):
     wallet: str
     """The id of the wallet that the fact concerns; empty without one."""
     reason: str
-    """Why the latest payment took no money; empty otherwise."""
+    """Why the latest payment did not pay the order; empty otherwise."""
     next: str
     """What happens next, such as wallet_queried or order_expires."""
     next_at: str
