@@ -19,6 +19,7 @@ import type { PeerCertificate } from '../tls/peer-certificate.ts';
 import { handshakeTimeoutMs } from '../tls/server-tls.ts';
 import type { ServerTls } from '../tls/server-tls.ts';
 import { watchHandshakes } from '../tls/watch-handshakes.ts';
+import { deadlineWithinTimer } from './deadline-within-timer.ts';
 import { defaultDeadlineMs, maxMessageBytes } from './grpc-server.ts';
 import { maxUnknownCallerBytes, unknownCallerAdvice } from './known-caller.ts';
 import type { IsKnownCaller, MaxBytesOfCaller } from './known-caller.ts';
@@ -189,7 +190,9 @@ function requestHandler(options: ConnectServerOptions): RequestHandler {
     connectNodeAdapter({
       routes: (router) => {
         services.forEach((spec) => addRoutes(router, spec));
-        const explained = router.handlers.map((handler) => explainTransportErrors(handler, jsonOptions));
+        const explained = router.handlers.map((handler) =>
+          explainTransportErrors(deadlineWithinTimer(handler), jsonOptions),
+        );
         router.handlers.splice(0, router.handlers.length, ...explained);
       },
       fallback: (request, response) => {

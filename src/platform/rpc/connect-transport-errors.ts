@@ -73,6 +73,7 @@ function refused(
         : [Code.Unimplemented, 'this method needs HTTP/2'];
   const headers = new Headers(header);
   headers.set('content-type', 'application/json');
+  if (status === 405) headers.set('allow', 'POST');
   const body = errorToJsonBytes(transportError(code, advice), json);
   return { status, header: headers, body: createAsyncIterable([body]) };
 }

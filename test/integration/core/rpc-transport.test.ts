@@ -356,7 +356,8 @@ describe('a Connect client reads the reason', () => {
       headers: { authorization: `Bearer ${stack.tokens.operator}`, ...headers },
       ...(verb === 'GET' ? {} : { body: new Uint8Array(Buffer.from(body)) }),
     });
-    return { status: response.status, body: Buffer.from(await response.arrayBuffer()) };
+    const { status, headers: answered } = response;
+    return { status, allow: answered.get('allow'), body: Buffer.from(await response.arrayBuffer()) };
   };
   const read = (json: string) => {
     const { code, message, details } = JSON.parse(json) as {
@@ -435,9 +436,28 @@ describe('a Connect client reads the reason', () => {
     });
   });
 
+  test.each([
+    ['application/json', 'connect-timeout-ms', '9999999999', 400],
+    ['application/grpc', 'grpc-timeout', '99999999H', 200],
+  ])(
+    'of a deadline over %s that no timer takes, and Node warns of none',
+    async (type, name, value, status) => {
+      const warnings: string[] = [];
+      const keep = ({ message }: Error): unknown => warnings.push(message);
+      process.on('warning', keep);
+      try {
+        const answer = await post('GetOrder', '{}', { 'content-type': type, [name]: value });
+        expect(answer.status).toBe(status);
+      } finally {
+        process.off('warning', keep);
+      }
+      expect(warnings).toEqual([]);
+    },
+  );
+
   test('of a GET of a method that changes something', async () => {
     const answer = await post('RegisterOrder', '', {}, 'GET');
-    expect(answer.status).toBe(405);
+    expect(answer).toMatchObject({ status: 405, allow: 'POST' });
     expect(read(answer.body.toString())).toMatchObject({
       message: 'the HTTP method must be POST',
       info: { reason: 'INVALID_FIELDS' },
