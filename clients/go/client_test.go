@@ -310,6 +310,7 @@ func TestAClientGivesUpAsItPromises(t *testing.T) {
 		{"redirecting", Settings{}, nil, 302, 0, 1, true},
 		{"redirecting", Settings{HTTPClient: &http.Client{}}, nil, 302, 0, 1, true},
 		{"silent", Settings{Retries: 1, Timeout: 200 * time.Millisecond}, ErrTimedOut, 0, 0, 2, true},
+		{"dripping", Settings{Retries: NoRetries, Timeout: 500 * time.Millisecond}, ErrTimedOut, 0, 0, 1, true},
 	} {
 		client, requests := faulty(t, row.fault, row.settings)
 		_, err := client.Register(context.Background(), newOrder())

@@ -215,6 +215,7 @@ export function testTypeScriptClient(site: () => ClientSite): void {
     ['another-json', {}, UnexpectedAnswerError, { status: 200 }, 1],
     ['redirecting', {}, UnexpectedAnswerError, { status: 302 }, 1],
     ['silent', { retries: 1, timeoutSeconds: 0.2 }, TimedOutError, { mayHaveHappened: true }, 2],
+    ['dripping', { retries: 0, timeoutSeconds: 0.5 }, TimedOutError, { mayHaveHappened: true }, 1],
   ] as const)(
     'a gateway with the fault %s causes the documented error after the documented number of attempts',
     async (...row) => {

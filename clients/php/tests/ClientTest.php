@@ -200,6 +200,8 @@ final class ClientTest extends TestCase
             ['redirecting', [], UnexpectedAnswerError::class, ['status' => 302], 1],
             ['silent', ['retries' => 1, 'timeoutSeconds' => 0.2], TimedOutError::class, [], 2],
             ['silent', ['retries' => 1, 'timeoutSeconds' => 0.2, 'http' => 'symfony'], TimedOutError::class, [], 2],
+            ['dripping', ['retries' => 0, 'timeoutSeconds' => 0.5], TimedOutError::class, [], 1],
+            ['dripping', ['retries' => 0, 'timeoutSeconds' => 0.5, 'http' => 'symfony'], TimedOutError::class, [], 1],
             ['silent', ['retries' => 0, 'http' => 'impatient'], ConnectionError::class, [], 1],
             ['redirecting', ['http' => 'impatient'], UnexpectedAnswerError::class, ['status' => 302], 1],
         ];
