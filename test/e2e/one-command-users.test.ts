@@ -34,7 +34,7 @@ describe('the one command', () => {
     const uid = isRoot ? nobody.uid : process.getuid?.();
     const dataFolder = await newFolder();
     if (isRoot) await chown(dataFolder, nobody.uid, nobody.gid);
-    const run = start({ dataFolder, spawn: isRoot ? nobody : {} });
+    const run = start({ dataFolder, bundles: 'its own', spawn: isRoot ? nobody : {} });
     await run.ready();
     expect((await post(await run.demo(), '/api/v1/register', anOrder('order-1'))).status).toBe(201);
     const processes = await run.processes();
@@ -63,7 +63,10 @@ describe('the one command', () => {
       await execute('cp', ['-a', ...parts.map((part) => join(projectRoot, part)), project]);
       await linkPackages(project);
       const dataFolder = join(project, '.gatehouse');
-      const run = start({ dataFolder, command: ['npm', 'start'], spawn: { cwd: project } });
+      const run = start({
+        ...{ dataFolder, command: ['npm', 'start'], bundles: 'its own' },
+        spawn: { cwd: project },
+      });
       await run.ready();
       expect((await post(await run.demo(), '/api/v1/register', anOrder('order-1'))).status).toBe(201);
       expect(run.output()).toMatch(/Keeping the database in .*, because its user cannot enter/);

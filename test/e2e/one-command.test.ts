@@ -102,7 +102,7 @@ describe('the one command, used, killed and started again', () => {
 
   beforeAll(async () => {
     dataFolder = await mkdtemp(join(tmpdir(), 'gatehouse-one-command-'));
-    run = start({ dataFolder, env: { GATEHOUSE_METRICS_PORT: '0' } });
+    run = start({ dataFolder, env: { GATEHOUSE_METRICS_PORT: '0' }, bundles: 'its own' });
     await run.ready();
     before = await run.demo();
     expect(before.merchant.test_webhook_secret).toMatch(/^whsec_.{44}$/);

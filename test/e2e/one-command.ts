@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import { readFile, readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { DemoFile as AnyDemoFile } from '../../src/main/local/summary.ts';
+import { programFolder } from '../support/servers.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { isRunning } from '../unit/local/processes.ts';
 
@@ -42,6 +43,8 @@ export interface RunOptions {
   readonly dataFolder: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly command?: readonly [string, ...string[]];
+  /** Whether it bundles its programs, as it does for users. By default it runs those of the test run. */
+  readonly bundles?: 'its own';
   readonly spawn?: SpawnOptions;
 }
 
@@ -66,7 +69,7 @@ async function withDescendants(root: number): Promise<Map<number, string>> {
   // The list grows during the loop.
   for (const { pid } of below) below.push(...(byParent.get(pid) ?? []));
   const nameOf = (pid: number, program: string): string =>
-    /\/(?:main|programs)\/([a-z-]+)\.(?:ts|mjs)\0$/.exec(readProc(pid, 'cmdline'))?.[1] ?? program;
+    /\/(?:main|[^/]*programs[^/]*)\/([a-z-]+)\.(?:ts|mjs)\0$/.exec(readProc(pid, 'cmdline'))?.[1] ?? program;
   return new Map(below.map(({ pid, program }) => [pid, nameOf(pid, program)]));
 }
 
@@ -120,7 +123,7 @@ export function oneCommand({ lasts = 'for a test' }: { lasts?: 'for a test' | 'f
   };
 }
 
-function start({ dataFolder, env, command: given, spawn: options }: RunOptions): Run {
+function start({ dataFolder, env, command: given, bundles, spawn: options }: RunOptions): Run {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('GATEHOUSE_'));
   const [program, ...args] = given ?? [process.execPath, ...command];
   const child = spawn(program, args, {
@@ -128,6 +131,7 @@ function start({ dataFolder, env, command: given, spawn: options }: RunOptions):
     env: {
       ...Object.fromEntries([...inherited, ...portSettings.map((name) => [name, '0'])]),
       GATEHOUSE_DATA_DIR: dataFolder,
+      GATEHOUSE_PROGRAMS: bundles === 'its own' ? '' : programFolder(),
       ...env,
     },
     stdio: ['ignore', 'pipe', 'pipe'],

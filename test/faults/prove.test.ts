@@ -18,6 +18,7 @@ import { proveTools } from '../../src/main/prove/prove-tools.ts';
 import { listenLocally } from '../support/listen-locally.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import { closersOfEachTest } from '../support/shared-stack.ts';
+import { programFolder } from '../support/servers.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const cleanUps = closersOfEachTest();
@@ -31,13 +32,14 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true }));
 
-/** Runs a command as src/main/cli.ts does. `openLink` is the network of the campaign. */
+/** Runs a command as src/main/cli.ts does. `openLink` is the network of the campaign, by default that of users, with their own bundles. */
 async function run(args: readonly string[], openLink?: OpenLink) {
   const printed = { stdout: '', stderr: '' };
   const environment = {
     ...process.env,
     GATEHOUSE_LOG_LEVEL: 'info',
     GATEHOUSE_WALLETS_FILE: '/real/wallets',
+    GATEHOUSE_PROGRAMS: openLink === undefined ? '' : programFolder(),
   };
   const never = (): never => {
     throw new Error('a running gateway was called');
