@@ -140,8 +140,9 @@ final class Payments
         $surprise = __('Gatehouse: %1$s was paid by payment %2$s, which the shop did not expect any more. Compare it with the order before you deliver.', 'gatehouse-for-woocommerce');
         $doubt = $isExpected ? $this->doubtIn($order, $attempt, $found) : $this->say($surprise, $money, $attempt->number);
         if ($doubt === null) {
-            // Another plugin may prevent it. WooCommerce then has saved nothing, so the gateway must report the payment again.
-            if (!$order->payment_complete($found->order_id)) {
+            // Another plugin may prevent it, and WooCommerce does nothing with an order of a status that it does not expect. Then
+            // nothing is saved, so the gateway must report the payment again.
+            if (!$order->payment_complete($found->order_id) || $order->get_transaction_id() !== $found->order_id) {
                 throw new PaymentNotKept("WooCommerce could not mark order {$order->get_id()} as paid: see the notes of the order");
             }
             /* translators: 1: an amount with its currency, 2: the order number at the gateway */
