@@ -44,6 +44,16 @@ const indexes: readonly LargeIndex[] = [
     definition: "(merchant_id, environment, id) where status = 'AWAITING_APPROVAL'",
   },
   {
+    name: 'refunds_open',
+    table: 'core.refunds',
+    definition: "(merchant_id, environment, id) where status = 'REVERSAL_DUE'",
+  },
+  {
+    name: 'refunds_failed',
+    table: 'core.refunds',
+    definition: "(merchant_id, environment, id) where status in ('APPROVAL_DECLINED', 'REVERSAL_REFUSED')",
+  },
+  {
     name: 'refunds_completed',
     table: 'core.refunds',
     definition: "(environment, payment_option, updated_at) where status = 'REVERSED'",

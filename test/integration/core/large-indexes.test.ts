@@ -25,6 +25,8 @@ const names = [
   'reconciliations_day',
   'refunds_awaiting_approval',
   'refunds_completed',
+  'refunds_failed',
+  'refunds_open',
   'stray_payments_open',
 ];
 const drop = async (): Promise<void> => {

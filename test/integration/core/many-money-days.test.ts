@@ -2,12 +2,15 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { v7 } from 'uuid';
 import type { StoredId } from '../../../src/contract/public-id.ts';
 import { countUse } from '../../../src/core/merchant-wallets/count-use.sql.ts';
+import { createRefundReader } from '../../../src/core/payments/refunds/find-refunds.ts';
+import type { RefundFilter } from '../../../src/core/payments/refunds/find-refunds.ts';
 import { readUnsettled } from '../../../src/core/payments/settlements/unsettled.sql.ts';
 import { findCompletedRefunds } from '../../../src/core/reconciliation/known-money.sql.ts';
 import { readMissingDays } from '../../../src/core/reconciliation/missing-days.sql.ts';
 import { readMoneyDays } from '../../../src/core/reconciliation/money-days.sql.ts';
 import { openCountedDatabase } from '../../support/counted-database.ts';
 import type { CountedDatabase } from '../../support/counted-database.ts';
+import { publicId } from '../../support/ids.ts';
 import { seedOrders } from '../../support/seed-orders.ts';
 
 // The blocks that PostgreSQL reads, which do not depend on the load of the machine.
@@ -69,6 +72,11 @@ const missingDays = (wallet: string, reconcile: boolean) =>
     { wallet, environment, merchantId: undefined, date: undefined },
     new Date('2026-04-01T12:00:00Z'),
   );
+const listRefunds = (own: Partial<RefundFilter>) =>
+  createRefundReader(counted.database, []).list({
+    ...{ merchantId: publicId('mer', merchantId), environment, orderId: undefined, statuses: [], limit: 51 },
+    ...{ createdFrom: undefined, createdTo: undefined, beforeId: undefined, ...own },
+  });
 const anyBalance = { wallet: undefined, merchantId: undefined, date: undefined };
 const after = {
   day: '2025-09-01',
@@ -116,6 +124,16 @@ test.each<[string, () => Promise<readonly unknown[]>, number, number]>([
     0,
     50,
   ],
+  ['a page of refunds', () => listRefunds({}), 51, 150],
+  ['refunds of production without any', () => listRefunds({ environment: 'PRODUCTION' }), 0, 50],
+  [
+    'refunds that await approval, of which there is none',
+    () => listRefunds({ statuses: ['AWAITING_APPROVAL'] }),
+    0,
+    50,
+  ],
+  ['open refunds without any', () => listRefunds({ statuses: ['REQUESTED', 'SENT', 'UNKNOWN'] }), 0, 50],
+  ['failed refunds without any', () => listRefunds({ statuses: ['FAILED'] }), 0, 50],
   [
     'the money that waits for a person, of which there is none',
     async () => (await readUnsettled(counted.database.pool, { merchantId: undefined, limit: 10 })).items,
