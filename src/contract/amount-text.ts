@@ -14,9 +14,15 @@ const isDecimalText = (text: string): text is DecimalText => /^[0-9]+(\.[0-9]+)?
  */
 export function amountText(amount: string, currency: string, language: Language): string {
   if (!isDecimalText(amount) || !isCurrencyCode(currency)) return `${currency} ${amount}`;
-  const format = (options: Intl.NumberFormatOptions) =>
-    new Intl.NumberFormat(language, { style: 'currency', currency, ...options });
-  const usual = format({}).resolvedOptions().maximumFractionDigits ?? 0;
-  const decimals = Math.max(usual, amount.split('.')[1]?.length ?? 0);
-  return format({ minimumFractionDigits: decimals, maximumFractionDigits: decimals }).format(amount);
+  const decimals = Math.max(usualDecimals(currency), amount.split('.')[1]?.length ?? 0);
+  return new Intl.NumberFormat(language, {
+    style: 'currency',
+    currency,
+    minimumFractionDigits: decimals,
+    maximumFractionDigits: decimals,
+  }).format(amount);
 }
+
+/** The decimals with which amounts in a currency are written. Core may accept more for a few currencies, because its list is ISO 4217. */
+export const usualDecimals = (currency: string): number =>
+  new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions().maximumFractionDigits ?? 0;

@@ -1,5 +1,6 @@
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { usualDecimals } from '../../contract/amount-text.ts';
 import { MemberRole } from '../../gen/gatehouse/v1/account_service_pb.js';
 import type { ApprovalLimit } from '../../gen/gatehouse/v1/merchant_service_pb.js';
 import { pathIn, pageMerchantOf } from '../access/page-context.ts';
@@ -7,7 +8,9 @@ import { ask, callOptions, panel } from '../ask.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { fieldOf } from '../forms/read-form.ts';
 import { wordsFor } from '../language/words.ts';
-import { notFound } from '../page-problem.ts';
+import { notFound, PageProblem } from '../page-problem.ts';
+import { placesOf } from '../payments/decimal-text.ts';
+import { orderWords } from '../payments/order-words.ts';
 import { flash } from '../session/sign-in-state.ts';
 import { refundWords } from './refund-writing.ts';
 
@@ -104,8 +107,8 @@ export function addRefundApproval(app: FastifyInstance, { clients, sendPage }: D
       }),
     );
     const values = Object.fromEntries(given.map((limit) => [nameOf(limit), limit.amount]));
-    const wrongOf = (wrong: typeof given) =>
-      Object.fromEntries(wrong.map((limit) => [nameOf(limit), words.wrongAmount]));
+    const wrongOf = (wrong: typeof given, problem = words.wrongAmount) =>
+      Object.fromEntries(wrong.map((limit) => [nameOf(limit), problem]));
     const set = given.filter(({ amount }) => amount !== '');
     const errors = wrongOf(set.filter(({ amount }) => !amountPattern.test(amount)));
     if (Object.keys(errors).length > 0) return show(request, reply, { values, errors, status: 400 });
@@ -128,7 +131,12 @@ export function addRefundApproval(app: FastifyInstance, { clients, sendPage }: D
     }
     if (answer.refusal.problem === 'changedMeanwhile')
       return show(request, reply, { values, errors: {}, status: 409, isOverTaken: true });
+    const { problem, reason, retryAfterSeconds } = answer.refusal;
+    if (problem !== 'badRequest') throw new PageProblem(problem, reason, { retryAfterSeconds });
     // Core refuses an amount with more decimals than its currency has.
-    return show(request, reply, { values, errors: wrongOf(set), status: 400 });
+    const tooFine = set.filter(({ amount, currency }) => placesOf(amount) > usualDecimals(currency));
+    const { decimals } = wordsFor(request, orderWords).amountProblems;
+    const refused = tooFine.length > 0 ? wrongOf(tooFine, decimals) : wrongOf(set);
+    return show(request, reply, { values, errors: refused, status: 400 });
   });
 }

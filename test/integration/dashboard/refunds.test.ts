@@ -351,6 +351,11 @@ describe('a refund above the limit', () => {
 
     const wrong = await owner.post(path, { seen, limit_ETB: 'a lot' });
     expect([wrong.status, wrong.body.includes('id="limit_ETB-error"')]).toEqual([400, true]);
+    const tooFine = await owner.post(path, { seen, limit_ETB: '1000', limit_USD: '10.555' });
+    expect(tooFine.status).toBe(400);
+    expect(tooFine.body.match(/id="\w+-error">[^<]*/g)).toEqual([
+      'id="limit_USD-error">Enter no more decimals than the currency has, such as 99.50 in ETB.',
+    ]);
     expect((await owner.post(path, { seen, limit_ETB: '0.00' })).status).toBe(303);
     expect(await limits()).toEqual(['0 ETB']);
     expect((await owner.post(path, { seen, limit_ETB: '7' })).status).toBe(409);
