@@ -1,6 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { ListOrdersResponse, OrderService } from '../../gen/gatehouse/v1/order_service_pb.js';
-import type { Client } from '@connectrpc/connect';
+import type { ListOrdersResponse } from '../../gen/gatehouse/v1/order_service_pb.js';
 import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
 import { ask, callOptions, panel } from '../ask.ts';
 import type { Panel } from '../ask.ts';
@@ -34,7 +33,7 @@ export function addOrders(app: FastifyInstance, dashboard: Dashboard): void {
     const writing = { words, language, timeZone, wallets: request.wallets };
     const search = readOrderSearch(request.query, timeZone);
     const self = pathIn(pageMerchantOf(request), 'orders');
-    const found = await searchOrders(clients.orders, request, search);
+    const found = await searchOrders(clients, request, search);
     const errors = found.isThere && 'errors' in found.value ? found.value.errors : {};
     const answer = found.isThere && 'answer' in found.value ? found.value.answer : undefined;
     reply.code(Object.keys(errors).length > 0 ? 400 : 200);
@@ -68,9 +67,10 @@ export function addOrders(app: FastifyInstance, dashboard: Dashboard): void {
   app.get(`${path}.csv`, async (request, reply) => {
     const search = readOrderSearch(request.query, timeZone);
     if (search.wrongDays.length > 0) throw new PageProblem('badRequest', 'INVALID_FIELDS');
+    const conditions = await conditionsOf(clients, request, search);
     const read = (pageToken: string): Promise<ListOrdersResponse> =>
       clients.orders.listOrders(
-        { ...scopeOf(request), ...search.conditions, pageSize: csvPageSize, pageToken },
+        { ...scopeOf(request), ...conditions, pageSize: csvPageSize, pageToken },
         callOptions(request),
       );
     // The first page is read before the answer begins, so that an invalid search or an unavailable core gets an error page.
@@ -81,9 +81,27 @@ export function addOrders(app: FastifyInstance, dashboard: Dashboard): void {
   });
 }
 
+type SearchClients = Pick<Dashboard['clients'], 'orders' | 'merchants'>;
+
+const currenciesOf = async ({ merchants }: SearchClients, request: FastifyRequest) => {
+  const { merchantId } = pageMerchantOf(request);
+  return (await merchants.getMerchant({ merchantId }, callOptions(request))).currencies;
+};
+
+/** The fields of the ListOrders request. An amount without a currency is one in the merchant's first currency. */
+async function conditionsOf(
+  clients: SearchClients,
+  request: FastifyRequest,
+  { conditions, lacksCurrency }: OrderSearch,
+): Promise<OrderSearch['conditions']> {
+  if (!lacksCurrency) return conditions;
+  const [currency = ''] = await currenciesOf(clients, request);
+  return { ...conditions, currency };
+}
+
 /** A page of orders, or the problems of the search. */
 function searchOrders(
-  orders: Client<typeof OrderService>,
+  clients: SearchClients,
   request: FastifyRequest,
   search: OrderSearch,
 ): Promise<Panel<Found>> {
@@ -93,11 +111,15 @@ function searchOrders(
     return Promise.resolve({ isThere: true, value: { errors } });
   }
   return panel(request, async (): Promise<Found> => {
-    const asked = { ...scopeOf(request), ...search.conditions, pageSize, pageToken: search.pageToken };
-    const found = await ask(request, (options) => orders.listOrders(asked, options));
+    const conditions = await conditionsOf(clients, request, search);
+    const asked = { ...scopeOf(request), ...conditions, pageSize, pageToken: search.pageToken };
+    const found = await ask(request, (options) => clients.orders.listOrders(asked, options));
     if (found.ok) return { answer: found.value };
     const { malformed } = shellWords[request.language].forms;
-    return { errors: errorsOf(found.refusal.fields, search, malformed, words) };
+    const errors = errorsOf(found.refusal.fields, search, malformed, words);
+    if (errors['currency'] === undefined) return { errors };
+    const currencies = (await currenciesOf(clients, request)).join(', ');
+    return { errors: { ...errors, currency: words.search.wrongCurrency(currencies) } };
   });
 }
 

@@ -28,6 +28,8 @@ export interface OrderSearch {
   /** Whether one of the additional filters is set. */
   readonly hasMore: boolean;
   readonly pageToken: string;
+  /** Whether an amount has no currency, so that it means the merchant's first one. */
+  readonly lacksCurrency: boolean;
   /** The fields of the ListOrders request. */
   readonly conditions: MessageInitShape<typeof ListOrdersRequestSchema>;
   /** The fields with an invalid day. */
@@ -36,9 +38,6 @@ export interface OrderSearch {
   readonly query: (pageToken?: string) => string;
 }
 
-/** The default currency of a search: the most common one. */
-const usualCurrency = 'ETB';
-
 export function readOrderSearch(query: unknown, timeZone: string): OrderSearch {
   const given = (name: string): string => {
     const value: unknown = (query as Readonly<Record<string, unknown>>)[name];
@@ -46,7 +45,6 @@ export function readOrderSearch(query: unknown, timeZone: string): OrderSearch {
   };
   const values = Object.fromEntries(fields.map((name) => [name, given(name)])) as Record<Field, string>;
   const hasAmount = values.amount_from !== '' || values.amount_to !== '';
-  const currency = (values.currency || (hasAmount ? usualCurrency : '')).toUpperCase();
   const from = dayNamed(values.from, timeZone);
   const to = dayNamed(values.to, timeZone);
   const one = <Value>(table: Readonly<Record<string, Value>>, name: string): Value[] => {
@@ -60,12 +58,13 @@ export function readOrderSearch(query: unknown, timeZone: string): OrderSearch {
     isEmpty: fields.every((name) => values[name] === ''),
     hasMore: fields.slice(3).some((name) => name !== 'status' && values[name] !== ''),
     pageToken: given('page'),
+    lacksCurrency: hasAmount && values.currency === '',
     wrongDays: [...wrong('from', from), ...wrong('to', to)],
     conditions: {
       orderNumberPrefix: values.number,
       customerPhone: values.phone,
       providerTransactionId: values.transaction,
-      currency,
+      currency: values.currency.toUpperCase(),
       amountFrom: values.amount_from,
       amountTo: values.amount_to,
       statuses: one(orderStatuses, values.status),

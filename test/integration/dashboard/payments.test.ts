@@ -78,7 +78,7 @@ describe('orders', () => {
       'amount_from-error">Leave out the thousands separators. Enter 1500 instead of 1,500.',
     ],
     ['amount_to=1,5', 'amount_to-error">Use a point before the decimals. Enter 1.5 instead of 1,5.'],
-    ['currency=XXX', 'currency-error"'],
+    ['currency=XXX', 'currency-error">Enter one of these currencies: ETB, USD.'],
     ['from=yesterday', 'from-error"'],
   ])('a search for %s shows the mistake at its field', async (query, marked) => {
     const { status, body } = await viewer.get(`${at('orders')}?${query}`);
@@ -431,7 +431,7 @@ describe('payment links', () => {
     expect(noLink.status).toBe(404);
   });
 
-  test('are offered in the currencies of the merchant, with its first one chosen', async () => {
+  test('and searches by amount are in the currencies of the merchant, with its first one chosen', async () => {
     const merchants = stack.client(MerchantService, 'operator');
     const abroad = await stack.createMerchant();
     const owner = await desk.signedIn(await desk.users.member(abroad.id, MemberRole.OWNER));
@@ -445,6 +445,11 @@ describe('payment links', () => {
     expect(await offered()).toEqual(['ETB', 'USD']);
     await merchants.updateMerchant({ merchantId: abroad.id, terms: { currencies: ['USD'] } });
     expect(await offered()).toEqual(['USD']);
+    const { order } = await orders.registerOrder(
+      registration({ merchantId: abroad.id, orderNumber: 'DOLLARS', currency: 'USD' }),
+    );
+    const found = (await owner.get(`/m/${abroad.id}/sandbox/orders?amount_from=${order?.amount}`)).body;
+    expect(numbersIn(found)).toEqual(['DOLLARS']);
   });
 
   test('with a number in use show an error at the field', async () => {

@@ -38,6 +38,7 @@ export const orders: typeof english = {
     submit: 'ይፈልጉ',
     clear: 'ሁሉንም ያሳዩ',
     wrong: 'ፍለጋው አልተካሄደም፤ ከታች ምልክት የተደረገበትን ያስተካክሉ።',
+    wrongCurrency: (codes) => `ከእነዚህ ገንዘቦች አንዱን ያስገቡ፦ ${codes}።`,
     wrongDay: 'ቀኑን እንደ 2026-11-21 ያስገቡ።',
   },
   amountProblems: {

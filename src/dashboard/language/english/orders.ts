@@ -37,6 +37,7 @@ export const orders = {
     submit: 'Search',
     clear: 'Show all',
     wrong: 'The search did not run. Correct the fields marked below.',
+    wrongCurrency: (codes: string) => `Enter one of these currencies: ${codes}.`,
     wrongDay: 'Enter a day as year-month-day, such as 2026-11-21.',
   },
   amountProblems: {
