@@ -29,6 +29,8 @@ const stepUpMs = 10 * 60_000;
 /** The shortest interval between two updates of a session's last use. */
 const seenEveryMs = 60_000;
 
+type MemberRule = Extract<AccessRule, { readonly who: 'member' }>;
+
 const ruleName = (method: string, url: string): string => `${method === 'HEAD' ? 'GET' : method} ${url}`;
 
 /** Applies its access rule to every route that is added later. */
@@ -58,6 +60,22 @@ export function addAccess(app: FastifyInstance, options: AccessOptions): void {
     const isUse = request.routeOptions.url?.endsWith('/state') !== true;
     if (isUse && nowMs - data.seenAt >= seenEveryMs) data.seenAt = nowMs;
   };
+  const enterAsMember = async (request: FastifyRequest, viewer: Viewer, rule: MemberRule) => {
+    const pageMerchant = await findPageMerchant(request, viewer, options);
+    const isEnough =
+      pageMerchant.role === 'operator' ? rule.operators : isAtLeast(pageMerchant.role, rule.role);
+    if (!isEnough) throw new PageProblem('forbidden', 'MEMBER_ROLE');
+    return pageMerchant;
+  };
+  app.decorateRequest('recheckAccess', async function recheckAccess(this: FastifyRequest): Promise<void> {
+    await this.session.reload();
+    enterAsViewer(this);
+    const rule = rules[ruleName(this.method, this.routeOptions.url ?? '')];
+    if (rule === undefined || rule.who === 'everyone') return;
+    if (this.viewer === null) throw new PageProblem('forbidden', 'SESSION_ENDED');
+    if (rule.who === 'operator') requireOperator(this.viewer);
+    if (rule.who === 'member') await enterAsMember(this, this.viewer, rule);
+  });
   app.decorateRequest('hasWaited', false);
   app.addHook('onRequest', async (request) => enterAsViewer(request));
   app.addHook('preHandler', async (request) => {
@@ -72,14 +90,8 @@ export function addAccess(app: FastifyInstance, options: AccessOptions): void {
     if (rule === undefined) throw new TypeError('a route without a rule was reached');
     if (rule.who === 'everyone') return;
     if (request.viewer === null) return sendToSignIn('sign-in', request, reply);
-    if (rule.who === 'operator' && !request.viewer.isOperator) throw notFound('NOT_AN_OPERATOR');
-    if (rule.who === 'member') {
-      const pageMerchant = await findPageMerchant(request, request.viewer, options);
-      request.pageMerchant = pageMerchant;
-      const isEnough =
-        pageMerchant.role === 'operator' ? rule.operators : isAtLeast(pageMerchant.role, rule.role);
-      if (!isEnough) throw new PageProblem('forbidden', 'MEMBER_ROLE');
-    }
+    if (rule.who === 'operator') requireOperator(request.viewer);
+    if (rule.who === 'member') request.pageMerchant = await enterAsMember(request, request.viewer, rule);
     const provedAt = request.session.data?.provedAt ?? 0;
     // A time in the future was written before this clock was set back, or by a process whose clock is wrong.
     const isProved = Math.abs(now().getTime() - provedAt) <= stepUpMs;
@@ -89,6 +101,10 @@ export function addAccess(app: FastifyInstance, options: AccessOptions): void {
     if (data?.carried !== undefined && data.carried.action === ownPath(request.url, 'POST'))
       delete data.carried;
   });
+}
+
+function requireOperator({ isOperator }: Viewer): void {
+  if (!isOperator) throw notFound('NOT_AN_OPERATOR');
 }
 
 async function findPageMerchant(

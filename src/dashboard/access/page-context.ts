@@ -23,6 +23,11 @@ declare module 'fastify' {
     viewer: Viewer | null;
     /** Whether the request waited after its session was read: for the rest of its form, or for its turn. */
     hasWaited: boolean;
+    /**
+     * Checks again whether the user may read the answer, which a long download asks before each of its parts.
+     * @throws PageProblem when the session has ended or the user has lost the role
+     */
+    readonly recheckAccess: () => Promise<void>;
     /** The merchant of the page; null for other pages. */
     pageMerchant: PageMerchant | null;
     /** The configured wallets; none before the page's handler, and while core has not answered. */

@@ -1,9 +1,9 @@
+import type { CallOptions } from '@connectrpc/connect';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ListOrdersResponse } from '../../gen/gatehouse/v1/order_service_pb.js';
 import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
 import { ask, callOptions, panel } from '../ask.ts';
 import type { Panel } from '../ask.ts';
-import { csvPages } from '../csv/csv-pages.ts';
 import { sendCsv } from '../csv/send-csv.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { wordsFor } from '../language/words.ts';
@@ -68,16 +68,15 @@ export function addOrders(app: FastifyInstance, dashboard: Dashboard): void {
     const search = readOrderSearch(request.query, timeZone);
     if (search.wrongDays.length > 0) throw new PageProblem('badRequest', 'INVALID_FIELDS');
     const conditions = await conditionsOf(clients, request, search);
-    const read = (pageToken: string): Promise<ListOrdersResponse> =>
+    const read = (pageToken: string, options: CallOptions): Promise<ListOrdersResponse> =>
       clients.orders.listOrders(
         { ...scopeOf(request), ...conditions, pageSize: csvPageSize, pageToken },
-        callOptions(request),
+        options,
       );
-    // The first page is read before the answer begins, so that an invalid search or an unavailable core gets an error page.
-    const first = await read('');
+    const first = await read('', callOptions(request));
     const name = `orders-${pageMerchantOf(request).environment}-${now().toISOString().slice(0, 10)}.csv`;
     const { start, lines } = ordersCsv(timeZone);
-    return sendCsv(request, reply, name, csvPages(start, first, lines, read));
+    return sendCsv(request, reply, { name, start, first, lines, read });
   });
 }
 

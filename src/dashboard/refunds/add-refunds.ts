@@ -3,7 +3,6 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ListRefundsResponse } from '../../gen/gatehouse/v1/refund_service_pb.js';
 import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
 import { callOptions, panel } from '../ask.ts';
-import { csvPages } from '../csv/csv-pages.ts';
 import { sendCsv } from '../csv/send-csv.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { PageProblem } from '../page-problem.ts';
@@ -96,14 +95,12 @@ export function addRefunds(app: FastifyInstance, { clients, sendPage, timeZone, 
   app.get(`${path}.csv`, async (request, reply) => {
     const search = readRefundSearch(request.query, timeZone);
     if (search.wrong.length > 0) throw new PageProblem('badRequest', 'INVALID_FIELDS');
-    const read = await reader(request, search, csvPageSize);
-    const readPage = (pageToken: string) => read?.(pageToken, callOptions(request));
-    // The first page is read before the answer begins, so that an unavailable core gets an error page.
-    const first = (await readPage('')) ?? { refunds: [], nextPageToken: '' };
+    const reads = await reader(request, search, csvPageSize);
+    const read = async (pageToken: string, options: CallOptions) =>
+      (await reads?.(pageToken, options)) ?? { refunds: [], nextPageToken: '' };
+    const first = await read('', callOptions(request));
     const { start, lines } = refundsCsv(timeZone);
     const name = `refunds-${pageMerchantOf(request).environment}-${now().toISOString().slice(0, 10)}.csv`;
-    const readNext = async (pageToken: string) =>
-      (await readPage(pageToken)) ?? { refunds: [], nextPageToken: '' };
-    return sendCsv(request, reply, name, csvPages(start, first, lines, readNext));
+    return sendCsv(request, reply, { name, start, first, lines, read });
   });
 }

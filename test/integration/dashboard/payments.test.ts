@@ -153,6 +153,7 @@ describe('orders', () => {
     await orders.registerOrder(registration({ merchantId: merchant.id, orderNumber: 'last' }));
     const path = `/m/${merchant.id}/sandbox/orders.csv`;
     const before = await callsOf(stack, 'ListOrders');
+    const sessionsBefore = await callsOf(stack, 'ReadSession');
 
     const cookie = [...reader.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
     const head = await fetch(`${stack.dashboards[0]?.origin ?? ''}${path}`, {
@@ -163,6 +164,8 @@ describe('orders', () => {
 
     // Two for the download. The request for its headers reads one page only.
     expect((await callsOf(stack, 'ListOrders')) - before).toBe(3);
+    // The download checks the session again before its second page.
+    expect((await callsOf(stack, 'ReadSession')) - sessionsBefore).toBe(3);
     expect([head.status, head.headers.get('content-type')]).toEqual([200, 'text/csv; charset=utf-8']);
     const lines = body.trim().split('\r\n').slice(1);
     expect(lines).toHaveLength(501);
