@@ -7,7 +7,7 @@ export interface ExplanationWriting {
   readonly explanation: OrderExplanation;
   /** The name of the wallet; empty without one. */
   readonly wallet: string;
-  /** Why the latest payment took no money; empty when it did. */
+  /** Why the latest payment did not pay the order; empty otherwise. */
   readonly reason: string;
   /** When the next step happens; empty when no time is known. */
   readonly at: string;
