@@ -153,8 +153,33 @@ describe('an undecided payment', () => {
     expect(await refusalOf(settlements.proposeSettlement(notPaid, as(0)))).toBe('NOT_UNSETTLED');
 
     const other = await undecided('D-2');
-    const stolen = proposal(attempt(other.attemptId), SettlementOutcome.PAID, { providerReference });
-    expect(await wrongFields(settlements.proposeSettlement(stolen, as(0)))).toBe('provider_reference');
+    for (const stolen of [providerReference, `${providerReference} `, providerReference.toUpperCase()])
+      expect(
+        await wrongFields(
+          settlements.proposeSettlement(
+            proposal(attempt(other.attemptId), SettlementOutcome.PAID, { providerReference: stolen }),
+            as(0),
+          ),
+        ),
+      ).toBe('provider_reference');
+  });
+
+  test('whose proposal names a transaction that paid another order meanwhile can only be withdrawn', async () => {
+    const providerReference = transactionOf(merchantId, 't-1');
+    const [first, second] = [await undecided(), await undecided('D-2', '0911223345')];
+    const paid = ({ attemptId }: Payment) =>
+      settlements.proposeSettlement(
+        proposal(attempt(attemptId), SettlementOutcome.PAID, { providerReference }),
+        as(0),
+      );
+    const settlementId = (await paid(second)).settlement?.settlementId ?? '';
+    await settle(attempt(first.attemptId), SettlementOutcome.PAID, { providerReference });
+
+    expect(await wrongFields(settlements.confirmSettlement({ settlementId }, as(1)))).toBe(
+      'provider_reference',
+    );
+    const { settlement } = await settlements.withdrawSettlement({ settlementId }, as(0));
+    expect(settlement?.status).toBe(SettlementStatus.WITHDRAWN);
   });
 
   test('settled as not paid ends, and money that its wallet still takes is stray and is returned', async () => {

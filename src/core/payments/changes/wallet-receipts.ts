@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { walletOf } from '../../../contract/payment-option.ts';
-import { WalletReceiptRow } from '../../database/payer-payment-entities.ts';
+import { PayerPaymentRow, WalletReceiptRow } from '../../database/payer-payment-entities.ts';
 import type { PaymentAttemptRow } from '../../database/order-entities.ts';
 import type { Environment, PaymentOption } from '../../domain/order.ts';
 
@@ -22,6 +22,22 @@ export const findReceipt = (
   em: EntityManager,
   transaction: WalletTransaction,
 ): Promise<WalletReceiptRow | null> => em.findOne(WalletReceiptRow, keyOf(transaction));
+
+/**
+ * How the wallet spells a transaction that a person typed in another case or with blanks; undefined if it has reported none that
+ * differs only so. It finds the spellings in one case, which are those of receipts, because an index then answers.
+ */
+export async function findOtherSpelling(
+  em: EntityManager,
+  transaction: WalletTransaction,
+): Promise<string | undefined> {
+  const key = keyOf(transaction);
+  if ((await em.findOne(PayerPaymentRow, key)) !== null) return undefined;
+  const bare = key.providerTransactionId.replace(/\s/g, '');
+  const others = { ...key, providerTransactionId: { $in: [bare, bare.toUpperCase(), bare.toLowerCase()] } };
+  const found = (await em.findOne(WalletReceiptRow, others)) ?? (await em.findOne(PayerPaymentRow, others));
+  return found?.providerTransactionId;
+}
 
 /** Whether the receipt is the attempt's own. */
 export const belongsTo = (

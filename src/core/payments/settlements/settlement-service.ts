@@ -201,7 +201,7 @@ const parseProposal = (request: ProposeSettlementRequest): Proposal =>
       subject: parseSubject(request.subject),
       outcome: parseOutcome(request),
       reason: parseText(request.reason, 'reason', { max: reasonLength, required: true }),
-      providerReference: parseText(request.providerReference, 'provider_reference', {
+      providerReference: parseText(request.providerReference.trim(), 'provider_reference', {
         max: referenceLength,
         required: true,
       }),

@@ -2,7 +2,6 @@ import { LockMode } from '@mikro-orm/postgresql';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { publicId, storedId } from '../../../contract/public-id.ts';
 import type { PublicId } from '../../../contract/public-id.ts';
-import { invalidFields } from '../../../platform/rpc/rpc-error.ts';
 import { OrderRow, PaymentAttemptRow, RefundRow, StrayPaymentRow } from '../../database/order-entities.ts';
 import type { SettlementOutcome, SettlementRow } from '../../database/order-entities.ts';
 import type { Changed, Order, OrderInFull, SettlementId } from '../../domain/order.ts';
@@ -12,7 +11,7 @@ import type { Result } from '../../domain/result.ts';
 import { settleReversal } from '../../domain/reversal.ts';
 import { recordSettledStrayPayment, settleAttempt } from '../../domain/settlement.ts';
 import type { Wallet } from '../../domain/wallet.ts';
-import { belongsTo, findReceipt, useReceipt } from '../changes/wallet-receipts.ts';
+import { belongsTo, findOtherSpelling, findReceipt, useReceipt } from '../changes/wallet-receipts.ts';
 import { orderOfAttempt, orderOfId, orderOfRefund, orderOfStrayPayment } from '../changes/read-order.ts';
 import type { LockOrder } from '../changes/read-order.ts';
 import { refundOf, writeRefund } from '../changes/refund-row.ts';
@@ -25,13 +24,20 @@ export type SettledSubject =
   | { readonly kind: 'stray'; readonly id: PublicId<'stp'> }
   | { readonly kind: 'refund'; readonly id: PublicId<'rfd'> };
 
+/** What is recorded about the transaction that paid an attempt: nothing, that it paid this attempt, or a reason to refuse it. */
+type TransactionUse = 'new' | 'own' | WrongReference;
+
+/** Why the provider's reference is not the id of a transaction that can have paid the attempt. */
+export interface WrongReference {
+  readonly wrongReference: string;
+}
+
 /** A subject that only this transaction can change, with its row. */
 export type LockedSubject =
   | {
       readonly kind: 'attempt';
       readonly row: PaymentAttemptRow;
-      /** Whether the transaction that paid it has not paid anything else. */
-      readonly isTransactionNew: boolean;
+      readonly transaction: TransactionUse;
       readonly isPayerPaying: (order: Order) => boolean;
     }
   | { readonly kind: 'stray'; readonly row: StrayPaymentRow }
@@ -86,10 +92,7 @@ export function lockOfSettlement({
 type SubjectKey = Pick<SettlementRow, 'merchantId' | 'paymentAttemptId' | 'strayPaymentId' | 'refundId'> &
   Partial<Pick<SettlementRow, 'outcome' | 'providerReference'>>;
 
-/**
- * Reads and locks the row of a subject, under its order's lock.
- * @throws INVALID_FIELDS when the transaction of a payment is recorded for another payment.
- */
+/** Reads and locks the row of a subject, under its order's lock. */
 export async function readSubject(
   em: EntityManager,
   wallets: readonly Wallet[],
@@ -99,19 +102,11 @@ export async function readSubject(
   const locked = { lockMode: LockMode.PESSIMISTIC_WRITE } as const;
   if (paymentAttemptId != null) {
     const row = await em.findOneOrFail(PaymentAttemptRow, { merchantId, id: paymentAttemptId });
-    const providerTransactionId = key.providerReference ?? '';
-    const receipt = key.outcome === 'PAID' ? await findReceipt(em, { ...row, providerTransactionId }) : null;
-    if (receipt !== null && !belongsTo(receipt, row))
-      throw invalidFields([
-        {
-          field: 'provider_reference',
-          issue: 'names a transaction that is recorded for another payment already; check the reference',
-        },
-      ]);
+    const transaction = key.outcome === 'PAID' ? await readUse(em, row, key.providerReference ?? '') : 'new';
     const { environment, orderId: id } = row;
     const order = await em.findOneOrFail(OrderRow, { merchantId, environment, id });
     const isPayerPaying = await readOpenPayments(em, wallets, [order]);
-    return { kind: 'attempt', row, isTransactionNew: receipt === null, isPayerPaying };
+    return { kind: 'attempt', row, transaction, isPayerPaying };
   }
   if (strayPaymentId != null)
     return {
@@ -120,6 +115,26 @@ export async function readSubject(
     };
   if (refundId == null) throw new TypeError('a settlement has no subject');
   return { kind: 'refund', row: await em.findOneOrFail(RefundRow, { merchantId, id: refundId }, locked) };
+}
+
+async function readUse(
+  em: EntityManager,
+  attempt: PaymentAttemptRow,
+  providerTransactionId: string,
+): Promise<TransactionUse> {
+  const transaction = { ...attempt, providerTransactionId };
+  const receipt = await findReceipt(em, transaction);
+  if (receipt !== null)
+    return belongsTo(receipt, attempt)
+      ? 'own'
+      : {
+          wrongReference:
+            'names a transaction that is recorded for another payment already; check the reference',
+        };
+  const spelling = await findOtherSpelling(em, transaction);
+  return spelling === undefined
+    ? 'new'
+    : { wrongReference: `is spelled ${spelling} by the wallet; check the reference` };
 }
 
 /** The effect of a settlement: the order's change, and the subject's row. */
@@ -136,7 +151,7 @@ export interface SettledAs {
 
 /**
  * Decides the effect of a settlement. `order` is undefined for a stray payment without an order, which has no event either.
- * Rejections: `decided` when the subject does not wait for a person; `leased` while a worker asks the wallet about the
+ * Rejections: WrongReference; `decided` when the subject does not wait for a person; `leased` while a worker asks the wallet about the
  * refund or stray payment.
  */
 export function settle(
@@ -144,15 +159,16 @@ export function settle(
   subject: LockedSubject,
   { id, outcome, providerReference }: SettledAs,
   now: Date,
-): Result<Settled, 'decided' | 'leased'> {
+): Result<Settled, WrongReference | 'decided' | 'leased'> {
   const settlementId = () => storedId('stl', id);
   switch (subject.kind) {
     case 'attempt': {
       if (order === undefined || (outcome !== 'PAID' && outcome !== 'NOT_PAID')) return err('decided');
-      const { row, isTransactionNew, isPayerPaying } = subject;
+      const { row, transaction, isPayerPaying } = subject;
       const attemptId = publicId('pat', row.id);
       const changed = settleAttempt(withPayer(order, isPayerPaying), attemptId, outcome, id, now);
       if (!changed.ok) return changed;
+      if (typeof transaction === 'object') return err(transaction);
       const { leasedUntil } = row;
       return ok({
         changed: changed.value,
@@ -161,7 +177,7 @@ export function settle(
           const lease =
             outcome === 'NOT_PAID' ? { leasedUntil } : { providerTransactionId: providerReference };
           em.assign(row, { settlementId: settlementId(), ...lease });
-          if (outcome === 'PAID' && isTransactionNew)
+          if (outcome === 'PAID' && transaction === 'new')
             useReceipt(em, { ...row, providerTransactionId: providerReference }, row);
         },
       });

@@ -3,6 +3,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { rpcError } from '../../../contract/error-reason.ts';
 import { publicId, storedId } from '../../../contract/public-id.ts';
 import type { NewId, PublicId } from '../../../contract/public-id.ts';
+import { invalidFields } from '../../../platform/rpc/rpc-error.ts';
 import { isStillOperator, requireAge, requireOperator } from '../../accounts/require-operator.ts';
 import type { Helper } from '../../accounts/require-operator.ts';
 import { recordAudit } from '../../audit/record-audit.ts';
@@ -22,7 +23,13 @@ import type { Wallet } from '../../domain/wallet.ts';
 import type { OrderChanges } from '../changes/change-orders.ts';
 import type { Decision } from '../changes/order-change.ts';
 import { lockOf, lockOfSettlement, readSubject, settle } from './settlement-subject.ts';
-import type { LockedSubject, Settled, SettledSubject, SubjectLock } from './settlement-subject.ts';
+import type {
+  LockedSubject,
+  Settled,
+  SettledSubject,
+  SubjectLock,
+  WrongReference,
+} from './settlement-subject.ts';
 
 /** A stored settlement, with stored ids. */
 export type Settlement = Omit<SettlementRow, symbol>;
@@ -63,7 +70,7 @@ export function createSettlements(parts: SettlementsParts): Settlements {
   };
 }
 
-type Refusal = 'decided' | 'leased' | 'open' | 'not_open' | 'recovering';
+type Refusal = WrongReference | 'decided' | 'leased' | 'open' | 'not_open' | 'recovering';
 
 async function propose(
   parts: SettlementsParts,
@@ -322,6 +329,8 @@ const subjectNotFound = ({ kind, id }: SettledSubject) =>
   );
 
 function refusalOf(refusal: Refusal): Error {
+  if (typeof refusal === 'object')
+    return invalidFields([{ field: 'provider_reference', issue: refusal.wrongReference }]);
   switch (refusal) {
     case 'decided':
       return rpcError(
