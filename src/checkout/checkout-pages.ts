@@ -81,7 +81,9 @@ export function checkoutPage(page: CheckoutPage): PageView {
     case 'not_returned':
       return notReturnedPage(page, stage.money);
     case 'expiring':
-      return expiringPage(page);
+      return checkingPage(page, messagesIn(page.language).expired.title);
+    case 'checking':
+      return checkingPage(page, messagesIn(page.language).checking.title);
     case 'paid':
     case 'failed':
     case 'cancelled':
@@ -226,9 +228,9 @@ function notReturnedPage(page: CheckoutPage, money: MoneyNotReturned): OutcomeVi
   );
 }
 
-function expiringPage(page: CheckoutPage): OutcomeView {
-  const { expired, expiring } = messagesIn(page.language);
-  return undecidedPage(page, expired.title, () => expiring);
+function checkingPage(page: CheckoutPage, title: string): OutcomeView {
+  const { checking } = messagesIn(page.language);
+  return undecidedPage(page, title, () => checking.body);
 }
 
 /** Refreshed like the page to confirm. */

@@ -170,6 +170,7 @@ function saysWhy(stage: CheckoutStage, form: PaymentForm | undefined): boolean {
       return form === undefined;
     case 'not_returned':
     case 'expiring':
+    case 'checking':
     case 'paid':
     case 'failed':
     case 'cancelled':

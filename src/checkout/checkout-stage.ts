@@ -25,6 +25,8 @@ export type CheckoutStage =
    * core first asks the wallets.
    */
   | { readonly name: 'expiring' }
+  /** The last attempt has failed, and a payment from the menu of the phone is being confirmed. */
+  | { readonly name: 'checking' }
   | { readonly name: 'paid' }
   | { readonly name: 'failed' }
   | { readonly name: 'cancelled' }
@@ -70,7 +72,7 @@ function openStage(checkout: Checkout, order: Order, nowMs: number): CheckoutSta
   const { moneyNotReturned: money } = checkout;
   if (money !== undefined) return { name: 'not_returned', money };
   // Without another try, the order is only open while a payment from the menu of the phone is confirmed.
-  return checkout.attemptsLeft > 0 ? { name: 'pay', refused: attempt } : { name: 'expiring' };
+  return checkout.attemptsLeft > 0 ? { name: 'pay', refused: attempt } : { name: 'checking' };
 }
 
 function mayHoldMoney({ status }: PaymentAttempt): boolean {

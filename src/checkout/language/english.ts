@@ -109,8 +109,10 @@ export const english: Messages = {
     title: 'The time to pay has run out',
     body: 'Nothing was paid. If you still want to pay, go back to the shop and start a new payment.',
   },
-  expiring:
-    'We are checking whether this order was paid. Please do not pay again until this page shows the result.',
+  checking: {
+    title: 'Your payment is being checked',
+    body: 'We are checking whether this order was paid. Please do not pay again until this page shows the result.',
+  },
   inUse: {
     title: 'Already open in another browser',
     body:

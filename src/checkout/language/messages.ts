@@ -103,8 +103,8 @@ export interface Messages {
   readonly failed: Notice;
   readonly cancelled: Notice;
   readonly expired: Notice;
-  /** The body of the page while the order is not expired yet. */
-  readonly expiring: string;
+  /** The page while a payment from the menu of the phone is being confirmed. Its body is also that of an order that is not expired yet. */
+  readonly checking: Notice;
   readonly inUse: Notice;
   readonly unknownLink: Notice;
   readonly unavailable: Notice;

@@ -277,6 +277,16 @@ test('the page shows the end of the session in time, and that nothing was paid o
   expect([after.body, expired.body].map((body) => body.includes('Nothing was paid'))).toEqual([false, true]);
 });
 
+test('the page does not say that the time has run out while a payment from the menu of the phone is confirmed', async () => {
+  const checkout = openCheckout({}, { attemptsLeft: 0 });
+  running = await startCheckoutOverRpc({ checkout: { getCheckout: () => ({ checkout }) } });
+
+  const page = await createCustomer().get(running.page);
+
+  expect(headingOf(page)).toBe('Your payment is being checked');
+  expect(page.body).toMatch(/data-follow=[^]+do not pay again until this page shows the result/);
+});
+
 test.each([
   ['ahead', 2 * 3_600_000],
   ['behind', -2 * 3_600_000],

@@ -75,7 +75,7 @@ describe('the checkout', () => {
     [
       'no try is left, and the menu of the phone may have paid',
       { attempt: DECLINED, attemptsLeft: 0 },
-      'expiring',
+      'checking',
     ],
     ['the payment belongs to another browser', { usableHere: false, attempt: SENT }, 'in_use'],
     ['it was paid', { status: COMPLETED, attempt: SUCCEEDED }, 'paid'],
