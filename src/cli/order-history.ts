@@ -4,6 +4,7 @@ import {
   PaymentAttemptStatusSchema,
 } from '../gen/gatehouse/v1/order_pb.js';
 import type { Order, OrderEvent, PaymentAttempt, Refund } from '../gen/gatehouse/v1/order_pb.js';
+import { endedUnsent } from '../contract/ended-unsent.ts';
 import { isCancellation } from '../contract/is-cancellation.ts';
 import { wordOf } from './plain-json.ts';
 import { table } from './table.ts';
@@ -57,15 +58,13 @@ function describeEvent(event: OrderEvent): string {
         ? 'payment started'
         : `payment by ${optionOf(paymentAttempt)} from ${paymentAttempt.phone} started`;
     case OrderEventType.PAYMENT_DECLINED:
-      return paymentAttempt === undefined
-        ? 'not paid'
-        : `not paid: attempt ${showAttemptStatus(paymentAttempt)}`;
+      return paymentAttempt === undefined ? 'not paid' : `not paid: ${endOf(event, paymentAttempt)}`;
     case OrderEventType.COMPLETED:
       return order === undefined ? 'paid' : `paid: ${order.deducted} ${order.currency} deducted`;
     case OrderEventType.FAILED:
       return paymentAttempt === undefined || isCancellation(event)
         ? 'cancelled'
-        : `failed: attempt ${showAttemptStatus(paymentAttempt)}`;
+        : `failed: ${endOf(event, paymentAttempt)}`;
     case OrderEventType.EXPIRED:
       return 'the time to pay expired';
     case OrderEventType.REFUND_REQUESTED:
@@ -82,6 +81,11 @@ function describeEvent(event: OrderEvent): string {
       return '';
   }
 }
+
+const endOf = (event: OrderEvent, attempt: PaymentAttempt): string =>
+  endedUnsent(event)
+    ? 'not sent, earlier money was not returned yet'
+    : `attempt ${showAttemptStatus(attempt)}`;
 
 function tellRefund(refund: Refund | undefined, what: string): string {
   if (refund === undefined) return `refund ${what}`;

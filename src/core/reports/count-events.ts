@@ -10,6 +10,7 @@ import { Currency } from '../domain/currency.ts';
 import { Money } from '../domain/money.ts';
 import { beginning } from '../../contract/event-cursor.ts';
 import type { EventCursor } from '../../contract/event-cursor.ts';
+import { endedUnsent } from '../../contract/ended-unsent.ts';
 import { isCancellation } from '../../contract/is-cancellation.ts';
 import { paymentOptionOf } from '../rpc/order-messages.ts';
 import { addToCounts, forgetCounts, nextEventGroups } from './count-events.sql.ts';
@@ -90,6 +91,9 @@ function detailsOf(type: EventGroup['type'], event: OrderEvent): Details {
   if (type === 'EXPIRED') return { ...none, paymentOption: '', reason: 'session_ended' };
   if (paymentAttempt === undefined || isCancellation(event))
     return { ...none, paymentOption: '', reason: 'cancelled' };
+  // The wallet of the attempt got no request, so the payment is no failed one of that wallet.
+  if (endedUnsent(event))
+    return { ...none, paymentOption: '', reason: type === 'FAILED' ? 'money_not_returned' : '' };
   const timedOut = paymentAttempt.status === PaymentAttemptStatus.TIMED_OUT;
   return {
     ...none,

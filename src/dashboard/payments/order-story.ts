@@ -8,6 +8,7 @@ import type { StrayPayment } from '../../gen/gatehouse/v1/stray_payment_service_
 import { DeliveryAttemptResult } from '../../gen/gatehouse/v1/webhook_service_pb.js';
 import type { OrderDelivery } from '../../gen/gatehouse/v1/webhook_service_pb.js';
 import { amountText } from '../../contract/amount-text.ts';
+import { endedUnsent } from '../../contract/ended-unsent.ts';
 import { isCancellation } from '../../contract/is-cancellation.ts';
 import type { Language } from '../../platform/language/language.ts';
 import type { home } from '../language/english/home.ts';
@@ -49,6 +50,14 @@ export function reasonOf(attempt: PaymentAttempt, { reasons }: Pick<StoryWriting
   return reason === '' ? '' : (reasons[reason] ?? reason);
 }
 
+/** Why an event did not pay its order; '' for an event of another kind. */
+export function reasonOfEvent(event: OrderEvent, writing: Pick<StoryWriting, 'reasons'>): string {
+  if (event.paymentAttempt === undefined || isCancellation(event)) return '';
+  return endedUnsent(event)
+    ? (writing.reasons['money_not_returned'] ?? '')
+    : reasonOf(event.paymentAttempt, writing);
+}
+
 const noted = (text: string): readonly string[] => (text === '' ? [] : [text]);
 const labelled = (label: string, text: string) => (text === '' ? [] : [{ label, text }]);
 
@@ -61,7 +70,7 @@ export function eventEntry(
   if (event.refund !== undefined) return refundEntry(event, event.refund, writing, refundHref);
   const { story, words, reasons, language } = writing;
   const { paymentAttempt: attempt, order: left } = event;
-  const reason = attempt === undefined || isCancellation(event) ? '' : reasonOf(attempt, writing);
+  const reason = reasonOfEvent(event, writing);
   const why = reason === '' ? [] : [reason];
   const base = {
     kind: 'event' as const,

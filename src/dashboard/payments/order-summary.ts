@@ -7,7 +7,7 @@ import { isCancellation } from '../../contract/is-cancellation.ts';
 import { durationText } from '../../platform/language/duration-text.ts';
 import { momentOf } from '../moment-text.ts';
 import { optionText } from './order-words.ts';
-import { reasonOf } from './order-story.ts';
+import { reasonOf, reasonOfEvent } from './order-story.ts';
 import type { StoryWriting } from './order-story.ts';
 
 /** The facts of the sentence. */
@@ -40,7 +40,7 @@ export function orderSummary(known: KnownOfOrder, writing: StoryWriting): string
       const last = events.findLast(({ type }) => type === OrderEventType.FAILED);
       if (last === undefined) return summary.failed(ended);
       if (last.paymentAttempt === undefined || isCancellation(last)) return summary.cancelled(ended);
-      return summary.failedFor(ended, reasonOf(last.paymentAttempt, writing));
+      return summary.failedFor(ended, reasonOfEvent(last, writing));
     }
     case OrderStatus.EXPIRED:
       if (attempt !== undefined) return summary.expiredAfter(ended, reasonOf(attempt, writing));

@@ -41,8 +41,8 @@ interface Happened {
   readonly reason: string;
   /** Whether the event is about an attempt. */
   readonly aboutAttempt: boolean;
-  /** Whether a FAILED event cancels its order. */
-  readonly cancels: boolean;
+  /** The command of the event's decision. `cancel` only has a meaning for FAILED events. */
+  readonly command: 'cancel' | 'send_attempt' | 'decline_attempt';
 }
 
 const happened: fc.Arbitrary<Happened> = fc.record({
@@ -60,7 +60,7 @@ const happened: fc.Arbitrary<Happened> = fc.record({
   option: fc.constantFrom(...options),
   reason: fc.constantFrom('', 'wrong_pin', 'insufficient_funds'),
   aboutAttempt: fc.boolean(),
-  cancels: fc.boolean(),
+  command: fc.constantFrom('cancel', 'send_attempt', 'decline_attempt'),
 });
 
 /** A registration soon after the beginning of the report. */
@@ -72,7 +72,7 @@ const event: Happened = {
   option: 'walleta_ussd',
   reason: '',
   aboutAttempt: false,
-  cancels: false,
+  command: 'decline_attempt',
 };
 
 const text = (minorUnits: number | bigint): string => {
@@ -84,13 +84,17 @@ const hasAttempt = ({ type, aboutAttempt }: Happened): boolean =>
   type === 'PAYMENT_DECLINED' || (type === 'FAILED' && aboutAttempt);
 
 const isCancelled = (event: Happened): boolean =>
-  event.type === 'FAILED' && (event.cancels || !hasAttempt(event));
-const isFailedPayment = (event: Happened): boolean => hasAttempt(event) && !isCancelled(event);
+  event.type === 'FAILED' && (event.command === 'cancel' || !hasAttempt(event));
+const isUnsent = (event: Happened): boolean => hasAttempt(event) && event.command === 'send_attempt';
+const isFailedPayment = (event: Happened): boolean =>
+  hasAttempt(event) && !isCancelled(event) && !isUnsent(event);
+const isUnpaid = (event: Happened): boolean =>
+  event.type === 'FAILED' && (isCancelled(event) || isUnsent(event));
 
 function payloadOf(event: Happened): Buffer {
   const message = create(OrderEventSchema, {
     type: SentType[event.type],
-    ...(isCancelled(event) ? { decision: { command: 'cancel' } } : {}),
+    decision: { command: event.command },
     occurTime: timestampFromDate(from),
     order: {
       orderId: 'ord_x',
@@ -152,12 +156,13 @@ function model(events: readonly Happened[]) {
     completed: count(list, 'COMPLETED'),
     failed: count(list, 'FAILED'),
     expired: count(list, 'EXPIRED'),
-    cancelled: BigInt(list.filter(isCancelled).length),
+    cancelled: BigInt(list.filter(isUnpaid).length),
     collected: collected(list),
   });
   const abandoned = within.flatMap((event) => {
     if (event.type === 'EXPIRED') return ['session_ended'];
-    return isCancelled(event) ? ['cancelled'] : [];
+    if (isCancelled(event)) return ['cancelled'];
+    return isUnpaid(event) ? ['money_not_returned'] : [];
   });
   const failed = within.filter(isFailedPayment).map(({ reason }) => (reason === '' ? 'timed_out' : reason));
   const timesOf = (reasons: readonly string[]) =>

@@ -52,6 +52,10 @@ test.each([
   [event(FAILED, 1, timedOut), 'failed  failed: attempt timed_out'],
   [event(OrderEventType.FAILED, 1), 'failed  cancelled'],
   [event(FAILED, 1, { ...timedOut, decision: { command: 'cancel' } }), 'failed  cancelled'],
+  [
+    event(PAYMENT_DECLINED, 1, { ...timedOut, decision: { command: 'send_attempt' } }),
+    'payment_declined  not paid: not sent, earlier money was not returned yet',
+  ],
   [event(OrderEventType.EXPIRED, 1), 'expired  the time to pay expired'],
 ])('the timeline describes the events: %#', (happened, told) => {
   const [, line = ''] = showTimeline(order, [happened], 100).split('\n');

@@ -102,6 +102,20 @@ test.each<[OrderStatus, PaymentAttemptStatus | undefined, string, string]>([
   },
 );
 
+test('an order whose last attempt was not sent is described by the money that was not returned', () => {
+  const latestAttempt = attemptOf(TIMED_OUT);
+  const event = create(OrderEventSchema, {
+    type: OrderEventType.FAILED,
+    paymentAttempt: latestAttempt,
+    decision: { command: 'send_attempt' },
+  });
+
+  expect(summaryOf({ order: orderOf(FAILED), events: [event], latestAttempt })).toContain(
+    home.failures.reasons['money_not_returned'],
+  );
+  expect(eventEntry(event, writing, String).notes).toEqual([home.failures.reasons['money_not_returned']]);
+});
+
 test('an order that was cancelled before its attempt was sent is described as cancelled', () => {
   const latestAttempt = attemptOf(TIMED_OUT);
   const event = create(OrderEventSchema, {

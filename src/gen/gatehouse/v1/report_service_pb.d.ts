@@ -164,7 +164,7 @@ export declare type OrderCounts = Message<"gatehouse.v1.OrderCounts"> & {
   collected: CollectedAmount[];
 
   /**
-   * Of the orders that became FAILED, those that were cancelled and not ended by a payment.
+   * Of the orders that became FAILED, those that ended without a failed payment: cancelled, or with a payment that was not sent.
    *
    * @generated from field: int64 cancelled = 6;
    */
@@ -287,7 +287,8 @@ export declare const ReportIntervalSchema: GenMessage<ReportInterval>;
 export declare type FailureCount = Message<"gatehouse.v1.FailureCount"> & {
   /**
    * For a payment, the attempt's decline_reason, or "timed_out" when the payer did not confirm in time. For an abandoned
-   * order, "cancelled", or "session_ended" when it expired.
+   * order, "cancelled", "session_ended" when it expired, or "money_not_returned" when its last payment was not sent because money of an
+   * earlier one was not returned yet.
    *
    * @generated from field: string reason = 1;
    */
