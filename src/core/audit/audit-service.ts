@@ -1,6 +1,5 @@
 import { create } from '@bufbuild/protobuf';
-import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
-import type { Timestamp } from '@bufbuild/protobuf/wkt';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { AuditEntrySchema, AuditService } from '../../gen/gatehouse/v1/audit_service_pb.js';
 import type {
   ListAuditEntriesRequest,
@@ -15,13 +14,12 @@ import { pageOf } from '../../platform/rpc/page-token.ts';
 import { parsePageSize, parsePageToken } from '../rpc/page-token.ts';
 import { lowestStoredIdAt, publicId, storedId } from '../../contract/public-id.ts';
 import { combine } from '../domain/combine.ts';
-import { requiredIssue } from '../domain/issue.ts';
 import type { Issue } from '../domain/issue.ts';
 import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';
 import { parseText } from '../domain/text.ts';
 import { parseId, parseOptionalId, valuesOrThrow } from '../rpc/request-fields.ts';
-import { parseTime, timeKey } from '../rpc/time-fields.ts';
+import { parseRequiredTime, parseTime, timeKey } from '../rpc/time-fields.ts';
 import { eventChainMethods } from './event-chain-methods.ts';
 import type { EventChainParts } from './event-chain-methods.ts';
 import { findActorEmails } from './find-actor-emails.ts';
@@ -133,7 +131,7 @@ function parseEntry(request: RecordAuditEntryRequest): AuditEntry {
   const values = valuesOrThrow(
     combine({
       id: parseId('aud', entry.auditEntryId, 'entry.audit_entry_id'),
-      createdAt: parseCreateTime(entry.createTime),
+      createdAt: parseRequiredTime(entry.createTime, 'entry.create_time'),
       actor: text(entry.actor, 'actor'),
       action: text(entry.action, 'action'),
       merchantId: parseId('mer', entry.merchantId, 'entry.merchant_id'),
@@ -148,6 +146,3 @@ function parseEntry(request: RecordAuditEntryRequest): AuditEntry {
     details: entry.details ?? {},
   };
 }
-
-const parseCreateTime = (time: Timestamp | undefined): Result<Date, Issue> =>
-  time === undefined ? err({ field: 'entry.create_time', issue: requiredIssue }) : ok(timestampDate(time));

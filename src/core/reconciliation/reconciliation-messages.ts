@@ -1,6 +1,7 @@
 import { isWalletId } from '../../contract/payment-option.ts';
 import { create } from '@bufbuild/protobuf';
-import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import {
   DifferenceKind as DifferenceKindMessage,
   DifferenceSchema,
@@ -28,6 +29,7 @@ import type { Result } from '../domain/result.ts';
 import type { Environment } from '../domain/order.ts';
 import type { Wallet } from '../domain/wallet.ts';
 import { wordOf } from '../rpc/enum-words.ts';
+import { parseTime } from '../rpc/time-fields.ts';
 import { environmentNumbers, parseEnvironment } from '../rpc/environment.ts';
 import type { Entry } from './compare-entry.ts';
 import { readStatementName } from './statement-key.ts';
@@ -136,10 +138,16 @@ function parseEntry(message: StatementEntryMessage): Entry | undefined {
     currency: cut(message.currency),
     requestId: cut(message.requestId),
     originalTransactionId: cut(message.originalTransactionId),
-    occurredAt: message.occurTime === undefined ? null : timestampDate(message.occurTime),
+    occurredAt: storableTime(message.occurTime),
     problem: cut(message.problem),
   };
 }
+
+/** A wallet may send any time. One row with a time that PostgreSQL cannot store must not prevent the comparison of all others. */
+const storableTime = (sent: Timestamp | undefined): Date | null => {
+  const time = parseTime(sent, 'entries');
+  return time.ok ? (time.value ?? null) : null;
+};
 
 /** Removes NUL, the only character that PostgreSQL cannot store. */
 const cut = (text: string): string => text.replaceAll('\0', '').slice(0, maxText);

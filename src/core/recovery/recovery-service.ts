@@ -1,4 +1,4 @@
-import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { publicId, storedId } from '../../contract/public-id.ts';
 import type { StoredId } from '../../contract/public-id.ts';
@@ -32,6 +32,7 @@ import { parseText } from '../domain/text.ts';
 import { environmentNumbers, parseEnvironment } from '../rpc/environment.ts';
 import { parsePageSize, parsePageToken } from '../rpc/page-token.ts';
 import { parseId, valuesOrThrow } from '../rpc/request-fields.ts';
+import { parseRequiredTime } from '../rpc/time-fields.ts';
 import type { AcceptRefusal, AcceptedSubject, RecoveryStore, StoredRecovery } from './recovery-store.ts';
 
 export interface RecoveryServiceParts {
@@ -129,9 +130,8 @@ const shownAccounts = 5;
 
 function parsePast(time: Timestamp | undefined, now: Date): Result<Date, Issue> {
   const field = 'backup_time';
-  if (time === undefined) return err({ field, issue: requiredIssue });
-  const at = timestampDate(time);
-  return at <= now ? ok(at) : err({ field, issue: 'must not be in the future' });
+  const parsed = parseRequiredTime(time, field);
+  return !parsed.ok || parsed.value <= now ? parsed : err({ field, issue: 'must not be in the future' });
 }
 
 function parseSubject({

@@ -1,5 +1,6 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
+import { requiredIssue } from '../domain/issue.ts';
 import type { Issue } from '../domain/issue.ts';
 import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';
@@ -15,6 +16,13 @@ export function parseTime(time: Timestamp | undefined, field: string): Result<Da
     return err({ field, issue: 'must be a time between the years 1 and 9999' });
   }
   return ok(timestampDate(time));
+}
+
+/** As `parseTime`, for required fields. */
+export function parseRequiredTime(time: Timestamp | undefined, field: string): Result<Date, Issue> {
+  const parsed = parseTime(time, field);
+  if (!parsed.ok) return parsed;
+  return parsed.value === undefined ? err({ field, issue: requiredIssue }) : ok(parsed.value);
 }
 
 /** A time as part of the filters that a page token is valid for. */

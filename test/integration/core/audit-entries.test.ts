@@ -205,6 +205,12 @@ describe('an entry of another process', () => {
       'entry.action entry.actor entry.audit_entry_id entry.create_time entry.merchant_id entry.request_id entry.target_id',
     );
   });
+
+  test('is refused with a time that no record can have', async () => {
+    const entry = { ...entryOf(newMerchantId()), createTime: timestampFromDate(new Date('0000-12-31')) };
+    const audit = stack.client(AuditService, 'webhooks');
+    expect(await wrongFields(audit.recordAuditEntry({ entry }))).toBe('entry.create_time');
+  });
 });
 
 describe('the outbox', () => {

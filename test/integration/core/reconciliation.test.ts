@@ -167,6 +167,18 @@ describe('compared entries', () => {
     expect(reconciliation).toMatchObject({ entries: 2, otherEntries: 1, differences: 1 });
   });
 
+  test('an entry whose time no record can have is compared like one without a time', async () => {
+    const { differences } = await desk.reconcile(day, [
+      entryOf('y-1', { occurTime: at('0000-12-31T23:59:59Z') }),
+      entryOf('y-2', { occurTime: at('+012026-03-10T12:00:00Z') }),
+    ]);
+
+    expect(differences.map(({ kind, occurTime }) => [kind, occurTime])).toEqual([
+      [DifferenceKind.MISSING_HERE, undefined],
+      [DifferenceKind.MISSING_HERE, undefined],
+    ]);
+  });
+
   test('other wallets and environments are ignored', async () => {
     await desk.payment(merchantId, completed('w-1'));
     await desk.moveTo(merchantId, day);
