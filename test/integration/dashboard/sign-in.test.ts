@@ -432,6 +432,18 @@ describe('a page that opens access to payments', () => {
     expect(headingOf(made)).toBe('Your new key');
   });
 
+  test('does not continue with an older form when the latest one is too large to keep', async () => {
+    const user = await desk.users.member(merchant.id);
+    const visitor = await desk.signedIn(user);
+    await desk.age(visitor, stepUpMs + 1_000);
+
+    await visitor.post(keysPage(), { label: 'older' });
+    await visitor.post(keysPage(), { label: 'ሀ'.repeat(3_000) });
+    const confirmed = await visitor.post('/confirm', { password: user.password });
+
+    expect(confirmed.headers.get('location')).toBe('/');
+  });
+
   test('asks for the identity again when the confirmation is dated in the future, as after a wrong clock was set back', async () => {
     const visitor = await desk.signedIn(await desk.users.member(merchant.id));
     await desk.age(visitor, -24 * 60 * 60_000);
