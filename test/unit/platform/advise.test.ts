@@ -16,6 +16,8 @@ test.each<[string, Error, RegExp, boolean?]>([
   ['a missing database', coded('3D000'), /^Check the name of the database/],
   ['a starting server', coded('57P03'), /^PostgreSQL is starting/],
   ['an old server', coded('42883', 'function uuidv7() does not exist'), /^Use PostgreSQL 18/],
+  ['an older server', coded('42704', 'unrecognized parameter "transaction_timeout"'), /^Use PostgreSQL 18/],
+  ['a cancelled statement', coded('57014'), /^An administrator or a program cancelled the statement/],
   ['too many connections', coded('53300'), /^The database has no free connection/],
   ['an unknown host', coded('ENOTFOUND'), /^Check the address of the database/, true],
   ['a lost connection', new Error('Connection terminated unexpectedly'), /^Check that PostgreSQL runs/, true],

@@ -7,6 +7,7 @@ const signIn = 'Check the user and the password in the URL of the database, and 
 const tls = 'Check the TLS settings in the URL of the database, and the certificate of its server.';
 const space = 'Free space on that disk or raise its limit, or use another folder.';
 const serverSpace = "Free space on the database server's disk.";
+const newServer = 'Use PostgreSQL 18 or newer.';
 const permission = 'Check that your user may read and write there, or use another folder.';
 
 /** The advice for an error, by its code: of Node (`errno`), or of PostgreSQL (SQLSTATE). */
@@ -19,11 +20,12 @@ const byCode: Readonly<Record<string, string>> = {
   ...{ '28P01': signIn, '28000': signIn },
   '3D000': 'Check the name of the database in its URL. If it does not exist, create it.',
   '42501': "Use the database's owner, or grant its user what the message names.",
-  '42883': 'Use PostgreSQL 18 or newer.',
+  // An old server knows neither uuidv7() nor transaction_timeout.
+  ...{ '42883': newServer, '42704': newServer },
   ...{ '53100': serverSpace, '53200': "Free memory on the database server, or raise PostgreSQL's limits." },
   ...{
     '55P03': 'Another client locks the tables. Wait until it ends.',
-    '57014': "Raise the user's statement_timeout.",
+    '57014': 'An administrator or a program cancelled the statement. Run the command again.',
   },
   ...{ ENOSPC: space, EDQUOT: space, EFBIG: space },
   ...{ EACCES: permission, EPERM: permission, EROFS: permission },
