@@ -1,5 +1,5 @@
 import { certificatesForTokens, clientSettings } from '../contract/shared-settings.ts';
-import { httpUrl, networks } from '../platform/settings/address-settings.ts';
+import { baseUrl, networks } from '../platform/settings/address-settings.ts';
 import { port, wholeNumber } from '../platform/settings/number-settings.ts';
 import { metricsSettings, processSettings, readSettings } from '../platform/settings/read-settings.ts';
 import { timeZone } from '../platform/settings/time-zone-setting.ts';
@@ -13,7 +13,7 @@ const settings = {
   ...clientSettings,
   GATEHOUSE_CHECKOUT_PORT: port({ default: 8082 }),
   GATEHOUSE_CHECKOUT_PAYMENTS_PER_NETWORK: wholeNumber({ default: 300 }),
-  GATEHOUSE_CHECKOUT_BASE_URL: httpUrl({ default: undefined }),
+  GATEHOUSE_CHECKOUT_BASE_URL: baseUrl({ default: undefined }),
   GATEHOUSE_TIME_ZONE: timeZone({ default: 'Africa/Addis_Ababa' }),
   GATEHOUSE_TRUSTED_PROXIES: networks({ default: undefined }),
 };

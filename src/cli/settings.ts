@@ -1,4 +1,5 @@
 import { str } from 'envalid';
+import { serviceToken } from '../contract/shared-settings.ts';
 import { addresses, databaseUrl, origin } from '../platform/settings/address-settings.ts';
 import { readSettings } from '../platform/settings/read-settings.ts';
 import { tlsSettings } from '../platform/tls/tls-settings.ts';
@@ -9,7 +10,7 @@ const settings = {
   GATEHOUSE_CORE_ADDRESSES: addresses({ default: undefined }),
   GATEHOUSE_WEBHOOKS_ADDRESSES: addresses({ default: undefined }),
   GATEHOUSE_DASHBOARD_BASE_URL: origin({ default: undefined }),
-  GATEHOUSE_SERVICE_TOKEN: str({ default: undefined }),
+  GATEHOUSE_SERVICE_TOKEN: serviceToken({ default: undefined }),
   GATEHOUSE_WEBHOOK_SECRET: str({ default: undefined }),
   GATEHOUSE_DATABASE_URL: databaseUrl({
     default: undefined,

@@ -6,11 +6,20 @@ import type { ProcessEnvironment } from '../platform/settings/read-settings.ts';
 import { tlsServerSettings, tlsSettings } from '../platform/tls/tls-settings.ts';
 import { roles } from './roles.ts';
 
+/** A token that is sent in a header. */
+export const serviceToken = makeExactValidator<string>((input) => {
+  if (!/^[\x21-\x7e]+$/.test(input))
+    throw new EnvError(
+      'has characters that a header cannot carry, such as blanks, line breaks or typographic quotes; make a token with: openssl rand -hex 32',
+    );
+  return input;
+});
+
 /** The settings of every process that calls core. */
 export const clientSettings = {
   ...tlsSettings,
   GATEHOUSE_CORE_ADDRESSES: addresses({ default: ['127.0.0.1:50051'] }),
-  GATEHOUSE_SERVICE_TOKEN: str({
+  GATEHOUSE_SERVICE_TOKEN: serviceToken({
     desc: 'the service token of this process, one of those in GATEHOUSE_SERVICE_TOKENS of core',
   }),
 };
@@ -49,7 +58,7 @@ export function certificatesForTokens<S extends object>(environment: ProcessEnvi
   return {
     ...specs,
     ...('GATEHOUSE_SERVICE_TOKEN' in specs && isGiven('GATEHOUSE_TLS_CERTIFICATE_FILE')
-      ? { GATEHOUSE_SERVICE_TOKEN: str({ default: '' }) }
+      ? { GATEHOUSE_SERVICE_TOKEN: serviceToken({ default: '' }) }
       : {}),
     ...('GATEHOUSE_SERVICE_TOKENS' in specs && isGiven('GATEHOUSE_TLS_TRUST_DOMAIN')
       ? { GATEHOUSE_SERVICE_TOKENS: serviceTokens({ default: [] }) }

@@ -4,7 +4,7 @@ import {
   serverSettings,
   walletsFileSettings,
 } from '../contract/shared-settings.ts';
-import { databaseUrl, httpUrl } from '../platform/settings/address-settings.ts';
+import { baseUrl, databaseUrl } from '../platform/settings/address-settings.ts';
 import { key256 } from '../platform/settings/key-settings.ts';
 import { namedKeysOrDerived } from '../platform/settings/named-keys.ts';
 import { corePoolSize, personalDataDays, port, wholeNumber } from '../platform/settings/number-settings.ts';
@@ -30,7 +30,7 @@ const settings = {
   }),
   // Without it, a key derived from the master key encrypts the accounts.
   GATEHOUSE_WALLET_ACCOUNT_KEYS: namedKeysOrDerived('master')({ default: undefined }),
-  GATEHOUSE_CHECKOUT_BASE_URL: httpUrl({ default: 'http://127.0.0.1:8082' }),
+  GATEHOUSE_CHECKOUT_BASE_URL: baseUrl({ default: 'http://127.0.0.1:8082' }),
   GATEHOUSE_CURRENCIES: currencies({ default: ['ETB', 'USD'] }),
   GATEHOUSE_REQUIRED_CERTIFICATION: requiredCertification({ default: [] }),
   GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES: wholeNumber({ default: 5 }),

@@ -1,6 +1,6 @@
 import { str } from 'envalid';
 import { certificatesForTokens, clientSettings } from '../contract/shared-settings.ts';
-import { addresses, httpUrl, networks, origin, smtpUrl } from '../platform/settings/address-settings.ts';
+import { addresses, baseUrl, networks, origin, smtpUrl } from '../platform/settings/address-settings.ts';
 import { port } from '../platform/settings/number-settings.ts';
 import {
   SettingsError,
@@ -21,8 +21,8 @@ const settings = {
   GATEHOUSE_DASHBOARD_PORT: port({ default: 8083 }),
   GATEHOUSE_DASHBOARD_BASE_URL: origin({ default: undefined }),
   GATEHOUSE_TIME_ZONE: timeZone({ default: 'Africa/Addis_Ababa' }),
-  GATEHOUSE_REST_PRODUCTION_URL: httpUrl({ default: 'http://127.0.0.1:8080' }),
-  GATEHOUSE_REST_SANDBOX_URL: httpUrl({ default: 'http://127.0.0.1:8081' }),
+  GATEHOUSE_REST_PRODUCTION_URL: baseUrl({ default: 'http://127.0.0.1:8080' }),
+  GATEHOUSE_REST_SANDBOX_URL: baseUrl({ default: 'http://127.0.0.1:8081' }),
   GATEHOUSE_SMTP_URL: smtpUrl({ default: undefined }),
   GATEHOUSE_MAIL_FROM: str({ default: undefined }),
   GATEHOUSE_TRUSTED_PROXIES: networks({ default: undefined }),

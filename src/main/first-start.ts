@@ -10,7 +10,7 @@ import { str } from 'envalid';
 import { createGrpcTransport } from '../contract/grpc-transport.ts';
 import { AccountService } from '../gen/gatehouse/v1/account_service_pb.js';
 import { MerchantService } from '../gen/gatehouse/v1/merchant_service_pb.js';
-import { addresses, httpUrl, origin } from '../platform/settings/address-settings.ts';
+import { addresses, baseUrl, origin } from '../platform/settings/address-settings.ts';
 import { createLogger } from '../platform/logger.ts';
 import { readSettings } from '../platform/settings/read-settings.ts';
 import { openCertificateFiles } from '../platform/tls/certificate-files.ts';
@@ -31,8 +31,8 @@ const config = readSettingsOrExit((environment) =>
     GATEHOUSE_CORE_ADDRESSES: addresses({ default: ['127.0.0.1:50051'] }),
     GATEHOUSE_WEBHOOKS_ADDRESSES: addresses({ default: ['127.0.0.1:50053'] }),
     GATEHOUSE_DASHBOARD_BASE_URL: origin({ default: 'http://127.0.0.1:8083' }),
-    GATEHOUSE_REST_SANDBOX_URL: httpUrl({ default: 'http://127.0.0.1:8081' }),
-    GATEHOUSE_REST_PRODUCTION_URL: httpUrl({ default: 'http://127.0.0.1:8080' }),
+    GATEHOUSE_REST_SANDBOX_URL: baseUrl({ default: 'http://127.0.0.1:8081' }),
+    GATEHOUSE_REST_PRODUCTION_URL: baseUrl({ default: 'http://127.0.0.1:8080' }),
     OPERATOR_TOKEN: token('operator'),
     FACADE_TOKEN: token('facade'),
     DASHBOARD_TOKEN: token('dashboard'),

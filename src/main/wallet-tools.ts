@@ -1,6 +1,6 @@
 import type { CheckedWallet, RegisteredUrls, WalletTools } from '../cli/wallet-commands.ts';
 import { readWallets } from '../contract/wallets-file/read-wallets-file.ts';
-import { httpUrl } from '../platform/settings/address-settings.ts';
+import { baseUrl } from '../platform/settings/address-settings.ts';
 import { key256 } from '../platform/settings/key-settings.ts';
 import { readSettings } from '../platform/settings/read-settings.ts';
 import type { ProcessEnvironment } from '../platform/settings/read-settings.ts';
@@ -40,7 +40,7 @@ const callbackSettings = {
   GATEHOUSE_WALLET_CALLBACK_KEY: key256({
     desc: 'the same 64 hexadecimal digits as for the wallets process',
   }),
-  GATEHOUSE_WALLET_CALLBACK_BASE_URL: httpUrl({}),
+  GATEHOUSE_WALLET_CALLBACK_BASE_URL: baseUrl({}),
 };
 
 async function registerOne(chosen: WalletSettings, variables: ProcessEnvironment): Promise<RegisteredUrls> {

@@ -1,5 +1,5 @@
 import { certificatesForTokens, clientSettings } from '../contract/shared-settings.ts';
-import { addresses, httpUrl, networks } from '../platform/settings/address-settings.ts';
+import { addresses, baseUrl, networks } from '../platform/settings/address-settings.ts';
 import { slotCount, port, wholeNumber } from '../platform/settings/number-settings.ts';
 import { metricsSettings, processSettings, readSettings } from '../platform/settings/read-settings.ts';
 import { tracingVariables } from '../platform/tracing/tracing-settings.ts';
@@ -18,8 +18,8 @@ const settings = {
   GATEHOUSE_RATE_LIMIT_FAILED_KEYS: wholeNumber({ default: 120 }),
   // One merchant gets half of them.
   GATEHOUSE_WAITING_REQUESTS: slotCount({ default: 20_000 }),
-  GATEHOUSE_REST_PRODUCTION_URL: httpUrl({ default: undefined }),
-  GATEHOUSE_REST_SANDBOX_URL: httpUrl({ default: undefined }),
+  GATEHOUSE_REST_PRODUCTION_URL: baseUrl({ default: undefined }),
+  GATEHOUSE_REST_SANDBOX_URL: baseUrl({ default: undefined }),
   GATEHOUSE_TRUSTED_PROXIES: networks({ default: undefined }),
 };
 

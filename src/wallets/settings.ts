@@ -4,7 +4,7 @@ import {
   clientSettings,
   walletsFileSettings,
 } from '../contract/shared-settings.ts';
-import { httpUrl, networks } from '../platform/settings/address-settings.ts';
+import { baseUrl, networks } from '../platform/settings/address-settings.ts';
 import { key256 } from '../platform/settings/key-settings.ts';
 import { port } from '../platform/settings/number-settings.ts';
 import { metricsSettings, processSettings, readSettings } from '../platform/settings/read-settings.ts';
@@ -19,7 +19,7 @@ const settings = {
   ...clientSettings,
   ...walletsFileSettings,
   GATEHOUSE_WALLET_CALLBACK_PORT: port({ default: 8084 }),
-  GATEHOUSE_WALLET_CALLBACK_BASE_URL: httpUrl({ default: undefined }),
+  GATEHOUSE_WALLET_CALLBACK_BASE_URL: baseUrl({ default: undefined }),
   GATEHOUSE_WALLET_CALLBACK_KEY: key256({
     desc: '64 hexadecimal digits, the same for every wallets process; create it with openssl rand -hex 32',
   }),

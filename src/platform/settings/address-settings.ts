@@ -48,7 +48,10 @@ export function isNetwork(text: string): boolean {
   );
 }
 
-const url = (protocols: readonly string[], problemOf: (url: URL) => string | undefined = () => undefined) =>
+const url = (
+  protocols: readonly string[],
+  problemOf: (url: URL, text: string) => string | undefined = () => undefined,
+) =>
   makeExactValidator<string>((input) => {
     const expected = protocols.map((protocol) => `${protocol}//`).join(' or ');
     if (!protocols.some((protocol) => input.startsWith(`${protocol}//`))) {
@@ -59,7 +62,7 @@ const url = (protocols: readonly string[], problemOf: (url: URL) => string | und
         'is not a valid URL. In a user name or password, write / as %2F, # as %23, @ as %40, : as %3A, ? as %3F and % as %25',
       );
     }
-    const problem = problemOf(new URL(input));
+    const problem = problemOf(new URL(input), input);
     if (problem !== undefined) throw new EnvError(problem);
     return input.replace(/\/+$/, '');
   });
@@ -109,4 +112,9 @@ export const databaseUrl = url(['postgres:', 'postgresql:'], ({ hostname, search
 });
 export const natsUrl = url(['nats:', 'tls:']);
 export const httpUrl = url(['http:', 'https:']);
+
+/** The start of URLs, to which paths are appended. */
+export const baseUrl = url(['http:', 'https:'], (_url, text) =>
+  /[\s?#]/.test(text) ? 'must have no blanks, no ? and no #, because paths are appended to it' : undefined,
+);
 export const smtpUrl = url(['smtp:', 'smtps:']);

@@ -8,6 +8,7 @@ import { readCliSettings } from '../../../src/cli/settings.ts';
 import { readCoreSettings } from '../../../src/core/settings.ts';
 import { readLocalSettings } from '../../../src/main/local/settings.ts';
 import { readRestFacadeSettings } from '../../../src/rest-facade/settings.ts';
+import { readWalletsSettings } from '../../../src/wallets/settings.ts';
 import { readWebhooksSettings } from '../../../src/webhooks/settings.ts';
 import type { ProcessEnvironment } from '../../../src/platform/settings/read-settings.ts';
 
@@ -19,6 +20,11 @@ const core = {
   GATEHOUSE_SERVICE_TOKENS: `facade:${token}`,
 };
 const facade = { GATEHOUSE_SERVICE_TOKEN: token };
+const wallets = {
+  GATEHOUSE_NATS_URL: core.GATEHOUSE_NATS_URL,
+  GATEHOUSE_SERVICE_TOKEN: token,
+  GATEHOUSE_WALLET_CALLBACK_KEY: 'ab'.repeat(32),
+};
 const webhooks = {
   GATEHOUSE_DATABASE_URL: core.GATEHOUSE_DATABASE_URL,
   GATEHOUSE_NATS_URL: core.GATEHOUSE_NATS_URL,
@@ -31,6 +37,7 @@ const readers = {
   core: (own: ProcessEnvironment): object => readCoreSettings({ ...core, ...own }),
   'rest-facade': (own: ProcessEnvironment): object => readRestFacadeSettings({ ...facade, ...own }),
   checkout: (own: ProcessEnvironment): object => readCheckoutSettings({ ...facade, ...own }),
+  wallets: (own: ProcessEnvironment): object => readWalletsSettings({ ...wallets, ...own }),
   webhooks: (own: ProcessEnvironment): object => readWebhooksSettings({ ...webhooks, ...own }),
   cli: (own: ProcessEnvironment): object => readCliSettings(own),
   local: (own: ProcessEnvironment): object => readLocalSettings(own),
@@ -164,6 +171,27 @@ const settings: readonly Setting[] = [
     bad: ['pay.example', 'ftp://pay.example', 'javascript:alert(1)'],
     advice: /must be a URL starting with http:\/\/ or https:\/\//,
   },
+  ...(
+    [
+      ['GATEHOUSE_CHECKOUT_BASE_URL', 'checkout'],
+      ['GATEHOUSE_WALLET_CALLBACK_BASE_URL', 'wallets'],
+      ['GATEHOUSE_REST_PRODUCTION_URL', 'rest-facade'],
+    ] as const
+  ).map(([name, of]): Setting => ({
+    ...{ name, of, good: { 'https://pay.example/a/': 'https://pay.example/a' } },
+    bad: [
+      'https://pay.example ',
+      'https://pay.example\n',
+      'https://pay.example/?x=1',
+      'https://pay.example#a',
+    ],
+    advice: /must have no blanks, no \? and no #, because paths are appended to it/,
+  })),
+  ...(['rest-facade', 'cli'] as const).map((of): Setting => ({
+    ...{ name: 'GATEHOUSE_SERVICE_TOKEN', of, good: { [token]: token } },
+    bad: [`${token}\n`, `${token} `, `“${token}”`, `${token}\t`],
+    advice: /has characters that a header cannot carry/,
+  })),
   {
     ...{ name: 'GATEHOUSE_TIME_ZONE', of: 'checkout', standard: 'Africa/Addis_Ababa' },
     good: { 'europe/berlin': 'Europe/Berlin', UTC: 'UTC' },
