@@ -23,6 +23,7 @@ const DOORS = [
   'payments/attempts/attempt-work-row',
   'payments/changes/account-timeline',
   'payments/changes/lost-order',
+  'payments/changes/open-payments.sql',
   'payments/changes/rebuild-orders',
   'payments/changes/refund-row',
   'payments/changes/reversal-row',

@@ -81,6 +81,8 @@ function factText(facts: OrderExplanationFacts): string {
       return 'The order has ended. It waits for Gatehouse to create its webhooks.';
     case OrderFact.RECOVERY:
       return 'Gatehouse was restored from a backup, and the order may have been paid in the lost time. The customer must not pay again.';
+    case OrderFact.PAYER_PAYMENT:
+      return `The order waits for ${wallet} to confirm a payment that the payer started from the menu of the phone.`;
     case OrderFact.UNSPECIFIED:
       return 'This version of Gatehouse does not know what the order waits for. Update it.';
   }

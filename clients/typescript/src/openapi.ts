@@ -615,6 +615,7 @@ export interface components {
              * @example webhooks_unknown
              * @example event_read
              * @example recovery
+             * @example payer_payment
              */
             waiting_for: string;
             /**

@@ -4,6 +4,7 @@ import { isInFlight } from './order.ts';
 import type {
   ExplainedAttempt,
   ExplainedOrder,
+  ExplainedPayerPayment,
   ExplainedStray,
   OrderExplanation,
 } from './order-explanation.ts';
@@ -185,7 +186,8 @@ function explainPending(explained: ExplainedOrder, now: Date): OrderExplanation 
 }
 
 /** An order without a payment in progress. */
-function explainUnpaid({ order, attempt, payable, mayBePaid }: ExplainedOrder, now: Date): Fact {
+function explainUnpaid(explained: ExplainedOrder, now: Date): Fact {
+  const { order, attempt, payable, mayBePaid, payerPayment } = explained;
   const { createdAt, expiresAt } = order;
   // The customer must not pay again, and the order does not expire.
   if (mayBePaid)
@@ -197,6 +199,7 @@ function explainUnpaid({ order, attempt, payable, mayBePaid }: ExplainedOrder, n
       nextAt: undefined,
       since: undefined,
     };
+  if (payerPayment !== null) return explainPayerPayment(payerPayment, explained, now);
   if (now >= expiresAt)
     return {
       ...ofOrder,
@@ -221,6 +224,24 @@ function explainUnpaid({ order, attempt, payable, mayBePaid }: ExplainedOrder, n
     return { ...expires, waitingFor: 'CUSTOMER_PAYMENT', heldBy: 'PAYER', since: createdAt };
   const since = attempt.attempt.updatedAt;
   return { ...expires, waitingFor: 'ANOTHER_PAYMENT', heldBy: 'PAYER', since, reason: reasonOf(attempt) };
+}
+
+function explainPayerPayment(
+  { wallet, reportedAt, dueAt }: ExplainedPayerPayment,
+  explained: ExplainedOrder,
+  now: Date,
+): Fact {
+  const about = { wallet, subjectId: '', since: reportedAt };
+  const nextAt = dueAt <= now ? undefined : dueAt;
+  return (
+    idleWork(about, dueAt, explained, now) ?? {
+      ...about,
+      waitingFor: 'PAYER_PAYMENT',
+      heldBy: 'WALLET',
+      next: 'WALLET_QUERIED',
+      nextAt,
+    }
+  );
 }
 
 /** An order whose payment may still take money. */

@@ -30,7 +30,8 @@ export type CoreFact =
   | 'RETURN_DECISION'
   | 'REFUND_APPROVAL'
   | 'REFUND_DECISION'
-  | 'RECOVERY';
+  | 'RECOVERY'
+  | 'PAYER_PAYMENT';
 
 /** Who holds a fact, as gatehouse.v1.OrderFactHolder defines it. */
 export type CoreHolder = 'NOBODY' | 'PAYER' | 'WALLET' | 'CORE' | 'WALLETS_PROCESS' | 'MERCHANT' | 'OPERATOR';
@@ -97,6 +98,14 @@ export interface OpenProposal {
   readonly expiresAt: Date;
 }
 
+/** A payment that the payer started from the menu of the phone, and that keeps the order from ending unpaid. */
+export interface ExplainedPayerPayment {
+  readonly wallet: string;
+  readonly reportedAt: Date;
+  /** When the wallet is queried about it. */
+  readonly dueAt: Date;
+}
+
 /** Everything that decides what an order waits for. */
 export interface ExplainedOrder {
   readonly order: Order;
@@ -112,4 +121,6 @@ export interface ExplainedOrder {
   readonly walletState: (wallet: string) => WalletState;
   /** Whether a restore may have lost the payment of a PENDING order. */
   readonly mayBePaid: boolean;
+  /** Of a PENDING order without a payment in flight; null without one. */
+  readonly payerPayment: ExplainedPayerPayment | null;
 }

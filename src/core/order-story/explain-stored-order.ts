@@ -1,4 +1,4 @@
-import { publicId } from '../../contract/public-id.ts';
+import { publicId, storedId } from '../../contract/public-id.ts';
 import type { StoredId } from '../../contract/public-id.ts';
 import type { Database } from '../database/database.ts';
 import type { PaymentAttemptRow } from '../database/order-entities.ts';
@@ -13,6 +13,7 @@ import { optionsThatTake } from '../domain/wallet.ts';
 import type { Wallet } from '../domain/wallet.ts';
 import type { FindMerchant } from '../merchants/find-merchant.ts';
 import { workOf } from '../payments/attempts/attempt-work-row.ts';
+import { findOpenPayments } from '../payments/changes/open-payments.sql.ts';
 import { reversalOf } from '../payments/changes/reversal-row.ts';
 import type { ExplanationRows } from './explanation-rows.ts';
 
@@ -45,17 +46,31 @@ export function createExplainStoredOrder(parts: ExplainStoredOrderParts): Explai
     const offered = optionsThatTake(wallets, allowedOptions(terms, environment, wallets), amount);
     return offered.length === 0 ? 'NO_WALLET' : 'YES';
   };
+  const payerPaymentOf = async (order: Order): Promise<ExplainedOrder['payerPayment']> => {
+    const { environment, orderNumber } = order;
+    const row = { environment, orderNumber, id: storedId('ord', order.id) };
+    const find = await findOpenPayments(database.fork(), wallets, [row]);
+    const payment = find(order);
+    return payment === undefined
+      ? null
+      : {
+          wallet: payment.wallet,
+          reportedAt: new Date(payment.created_ms),
+          dueAt: new Date(payment.due_ms),
+        };
+  };
   const isAccountRefused = async ({ merchantId, walletAccountId: id }: PaymentAttemptRow): Promise<boolean> =>
     id != null && (await checkOf(database, merchantId, id)) === 'REFUSED';
 
   return async ({ order, latestAttempt, strayPayments, refunds, settlements }) => {
     const isUnpaid =
       order.status === 'PENDING' && (order.latestAttempt === null || !isInFlight(order.latestAttempt));
-    const [payable, walletState, accountRefused, paid] = await Promise.all([
+    const [payable, walletState, accountRefused, paid, payerPayment] = await Promise.all([
       order.status === 'PENDING' ? payableOf(order) : ('YES' as const),
       readWalletStates(order.environment),
       latestAttempt === null ? false : isAccountRefused(latestAttempt),
       isUnpaid && mayBePaid(order),
+      isUnpaid ? payerPaymentOf(order) : null,
     ]);
     const explained: ExplainedOrder = {
       order,
@@ -74,6 +89,7 @@ export function createExplainStoredOrder(parts: ExplainStoredOrderParts): Explai
       payable,
       walletState,
       mayBePaid: paid,
+      payerPayment,
     };
     return explainOrder(explained, now());
   };

@@ -36,6 +36,7 @@ const facts = {
   REFUND_APPROVAL: OrderFact.REFUND_APPROVAL,
   REFUND_DECISION: OrderFact.REFUND_DECISION,
   RECOVERY: OrderFact.RECOVERY,
+  PAYER_PAYMENT: OrderFact.PAYER_PAYMENT,
 } as const satisfies Record<CoreFact, OrderFact>;
 
 const holders = {

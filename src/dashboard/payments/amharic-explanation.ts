@@ -64,6 +64,7 @@ const facts: Readonly<Record<OrderFact, Sentence>> = {
   [OrderFact.EVENT_READ]: () => 'ትዕዛዙ አብቅቷል። Gatehouse ዌብሁኮቹን እንዲያዘጋጅ ይጠበቃል።',
   [OrderFact.RECOVERY]: () =>
     'Gatehouse ከመጠባበቂያ ቅጂ ተመልሷል፤ ትዕዛዙ በጠፋው ጊዜ ተከፍሎ ሊሆን ይችላል። ደንበኛው እንደገና መክፈል የለበትም።',
+  [OrderFact.PAYER_PAYMENT]: ({ wallet }) => `ከፋዩ ከስልኩ ሜኑ የጀመረውን ክፍያ ${wallet} እንዲያረጋግጥ ይጠበቃል።`,
   [OrderFact.WEBHOOKS_UNKNOWN]: () => 'ትዕዛዙ አብቅቷል። የGatehouse የዌብሁክ ፕሮሰስ ስለማይመልስ ዌብሁኮቹ መጠበቃቸው አይታወቅም።',
 };
 

@@ -175,6 +175,11 @@ const statusOf = async ({ orderId }: Pick<Payment, 'orderId'>): Promise<string |
   return OrderStatus[order?.status ?? 0];
 };
 /** The time to pay is over, and core has looked at the order after that. */
+async function factOf(orderId: string): Promise<string | undefined> {
+  const asked = { merchantId, environment, key: { case: 'orderId', value: orderId } as const };
+  return OrderFact[(await stories.explainOrder(asked)).explanation?.waitingFor ?? 0];
+}
+
 async function sweep(order: Pick<Payment, 'orderId'>): Promise<void> {
   const looked =
     "select from core.orders where id = $1 and (status <> 'PENDING' or sweep_at > now() + interval '5 s')";
@@ -275,6 +280,7 @@ describe('a payment from the menu of the phone', () => {
       if (status === 'COMPLETED') await confirmFromMenu(reported, orderNumber);
       await desk.record(leased, outcome);
       expect(await statusOf(payment)).toBe('PENDING');
+      expect(await factOf(payment.orderId)).toBe('PAYER_PAYMENT');
 
       await makePayersDue();
       if (status === 'COMPLETED') await confirmFromMenu(reported, orderNumber);
@@ -519,10 +525,7 @@ describe('the explanation of an order that may have been paid', () => {
     ['whose lost payment is not claimed', (orderNumber) => findUnclaimed([orderNumber, 1])],
   ])('names the recovery: %s', async (_name, recover) => {
     const { orderId } = await desk.registerHosted({ merchantId, orderNumber: 'X-1' });
-    const factNow = async () => {
-      const asked = { merchantId, environment, key: { case: 'orderId', value: orderId } as const };
-      return OrderFact[(await stories.explainOrder(asked)).explanation?.waitingFor ?? 0];
-    };
+    const factNow = () => factOf(orderId);
     expect(await factNow()).toBe('CUSTOMER_PAYMENT');
 
     await recover('X-1');

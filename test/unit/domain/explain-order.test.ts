@@ -46,6 +46,7 @@ const holdersOf: Readonly<Record<CoreFact, CoreHolder>> = {
   REFUND_APPROVAL: 'MERCHANT',
   REFUND_DECISION: 'WALLET',
   RECOVERY: 'OPERATOR',
+  PAYER_PAYMENT: 'WALLET',
 };
 
 const reversals: fc.Arbitrary<Reversal> = fc
@@ -95,12 +96,16 @@ const states = fc.record({
   walletState: fc.constantFrom<WalletState>('WORKING', 'OPEN', 'SILENT'),
   isAccountRefused: fc.boolean(),
   mayBePaid: fc.boolean(),
+  payerPaymentDue: fc.oneof(
+    { weight: 5, arbitrary: fc.constant(null) },
+    { weight: 1, arbitrary: fc.integer({ min: -100, max: 7200 }) },
+  ),
   laterSeconds: fc.integer({ min: 0, max: 7200 }),
 });
 type State = typeof states extends fc.Arbitrary<infer S> ? S : never;
 
 function explainedOf({ history: { order, work }, ...state }: State): ExplainedOrder {
-  const { isAccountRefused, payable, walletState, mayBePaid } = state;
+  const { isAccountRefused, payable, walletState, mayBePaid, payerPaymentDue } = state;
   const attempt =
     work === undefined || order.latestAttempt === null
       ? null
@@ -114,6 +119,14 @@ function explainedOf({ history: { order, work }, ...state }: State): ExplainedOr
     payable,
     walletState: () => walletState,
     mayBePaid,
+    payerPayment:
+      payerPaymentDue === null || (order.latestAttempt !== null && isInFlight(order.latestAttempt))
+        ? null
+        : {
+            wallet: 'walleta',
+            reportedAt: registeredAt,
+            dueAt: new Date(registeredAt.getTime() + payerPaymentDue * 1000),
+          },
   };
 }
 
@@ -139,7 +152,7 @@ test('every reachable order has one explanation, a holder who can act, and consi
       const takesMoney = attempt !== null && isInFlight(attempt.attempt);
       // No explanation asks for another payment, or announces the expiry, while a payment may take money or may have been lost.
       expect(
-        (takesMoney || state.mayBePaid) &&
+        (takesMoney || state.mayBePaid || explained.payerPayment !== null) &&
           ['CUSTOMER_PAYMENT', 'ANOTHER_PAYMENT', 'EXPIRY'].includes(waitingFor),
       ).toBe(false);
       const isMoneyOut = explained.strays.some(({ reversal }) => reversal.status !== 'REVERSED');
@@ -160,6 +173,7 @@ describe('money and payments of one order', () => {
     payable: 'YES',
     walletState: () => 'WORKING',
     mayBePaid: false,
+    payerPayment: null,
   };
   const now = new Date(registeredAt.getTime() + 60_000);
   const due = (isOfAttempt: boolean): ExplainedStray => ({

@@ -8,7 +8,9 @@ import type { Wallet } from '../../domain/wallet.ts';
 
 /** Few payments are open, and their index has no others. */
 const statement = `
-select environment, wallet, reference, order_id, amount, currency from core.payer_payments
+select environment, wallet, reference, order_id, amount, currency, (extract(epoch from created_at) * 1000)::float8 as created_ms,
+  (extract(epoch from due_at) * 1000)::float8 as due_ms
+from core.payer_payments
 where due_at is not null and (confirmed_at is not null or created_at > now() - make_interval(mins => ?))
   and (order_id = any(?::uuid[])
     or (environment::text, lower(reference)) in (select number->>0, lower(number->>1) from json_array_elements(?::json) number))`;
@@ -21,6 +23,9 @@ interface OpenPayment {
   readonly order_id: StoredId<'ord'> | null;
   readonly amount: string;
   readonly currency: string;
+  /** When it was reported, and when its wallet is queried about it, in milliseconds since 1970. */
+  readonly created_ms: number;
+  readonly due_ms: number;
 }
 
 /**
@@ -44,22 +49,30 @@ export const withPayer = (order: OrderInFull, isPayerPaying: (order: Order) => b
  * confirmed it, or if it was reported so recently that the orders must not end unpaid yet. It takes one statement, and none without a wallet that takes such payments.
  */
 export async function readOpenPayments(
+  ...asked: Parameters<typeof findOpenPayments>
+): Promise<(order: Order) => boolean> {
+  const find = await findOpenPayments(...asked);
+  return (order) => find(order) !== undefined;
+}
+
+/** The same, with the payment of an order. */
+export async function findOpenPayments(
   em: EntityManager,
   wallets: readonly Wallet[],
   rows: readonly Pick<OrderRow, 'environment' | 'id' | 'orderNumber'>[],
   withinMinutes = holdMinutes,
-): Promise<(order: Order) => boolean> {
+): Promise<(order: Order) => OpenPayment | undefined> {
   const numbers = rows.filter(({ environment }) =>
     wallets.some(({ payerStarted }) => payerStarted?.[environment]),
   );
-  if (numbers.length === 0) return () => false;
+  if (numbers.length === 0) return () => undefined;
   const open = await em.execute<OpenPayment[]>(statement, [
     withinMinutes,
     `{${numbers.map(({ id }) => id).join(',')}}`,
     JSON.stringify(numbers.map(({ environment, orderNumber }) => [environment, orderNumber])),
   ]);
   return (order) =>
-    open.some((payment) => {
+    open.find((payment) => {
       if (payment.order_id !== null)
         return publicId('ord', payment.order_id) === order.id && paysAmount(order, payment);
       const terms = wallets.find(({ id }) => id === payment.wallet)?.payerStarted?.[payment.environment];

@@ -336,6 +336,13 @@ export enum OrderFact {
    * @generated from enum value: ORDER_FACT_RECOVERY = 30;
    */
   RECOVERY = 30,
+
+  /**
+   * The wallet confirms a payment that the payer started from the menu of the phone. Until then the order does not end unpaid.
+   *
+   * @generated from enum value: ORDER_FACT_PAYER_PAYMENT = 31;
+   */
+  PAYER_PAYMENT = 31,
 }
 
 /**
