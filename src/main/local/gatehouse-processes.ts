@@ -56,9 +56,10 @@ function nodeProcess(
     command: process.execPath,
     args: [...nodeFlags, ...programArguments(settings, name)],
     cwd: settings.projectRoot,
-    // Compiled code is cached in a private folder. So each process starts sooner and uses less memory (docs/adr/0001).
+    // Compiled code is cached in a private folder, by default. So each process starts sooner and uses less memory (docs/adr/0001).
     env: {
-      NODE_COMPILE_CACHE: join(settings.dataFolder, 'compile-cache'),
+      NODE_COMPILE_CACHE:
+        settings.environment['NODE_COMPILE_CACHE'] || join(settings.dataFolder, 'compile-cache'),
       ...env,
       // All processes have the same environment, so each gets a port of its own.
       GATEHOUSE_METRICS_PORT: metricsPort === undefined ? '' : String(metricsPort),
