@@ -5,6 +5,7 @@ import type { Duplex } from 'node:stream';
 import { limitLines } from '../line-limit.ts';
 import type { LogLimited } from '../line-limit.ts';
 import type { Logger } from '../logger.ts';
+import { handleInTurn } from './requests-in-turn.ts';
 
 /** The options for answers outside the framework, which has not created a request at that point. */
 export interface RawReplyOptions {
@@ -133,11 +134,13 @@ export function answerEveryRequest(server: Server, options: RawReplyOptions, max
   server.removeAllListeners('request');
   server.on('request', (request, response) => {
     if (!isWithinLimit(request.socket, response, maxRequests)) return;
-    try {
-      for (const each of handle) each.call(server, request, response);
-    } catch (error) {
-      answerEscapedError(error, response, options);
-    }
+    handleInTurn(request, response, () => {
+      try {
+        for (const each of handle) each.call(server, request, response);
+      } catch (error) {
+        answerEscapedError(error, response, options);
+      }
+    });
   });
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
     socket.on('error', () => socket.destroy());

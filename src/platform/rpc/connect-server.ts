@@ -1,4 +1,5 @@
 import { createServer as createHttp1Server } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { createServer as createHttp2Server } from 'node:http2';
 import type { ServerHttp2Session } from 'node:http2';
@@ -12,6 +13,7 @@ import { file_google_rpc_error_details } from '../../gen/google/rpc/error_detail
 import { answersBeforeBody } from '../http/answer-before-body.ts';
 import { httpProblemOf } from '../http/http-problem.ts';
 import { httpTimeoutsMs } from '../http/http-timeouts.ts';
+import { handleInTurn } from '../http/requests-in-turn.ts';
 import type { Logger } from '../logger.ts';
 import type { Page } from '../metrics.ts';
 import { peerCertificateKey, peerOfSocket, roleOfCertificate } from '../tls/peer-certificate.ts';
@@ -98,10 +100,12 @@ export async function startConnectServer(options: ConnectServerOptions): Promise
     requireHostHeader: false,
     ...tcpKeepAlive,
   };
+  const inTurn = (request: IncomingMessage, response: ServerResponse): void =>
+    handleInTurn(request, response, () => handler(request, response));
   const http1 =
     tls === undefined
-      ? createHttp1Server(http1Options, handler)
-      : startedWithTls(createHttpsServer({ ...http1Options, ...tlsOptions(tls) }, handler), tls, logger);
+      ? createHttp1Server(http1Options, inTurn)
+      : startedWithTls(createHttpsServer({ ...http1Options, ...tlsOptions(tls) }, inTurn), tls, logger);
   const connected = tls === undefined ? 'connection' : 'secureConnection';
   const serveHttp1 = http1.listeners(connected);
   http1.removeAllListeners(connected);

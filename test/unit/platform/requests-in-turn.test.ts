@@ -1,0 +1,80 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { expect, test } from '@jest/globals';
+import fastify from 'fastify';
+import { edgeServerOptions, protectEdge } from '../../../src/platform/http/edge-server.ts';
+import { createLogger } from '../../../src/platform/logger.ts';
+import { startConnectServer } from '../../../src/platform/rpc/connect-server.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+
+const logger = createLogger({ process: 'test', instance: 'test', level: 'silent' });
+const host = '127.0.0.1';
+const body = 'x'.repeat(80_000);
+
+interface Listener {
+  readonly port: number;
+  readonly stop: () => Promise<void>;
+}
+
+type Answer = () => Promise<string>;
+
+async function startEdge(answer: Answer): Promise<Listener> {
+  const edge = { logger, newRequestId: () => 'id', trustedProxies: [] };
+  const app = fastify({ ...edgeServerOptions(edge), forceCloseConnections: true });
+  protectEdge(app, edge, ({ issue }) => new Error(issue));
+  app.get('/page', answer);
+  await app.listen({ host, port: 0 });
+  return { port: Number(new URL(app.listeningOrigin).port), stop: () => app.close() };
+}
+
+async function startConnect(answer: Answer): Promise<Listener> {
+  const page = async () => ({ contentType: 'text/plain', body: await answer() });
+  const server = await startConnectServer({ host, port: 0, services: [], pages: { '/page': page }, logger });
+  return { port: Number(server.address.split(':')[1]), stop: () => server.stop(0) };
+}
+
+const request = 'GET /page HTTP/1.1\r\nHost: a\r\n\r\n';
+const listeners = [
+  ['an HTTP listener', startEdge],
+  ['the Connect port', startConnect],
+] as const;
+
+test.each(listeners)(
+  '%s handles 16 requests of one connection at a time, and answers all',
+  async (_of, start) => {
+    let [handled, most] = [0, 0];
+    const { port, stop } = await start(async () => {
+      most = Math.max(most, (handled += 1));
+      await new Promise(setImmediate);
+      handled -= 1;
+      return 'x';
+    });
+    const socket = connect(port, host);
+    let received = '';
+    socket.setEncoding('latin1').on('data', (part: string) => (received += part));
+    // Several reads of the connection.
+    socket.write(request.repeat(5_000));
+    await waitUntil('all are answered', () => received.split('HTTP/1.1 200').length === 5_001);
+    socket.destroy();
+    await stop();
+
+    expect(most).toBe(16);
+  },
+);
+
+test.each(listeners)('%s handles no request of a connection that has closed', async (_of, start) => {
+  let handled = 0;
+  const { port, stop } = await start(async () => {
+    handled += 1;
+    return body;
+  });
+  const socket = connect(port, host).on('error', () => undefined);
+  // They arrive in one read of the connection.
+  socket.write(request.repeat(1_000));
+  await waitUntil('the first are handled', () => handled >= 16);
+  socket.destroy();
+  await once(socket, 'close');
+  await stop();
+
+  expect(handled).toBeLessThan(1_000);
+});
