@@ -1,7 +1,9 @@
 import type { Command } from 'commander';
 import { SnapshotError } from '../platform/database/snapshot/manifest.ts';
+import { SettingsError } from '../platform/settings/read-settings.ts';
 import { CliError, exitCodes } from './cli-error.ts';
 import type { Output } from './output.ts';
+import { readCliSettings } from './settings.ts';
 import { fields } from './table.ts';
 
 /** The addresses of the databases with the tables of core and of `webhooks`. */
@@ -23,21 +25,13 @@ export interface BackupSummary {
 }
 
 /** The work on the databases and the files of a backup. Every function throws a SnapshotError with advice for operators. */
-export interface BackupTools {
+export interface BackupTools<Urls extends DatabaseUrls = DatabaseUrls> {
   /** Writes all rows into an empty folder. */
-  readonly write: (
-    urls: DatabaseUrls,
-    folder: string,
-    report: (line: string) => void,
-  ) => Promise<BackupSummary>;
+  readonly write: (urls: Urls, folder: string, report: (line: string) => void) => Promise<BackupSummary>;
   /** Compares all files with their checksums. */
   readonly verify: (folder: string) => Promise<BackupSummary>;
   /** Loads a backup into databases without tables of Gatehouse. */
-  readonly restore: (
-    urls: DatabaseUrls,
-    folder: string,
-    report: (line: string) => void,
-  ) => Promise<BackupSummary>;
+  readonly restore: (urls: Urls, folder: string, report: (line: string) => void) => Promise<BackupSummary>;
 }
 
 export interface BackupParts {
@@ -112,7 +106,7 @@ const withUrls = (command: Command): Command =>
     );
 
 function urlsOf({ databaseUrl, webhooksDatabaseUrl }: UrlOptions, parts: BackupParts): DatabaseUrls {
-  const core = databaseUrl ?? parts.databaseUrl();
+  const core = checked('--database-url', databaseUrl) ?? parts.databaseUrl();
   if (core === undefined)
     throw new CliError(
       exitCodes.invalidInput,
@@ -121,7 +115,22 @@ function urlsOf({ databaseUrl, webhooksDatabaseUrl }: UrlOptions, parts: BackupP
     );
   // GATEHOUSE_WEBHOOKS_DATABASE_URL belongs to GATEHOUSE_DATABASE_URL, not to a database that an option names.
   const inSettings = databaseUrl === undefined ? parts.webhooksDatabaseUrl() : undefined;
-  return { core, webhooks: webhooksDatabaseUrl ?? inSettings };
+  return { core, webhooks: checked('--webhooks-database-url', webhooksDatabaseUrl) ?? inSettings };
+}
+
+/** The URL of an option, under the rules of the setting. Commander's own errors would repeat it with its password. */
+function checked(option: string, url: string | undefined): string | undefined {
+  if (url === undefined) return undefined;
+  try {
+    return readCliSettings({ GATEHOUSE_DATABASE_URL: url }).GATEHOUSE_DATABASE_URL;
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    throw new CliError(
+      exitCodes.invalidInput,
+      error.message.replace('GATEHOUSE_DATABASE_URL', option),
+      'Write it as postgres://user:password@host:port/name.',
+    );
+  }
 }
 
 /** Errors of files and databases are for the operator, who can correct them. */

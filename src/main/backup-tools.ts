@@ -9,12 +9,19 @@ import { createLogger } from '../platform/logger.ts';
 import { advised } from '../platform/database/snapshot/advise.ts';
 import { SnapshotError, verifySnapshot } from '../platform/database/snapshot/manifest.ts';
 import type { Manifest } from '../platform/database/snapshot/manifest.ts';
+import type { SnapshotDatabase } from '../platform/database/snapshot/connect-snapshot.ts';
+import type { CertificateFiles } from '../platform/tls/certificate-files.ts';
 import { loadSnapshot, requireEmpty } from '../platform/database/snapshot/load-snapshot.ts';
 import { writeSnapshot } from '../platform/database/snapshot/write-snapshot.ts';
 import { openDatabase as openWebhooksDatabase } from '../webhooks/database/database.ts';
 
+/** Databases, with the files of TLS that count unless a URL names others. */
+interface NamedDatabases extends DatabaseUrls {
+  readonly tls?: CertificateFiles | undefined;
+}
+
 /** The commands of the command line that work on the databases. They need no core. */
-export const backupTools: BackupTools = {
+export const backupTools: BackupTools<NamedDatabases> = {
   async write(named, folder, report) {
     const urls = allUrls(named);
     await advised(`the folder ${folder} cannot be used`, '', async () => {
@@ -24,11 +31,11 @@ export const backupTools: BackupTools = {
     });
     const sources =
       urls.webhooks === urls.core
-        ? [{ url: urls.core, schemas: ['core', 'webhooks'] }]
+        ? [{ ...databaseOf(urls, 'core'), schemas: ['core', 'webhooks'] }]
         : // The earlier snapshot is that of the reader, which reads again what it lacks.
           [
-            { url: urls.webhooks, schemas: ['webhooks'] },
-            { url: urls.core, schemas: ['core'] },
+            { ...databaseOf(urls, 'webhooks'), schemas: ['webhooks'] },
+            { ...databaseOf(urls, 'core'), schemas: ['core'] },
           ];
     const leftover = `The backup is not complete. Delete ${folder}, and write the backup again.`;
     return advised('the backup could not be written', leftover, async () =>
@@ -50,9 +57,9 @@ export const backupTools: BackupTools = {
       );
     const urls = allUrls(named);
     await advised('the database cannot be used', '', async () => {
-      await requireEmpty(urls.core, ['core']);
+      await requireEmpty(databaseOf(urls, 'core'), ['core']);
       if (manifest.schemas.some(({ name }) => name === 'webhooks'))
-        await requireEmpty(urls.webhooks, ['webhooks']);
+        await requireEmpty(databaseOf(urls, 'webhooks'), ['webhooks']);
     });
     const leftover =
       'The backup is not restored. Drop the database, or both if webhooks has its own. Create it again, and restore again.';
@@ -62,9 +69,16 @@ export const backupTools: BackupTools = {
 };
 
 /** The addresses of both databases. */
-type AllUrls = Readonly<Record<'core' | 'webhooks', string>>;
+interface AllUrls extends NamedDatabases {
+  readonly webhooks: string;
+}
 
-const allUrls = ({ core, webhooks }: DatabaseUrls): AllUrls => ({ core, webhooks: webhooks ?? core });
+const allUrls = (named: NamedDatabases): AllUrls => ({ ...named, webhooks: named.webhooks ?? named.core });
+
+const databaseOf = ({ tls, ...urls }: AllUrls, name: 'core' | 'webhooks'): SnapshotDatabase => ({
+  url: urls[name],
+  tls,
+});
 
 /** Loads a verified backup into databases without tables of Gatehouse. */
 async function load(
@@ -80,12 +94,12 @@ async function load(
   const isTogether = urls.webhooks === urls.core;
   const knowsLastUse = rowsOf(manifest, 'core.database_life') > 0;
   let wereAdopted = false;
-  await loadSnapshot(urls.core, snapshot, isTogether ? schemas : ['core'], async (client) => {
+  await loadSnapshot(databaseOf(urls, 'core'), snapshot, isTogether ? schemas : ['core'], async (client) => {
     wereAdopted = await adoptEvents(client);
     if (knowsLastUse) await limitLastUse(client, manifest.taken_at);
   });
   if (!isTogether && schemas.includes('webhooks'))
-    await loadSnapshot(urls.webhooks, snapshot, ['webhooks'], async (client) => {
+    await loadSnapshot(databaseOf(urls, 'webhooks'), snapshot, ['webhooks'], async (client) => {
       // The readers begin again. An event that has its deliveries gets no second ones.
       if (wereAdopted) await client.query("update webhooks.event_readers set cursor = ''");
     });
@@ -123,7 +137,7 @@ async function withDatabase(
   use: (database: Database) => Promise<void>,
 ): Promise<void> {
   const logger = createLogger({ process: 'cli', instance: 'restore', level: 'silent' });
-  const options = { poolSize: 2, applicationName: 'gatehouse-restore', logger };
+  const options = { poolSize: 2, applicationName: 'gatehouse-restore', logger, tls: urls.tls };
   const database = await (schema === 'core'
     ? openCoreDatabase({ ...options, url: urls.core })
     : openWebhooksDatabase({ ...options, url: urls.webhooks }));

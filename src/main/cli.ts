@@ -4,7 +4,6 @@ import { userInfo } from 'node:os';
 import { resolve } from 'node:path';
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
-import type { DatabaseUrls } from '../cli/backup-commands.ts';
 import { openCore } from '../cli/core-clients.ts';
 import { createLogger } from '../platform/logger.ts';
 import { runCli } from '../cli/program.ts';
@@ -33,13 +32,6 @@ function openTls() {
   // Their changes matter to commands that run on, such as `listen`. A command says itself that it failed.
   const logger = createLogger({ process: 'cli', instance: '', level: 'silent' }, process.stderr);
   return paths && openCertificateFiles({ paths, logger, now: () => new Date() });
-}
-
-/** The databases of a command, with the certificates of the settings. @throws SettingsError */
-async function withCertificates({ core, webhooks }: DatabaseUrls): Promise<DatabaseUrls> {
-  const { withCertificates: add } = await import('../platform/database/database-tls.ts');
-  const paths = certificatePathsOf(readCliSettings(process.env));
-  return { core: add(core, paths), webhooks: webhooks && add(webhooks, paths) };
 }
 
 async function openProveTools() {
@@ -72,10 +64,10 @@ process.exitCode = await runCli(process.argv.slice(2), {
   // Few commands work on the database. The others start faster without its code.
   backupTools: {
     write: async (urls, ...parts) =>
-      (await import('./backup-tools.ts')).backupTools.write(await withCertificates(urls), ...parts),
+      (await import('./backup-tools.ts')).backupTools.write({ ...urls, tls: openTls() }, ...parts),
     verify: async (...parts) => (await import('./backup-tools.ts')).backupTools.verify(...parts),
     restore: async (urls, ...parts) =>
-      (await import('./backup-tools.ts')).backupTools.restore(await withCertificates(urls), ...parts),
+      (await import('./backup-tools.ts')).backupTools.restore({ ...urls, tls: openTls() }, ...parts),
   },
   // The campaign needs much code that no other command needs.
   proveTools: {

@@ -66,6 +66,13 @@ test.each<[string, (url: URL) => void, number, string, string]>([
     'none.invalid',
     'Check the address of the',
   ],
+  [
+    'a port after the question mark',
+    (url) => (url.search = '?port=1'),
+    2,
+    '--database-url has port after the question mark, where it has no effect',
+    'Write it as postgres://',
+  ],
 ])('%s is explained by backup and restore', async (_what, change, exitCode, why, advice) => {
   const url = changed(database.url, change);
   const output = await mkdtemp(join(folder, 'output-'));

@@ -2,7 +2,7 @@ import type { ConnectionOptions } from 'node:tls';
 import type { Logger } from '../logger.ts';
 import { SettingsError } from '../settings/read-settings.ts';
 import { openCertificateFiles } from '../tls/certificate-files.ts';
-import type { CertificateFiles, CertificatePaths } from '../tls/certificate-files.ts';
+import type { CertificateFiles } from '../tls/certificate-files.ts';
 import { isLoopback, warnOfPlaintext } from '../tls/plaintext.ts';
 
 /** The TLS of the connections to a database. */
@@ -72,24 +72,6 @@ export function databaseTls(
     ...(mode === 'verify-full' ? {} : { checkServerIdentity: () => undefined }),
   };
   return { ssl: used === undefined ? ssl : withFiles(ssl, used), stop: () => opened?.stop() };
-}
-
-/**
- * The URL with a process's own files, for programs that read their files in the URL only. A URL that names an authority, or that
- * does not check the server, or that is none, stays as it is.
- */
-export function withCertificates(url: string, paths: CertificatePaths | undefined): string {
-  // The connection names what is wrong with another text.
-  if (paths === undefined || !URL.canParse(url)) return url;
-  const named = new URL(url);
-  const mode = named.searchParams.get('sslmode') ?? '';
-  if (!mode.startsWith('verify-') || named.searchParams.has('sslrootcert')) return url;
-  named.searchParams.set('sslrootcert', paths.ca);
-  if (paths.own !== undefined) {
-    named.searchParams.set('sslcert', paths.own.certificate);
-    named.searchParams.set('sslkey', paths.own.key);
-  }
-  return named.href;
 }
 
 /** A certificate is shown only if there is one. */

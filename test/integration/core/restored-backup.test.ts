@@ -1,6 +1,10 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
+import { connect, createServer } from 'node:net';
+import type { AddressInfo, Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { create } from '@bufbuild/protobuf';
 import pg from 'pg';
@@ -13,8 +17,10 @@ import {
 } from '../../../src/gen/gatehouse/v1/diagnostics_service_pb.js';
 import { backupTools } from '../../../src/main/backup-tools.ts';
 import { SnapshotError } from '../../../src/platform/database/snapshot/manifest.ts';
+import { writeSnapshot } from '../../../src/platform/database/snapshot/write-snapshot.ts';
 import { createTestDatabase } from '../../support/test-database.ts';
 import type { TestDatabase } from '../../support/test-database.ts';
+import { waitUntil } from '../../support/wait-until.ts';
 
 const ignored = (): void => undefined;
 const urlsOf = ({ url }: TestDatabase) => ({ core: url, webhooks: url });
@@ -55,6 +61,49 @@ test('the lost time begins with the backup although a wrong clock had recorded a
 
   const rows = await query<{ seen_at: Date }>(restored, 'select seen_at from core.database_life');
   expect(rows.map((row) => row.seen_at.toISOString())).toEqual([takenAt]);
+});
+
+/** A network that delivers what follows the rows of each table when the table's file is complete. */
+async function startSlowEnd(target: URL): Promise<Server> {
+  let tables = 0;
+  const isComplete = async (count: number): Promise<boolean> => {
+    const files = await readdir(folder);
+    const texts = await Promise.allSettled(
+      files.map((file) => readFile(join(folder, file)).then((bytes) => gunzipSync(bytes))),
+    );
+    return texts.filter(({ status }) => status === 'fulfilled').length >= count;
+  };
+  const server = createServer((client) => {
+    const far = connect(Number(target.port), target.hostname);
+    client.pipe(far).on('error', () => undefined);
+    far.on('data', (bytes) => {
+      // CopyDone, and the beginning of CommandComplete.
+      const found = bytes.indexOf('c\0\0\0\u0004C', 0, 'latin1');
+      client.write(found < 0 ? bytes : bytes.subarray(0, found + 5));
+      if (found < 0) return;
+      tables += 1;
+      const count = tables;
+      void waitUntil('the file is complete', () => isComplete(count)).then(() =>
+        client.write(bytes.subarray(found + 5)),
+      );
+    });
+    client.on('error', () => undefined).on('close', () => far.destroy());
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return server;
+}
+
+test('a backup counts the rows of a table also if their number comes later than the rows', async () => {
+  const url = new URL(original.url);
+  const server = await startSlowEnd(new URL(original.url));
+  url.port = String((server.address() as AddressInfo).port);
+  await mkdir(folder);
+
+  const { tables } = await writeSnapshot([{ url: url.href, schemas: ['core', 'webhooks'] }], folder);
+  server.close();
+
+  const counted = tables.filter(({ name }) => name === 'migrations').map(({ rows }) => rows > 0);
+  expect(counted).toEqual([true, true]);
 });
 
 describe('a backup of two databases', () => {

@@ -82,7 +82,7 @@ test('options in the URL change nothing of what a backup contains and how it is 
   const migrations = gunzipSync(await readFile(join(folder, 'core.migrations.copy.gz'))).toString();
   let restoring: unknown;
   await loadSnapshot(
-    urlWithOptions(),
+    { url: urlWithOptions() },
     { folder, manifest: { ...manifest, tables: [] } },
     [],
     async (client) => {

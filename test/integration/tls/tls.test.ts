@@ -1,7 +1,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { chmod, chown, copyFile, cp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, copyFile, cp, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { request } from 'node:https';
 import { connect } from 'node:net';
 import { join } from 'node:path';
@@ -19,6 +19,7 @@ import { choosePorts } from '../../../src/main/local/free-port.ts';
 import { findOrInstallNatsServer } from '../../../src/main/local/nats-binary.ts';
 import { startTemporaryPostgres } from '../../../src/main/local/temporary-servers.ts';
 import { databaseTls } from '../../../src/platform/database/database-tls.ts';
+import { writeSnapshot } from '../../../src/platform/database/snapshot/write-snapshot.ts';
 import { startGrpcServer } from '../../../src/platform/rpc/grpc-server.ts';
 import { openCertificateFiles } from '../../../src/platform/tls/certificate-files.ts';
 import type { CertificateFiles, CertificatePaths } from '../../../src/platform/tls/certificate-files.ts';
@@ -67,7 +68,8 @@ async function startPostgres(): Promise<URL> {
   );
   const folder = rows[0]?.folder ?? '';
   const { uid, gid } = await stat(folder);
-  const { ca, own } = certificate('server');
+  // For its address only, because the driver checks an address as the name localhost unless it is told otherwise.
+  const { ca, own } = certificate('named');
   for (const [from, to] of [
     [ca, 'root.crt'],
     [own.certificate, 'server.crt'],
@@ -223,6 +225,20 @@ describe('with certificates of one authority', () => {
     await client.end();
     expect(rows.length).toBeGreaterThan(0);
     for (const row of rows) expect(row).toEqual({ ssl: true, client: '/CN=server' });
+  });
+
+  test.each([
+    ['verify-full', '127.0.0.1'],
+    ['verify-ca', 'localhost'],
+    ['require', 'localhost'],
+  ])('a backup with sslmode=%s connects to %s as core does', async (mode, host) => {
+    const url = new URL(postgresUrl);
+    url.hostname = host;
+    url.searchParams.set('sslmode', mode);
+    const folder = await mkdtemp(join(authority.folder, 'backup-'));
+
+    const source = { url: url.href, tls: filesOf(certificate('operator')), schemas: ['core'] };
+    expect(await writeSnapshot([source], folder)).toMatchObject({ schemas: [{ name: 'core' }] });
   });
 
   test('the command line and the health check of containers use the same settings', async () => {

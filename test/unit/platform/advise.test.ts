@@ -20,6 +20,7 @@ test.each<[string, Error, RegExp, boolean?]>([
   ['a cancelled statement', coded('57014'), /^An administrator or a program cancelled the statement/],
   ['too many connections', coded('53300'), /^The database has no free connection/],
   ['an unknown host', coded('ENOTFOUND'), /^Check the address of the database/, true],
+  ['a silent host', new Error('timeout expired'), /^Check the address of the database/, true],
   ['a lost connection', new Error('Connection terminated unexpectedly'), /^Check that PostgreSQL runs/, true],
   ['a stopped server', coded('57P01'), /^Check that PostgreSQL runs/, true],
   ['a certificate', coded('DEPTH_ZERO_SELF_SIGNED_CERT'), /^Check the TLS settings/],

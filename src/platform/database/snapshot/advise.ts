@@ -79,6 +79,7 @@ function describe(error: unknown): readonly [code: string, message: string] {
   const { message } = error;
   const code = 'code' in error ? String(error.code) : '';
   if (Object.hasOwn(byCode, code)) return [code, message];
+  if (message === 'timeout expired') return ['ETIMEDOUT', 'the database did not answer within ten seconds'];
   if (/^Connection terminated|^Connection ended/i.test(message)) return ['08006', message];
   if (/SSL|TLS|CERT/i.test(`${code} ${message}`)) return ['TLS', message];
   const [found] = error.cause === undefined ? [''] : describe(error.cause);

@@ -2,15 +2,18 @@ import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
-import { withSessionOptions, withoutTimeLimits } from '../session-options.ts';
+import { withSnapshotClient } from './connect-snapshot.ts';
+import type { SnapshotDatabase } from './connect-snapshot.ts';
 import { SnapshotError, quoted } from './manifest.ts';
 import type { Manifest, SnapshotTable } from './manifest.ts';
 
+const application = 'gatehouse-restore';
+
 /** Refuses a database that has one of the schemas already, so that a restore never mixes two states. @throws SnapshotError */
-export async function requireEmpty(url: string, schemas: readonly string[]): Promise<void> {
-  await connected(url, async (client) => {
+export async function requireEmpty(database: SnapshotDatabase, schemas: readonly string[]): Promise<void> {
+  await withSnapshotClient(database, application, async (client) => {
     const { rows } = await client.query<{ name: string }>(
       'select nspname as name from pg_namespace where nspname = any ($1) order by 1',
       [schemas],
@@ -30,7 +33,7 @@ export async function requireEmpty(url: string, schemas: readonly string[]): Pro
  * @throws SnapshotError when a file has another number of rows than the manifest says
  */
 export async function loadSnapshot(
-  url: string,
+  database: SnapshotDatabase,
   { folder, manifest }: { readonly folder: string; readonly manifest: Manifest },
   schemas: readonly string[],
   afterwards: (client: Client) => Promise<void>,
@@ -39,7 +42,7 @@ export async function loadSnapshot(
   const tables = manifest.tables.filter(
     ({ schema, name }) => schemas.includes(schema) && name !== 'migrations',
   );
-  await connected(url, async (client) => {
+  await withSnapshotClient(database, application, async (client) => {
     await client.query('begin');
     for (const { name: schema, partitions } of parts)
       for (const { name, parent, bound } of partitions)
@@ -97,20 +100,4 @@ where k.contype = 'f' and k.conrelid <> k.confrelid`);
     }
   }
   return ordered;
-}
-
-async function connected(url: string, work: (client: Client) => Promise<void>): Promise<void> {
-  const client = new Client({
-    connectionString: withSessionOptions(url),
-    application_name: 'gatehouse-restore',
-  });
-  // The running query fails with the same error.
-  client.on('error', () => undefined);
-  await client.connect();
-  try {
-    await client.query(withoutTimeLimits);
-    await work(client);
-  } finally {
-    await client.end();
-  }
 }

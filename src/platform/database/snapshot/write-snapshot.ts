@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
-import { withSessionOptions, withoutTimeLimits } from '../session-options.ts';
+import { withSnapshotClient } from './connect-snapshot.ts';
+import type { SnapshotDatabase } from './connect-snapshot.ts';
 import { SnapshotError, manifestFile, quoted, writtenManifest } from './manifest.ts';
 import type { Manifest, SnapshotTable } from './manifest.ts';
 
-export interface SnapshotSource {
-  readonly url: string;
+export interface SnapshotSource extends SnapshotDatabase {
   readonly schemas: readonly string[];
 }
 
@@ -45,20 +45,12 @@ export async function writeSnapshot(
   return manifest;
 }
 
-async function writeSource(
-  { url, schemas }: SnapshotSource,
+const writeSource = (
+  { schemas, ...database }: SnapshotSource,
   folder: string,
   report: (table: SnapshotTable) => void,
-): Promise<Manifest> {
-  const client = new Client({
-    connectionString: withSessionOptions(url),
-    application_name: 'gatehouse-backup',
-  });
-  // The running query fails with the same error.
-  client.on('error', () => undefined);
-  await client.connect();
-  try {
-    await client.query(withoutTimeLimits);
+): Promise<Manifest> =>
+  withSnapshotClient(database, 'gatehouse-backup', async (client) => {
     await client.query('begin transaction isolation level repeatable read read only');
     const { rows: facts } = await client.query<{ taken_at: Date; version: string }>(
       "select now() as taken_at, current_setting('server_version') as version",
@@ -81,10 +73,7 @@ async function writeSource(
       schemas: described,
       tables,
     };
-  } finally {
-    await client.end();
-  }
-}
+  });
 
 async function requireMigrated(client: Client, schemas: readonly string[]): Promise<void> {
   for (const schema of schemas) {
@@ -143,6 +132,8 @@ async function writeTable(
     createWriteStream(path, { mode: 0o600, flags: 'wx' }),
   );
   await syncToDisk(path);
+  // The number of rows follows the rows, and may come in a later packet. The driver has read it before it sends another statement.
+  await client.query('select');
   return { rows: rows.rowCount, bytes, sha256: hash.digest('hex') };
 }
 
