@@ -33,9 +33,10 @@ export async function openCoreConnections({ config, instance, tls, logger }: Cor
     logger,
   });
   const masterKeyCheck = createMasterKeyCheck(database.pool, config.GATEHOUSE_MASTER_KEY);
+  let isNewDatabase: boolean;
   try {
     await migrateWhenReachable(database, logger);
-    await beginLife(database.pool, randomUUID());
+    isNewDatabase = await beginLife(database.pool, randomUUID());
     await masterKeyCheck.require();
   } catch (error) {
     await database.close();
@@ -48,6 +49,7 @@ export async function openCoreConnections({ config, instance, tls, logger }: Cor
   bus.onWake('order_events', eventSignal.ring);
   return {
     database,
+    isNewDatabase,
     hasMasterKey: masterKeyCheck.hasMasterKey,
     clock,
     bus,

@@ -45,7 +45,7 @@ export type CoreStores = ReturnType<typeof createCoreStores>;
 /** What the services of core read and change. */
 export function createCoreStores(parts: CoreStoresParts) {
   const { config, configuredWallets, wallets, draining, logger } = parts;
-  const { database, clock, bus, eventSignal, hasMasterKey } = parts.connections;
+  const { database, clock, bus, eventSignal, hasMasterKey, isNewDatabase } = parts.connections;
   const { announceEvents, announceAttempts, announceWalletWork } = parts.connections;
   const { now } = clock;
 
@@ -156,6 +156,7 @@ export function createCoreStores(parts: CoreStoresParts) {
     bus,
     gate,
     wallets,
+    isNewDatabase,
     hasMasterKey,
     startReconciliation: reconciliations.start,
     claimAll: claims.claimAll,

@@ -20,6 +20,8 @@ export interface StoredRange {
 
 /** The events that the broker stores, for a reader that goes through them once without a position of its own. */
 export interface StoredStream {
+  /** When the broker made the stream; empty when it does not exist. */
+  readonly created: string;
   /** Undefined when the stream does not exist or is empty. */
   readonly range: StoredRange | undefined;
   /** The events with these numbers, in order, without those that the broker no longer has. */
@@ -40,7 +42,7 @@ const atOnce = 200;
 export async function openStoredStream(connection: NatsConnection, stream: string): Promise<StoredStream> {
   const manager = await streamManager(connection);
   return {
-    range: await rangeOf(manager, stream),
+    ...(await stateOf(manager, stream)),
     async read(from, to) {
       const messages: StoredMessage[] = [];
       for (let first = from; first <= to; first += atOnce) {
@@ -63,12 +65,16 @@ export async function openStoredStream(connection: NatsConnection, stream: strin
   };
 }
 
-async function rangeOf(manager: JetStreamManager, stream: string): Promise<StoredRange | undefined> {
+async function stateOf(
+  manager: JetStreamManager,
+  stream: string,
+): Promise<Pick<StoredStream, 'created' | 'range'>> {
   try {
-    const { state } = await manager.streams.info(stream);
-    return state.messages === 0 ? undefined : { first: state.first_seq, last: state.last_seq };
+    const { created, state } = await manager.streams.info(stream);
+    const isEmpty = state.messages === 0;
+    return { created, range: isEmpty ? undefined : { first: state.first_seq, last: state.last_seq } };
   } catch (error) {
-    if (isMissing(error)) return undefined;
+    if (isMissing(error)) return { created: '', range: undefined };
     throw error;
   }
 }

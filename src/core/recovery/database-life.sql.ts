@@ -17,13 +17,14 @@ export interface DatabaseLife {
   readonly now: Date;
 }
 
-/** Writes the first row of a new database. Several cores may do so at once. */
-export async function beginLife(pool: Pool, lineage: string): Promise<void> {
-  await pool.query(
+/** Writes the first row of a new database. Several cores may do so at once. Returns whether this one did. */
+export async function beginLife(pool: Pool, lineage: string): Promise<boolean> {
+  const { rowCount } = await pool.query(
     `insert into core.database_life (lineage, home, seen_at) values ($1, core.database_home(), now())
      on conflict do nothing`,
     [lineage],
   );
+  return rowCount === 1;
 }
 
 /**

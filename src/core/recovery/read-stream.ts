@@ -22,12 +22,11 @@ export interface StreamEvent {
   readonly storedAt: Date;
 }
 
-const chunk = 500;
-/** The number of messages among which the newest event of this database is searched. Other databases may use the same broker. */
-const newestSearchSize = 5_000;
+/** How many messages are read at once. */
+export const chunk = 500;
 
 /** The stream's events that carry the database's mark. Others belong to other databases, or to earlier versions. */
-function eventsOf(messages: readonly StoredMessage[], lineage: string): StreamEvent[] {
+export function eventsOf(messages: readonly StoredMessage[], lineage: string): StreamEvent[] {
   return messages.flatMap(({ body, header, storedAt }) => {
     if (header('Gatehouse-Lineage') !== lineage) return [];
     const cursor = parseCursor(header('Gatehouse-Cursor'));
@@ -51,41 +50,8 @@ function accountChangesOf(messages: readonly StoredMessage[], lineage: string): 
   return changes.filter((change) => change !== undefined && change !== 'unreadable');
 }
 
-/**
- * Whether the database has the newest event of the stream. True also if a recovery has read that event without being able to rebuild its
- * order, and if the newest messages have no event of this database.
- * @throws when the broker does not answer
- */
-export async function hasNewestEvent(
-  pool: Pool,
-  { range, read }: StoredStream,
-  lineage: string,
-): Promise<boolean> {
-  if (range === undefined) return true;
-  const oldest = Math.max(range.first, range.last - newestSearchSize + 1);
-  // Most often the last message is an event of this database.
-  let to = range.last;
-  for (let count = 1; to >= oldest; count = chunk) {
-    const from = Math.max(oldest, to - count + 1);
-    const newest = eventsOf(await read(from, to), lineage).at(-1);
-    if (newest !== undefined)
-      return (await areKnown(pool, [newest]))[0] === true || wasRead(pool, newest.storedAt);
-    to = from - 1;
-  }
-  return true;
-}
-
-/** Whether a recovery has read the stream up to this time. */
-async function wasRead(pool: Pool, storedAt: Date): Promise<boolean> {
-  const rows = await runStatement(pool, {
-    text: 'select from core.recoveries where stream_until >= $1',
-    values: [storedAt],
-  });
-  return rows.length > 0;
-}
-
 /** Whether the database has each event, with the same id. */
-async function areKnown(pool: Pool, events: readonly StreamEvent[]): Promise<boolean[]> {
+export async function areKnown(pool: Pool, events: readonly StreamEvent[]): Promise<boolean[]> {
   const uuid = (id: string | undefined): string =>
     uuidOfId(id ?? '') ?? '00000000-0000-0000-0000-000000000000';
   const rows = await runStatement<{ known: boolean }>(pool, {

@@ -19,12 +19,15 @@ import type { DatabaseLife } from './database-life.sql.ts';
 import { addHolds, endHolds, findHolds, readHolds, without } from './holds.sql.ts';
 import { keepLostAccounts, keepPaidAccounts, readMissingAccounts } from './lost-accounts.sql.ts';
 import { keepLostMerchants, readMissingMerchants } from './lost-merchants.sql.ts';
-import { followStream, hasNewestEvent, StreamUnreadableError } from './read-stream.ts';
+import { createNewestEventCheck } from './newest-event.ts';
+import { followStream, StreamUnreadableError } from './read-stream.ts';
 
 export interface RecoveryParts {
   readonly database: Database;
   readonly bus: Pick<EventBus, 'storedStream'>;
   readonly wallets: readonly Wallet[];
+  /** Whether this core has made the database's mark. */
+  readonly isNewDatabase: boolean;
   /** Whether the database was used with this core's master key. */
   readonly hasMasterKey: () => Promise<boolean>;
   readonly startReconciliation: StartReconciliation;
@@ -72,6 +75,7 @@ export interface RecoverySteps {
 
 export function createRecoverySteps(parts: RecoveryParts): RecoverySteps {
   const { database, bus, logger } = parts;
+  const hasNewestEvent = createNewestEventCheck(database.pool, parts.isNewDatabase);
   const unread: UnreadStream = { recoveryId: '', since: new Date(0) };
   let untilStream = 0;
   let wasForeign = false;
@@ -95,7 +99,7 @@ export function createRecoverySteps(parts: RecoveryParts): RecoverySteps {
   const compare = async (life: DatabaseLife, stream: StoredStream | undefined): Promise<Witnesses> => {
     const homes = { knownHome: life.knownHome, home: life.home };
     if (stream === undefined || life.home !== life.knownHome) return { ...homes, hasNewestEvent: undefined };
-    const hasNewest = await ask(() => hasNewestEvent(database.pool, stream, life.lineage));
+    const hasNewest = await ask(() => hasNewestEvent(stream, life.lineage));
     isCompared = hasNewest === true;
     return { ...homes, hasNewestEvent: hasNewest };
   };
@@ -140,7 +144,7 @@ export function createRecoverySteps(parts: RecoveryParts): RecoverySteps {
       const stream = await bus.storedStream();
       if (stream === undefined) throw new Error('not connected to the broker');
       const { lineage } = await readLife(database.pool);
-      const continues = await hasNewestEvent(database.pool, stream, lineage);
+      const continues = await hasNewestEvent(stream, lineage);
       if (!continues) untilStream = 0;
       return continues;
     },

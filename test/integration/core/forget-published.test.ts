@@ -149,6 +149,7 @@ test('many messages of one subject are read in parts at once, each of them once'
   const removed: number[] = [];
   let [running, most] = [0, 0];
   const stream: StoredStream = {
+    created: '2026-01-31T12:00:00Z',
     range: { first: 1, last },
     read: () => Promise.resolve([]),
     next: async (subject, number) => {

@@ -103,7 +103,15 @@ async function step(): Promise<string[]> {
 }
 
 /** The steps of a core whose broker gives this stream, or does not answer. Adds the days whose statements it started to read. */
-const recoverySteps = ({ days = [], stream }: { days?: string[]; stream?: StoredStream }) =>
+const recoverySteps = ({
+  days = [],
+  stream,
+  isNewDatabase = false,
+}: {
+  days?: string[];
+  stream?: StoredStream;
+  isNewDatabase?: boolean;
+}) =>
   createRecoverySteps({
     database,
     bus: {
@@ -113,6 +121,7 @@ const recoverySteps = ({ days = [], stream }: { days?: string[]; stream?: Stored
           : Promise.resolve(stream),
     },
     wallets: [wallet],
+    isNewDatabase,
     hasMasterKey: () => Promise.resolve(true),
     startReconciliation: (_key, date) => Promise.resolve(days.push(date)),
     claimAll: () => Promise.resolve(0),
@@ -521,6 +530,37 @@ test('a database that is replaced by its copy while core runs is compared with t
   await check();
 
   expect(await recoveries()).toMatchObject([{ cause: 'STREAM_AHEAD', is_whole: true }]);
+});
+
+test.each([
+  ['every message', false, [1, 2, 3]],
+  ['no message from before a new database', true, [3]],
+])('%s is read, once, until the stream is made again', async (_name, isNewDatabase, expected) => {
+  const messages = [1, 2].map((number) => firstOf('another database', number, new Date()));
+  const numbers: number[] = [];
+  const other = streamOf(messages);
+  const stream = {
+    ...other,
+    created: other.created,
+    get range() {
+      return other.range;
+    },
+    async read(from: number, to: number) {
+      const read = await other.read(from, to);
+      numbers.push(...read.map(({ number }) => number));
+      return read;
+    },
+  };
+  const { continuesStream } = recoverySteps({ stream, isNewDatabase });
+  await continuesStream();
+  messages.push(firstOf('another database', 3, new Date()));
+  await continuesStream();
+  await continuesStream();
+  expect(numbers.splice(0).toSorted()).toEqual(expected);
+
+  stream.created = 'later';
+  expect(await continuesStream()).toBe(true);
+  expect(numbers.toSorted()).toEqual([1, 2, 3]);
 });
 
 test('a core whose broker cannot read events notices that the database is on another server, and counts the stream as lost', async () => {

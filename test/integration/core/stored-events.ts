@@ -21,6 +21,7 @@ export function firstOf(lineage: string, number: number, occurredAt: Date): Stor
 }
 
 export const streamOf = (messages: readonly StoredMessage[]): StoredStream => ({
+  created: '2026-01-31T12:00:00Z',
   get range() {
     return { first: 1, last: messages.length };
   },
