@@ -25,6 +25,19 @@ const unknownCodes: readonly string[] = ['ENOTFOUND', 'ENODATA'];
 /** How long a name waits for its turn in the system's lookup. Not shorter than the time for a connection. */
 const longestTurnMs = 5_000;
 
+/** How long a resolver is used. It reads the addresses of the name servers only once, and they change with the network. */
+const resolverAgeMs = 60_000;
+
+/** Gives a resolver that is at most a minute old. */
+export function renewResolver<R>(create: () => R, monotonicMs = () => performance.now()): () => R {
+  let made: { readonly resolver: R; readonly atMs: number } | undefined;
+  return () => {
+    const nowMs = monotonicMs();
+    if (made === undefined || nowMs - made.atMs >= resolverAgeMs) made = { resolver: create(), atMs: nowMs };
+    return made.resolver;
+  };
+}
+
 const systemLookup: Resolve = async (name) =>
   (await lookup(name, { all: true })).map(({ address }) => address);
 
@@ -37,7 +50,7 @@ const systemLookup: Resolve = async (name) =>
  * Many such names would block all threads, and this process could no longer look up its database, the broker and core.
  */
 export function createResolve(
-  resolver = new Resolver({ timeout: 1_500, tries: 2 }),
+  currentResolver = renewResolver(() => new Resolver({ timeout: 1_500, tries: 2 })),
   lookUp = systemLookup,
   turnWithinMs = longestTurnMs,
 ): Resolve {
@@ -46,6 +59,7 @@ export function createResolve(
     const name = hostname.toLowerCase().replace(/\.$/, '');
     // RFC 6761, 6.3: localhost names are never sent to name servers.
     if (name === 'localhost' || name.endsWith('.localhost')) return ['127.0.0.1', '::1'];
+    const resolver = currentResolver();
     const answers = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
     const addresses = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
     if (addresses.length > 0) return addresses;

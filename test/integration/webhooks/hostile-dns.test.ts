@@ -46,7 +46,7 @@ async function deskWith(...answers: readonly [Answer, ...Answer[]]) {
   );
   const forbidden = await openReceiver(undefined, { host: '127.0.0.1', port: allowed.port });
   const forbiddenToo = await openReceiver(undefined, { host: '::1', port: allowed.port });
-  const sender = openSender({ sandboxNetworks: ['127.0.0.2'], resolve: createResolve(resolver) });
+  const sender = openSender({ sandboxNetworks: ['127.0.0.2'], resolve: createResolve(() => resolver) });
   return {
     send: () => sendTo(sender, `http://shop.example:${allowed.port}/hook`),
     reached: () => allowed.webhooks.length,

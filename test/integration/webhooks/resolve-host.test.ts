@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { expect, test } from '@jest/globals';
-import { createResolve } from '../../../src/webhooks/sending/resolve-host.ts';
+import { createResolve, renewResolver } from '../../../src/webhooks/sending/resolve-host.ts';
 import type { Resolve } from '../../../src/webhooks/sending/resolve-host.ts';
 import { startNameServer } from './name-server.ts';
 import type { DnsQuestion } from './name-server.ts';
@@ -27,7 +27,7 @@ async function resolveWith(
     return typeof answer === 'string' ? reply([], answer) : reply([{ type, data: answer }]);
   }, 100);
   closing.push(close);
-  return { resolve: createResolve(resolver, lookUp, turnWithinMs), questions };
+  return { resolve: createResolve(() => resolver, lookUp, turnWithinMs), questions };
 }
 
 const v4 = [198, 51, 100, 7];
@@ -53,6 +53,30 @@ test.each([
     expect(await resolve('shop.example')).toEqual(addresses);
   },
 );
+
+test('the name servers of this machine are read again after a minute', async () => {
+  let nowMs = 0;
+  const addresses = [v4, [198, 51, 100, 8]];
+  const servers = await Promise.all(
+    addresses.map((data) =>
+      startNameServer(({ type, reply }) => reply(type === 'A' ? [{ type, data }] : []), 1_000),
+    ),
+  );
+  closing.push(...servers.map(({ close }) => close));
+  const resolvers = servers.map(({ resolver }) => resolver);
+  const resolve = createResolve(
+    renewResolver(
+      () => resolvers.shift()!,
+      () => nowMs,
+    ),
+  );
+
+  expect(await resolve('shop.example')).toEqual(['198.51.100.7']);
+  nowMs = 59_999;
+  expect(await resolve('shop.example')).toEqual(['198.51.100.7']);
+  nowMs = 60_000;
+  expect(await resolve('shop.example')).toEqual(['198.51.100.8']);
+});
 
 test.each([
   ['silence', { A: undefined, AAAA: undefined }, 'ETIMEOUT'],
