@@ -6,7 +6,8 @@ import { reasonOf } from '../../platform/rpc/rpc-error.ts';
 
 /** The error for our caller when a call to core fails. Errors with a reason from core are passed on unchanged. */
 export function explainCoreFailure(error: unknown): unknown {
-  if (!(error instanceof ConnectError)) return error;
+  // Our caller has left, which the answer to it says.
+  if (!(error instanceof ConnectError) || error.code === Code.Canceled) return error;
   const isUnavailable = error.code === Code.Unavailable || error.code === Code.DeadlineExceeded;
   if (!isUnavailable && reasonOf(error) !== undefined) return error;
   if (!isUnavailable)
