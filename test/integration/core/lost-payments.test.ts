@@ -174,12 +174,12 @@ const statusOf = async ({ orderId }: Pick<Payment, 'orderId'>): Promise<string |
   const { order } = await reader.getOrder({ merchantId, environment, key });
   return OrderStatus[order?.status ?? 0];
 };
-/** The time to pay is over, and core has looked at the order after that. */
 async function factOf(orderId: string): Promise<string | undefined> {
   const asked = { merchantId, environment, key: { case: 'orderId', value: orderId } as const };
   return OrderFact[(await stories.explainOrder(asked)).explanation?.waitingFor ?? 0];
 }
 
+/** The time to pay is over, and core has looked at the order after that. */
 async function sweep(order: Pick<Payment, 'orderId'>): Promise<void> {
   const looked =
     "select from core.orders where id = $1 and (status <> 'PENDING' or sweep_at > now() + interval '5 s')";
@@ -297,7 +297,14 @@ describe('a payment from the menu of the phone', () => {
     const leased = await desk.take(await desk.payHosted(hosted));
     const reported = await payFromMenu('F-1');
     await confirmFromMenu(reported, 'F-1');
-    await ageReports();
+    // Confirmed money is not abandoned after days in which the wallet gave no answer.
+    await desk.query("update core.payer_payments set created_at = created_at - interval '4 days'");
+    await makePayersDue();
+    const [unanswered] = await leasePayers();
+    await payers.recordPayerPaymentOutcome({
+      ...{ payerPaymentId: reported, leaseId: unanswered?.leaseId ?? '' },
+      outcome: { case: 'unknown', value: { detail: 'no answer' } },
+    });
     await desk.query(
       "update core.payer_payments set due_at = now() + interval '1 hour' where due_at is not null",
     );

@@ -142,7 +142,7 @@ function recordUnconfirmed(
   if (outcome.type === 'pending' && outcome.providerReference !== '')
     row.providerReference = outcome.providerReference;
   row.detail = outcome.type === 'unknown' ? outcome.detail : '';
-  if (isAbandoned(row.createdAt, at)) end(row, 'ABANDONED', at);
+  if (row.confirmedAt == null && isAbandoned(row.createdAt, at)) end(row, 'ABANDONED', at);
   else waitForNext(row, leasedUntil, at);
 }
 
