@@ -49,6 +49,8 @@ const enveloped = /^application\/(?:connect\+|grpc-web)/;
 
 /** Those of connect-node. It compresses long errors too, for example one that quotes a field of the request. */
 const compressions = [compressionGzip, compressionBrotli];
+/** The longest error. One that quotes the request is longer than the largest request, above all if its text was not valid. */
+const maxErrorBytes = 4 * maxMessageBytes;
 const compressionOf = (encoding: string | null | undefined): Compression | undefined =>
   compressions.find(({ name }) => name === encoding);
 
@@ -98,9 +100,9 @@ async function completeUnary(
   json: JsonOptions,
 ): Promise<UniversalServerResponse> {
   const headers = new Headers(header);
-  const bytes = await readAllBytes(body, maxMessageBytes);
+  const bytes = await readAllBytes(body, maxErrorBytes);
   const compression = compressionOf(headers.get('content-encoding'));
-  const plain = compression === undefined ? bytes : await compression.decompress(bytes, maxMessageBytes);
+  const plain = compression === undefined ? bytes : await compression.decompress(bytes, maxErrorBytes);
   const error = completed(errorFromJsonBytes(plain, undefined, new ConnectError('', Code.Unknown)));
   if (error === undefined) return { status, header: headers, body: createAsyncIterable([bytes]) };
   const complete = errorToJsonBytes(error, json);
@@ -144,9 +146,7 @@ async function completeEnvelope(
   if (kind !== trailerFlag && kind !== endStreamFlag) return undefined;
   const bytes = envelope.subarray(5);
   const data =
-    flags === kind || compression === undefined
-      ? bytes
-      : await compression.decompress(bytes, maxMessageBytes);
+    flags === kind || compression === undefined ? bytes : await compression.decompress(bytes, maxErrorBytes);
   if (kind === trailerFlag) {
     const trailer = trailerParse(data);
     return completeTrailer(trailer) ? encodeEnvelope(trailerFlag, trailerSerialize(trailer)) : undefined;

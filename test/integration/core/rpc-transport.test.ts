@@ -380,6 +380,15 @@ describe('a Connect client reads the reason', () => {
     ['JSON with an unknown field', '{"x":1}', json, 400, invalid, '"x"'],
     // It is so long that the answer is compressed.
     ['JSON with a long unknown field', `{"${'x'.repeat(1_100)}":1}`, json, 400, invalid, 'xxx'],
+    // The answer quotes it, and is longer than a message may be.
+    [
+      'JSON with the longest unknown field',
+      `{"${'x'.repeat(4 * 1024 * 1024 - 6)}":1}`,
+      json,
+      400,
+      invalid,
+      'xxx',
+    ],
     ['text that is no JSON', '{"x"', json, 400, invalid, 'JSON'],
     [
       'a body that is not compressed as its header says',
