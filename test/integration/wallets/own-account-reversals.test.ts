@@ -1,30 +1,16 @@
-import { Code, ConnectError, createClient, createRouterTransport } from '@connectrpc/connect';
+import { Code, ConnectError, createRouterTransport } from '@connectrpc/connect';
 import { expect, test } from '@jest/globals';
-import { pino } from 'pino';
 import { newRandomId } from '../../../src/contract/public-id.ts';
 import { rpcError } from '../../../src/contract/error-reason.ts';
 import { MerchantWalletService } from '../../../src/gen/gatehouse/v1/merchant_wallet_service_pb.js';
-import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
-import { PaymentAttemptService } from '../../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
 import { RefundService } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
 import type { RecordRefundOutcomeRequest } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
 import { StrayPaymentService } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
-import { createAccountConnectors } from '../../../src/wallets/account-connectors.ts';
-import { SharedTokens } from '../../../src/wallets/connector/access-tokens.ts';
-import { createCallbackTokens } from '../../../src/wallets/callback-token.ts';
-import { reversalWork } from '../../../src/wallets/wallet-work.ts';
-import type { WalletSettings } from '../../../src/wallets/wallet-settings.ts';
-import { connectorKinds } from '../../../src/wallets/connector-kinds.ts';
 import { gsmaOfEachTest, routes } from './gsma-subject.ts';
+import { accountsAt, reversalWorkAt } from './reversal-work.ts';
 import { json } from './scripted-wallet.ts';
 
 const subject = gsmaOfEachTest();
-
-const settings: WalletSettings = {
-  ...{ wallet: 'walleta', environment: 'sandbox', kind: connectorKinds.find(({ name }) => name === 'gsma')! },
-  ...{ settings: {}, options: ['walleta_ussd'], currencies: ['ETB'], callbackSources: [] },
-  ...{ callbackApiKey: undefined, payerStarted: undefined, maxInFlight: undefined, callTimeoutMs: undefined },
-};
 
 test('the wait that a wallet requests is reported with the outcome of a reversal and of a refund', async () => {
   subject.wallet.on(routes.reverse, json(429, {}, { 'retry-after': '90' }));
@@ -53,18 +39,7 @@ test('the wait that a wallet requests is reported with the outcome of a reversal
       },
     });
   });
-  const work = reversalWork({
-    ...{ wallet: 'walleta', environment: Environment.SANDBOX, paymentOptions: ['walleta_ussd'] },
-    ...{ connector: subject.connector, logger: pino({ level: 'silent' }), maxInFlight: 2 },
-    accounts: { use: () => Promise.reject(new Error('no account of its own')) },
-    payments: createClient(PaymentAttemptService, core),
-    strayPayments: createClient(StrayPaymentService, core),
-    refunds: createClient(RefundService, core),
-    tokens: createCallbackTokens(Buffer.alloc(32, 7), 'walleta-sandbox'),
-    now: () => new Date(),
-    newRequestId: () => 'request',
-    stop: new AbortController().signal,
-  });
+  const work = reversalWorkAt(core, subject.connector);
   const { items } = await work.lease(2);
 
   await Promise.all(items.map((item) => work.serve(item)));
@@ -107,27 +82,8 @@ test.each([
       },
     });
   });
-  const accounts = createAccountConnectors({
-    client: createClient(MerchantWalletService, core),
-    settings,
-    options: {
-      ...{ callbackBaseUrl: () => '', currencies: ['ETB'], maxConnections: 1, now: () => new Date() },
-      timeouts: { connectMs: 5_000, callMs: 20_000 },
-      sharedTokens: new SharedTokens(),
-    },
-    ...{ maxIdle: 1, idleMs: 60_000, monotonicMs: () => performance.now() },
-  });
-  const work = reversalWork({
-    ...{ wallet: 'walleta', environment: Environment.SANDBOX, paymentOptions: ['walleta_ussd'] },
-    ...{ connector: subject.connector, accounts, logger: pino({ level: 'silent' }), maxInFlight: 1 },
-    payments: createClient(PaymentAttemptService, core),
-    strayPayments: createClient(StrayPaymentService, core),
-    refunds: createClient(RefundService, core),
-    tokens: createCallbackTokens(Buffer.alloc(32, 7), 'walleta-sandbox'),
-    now: () => new Date(),
-    newRequestId: () => 'request',
-    stop: new AbortController().signal,
-  });
+  const accounts = accountsAt(core);
+  const work = reversalWorkAt(core, subject.connector, accounts);
   const { items } = await work.lease(2);
 
   await Promise.all(items.map((item) => work.serve(item)));

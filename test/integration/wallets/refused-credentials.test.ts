@@ -1,26 +1,19 @@
-import { createClient, createRouterTransport } from '@connectrpc/connect';
+import { createRouterTransport } from '@connectrpc/connect';
 import { expect, test } from '@jest/globals';
-import { pino } from 'pino';
 import { newRandomId } from '../../../src/contract/public-id.ts';
 import { MerchantWalletService } from '../../../src/gen/gatehouse/v1/merchant_wallet_service_pb.js';
-import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
-import { PaymentAttemptService } from '../../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
 import { RefundService } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
 import { StrayPaymentService } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
-import { createAccountConnectors } from '../../../src/wallets/account-connectors.ts';
 import type { AccountConnectors } from '../../../src/wallets/account-connectors.ts';
-import { createCallbackTokens } from '../../../src/wallets/callback-token.ts';
-import { SharedTokens } from '../../../src/wallets/connector/access-tokens.ts';
-import { connectorKinds } from '../../../src/wallets/connector-kinds.ts';
-import { reversalWork } from '../../../src/wallets/wallet-work.ts';
 import { gsmaOfEachTest, routes, token } from './gsma-subject.ts';
+import { accountsAt, reversalWorkAt } from './reversal-work.ts';
 import { json } from './scripted-wallet.ts';
 import type { Behaviour, SeenRequest } from './scripted-wallet.ts';
 
 const subject = gsmaOfEachTest();
 
 /** The work on a refund, with the operator's account or with one of the merchant. */
-function refundWork(walletAccountId: string, accounts: Pick<AccountConnectors, 'use'>) {
+function refundWork(walletAccountId: string, accounts?: AccountConnectors) {
   const payment = { providerTransactionId: 'REF-1', amount: '100.50', currency: 'ETB' };
   const core = createRouterTransport(({ service }) => {
     service(StrayPaymentService, { leaseReversals: () => ({}) });
@@ -31,20 +24,9 @@ function refundWork(walletAccountId: string, accounts: Pick<AccountConnectors, '
       recordRefundOutcome: () => ({}),
     });
   });
-  return reversalWork({
-    ...{ wallet: 'walleta', environment: Environment.SANDBOX, paymentOptions: ['walleta_ussd'] },
-    ...{ connector: subject.connector, accounts, logger: pino({ level: 'silent' }), maxInFlight: 1 },
-    payments: createClient(PaymentAttemptService, core),
-    strayPayments: createClient(StrayPaymentService, core),
-    refunds: createClient(RefundService, core),
-    tokens: createCallbackTokens(Buffer.alloc(32, 7), 'walleta-sandbox'),
-    now: () => new Date(),
-    newRequestId: () => 'request',
-    stop: new AbortController().signal,
-  });
+  return reversalWorkAt(core, subject.connector, accounts);
 }
 
-const noAccounts = { use: () => Promise.reject(new Error('there are no own accounts')) };
 const unauthorised = { errorCategory: 'authorisation', errorCode: 'clientAuthorisationError' };
 
 // What a refusal says about the wallet, for its circuit breaker: undefined is nothing.
@@ -58,7 +40,7 @@ test.each<[string, boolean | undefined, RegExp, Behaviour]>([
   ['an accepted request', true, routes.token, json(200, token)],
 ])("%s of the operator's account counts for the wallet as %s", async (_name, expected, route, behaviour) => {
   subject.wallet.on(route, behaviour);
-  const work = refundWork('', noAccounts);
+  const work = refundWork('');
   const { items } = await work.lease(1);
 
   expect(await Promise.all(items.map((item) => work.serve(item)))).toEqual([expected]);
@@ -79,24 +61,9 @@ test('an account whose credentials are refused is read again, because it may hav
       getWalletAccountSettings: () => ({ wallet: 'walleta', values: { client_secret: given.shift() ?? '' } }),
     });
   });
-  const accounts = createAccountConnectors({
-    client: createClient(MerchantWalletService, core),
-    settings: {
-      ...{ wallet: 'walleta', environment: 'sandbox', options: ['walleta_ussd'], currencies: ['ETB'] },
-      kind: connectorKinds.find(({ name }) => name === 'gsma')!,
-      settings: {
-        ...{ base_url: `${subject.wallet.origin}/mm`, client_id: 'shop', client_secret: 's', api_key: 'key' },
-        payee: { type: 'accountid', id: '2999' },
-      },
-      ...{ callbackSources: [], callbackApiKey: undefined, payerStarted: undefined },
-      ...{ maxInFlight: undefined, callTimeoutMs: undefined },
-    },
-    options: {
-      ...{ callbackBaseUrl: () => 'https://gatehouse.example', currencies: ['ETB'], maxConnections: 1 },
-      ...{ timeouts: { connectMs: 5_000, callMs: 20_000 }, sharedTokens: new SharedTokens() },
-      now: () => new Date(),
-    },
-    ...{ maxIdle: 1, idleMs: 60_000, monotonicMs: () => performance.now() },
+  const accounts = accountsAt(core, {
+    ...{ base_url: `${subject.wallet.origin}/mm`, client_id: 'shop', client_secret: 's', api_key: 'key' },
+    payee: { type: 'accountid', id: '2999' },
   });
   const work = refundWork('wac_1', accounts);
   const serve = async () => {
