@@ -1,6 +1,11 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import pg from 'pg';
+import { ApiKeyService } from '../../src/gen/gatehouse/v1/api_key_service_pb.js';
+import { MerchantService } from '../../src/gen/gatehouse/v1/merchant_service_pb.js';
+import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
+import { waitUntil } from '../support/wait-until.ts';
 import {
   directPath,
   directPayment,
@@ -11,10 +16,17 @@ import {
   sharedMerchantApi,
   sharedShop,
 } from './merchant-api-harness.ts';
-import type { Answer } from './merchant-api-harness.ts';
+import type { Answer, EnvironmentName, Shop } from './merchant-api-harness.ts';
+import { refusedKeyHint } from '../../src/rest-facade/key-hint.ts';
+import { shared } from '../support/shared-stack.ts';
 
 const api = sharedMerchantApi();
 const shop = sharedShop(api);
+const other = sharedShop(api);
+const apiKeys = shared(
+  () => Promise.resolve(api.stack.client(ApiKeyService, 'operator')),
+  () => undefined,
+);
 
 const register = (body: object): Promise<Answer> => api.post(shop, '/api/v1/register', body);
 const verify = (orderNumber: string): Promise<Answer> =>
@@ -385,5 +397,246 @@ describe('docs/merchant-api.md', () => {
       expect(json['message']).toBe(reply['message']);
       if (json['code'] === 400) expect(json).toEqual(reply);
     }
+  });
+});
+
+const environments: readonly EnvironmentName[] = ['sandbox', 'production'];
+const elsewhere = { sandbox: 'production', production: 'sandbox' } as const;
+const endpoints = [
+  ['/api/v1/register', () => registration()],
+  [directPath, () => directPayment()],
+  ['/payment/v1/direct?payment_option=walleta_ussd', () => directPayment()],
+  ['/api/v1/direct/payment/v1/direct?payment_option=walleta_ussd', () => directPayment()],
+  ['/api/v1/verify', () => ({ order_number: 'anything' })],
+] as const;
+
+describe.each(environments)('a key of %s', (environment) => {
+  test.each(endpoints)('is accepted at %s of that environment', async (path, body) => {
+    const { status } = await api.post(shop, path, body(), { environment });
+    expect(status).toBe(path === '/api/v1/verify' ? 404 : 201);
+  });
+
+  test.each(endpoints)(
+    'gets 401 at %s of the other environment, and leaves no trace there',
+    async (path, body) => {
+      const sent = body();
+      const wrong = elsewhere[environment];
+      const apiKey = shop.keys[environment];
+      expect((await api.post(shop, path, sent, { environment: wrong, apiKey })).status).toBe(401);
+      expect((await api.post(shop, '/api/v1/verify', sent, { environment: wrong })).status).toBe(404);
+    },
+  );
+
+  test('does not see the orders of the other environment', async () => {
+    const sent = registration();
+    await api.post(shop, '/api/v1/register', sent, { environment });
+    expect((await api.post(shop, '/api/v1/verify', sent, { environment })).status).toBe(200);
+    expect(
+      (await api.post(shop, '/api/v1/verify', sent, { environment: elsewhere[environment] })).status,
+    ).toBe(404);
+  });
+
+  test("gets 404 for another merchant's order, as for an order that does not exist", async () => {
+    const sent = registration();
+    await api.post(shop, '/api/v1/register', sent, { environment });
+    const { status, json } = await api.post(other, '/api/v1/verify', sent, { environment });
+    expect({ status, json }).toEqual({ status: 404, json: { code: 404, message: 'Not found' } });
+  });
+
+  test('registers an order number that another merchant also uses', async () => {
+    const sent = registration();
+    const mine = await api.post(shop, '/api/v1/register', sent, { environment });
+    const theirs = await api.post(other, '/api/v1/register', { ...sent, amount: '7' }, { environment });
+    expect([mine.status, theirs.status]).toEqual([201, 201]);
+    expect(mine.json['data']).not.toEqual(theirs.json['data']);
+    expect((await api.post(shop, '/api/v1/verify', sent, { environment })).json).toMatchObject({
+      data: { amount: sent.amount },
+    });
+    expect((await api.post(other, '/api/v1/verify', sent, { environment })).json).toMatchObject({
+      data: { amount: '7' },
+    });
+  });
+});
+
+/** Waits for an answer with that status, for as long as the merchant API promises. */
+async function untilStatus(status: number, ask: () => Promise<{ status: number }>): Promise<void> {
+  await waitUntil(`the answer is ${status}`, async () => (await ask()).status === status);
+}
+
+/** The shop's sandbox key, by its id. */
+async function sandboxKeyId({ merchantId }: Shop): Promise<string> {
+  const { apiKeys: keys } = await apiKeys.listApiKeys({ merchantId, environment: Environment.SANDBOX });
+  return keys[0]!.apiKeyId;
+}
+
+describe('a key', () => {
+  const verify = (who: Shop, apiKey: string) =>
+    api.post(who, '/api/v1/verify', { order_number: 'x' }, { apiKey });
+
+  test('is refused within 5 seconds after its revocation, although it was just used', async () => {
+    const fresh = await api.newShop();
+    const secret = fresh.keys.sandbox;
+    const id = await sandboxKeyId(fresh);
+    expect((await verify(fresh, secret)).status).toBe(404);
+    await apiKeys.revokeApiKey({ merchantId: fresh.merchantId, apiKeyId: id });
+    await untilStatus(401, () => verify(fresh, secret));
+  });
+
+  test('stays valid beside the new one when it is rotated with an overlap', async () => {
+    const fresh = await api.newShop();
+    const secret = fresh.keys.sandbox;
+    const id = await sandboxKeyId(fresh);
+    const rotated = await apiKeys.rotateApiKey({ merchantId: fresh.merchantId, apiKeyId: id });
+    expect((await verify(fresh, secret)).status).toBe(404);
+    expect((await verify(fresh, rotated.secret)).status).toBe(404);
+  });
+
+  test('is valid at once when it is new', async () => {
+    const { secret } = await apiKeys.issueApiKey({
+      merchantId: shop.merchantId,
+      environment: Environment.SANDBOX,
+    });
+    expect((await verify(shop, secret)).status).toBe(404);
+  });
+});
+
+test('a suspended merchant gets 403, or 401 at direct, within 5 seconds, and is served again after its suspension', async () => {
+  const fresh = await api.newShop();
+  const verify = () => api.post(fresh, '/api/v1/verify', { order_number: 'x' });
+  expect((await verify()).status).toBe(404);
+
+  const merchants = api.stack.client(MerchantService, 'operator');
+  await merchants.suspendMerchant({ merchantId: fresh.merchantId });
+  await untilStatus(403, verify);
+  expect((await verify()).json).toEqual({ code: 403, message: 'Forbidden' });
+  expect((await api.post(fresh, '/api/v1/register', registration())).status).toBe(403);
+  expect((await api.post(fresh, directPath, directPayment())).json).toEqual({
+    code: 401,
+    message: 'API key is invalid or missing',
+    details: [{ field: 'apiKey', issue: refusedKeyHint }],
+  });
+
+  await merchants.resumeMerchant({ merchantId: fresh.merchantId });
+  await untilStatus(404, verify);
+});
+
+describe('States', () => {
+  test('EXPIRED: the order expires when its payment session ends, and its order number remains in use', async () => {
+    const { post, stack } = api;
+    const shop = await api.newShop();
+    const sent = registration();
+    await post(shop, '/api/v1/register', sent);
+    const database = new pg.Client({ connectionString: stack.databaseUrl });
+    await database.connect();
+    await database.query("update core.orders set expires_at = now() - interval '1 second', sweep_at = now()");
+    await database.end();
+
+    const order = await waitUntil('the order has expired', async () => {
+      const { json } = await post(shop, '/api/v1/verify', sent);
+      const data = json['data'] as Readonly<Record<string, string>>;
+      return data['status'] === 'EXPIRED' && data;
+    });
+    expect(order).toMatchObject({ deducted: '0.00', amount: sent.amount });
+    expect(order['updated_timestamp']! > order['created_timestamp']!).toBe(true);
+
+    for (const [path, body] of [
+      ['/api/v1/register', sent],
+      [directPath, directPayment({ order_number: sent.order_number })],
+    ] as const) {
+      const again = await post(shop, path, body);
+      expect(again.status).toBe(400);
+      expect(Object.keys(issuesOf(again))).toEqual(['order_number']);
+    }
+  });
+});
+
+describe('logs', () => {
+  test('each process logs a request in one line with the same request id, and no line has a key or a phone number', async () => {
+    const { post, stack } = api;
+    const shop = await api.newShop();
+    const [facade, core] = [stack.facades[0]!.process.log, stack.cores[0]!.log];
+    const requestsLogged = () => facade.filter(({ msg }) => msg === 'request').length;
+    const before = requestsLogged();
+    const phones = ['0911777301', '+251911777302', '911777303'];
+    const sent = registration({ customer_phone: phones[0] });
+    const { headers } = await post(shop, '/api/v1/register', sent);
+    await post(shop, directPath, directPayment({ phone: phones[1] }));
+    await post(
+      shop,
+      '/api/v1/register',
+      registration({ customer_phone: phones[2], amount: phones[2], reason: '' }),
+    );
+    await post(shop, `/api/v1/verify/${phones[0]!}?phone=${phones[2]!}`, { phone: phones[0] });
+    await post(shop, '/api/v1/verify', sent, { environment: 'production', apiKey: shop.keys.sandbox });
+    await post(
+      shop,
+      '/api/v1/verify',
+      { order_number: newOrderNumber() },
+      { apiKey: `${shop.keys.sandbox}x` },
+    );
+
+    const requestId = headers.get('x-request-id');
+    const ofRequest = (line: Readonly<Record<string, unknown>>): boolean => line['request_id'] === requestId;
+    await waitUntil('the lines are there', () => requestsLogged() >= before + 6);
+    expect(facade.filter(ofRequest)).toEqual([
+      expect.objectContaining({
+        level: 'info',
+        environment: 'sandbox',
+        method: 'POST',
+        route: '/api/v1/register',
+        status: 201,
+        merchant_id: shop.merchantId,
+        api_key_id: expect.stringMatching(/^key_/),
+        order_number: sent.order_number,
+        ip: '127.0.0.1',
+        duration_ms: expect.any(Number),
+      }),
+    ]);
+    expect(core.filter(ofRequest).map((line) => line['rpc'])).toEqual(
+      expect.arrayContaining(['ApiKeyService/AuthenticateApiKey', 'OrderService/BatchRegisterOrders']),
+    );
+    const everything = JSON.stringify([facade, core]);
+    for (const secret of [shop.keys.sandbox, shop.keys.production, '911777301', '911777302', '911777303']) {
+      expect(everything.includes(secret)).toBe(false);
+    }
+  });
+});
+
+test('requests above the limit per second get the documented 429 with Retry-After', async () => {
+  const { post, stack } = api;
+  const shop = await api.newShop();
+  await stack
+    .client(MerchantService, 'operator')
+    .updateMerchant({ merchantId: shop.merchantId, terms: { requestsPerSecond: 5 } });
+  const answers = await Promise.all(
+    Array.from({ length: 15 }, () => post(shop, '/api/v1/verify', { order_number: 'x' })),
+  );
+  const limited = answers.find(({ status }) => status === 429);
+  expect(limited?.json).toEqual({ code: 429, message: 'Too many requests' });
+  expect(limited?.headers.get('retry-after')).toBe('1');
+});
+
+// The last test, because core does not start again.
+describe('when core is unavailable', () => {
+  test('each endpoint answers 500 with its documented message, /readyz answers 503, and /healthz answers 200', async () => {
+    const { post, stack, rest } = api;
+    const shop = await api.newShop();
+    const sent = registration();
+    expect((await post(shop, '/api/v1/register', sent)).status).toBe(201);
+    await stack.cores[0]!.stop();
+
+    const internal = { code: 500, message: 'Internal server error' };
+    expect((await post(shop, '/api/v1/register', registration())).json).toEqual(internal);
+    expect((await post(shop, '/api/v1/verify', sent)).json).toEqual(internal);
+    expect((await post(shop, directPath, directPayment())).json).toEqual({
+      code: 500,
+      message: 'The payment could not be processed',
+    });
+    expect((await fetch(`${rest.sandbox}/healthz`)).status).toBe(200);
+    const ready = await waitUntil('readyz says 503', async () => {
+      const response = await fetch(`${rest.sandbox}/readyz`);
+      return response.status === 503 && response;
+    });
+    expect(await ready.json()).toEqual({ code: 503, message: 'Core is not ready' });
   });
 });
