@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { refusesTokenBy } from './connector/access-tokens.ts';
 import type { Acknowledgement, Health, PaymentOutcome, Recovery } from './connector/outcomes.ts';
 import type { RawExchange } from './connector/raw-exchange.ts';
 import type { WalletConnector } from './connector/wallet-connector.ts';
@@ -55,7 +56,7 @@ export async function checkWallet(connector: WalletConnector, signal: AbortSigna
 }
 
 const refusesToken = ({ purpose, status }: RawExchange): boolean =>
-  purpose === 'token' && (status === 400 || status === 401 || status === 403);
+  purpose === 'token' && refusesTokenBy(status);
 
 function credentialsBy(result: PaymentOutcome | Recovery | Acknowledgement): WalletCheck['credentials'] {
   if (result.kind !== 'unknown') return 'accepted';

@@ -1,18 +1,32 @@
 import pTimeout from 'p-timeout';
-import type { NotSentWhy } from './outcomes.ts';
+import { askedWaitMs } from './asked-wait.ts';
+import type { NotSent } from './json-reply.ts';
 import type { Answer, RawExchange } from './raw-exchange.ts';
 
 /** An access token, or why there is none. The exchanges are empty when the token was cached. */
 export type TokenResult = { readonly exchanges: readonly RawExchange[] } & (
   | { readonly kind: 'token'; readonly token: string }
-  | { readonly kind: 'none'; readonly why: NotSentWhy; readonly detail: string }
+  | (Omit<NotSent, 'kind'> & { readonly kind: 'none' })
 );
 
 /** A wallet's answer to a request for an access token. */
 export type FetchedToken = { readonly exchange: RawExchange } & (
   | { readonly kind: 'token'; readonly token: string; readonly lifetimeMs: number }
-  | { readonly kind: 'none'; readonly detail: string }
+  | {
+      readonly kind: 'none';
+      readonly detail: string;
+      /** Whether the body refused the credentials, whatever the status. */
+      readonly areCredentialsRefused?: boolean;
+    }
 );
+
+/** Whether an answer without an access token refuses the credentials, by its status. */
+export const refusesTokenBy = (status: number | undefined): boolean =>
+  status === 400 || status === 401 || status === 403;
+
+/** What to check after an answer without an access token: the credentials, if the wallet refused them. */
+export const adviceOnToken = (status: number, credentials: string): string =>
+  refusesTokenBy(status) ? `; check ${credentials}` : '';
 
 /** A token is not used so shortly before its expiry, so that it is still valid when the request arrives. A short lifetime has less. */
 const longestMarginMs = 30_000;
@@ -90,7 +104,18 @@ export class AccessTokens {
   async #renew(slot: TokenSlot): Promise<TokenResult> {
     const fetched = await this.#fetch();
     const exchanges = [fetched.exchange];
-    if (fetched.kind === 'none') return { kind: 'none', why: 'no_token', detail: fetched.detail, exchanges };
+    if (fetched.kind === 'none') {
+      const { detail, areCredentialsRefused = false, exchange } = fetched;
+      const retryAfterMs = askedWaitMs(exchange.responseHeaders, exchange.endedAt);
+      const why = areCredentialsRefused ? 'unauthenticated' : 'no_token';
+      return {
+        kind: 'none',
+        why,
+        detail,
+        ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+        exchanges,
+      };
+    }
     const { token, lifetimeMs } = fetched;
     slot.cached = { token, staleAtMs: fetched.exchange.startedAt.getTime() + usableMs(lifetimeMs) };
     return { kind: 'token', token, exchanges };
@@ -98,13 +123,6 @@ export class AccessTokens {
 }
 
 const usableMs = (lifetimeMs: number): number => lifetimeMs - Math.min(longestMarginMs, lifetimeMs / 4);
-
-/** A request that could not be sent. */
-interface NotSent {
-  readonly kind: 'not_sent';
-  readonly why: NotSentWhy;
-  readonly detail: string;
-}
 
 /**
  * Sends a request with an access token. A refused token decides nothing: the wallet no longer accepts it, for example after a
@@ -119,8 +137,9 @@ export async function callWithToken<Reply extends { readonly kind: string }>(
   const attempt = async () => {
     const access = await tokens.get(signal);
     if (access.kind === 'none') {
-      const reply: NotSent = { kind: 'not_sent', why: access.why, detail: access.detail };
-      return { reply, exchanges: access.exchanges, refusedToken: undefined };
+      const { exchanges, ...none } = access;
+      const reply: NotSent = { ...none, kind: 'not_sent' };
+      return { reply, exchanges, refusedToken: undefined };
     }
     const { reply, exchange } = await send(access.token);
     const refusedToken = isTokenRefused(reply) ? access.token : undefined;

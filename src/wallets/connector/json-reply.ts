@@ -5,10 +5,16 @@ import { readJson } from './read-json.ts';
 import type { WalletReply } from './wallet-http.ts';
 
 /** The answer of a wallet that speaks JSON, read as far as possible without knowing its request. */
-export type JsonReply =
-  | JsonAnswer
-  | { readonly kind: 'not_sent'; readonly why: NotSentWhy; readonly detail: string }
-  | Unknown;
+export type JsonReply = JsonAnswer | NotSent | Unknown;
+
+/** A request that could not be sent. */
+export interface NotSent {
+  readonly kind: 'not_sent';
+  readonly why: NotSentWhy;
+  readonly detail: string;
+  /** The wait that the wallet requested in answer to the request for an access token. */
+  readonly retryAfterMs?: number;
+}
 
 export interface JsonAnswer {
   readonly kind: 'answered';
@@ -33,3 +39,10 @@ export function readReply(reply: WalletReply, now: Date): JsonReply {
     ...(wait === undefined ? {} : { retryAfterMs: wait }),
   };
 }
+
+/** The outcome of a query that could not be sent. */
+export const unasked = ({ why, ...rest }: NotSent): Unknown => ({
+  ...rest,
+  kind: 'unknown',
+  why: why === 'unauthenticated' ? why : 'not_asked',
+});

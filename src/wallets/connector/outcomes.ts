@@ -10,7 +10,7 @@ export type NotSentWhy =
   | 'aborted'
   /** The wallet issued no access token, or refused the one of the request before it acted. */
   | 'no_token'
-  /** The wallet refused our credentials when it was queried first, with whatever status. */
+  /** The wallet refused our credentials, with whatever status, when it was queried first or asked for an access token. */
   | 'unauthenticated';
 
 /** Why there is no definite answer. The wallet may have executed the request. */

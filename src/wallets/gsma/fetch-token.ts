@@ -1,4 +1,5 @@
 import { Value } from '@sinclair/typebox/value';
+import { adviceOnToken } from '../connector/access-tokens.ts';
 import type { FetchedToken } from '../connector/access-tokens.ts';
 import { readJson } from '../connector/read-json.ts';
 import type { WalletHttp, WalletReply } from '../connector/wallet-http.ts';
@@ -46,7 +47,8 @@ export async function fetchToken(
 function readTokenAnswer(reply: WalletReply): { token: string; seconds: number } | string {
   if (reply.kind !== 'answered') return `no access token: ${reply.detail}`;
   if (reply.status !== 200 && reply.status !== 201) {
-    return `no access token: the wallet answered ${reply.status}; check the client id, its secret and the API key`;
+    const advice = adviceOnToken(reply.status, 'the client id, its secret and the API key');
+    return `no access token: the wallet answered ${reply.status}${advice}`;
   }
   const read = readJson(reply);
   if (!read.ok) return `no access token: ${read.problem}`;

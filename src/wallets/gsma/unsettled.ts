@@ -1,4 +1,5 @@
 import type { Unknown, UnknownWhy } from '../connector/outcomes.ts';
+import { unasked } from '../connector/json-reply.ts';
 import type { JsonAnswer, JsonReply } from '../connector/json-reply.ts';
 import { nameOf, readError } from './read-error.ts';
 
@@ -8,7 +9,7 @@ export const unknown = (why: UnknownWhy, detail: string): Unknown => ({ kind: 'u
 /** Why a query has no definite answer: it was not sent, or its answer was lost or decides nothing. */
 export function unansweredQuestion(reply: JsonReply): Unknown {
   if (reply.kind === 'unknown') return reply;
-  if (reply.kind === 'not_sent') return unknown('not_asked', reply.detail);
+  if (reply.kind === 'not_sent') return unasked(reply);
   return unsettled(reply);
 }
 

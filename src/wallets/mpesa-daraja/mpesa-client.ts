@@ -1,5 +1,5 @@
 import { Value } from '@sinclair/typebox/value';
-import { AccessTokens, callWithToken } from '../connector/access-tokens.ts';
+import { AccessTokens, adviceOnToken, callWithToken } from '../connector/access-tokens.ts';
 import type { FetchedToken, TokenResult } from '../connector/access-tokens.ts';
 import type { ConnectorOptions } from '../connector/connector-kind.ts';
 import type { JsonReply } from '../connector/json-reply.ts';
@@ -159,7 +159,8 @@ function readTokenAnswer(reply: JsonReply): { token: string; lifetimeMs: number 
   if (reply.status !== 200) {
     const error = reply.body.ok ? readMpesaError(reply.body.json) : undefined;
     const suffix = error === undefined ? '' : ` (${`${error.code} ${error.text}`.trim()})`;
-    return `the wallet answered ${reply.status}${suffix}; check the consumer key and the consumer secret`;
+    const advice = adviceOnToken(reply.status, 'the consumer key and the consumer secret');
+    return `the wallet answered ${reply.status}${suffix}${advice}`;
   }
   if (!reply.body.ok) return reply.body.problem;
   const { json } = reply.body;

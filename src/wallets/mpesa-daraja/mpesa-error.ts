@@ -1,5 +1,6 @@
 import { Value } from '@sinclair/typebox/value';
 import { Type } from '@sinclair/typebox';
+import { unasked } from '../connector/json-reply.ts';
 import type { JsonAnswer, JsonReply } from '../connector/json-reply.ts';
 import type { Failure, FailureReason } from '../connector/failure-reason.ts';
 import { maskProviderText } from '../connector/mask-text.ts';
@@ -114,7 +115,7 @@ export const unknown = (why: UnknownWhy, detail: string): Unknown => ({ kind: 'u
 /** Why a request has no definite answer. */
 export function unsettled(reply: JsonReply): Unknown {
   if (reply.kind === 'unknown') return reply;
-  if (reply.kind === 'not_sent') return unknown('not_asked', reply.detail);
+  if (reply.kind === 'not_sent') return unasked(reply);
   const { why, detail } = judge(reply);
   return {
     kind: 'unknown',

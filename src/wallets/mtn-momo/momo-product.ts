@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import { AccessTokens, callWithToken } from '../connector/access-tokens.ts';
+import { AccessTokens, adviceOnToken, callWithToken } from '../connector/access-tokens.ts';
 import type { FetchedToken } from '../connector/access-tokens.ts';
 import { readReply } from '../connector/json-reply.ts';
 import type { JsonReply } from '../connector/json-reply.ts';
@@ -44,6 +44,8 @@ const tokenAnswer = Type.Object({
   access_token: Type.String({ pattern: '^[\\x21-\\x7e]{1,8192}$' }),
   expires_in: Type.Union([Type.Number({ minimum: 0 }), Type.String({ pattern: '^[0-9]{1,9}$' })]),
 });
+
+const loginFailed = Type.Object({ error: Type.Literal('login_failed') });
 
 /** One product of the API, with its credentials and its access token. */
 export class MomoProduct {
@@ -124,8 +126,7 @@ export class MomoProduct {
       AbortSignal.timeout(this.#settings.callMs),
     );
     const answer = readToken(reply, this.#settings.name);
-    if (typeof answer === 'string') return { kind: 'none', detail: `no access token: ${answer}`, exchange };
-    return { kind: 'token', ...answer, exchange };
+    return 'token' in answer ? { kind: 'token', ...answer, exchange } : { kind: 'none', ...answer, exchange };
   }
 
   #url(path: string): URL {
@@ -134,14 +135,30 @@ export class MomoProduct {
   }
 }
 
-/** The token and its lifetime, or why there is none. A web page with status 200 is no token: MTN's gateway sends some. */
-function readToken(reply: WalletReply, product: string): { token: string; lifetimeMs: number } | string {
-  if (reply.kind !== 'answered') return reply.detail;
-  if (reply.status !== 200) {
-    return `MTN answered ${reply.status}; check the subscription key, API user and API key of ${product}`;
-  }
+type TokenAnswer =
+  | { readonly token: string; readonly lifetimeMs: number }
+  | { readonly detail: string; readonly areCredentialsRefused?: boolean };
+
+/**
+ * The token and its lifetime, or why there is none. A web page with status 200 is no token: MTN's gateway sends some. It answers a wrong
+ * API user or key with `login_failed`, and with status 401 or 500.
+ */
+function readToken(reply: WalletReply, product: string): TokenAnswer {
+  const none = (why: string, areCredentialsRefused = false): TokenAnswer => ({
+    detail: `no access token: ${why}`,
+    areCredentialsRefused,
+  });
+  if (reply.kind !== 'answered') return none(reply.detail);
   const read = readJson(reply);
-  if (!read.ok) return read.problem;
-  if (!Value.Check(tokenAnswer, read.json)) return 'the answer contains no token';
+  if (reply.status !== 200) {
+    const isLoginFailed = read.ok && Value.Check(loginFailed, read.json);
+    const advice = adviceOnToken(
+      isLoginFailed ? 401 : reply.status,
+      `the subscription key, API user and API key of ${product}`,
+    );
+    return none(`MTN answered ${reply.status}${advice}`, isLoginFailed);
+  }
+  if (!read.ok) return none(read.problem);
+  if (!Value.Check(tokenAnswer, read.json)) return none('the answer contains no token');
   return { token: read.json.access_token, lifetimeMs: Number(read.json.expires_in) * 1_000 };
 }

@@ -3,6 +3,7 @@ import type { Static } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { canonicalDecimal } from '../connector/decimal-text.ts';
 import type { Failure } from '../connector/failure-reason.ts';
+import { unasked } from '../connector/json-reply.ts';
 import type { JsonAnswer, JsonReply } from '../connector/json-reply.ts';
 import type {
   Acknowledgement,
@@ -127,7 +128,7 @@ export function readRecovery(reply: JsonReply, requestId: string, providerRefere
 
 function readStatus(reply: JsonReply, requestId: string): StatusAnswer | Unknown {
   if (reply.kind === 'unknown') return reply;
-  if (reply.kind === 'not_sent') return unknown('not_asked', reply.detail);
+  if (reply.kind === 'not_sent') return unasked(reply);
   if (isNotFound(reply)) return unknown('not_found', 'MTN does not know this X-Reference-Id');
   if (reply.status !== 200) return unsettled(reply);
   if (!reply.body.ok) return unknown('unreadable_answer', reply.body.problem);

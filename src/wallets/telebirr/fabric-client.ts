@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import { AccessTokens, callWithToken } from '../connector/access-tokens.ts';
+import { AccessTokens, adviceOnToken, callWithToken } from '../connector/access-tokens.ts';
 import type { FetchedToken } from '../connector/access-tokens.ts';
 import { readReply } from '../connector/json-reply.ts';
 import type { JsonReply } from '../connector/json-reply.ts';
@@ -190,7 +190,7 @@ const newNonce = (): string => randomUUID().replaceAll('-', '');
 function readToken(reply: WalletReply): { token: string; lifetimeMs: number } | string {
   if (reply.kind !== 'answered') return reply.detail;
   if (reply.status !== 200) {
-    return `telebirr answered ${reply.status}; check fabric_app_id and app_secret`;
+    return `telebirr answered ${reply.status}${adviceOnToken(reply.status, 'fabric_app_id and app_secret')}`;
   }
   const read = readJson(reply);
   if (!read.ok) return read.problem;

@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { canonicalDecimal } from '../connector/decimal-text.ts';
 import type { Failure } from '../connector/failure-reason.ts';
+import { unasked } from '../connector/json-reply.ts';
 import type { JsonAnswer, JsonReply } from '../connector/json-reply.ts';
 import { maskProviderText } from '../connector/mask-text.ts';
 import type {
@@ -159,7 +160,7 @@ export function readOrder(
   order: string,
 ): TelebirrOrder | { readonly kind: 'not_found'; readonly detail: string } | Unknown {
   const read = readFabric(reply);
-  if (read.kind === 'not_sent') return unknown('not_asked', read.detail);
+  if (read.kind === 'not_sent') return unasked(read);
   if (read.kind === 'unknown') return read;
   if (read.kind === 'error') {
     const isUnknownOrder = read.code === orderNotFound || /order\b.*\bnot (?:found|exist)/i.test(read.text);

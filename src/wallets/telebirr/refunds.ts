@@ -1,4 +1,5 @@
 import { canonicalDecimal, isGreaterDecimal, sameDecimal } from '../connector/decimal-text.ts';
+import { unasked } from '../connector/json-reply.ts';
 import type { JsonReply } from '../connector/json-reply.ts';
 import type {
   Acknowledgement,
@@ -195,7 +196,7 @@ const completed = (
 function outcomeByRepeat(reply: JsonReply, order: TelebirrOrder, reversal: ReversalInquiry): ReversalOutcome {
   const read = readAnswer(reply, orderId(reversal.attemptId));
   if (read.kind === 'unknown') return read;
-  if (read.kind === 'not_sent') return unknown('not_asked', read.detail);
+  if (read.kind === 'not_sent') return unasked(read);
   if (read.kind !== 'refund')
     return unknown('unrecognised_code', 'telebirr refused the question about the refund');
   if (read.isPaidBack) return completed(order, reversal);

@@ -69,6 +69,24 @@ describe('an access token', () => {
     expect(tokenRequests()).toBe(2);
   });
 
+  test.each([429, 503])(
+    'that is refused with %i blames no credentials, and the wait that the wallet asks for is kept',
+    async (code) => {
+      subject.wallet.on(routes.token, json(code, {}, { 'retry-after': '120' }));
+
+      const results = [
+        (await recover()).result,
+        (await subject.connector.initiate(buildPayment(), options)).result,
+      ];
+
+      const detail = `no access token: the wallet answered ${code}`;
+      expect(results).toEqual([
+        { kind: 'unknown', why: 'not_asked', detail, retryAfterMs: 120_000 },
+        { kind: 'not_sent', why: 'no_token', detail, retryAfterMs: 120_000 },
+      ]);
+    },
+  );
+
   test('that another caller waits for is not lost when one caller aborts', async () => {
     const { wallet, connector } = subject;
     let release = (): void => {};

@@ -1,7 +1,9 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { validate, version } from 'uuid';
+import { checkWallet } from '../../../src/wallets/check-wallet.ts';
 import { mtnMomo } from '../../../src/wallets/mtn-momo/mtn-momo.ts';
 import { referenceId } from '../../../src/wallets/mtn-momo/reference-id.ts';
+import { WalletCalls } from '../../../src/wallets/wallet-calls.ts';
 import { newRandomId } from '../../../src/contract/public-id.ts';
 import { callbackWith, paymentInquiry, reversalInquiry } from '../../support/wallet-inquiries.ts';
 import {
@@ -174,6 +176,29 @@ describe('an acknowledgement', () => {
     expect(result).toMatchObject({ kind: 'not_sent', why: 'no_token' });
     expect(fresh.wallet.requestsTo(routes.initiate)).toEqual([]);
   });
+
+  test.each([401, 500])(
+    'of %i with login_failed to a request for a token refuses the credentials',
+    async (code) => {
+      const fresh = await startFresh();
+      fresh.wallet.on(routes.collectionToken, json(code, { error: 'login_failed' }));
+      const calls = new WalletCalls();
+
+      const sent = calls.keep(await fresh.connector.initiate(payment(), options));
+      const asked = calls.keep(await fresh.connector.query(paymentInquiry({ attemptId }), options));
+
+      expect([sent, asked]).toMatchObject([
+        {
+          kind: 'not_sent',
+          why: 'unauthenticated',
+          detail: expect.stringContaining('check the subscription key'),
+        },
+        { kind: 'unknown', why: 'unauthenticated' },
+      ]);
+      expect(calls.servedWith({})).toMatchObject({ areCredentialsRefused: true, isWalletHealthy: true });
+      expect(await checkWallet(fresh.connector, options.signal)).toMatchObject({ credentials: 'refused' });
+    },
+  );
 
   test('of 401 renews the token once, and sends the same request again', async () => {
     const fresh = await startFresh();
