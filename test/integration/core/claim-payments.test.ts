@@ -27,11 +27,17 @@ const wallet: Wallet = {
 };
 
 const phone = { asGiven: '0911223344', e164: '+251911223344' };
-const ordersOfOnePhone = (count: number) =>
+const ordersOfOnePhone = (count: number, name = 'P') =>
   Array.from({ length: count }, (_, index) => {
     const createdAt = new Date();
     return registerOrder({
-      ...{ id: newRandomId('ord', createdAt), merchantId, environment, orderNumber: `P-${index}`, createdAt },
+      ...{
+        id: newRandomId('ord', createdAt),
+        merchantId,
+        environment,
+        orderNumber: `${name}-${index}`,
+        createdAt,
+      },
       amount: { text: '100.50', minorUnits: 10_050n, currency: Currency.of('ETB') },
       ...{ paymentType: 'API', customerPhone: phone, reason: 'Two coffees', businessName: '' },
       ...{ returnUrl: 'https://shop.example/return', webhookUrl: '' },
@@ -39,38 +45,32 @@ const ordersOfOnePhone = (count: number) =>
     });
   });
 
-test('the orders of one phone get all their lost payments, because none of them prompts the phone', async () => {
-  const phoneLimit = createPhoneLimit({ promptsPerTenMinutes: 1, random: Math.random });
-  const changes = createOrderChanges({
-    ...{ database, phoneLimit, newId: newRandomId, now: () => new Date() },
+const changesOf = () =>
+  createOrderChanges({
+    ...{ database, newId: newRandomId, now: () => new Date() },
+    phoneLimit: createPhoneLimit({ promptsPerTenMinutes: 1, random: Math.random }),
     ...{ onEvents: () => undefined, onAttempts: () => undefined, onRefunds: () => undefined },
   });
-  const claims = createClaimPayments({
+const claimsOf = (changes = changesOf()) =>
+  createClaimPayments({
     ...{ database, changes, attemptIds, wallets: [wallet], logger: { warn: () => undefined } },
     gate: { hasUnclaimed: () => true, mayBeUnclaimed: () => true },
   });
+const scope = { requestId: '', signal: new AbortController().signal };
+
+const entryOf = (requestId: string, providerTransactionId: string, amount = '100.50'): Entry => ({
+  ...{ position: 1, type: 'PAYMENT', status: 'COMPLETED', requestId, originalTransactionId: '', problem: '' },
+  ...{ providerTransactionId, amount, currency: 'ETB', occurredAt: new Date() },
+});
+
+test('the orders of one phone get all their lost payments, because none of them prompts the phone', async () => {
+  const changes = changesOf();
+  const claims = claimsOf(changes);
   const orders = ordersOfOnePhone(6);
-  for (const changed of orders)
-    await changes.add(changed, { requestId: '', signal: new AbortController().signal });
+  for (const changed of orders) await changes.add(changed, scope);
   const em = database.fork();
   for (const { order } of [...orders, ...orders]) {
-    const requestId = attemptIds.next(order, 1, order.createdAt);
-    const entry: Entry = {
-      ...{
-        position: 1,
-        type: 'PAYMENT',
-        status: 'COMPLETED',
-        requestId,
-        originalTransactionId: '',
-        problem: '',
-      },
-      ...{
-        providerTransactionId: order.orderNumber,
-        amount: '100.50',
-        currency: 'ETB',
-        occurredAt: new Date(),
-      },
-    };
+    const entry = entryOf(attemptIds.next(order, 1, order.createdAt), order.orderNumber);
     await keepUnclaimed(em, { wallet: 'walleta', environment, payee: '' }, [entry], new Date());
   }
   // The ORM compares all rows that it knows before each of its queries.
@@ -83,6 +83,24 @@ test('the orders of one phone get all their lost payments, because none of them 
        (select count(*) from core.payment_attempts where status = 'UNKNOWN' and maybe_sent)::integer as attempts`,
   );
   expect(rows).toEqual([{ claimed: orders.length, attempts: orders.length }]);
+});
+
+test('money of another amount that names only the end of an id neither hides the payment of an order nor holds it up', async () => {
+  const changes = changesOf();
+  const claims = claimsOf(changes);
+  const [changed] = ordersOfOnePhone(1, 'B');
+  await changes.add(changed!, scope);
+  const { order } = changed!;
+  const [end = ''] = attemptIds.endsOf(order);
+  const keep = (payee: string, entry: Entry) =>
+    keepUnclaimed(database.fork(), { wallet: 'walleta', environment, payee }, [entry], new Date());
+  await keep('an account that nobody has', entryOf(end, 'beside', '50.00'));
+  await keep('', entryOf(end, 'of the order'));
+
+  const claimed = [await claims.claim(order, ''), await claims.claim(order, '')];
+
+  expect(claimed).toEqual([true, false]);
+  expect((await claims.find(order)).map((money) => money.providerTransactionId)).toEqual(['beside']);
 });
 
 test('an order is only searched among the unclaimed payments when one of them may name it', async () => {

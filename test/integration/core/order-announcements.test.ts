@@ -24,7 +24,7 @@ let changes: OrderChanges;
 let announced: ('events' | 'attempts' | 'refunds')[] = [];
 
 const stop = new AbortController();
-const noClaims = { find: () => Promise.resolve(undefined), claimFor: () => Promise.resolve() };
+const noClaims = { find: () => Promise.resolve([]), claimFor: () => Promise.resolve() };
 const scope = { requestId: 'announcements', signal: stop.signal };
 const merchantId = publicId('mer', randomUUID());
 

@@ -33,7 +33,7 @@ let table: GrowingTable;
 const stop = new AbortController();
 const withoutRestore = {
   gate: { isOpen: () => true, isOpenFor: () => true },
-  claims: { find: () => Promise.resolve(undefined), claimFor: () => Promise.resolve() },
+  claims: { find: () => Promise.resolve([]), claimFor: () => Promise.resolve() },
   wallets: [],
 };
 

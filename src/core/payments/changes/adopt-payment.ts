@@ -4,6 +4,7 @@ import type { StoredId } from '../../../contract/public-id.ts';
 import { PaymentAttemptRow } from '../../database/order-entities.ts';
 import { UnclaimedPaymentRow } from '../../database/recovery-entities.ts';
 import { isInFlight } from '../../domain/order.ts';
+import { paysAmount } from '../../domain/payer-payment.ts';
 import type { AttemptId, Order, OrderInFull, PaymentAttempt, PaymentOption } from '../../domain/order.ts';
 import { err, ok } from '../../domain/result.ts';
 import { transition } from '../../domain/transition.ts';
@@ -36,12 +37,15 @@ interface Adoption extends Decision {
   readonly attemptId: AttemptId | undefined;
 }
 
+const noAdoption: Adoption = { changed: undefined, attemptId: undefined };
+
 export function createAdoptPayment({ changes, attemptIds, wallets }: AdoptPaymentParts): AdoptPayment {
   return async ({ id, merchantId, environment }, money, requestId) => {
     const adopted = await changes.change(orderOfId({ merchantId, environment, id }), {
       requestId,
       read: (em) => lockPaidAccount(em, storedId('mer', merchantId), money),
       decide(order, account, now) {
+        if (!isOfOrder(order, money)) return ok({ ...noAdoption, account: null });
         if (account === undefined) return err('account_missing' as const);
         const attempt = recordedAttempt(order, money);
         const adoption =
@@ -82,10 +86,18 @@ function recordedAttempt(
 }
 
 /**
+ * Whether the money can be of an attempt of the order. The end of an attempt's id is also what payers enter. With another amount, money that
+ * names only the end is a payment beside the attempt, about which the wallet's answer for the attempt says nothing.
+ */
+const isOfOrder = (order: Order, money: UnclaimedPaymentRow): boolean =>
+  isPublicId('pat', money.requestId) || paysAmount(order, money);
+
+/**
  * Whether unclaimed money may still pay the order, so that the order must not end unpaid. The attempt of the money was lost, or is not
  * decided. A decided attempt does not change any more.
  */
 export function mayPay(order: OrderInFull, money: UnclaimedPaymentRow): boolean {
+  if (!isOfOrder(order, money)) return false;
   const attempt = recordedAttempt(order, money);
   return attempt === undefined || isInFlight(attempt);
 }
@@ -118,7 +130,7 @@ function startLostAttempt(
     // After its expiry an order starts no payment. The wallet took this one, so it counts as started with the order.
     at < order.expiresAt ? at : order.createdAt,
   );
-  if (!started.ok) return { changed: undefined, attemptId: undefined };
+  if (!started.ok) return noAdoption;
   // The limits on prompts would hold up the payment, and with it the environment that waits for it.
   return { changed: started.value, attemptId, promptsPhone: false };
 }

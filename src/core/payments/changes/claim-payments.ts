@@ -17,10 +17,10 @@ import type { NumberedOrder } from './attempt-ids.ts';
  */
 export interface ClaimPayments {
   /**
-   * Money of this order that no record has; undefined without such money. It reads nothing unless such money may name the order. A transaction
+   * Money that names this order and that no record has, oldest first. It reads nothing unless such money may name the order. A transaction
    * passes its own `em`: if it waited for a second connection, as many such transactions as there are connections would all wait for ever.
    */
-  readonly find: (order: NumberedOrder, em?: EntityManager) => Promise<UnclaimedPaymentRow | undefined>;
+  readonly find: (order: NumberedOrder, em?: EntityManager) => Promise<readonly UnclaimedPaymentRow[]>;
   /** Whether `find` finds money. */
   readonly isPaid: (order: NumberedOrder) => Promise<boolean>;
   /**
@@ -44,6 +44,8 @@ export interface ClaimPaymentsParts extends AdoptPaymentParts {
 }
 
 const pageSize = 500;
+/** Few payments name one order. Payers could add others. */
+const maxOfOrder = 20;
 
 export function createClaimPayments(parts: ClaimPaymentsParts): ClaimPayments {
   const { database, attemptIds, gate } = parts;
@@ -51,36 +53,36 @@ export function createClaimPayments(parts: ClaimPaymentsParts): ClaimPayments {
 
   const find: ClaimPayments['find'] = async (order, em = database.fork()) => {
     const { environment } = order;
-    if (!gate.hasUnclaimed(environment)) return undefined;
+    if (!gate.hasUnclaimed(environment)) return [];
     const ends = attemptIds.endsOf(order);
-    if (!gate.mayBeUnclaimed(environment, ends)) return undefined;
-    const [found] = await em.find(
+    if (!gate.mayBeUnclaimed(environment, ends)) return [];
+    return em.find(
       UnclaimedPaymentRow,
       { environment, referenceEnd: { $in: [...ends] }, claimedAt: null },
-      { orderBy: { foundAt: 'asc' }, limit: 1 },
+      { orderBy: { foundAt: 'asc' }, limit: maxOfOrder },
     );
-    return found;
   };
 
   const claim: ClaimPayments['claim'] = async (order, requestId) => {
-    const money = await find(order);
-    if (money === undefined) return false;
-    const adopted = await adopt(order, money, requestId);
-    if (adopted === 'account_missing') {
-      const { merchantId: merchant_id, id: order_id } = order;
-      parts.logger.warn(
-        { merchant_id, order_id, wallet: money.wallet, payee: money.payee },
-        "an order was paid before the restore, and its merchant's wallet account with that payee is missing; add the account again",
-      );
-      // The order must be neither charged again nor asked about with other credentials, which would not find its payment.
-      throw recovering();
+    let missing: UnclaimedPaymentRow | undefined;
+    for (const money of await find(order)) {
+      const adopted = await adopt(order, money, requestId);
+      if (adopted === 'adopted') return true;
+      if (adopted === 'account_missing') missing ??= money;
     }
-    return adopted === 'adopted';
+    if (missing === undefined) return false;
+    const { merchantId: merchant_id, id: order_id } = order;
+    parts.logger.warn(
+      { merchant_id, order_id, wallet: missing.wallet, payee: missing.payee },
+      "an order was paid before the restore, and its merchant's wallet account with that payee is missing; add the account again",
+    );
+    // The order must be neither charged again nor asked about with other credentials, which would not find its payment.
+    throw recovering();
   };
 
   return {
     find,
-    isPaid: async (order) => (await find(order)) !== undefined,
+    isPaid: async (order) => (await find(order)).length > 0,
     claim,
     async claimFor({ merchantId, environment, id }, requestId) {
       if (!gate.hasUnclaimed(environment)) return;
@@ -92,7 +94,7 @@ export function createClaimPayments(parts: ClaimPaymentsParts): ClaimPayments {
       const em = database.fork();
       const unclaimed = await em.find(UnclaimedPaymentRow, { environment, claimedAt: null });
       if (unclaimed.length === 0) return 0;
-      const byEnd = new Map(unclaimed.map((money) => [money.referenceEnd, money]));
+      const byEnd = Map.groupBy(unclaimed, ({ referenceEnd }) => referenceEnd);
       let claimed = 0;
       for await (const row of pendingOrders(database, environment)) {
         const order = {
@@ -101,8 +103,11 @@ export function createClaimPayments(parts: ClaimPaymentsParts): ClaimPayments {
           environment,
           orderNumber: row.orderNumber,
         };
-        const money = attemptIds.endsOf(order).flatMap((end) => byEnd.get(end) ?? [])[0];
-        if (money !== undefined && (await adopt(order, money, '')) === 'adopted') claimed += 1;
+        for (const money of attemptIds.endsOf(order).flatMap((end) => byEnd.get(end) ?? [])) {
+          if ((await adopt(order, money, '')) !== 'adopted') continue;
+          claimed += 1;
+          break;
+        }
       }
       return claimed;
     },

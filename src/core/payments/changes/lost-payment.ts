@@ -38,11 +38,13 @@ export async function readLostPayment(
   const merchantId = publicId('mer', storedMerchantId);
   if (!takes.of(environment, storedMerchantId) || !gate.isOpenFor(environment, merchantId))
     return () => 'possible';
-  const money = await claims.find({ merchantId, environment, orderNumber }, em);
+  const found = await claims.find({ merchantId, environment, orderNumber }, em);
   return (order, now) =>
-    money !== undefined &&
-    now.getTime() - Math.max(money.foundAt.getTime(), order.createdAt.getTime()) < heldMs &&
-    mayPay(order, money)
+    found.some(
+      (money) =>
+        now.getTime() - Math.max(money.foundAt.getTime(), order.createdAt.getTime()) < heldMs &&
+        mayPay(order, money),
+    )
       ? 'unclaimed'
       : 'none';
 }
