@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { createMemoryJournal } from '../../../src/wallet-simulator/journal.ts';
 import { startCallbackReceiver } from './callback-receiver.ts';
-import { simulatorOfFile, startSimulator } from './simulator-under-test.ts';
+import { errorOf, simulatorOfFile, startSimulator } from './simulator-under-test.ts';
 import type { Answer, Json } from './simulator-under-test.ts';
 
 const journal = createMemoryJournal();
@@ -28,6 +28,9 @@ const fromMerchant = { debitParty: [{ key: 'accountid', value: '2999' }] };
 const ofPayment = (body: Json = {}, headers: Readonly<Record<string, string>> = {}) =>
   adjust({ originalTransactionReference: reference, ...fromMerchant, ...body }, headers);
 
+const reverse = (body: Json = {}, headers: Readonly<Record<string, string>> = {}, of: string = reference) =>
+  simulator.call(`/transactions/${of}/reversals`, { body: { type: 'reversal', ...body }, headers });
+
 const outcome = async ({ status, json }: Pick<Answer, 'status' | 'json'>): Promise<string> => {
   simulator.time.pass(1_000);
   if (status !== 202) return `${status} ${String(json['errorCode'])}`;
@@ -36,32 +39,75 @@ const outcome = async ({ status, json }: Pick<Answer, 'status' | 'json'>): Promi
   );
 };
 
-test('a refund of a payment moves the money and calls back with a transaction', async () => {
-  const receiver = await startCallbackReceiver();
-  const accepted = await adjust(
-    { originalTransactionReference: reference, ...toPayer, descriptionText: 'Sorry' },
-    { 'x-callback-url': receiver.url },
-  );
-  simulator.time.pass(1_000);
-  const [callback] = await receiver.wait(1);
-  await receiver.close();
+test.each([
+  ['reversal', (headers: Record<string, string>) => reverse({}, headers), {}],
+  [
+    'adjustment',
+    (headers: Record<string, string>) =>
+      adjust({ originalTransactionReference: reference, ...toPayer, descriptionText: 'Sorry' }, headers),
+    { currency: 'ETB', descriptionText: 'Sorry' },
+  ],
+])(
+  'a %s returns the whole amount to the payer, sends a callback, and the payment stays completed',
+  async (type, send, own) => {
+    const receiver = await startCallbackReceiver();
+    const accepted = await send({ 'x-callback-url': receiver.url });
+    simulator.time.pass(1_000);
+    const [callback] = await receiver.wait(1);
+    await receiver.close();
 
-  expect(accepted).toMatchObject({
-    status: 202,
-    json: { status: 'pending', notificationMethod: 'callback' },
-  });
-  expect(callback?.json).toMatchObject({
-    type: 'adjustment',
-    originalTransactionReference: reference,
-    transactionReference: accepted.json['objectReference'],
-    transactionStatus: 'completed',
-    amount: '100.5',
-    currency: 'ETB',
-    descriptionText: 'Sorry',
-    debitParty: [{ key: 'accountid', value: '2999' }],
-    creditParty: [{ key: 'msisdn', value: payer }],
-  });
-  expect(await simulator.charges(payer)).toMatchObject([{ amount: '100.5', reversed: '100.5' }]);
+    expect(accepted).toMatchObject({
+      status: 202,
+      json: { status: 'pending', notificationMethod: 'callback' },
+    });
+    expect(callback?.json).toMatchObject({
+      type,
+      originalTransactionReference: reference,
+      transactionReference: accepted.json['objectReference'],
+      transactionStatus: 'completed',
+      amount: '100.5',
+      debitParty: [{ key: 'accountid', value: '2999' }],
+      creditParty: [{ key: 'msisdn', value: payer }],
+      ...own,
+    });
+    expect(await simulator.charges(payer)).toMatchObject([{ amount: '100.5', reversed: '100.5' }]);
+    expect(simulator.ledgers.walleta.balance(`msisdn@${payer}`, 'ETB')).toBe(1_005_000n);
+    expect((await simulator.call(`/transactions/${reference}`)).json['transactionStatus']).toBe('completed');
+  },
+);
+
+test('reversals can return a part, then the rest, and no more', async () => {
+  const part = await reverse({ amount: '100', currency: 'ETB' });
+  const tooMuch = await reverse({ amount: '0.6' });
+  const rest = await reverse();
+  const nothingLeft = await reverse();
+  simulator.time.pass(1_000);
+
+  expect([part.status, rest.status]).toEqual([202, 202]);
+  expect(errorOf(tooMuch)).toBe('400 businessRule greaterThanTransactionMaxValue');
+  expect(errorOf(nothingLeft)).toBe('400 businessRule incorrectState');
+  expect(await simulator.charges(payer)).toMatchObject([{ reversed: '100.5' }]);
+});
+
+test.each([
+  ['no type', { type: undefined }, 'validation mandatoryValueNotSupplied'],
+  ['another type', { type: 'transfer' }, 'validation formatError'],
+  ['another currency', { amount: '1', currency: 'USD' }, 'validation currencyNotSupported'],
+  ['nothing', { amount: '0' }, 'businessRule lessThanTransactionMinValue'],
+])('a reversal with %s is refused', async (_name, body, error) => {
+  expect(errorOf(await reverse(body))).toBe(`400 ${error}`);
+});
+
+test('a reversal of an open payment, of a reversal, or of an unknown transaction is refused', async () => {
+  const open = await simulator.pay(payer);
+  const reversal = await reverse();
+  simulator.time.pass(1);
+
+  const errors = [];
+  for (const what of [open.json['objectReference'], reversal.json['objectReference'], 'UNKNOWN'])
+    errors.push(errorOf(await reverse({}, {}, String(what))));
+  const notNow = '400 businessRule incorrectState';
+  expect(errors).toEqual([notNow, notNow, '404 identification identifierError']);
 });
 
 test('partial refunds, with or without the payment and beside reversals, never exceed what was paid', async () => {
@@ -71,9 +117,7 @@ test('partial refunds, with or without the payment and beside reversals, never e
     await adjust({ amount: '30', ...toPayer }),
     // 30.5 of the payment are left, although its own refunds returned only 40.
     await ofPayment({ amount: '30.6' }),
-    await simulator.call(`/transactions/${reference}/reversals`, {
-      body: { type: 'reversal', amount: '30.6' },
-    }),
+    await reverse({ amount: '30.6' }),
     await adjust({ amount: '30.6', ...toPayer }),
     await ofPayment({ amount: '30.5' }),
     await adjust({ amount: '0.1', ...toPayer }),
