@@ -79,7 +79,9 @@ function parseSpan(request: GetOrderReportRequest): ReportSpan {
     }),
   );
   if (to <= from || to.getTime() - from.getTime() > maxDays * dayMs) {
-    throw invalidFields([{ field: 'to_time', issue: `must be at most ${maxDays} days after from_time` }]);
+    throw invalidFields([
+      { field: 'to_time', issue: `must be after from_time, and at most ${maxDays} days later` },
+    ]);
   }
   const starts = stepStarts({ from, to, step, timeZone });
   return { merchantId: storedId('mer', merchantId), environment, starts, to };

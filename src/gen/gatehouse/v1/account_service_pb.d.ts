@@ -163,7 +163,7 @@ export declare type InviteUserRequest = Message<"gatehouse.v1.InviteUserRequest"
   asOperator: boolean;
 
   /**
-   * How long the link works: up to 14 days, 72 hours when absent.
+   * How long the link works: a minute to 14 days in whole seconds, 72 hours when absent.
    *
    * @generated from field: google.protobuf.Duration valid_for = 5;
    */
@@ -783,7 +783,7 @@ export declare type StartPasswordResetRequest = Message<"gatehouse.v1.StartPassw
   removeTotp: boolean;
 
   /**
-   * How long the link works: up to 72 hours, 1 hour when absent.
+   * How long the link works: a minute to 72 hours in whole seconds, 1 hour when absent.
    *
    * @generated from field: google.protobuf.Duration valid_for = 3;
    */

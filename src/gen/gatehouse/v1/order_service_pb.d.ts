@@ -99,7 +99,7 @@ export declare type RegisterOrderRequest = Message<"gatehouse.v1.RegisterOrderRe
   paymentType: PaymentType;
 
   /**
-   * Only check the fields and the merchant's terms. Nothing is written, and the response is empty.
+   * Only check the fields, except the idempotency_key, and the merchant's terms. Nothing is written, and the response is empty.
    *
    * @generated from field: bool validate_only = 12;
    */
@@ -319,7 +319,7 @@ export declare type StartDirectPaymentRequest = Message<"gatehouse.v1.StartDirec
   paymentOption: string;
 
   /**
-   * Only check the fields and the merchant's terms. Nothing is written, and the response is empty.
+   * Only check the fields, except the idempotency_key, and the merchant's terms. Nothing is written, and the response is empty.
    *
    * @generated from field: bool validate_only = 8;
    */

@@ -89,7 +89,7 @@ export declare type CreateRefundRequest = Message<"gatehouse.v1.CreateRefundRequ
   apiKeyId: string;
 
   /**
-   * Only checks the fields, without looking at the order. Nothing is created, and the response has no refund.
+   * Only checks the fields, except the idempotency_key, without looking at the order. Nothing is created, and the response has no refund.
    *
    * @generated from field: bool validate_only = 9;
    */

@@ -40,7 +40,7 @@ export declare type GetOrderReportRequest = Message<"gatehouse.v1.GetOrderReport
   fromTime?: Timestamp | undefined;
 
   /**
-   * Events before this time. Required; a full quarter of an hour, at most 92 days after from_time.
+   * Events before this time. Required; a full quarter of an hour, after from_time and at most 92 days later.
    *
    * @generated from field: google.protobuf.Timestamp to_time = 4;
    */
