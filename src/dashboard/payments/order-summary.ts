@@ -24,7 +24,7 @@ const longUndecidedSeconds = 3_600;
 
 /** The state of an order in one sentence. */
 export function orderSummary(known: KnownOfOrder, writing: StoryWriting): string {
-  const { order, events, latestAttempt: attempt, now } = known;
+  const { order, events, latestAttempt: attempt } = known;
   const { summary, language, timeZone } = writing;
   const amount = amountText(order.amount, order.currency, language);
   const at = (time: Order['createTime']): string => momentOf(time, language, timeZone)?.text ?? '';
@@ -43,18 +43,23 @@ export function orderSummary(known: KnownOfOrder, writing: StoryWriting): string
       return summary.failedFor(ended, reasonOfEvent(last, writing));
     }
     case OrderStatus.EXPIRED:
-      if (attempt !== undefined) return summary.expiredAfter(ended, reasonOf(attempt, writing));
+      if (attempt !== undefined) return summary.expiredAfter(ended, lastReason(attempt, events, writing));
       return summary.expired(ended);
     default: {
       const until = at(order.expireTime);
-      if (attempt !== undefined) return pendingSummary(attempt, until, now, writing);
+      if (attempt !== undefined) return pendingSummary(attempt, known, until, writing);
       return summary.unpaid(amount, until);
     }
   }
 }
 
 /** The sentence of a pending order with an attempt. */
-function pendingSummary(attempt: PaymentAttempt, until: string, now: Date, writing: StoryWriting): string {
+function pendingSummary(
+  attempt: PaymentAttempt,
+  { events, now }: KnownOfOrder,
+  until: string,
+  writing: StoryWriting,
+): string {
   const { summary } = writing;
   const option = optionText(attempt.paymentOption, writing);
   switch (attempt.status) {
@@ -62,10 +67,20 @@ function pendingSummary(attempt: PaymentAttempt, until: string, now: Date, writi
       return [summary.unknown(option), ...undecidedFor(attempt, now, writing)].join(' ');
     case PaymentAttemptStatus.DECLINED:
     case PaymentAttemptStatus.TIMED_OUT:
-      return summary.declined(reasonOf(attempt, writing), until);
+      return summary.declined(lastReason(attempt, events, writing), until);
     default:
       return summary.asked(attempt.phone, option);
   }
+}
+
+/** Why the latest attempt did not pay. Only the event that ended it tells whether it was sent. */
+function lastReason(attempt: PaymentAttempt, events: readonly OrderEvent[], writing: StoryWriting): string {
+  const ending = events.findLast(
+    (event) =>
+      event.type === OrderEventType.PAYMENT_DECLINED &&
+      event.paymentAttempt?.paymentAttemptId === attempt.paymentAttemptId,
+  );
+  return ending === undefined ? reasonOf(attempt, writing) : reasonOfEvent(ending, writing);
 }
 
 /** Since when the attempt keeps its order pending, and who can end that. */

@@ -102,19 +102,26 @@ test.each<[OrderStatus, PaymentAttemptStatus | undefined, string, string]>([
   },
 );
 
-test('an order whose last attempt was not sent is described by the money that was not returned', () => {
-  const latestAttempt = attemptOf(TIMED_OUT);
-  const event = create(OrderEventSchema, {
-    type: OrderEventType.FAILED,
-    paymentAttempt: latestAttempt,
-    decision: { command: 'send_attempt' },
-  });
+test.each([
+  [FAILED, OrderEventType.FAILED],
+  [PENDING, OrderEventType.PAYMENT_DECLINED],
+  [EXPIRED, OrderEventType.PAYMENT_DECLINED],
+])(
+  'an order of status %i whose last attempt was not sent is described by the money that was not returned',
+  (status, type) => {
+    const latestAttempt = attemptOf(TIMED_OUT);
+    const event = create(OrderEventSchema, {
+      type,
+      paymentAttempt: latestAttempt,
+      decision: { command: 'send_attempt' },
+    });
 
-  expect(summaryOf({ order: orderOf(FAILED), events: [event], latestAttempt })).toContain(
-    home.failures.reasons['money_not_returned'],
-  );
-  expect(eventEntry(event, writing, String).notes).toEqual([home.failures.reasons['money_not_returned']]);
-});
+    expect(summaryOf({ order: orderOf(status), events: [event], latestAttempt })).toContain(
+      home.failures.reasons['money_not_returned'],
+    );
+    expect(eventEntry(event, writing, String).notes).toEqual([home.failures.reasons['money_not_returned']]);
+  },
+);
 
 test('an order that was cancelled before its attempt was sent is described as cancelled', () => {
   const latestAttempt = attemptOf(TIMED_OUT);
