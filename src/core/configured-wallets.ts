@@ -4,17 +4,18 @@ import type { SettingsError } from '../platform/settings/read-settings.ts';
 import { Currency } from './domain/currency.ts';
 import { Money } from './domain/money.ts';
 import type { Environment } from './domain/order.ts';
-import type { StatementTerms, Wallet, WalletCurrency } from './domain/wallet.ts';
+import type { StatementTerms, TransactionIds, Wallet, WalletCurrency } from './domain/wallet.ts';
 
 /**
- * The configured wallets as the domain knows them. `refundsOf` tells how the wallets of a connector return payments, and
- * `statementOf` what their statements cover.
+ * The configured wallets as the domain knows them. `refundsOf` tells how the wallets of a connector return payments,
+ * `statementOf` what their statements cover, and `transactionIdsOf` the form of their transaction ids.
  * @throws SettingsError for a currency that does not exist, or an amount with more decimals than its currency has
  */
 export function walletsOf(
   configured: readonly ConfiguredWallet[],
   refundsOf: (connector: string) => Wallet['refunds'],
   statementOf: (connector: string) => StatementTerms,
+  transactionIdsOf: (connector: string) => TransactionIds | undefined,
 ): readonly Wallet[] {
   return configured.map((wallet) => ({
     id: wallet.id,
@@ -28,6 +29,7 @@ export function walletsOf(
     ),
     reconcile: wallet.reconcile ?? false,
     statement: statementOf(wallet.connector),
+    transactionIds: transactionIdsOf(wallet.connector),
     refunds: refundsOf(wallet.connector),
     ...payerStartedOf(wallet),
   }));

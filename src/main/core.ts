@@ -16,6 +16,7 @@ import { readWallets, secretNames } from '../contract/wallets-file/read-wallets-
 import { walletsOf } from '../core/configured-wallets.ts';
 import { refundsOfConnector } from '../wallets/refunds-of-connector.ts';
 import { statementOfConnector } from '../wallets/statement-of-connector.ts';
+import { transactionIdsOfConnector } from '../wallets/transaction-ids-of-connector.ts';
 import { requireKnownCurrencies } from './require-known-currencies.ts';
 import { addTlsMetrics } from '../platform/tls/tls-metrics.ts';
 import { openServerTls } from './open-tls.ts';
@@ -34,7 +35,7 @@ const { config, configuredWallets, wallets } = readSettingsOrExit((environment) 
   return {
     config: settings,
     configuredWallets: configured,
-    wallets: walletsOf(configured, refundsOfConnector, statementOfConnector),
+    wallets: walletsOf(configured, refundsOfConnector, statementOfConnector, transactionIdsOfConnector),
   };
 });
 const { instance, logger } = startLogging('core', config, secretNames(configuredWallets));

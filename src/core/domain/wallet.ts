@@ -13,10 +13,18 @@ export interface Wallet {
   readonly reconcile: boolean;
   /** What its statement covers; everything when undefined. */
   readonly statement?: StatementTerms;
+  /** The form of its transaction ids; any text when undefined. */
+  readonly transactionIds?: TransactionIds | undefined;
   /** Whether it returns payments: not at all, only as a whole, or any part. */
   readonly refunds: 'none' | 'whole' | 'any';
   /** By environment, for wallets at which payers can start payments themselves. */
   readonly payerStarted?: Partial<Readonly<Record<Environment, PayerStartedTerms>>>;
+}
+
+/** A form that all transaction ids of a wallet have. */
+export interface TransactionIds {
+  readonly pattern: RegExp;
+  readonly example: string;
 }
 
 /** What the statement of a wallet covers. */

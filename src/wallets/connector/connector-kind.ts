@@ -33,10 +33,17 @@ export interface ConnectorKind<Settings extends TObject = TObject> {
   statementLacks?(settings: Static<Settings>): string | undefined;
   /** What the statement covers: everything when absent. */
   readonly statementTerms?: StatementTerms;
+  /** The form of all ids of transactions; any text when absent. */
+  readonly transactionIds?: TransactionIds;
   /** Whether its connectors have `payerStarted`. */
   readonly reportsPayerStarted?: true;
   /** Loads the code of the connector, which core does not need. */
   load(): Promise<CreateConnector<Settings>>;
+}
+
+export interface TransactionIds {
+  readonly pattern: RegExp;
+  readonly example: string;
 }
 
 export interface StatementTerms {

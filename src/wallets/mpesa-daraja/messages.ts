@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox';
+import { receiptForm } from './daraja-capabilities.ts';
 
 // The schemas of received messages contain only the properties that we use. M-Pesa may omit or add others.
 
@@ -70,5 +71,4 @@ export const resultCallbackSchema = Type.Object({
   }),
 });
 
-/** A receipt number, which identifies a payment at M-Pesa. */
-export const isReceipt = (text: string): boolean => /^[A-Z0-9]{6,20}$/.test(text);
+export const isReceipt = (text: string): boolean => receiptForm.pattern.test(text);

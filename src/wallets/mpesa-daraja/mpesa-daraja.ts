@@ -1,5 +1,5 @@
 import type { ConnectorKind } from '../connector/connector-kind.ts';
-import { darajaCapabilities, pullTerms } from './daraja-capabilities.ts';
+import { darajaCapabilities, pullTerms, receiptForm } from './daraja-capabilities.ts';
 import { darajaSettings } from './daraja-settings.ts';
 
 /** M-Pesa in Kenya. Only a connector with the setting `pull` has the statement, and finds requests in it. */
@@ -23,6 +23,7 @@ export const mpesaDaraja: ConnectorKind<typeof darajaSettings> = {
   capabilities: { ...darajaCapabilities, statement: true, recovery: true },
   statementLacks: ({ pull }) => (pull === true ? undefined : 'pull: true'),
   statementTerms: pullTerms,
+  transactionIds: receiptForm,
   reportsPayerStarted: true,
   load: async () => {
     const { DarajaConnector } = await import('./daraja-connector.ts');

@@ -1,4 +1,5 @@
 import type { ConnectorKind } from '../connector/connector-kind.ts';
+import { receiptForm } from '../mpesa-daraja/daraja-capabilities.ts';
 import { ethiopiaCapabilities } from './ethiopia-capabilities.ts';
 import { ethiopiaSettings } from './ethiopia-settings.ts';
 
@@ -21,6 +22,7 @@ export const mpesaEthiopia: ConnectorKind<typeof ethiopiaSettings> = {
   boundSettings: [{ account: ['short_code'], bound: ['transaction_type', 'till_number'] }],
   payeeSettings: ['short_code'],
   capabilities: ethiopiaCapabilities,
+  transactionIds: receiptForm,
   reportsPayerStarted: true,
   load: async () => {
     const { EthiopiaConnector } = await import('./ethiopia-connector.ts');

@@ -20,13 +20,18 @@ import {
 } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
 import { makeOperatorsOld } from '../../support/dashboard-users.ts';
 import { failureOf, refusalOf, wrongFields } from '../../support/rpc-failure.ts';
+import { walletsOfCore } from '../../support/simulated-wallets.ts';
 import { sharedClient, sharedStack } from '../../support/shared-stack.ts';
 import { asUser, sharedAccountDesk } from './account-desk.ts';
 import { outcomes, sharedPaymentDesk, transactionOf } from './payment-desk.ts';
 import type { Payment } from './payment-desk.ts';
 
 const environment = Environment.SANDBOX;
-const stack = sharedStack({ cores: 2, facades: 0 });
+// One of its wallets has receipt numbers.
+const [walletA, walletB] = (JSON.parse(walletsOfCore()) as { wallets: object[] }).wallets;
+const mpesa = { ...walletB, connector: 'mpesa-ethiopia', reconcile: false };
+const settings = { GATEHOUSE_WALLETS: JSON.stringify({ wallets: [walletA, mpesa] }) };
+const stack = sharedStack({ cores: 2, facades: 0, settings });
 const desk = sharedPaymentDesk(stack);
 const accounts = sharedAccountDesk(stack);
 const settlements = sharedClient(stack, SettlementService, 'dashboard');
@@ -71,8 +76,12 @@ const story = ({ orderId }: { readonly orderId: string }) =>
   stack.client(OrderStoryService, 'operator').getOrderStory({ merchantId, environment, orderId });
 
 /** A payment about which its wallet has not answered for hours. */
-async function undecided(orderNumber = 'D-1', phone = '0911223344'): Promise<Payment> {
-  const payment = await desk.startDirect({ merchantId, orderNumber, phone });
+async function undecided(
+  orderNumber = 'D-1',
+  phone = '0911223344',
+  paymentOption = 'walleta_ussd',
+): Promise<Payment> {
+  const payment = await desk.startDirect({ merchantId, orderNumber, phone, paymentOption });
   await desk.settle(payment, outcomes.unknown());
   await desk.query(
     `update core.payment_attempts set created_at = created_at - interval '5 hours', prompt_until = prompt_until - interval '5 hours'
@@ -162,6 +171,19 @@ describe('an undecided payment', () => {
           ),
         ),
       ).toBe('provider_reference');
+  });
+
+  test('of M-Pesa is settled as paid only with a receipt number, in upper case', async () => {
+    const payment = await undecided('M-1', '0911223344', 'walletb_ussd');
+    const paid = (providerReference: string) =>
+      settlements.proposeSettlement(
+        proposal(attempt(payment.attemptId), SettlementOutcome.PAID, { providerReference }),
+        as(0),
+      );
+
+    for (const wrong of ['tgr7x1abcd', 'TGR7 X1ABCD', 'CASE-7'])
+      expect(await wrongFields(paid(wrong))).toBe('provider_reference');
+    expect((await paid(' TGR7X1ABCD')).settlement).toMatchObject({ providerReference: 'TGR7X1ABCD' });
   });
 
   test('whose proposal names a transaction that paid another order meanwhile can only be withdrawn', async () => {

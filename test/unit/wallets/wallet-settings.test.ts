@@ -6,6 +6,7 @@ import { readWallets } from '../../../src/contract/wallets-file/read-wallets-fil
 import { walletsOf } from '../../../src/core/configured-wallets.ts';
 import { refundsOfConnector } from '../../../src/wallets/refunds-of-connector.ts';
 import { statementOfConnector } from '../../../src/wallets/statement-of-connector.ts';
+import { transactionIdsOfConnector } from '../../../src/wallets/transaction-ids-of-connector.ts';
 import { connectorKinds } from '../../../src/wallets/connector-kinds.ts';
 import { walletSettings } from '../../../src/wallets/wallet-settings.ts';
 
@@ -38,7 +39,7 @@ const fileOf = (name: string, content: string | Uint8Array): string => {
 const readFile = (file: string) => {
   const wallets = readWallets({ file, json: undefined });
   return {
-    core: walletsOf(wallets, refundsOfConnector, statementOfConnector),
+    core: walletsOf(wallets, refundsOfConnector, statementOfConnector, transactionIdsOfConnector),
     connected: walletSettings(wallets, connectorKinds, variables),
   };
 };
@@ -190,7 +191,7 @@ describe('the configured wallets', () => {
     );
     const wallets = () => {
       const configured = readWallets({ file, json: undefined });
-      walletsOf(configured, refundsOfConnector, statementOfConnector);
+      walletsOf(configured, refundsOfConnector, statementOfConnector, transactionIdsOfConnector);
       return walletSettings(configured, connectorKinds, { ...variables, SHORT: 'fifteen-letters' });
     };
 

@@ -10,6 +10,7 @@ import { err, ok } from '../../domain/result.ts';
 import type { Result } from '../../domain/result.ts';
 import { settleReversal } from '../../domain/reversal.ts';
 import { recordSettledStrayPayment, settleAttempt } from '../../domain/settlement.ts';
+import { walletIdOf } from '../../domain/wallet.ts';
 import type { Wallet } from '../../domain/wallet.ts';
 import { belongsTo, findOtherSpelling, findReceipt, useReceipt } from '../changes/wallet-receipts.ts';
 import { orderOfAttempt, orderOfId, orderOfRefund, orderOfStrayPayment } from '../changes/read-order.ts';
@@ -102,7 +103,8 @@ export async function readSubject(
   const locked = { lockMode: LockMode.PESSIMISTIC_WRITE } as const;
   if (paymentAttemptId != null) {
     const row = await em.findOneOrFail(PaymentAttemptRow, { merchantId, id: paymentAttemptId });
-    const transaction = key.outcome === 'PAID' ? await readUse(em, row, key.providerReference ?? '') : 'new';
+    const transaction =
+      key.outcome === 'PAID' ? await readUse(em, wallets, row, key.providerReference ?? '') : 'new';
     const { environment, orderId: id } = row;
     const order = await em.findOneOrFail(OrderRow, { merchantId, environment, id });
     const isPayerPaying = await readOpenPayments(em, wallets, [order]);
@@ -119,6 +121,7 @@ export async function readSubject(
 
 async function readUse(
   em: EntityManager,
+  wallets: readonly Wallet[],
   attempt: PaymentAttemptRow,
   providerTransactionId: string,
 ): Promise<TransactionUse> {
@@ -131,6 +134,10 @@ async function readUse(
           wrongReference:
             'names a transaction that is recorded for another payment already; check the reference',
         };
+  const wallet = walletIdOf(attempt.paymentOption);
+  const form = wallets.find(({ id }) => id === wallet)?.transactionIds;
+  if (form?.pattern.test(providerTransactionId) === false)
+    return { wrongReference: `is no id of a transaction of ${wallet}, such as ${form.example}` };
   const spelling = await findOtherSpelling(em, transaction);
   return spelling === undefined
     ? 'new'
