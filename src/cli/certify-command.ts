@@ -70,7 +70,7 @@ export function addCertifyCommand(program: Command, parts: CertifyParts): void {
     )
     .option(
       '--state-url <url>',
-      'a URL of your shop that answers a GET with the number of times that an order was delivered',
+      'a URL of your shop that answers a GET with the number of times that your shop fulfilled an order',
       readUrl,
     )
     .option('--record <merchant_id>', 'record the results in core; activate-production may require them')

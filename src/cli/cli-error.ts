@@ -27,8 +27,10 @@ export const exitCodeHelp = `Exit codes:
   4  refused because of the token, its role, the state of an object, or a limit;
      for wallet check: a provider did not accept the credentials, or did not answer;
      for wallet register-urls: the provider refused;
-     for backup verify and restore: the backup is damaged or incomplete
-  5  core or webhooks is unreachable, does not answer in time, or has no database;
+     for backup and restore: the backup is damaged or incomplete, or the folder or database is not suitable;
+     for prove: the campaign could not start
+  5  core, webhooks or the database of a backup or restore is unreachable or does not answer in time;
+     or core or webhooks has no database;
      for reconcile: the statement could not be read;
      for wallet register-urls: the provider did not answer`;
 

@@ -110,8 +110,8 @@ function describe(findings: readonly Finding[]): Output {
   const worst = (['failed', 'warning', 'ok'] as const).find((result) => count(result) > 0) ?? 'ok';
   const summary = {
     ok: 'Everything is in order.',
-    warning: `${counted(count('warning'), 'warning')}, no failure. Advice follows each >.`,
-    failed: `${counted(count('failed'), 'failure')}, ${counted(count('warning'), 'warning')}. Advice follows each >.`,
+    warning: `${counted(count('warning'), 'warning')}, no failure. Lines that begin with > are advice.`,
+    failed: `${counted(count('failed'), 'failure')}, ${counted(count('warning'), 'warning')}. Lines that begin with > are advice.`,
   };
   return {
     json: { result: worst, checks: findings.map((finding) => ({ ...finding })) },

@@ -8,8 +8,8 @@ import { environmentWord } from './options.ts';
 import { showTime } from './time.ts';
 
 /**
- * One finding for each wallet whose statement is not compared: where, and what takes its place. It is no fault, because many
- * providers have no statement.
+ * One finding for each wallet whose statement is not compared. It names the environments, and what Gatehouse does instead. The
+ * result is ok, because many providers have no statement.
  */
 export function judgeStatements(subject: string, wallets: readonly Wallet[]): readonly Finding[] {
   return wallets.flatMap(({ wallet, environments, reconciledEnvironments }) => {
@@ -38,7 +38,7 @@ export function judgeRequests(
   wallets: readonly Wallet[],
   reports: readonly ReportedWalletStatus[],
 ): readonly Finding[] {
-  const places = wallets.flatMap(({ wallet, environments }) =>
+  const walletEnvironments = wallets.flatMap(({ wallet, environments }) =>
     environments.map((environment) => ({
       name: `${wallet} in ${environmentWord(environment)}`,
       reports: reports.filter(
@@ -46,11 +46,11 @@ export function judgeRequests(
       ),
     })),
   );
-  if (places.length === 0) return [];
-  const silent = places.filter((place) => place.reports.every(({ stale }) => stale));
+  if (walletEnvironments.length === 0) return [];
+  const silent = walletEnvironments.filter((place) => place.reports.every(({ stale }) => stale));
   const findings = [
     ...judgeSilent(silent),
-    ...places.flatMap((place) =>
+    ...walletEnvironments.flatMap((place) =>
       judgeState(
         place.name,
         place.reports.filter(({ stale }) => !stale),

@@ -160,7 +160,7 @@ function findingText(finding: AuditFinding): string {
       case AuditFindingKind.ROW_INSERTED:
         return `${subjectOf(finding)} was inserted. No event created it.`;
       default:
-        return `A finding of a newer version: ${kind}.`;
+        return `Core reported a finding that this version does not know (number ${kind}). Use the command line that came with core.`;
     }
   }
 }

@@ -162,7 +162,7 @@ function registerOutput(registered: readonly RegisteredUrls[]): Output {
     ? exitCodes.refused
     : results.includes('no_answer')
       ? exitCodes.unreachable
-      : results.includes('not_configured')
+      : results.every((result) => result === 'not_configured')
         ? exitCodes.invalidInput
         : exitCodes.ok;
   const parts = registered.map((each) =>

@@ -26,7 +26,7 @@ function factText(facts: OrderExplanationFacts): string {
     case OrderFact.CUSTOMER_PAYMENT:
       return 'The order waits for the customer to pay on its checkout page.';
     case OrderFact.ANOTHER_PAYMENT:
-      return `The latest payment did not pay the order${because(reason)}. It waits for the customer to pay again.`;
+      return `The latest payment did not pay the order${because(reason)}. The order waits for the customer to pay again.`;
     case OrderFact.MERCHANT_SUSPENDED:
       return 'The order accepts no payment, because its merchant is suspended.';
     case OrderFact.NO_WALLET_OFFERED:
@@ -179,7 +179,7 @@ function nextText({ next, nextTime, walletName: wallet }: OrderExplanationFacts)
     case OrderNextStep.WEBHOOKS_CREATED:
       return 'That takes some seconds.';
     case OrderNextStep.RECOVERY_COMPLETED:
-      return 'The order gets its payment, or goes on when an operator has completed the recovery.';
+      return 'If the order was paid, Gatehouse finds that payment. Otherwise the order continues when an operator has completed the recovery.';
     case OrderNextStep.ASKED_AGAIN:
       return 'Ask again later.';
   }

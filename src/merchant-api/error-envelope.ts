@@ -5,8 +5,7 @@ import type { Static } from '@sinclair/typebox';
 export const errorDetailSchema = Type.Object(
   {
     field: Type.String({
-      description:
-        'The field, parameter or header the problem is with; `body` when it is with the body as a whole.',
+      description: 'The field, parameter or header that has the problem. `body` if the whole body has it.',
     }),
     issue: Type.String({ description: 'What is wrong with it, for a developer to read.' }),
   },
@@ -61,7 +60,7 @@ const errorMessages: Readonly<Record<ErrorDialect, Readonly<Record<ErrorStatus, 
     422: 'Unprocessable request',
     429: 'Too many requests',
     500: 'Internal server error',
-    503: 'The gateway recovers from a failure; send the same request again later',
+    503: 'The gateway is recovering from a failure; send the same request again later',
   },
   direct: {
     400: 'Invalid request parameters',
@@ -71,7 +70,7 @@ const errorMessages: Readonly<Record<ErrorDialect, Readonly<Record<ErrorStatus, 
     422: 'Unprocessable request',
     429: 'Too many requests',
     500: 'The payment could not be processed',
-    503: 'The gateway recovers from a failure; send the same request again later',
+    503: 'The gateway is recovering from a failure; send the same request again later',
   },
 };
 

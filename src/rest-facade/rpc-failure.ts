@@ -25,7 +25,7 @@ const aboutOrderNumber = aboutNumber('order_number');
 const failures: Readonly<Partial<Record<ErrorReason, (error: ConnectError) => Failure>>> = {
   INVALID_FIELDS: (error) => {
     const details = violationsOf(error);
-    return details.length > 0 && details.every(isMerchants) ? { kind: 'invalid', details } : internal();
+    return details.length > 0 && details.every(isMerchantField) ? { kind: 'invalid', details } : internal();
   },
   ORDER_NUMBER_TAKEN: aboutOrderNumber(
     'has been used before, with other values or for an order that has ended',
@@ -80,7 +80,7 @@ function violationsOf(error: ConnectError): ErrorDetail[] {
 }
 
 /** False for fields that the facade fills in, because the merchant cannot correct them. */
-const isMerchants = ({ field }: ErrorDetail): boolean =>
+const isMerchantField = ({ field }: ErrorDetail): boolean =>
   !['merchant_id', 'environment', 'payment_type', 'validate_only', 'order_id', 'api_key_id', ''].includes(
     field,
   );

@@ -39,7 +39,7 @@ export function registrationText(result: Registration): string {
     case 'registered':
       return 'the provider registered the URLs';
     case 'already_registered':
-      return 'the provider has URLs for this account already, and only the provider can change them';
+      return 'the provider already has URLs for this account; ask the provider whether they are these URLs, and to change them if not';
     case 'refused':
       return `the provider refuses the URLs: ${`${result.providerCode} ${result.providerText}`.trim()}`;
     case 'unknown':

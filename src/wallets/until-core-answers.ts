@@ -5,13 +5,14 @@ import type { Logger } from '../platform/logger.ts';
 const retryMs = 500;
 
 /** The errors of a core that restarts, is overloaded, or does not reach its database. */
-const awayCodes: readonly Code[] = [Code.Unavailable, Code.DeadlineExceeded, Code.ResourceExhausted];
-const isAway = (error: unknown): boolean => error instanceof ConnectError && awayCodes.includes(error.code);
+const unavailableCodes: readonly Code[] = [Code.Unavailable, Code.DeadlineExceeded, Code.ResourceExhausted];
+const isUnavailable = (error: unknown): boolean =>
+  error instanceof ConnectError && unavailableCodes.includes(error.code);
 
 export interface Repetition {
   /** Ends the repetition. The call that runs then is the last one. */
   readonly giveUp: AbortSignal;
-  /** Whether a later call may succeed after this error; as for a core that is away by default. */
+  /** Whether a later call may succeed after this error; by default, whether core is unavailable. */
   readonly isTemporary?: (error: unknown) => boolean;
   /** Called before the first repeat. */
   readonly onFailure: (error: unknown) => void;
@@ -23,7 +24,7 @@ export interface Repetition {
  */
 export async function untilCoreAnswers<T>(
   call: () => Promise<T>,
-  { giveUp, isTemporary = isAway, onFailure }: Repetition,
+  { giveUp, isTemporary = isUnavailable, onFailure }: Repetition,
 ): Promise<T> {
   for (let failures = 0; ; failures += 1) {
     try {
@@ -38,7 +39,7 @@ export async function untilCoreAnswers<T>(
 }
 
 /**
- * How long a report is repeated while core is away. Without it, the next lease could not tell whether the wallet has the request, and
+ * How long a report is repeated while core is unavailable. Without it, the next lease could not tell whether the wallet has the request, and
  * some wallets can neither be asked about it nor be sent it again. Core accepts a report until another lease follows.
  */
 const reportMs = 40_000;

@@ -69,7 +69,7 @@ export function createWalletMetrics({
       );
       addWorkGauge(
         'work_in_flight_limit',
-        'Payments, reversals or payer-started payments that this process works on at most. Each has its own limit.',
+        'The limit of payments, reversals or payer-started payments that this process works on at once. Each kind has its own limit.',
         (of) => of.maxInFlight,
       );
       addWorkGauge(

@@ -183,7 +183,7 @@ interface LeasedTask {
   readonly record: (served: Served<ReversalReport>, requestId: string) => Promise<unknown>;
 }
 
-/** The own id of a reversal, and the order's unless the money belongs to no order. */
+/** The id of the stray payment or refund and, if the money belongs to an order, the id of the order. */
 const subjectOf = (own: Readonly<Record<string, string>>, orderId: string): LeasedTask['subject'] =>
   orderId === '' ? own : { ...own, order_id: orderId };
 

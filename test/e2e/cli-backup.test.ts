@@ -160,7 +160,7 @@ const damages: readonly Damage[] = [
       changeText(join(of, manifest), (text) =>
         text.replace('"format": 1', '"format": 2').replace(/,\s+"checksum": "\w+"/, ''),
       ),
-    error: 'the backup has the form 2, and this version reads the form 1',
+    error: 'the backup has the format 2, and this version reads only format 1',
     advice: 'Use the version of Gatehouse that wrote the backup, or a newer one',
   },
   {

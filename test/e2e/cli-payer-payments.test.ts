@@ -100,7 +100,15 @@ describe('wallet register-urls', () => {
 
   /** Runs the command for an M-Pesa with these differences. */
   async function registerAt(
-    own: { readonly settings?: object; readonly payer_started?: object | undefined },
+    {
+      payer_started = {},
+      production,
+      ...own
+    }: {
+      readonly settings?: object;
+      readonly payer_started?: object | null;
+      readonly production?: object;
+    },
     variables: Readonly<Record<string, string>> = callbacks,
     wallet = 'mpesa',
   ): Promise<Outcome> {
@@ -119,7 +127,11 @@ describe('wallet register-urls', () => {
       channels: ['ussd'],
       currencies: [{ code: 'KES', decimals: 0 }],
       environments: {
-        sandbox: { payer_started: {}, ...own, settings: { ...settings, ...own.settings } },
+        sandbox: {
+          ...(payer_started === null ? {} : { payer_started }),
+          settings: { ...settings, ...own.settings },
+        },
+        ...(production === undefined ? {} : { production: { ...production, settings } }),
       },
     };
     const operator = await openCommandLine({
@@ -162,8 +174,16 @@ describe('wallet register-urls', () => {
     expect(stdout).toContain('run this command again');
   });
 
+  test('says which environment lacks payer_started, and exits with code 0 when another one was registered', async () => {
+    const { exitCode, stdout } = await registerAt({ production: {} });
+
+    expect(stdout).toContain('mpesa SANDBOX: the provider registered the URLs');
+    expect(stdout).toContain('mpesa PRODUCTION: add payer_started');
+    expect(exitCode).toBe(0);
+  });
+
   test('exits with code 2 for a wallet without payer_started', async () => {
-    const { exitCode, stdout } = await registerAt({ payer_started: undefined });
+    const { exitCode, stdout } = await registerAt({ payer_started: null });
 
     expect(exitCode).toBe(2);
     expect(stdout).toContain('add payer_started to this environment in GATEHOUSE_WALLETS_FILE first');

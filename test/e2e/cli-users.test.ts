@@ -90,7 +90,7 @@ describe('user reset, remove-totp, approve and reject', () => {
     expect(await cli.json('user', 'reject', 'lost@shop.example')).toMatchObject({ was_absent: false });
     expect((await cli.run('user', 'reject', 'lost@shop.example')).stdout).toContain('Nothing changed');
     expect((await cli.json('user', 'help-list'))['requests']).toEqual([]);
-    expect((await cli.run('user', 'remove-totp', 'lost@shop.example')).stderr).toContain('no second factor');
+    expect((await cli.run('user', 'remove-totp', 'lost@shop.example')).stderr).toContain('no one-time codes');
   });
 
   test('report an unknown address', async () => {

@@ -858,7 +858,7 @@ export interface components {
          *     }
          */
         ErrorDetail: {
-            /** @description The field, parameter or header the problem is with; `body` when it is with the body as a whole. */
+            /** @description The field, parameter or header that has the problem. `body` if the whole body has it. */
             field: string;
             /** @description What is wrong with it, for a developer to read. */
             issue: string;
@@ -951,7 +951,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Your key of this request: 1 to 255 printable ASCII characters. For 24 hours, the same request with the same key gets the first 201 again, byte for byte. Another request with the key is a 422.
+                 * @description A key that you choose for this request: 1 to 255 printable ASCII characters. For 24 hours, the same request with the same key gets the first 201 again, byte for byte. Another request with the key is a 422.
                  * @example 8e03978e-40d5-43e8-bc93-6894a57f9324
                  */
                 "Idempotency-Key"?: string;
@@ -1162,7 +1162,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "code": 503,
-                     *       "message": "The gateway recovers from a failure; send the same request again later"
+                     *       "message": "The gateway is recovering from a failure; send the same request again later"
                      *     }
                      */
                     "application/json": components["schemas"]["Error"];
@@ -1181,7 +1181,7 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description Your key of this request: 1 to 255 printable ASCII characters. For 24 hours, the same request with the same key gets the first 201 again, byte for byte. Another request with the key is a 422.
+                 * @description A key that you choose for this request: 1 to 255 printable ASCII characters. For 24 hours, the same request with the same key gets the first 201 again, byte for byte. Another request with the key is a 422.
                  * @example 8e03978e-40d5-43e8-bc93-6894a57f9324
                  */
                 "Idempotency-Key"?: string;
@@ -1375,7 +1375,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "code": 503,
-                     *       "message": "The gateway recovers from a failure; send the same request again later"
+                     *       "message": "The gateway is recovering from a failure; send the same request again later"
                      *     }
                      */
                     "application/json": components["schemas"]["Error"];
@@ -1394,7 +1394,7 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description Your key of this request: 1 to 255 printable ASCII characters. For 24 hours, the same request with the same key gets the first 201 again, byte for byte. Another request with the key is a 422.
+                 * @description A key that you choose for this request: 1 to 255 printable ASCII characters. For 24 hours, the same request with the same key gets the first 201 again, byte for byte. Another request with the key is a 422.
                  * @example 8e03978e-40d5-43e8-bc93-6894a57f9324
                  */
                 "Idempotency-Key"?: string;
@@ -1588,7 +1588,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "code": 503,
-                     *       "message": "The gateway recovers from a failure; send the same request again later"
+                     *       "message": "The gateway is recovering from a failure; send the same request again later"
                      *     }
                      */
                     "application/json": components["schemas"]["Error"];
@@ -1607,7 +1607,7 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description Your key of this request: 1 to 255 printable ASCII characters. For 24 hours, the same request with the same key gets the first 201 again, byte for byte. Another request with the key is a 422.
+                 * @description A key that you choose for this request: 1 to 255 printable ASCII characters. For 24 hours, the same request with the same key gets the first 201 again, byte for byte. Another request with the key is a 422.
                  * @example 8e03978e-40d5-43e8-bc93-6894a57f9324
                  */
                 "Idempotency-Key"?: string;
@@ -1801,7 +1801,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "code": 503,
-                     *       "message": "The gateway recovers from a failure; send the same request again later"
+                     *       "message": "The gateway is recovering from a failure; send the same request again later"
                      *     }
                      */
                     "application/json": components["schemas"]["Error"];
@@ -2004,7 +2004,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "code": 503,
-                     *       "message": "The gateway recovers from a failure; send the same request again later"
+                     *       "message": "The gateway is recovering from a failure; send the same request again later"
                      *     }
                      */
                     "application/json": components["schemas"]["Error"];
@@ -2199,7 +2199,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "code": 503,
-                     *       "message": "The gateway recovers from a failure; send the same request again later"
+                     *       "message": "The gateway is recovering from a failure; send the same request again later"
                      *     }
                      */
                     "application/json": components["schemas"]["Error"];
@@ -2212,7 +2212,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Your key of this request: 1 to 255 printable ASCII characters. For 24 hours, the same request with the same key gets the first 201 again, byte for byte. Another request with the key is a 422.
+                 * @description A key that you choose for this request: 1 to 255 printable ASCII characters. For 24 hours, the same request with the same key gets the first 201 again, byte for byte. Another request with the key is a 422.
                  * @example 8e03978e-40d5-43e8-bc93-6894a57f9324
                  */
                 "Idempotency-Key"?: string;
@@ -2423,7 +2423,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "code": 503,
-                     *       "message": "The gateway recovers from a failure; send the same request again later"
+                     *       "message": "The gateway is recovering from a failure; send the same request again later"
                      *     }
                      */
                     "application/json": components["schemas"]["Error"];
@@ -2618,7 +2618,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "code": 503,
-                     *       "message": "The gateway recovers from a failure; send the same request again later"
+                     *       "message": "The gateway is recovering from a failure; send the same request again later"
                      *     }
                      */
                     "application/json": components["schemas"]["Error"];

@@ -89,7 +89,7 @@ function verdictText(part: CertificationPart, certified: boolean, checks: readon
   const next = isInterrupted
     ? 'The run was interrupted. Run the command again.'
     : failures > 0
-      ? 'Do what follows each >, and run the command again.'
+      ? 'Follow the lines that begin with >, and run the command again.'
       : 'Provide what the untested checks need, and run the command again.';
   return `${verdict}\n${next}`;
 }

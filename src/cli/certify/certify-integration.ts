@@ -32,10 +32,10 @@ const standardLimits = {
   slowMs: 8_000,
   retryAfterSeconds: 3,
   quietMs: 3_000,
-  deliverMs: 20_000,
+  fulfilMs: 20_000,
 };
 
-/** Certifies the calls of a merchant's integration, and what its shop delivers, through a proxy before the sandbox. */
+/** Certifies the calls of a merchant's integration, and what its shop fulfils, through a proxy before the sandbox. */
 export async function certifyIntegration(options: IntegrationCertification): Promise<readonly CheckReport[]> {
   const { gateway, proxyPort, webhookUrl, secret, orderUrl, stateUrl, now, stop, ask } = options;
   const limits = options.limits ?? {

@@ -1,15 +1,15 @@
 import type { IntegrationCheckName } from '../../contract/certification-checks.ts';
 import { failed, passed } from './check.ts';
 import type { Check, Verdict } from './check.ts';
-import { deliveryChecks } from './delivery-checks.ts';
+import { fulfilmentChecks } from './fulfilment-checks.ts';
 import type { PlacedOrder } from './gateway-proxy.ts';
 import type { IntegrationParts } from './integration-parts.ts';
 import { quote } from '../quote.ts';
 import { waitFor } from './wait-for.ts';
 
-/** The checks of the merchant's calls, and of what its shop delivers. Every order is one that the shop placed. */
+/** The checks of the merchant's calls, and of what its shop fulfils. Every order is one that the shop placed. */
 export function integrationChecks(parts: IntegrationParts): readonly Check<IntegrationCheckName>[] {
-  return [firstOrder(parts), ...lostAnswerChecks(parts), ...failureChecks(parts), ...deliveryChecks(parts)];
+  return [firstOrder(parts), ...lostAnswerChecks(parts), ...failureChecks(parts), ...fulfilmentChecks(parts)];
 }
 
 function firstOrder({ shop, proxy, limits, stop }: IntegrationParts): Check<IntegrationCheckName> {

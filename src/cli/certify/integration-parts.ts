@@ -13,8 +13,8 @@ export interface IntegrationLimits {
   readonly retryAfterSeconds: number;
   /** How long certification watches that something does not happen. */
   readonly quietMs: number;
-  /** How long the shop may take to deliver a paid order. */
-  readonly deliverMs: number;
+  /** How long the shop may take to fulfil a paid order. */
+  readonly fulfilMs: number;
 }
 
 export interface IntegrationParts {

@@ -16,9 +16,9 @@ export interface MerchantShop {
   readonly place: (first?: Placement) => Promise<PlacedOrder>;
   /** Places an order, and waits until the gateway has registered it. @throws Untestable */
   readonly placeForGood: () => Promise<PlacedOrder>;
-  /** @throws Untestable when the shop cannot say what it has delivered */
+  /** @throws Untestable when the shop cannot say what it has fulfilled */
   readonly requireState: () => void;
-  /** How often the shop has delivered the order. @throws Untestable when the shop does not say */
+  /** How often the shop has fulfilled the order. @throws Untestable when the shop does not say */
   readonly fulfilled: (orderNumber: string) => Promise<number>;
   /** The customer's visit to return_url and its redirects. @throws Untestable when a page is not the shop's or is missing */
   readonly visitReturnUrl: (order: PlacedOrder) => Promise<void>;
@@ -28,7 +28,7 @@ export interface MerchantShopOptions {
   readonly proxy: GatewayProxy;
   /** POST makes the shop place an order. Without it, a person places each order. */
   readonly orderUrl: URL | undefined;
-  /** GET with order_number says how often the shop has delivered the order. */
+  /** GET with order_number says how often the shop has fulfilled the order. */
   readonly stateUrl: URL | undefined;
   readonly webhookUrl: URL;
   /** Asks a person to place an order. */
@@ -69,7 +69,7 @@ export function openMerchantShop(options: MerchantShopOptions): MerchantShop {
 
   const requireState = (): URL => {
     if (stateUrl !== undefined) return stateUrl;
-    throw new Untestable('needs --state-url, which says what your shop has delivered');
+    throw new Untestable('needs --state-url, which says what your shop has fulfilled');
   };
 
   return {
@@ -103,7 +103,7 @@ export function openMerchantShop(options: MerchantShopOptions): MerchantShop {
     async visitReturnUrl({ fields }) {
       const own = [webhookUrl, orderUrl, stateUrl].flatMap((url) => (url === undefined ? [] : [url.origin]));
       let page = fields.return_url;
-      // A customer's browser follows redirects. The page at their end may be the one that delivers.
+      // A customer's browser follows redirects. The page at their end may be the one that fulfils.
       for (let pages = 1; pages <= maxPages; pages += 1) {
         // The URL is the shop's choice. Another host may be any machine that this one can reach.
         if (!URL.canParse(page) || !own.includes(new URL(page).origin))

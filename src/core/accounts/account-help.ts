@@ -69,7 +69,7 @@ export async function requestHelp(
     if (user === undefined || user.disabledAt != null) throw userNotFound(email.text);
     refuseOwnAccount(user, helper);
     if (kind === 'REMOVE_SECOND_FACTOR' && user.totpEnabledAt == null)
-      throw rpcError('TOTP_NOT_ENABLED', 'this user has no second factor');
+      throw rpcError('TOTP_NOT_ENABLED', 'this user has no one-time codes');
     const known = await em.findOne(AccountHelpRow, { userId: user.id, kind });
     if (known !== null && known.expiresAt > at) return { expiresAt: known.expiresAt, isMailed };
     if (known !== null) await em.nativeDelete(AccountHelpRow, { userId: user.id, kind });

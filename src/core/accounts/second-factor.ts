@@ -122,7 +122,7 @@ async function takeEitherCode(
   const { database, newId, now } = parts;
   return database.fork().transactional(async (em) => {
     const user = await lockUser(em, userId);
-    if (user.totpEnabledAt == null) throw rpcError('TOTP_NOT_ENABLED', 'this user has no second factor');
+    if (user.totpEnabledAt == null) throw rpcError('TOTP_NOT_ENABLED', 'this user has no one-time codes');
     const at = now();
     const isDisabled = user.disabledAt != null;
     const wasRecoveryCode = !isDisabled && !takeCode(parts, user, code, at);

@@ -14,7 +14,7 @@ export function addSealMetrics(metrics: Metrics, { pool }: Pick<Database, 'pool'
     });
     const lag = new Gauge({
       name: 'gatehouse_events_seal_lag_seconds',
-      help: 'How long ago the oldest event happened that is in no block of its chain; 0 when there is none.',
+      help: 'Age of the oldest event that is in no block of its chain. 0 when there is none.',
       registers,
     });
     return async () => {

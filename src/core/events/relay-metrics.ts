@@ -19,7 +19,7 @@ export function addRelayMetrics(metrics: Metrics, { database, stream }: RelayMet
     });
     const lag = new Gauge({
       name: 'gatehouse_events_relay_lag_seconds',
-      help: 'How long ago the oldest event happened that the broker has not confirmed; 0 when there is none.',
+      help: 'Age of the oldest event that the broker has not confirmed. 0 when there is none.',
       registers,
     });
     return async () => {

@@ -57,7 +57,7 @@ export function addWorkMetrics(metrics: Metrics, { pool }: Pick<Database, 'pool'
     });
     const oldest = new Gauge({
       name: 'gatehouse_work_oldest_due_seconds',
-      help: 'How long the one of them that waits longest has been due; 0 when there is none.',
+      help: 'How long the oldest due work of the kind has been due, in seconds. 0 when no work is due.',
       labelNames: ['kind'],
       registers,
     });

@@ -158,7 +158,8 @@ export class GsmaConnector implements WalletConnector {
   ): Promise<Answer<RequestProgress>> {
     const reference = readReference(providerReference ?? '');
     if (reference === undefined) {
-      const detail = 'there is no reference to ask by: recover it by our own id first';
+      const detail =
+        'the reference of the wallet is unknown: Gatehouse must first find it by its own request id';
       return { result: unknown('not_found', detail), exchanges: [] };
     }
     if (reference.collection === 'transactions') {

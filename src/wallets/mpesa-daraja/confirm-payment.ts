@@ -51,7 +51,7 @@ export function readStatus(
   currency: string,
 ): TransactionState {
   if (note.code !== '0') {
-    return { kind: 'untold', detail: `the status question ended with the result code ${note.code}` };
+    return { kind: 'untold', detail: `the status query ended with the result code ${note.code}` };
   }
   if (receipt !== undefined && note.receipt !== receipt) {
     return { kind: 'untold', detail: `the status answer is about another transaction than ${receipt}` };
@@ -167,7 +167,7 @@ function outcomeOf(state: Confirmation, receipt: string, reference: PaymentRefer
 export const paidBeside = (receipt: string, amount: string): Unknown =>
   unknown(
     'inconsistent',
-    `the receipt ${receipt} is of ${amount}, and so of another payment with the same account reference`,
+    `the receipt ${receipt} shows ${amount}, so it belongs to another payment with the same account reference`,
   );
 
 export const contradiction = (receipt: string, status: string): Unknown =>

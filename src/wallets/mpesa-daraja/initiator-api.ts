@@ -164,6 +164,6 @@ function whyNotAsked(reply: JsonReply): Unknown {
   const { providerCode, providerText } = failure;
   return unknown(
     'unrecognised_code',
-    `the wallet refused the question about the transaction's status: ${providerCode} ${providerText}`.trim(),
+    `the wallet refused the query of the transaction's status: ${providerCode} ${providerText}`.trim(),
   );
 }

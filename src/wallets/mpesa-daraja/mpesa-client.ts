@@ -88,8 +88,8 @@ export class MpesaClient {
 
   /**
    * M-Pesa has no health endpoint. It counts as available when it issues an access token, which shows that it can be reached and
-   * knows our credentials. A new token is not fetched each time, because it would end the one in use. The one in use says nothing
-   * about now, so that the circuit can open.
+   * knows our credentials. A new token is not fetched each time, because it would end the one in use. A token in use does not
+   * show that M-Pesa works now. Its health then counts as not reported, so the circuit can open.
    */
   async health({ signal }: CallOptions): Promise<Answer<Health>> {
     if (signal.aborted) {
@@ -146,7 +146,11 @@ export class MpesaClient {
 function healthOf(access: TokenResult): Health {
   if (access.kind === 'none') return { kind: 'unavailable', detail: access.detail };
   if (access.exchanges.length > 0) return { kind: 'available' };
-  return { kind: 'untold', detail: 'M-Pesa has no health check; it issued the access token in use before' };
+  return {
+    kind: 'untold',
+    detail:
+      'M-Pesa has no health check, and the access token in use was issued earlier, so its health is not known now',
+  };
 }
 
 /** The token and its lifetime, or why there is none. */

@@ -194,7 +194,7 @@ export class EthiopiaConnector implements WalletConnector {
   }
 
   async recover(): Promise<Answer<Recovery>> {
-    const detail = 'M-Pesa is asked by our id of the request; its answer comes by callback';
+    const detail = 'Gatehouse queries this payment by its own request id, and M-Pesa answers by callback';
     return { result: unknown('not_found', detail), exchanges: [] };
   }
 

@@ -62,7 +62,7 @@ export function readFabric(reply: JsonReply): FabricReading {
   }
   if (Value.Check(success, body.json)) {
     if (status === 200) return { kind: 'success', content: body.json.biz_content };
-    return unknown(whyOf(status), `${answered}, with a success in its body`);
+    return unknown(whyOf(status), `${answered}, although its body reports success`);
   }
   const error = readError(body.json);
   if (error !== undefined) return { kind: 'error', answer: reply, ...error };

@@ -197,8 +197,7 @@ function outcomeByRepeat(reply: JsonReply, order: TelebirrOrder, reversal: Rever
   const read = readAnswer(reply, orderId(reversal.attemptId));
   if (read.kind === 'unknown') return read;
   if (read.kind === 'not_sent') return unasked(read);
-  if (read.kind !== 'refund')
-    return unknown('unrecognised_code', 'telebirr refused the question about the refund');
+  if (read.kind !== 'refund') return unknown('unrecognised_code', 'telebirr refused the query of the refund');
   if (read.isPaidBack) return completed(order, reversal);
   if (read.status === 'REFUND_FAILED') return refused('provider_error', read.status, '');
   if (read.status === 'REFUNDING') return { kind: 'pending' };

@@ -98,7 +98,7 @@ const statusGauges: readonly StatusGauge[] = [
   },
   {
     name: 'oldest_due_seconds',
-    help: 'Time since the oldest of these deliveries became due. Without those of an endpoint to which a process has sent within a minute. 0 without such a delivery.',
+    help: 'How long the oldest due delivery on an open endpoint has been due. Deliveries to an endpoint that was sent a webhook in the last minute do not count. 0 when there is none.',
     read: ({ oldestDueAt }, secondsSince) => (oldestDueAt === undefined ? 0 : secondsSince(oldestDueAt)),
   },
   {

@@ -159,7 +159,7 @@ function broken(error: unknown, code: string, { url, status }: FailedAttempt): A
   const lost = (detail: string): AttemptWords => ({ result: 'CONNECTION_FAILED', detail });
   if (error instanceof EndlessHeadersError) {
     return unreadable(
-      `${hostAndPort(url)} sent 256 kB without the end of its response headers: send few informational responses (1xx), then one response`,
+      `${hostAndPort(url)} sent 256 kB before its response headers ended: send at most a few informational responses (1xx), and then the response`,
     );
   }
   if (code.startsWith('HPE_') || code === 'HTTPParserError')

@@ -20,7 +20,7 @@ const limits = {
   slowMs: 3_000,
   retryAfterSeconds: 1,
   quietMs: 500,
-  deliverMs: 1_000,
+  fulfilMs: 1_000,
 };
 
 /** Certifies a shop. Only `order-url` places orders, and the shop's gateway is the proxy. */

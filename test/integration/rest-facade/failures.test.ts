@@ -114,7 +114,7 @@ const expected: Partial<Record<ErrorReason, { register: object; direct: object; 
   PRODUCTION_NOT_ACTIVATED: forbidden,
   RECOVERING: everywhere({
     code: 503,
-    message: 'The gateway recovers from a failure; send the same request again later',
+    message: 'The gateway is recovering from a failure; send the same request again later',
   }),
   OVERLOADED: everywhere({ code: 429, message: 'Too many requests' }),
   TOO_MANY_TRIES: everywhere({ code: 429, message: 'Too many requests' }),

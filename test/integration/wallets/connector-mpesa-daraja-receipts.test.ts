@@ -223,7 +223,7 @@ test.each([
       return result.kind === 'completed' ? result : undefined;
     });
 
-    expect(early).toMatchObject({ kind: 'unknown', detail: expect.stringContaining(`${receipt} is of 50`) });
+    expect(early).toMatchObject({ kind: 'unknown', detail: expect.stringContaining(`${receipt} shows 50`) });
     expect(outcome.providerTransactionId).toBe(chargesOf(payment)[0]?.transaction_reference);
   },
 );

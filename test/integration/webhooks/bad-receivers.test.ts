@@ -211,7 +211,7 @@ describe('broken answers', () => {
 
 describe('receivers that never stop sending', () => {
   const chunked = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
-  const noHeaders = 'sent 256 kB without the end of its response headers';
+  const noHeaders = 'sent 256 kB before its response headers ended';
 
   test.each([
     ['informational responses', '', 'HTTP/1.1 103 Early Hints\r\n\r\n', 'UNREADABLE', 0],

@@ -75,7 +75,9 @@ export function parseRefundName(request: GetRefundRequest): RefundName {
       return { by: 'refund_number', ...valuesOrThrow(combine({ merchantId, environment, value })) };
     }
     case undefined:
-      return valuesOrThrow<never>(err({ field: 'refund_id', issue: 'or refund_number is required' }));
+      return valuesOrThrow<never>(
+        err({ field: 'refund_id', issue: 'is required, unless refund_number is given' }),
+      );
   }
 }
 

@@ -225,7 +225,7 @@ function parseSubject(subject: ProposeSettlementRequest['subject']): Result<Sett
     case undefined:
       return err({
         field: 'payment_attempt_id',
-        issue: 'or stray_payment_id or refund_id is required',
+        issue: 'is required, unless stray_payment_id or refund_id is given',
       });
   }
 }

@@ -110,7 +110,7 @@ export const audit: AuditWords = {
     'merchant_wallet.switch_off': ({ wallet, environment }) =>
       `The wallet ${wallet} was switched off in ${environment}.`,
     'wallet_account.add': ({ wallet, environment }) =>
-      `An own account at the wallet ${wallet} was added in ${environment}.`,
+      `The merchant’s own account at the wallet ${wallet} was added in ${environment}.`,
     'wallet_account.check': ({ target }) => `A check of the wallet account ${target} was requested.`,
     'wallet_account.promote': ({ target, wallet }) =>
       `The account ${target} receives new payments of the wallet ${wallet}.`,

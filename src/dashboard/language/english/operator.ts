@@ -114,7 +114,7 @@ export const operator = {
     },
     suspend: {
       open: 'Suspend',
-      body: 'Within 5 seconds every server of the gateway rejects its API keys. Its orders accept no new payment until it is resumed. Payments under way continue.',
+      body: 'Within 5 seconds every server of the gateway rejects its API keys. Its orders accept no new payment and no refund until it is resumed. Payments under way continue.',
       reason: 'Reason',
       reasonHint: 'Recorded in the audit log.',
       submit: 'Suspend',

@@ -42,7 +42,7 @@ export const webhooks = {
   deliveries: {
     title: 'Deliveries',
     empty:
-      'No deliveries yet. An order has one when it ends, for its webhook_url and for each webhook endpoint.',
+      'No deliveries yet. Gatehouse creates them when an order or a refund ends, and for webhook endpoints also when a payment link is created.',
     noMatch: 'No deliveries match. Remove a filter.',
     columns: {
       event: 'Event',
@@ -98,7 +98,8 @@ export const webhooks = {
       others: (count: string) =>
         `${counted(count, 'delivery', 'deliveries')} to the same host or webhook endpoint must be sent first.`,
       sending: 'It is being sent now.',
-      noSender: 'It is due, but no process of the gateway sends it.',
+      noSender:
+        'It is due, but no process of the gateway sends it. Ask the operator of this gateway to check.',
       attempt: (number: string, of: string) => `The next attempt is number ${number} of ${of}.`,
       next: (when: string) => `It is sent next on ${when}.`,
     },

@@ -85,7 +85,7 @@ async function readManifest(folder: string): Promise<Manifest> {
     throw new SnapshotError(`${manifestFile} was changed or damaged: its checksum differs`, copyAgain);
   if (typeof manifest['format'] === 'number' && manifest['format'] !== format)
     throw new SnapshotError(
-      `the backup has the form ${manifest['format']}, and this version reads the form ${format}`,
+      `the backup has the format ${manifest['format']}, and this version reads only format ${format}`,
       'Use the version of Gatehouse that wrote the backup, or a newer one.',
     );
   if (!Value.Check(Manifest, manifest))

@@ -16,8 +16,8 @@ const lookMs = 100;
 
 const acceptEach = 'Answer each genuine webhook with 2xx, even if it changes nothing in your shop.';
 
-/** What the shop delivers. Certification ends the orders: by webhooks, and in the proxy's answers to verify. */
-export function deliveryChecks(parts: IntegrationParts): readonly Check<IntegrationCheckName>[] {
+/** What the shop fulfils. Certification ends the orders: by webhooks, and in the proxy's answers to verify. */
+export function fulfilmentChecks(parts: IntegrationParts): readonly Check<IntegrationCheckName>[] {
   const { shop, sender, limits, now, stop } = parts;
 
   /** Ends the order at the proxy, and gives the webhook. `registeredMs`: how long ago the order was registered. */
@@ -46,34 +46,34 @@ export function deliveryChecks(parts: IntegrationParts): readonly Check<Integrat
     return failed(`answered ${status} to a genuine ${String(event.body['type'])}`, fix);
   };
 
-  /** How often an order was delivered that must not be delivered any more. */
-  const deliveredAfterQuiet = async ({ orderNumber }: PlacedOrder): Promise<number> => {
+  /** How often an order was fulfilled that must not be fulfilled any more. */
+  const fulfilledAfterQuiet = async ({ orderNumber }: PlacedOrder): Promise<number> => {
     const atOnce = await shop.fulfilled(orderNumber);
     await pause(limits.quietMs, stop);
     return Math.max(atOnce, await shop.fulfilled(orderNumber));
   };
 
-  /** Waits until the order is delivered, and judges that it was delivered once. */
-  const deliveredOnce = async ({ orderNumber }: PlacedOrder, after: string): Promise<Verdict> => {
-    const endMs = now().getTime() + limits.deliverMs;
+  /** Waits until the order is fulfilled, and judges that it was fulfilled once. */
+  const fulfilledOnce = async ({ orderNumber }: PlacedOrder, after: string): Promise<Verdict> => {
+    const endMs = now().getTime() + limits.fulfilMs;
     let count = await shop.fulfilled(orderNumber);
     while (count === 0 && now().getTime() < endMs && !stop.aborted) {
       await pause(lookMs, stop);
       count = await shop.fulfilled(orderNumber);
     }
-    if (count === 1) return passed(`delivered ${orderNumber} once`);
+    if (count === 1) return passed(`fulfilled ${orderNumber} once`);
     return failed(
       count === 0
-        ? `${orderNumber} was not delivered within ${limits.deliverMs / 1000} s after ${after}`
-        : `${orderNumber} was delivered ${count} times after ${after}`,
+        ? `${orderNumber} was not fulfilled within ${limits.fulfilMs / 1000} s after ${after}`
+        : `${orderNumber} was fulfilled ${count} times after ${after}`,
     );
   };
 
-  const notDelivered = async (order: PlacedOrder, after: string): Promise<Verdict> => {
-    const count = await deliveredAfterQuiet(order);
+  const notFulfilled = async (order: PlacedOrder, after: string): Promise<Verdict> => {
+    const count = await fulfilledAfterQuiet(order);
     return count === 0
-      ? passed(`did not deliver ${order.orderNumber}`)
-      : failed(`delivered ${order.orderNumber} after ${after}`);
+      ? passed(`did not fulfil ${order.orderNumber}`)
+      : failed(`fulfilled ${order.orderNumber} after ${after}`);
   };
 
   let paid: Promise<{ order: PlacedOrder; event: MadeUpEvent; refusal: Verdict | undefined }> | undefined;
@@ -94,7 +94,7 @@ export function deliveryChecks(parts: IntegrationParts): readonly Check<Integrat
         shop.requireState();
         const order = await shop.placeForGood();
         await shop.visitReturnUrl(order);
-        return notDelivered(order, 'a visit to its return_url, while it was PENDING');
+        return notFulfilled(order, 'a visit to its return_url, while it was PENDING');
       },
     },
     {
@@ -111,25 +111,25 @@ export function deliveryChecks(parts: IntegrationParts): readonly Check<Integrat
         );
         const { status, problem } = await sender.send(event, { secrets: { current: randomSecret() } });
         if (status === 0) return notTested(`the webhook did not arrive: ${problem}`);
-        return notDelivered(order, 'a forged order.completed');
+        return notFulfilled(order, 'a forged order.completed');
       },
     },
     {
       name: 'fulfils_paid_order',
       needs: ['places_order'],
       fix:
-        'Deliver the order when its order.completed arrives. If your shop verifies the order first, it must use the ' +
+        'Fulfil the order when its order.completed arrives. If your shop verifies the order first, it must use the ' +
         'address of this command as its gateway.',
       run: async () => {
         const { order, refusal } = await payOne();
-        return refusal ?? deliveredOnce(order, 'its order.completed');
+        return refusal ?? fulfilledOnce(order, 'its order.completed');
       },
     },
     {
       name: 'fulfils_once',
       needs: ['fulfils_paid_order'],
       fix:
-        'Store the webhook-id in the transaction that delivers the order, with a unique index. Two repeats can arrive ' +
+        'Store the webhook-id in the transaction that fulfils the order, with a unique index. Two repeats can arrive ' +
         'at once.',
       run: async () => {
         const { order, event } = await payOne();
@@ -139,33 +139,33 @@ export function deliveryChecks(parts: IntegrationParts): readonly Check<Integrat
         const answers = await Promise.all([sender.send(event), sender.send(event)]);
         const lost = answers.find(({ status }) => status === 0);
         if (lost !== undefined) return notTested(`a repeat did not arrive: ${lost.problem}`);
-        const count = await deliveredAfterQuiet(order);
+        const count = await fulfilledAfterQuiet(order);
         return count === 1
-          ? passed(`delivered ${order.orderNumber} once despite three repeats`)
-          : failed(`delivered ${order.orderNumber} ${count} times after three repeats of one webhook`);
+          ? passed(`fulfilled ${order.orderNumber} once despite three repeats`)
+          : failed(`fulfilled ${order.orderNumber} ${count} times after three repeats of one webhook`);
       },
     },
     ...(['order.failed', 'order.expired'] as const).map((type): Check<IntegrationCheckName> => ({
       name: type === 'order.failed' ? 'failed_not_fulfilled' : 'expired_not_fulfilled',
       needs: ['places_order'],
-      fix: 'Deliver only when the status is COMPLETED. Every other status means that the order is not paid.',
+      fix: 'Fulfil only when the status is COMPLETED. Every other status means that the order is not paid.',
       run: async () => {
         shop.requireState();
         const order = await shop.placeForGood();
-        return (await refusalOf(end(order, type), acceptEach)) ?? notDelivered(order, `its ${type}`);
+        return (await refusalOf(end(order, type), acceptEach)) ?? notFulfilled(order, `its ${type}`);
       },
     })),
     {
       name: 'late_money',
       needs: ['fulfils_paid_order'],
       fix:
-        'Deliver a COMPLETED order however late it is, or refund it. A wallet can confirm a payment hours after the ' +
+        'Fulfil a COMPLETED order however late it is, or refund it. A wallet can confirm a payment hours after the ' +
         'time to pay is over, and the money is yours.',
       run: async () => {
         const order = await shop.placeForGood();
         const refusal = await refusalOf(end(order, 'order.completed', now(), lateMs));
         return (
-          refusal ?? deliveredOnce(order, 'an order.completed that came 25 hours after the registration')
+          refusal ?? fulfilledOnce(order, 'an order.completed that came 25 hours after the registration')
         );
       },
     },
@@ -179,9 +179,9 @@ export function deliveryChecks(parts: IntegrationParts): readonly Check<Integrat
         const first = end(earlier, 'order.completed', new Date(now().getTime() - 2 * minuteMs));
         const refusal = (await refusalOf(end(later, 'order.completed'))) ?? (await refusalOf(first));
         if (refusal !== undefined) return refusal;
-        const verdict = await deliveredOnce(later, 'its order.completed');
+        const verdict = await fulfilledOnce(later, 'its order.completed');
         if (verdict.result !== 'passed') return verdict;
-        return deliveredOnce(earlier, 'its order.completed, which came after a later one of another order');
+        return fulfilledOnce(earlier, 'its order.completed, which came after a later one of another order');
       },
     },
   ];
