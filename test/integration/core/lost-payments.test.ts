@@ -292,6 +292,16 @@ describe('a payment from the menu of the phone', () => {
     },
   );
 
+  test('keeps a direct order open whose prompt took the amount in another currency', async () => {
+    const payment = await desk.startDirect({ merchantId, orderNumber: 'D-4', amount: '100.50' });
+    const leased = await desk.take(payment);
+    await payFromMenu('D-4');
+
+    await desk.record(leased, outcomes.completed('t-1', '100.50', 'KES'));
+
+    expect(await statusOf(payment)).toBe('PENDING');
+  });
+
   test('that is confirmed holds its order until the prompt is decided, and is then asked about at once', async () => {
     const hosted = await desk.registerHosted({ merchantId, orderNumber: 'F-1' });
     const leased = await desk.take(await desk.payHosted(hosted));

@@ -110,8 +110,9 @@ export function createRecordOutcome({ changes, newId, wallets }: RecordOutcomePa
 /** Whether an outcome could end its order without money. */
 function mayEndUnpaid(
   outcome: OutcomeReport['outcome'],
-  { amountMinorUnits }: Pick<OrderRow, 'amountMinorUnits'>,
+  { amountMinorUnits, currency }: Pick<OrderRow, 'amountMinorUnits' | 'currency'>,
 ): boolean {
-  if (outcome.type === 'completed') return parseDebited(outcome)?.minorUnits !== amountMinorUnits;
+  if (outcome.type === 'completed')
+    return parseDebited(outcome)?.minorUnits !== amountMinorUnits || outcome.currency !== currency;
   return outcome.type !== 'pending' && outcome.type !== 'unknown';
 }
