@@ -28,7 +28,7 @@ const rowsAtOnce = 500;
 
 /**
  * Keeps unclaimed money. When a shop repeats the order, the order gets this payment, and the customer is not charged again. The payee
- * account is kept, because the wallet knows the payment only there.
+ * account is kept, because the wallet knows the payment only there. Money that was recorded since is no longer unclaimed.
  */
 export async function keepUnclaimed(
   em: EntityManager,
@@ -57,6 +57,16 @@ on conflict do nothing`,
         ),
       ],
     );
+  // A wallet may list a payment before Gatehouse records it. Then it is paid or returned, and no order may take it a second time.
+  await em.execute(
+    `
+update core.unclaimed_payments u set claimed_at = ?
+where u.environment = ?::core.environment and u.wallet = ? and u.claimed_at is null and exists (
+  select from core.wallet_receipts r
+  where r.environment = u.environment and r.wallet = u.wallet and r.provider_transaction_id = u.provider_transaction_id
+)`,
+    [foundAt.toISOString(), environment, wallet],
+  );
 }
 
 const isRecovering = async (em: EntityManager): Promise<boolean> =>

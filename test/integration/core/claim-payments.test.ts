@@ -85,6 +85,24 @@ test('the orders of one phone get all their lost payments, because none of them 
   expect(rows).toEqual([{ claimed: orders.length, attempts: orders.length }]);
 });
 
+const keep = (payee: string, ...entries: Entry[]) =>
+  keepUnclaimed(database.fork(), { wallet: 'walleta', environment, payee }, entries, new Date());
+
+test('money that is recorded after the statement listed it is not unclaimed any more', async () => {
+  const claims = claimsOf();
+  const [{ order }] = ordersOfOnePhone(1, 'R') as [ReturnType<typeof registerOrder>];
+  const [end = ''] = attemptIds.endsOf(order);
+  await keep('', entryOf(end, 'recorded'));
+  expect(await claims.isPaid(order)).toBe(true);
+  await database.pool.query(
+    `insert into core.wallet_receipts (environment, wallet, provider_transaction_id) values ('SANDBOX', 'walleta', 'recorded')`,
+  );
+
+  await keep('');
+
+  expect(await claims.isPaid(order)).toBe(false);
+});
+
 test('money of another amount that names only the end of an id neither hides the payment of an order nor holds it up', async () => {
   const changes = changesOf();
   const claims = claimsOf(changes);
@@ -92,8 +110,6 @@ test('money of another amount that names only the end of an id neither hides the
   await changes.add(changed!, scope);
   const { order } = changed!;
   const [end = ''] = attemptIds.endsOf(order);
-  const keep = (payee: string, entry: Entry) =>
-    keepUnclaimed(database.fork(), { wallet: 'walleta', environment, payee }, [entry], new Date());
   await keep('an account that nobody has', entryOf(end, 'beside', '50.00'));
   await keep('', entryOf(end, 'of the order'));
 
