@@ -1,15 +1,25 @@
+import type { DescMethodStreaming, DescMethodUnary } from '@bufbuild/protobuf';
+import { timestampDate } from '@bufbuild/protobuf/wkt';
+import type { ConnectError, Transport } from '@connectrpc/connect';
+import { createConnectTransport } from '@connectrpc/connect-node';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { WebhookEndpointService } from '../../../src/gen/gatehouse/v1/webhook_endpoint_service_pb.js';
 import {
   DeliveryAttemptResult,
   DeliveryState,
   EndpointState,
   ReconcilerFindingCode,
+  SigningSecretState,
+  WebhookService,
 } from '../../../src/gen/gatehouse/v1/webhook_service_pb.js';
+import { createGrpcTransport } from '../../../src/contract/grpc-transport.ts';
 import { newRandomId } from '../../../src/contract/public-id.ts';
+import { roles } from '../../../src/contract/roles.ts';
+import type { Role } from '../../../src/contract/roles.ts';
 import { listStatement } from '../../../src/webhooks/rpc/endpoint-reader.ts';
-import { failureOf } from '../../support/rpc-failure.ts';
-import { sharedWebhookDesk } from './webhook-desk.ts';
+import { describeFailure, failureOf } from '../../support/rpc-failure.ts';
+import { openWebhookDesk, sharedWebhookDesk } from './webhook-desk.ts';
 import { sharedStack } from '../../support/shared-stack.ts';
 
 const stack = sharedStack({ facades: 0 });
@@ -311,4 +321,209 @@ test('the status of the pipeline is returned', async () => {
       },
     ],
   });
+});
+
+const sandbox = () => ({ merchantId, environment: Environment.SANDBOX });
+const listedSecrets = async () =>
+  (await desk.client('reader').listSigningSecrets({ merchantId })).signingSecrets;
+
+describe('rotating a signing secret', () => {
+  test('shows the secret once, and lists it without its value', async () => {
+    const { signingSecret, secret } = await operator().rotateSigningSecret(sandbox());
+
+    expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+    expect(signingSecret).toMatchObject({
+      merchantId,
+      environment: Environment.SANDBOX,
+      state: SigningSecretState.CURRENT,
+      ending: secret.slice(-4),
+      shown: true,
+    });
+    expect(signingSecret?.promoteTime).toBeUndefined();
+    expect(await listedSecrets()).toEqual([signingSecret]);
+    expect(JSON.stringify(await listedSecrets(), (_key, value: unknown) => String(value))).not.toContain(
+      secret,
+    );
+  });
+
+  test.each([
+    ['24 hours by default', undefined, 24 * 3600],
+    ['the requested time', { seconds: 90n, nanos: 0 }, 90],
+    ['30 days at most', { seconds: 2_592_000n }, 2_592_000],
+  ])('makes the next secret current after %s', async (_name, promoteAfter, seconds) => {
+    await operator().rotateSigningSecret(sandbox());
+    const request = promoteAfter === undefined ? sandbox() : { ...sandbox(), promoteAfter };
+    const { signingSecret } = await operator().rotateSigningSecret(request);
+    const { createTime, promoteTime } = signingSecret!;
+    expect(timestampDate(promoteTime!).getTime() - timestampDate(createTime!).getTime()).toBe(seconds * 1000);
+  });
+
+  test('makes the next secret current at once when the delay is zero', async () => {
+    await operator().rotateSigningSecret(sandbox());
+    const { signingSecret } = await operator().rotateSigningSecret({ ...sandbox(), promoteAfter: {} });
+    expect(await listedSecrets()).toEqual([signingSecret]);
+    expect(signingSecret?.state).toBe(SigningSecretState.CURRENT);
+  });
+
+  test('lists the sandbox before production, and on request one environment', async () => {
+    await operator().rotateSigningSecret({ merchantId, environment: Environment.PRODUCTION });
+    await operator().rotateSigningSecret(sandbox());
+    expect((await listedSecrets()).map(({ environment }) => environment)).toEqual([
+      Environment.SANDBOX,
+      Environment.PRODUCTION,
+    ]);
+    const { signingSecrets } = await operator().listSigningSecrets({
+      merchantId,
+      environment: Environment.PRODUCTION,
+    });
+    expect(signingSecrets).toHaveLength(1);
+  });
+});
+
+describe('the RPCs of signing secrets', () => {
+  test('an unknown merchant gets no secret', async () => {
+    const nobody = newRandomId('mer', new Date());
+    expect(
+      await failureOf(
+        operator().rotateSigningSecret({ merchantId: nobody, environment: Environment.SANDBOX }),
+      ),
+    ).toMatchObject({ code: 'NotFound', reason: 'MERCHANT_NOT_FOUND' });
+    expect((await operator().listSigningSecrets({ merchantId: nobody })).signingSecrets).toEqual([]);
+  });
+
+  test('a missing next secret cannot be promoted', async () => {
+    await operator().rotateSigningSecret(sandbox());
+    expect(await failureOf(operator().promoteSigningSecret(sandbox()))).toMatchObject({
+      code: 'FailedPrecondition',
+      reason: 'NO_NEXT_SECRET',
+    });
+  });
+
+  test.each([
+    [{ seconds: -1n }, 'must be 0s to 2592000s'],
+    [{ seconds: 2_592_001n }, 'must be 0s to 2592000s'],
+  ])('all invalid fields are named together, with %o', async (promoteAfter, issue) => {
+    const failure = await failureOf(operator().rotateSigningSecret({ merchantId: 'x', promoteAfter }));
+    expect(failure).toEqual({
+      code: 'InvalidArgument',
+      reason: 'INVALID_FIELDS',
+      issues: {
+        merchant_id: 'must be an id of the form mer_…',
+        environment: 'must be SANDBOX or PRODUCTION',
+        promote_after: issue,
+      },
+    });
+  });
+
+  test('a core that does not answer is named, and no secret is created', async () => {
+    const lonely = await openWebhookDesk(stack, { coreAddresses: ['127.0.0.1:1'] });
+    try {
+      expect(await failureOf(lonely.client('operator').rotateSigningSecret(sandbox()))).toMatchObject({
+        code: 'Unavailable',
+        reason: 'CORE_UNAVAILABLE',
+      });
+    } finally {
+      await lonely.close();
+    }
+    expect(await listedSecrets()).toEqual([]);
+  });
+});
+
+// The rights of each role, written by hand, so that a change of rights must be made in two places.
+const methods = { ...WebhookService.method, ...WebhookEndpointService.method };
+type MethodName = keyof typeof methods;
+const open: Readonly<Record<MethodName, readonly Role[]>> = {
+  listSigningSecrets: ['dashboard', 'operator', 'reader'],
+  rotateSigningSecret: ['dashboard', 'operator'],
+  promoteSigningSecret: ['dashboard', 'operator'],
+  listDeliveries: ['dashboard', 'operator', 'reader'],
+  getDelivery: ['dashboard', 'operator', 'reader'],
+  getOrderDeliveries: ['dashboard', 'operator', 'reader'],
+  explainOrderDeliveries: ['facade', 'dashboard', 'operator', 'reader'],
+  explainDelivery: ['dashboard', 'operator', 'reader'],
+  redeliverDelivery: ['dashboard', 'operator'],
+  startRedelivery: ['dashboard', 'operator'],
+  getRedelivery: ['dashboard', 'operator', 'reader'],
+  sendTestEvent: ['dashboard', 'operator'],
+  listEndpoints: ['dashboard', 'operator', 'reader'],
+  pauseEndpoint: ['dashboard', 'operator'],
+  resumeEndpoint: ['dashboard', 'operator'],
+  listenToSandboxEvents: ['operator'],
+  getPipelineStatus: ['dashboard', 'operator', 'reader'],
+  createWebhookEndpoint: ['dashboard', 'operator'],
+  listWebhookEndpoints: ['dashboard', 'operator', 'reader'],
+  getWebhookEndpoint: ['dashboard', 'operator', 'reader'],
+  updateWebhookEndpoint: ['dashboard', 'operator'],
+  pauseWebhookEndpoint: ['dashboard', 'operator'],
+  resumeWebhookEndpoint: ['dashboard', 'operator'],
+  deleteWebhookEndpoint: ['dashboard', 'operator'],
+  rotateWebhookEndpointSecret: ['dashboard', 'operator'],
+  promoteWebhookEndpointSecret: ['dashboard', 'operator'],
+  testWebhookEndpoint: ['dashboard', 'operator'],
+};
+
+/** Calls with an empty request. A caller with access gets the missing fields or an answer. */
+async function verdict(transport: Transport, name: MethodName): Promise<string> {
+  const method: DescMethodUnary | DescMethodStreaming = methods[name];
+  try {
+    if (method.methodKind === 'unary') await transport.unary(method, undefined, 10_000, undefined, {});
+    else {
+      const { message } = await transport.stream(method, undefined, 10_000, undefined, once({}));
+      await message[Symbol.asyncIterator]().next();
+    }
+    return 'allowed';
+  } catch (error) {
+    const { code, reason } = describeFailure(error as ConnectError);
+    return code === 'PermissionDenied' || code === 'Unauthenticated' ? String(reason) : 'allowed';
+  }
+}
+
+async function* once<T>(message: T): AsyncIterable<T> {
+  yield message;
+}
+
+test('the table of roles has a row for every method', () => {
+  expect(Object.keys(open).sort()).toEqual(Object.keys(methods).sort());
+});
+
+/** Both protocols, each with a connection of its own that ends with the call. */
+const protocols: Readonly<Record<string, (token: string, method: MethodName) => Promise<string>>> = {
+  async gRPC(token, method) {
+    const transport = createGrpcTransport({ addresses: [desk.grpcAddress], token });
+    const said = await verdict(transport, method);
+    transport.close();
+    return said;
+  },
+  Connect: (token, method) =>
+    verdict(
+      createConnectTransport({
+        baseUrl: desk.connectUrl,
+        httpVersion: '1.1',
+        nodeOptions: { agent: false },
+        interceptors: [
+          (next) => (request) => {
+            request.header.set('authorization', `Bearer ${token}`);
+            return next(request);
+          },
+        ],
+      }),
+      method,
+    ),
+};
+
+describe.each(Object.keys(open) as MethodName[])('%s', (method) => {
+  test.each(Object.entries(protocols))(
+    'over %s allows its roles, and denies other roles and calls without a token',
+    async (_protocol, call) => {
+      const said = await Promise.all(
+        roles.map(async (role) => [role, await call(stack.tokens[role], method)] as const),
+      );
+      expect(Object.fromEntries(said)).toEqual(
+        Object.fromEntries(
+          roles.map((role) => [role, open[method].includes(role) ? 'allowed' : 'ROLE_NOT_ALLOWED']),
+        ),
+      );
+      expect(await call('00112233445566778899aabbccddeeff', method)).toBe('INVALID_SERVICE_TOKEN');
+    },
+  );
 });
