@@ -21,6 +21,12 @@ interface Attempt {
   readonly update_time: string;
 }
 
+interface Stray {
+  readonly stray_payment_id: string;
+  readonly update_time: string;
+  readonly refusal_reason: string;
+}
+
 /** Pays with one of the numbers whose outcome is fixed, and waits until the order is decided. */
 async function pay(outcome: string): Promise<void> {
   const post = (path: string, body: object) =>
@@ -43,6 +49,34 @@ async function pay(outcome: string): Promise<void> {
 async function attemptWith(outcome: string): Promise<Attempt> {
   const { payment_attempts } = await cli.json('payment', 'list', merchant.id);
   return (payment_attempts as Attempt[]).find(({ phone }) => phone.endsWith(outcome))!;
+}
+
+/** Makes core believe that the payment was too late, so that it must be reversed. */
+async function makeStray(outcome: string): Promise<void> {
+  const { payment_attempt_id: id } = await attemptWith(outcome);
+  await database.query(
+    `insert into core.stray_payments (merchant_id, id, environment, order_id, payment_attempt_id, payment_option,
+       provider_transaction_id, amount, currency, kind, status, detail, tries, maybe_sent, reversal_id, due_at,
+       created_at, updated_at)
+     select merchant_id, gen_random_uuid(), environment, order_id, id, payment_option, provider_transaction_id, '100.50',
+       'ETB', 'LATE', 'REVERSAL_DUE', '', 0, false, gen_random_uuid(), now(), now(), now()
+     from core.payment_attempts where id = $1`,
+    [storedId('pat', id)],
+  );
+}
+
+const strayIn = (status: string, id?: string) =>
+  waitUntil(`a stray payment is ${status}`, async () => {
+    const { stray_payments } = await cli.json('payment', 'strays', '--status', status);
+    return (stray_payments as Stray[]).find(
+      ({ stray_payment_id }) => stray_payment_id === (id ?? stray_payment_id),
+    );
+  });
+const refused = () => strayIn('reversal_refused');
+
+async function simulator<T>(list: string, query = ''): Promise<T[]> {
+  const response = await fetch(`${stack.simulatorUrl}/simulator/${list}${query}`);
+  return ((await response.json()) as Record<string, T[]>)[list] ?? [];
 }
 
 describe('payment list and show', () => {
@@ -120,27 +154,8 @@ describe('payment list and show', () => {
 });
 
 describe('stray payments', () => {
-  /** Makes core believe that the payment was too late, so that it must be reversed, which the wallet refuses. */
-  async function makeStray(): Promise<void> {
-    const { payment_attempt_id: id } = await attemptWith('22');
-    await database.query(
-      `insert into core.stray_payments (merchant_id, id, environment, order_id, payment_attempt_id, payment_option,
-         provider_transaction_id, amount, currency, kind, status, detail, tries, maybe_sent, reversal_id, due_at,
-         created_at, updated_at)
-       select merchant_id, gen_random_uuid(), environment, order_id, id, payment_option, provider_transaction_id, '100.50',
-         'ETB', 'LATE', 'REVERSAL_DUE', '', 0, false, gen_random_uuid(), now(), now(), now()
-       from core.payment_attempts where id = $1`,
-      [storedId('pat', id)],
-    );
-  }
-  const refused = () =>
-    waitUntil('the wallet has refused', async () => {
-      const { stray_payments } = await cli.json('payment', 'strays', '--status', 'reversal_refused');
-      return (stray_payments as { stray_payment_id: string; update_time: string }[])[0];
-    });
-
   test('are listed, reported by doctor, and tried again', async () => {
-    await makeStray();
+    await makeStray('22');
     const { stray_payment_id: id, update_time: before } = await refused();
 
     const listed = await cli.run('payment', 'strays', '--merchant', merchant.id, '-e', 'sandbox');
@@ -281,4 +296,30 @@ describe('reconcile', () => {
     expect(exitCode).toBe(2);
     expect(stderr).toContain(said);
   });
+});
+
+test('a reversal that was accepted and then failed succeeds exactly once when it is retried', async () => {
+  await pay('26');
+  await makeStray('26');
+  const { stray_payment_id: id, refusal_reason } = await refused();
+  const charges = () => simulator<{ reversed: string }>('charges', '?payer=%2B251900000026');
+  const before = await charges();
+
+  const retried = await cli.run('payment', 'retry-reversal', merchant.id, id);
+  const early = await cli.run('payment', 'retry-reversal', merchant.id, id);
+  await strayIn('reversed', id);
+  const late = await cli.run('payment', 'retry-reversal', merchant.id, id);
+
+  expect(refusal_reason).toBe('insufficient_funds');
+  expect(before).toMatchObject([{ reversed: '0' }]);
+  expect(retried).toMatchObject({ exitCode: 0, stderr: '' });
+  expect([early.exitCode, late.exitCode]).toEqual([4, 4]);
+  expect(late.stderr).toContain('the money of this one went back');
+  expect(await charges()).toMatchObject([{ amount: '100.5', reversed: '100.5' }]);
+  const requests =
+    await simulator<Record<'kind' | 'subject' | 'correlation_id' | 'answer', string>>('requests');
+  const [latest, ...earlier] = requests.filter(({ kind }) => kind === 'reversal');
+  const reversals = [latest!, ...earlier.filter(({ subject }) => subject === latest?.subject)];
+  expect(reversals.map(({ answer }) => answer)).toEqual(['accepted', 'accepted']);
+  expect(new Set(reversals.map(({ correlation_id }) => correlation_id)).size).toBe(2);
 });
