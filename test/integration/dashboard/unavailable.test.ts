@@ -1,0 +1,119 @@
+import { request as httpRequest } from 'node:http';
+import { describe, expect, test } from '@jest/globals';
+import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
+import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
+import { headingOf } from '../../support/customer.ts';
+import { formTokenOf } from '../../support/dashboard-visitor.ts';
+import type { DashboardVisitor } from '../../support/dashboard-visitor.ts';
+import { registration } from '../../support/order-requests.ts';
+import { sharedStack } from '../../support/shared-stack.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { sessionsRead, sharedDashboardDesk } from './dashboard-desk.ts';
+
+const missing = 'This part is unavailable at the moment';
+
+const stack = sharedStack({ facades: 0, dashboards: 1 });
+const desk = sharedDashboardDesk(stack);
+
+describe('without a process that sends webhooks', () => {
+  test('pages say which part is missing, and show everything else', async () => {
+    const merchant = await stack.createMerchant();
+    const visitor = await desk.signedIn(await desk.users.member(merchant.id));
+
+    const webhooks = await visitor.get(`/m/${merchant.id}/sandbox/webhooks`);
+    const keys = await visitor.get(`/m/${merchant.id}/sandbox/keys`);
+    const { order } = await stack
+      .client(OrderService, 'writer')
+      .registerOrder(registration({ merchantId: merchant.id }));
+    const story = await visitor.get(`/m/${merchant.id}/sandbox/orders/${order?.orderId ?? ''}`);
+    const ready = await visitor.get('/readyz');
+
+    expect(story.body).toContain('Webhook deliveries are unavailable at the moment.');
+    expect(story.body).toContain('story-event');
+    expect(webhooks.status).toBe(200);
+    expect(webhooks.body.split(missing)).toHaveLength(3);
+    expect(webhooks.body).toContain('Send a test');
+    expect([keys.status, keys.body.includes(missing)]).toEqual([200, false]);
+    expect(ready.status).toBe(200);
+  });
+
+  test('a failed change is reported, with the id of the request', async () => {
+    const merchant = await stack.createMerchant();
+    const visitor = await desk.signedIn(await desk.users.member(merchant.id));
+
+    const answer = await visitor.post(`/m/${merchant.id}/sandbox/webhooks/test`, {
+      url: 'http://127.0.0.1:9/',
+    });
+
+    expect([answer.status, headingOf(answer)]).toEqual([503, 'We cannot reach our systems at the moment']);
+    expect(answer.body).toContain(String(answer.headers.get('x-request-id')));
+  });
+});
+
+/** Sends a form whose body never arrives. */
+function sendNoBody({ cookies }: DashboardVisitor) {
+  const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+  const headers = { cookie, 'content-type': 'application/x-www-form-urlencoded', 'content-length': 10 };
+  const url = `${stack.dashboards[0]?.origin ?? ''}/account/profile`;
+  const form = httpRequest(url, { method: 'POST', agent: false, headers });
+  form.on('error', () => {}).flushHeaders();
+  return form;
+}
+
+test('a form that waited for its turn is refused when its session has ended meanwhile', async () => {
+  const merchant = await stack.createMerchant();
+  const user = await desk.users.member(merchant.id, MemberRole.OWNER);
+  const visitor = await desk.signedIn(user);
+  const token = formTokenOf(await visitor.get('/account'));
+  const before = await sessionsRead(stack);
+  // Their bodies never arrive, so they keep all turns.
+  const slow = Array.from({ length: 6 }, () => sendNoBody(visitor));
+  await waitUntil('they have all turns', async () => (await sessionsRead(stack)) >= before + 6);
+  const waiting = visitor.post('/account/profile', { _csrf: token, name: 'Another Name', language: 'en' });
+  await waitUntil('the form waits', async () => (await sessionsRead(stack)) >= before + 7);
+  await desk.end(visitor);
+  for (const form of slow) form.destroy();
+
+  await waiting;
+  const again = await desk.signedIn(user);
+  expect((await again.get('/account')).body).not.toContain('Another Name');
+});
+
+test('one user cannot use up the dashboard, and has it again when the flood is over', async () => {
+  const merchant = await stack.createMerchant();
+  const [user, other] = await Promise.all(
+    [1, 2].map(async () => desk.signedIn(await desk.users.member(merchant.id, MemberRole.OWNER))),
+  );
+  const statuses: (number | undefined)[] = [];
+  const send = () =>
+    sendNoBody(user!).on('response', (response) => statuses.push(response.resume().statusCode));
+  // Six are read at a time, and 60 wait. On a slow machine some end at their time limit, and others take their places.
+  const flood: ReturnType<typeof send>[] = [];
+  await waitUntil('one is refused', () => {
+    for (let more = flood.length === 0 ? 67 : 5; more > 0; more -= 1) flood.push(send());
+    return statuses.includes(503);
+  });
+  const pageOfOther = await other!.get('/account');
+  for (const form of flood) form.destroy();
+  const page = await waitUntil('the user has pages again', async () => {
+    const answer = await user!.get('/account');
+    return answer.status === 200 && answer;
+  });
+
+  expect(pageOfOther.status).toBe(200);
+  expect(page.body).toContain('/account/profile');
+});
+
+// The last test, because core does not start again.
+test('without core every page reports that, in the language of its reader', async () => {
+  const merchant = await stack.createMerchant();
+  const visitor = await desk.signedIn(await desk.users.member(merchant.id));
+  await Promise.all(stack.cores.map((core) => core.stop()));
+
+  const page = await visitor.get(`/m/${merchant.id}/sandbox/keys?lang=am`);
+  const ready = await visitor.get('/readyz');
+  const alive = await visitor.get('/healthz');
+
+  expect([page.status, headingOf(page)]).toEqual([503, 'ሥርዓታችንን ለጊዜው ማግኘት አልቻልንም']);
+  expect([ready.status, alive.status]).toEqual([503, 200]);
+});
