@@ -2,14 +2,20 @@ import { readFileSync } from 'node:fs';
 import { SourceMap } from 'node:module';
 import type { SourceMapPayload } from 'node:module';
 
-/** A position in a module, such as `file:///srv/programs/core.mjs:12:5`. */
-const modulePosition = /(file:\/\/[^\s()]+\.mjs):(\d+):(\d+)/g;
+/**
+ * A position in a module, such as `file:///srv/programs/core.mjs:12:5`. A stack contains the message, which may quote a text from outside.
+ * So a match is a valid URL of a local file, and the search is linear, because `:` ends a path.
+ */
+const modulePosition = /(file:\/\/\/[^\s():]+\.mjs):(\d+):(\d+)/g;
 
 /** Some 200 bytes each. The stack traces of a process have far fewer. */
 const maxPositions = 2_000;
 
 /** One failure often writes many traces. A map needs up to 20 MB, so it is not kept for longer. */
 const keepMapsMs = 10_000;
+
+/** More than a process has modules. A text from outside can name any. */
+const maxMaps = 200;
 
 /**
  * A stack trace whose positions in bundled programs are those of the sources (docs/adr/0059). Only a trace that is written needs them, so
@@ -24,9 +30,9 @@ const maps = new Map<string, SourceMap | undefined>();
 function sourcePosition(position: string, moduleUrl: string, line: string, column: string): string {
   const known = sourceOf.get(position);
   if (known !== undefined) return known;
-  const source = findSource(moduleUrl, Number(line), Number(column)) ?? position;
-  if (sourceOf.size < maxPositions) sourceOf.set(position, source);
-  return source;
+  const source = findSource(moduleUrl, Number(line), Number(column));
+  if (source !== undefined && sourceOf.size < maxPositions) sourceOf.set(position, source);
+  return source ?? position;
 }
 
 function findSource(moduleUrl: string, line: number, column: number): string | undefined {
@@ -37,7 +43,7 @@ function findSource(moduleUrl: string, line: number, column: number): string | u
 
 function mapOf(moduleUrl: string): SourceMap | undefined {
   if (maps.size === 0) setTimeout(() => maps.clear(), keepMapsMs).unref();
-  if (!maps.has(moduleUrl)) maps.set(moduleUrl, readMap(new URL(`${moduleUrl}.map`)));
+  if (!maps.has(moduleUrl) && maps.size < maxMaps) maps.set(moduleUrl, readMap(new URL(`${moduleUrl}.map`)));
   return maps.get(moduleUrl);
 }
 

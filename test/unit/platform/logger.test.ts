@@ -125,6 +125,16 @@ describe('an error', () => {
   const written = (err: unknown): Record<string, unknown> =>
     write({ err }).json['err'] as Record<string, unknown>;
 
+  // A search that is not linear would take minutes for the second one.
+  test.each([
+    ['is no URL', 'file://[a.mjs:1:1'],
+    ['never ends', 'file:///a'.repeat(100_000)],
+    ['names a file that does not exist', 'file:///no/such.mjs:1:1'],
+  ])('is written when its message quotes a position that %s', (_, message) => {
+    const { err } = write({ err: new Error(message) }).json;
+    expect(err).toMatchObject({ message, stack: expect.stringContaining(message) });
+  });
+
   test('is written with its type, message, stack, plain members and the message of its cause', () => {
     const error = Object.assign(new TypeError('failed', { cause: new Error('because') }), {
       code: '23505',
