@@ -27,6 +27,18 @@ async function settingsOf(name: string): Promise<ReadonlyMap<string, string>> {
   return new Map([...(await assignmentsOf('gatehouse.env')), ...ofUnits]);
 }
 
+test.each(['gatehouse@.service', 'gatehouse-nats.service'])(
+  'systemd starts %s again for as long as it takes',
+  async (name) => {
+    expect(await assignmentsOf(name)).toEqual(
+      expect.arrayContaining([
+        ['StartLimitIntervalSec', '0'],
+        ['Restart', 'always'],
+      ]),
+    );
+  },
+);
+
 test('each process has the settings of its container, with its secrets from its own folder', async () => {
   const services = await readComposeFile({});
   const folders = (await readdir(units)).flatMap(
