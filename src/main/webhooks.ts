@@ -158,7 +158,7 @@ const sender = createWebhookSender({
   version: manifest.version,
   totalMs: attemptMs,
   connectMs,
-  now,
+  monotonicMs: () => performance.now(),
   resolve: createResolve(),
   pause,
 });

@@ -12,7 +12,7 @@ export type NextStep =
 
 export function afterAttempt(
   delivery: OutgoingDelivery,
-  report: AttemptReport,
+  report: Pick<AttemptReport, 'result' | 'retryAfter'>,
   endedAt: Date,
   random: () => number,
 ): NextStep {

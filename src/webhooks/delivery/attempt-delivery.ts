@@ -1,9 +1,9 @@
 import type { Logger } from '../../platform/logger.ts';
 import { secretOwnerOf } from '../domain/delivery.ts';
-import type { AttemptReport, OutgoingDelivery } from '../domain/delivery.ts';
+import type { OutgoingDelivery } from '../domain/delivery.ts';
 import { signedHeaders } from '../../contract/webhook-signature.ts';
 import type { SigningSecrets } from '../secrets/signing-secrets.ts';
-import type { WebhookSender } from '../sending/send-webhook.ts';
+import type { SentReport, WebhookSender } from '../sending/send-webhook.ts';
 import { logInSpan, runInSpan } from '../../platform/tracing/span.ts';
 import type { Span } from '../../platform/tracing/span.ts';
 import { formatTraceparent } from '../../platform/tracing/trace-context.ts';
@@ -72,10 +72,7 @@ const traceHeader = (span: Span | undefined): Record<string, string> =>
   span?.context.isSampled === true ? { traceparent: formatTraceparent(span.context) } : {};
 
 /** An attempt whose result is not known ends its span as cut off. */
-async function sendInSpan(
-  span: Span | undefined,
-  send: () => Promise<AttemptReport>,
-): Promise<AttemptReport> {
+async function sendInSpan(span: Span | undefined, send: () => Promise<SentReport>): Promise<SentReport> {
   try {
     const report = await runInSpan(span, send);
     if (report.statusCode !== 0) span?.set({ 'http.response.status_code': report.statusCode });

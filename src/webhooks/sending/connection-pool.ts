@@ -5,22 +5,22 @@ const maxIdle = 512;
 /** Limits a connection's age, so that a changed DNS record takes effect soon. */
 const maxAgeMs = 60_000;
 
-/** A connection with its pool key and the time when it was opened. */
+/** A connection with its pool key and the instant of the monotonic clock when it was opened. */
 export interface PooledConnection {
   readonly connection: PinnedConnection;
   readonly key: string;
-  readonly openedAt: Date;
+  readonly openedAtMs: number;
 }
 
 /** Idle connections that can carry another request. A connection leaves the pool when it closes. */
 export class ConnectionPool {
-  readonly #now: () => Date;
+  readonly #monotonicMs: () => number;
   /** Idle connections by key. The most recently used one is last in each set, and in `#all`. */
   readonly #byKey = new Map<string, Set<PooledConnection>>();
   readonly #all = new Map<PinnedConnection, PooledConnection>();
 
-  constructor(now: () => Date) {
-    this.#now = now;
+  constructor(monotonicMs: () => number) {
+    this.#monotonicMs = monotonicMs;
   }
 
   /** Removes and returns an idle connection of this key. The most recently used one is the least likely to be closed. */
@@ -33,7 +33,7 @@ export class ConnectionPool {
   /** Keeps a connection for reuse. Closes it if it is too old. Closes the least recently used one if there are too many. */
   give(pooled: PooledConnection): void {
     if (!pooled.connection.isOpen) return;
-    if (this.#now().getTime() - pooled.openedAt.getTime() > maxAgeMs) {
+    if (this.#monotonicMs() - pooled.openedAtMs > maxAgeMs) {
       pooled.connection.destroy();
       return;
     }

@@ -10,6 +10,9 @@ import { guardAddresses } from './public-address.ts';
 import { hiddenCauseOf } from './resolve-host.ts';
 import type { Resolve } from './resolve-host.ts';
 
+/** The result of an attempt. Its duration is of the monotonic clock, because other clocks may be set during the attempt. */
+export type SentReport = Omit<AttemptReport, 'startedAt'>;
+
 /** Sends webhooks. */
 export interface WebhookSender {
   /**
@@ -22,7 +25,7 @@ export interface WebhookSender {
     delivery: OutgoingDelivery,
     headers: Readonly<Record<string, string>>,
     stop: AbortSignal,
-  ): Promise<AttemptReport>;
+  ): Promise<SentReport>;
   /** Ends the attempts under way and closes all connections. */
   close(): Promise<void>;
 }
@@ -39,7 +42,7 @@ export interface WebhookSenderOptions {
   readonly totalMs: number;
   /** The part of that limit for the connection. */
   readonly connectMs: number;
-  readonly now: () => Date;
+  readonly monotonicMs: () => number;
   readonly resolve: Resolve;
   /** Resolves after `ms`, or when `stop` aborts. */
   readonly pause: (ms: number, stop: AbortSignal) => Promise<void>;
@@ -61,21 +64,21 @@ class DeadlineError extends Error {}
  * environments share no connections, because they allow different addresses.
  */
 export function createWebhookSender(options: WebhookSenderOptions): WebhookSender {
-  const { now, totalMs, connectMs, resolve, pause } = options;
+  const { monotonicMs, totalMs, connectMs, resolve, pause } = options;
   const tls = options.ca === undefined ? {} : { ca: options.ca };
   const settings: Readonly<Record<Environment, ConnectSettings>> = {
     SANDBOX: { resolve, connectMs, isAllowed: guardAddresses(options.sandboxNetworks), ...tls },
     PRODUCTION: { resolve, connectMs, isAllowed: guardAddresses([]), ...tls },
   };
   const userAgent = `Gatehouse-Webhooks/${options.version}`;
-  const pool = new ConnectionPool(now);
+  const pool = new ConnectionPool(monotonicMs);
   const closing = new AbortController();
 
   const open = (url: URL, environment: Environment): PooledConnection => {
     const connection: PinnedConnection = new PinnedConnection(url, settings[environment], () =>
       pool.remove(connection),
     );
-    return { connection, key: `${environment} ${url.origin}`, openedAt: now() };
+    return { connection, key: `${environment} ${url.origin}`, openedAtMs: monotonicMs() };
   };
 
   /** The response, and its connection. */
@@ -104,7 +107,7 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
 
   return {
     async send(delivery, headers, stop) {
-      const startedAt = now();
+      const startedAtMs = monotonicMs();
       const url = new URL(delivery.url);
       const request = {
         path: url.pathname + url.search,
@@ -128,7 +131,7 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
               totalMs,
               connectMs,
             });
-      const elapsedMs = Math.max(0, now().getTime() - startedAt.getTime());
+      const elapsedMs = Math.round(monotonicMs() - startedAtMs);
       const hiddenCause = hiddenCauseOf(answer.failure?.error, url.hostname);
       let durationMs = elapsedMs;
       if (hiddenCause !== undefined) {
@@ -138,7 +141,6 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
         if (stopping.aborted) throw stopping.reason;
       }
       return {
-        startedAt,
         durationMs,
         ...words,
         ...(hiddenCause === undefined ? {} : { hiddenCause }),

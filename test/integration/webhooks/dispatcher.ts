@@ -29,7 +29,7 @@ export async function startDispatcher(
   const signal = createWakeSignal();
   const stopping = new AbortController();
   const now = (): Date => new Date(Date.now() + clockOffMs);
-  const sender = testSender({ totalMs: deadlineMs, now });
+  const sender = testSender({ totalMs: deadlineMs });
   const { claims, done } = startDispatching(
     {
       store: createDeliveryStore({ database, newLeaseId: randomUUID, random: Math.random, leaseMs }),

@@ -15,7 +15,7 @@ export const testSender = (over: Partial<WebhookSenderOptions> = {}): WebhookSen
     version: '1.2.3',
     totalMs: 20_000,
     connectMs: 10_000,
-    now: () => new Date(),
+    monotonicMs: () => performance.now(),
     resolve: createResolve(),
     pause: () => Promise.resolve(),
     ...over,
