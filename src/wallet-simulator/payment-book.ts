@@ -17,6 +17,7 @@ export interface PaymentBook {
 export function createPaymentBook(): PaymentBook {
   const payments = new Map<string, Payment>();
   const byRequest = new Map<string, Payment>();
+  const refunds = new Map<string, Payment[]>();
   const keyOf = (kind: string, requestId: string): string => `${kind} ${requestId.toLowerCase()}`;
   const ofKind = (wanted: Payment['kind']): Payment[] =>
     [...payments.values()].filter(({ kind }) => kind === wanted);
@@ -24,14 +25,15 @@ export function createPaymentBook(): PaymentBook {
     add(payment) {
       payments.set(payment.id, payment);
       byRequest.set(keyOf(payment.kind, payment.requestId), payment);
+      const original = payment.kind === 'refund' ? payment.original?.toLowerCase() : undefined;
+      if (original !== undefined) refunds.set(original, [...(refunds.get(original) ?? []), payment]);
       return payment;
     },
     all: () => [...payments.values()],
     find: (kind, requestId) => byRequest.get(keyOf(kind, requestId)),
     byId: (id) => payments.get(id),
     findByDetail: (detail, value) => ofKind('payment').find(({ details }) => details[detail] === value),
-    refundsOf: (requestId) =>
-      ofKind('refund').filter(({ original }) => original?.toLowerCase() === requestId.toLowerCase()),
+    refundsOf: (requestId) => refunds.get(requestId.toLowerCase()) ?? [],
     newestFirst: (payer) =>
       ofKind('payment')
         .filter((payment) => payer === undefined || payment.payer === payer.replace(/^\+/, ''))

@@ -54,7 +54,10 @@ export interface PaymentsOptions {
 }
 
 /** The payments, refunds and payouts of a wallet whose protocol has no state of its own. */
-export interface Payments extends Pick<PaymentBook, 'find' | 'byId' | 'findByDetail' | 'refundsOf'> {
+export interface Payments extends Pick<
+  PaymentBook,
+  'find' | 'byId' | 'findByDetail' | 'refundsOf' | 'newestFirst'
+> {
   /** Records a request. Its payer is not prompted yet. */
   readonly open: (payment: NewPayment) => Payment;
   /** The payer of a page confirmed: `payer` is the typed number. */
@@ -204,6 +207,7 @@ export function createPayments(options: PaymentsOptions): Payments {
     byId: book.byId,
     findByDetail: book.findByDetail,
     refundsOf: book.refundsOf,
+    newestFirst: book.newestFirst,
     prompts: (payer) => book.newestFirst(payer).map((payment) => promptView(options, payment)),
     charges: (payer) =>
       book

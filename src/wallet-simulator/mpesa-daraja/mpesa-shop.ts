@@ -84,7 +84,7 @@ export function createMpesaShop(
     ...{ ledger, journal, delaysMs, after, now, newUuid, outcomeOf, codes, callBack },
     shownStatus: (payment) => resultTexts[resultCode(payment)] ?? resultCode(payment),
   });
-  const list = (): readonly Payment[] => payments.prompts().flatMap(({ id }) => payments.byId(id) ?? []);
+  const list = (): readonly Payment[] => payments.newestFirst();
 
   const shop: MpesaShop = {
     context,
