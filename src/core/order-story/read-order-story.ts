@@ -154,14 +154,12 @@ async function readEvents(
     },
     { orderBy: { sequence: 'desc' } },
   );
-  const isFirst = ({ sequence }: OrderEventRow): boolean => sequence <= limits.firstEvents;
-  const first = thatFit(rows.filter(isFirst).reverse(), maxEventBytes / 2);
-  const latest = thatFit(
-    rows.filter((each) => !isFirst(each)),
-    maxEventBytes / 2,
-  ).reverse();
+  // The latest come first, because a small story has no other events, and they say how the order is now.
+  const latest = thatFit(rows.slice(0, limits.latestEvents), maxEventBytes / 2);
+  const others = rows.slice(latest.length).filter(({ sequence }) => sequence <= limits.firstEvents);
+  const first = thatFit(others.reverse(), maxEventBytes / 2);
   return {
-    events: [...first, ...latest].map(({ payload }) => fromBinary(OrderEventSchema, payload)),
+    events: [...first, ...latest.reverse()].map(({ payload }) => fromBinary(OrderEventSchema, payload)),
     areEventsIncomplete:
       first.length + latest.length < rows.length ||
       lastEventSequence > limits.firstEvents + limits.latestEvents,

@@ -185,6 +185,31 @@ test('an order with very many events keeps the first and the latest, all attempt
   expect(incomplete).toBe(true);
 });
 
+test('an order with few and large events keeps the latest', async () => {
+  const order = await desk.registerHosted({ merchantId });
+  await pay(order, outcomes.completed('t-large'), []);
+  const { pool } = database;
+  const id = storedId('ord', order.orderId);
+  // Appended to the payload: a sequence, and an unknown field of 6,000 bytes.
+  await pool.query(
+    String.raw`insert into core.order_events (merchant_id, environment, order_id, sequence, id, type, occurred_at, payload)
+     select merchant_id, environment, order_id, n, gen_random_uuid(), type, occurred_at,
+       payload || '\x18'::bytea || set_byte('\x00'::bytea, 0, n) || '\xa206f02e'::bytea || decode(repeat('00', 6000), 'hex')
+     from core.order_events, generate_series(4, 98) n where order_id = $1 and sequence = 3`,
+    [id],
+  );
+  await pool.query('update core.orders set last_event_sequence = 98 where id = $1', [id]);
+
+  const { events, incomplete } = await storyOf(order);
+
+  expect([events.length, events[0]?.sequence, events.at(-1)?.sequence, incomplete]).toEqual([
+    98,
+    1n,
+    98n,
+    false,
+  ]);
+});
+
 test('a history needs the same number of statements for five attempts as for none', async () => {
   const none = await desk.registerHosted({ merchantId, orderNumber: 'none' });
   const five = await desk.registerHosted({ merchantId, orderNumber: 'five' });
