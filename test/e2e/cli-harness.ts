@@ -6,16 +6,11 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir, userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
 import { openCore } from '../../src/cli/core-clients.ts';
-import { createRehearsal } from '../../src/core/rehearsal/create-rehearsal.ts';
-import { backupTools } from '../../src/main/backup-tools.ts';
-import { proveTools } from '../../src/main/prove/prove-tools.ts';
-import { walletTools } from '../../src/main/wallet-tools.ts';
-import { runCli } from '../../src/cli/program.ts';
-import { readCliSettings } from '../../src/cli/settings.ts';
 import { openWebhooks } from '../../src/cli/webhook-clients.ts';
 import type { ProcessEnvironment } from '../../src/platform/settings/read-settings.ts';
 import { ownProgram } from '../support/gatehouse-process.ts';
 import { compileCache } from '../support/servers.ts';
+import { runCommand } from '../support/run-command.ts';
 import { shared } from '../support/shared-stack.ts';
 import type { Stack } from '../support/stack.ts';
 import type { Surroundings } from '../../src/cli/program.ts';
@@ -100,31 +95,19 @@ export async function openCommandLine(
 }
 
 /** Does what `src/main/cli.ts` does, with these arguments and settings. */
-async function runInline(
+function runInline(
   args: readonly string[],
   settings: ProcessEnvironment,
   own: Partial<Surroundings>,
 ): Promise<Outcome> {
-  let stdout = '';
-  let stderr = '';
   const identity = { actor: userInfo().username, newRequestId: randomUUID };
-  const exitCode = await runCli(args, {
-    readConfig: () => readCliSettings(settings),
+  return runCommand(args, settings, {
     openCore: (addresses, token) => openCore({ addresses, token, ...identity }),
     openWebhooks: (addresses, token) => openWebhooks({ addresses, token, ...identity }),
-    walletTools: walletTools(settings),
-    backupTools,
-    proveTools: proveTools({}, '/nowhere'),
-    beginRehearsal: () => Promise.resolve(createRehearsal()),
     readInput: (file) => readFile(file, 'utf8'),
-    stdout: (text) => void (stdout += text),
-    stderr: (text) => void (stderr += text),
     now: () => new Date(),
-    interruption: () => new AbortController().signal,
-    nodeVersion: process.version,
     ...own,
   });
-  return { exitCode, stdout, stderr };
 }
 
 export function execute(

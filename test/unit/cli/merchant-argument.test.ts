@@ -1,19 +1,11 @@
 import { create } from '@bufbuild/protobuf';
-import { createRouterTransport } from '@connectrpc/connect';
 import { describe, expect, test } from '@jest/globals';
-import { coreClientsOn } from '../../../src/cli/core-clients.ts';
-import { backupTools } from '../../../src/main/backup-tools.ts';
-import { createRehearsal } from '../../../src/core/rehearsal/create-rehearsal.ts';
-import { proveTools } from '../../../src/main/prove/prove-tools.ts';
-import { walletTools } from '../../../src/main/wallet-tools.ts';
-import { runCli } from '../../../src/cli/program.ts';
-import { webhookClientsOn } from '../../../src/cli/webhook-clients.ts';
+import { runCommand, serversWith } from '../../support/run-command.ts';
 import { AccountService } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import { ApiKeyService } from '../../../src/gen/gatehouse/v1/api_key_service_pb.js';
 import { MerchantSchema, MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
 import { PaymentAttemptService } from '../../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
 import { WebhookService } from '../../../src/gen/gatehouse/v1/webhook_service_pb.js';
-import { readCliSettings } from '../../../src/cli/settings.ts';
 
 const one = 'mer_01m7xjbb99evv8hx2dqm5r8qgn';
 const two = 'mer_01m7xpscbfe0f857zcxentjqt9';
@@ -35,7 +27,7 @@ async function run(
     asked.push(Object.fromEntries(Object.entries(request).filter(([name]) => /Id$|^endpoint$/.test(name))));
     throw new Error('noted');
   };
-  const transport = createRouterTransport(({ service }) => {
+  const servers = serversWith(({ service }) => {
     service(MerchantService, {
       listMerchants: () => ({
         merchants: merchants.map((merchantId, index) =>
@@ -49,22 +41,11 @@ async function run(
     service(AccountService, { inviteUser: note, approveAccountHelp: note });
     service(WebhookService, { pauseEndpoint: note, redeliverDelivery: note, listSigningSecrets: note });
   });
-  let stderr = '';
-  const exitCode = await runCli(line.split(' '), {
-    readConfig: () => readCliSettings({ GATEHOUSE_DATA_DIR: '/nowhere', ...environment }),
-    openCore: () => coreClientsOn(transport, () => undefined),
-    openWebhooks: () => webhookClientsOn(transport, () => undefined),
-    walletTools: walletTools({}),
-    backupTools,
-    proveTools: proveTools({}, '/nowhere'),
-    beginRehearsal: () => Promise.resolve(createRehearsal()),
-    readInput: () => Promise.resolve('{}'),
-    stdout: () => undefined,
-    stderr: (text) => (stderr += text),
-    now: () => new Date(0),
-    interruption: () => new AbortController().signal,
-    nodeVersion: process.version,
-  });
+  const { exitCode, stderr } = await runCommand(
+    line.split(' '),
+    { GATEHOUSE_DATA_DIR: '/nowhere', ...environment },
+    servers,
+  );
   return { exitCode, stderr, asked };
 }
 

@@ -1,12 +1,7 @@
 import { create } from '@bufbuild/protobuf';
-import { Code, ConnectError, createRouterTransport } from '@connectrpc/connect';
+import { Code, ConnectError } from '@connectrpc/connect';
 import type { ConnectRouter } from '@connectrpc/connect';
 import { expect, test } from '@jest/globals';
-import { coreClientsOn } from '../../../src/cli/core-clients.ts';
-import { runCli } from '../../../src/cli/program.ts';
-import { readCliSettings } from '../../../src/cli/settings.ts';
-import { webhookClientsOn } from '../../../src/cli/webhook-clients.ts';
-import { createRehearsal } from '../../../src/core/rehearsal/create-rehearsal.ts';
 import { ApiKeyService } from '../../../src/gen/gatehouse/v1/api_key_service_pb.js';
 import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
 import { MerchantWalletService } from '../../../src/gen/gatehouse/v1/merchant_wallet_service_pb.js';
@@ -15,38 +10,19 @@ import { RefundService } from '../../../src/gen/gatehouse/v1/refund_service_pb.j
 import { SettlementService, UnsettledSchema } from '../../../src/gen/gatehouse/v1/settlement_service_pb.js';
 import { WebhookEndpointService } from '../../../src/gen/gatehouse/v1/webhook_endpoint_service_pb.js';
 import { WebhookService } from '../../../src/gen/gatehouse/v1/webhook_service_pb.js';
-import { backupTools } from '../../../src/main/backup-tools.ts';
-import { proveTools } from '../../../src/main/prove/prove-tools.ts';
-import { walletTools } from '../../../src/main/wallet-tools.ts';
+import { runCommand, serversWith } from '../../support/run-command.ts';
 
 const rfd = 'rfd_01m7xjbb99evv8hx2dqm5r8qgn';
 
+const settings = {
+  GATEHOUSE_CORE_ADDRESSES: '127.0.0.1:1',
+  GATEHOUSE_WEBHOOKS_ADDRESSES: '127.0.0.1:1',
+  GATEHOUSE_SERVICE_TOKEN: 'token',
+};
+
 /** Runs a command against servers with these services. */
-async function run(services: (router: ConnectRouter) => void, line: string) {
-  const transport = createRouterTransport(services);
-  const printed = { stdout: '', stderr: '' };
-  const exitCode = await runCli(line.split(' '), {
-    readConfig: () =>
-      readCliSettings({
-        GATEHOUSE_CORE_ADDRESSES: '127.0.0.1:1',
-        GATEHOUSE_WEBHOOKS_ADDRESSES: '127.0.0.1:1',
-        GATEHOUSE_SERVICE_TOKEN: 'token',
-      }),
-    openCore: () => coreClientsOn(transport, () => undefined),
-    openWebhooks: () => webhookClientsOn(transport, () => undefined),
-    walletTools: walletTools({}),
-    backupTools,
-    proveTools: proveTools({}, '/nowhere'),
-    beginRehearsal: () => Promise.resolve(createRehearsal()),
-    readInput: () => Promise.resolve('{}'),
-    stdout: (text) => (printed.stdout += text),
-    stderr: (text) => (printed.stderr += text),
-    now: () => new Date(0),
-    interruption: () => new AbortController().signal,
-    nodeVersion: process.version,
-  });
-  return { exitCode, ...printed };
-}
+const run = (services: (router: ConnectRouter) => void, line: string) =>
+  runCommand(line.split(' '), settings, serversWith(services));
 
 const environment = Environment.PRODUCTION;
 const account = { merchantId: 'mer_1', walletAccountId: 'wac_1', environment };

@@ -1,40 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
-import { backupTools } from '../../../src/main/backup-tools.ts';
-import { createRehearsal } from '../../../src/core/rehearsal/create-rehearsal.ts';
-import { proveTools } from '../../../src/main/prove/prove-tools.ts';
-import { walletTools } from '../../../src/main/wallet-tools.ts';
-import { runCli } from '../../../src/cli/program.ts';
+import { runCommand } from '../../support/run-command.ts';
 import { gatehouseVersion } from '../../../src/cli/version.ts';
-import { readCliSettings } from '../../../src/cli/settings.ts';
 
 /** Runs a command that must end before it looks for a core. */
-async function run(...args: readonly string[]) {
-  return runWith({ GATEHOUSE_DATA_DIR: '/nowhere' }, ...args);
-}
-
-async function runWith(settings: Readonly<Record<string, string>>, ...args: readonly string[]) {
-  const printed = { stdout: '', stderr: '' };
-  const exitCode = await runCli(args, {
-    readConfig: () => readCliSettings(settings),
-    openCore: () => {
-      throw new Error('a core was called');
-    },
-    openWebhooks: () => {
-      throw new Error('a webhooks process was called');
-    },
-    walletTools: walletTools({}),
-    backupTools,
-    proveTools: proveTools({}, '/nowhere'),
-    beginRehearsal: () => Promise.resolve(createRehearsal()),
-    readInput: () => Promise.resolve('{}'),
-    stdout: (text) => (printed.stdout += text),
-    stderr: (text) => (printed.stderr += text),
-    now: () => new Date(0),
-    interruption: () => new AbortController().signal,
-    nodeVersion: 'v24.0.0',
-  });
-  return { exitCode, ...printed };
-}
+const run = (...args: readonly string[]) => runWith({ GATEHOUSE_DATA_DIR: '/nowhere' }, ...args);
+const runWith = (settings: Readonly<Record<string, string>>, ...args: readonly string[]) =>
+  runCommand(args, settings, { nodeVersion: 'v24.0.0' });
 
 describe('help', () => {
   test.each([

@@ -2,8 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { walletTools } from '../../../src/main/wallet-tools.ts';
-import { runCli } from '../../../src/cli/program.ts';
-import { readCliSettings } from '../../../src/cli/settings.ts';
+import { runCommand } from '../../support/run-command.ts';
 import { listFiles, root } from './repository-files.ts';
 import { commandsIn, commandsOfPage } from './written-commands.ts';
 import type { WrittenCommand } from './written-commands.ts';
@@ -28,22 +27,20 @@ const goodRegistration = {
 
 /** Runs the real program up to its first call to a server, which fails. */
 async function parse(args: readonly string[]) {
-  const printed = { stdout: '', stderr: '' };
   const calls: string[] = [];
   const call = (): never => {
     calls.push('server');
     throw new Error('a server would be called');
   };
-  const exitCode = await runCli(args, {
-    readConfig: () =>
-      readCliSettings({
-        GATEHOUSE_CORE_ADDRESSES: '127.0.0.1:1',
-        GATEHOUSE_WEBHOOKS_ADDRESSES: '127.0.0.1:1',
-        GATEHOUSE_SERVICE_TOKEN: 'token',
-        GATEHOUSE_DASHBOARD_BASE_URL: 'http://127.0.0.1:1',
-        GATEHOUSE_WEBHOOK_SECRET: 'whsec_c2VjcmV0',
-        GATEHOUSE_DATABASE_URL: 'postgres://gatehouse:secret@127.0.0.1:1/gatehouse',
-      }),
+  const settings = {
+    GATEHOUSE_CORE_ADDRESSES: '127.0.0.1:1',
+    GATEHOUSE_WEBHOOKS_ADDRESSES: '127.0.0.1:1',
+    GATEHOUSE_SERVICE_TOKEN: 'token',
+    GATEHOUSE_DASHBOARD_BASE_URL: 'http://127.0.0.1:1',
+    GATEHOUSE_WEBHOOK_SECRET: 'whsec_c2VjcmV0',
+    GATEHOUSE_DATABASE_URL: 'postgres://gatehouse:secret@127.0.0.1:1/gatehouse',
+  };
+  const { exitCode, ...printed } = await runCommand(args, settings, {
     openCore: call,
     openWebhooks: call,
     walletTools: {
@@ -55,12 +52,8 @@ async function parse(args: readonly string[]) {
     proveTools: { run: call, knownKey: call },
     beginRehearsal: call,
     readInput: (file) => Promise.resolve(/secret/.test(file) ? 'whsec_c2VjcmV0' : '{}'),
-    stdout: (text) => (printed.stdout += text),
-    stderr: (text) => (printed.stderr += text),
-    now: () => new Date(0),
     // A command that waits for Ctrl-C would begin now.
     interruption: call,
-    nodeVersion: process.version,
   });
   return { isUnderstood: calls.length > 0 || exitCode === 0, ...printed };
 }
