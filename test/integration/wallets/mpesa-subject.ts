@@ -38,14 +38,13 @@ export const mpesaSettings = (baseUrl: string) => ({
 export const mpesaOfProcess = (baseUrl: string) =>
   secretVariables('MPESA', mpesaSettings(baseUrl), ['consumer_secret', 'passkey', 'initiator_password']);
 
-/** M-Pesa of Kenya as \`mpesa\` and of Ethiopia as \`mpesaet\`, for all tests of a file. */
-export const sharedMpesaSimulator = (): GatehouseProcess => {
-  const simulated = { ...credentials, security_key: securityKey };
-  return sharedSimulatorProcess({
-    mpesa: { protocol: 'mpesa-daraja', ...simulated },
-    mpesaet: { protocol: 'mpesa-ethiopia', ...simulated },
-  });
+const simulated = { ...credentials, security_key: securityKey };
+/** M-Pesa of Kenya as \`mpesa\` and of Ethiopia as \`mpesaet\`, for a simulator. */
+export const mpesaSimulated = {
+  mpesa: { protocol: 'mpesa-daraja', ...simulated },
+  mpesaet: { protocol: 'mpesa-ethiopia', ...simulated },
 };
+export const sharedMpesaSimulator = (): GatehouseProcess => sharedSimulatorProcess(mpesaSimulated);
 
 export const mpesaOptions = (over: Partial<ConnectorOptions> = {}): ConnectorOptions => ({
   callbackBaseUrl: () => 'https://gatehouse.example/callbacks/wallet',

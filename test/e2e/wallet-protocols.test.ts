@@ -1,4 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import { WalletAccountCheck } from '../../src/gen/gatehouse/v1/merchant_wallet_service_pb.js';
+import { credentials, mpesaOfProcess, mpesaSimulated } from '../integration/wallets/mpesa-subject.ts';
 import { settings as mtnSettings, mtnOfProcess } from '../integration/wallets/mtn-momo-subject.ts';
 import {
   settings as telebirrSettings,
@@ -9,9 +11,10 @@ import { createCustomer } from '../support/customer.ts';
 import { sharedSimulatorProcess } from '../integration/wallets/simulator-subject.ts';
 import type { TestMerchant } from '../support/stack.ts';
 import { waitUntil } from '../support/wait-until.ts';
-import { createMerchantWithAccount, ledgerOf, postAs, refundAs } from './own-account.ts';
+import { addAccount, createMerchantWithAccount, ledgerOf, postAs, refundAs } from './own-account.ts';
 import { sharedMerchant, sharedStack } from '../support/shared-stack.ts';
 
+// M-Pesa reports the outcome by callbacks. The notes and the replaced references must pass through core unchanged.
 // MTN finds a lost request by its X-Reference-Id. At telebirr the payer pays on the wallet's page, whose link must
 // pass unchanged from the connector to checkout.
 
@@ -19,14 +22,22 @@ const { base_url: _url, ...mtn } = mtnSettings('');
 const simulator = sharedSimulatorProcess({
   mtn: { protocol: 'mtn-momo', ...mtn },
   telebirr: simulatorCredentials,
+  ...mpesaSimulated,
 });
 
 /** The wallets. The operator has no valid credentials at those that begin with \`own\`: only merchants' own accounts work. */
 function wallets() {
   const origin = String(simulator.ready['origin']);
-  const walletOf = (id: string, connector: string, channel: string, currency: string, settings: object) => ({
+  const walletOf = (
+    id: string,
+    connector: string,
+    channel: string,
+    currency: string,
+    settings: object,
+    decimals?: number,
+  ) => ({
     ...{ id, connector, names: { en: id, am: id }, channels: [channel], reconcile: false },
-    currencies: [{ code: currency }],
+    currencies: [{ code: currency, decimals }],
     environments: { sandbox: { settings, call_timeout_ms: 1_000 } },
   });
   const refused = (...fields: string[]) =>
@@ -37,7 +48,16 @@ function wallets() {
     ...['collection_subscription_key', 'collection_api_key'],
     ...['disbursement_subscription_key', 'disbursement_api_key'],
   );
+  const mpesaOf = (id: string, connector: string, currency: string) => {
+    const { settings } = mpesaOfProcess(`${origin}/${id}`);
+    return [
+      walletOf(id, connector, 'ussd', currency, settings, 0),
+      walletOf(`own${id}`, connector, 'ussd', currency, { ...settings, ...refused('consumer_secret') }, 0),
+    ];
+  };
   return [
+    ...mpesaOf('mpesa', 'mpesa-daraja', 'KES'),
+    ...mpesaOf('mpesaet', 'mpesa-ethiopia', 'ETB'),
     walletOf('mtn', 'mtn-momo', 'ussd', 'EUR', ofMtn),
     walletOf('telebirr', 'telebirr', 'wallet', 'ETB', ofTelebirr),
     walletOf('ownmtn', 'mtn-momo', 'ussd', 'EUR', { ...ofMtn, ...keys }),
@@ -52,8 +72,9 @@ const stack = sharedStack({
     get GATEHOUSE_WALLETS() {
       return JSON.stringify({ wallets: wallets() });
     },
-    GATEHOUSE_CURRENCIES: 'ETB,EUR',
+    GATEHOUSE_CURRENCIES: 'ETB,EUR,KES',
     REFUSED_BY_THE_PROVIDER: 'refused-by-the-provider',
+    ...mpesaOfProcess('').variables,
     ...mtnOfProcess('').variables,
     ...telebirrOfProcess('').variables,
   },
@@ -160,4 +181,79 @@ describe("a merchant's own account", () => {
       expect(await chargesTo(`${prefix}23`)).toEqual([`${amount}, returned 3`]);
     },
   );
+});
+
+/** Prompts a payer of M-Pesa for 100, and waits for the end of the order. */
+async function payMpesa(wallet: string, phone: string, orderNumber: string, by = merchant) {
+  const currency = phone.startsWith('+254') ? 'KES' : 'ETB';
+  const order = { order_number: orderNumber, amount: '100', currency, phone };
+  const { status: accepted } = await postAs(stack, by, `direct?payment_option=${wallet}_ussd`, order);
+  const status = await ended(orderNumber, by);
+  return { accepted, status };
+}
+
+test.each([
+  ['mpesa', '00', 'is paid', 'COMPLETED'],
+  ['mpesa', '03', 'is cancelled by the payer', 'FAILED'],
+  ['mpesa', '14', 'is paid, and the answer to its request is lost', 'COMPLETED'],
+  ['mpesaet', '00', 'is paid', 'COMPLETED'],
+  ['mpesaet', '03', 'is cancelled by the payer', 'FAILED'],
+  ['mpesaet', '14', 'is paid, and the answer to its request is lost', 'COMPLETED'],
+] as const)('a payment at %s of payer %s %s', async (wallet, row, _what, status) => {
+  const phone = `+${wallet === 'mpesa' ? '254' : '251'}7000000${row}`;
+
+  const outcome = await payMpesa(wallet, phone, `${wallet}-${row}`);
+
+  expect(outcome).toEqual({ accepted: 201, status });
+  expect(await chargesTo(phone)).toHaveLength(status === 'COMPLETED' ? 1 : 0);
+});
+
+describe.each([
+  ['ownmpesa', '+254710'],
+  ['ownmpesaet', '+251710'],
+])("a merchant's own account at %s", (wallet, prefix) => {
+  const { consumer_key, consumer_secret, short_code, passkey, initiator_name, initiator_password } =
+    credentials;
+  const values = {
+    ...{ consumer_key, consumer_secret, short_code, passkey, initiator_name, initiator_password },
+  };
+  let owner: TestMerchant;
+  beforeAll(async () => {
+    owner = await createMerchantWithAccount(stack, wallet, values);
+  });
+
+  test('is paid, refuses to return a part, and returns the whole', async () => {
+    const [phone, orderNumber] = [`${prefix}000000`, `${wallet}-own`];
+
+    const outcome = await payMpesa(wallet, phone, orderNumber, owner);
+    const part = await refundAs(stack, owner, orderNumber, '40');
+    const whole = await refundAs(stack, owner, orderNumber);
+
+    expect(outcome).toEqual({ accepted: 201, status: 'COMPLETED' });
+    expect(part).toEqual({ amount: expect.stringContaining('as a whole') });
+    expect(whole).toBe('COMPLETED');
+    expect(await chargesTo(phone)).toEqual(['100, returned 100']);
+  });
+
+  test('returns a payment once when the answer to the refund is lost', async () => {
+    const [phone, orderNumber] = [`${prefix}000023`, `${wallet}-lost`];
+
+    await payMpesa(wallet, phone, orderNumber, owner);
+
+    expect(await refundAs(stack, owner, orderNumber)).toBe('COMPLETED');
+    expect(await chargesTo(phone)).toEqual(['100, returned 100']);
+  });
+
+  test('is refused with a wrong consumer secret, which the detail names', async () => {
+    const wrong = await addAccount(stack, owner, wallet, { ...values, consumer_secret: 'wrong' });
+
+    expect(wrong).toMatchObject({
+      check: WalletAccountCheck.REFUSED,
+      checkDetail: expect.stringContaining('check the consumer key and the consumer secret'),
+    });
+  });
+
+  test('is checked without an unexpected callback', () => {
+    expect(stack.wallets[0]?.log.filter(({ msg }) => msg === 'callback refused')).toEqual([]);
+  });
 });
