@@ -28,8 +28,14 @@ export async function describeMachine(folder: string, databaseUrl: string): Prom
   };
 }
 
+/** How long the report waits for a database that may hang. */
+const answerMs = 5_000;
+
 async function databaseVersion(connectionString: string): Promise<string> {
-  const client = new pg.Client({ connectionString });
+  const limits = { connectionTimeoutMillis: answerMs, query_timeout: answerMs };
+  const client = new pg.Client({ connectionString, ...limits });
+  // The running query fails with the same error. Without a listener, it would end the process.
+  client.on('error', () => undefined);
   await client.connect();
   try {
     const { rows } = await client.query<{ server_version: string }>('show server_version');
