@@ -41,10 +41,12 @@ type TermOption =
   | 'largestAmounts'
   | 'requestsPerSecond';
 
-const entriesOf = (text: string): string[] => (text === 'all' || text === 'none' ? [] : text.split(','));
+/** The entries of a list. `unlimited` is the word for no limit: the word of another option would remove a limit by mistake. */
+const entriesOf = (text: string, unlimited: 'all' | 'none'): string[] =>
+  text === unlimited ? [] : text.split(',');
 
 function readOptions(text: string): PaymentOption[] {
-  return entriesOf(text).map((word) => {
+  return entriesOf(text, 'all').map((word) => {
     const option = word.trim().toLowerCase();
     if (!isPaymentOption(option))
       throw new InvalidArgumentError('Use all, or some of the options shown by: gatehouse wallet list');
@@ -52,10 +54,15 @@ function readOptions(text: string): PaymentOption[] {
   });
 }
 
-const readCurrencies = (text: string): string[] => entriesOf(text).map((code) => code.trim().toUpperCase());
+const readCurrencies = (text: string): string[] =>
+  entriesOf(text, 'all').map((entry) => {
+    const code = entry.trim().toUpperCase();
+    if (!/^[A-Z]{3}$/.test(code)) throw new InvalidArgumentError('Use all, or codes such as ETB,USD.');
+    return code;
+  });
 
 function readAmounts(text: string): Pick<LargestAmount, 'currency' | 'amount'>[] {
-  return entriesOf(text).map((entry) => {
+  return entriesOf(text, 'none').map((entry) => {
     const [, currency, amount] = /^\s*([A-Za-z]{3})=([0-9.]+)\s*$/.exec(entry) ?? [];
     if (currency === undefined || amount === undefined)
       throw new InvalidArgumentError('Write it as ETB=50000, with commas between several, or none.');
@@ -66,7 +73,7 @@ function readAmounts(text: string): Pick<LargestAmount, 'currency' | 'amount'>[]
 const limitRoles = { owner: MemberRole.OWNER, developer: MemberRole.DEVELOPER } as const;
 
 function readLimits(text: string): Pick<ApprovalLimit, 'currency' | 'amount' | 'role'>[] {
-  return entriesOf(text).map((entry) => {
+  return entriesOf(text, 'none').map((entry) => {
     const [, role, limit = entry] = /^\s*(owner|developer):(.*)$/.exec(entry) ?? [];
     const [, currency, amount] = /^\s*([A-Za-z]{3})=([0-9.]+)\s*$/.exec(limit) ?? [];
     if (currency === undefined || amount === undefined)
