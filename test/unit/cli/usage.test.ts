@@ -163,6 +163,18 @@ describe('invalid input ends with exit code 2 and the valid form', () => {
     expect(stderr).toContain(message);
   });
 
+  test.each([
+    [['refund', 'create', 'mer_1', 'INV-1', '--reason', 'x', '--amount', ''], '--amount'],
+    [['user', 'invite', 'a@shop.example', '--role', 'owner', '--merchant', ''], '--merchant'],
+    [['personal-data', 'erase', '--phone', '+251911223344', '--merchant='], '--merchant'],
+  ])('an empty value is not an option that is left out: %j', async (args, option) => {
+    const { exitCode, stderr } = await run(...args);
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 2,
+      stderr: expect.stringContaining(`the value of ${option} is empty`),
+    });
+  });
+
   test('certify reads no demo.json that it does not need', async () => {
     const line = 'certify --webhook-url http://a.example --secret-file x';
     const { stderr } = await runWith({ GATEHOUSE_DATA_DIR: '/dev/null' }, ...line.split(' '));
