@@ -121,7 +121,7 @@ describe('own accounts', () => {
     expect((await action('remove')).status).toBe(303);
     expect(await accountOf()).toBeUndefined();
     const audited = await visitor.get(`/m/${merchantId}/audit`);
-    expect(audited.body).toContain('An own account at the wallet walleta was added in sandbox.');
+    expect(audited.body).toContain('The merchant’s own account at the wallet walleta was added in sandbox.');
     expect(audited.body).not.toContain(secret);
   });
 
