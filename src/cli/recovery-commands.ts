@@ -1,7 +1,6 @@
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import type { Command } from 'commander';
 import { counted } from '../contract/counted.ts';
-import type { Environment } from '../gen/gatehouse/v1/order_pb.js';
 import {
   RecoveredOrderSchema,
   RecoveredOrderState,
@@ -20,7 +19,6 @@ import type {
   RecoveredWallet,
   Recovery,
 } from '../gen/gatehouse/v1/recovery_service_pb.js';
-import { CliError, exitCodes } from './cli-error.ts';
 import {
   environmentOption,
   environmentWord,
@@ -35,19 +33,10 @@ import type { Output, Runner } from './output.ts';
 import { collectPages, showMore } from './paging.ts';
 import type { PageOptions } from './paging.ts';
 import { plainJson, wordOf } from './plain-json.ts';
+import { readDecision } from './recovery-decision.ts';
+import type { DecisionOptions } from './recovery-decision.ts';
 import { fields, table } from './table.ts';
 import { showTime } from './time.ts';
-
-interface AcceptOptions {
-  readonly wallet?: string;
-  readonly environment?: Environment;
-  readonly conflicts?: true;
-  readonly erasures?: true;
-  readonly accounts?: true;
-  readonly merchants?: true;
-  readonly despiteUnaccepted?: true;
-  readonly reason: string;
-}
 
 /** A decision locks tables. Core waits for each lock for at most ten seconds, which is longer than a command usually waits. */
 const patient = { timeoutMs: 30_000 };
@@ -109,14 +98,14 @@ export function addRecoveryCommands(restore: Command, run: Runner): void {
       '--reason <text>',
       'what you have compared, settled, added or repeated, for the audit log',
     )
-    .action((options: AcceptOptions) =>
-      run(async ({ recoveries }) => {
-        const subject = subjectOf(options);
-        const despiteUnacceptedAccounts = options.despiteUnaccepted === true;
-        const request = { subject, reason: options.reason, despiteUnacceptedAccounts };
-        return showRecovery((await recoveries.acceptRecovery(request, patient)).recovery);
-      }),
-    );
+    .action((options: DecisionOptions & { readonly reason: string }) => {
+      const subject = readDecision(options);
+      const despiteUnacceptedAccounts = options.despiteUnaccepted === true;
+      const request = { subject, reason: options.reason, despiteUnacceptedAccounts };
+      return run(async ({ recoveries }) =>
+        showRecovery((await recoveries.acceptRecovery(request, patient)).recovery),
+      );
+    });
 
   restore
     .command('begin')
@@ -177,23 +166,6 @@ function showOrders(page: {
         ? 'No recovery has found such orders.'
         : `${table(columns, rows, width)}${showMore(page)}`,
   };
-}
-
-function subjectOf({ wallet, environment, conflicts, accounts, merchants, erasures }: AcceptOptions) {
-  const given = [conflicts, accounts, merchants, erasures, wallet].filter((each) => each !== undefined);
-  if (given.length === 1) {
-    if (conflicts === true) return { case: 'conflicts', value: true } as const;
-    if (accounts === true) return { case: 'accounts', value: true } as const;
-    if (merchants === true) return { case: 'merchants', value: true } as const;
-    if (erasures === true) return { case: 'erasures', value: true } as const;
-    if (wallet !== undefined && environment !== undefined)
-      return { case: 'wallet', value: { wallet, environment } } as const;
-  }
-  throw new CliError(
-    exitCodes.invalidInput,
-    'the command needs exactly one decision',
-    'Give either --wallet with --environment, or --conflicts, or --accounts, or --merchants, or --erasures.',
-  );
 }
 
 const causes: Readonly<Record<RecoveryCause, string>> = {

@@ -91,7 +91,7 @@ test('a gateway that was restored without its broker finds lost payments at the 
     return now?.stream === RecoveryStream.LOST && now.closedEnvironments.length === 2;
   });
   const refused = await Promise.all([shop.pay(after[0]!), shop.register(after[1]!), shop.verify('L-0501')]);
-  const body = { code: 503, message: expect.stringContaining('recovers') };
+  const body = { code: 503, message: expect.stringContaining('recovering') };
   expect(refused).toMatchObject(refused.map(() => ({ status: 503, retryAfter: '30', body })));
   // Orders that the database knows are answered as before, and nothing is charged.
   expect(await drill.statusOf(before[0]!)).toBe(OrderStatus.COMPLETED);

@@ -202,6 +202,13 @@ describe('the relay', () => {
   });
 
   test('creates the stream again when the broker has lost everything that it stored', async () => {
+    await waitUntil('core has recorded that every event is published', async () => {
+      const waiting = await queryOnce(
+        stack.databaseUrl,
+        'select from core.order_events e where not exists (select from core.event_relay r where (r.xid, r.position) >= (e.xid, e.position))',
+      );
+      return waiting.length === 0;
+    });
     await broker.stop();
     await broker.wipe();
     await registerAll(numbered('F', 5));

@@ -94,6 +94,8 @@ describe('invalid input ends with exit code 2 and the valid form', () => {
   const eitherOr = 'the command needs either one delivery without options, or --since';
   test.each([
     ['merchnt list', "unknown command 'merchnt'"],
+    ['restore accept --erasures --environment sandbox --reason x', '--environment belongs to --wallet'],
+    ['restore accept --merchants --despite-unaccepted --reason x', 'belongs to --accounts'],
     ['merchant list --limt 3', '(Did you mean --limit?)'],
     ['merchant show', 'the command names no merchant'],
     ['merchant create', "required option '--name <name>' not specified"],
