@@ -38,6 +38,7 @@ final class PluginTest extends TestCase
 
         Shop::pay($order);
         Shop::waitUntil('the webhook arrives', fn () => Shop::now($order)->is_paid());
+        Shop::waitUntil('the payment is noted', fn () => Shop::now($order)->notes() !== []);
 
         $paid = Shop::now($order);
         $notes = $paid->notes();
