@@ -211,6 +211,9 @@ describe('a delivery', () => {
   test('is read with the others of its order, each with its latest 20 attempts, newest first', async () => {
     const orderId = newRandomId('ord', new Date());
     const [first = ''] = await desk.deliver(merchantId, { orderId, eventType: 'order.failed' });
+    // Ids of one millisecond have no order.
+    const madeAt = Date.now();
+    await waitUntil('the next id is of a later millisecond', () => Date.now() > madeAt);
     const [second = ''] = await desk.deliver(merchantId, { orderId, sequence: 4n });
     await desk.deliver(merchantId, { orderId: newRandomId('ord', new Date()) });
     for (let number = 1; number <= 21; number += 1) await attempted(first, number);
