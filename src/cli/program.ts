@@ -81,8 +81,11 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
   }
 }
 
-/** Without these options, a command applies to all merchants or orders, or refunds the whole amount. */
-const neverEmpty = ['merchant', 'order', 'order-number', 'webhook-endpoint', 'amount', 'refund-number'];
+/** Without these options, a command applies to more: to all merchants, orders or days, or it refunds the whole amount. */
+const neverEmpty = [
+  ...['merchant', 'order', 'order-number', 'webhook-endpoint', 'amount', 'refund-number'],
+  ...['payee', 'day', 'kind', 'prefix', 'phone'],
+];
 
 /** An empty value is usually a variable of a script that is not set. It must not count as an option that is not given. */
 function refuseEmptyOptions(command: Command): void {

@@ -169,6 +169,11 @@ describe('invalid input ends with exit code 2 and the valid form', () => {
     [['refund', 'create', 'mer_1', 'INV-1', '--reason', 'x', '--amount', ''], '--amount'],
     [['user', 'invite', 'a@shop.example', '--role', 'owner', '--merchant', ''], '--merchant'],
     [['personal-data', 'erase', '--phone', '+251911223344', '--merchant='], '--merchant'],
+    [['personal-data', 'requests', '--phone', ''], '--phone'],
+    [['order', 'list', 'mer_1', '--prefix', ''], '--prefix'],
+    [['audit', 'list', '--kind', ''], '--kind'],
+    [['reconcile', 'days', '--day', ''], '--day'],
+    [['reconcile', 'run', '--wallet', 'walleta', '--payee', ''], '--payee'],
   ])('an empty value is not an option that is left out: %j', async (args, option) => {
     const { exitCode, stderr } = await run(...args);
     expect({ exitCode, stderr }).toEqual({
