@@ -221,16 +221,15 @@ async function renderWithTls(): Promise<readonly KubernetesObject[]> {
     expect(named('HorizontalPodAutoscaler')).toEqual(['core']);
   });
 
-  test('a pod that migrates lives for longer than the migration waits for locks, and PostgreSQL has a connection for each', async () => {
+  test('a pod lives for longer than its migration waits for locks or NATS reads its store, and PostgreSQL has a connection for each', async () => {
     const find = (kind: string, name: string) =>
       objects.find((object) => object.kind === kind && object.metadata.name === name)?.spec ?? {};
-    for (const [name, { containers }] of pods.filter(([each]) => ['core', 'webhooks'].includes(each))) {
+    // 60 attempts of a lock timeout of two seconds, and a pause of one. NATS reads its store after a crash.
+    const startSeconds: Readonly<Record<string, number>> = { core: 300, webhooks: 300, nats: 1800 };
+    for (const [name, { containers }] of pods.filter(([each]) => each in startSeconds)) {
       const { periodSeconds, failureThreshold } = containers[0]['startupProbe'] as Record<string, number>;
-      // 60 attempts of a lock timeout of two seconds, and a pause of one.
-      expect({ name, seconds: (periodSeconds ?? 0) * (failureThreshold ?? 0) }).toEqual({
-        name,
-        seconds: 300,
-      });
+      const seconds = (periodSeconds ?? 0) * (failureThreshold ?? 0);
+      expect({ name, seconds }).toEqual({ name, seconds: startSeconds[name] });
     }
     const page = await readFile(join(import.meta.dirname, '../../../docs/operating/kubernetes.md'), 'utf8');
     const cores = Number(find('HorizontalPodAutoscaler', 'core')['maxReplicas']) + 1;
