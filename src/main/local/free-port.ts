@@ -44,11 +44,16 @@ async function portProblem(request: PortRequest, error: unknown, others: readonl
     return `Port ${port} (${setting}) is also set for ${other}. Set one of them to another port, or to 0.`;
   if (hasCode(error, 'EADDRINUSE')) {
     const holder = await findPortHolder(port);
-    const who =
-      holder === undefined
-        ? `taken. To see which program uses it, run as root: ss -ltnp 'sport = :${port}'`
-        : `taken by ${holder}`;
-    return `Port ${port} on ${host} (${setting}) is ${who}`;
+    const taken = `Port ${port} on ${host} (${setting}) is taken`;
+    if (holder?.isConnection === true)
+      return (
+        `${taken} by an outgoing connection${holder.program === undefined ? '' : ` of ${holder.program}`}. ` +
+        'It is free again a minute after the connection ends. To reserve it, run as root: ' +
+        `sysctl net.ipv4.ip_local_reserved_ports=${port}`
+      );
+    return holder?.program === undefined
+      ? `${taken}. To see which program uses it, run as root: ss -ltnp 'sport = :${port}'`
+      : `${taken} by ${holder.program}`;
   }
   if (hasCode(error, 'EACCES')) return `Port ${port} (${setting}) needs root. Choose one above 1023.`;
   return `Cannot listen on ${host}:${port} (GATEHOUSE_HOST, ${setting}): ${String(error)}`;

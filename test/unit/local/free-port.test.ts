@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import type { AddressInfo, Server } from 'node:net';
 import { promisify } from 'node:util';
 import { choosePorts } from '../../../src/main/local/free-port.ts';
@@ -88,6 +88,20 @@ describe('choosing ports', () => {
           'GATEHOUSE_REST_SANDBOX_PORT=0 GATEHOUSE_DASHBOARD_PORT=0 GATEHOUSE_NATS_PORT=0 npm start',
       ].join('\n'),
     );
+  });
+
+  test('a port that an outgoing connection holds is named with the connection, and how to reserve it', async () => {
+    const connection = connect(await listenOn(0), host);
+    await once(connection, 'connect');
+    const port = connection.localPort ?? 0;
+    const choosing = choosePorts([{ setting: 'GATEHOUSE_CORE_GRPC_PORT', host, port }]);
+
+    await expect(choosing).rejects.toThrow(
+      `Port ${port} on ${host} (GATEHOUSE_CORE_GRPC_PORT) is taken by an outgoing connection of `,
+    );
+    await expect(choosing).rejects.toThrow(`, process ${process.pid}. It is free again a minute after`);
+    await expect(choosing).rejects.toThrow(`net.ipv4.ip_local_reserved_ports=${port}\n`);
+    connection.destroy();
   });
 
   test('an address that this machine does not have names GATEHOUSE_HOST', async () => {
