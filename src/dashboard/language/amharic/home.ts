@@ -11,7 +11,7 @@ export const home: typeof english = {
     successRate: 'የተሳኩ ክፍያዎች',
     successOf: (succeeded, tried) => `ከተሞከሩት ${tried} ክፍያዎች ${succeeded}`,
     abandoned: 'የተተዉ',
-    abandonedHint: 'የተሰረዙ ወይም ሳይከፈሉ ጊዜያቸው ያለፈ ትዕዛዞች',
+    abandonedHint: 'የተሰረዙ፣ ሳይከፈሉ ጊዜያቸው ያለፈ፣ ወይም የመጨረሻ ክፍያቸው ያልተላከ ትዕዛዞች',
     nothing: 'ገና ምንም የለም',
   },
   recovery: {

@@ -12,7 +12,7 @@ export const home = {
     successRate: 'Payment success',
     successOf: (succeeded: string, tried: string) => `${succeeded} of ${counted(tried, 'payment attempt')}`,
     abandoned: 'Abandoned',
-    abandonedHint: 'Orders that were cancelled or expired unpaid',
+    abandonedHint: 'Orders that were cancelled, that expired unpaid, or whose last payment was never sent',
     nothing: 'Nothing yet',
   },
   recovery: {
