@@ -43,7 +43,7 @@ export function addStrayPaymentCommands(payment: Command, run: Runner, find: Fin
   payment
     .command('strays')
     .description(
-      'list stray payments (money that a wallet took and an order could not take) and their reversals, newest first',
+      'list stray payments (money that a wallet took and that no order could accept) and their reversals, newest first',
     )
     .option('--merchant <merchant_id>', 'only stray payments of this merchant: mer_…')
     .option('--order <order_id>', 'only stray payments of this order: ord_…')

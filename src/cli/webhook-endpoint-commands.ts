@@ -54,10 +54,11 @@ export function addWebhookEndpointCommands(webhook: Command, parts: WebhookParts
 /** The argument that names a webhook endpoint. */
 const subject = (): Argument => new Argument('<endpoint_id>', 'whe_…');
 
-const typesOption = (): Option =>
+/** `note`: what the help adds, such as the default. */
+const typesOption = (note = ''): Option =>
   new Option(
     '--types <list>',
-    'the types of event that it receives, such as order.completed,refund.completed; all: every type',
+    `the types of event that it receives, such as order.completed,refund.completed; all: every type${note}`,
   ).argParser(readTypes);
 
 function readTypes(text: string): readonly string[] {
@@ -120,7 +121,7 @@ function addChangingCommands(endpoint: Command, { run, findMerchant }: WebhookPa
       .description('create a webhook endpoint, and show its signing secret once')
       .requiredOption('--url <url>', 'the URL; the rules of a webhook_url in that environment apply')
       .addOption(environmentOption().default(Environment.SANDBOX, 'sandbox'))
-      .addOption(typesOption())
+      .addOption(typesOption(' (the default)'))
       .option('--description <text>', 'a note, shown with the endpoint')
       .option('--no-secret', 'create no signing secret; deliveries wait until the merchant creates one'),
     findMerchant,

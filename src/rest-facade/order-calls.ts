@@ -28,7 +28,7 @@ type GetOrder = MessageInitShape<typeof GetOrderRequestSchema>;
 export interface OrderCalls {
   readonly register: {
     (request: RegisterOrder, requestId: string): Promise<RegisterOrderResponse>;
-    /** As that of the others, for requests with or without an idempotency key. */
+    /** Whether a new request, with or without an idempotency key, would be refused now, because too many of its kind wait. */
     readonly isFull: (isKeyed: boolean) => boolean;
   };
   readonly startDirectPayment: GatheredCall<StartDirectPayment, StartDirectPaymentResponse>;
@@ -61,8 +61,8 @@ const awaitedLimits = { maxItems: 100, maxInFlight: 2, maxWaiting: Infinity };
 
 /**
  * Some items of a merchant wait in core for its share of the connections, and a batch is answered when its last item is. So their
- * batches have items of one merchant and environment only. They share the batches in flight, and places for their waiting requests: one gets half
- * of the places, and always leaves some for others. Core answers more batches of a stream at a time than these.
+ * batches have items of one merchant and environment only. Merchants take turns to send them. They also share the places for waiting
+ * requests: one merchant alone gets half of them, so that others always find one. Core answers more batches of a stream at a time than these.
  */
 const apart = { maxRunning: 48, maxWaiting: 2 * limits.maxInFlight };
 const apartPlaces = 2 * limits.maxWaiting;
@@ -76,8 +76,7 @@ export interface OrderCallsOptions {
 
 /**
  * Combines the requests that arrive in one turn of the event loop, or while other batches are in flight, into one batch. Direct payments,
- * and registrations with an idempotency key, have batches of one merchant. A batch is
- * sent on an open stream. Without one, or when the stream ends without an answer, it is sent as a call to any
+ * and registrations with an idempotency key, have batches of one merchant. A batch is sent on an open stream. Without one, or when the stream ends without an answer, it is sent as a call to any
  * available core. A disconnected client does not cancel it: a running write finishes, so that the merchant's retry finds the
  * result. Errors in addition to core's: RESOURCE_EXHAUSTED OVERLOADED, also when core was not sent a request in time.
  */

@@ -43,7 +43,7 @@ export type SearchOrders = (filter: OrderFilter) => Promise<OrderSearchPage>;
 export interface SearchBounds {
   /** The maximum number of walks per call. Each is a short statement, so that payments are not delayed. */
   readonly walks: number;
-  /** No walk isRarePrefix after this time, in milliseconds, because callers time out after five seconds. */
+  /** No walk begins after this time, in milliseconds, because callers time out after five seconds. */
   readonly beginWithinMs: number;
   /** A monotonic clock, in milliseconds. */
   readonly monotonicMs: () => number;
