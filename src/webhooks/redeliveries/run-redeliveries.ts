@@ -26,7 +26,7 @@ const batchSize = 500;
 /**
  * Processes redeliveries until `stop` aborts, one batch of each in turn. A batch is one transaction, which locks the
  * redelivery and stores its progress. If the process exits within a batch, the batch is rolled back, and another process
- * continues from the stored progress.
+ * continues from the stored progress. A redelivery whose batch fails waits for its next turn like the others.
  */
 export async function runRedeliveries(parts: RunRedeliveriesParts, stop: AbortSignal): Promise<void> {
   const { database, signal, onDue, logger, idleMs } = parts;
@@ -95,12 +95,24 @@ interface WorkedBatch {
   readonly total: number;
 }
 
+/** A failed batch is rolled back. Without this, its redelivery would be the next again, and the others would wait for it. */
+const loseTurn =
+  'update webhooks.redeliveries set worked_at = clock_timestamp() where merchant_id = $1 and id = $2';
+
 /** Undefined when there is no redelivery, or when other processes have locked all of them. */
-const redeliverBatch = (pool: Pool): Promise<WorkedBatch | undefined> =>
-  inTransaction(pool, [], async (client) => {
-    const [running] = await runStatement<RunningRow & Record<string, unknown>>(client, { text: takeTurn });
-    return running === undefined ? undefined : workOn(client, running);
-  });
+async function redeliverBatch(pool: Pool): Promise<WorkedBatch | undefined> {
+  let running: RunningRow | undefined;
+  try {
+    return await inTransaction(pool, [], async (client) => {
+      [running] = await runStatement<RunningRow & Record<string, unknown>>(client, { text: takeTurn });
+      return running === undefined ? undefined : workOn(client, running);
+    });
+  } catch (error) {
+    if (running !== undefined)
+      await runStatement(pool, { text: loseTurn, values: [running.merchant_id, running.id] });
+    throw error;
+  }
+}
 
 async function workOn(client: PoolClient, running: RunningRow): Promise<WorkedBatch> {
   const { merchant_id: merchantId, id, created_to: createdTo, states } = running;

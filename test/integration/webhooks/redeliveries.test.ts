@@ -183,6 +183,23 @@ describe('a redelivery', () => {
     await ended(large.redelivery!.redeliveryId);
   });
 
+  test('that fails for ever does not hold another one', async () => {
+    await deliver(1, 'GIVEN_UP');
+    await desk.database.pool.query(`
+      create function fail_redelivery() returns trigger language plpgsql as $$ begin raise 'cannot be written'; end $$;
+      create trigger fail_redelivery before update on webhooks.deliveries for each row
+        when (new.merchant_id = '${merchantId}') execute function fail_redelivery()`);
+    closers.push(async () => void (await desk.database.pool.query('drop function fail_redelivery cascade')));
+    await operator().startRedelivery(all());
+    ({ id: merchantId } = await stack.createMerchant());
+    await deliver(1_200, 'GIVEN_UP');
+    const other = await operator().startRedelivery(all());
+
+    startWorker();
+
+    expect(await ended(other.redelivery!.redeliveryId)).toMatchObject({ redeliveredCount: 1_200n });
+  });
+
   test('leaves no delivery out and counts none twice when its process is killed', async () => {
     const ids = await deliver(4_000, 'GIVEN_UP');
     const { redelivery } = await operator().startRedelivery(all());
