@@ -59,7 +59,7 @@ export function requestLogService(
         await store.record(report, context.signal);
         metrics.kept.inc(report.requests.length);
         metrics.unkept.inc(report.unkept.reduce((sum, { count }) => sum + Number(count), 0));
-        metrics.unauthenticated.inc(Math.max(0, Number(request.unauthenticated)));
+        metrics.unauthenticated.inc(Number(request.unauthenticated));
         return {};
       },
       async listApiRequests(request, { signal }) {
@@ -106,11 +106,12 @@ const endpointOf = (number: EndpointMessage): ApiEndpoint | undefined => wordOf(
 /** PostgreSQL cannot store NUL, and no legitimate request contains it. */
 const text = (value: string, max = 255): string => value.replaceAll('\0', '\uFFFD').slice(0, max);
 
-function parseReport({ requests, unkept }: RecordApiRequestsRequest): RequestReport {
+function parseReport({ requests, unkept, unauthenticated }: RecordApiRequestsRequest): RequestReport {
   if (requests.length > maxRequests || unkept.length > maxUnkept) {
     const issue = `must be at most ${maxRequests} requests and ${maxUnkept} counts in one call`;
     valuesOrThrow(err({ field: 'requests', issue }));
   }
+  valuesOrThrow(parseCount(unauthenticated, 'unauthenticated'));
   return {
     requests: requests.map((request, index) => parseRequest(request, `requests[${index}]`)),
     unkept: unkept.map(({ merchantId, environment, count }, index) => {
@@ -118,12 +119,16 @@ function parseReport({ requests, unkept }: RecordApiRequestsRequest): RequestRep
         combine({
           merchantId: parseId('mer', merchantId, `unkept[${index}].merchant_id`),
           environment: parseEnvironment(environment),
+          count: parseCount(count, `unkept[${index}].count`),
         }),
       );
-      return { ...values, merchantId: storedId('mer', values.merchantId), count };
+      return { ...values, merchantId: storedId('mer', values.merchantId) };
     }),
   };
 }
+
+const parseCount = (count: bigint, field: string): Result<bigint, Issue> =>
+  count < 0n ? err({ field, issue: 'must not be negative' }) : ok(count);
 
 function parseRequest(request: RequestMessage, field: string): RequestReport['requests'][number] {
   const endpoint = endpointOf(request.endpoint);

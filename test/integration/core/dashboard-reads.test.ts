@@ -218,6 +218,16 @@ test('a call that a facade repeats stores its requests and counts once', async (
   expect(unkept).toBe(14n);
 });
 
+test.each([
+  ['unkept[0].count', (merchantId: string) => ({ unkept: [{ merchantId, environment, count: -1n }] })],
+  ['unauthenticated', () => ({ unauthenticated: -1n })],
+])("a facade's negative %s is refused", async (field, report) => {
+  expect(await failureOf(facade.recordApiRequests(report(merchant.id)))).toMatchObject({
+    reason: 'INVALID_FIELDS',
+    issues: { [field]: 'must not be negative' },
+  });
+});
+
 describe('many searches of one merchant leave connections to other merchants:', () => {
   test.each([
     [
