@@ -16,6 +16,10 @@ function isRegistration(url: string, key: string): boolean {
   return pathname.endsWith('/register') && searchParams.get('apikey') === key;
 }
 
+/** Whether Fastify refused the request, for example because its body is too large. */
+const isClientsFault = (error: unknown): boolean =>
+  error instanceof Error && 'statusCode' in error && Number(error.statusCode) < 500;
+
 /**
  * Adds the API of M-Pesa in one country to `scope`. `GET certificate.cer` offers the certificate, which the provider's portal
  * offers for download.
@@ -43,6 +47,7 @@ export async function mountMpesa(
     reply.code(status).send(errorBody(shop.newId(''), code, text));
   scope.setErrorHandler((error, request, reply) => {
     if (error instanceof MpesaRefusal) return send(reply, error.status, error.errorCode, error.message);
+    if (isClientsFault(error)) return send(reply, 400, '400.002.05', 'Invalid Request Payload');
     request.log.error({ err: error }, 'the simulator could not answer a request');
     return send(reply, 500, '500.003.1001', 'Internal Server Error');
   });

@@ -96,6 +96,7 @@ test.each([
     'Invalid CallBackURL',
   ],
   ['no description', { TransactionDesc: '' }, '400.002.02', 'Invalid TransactionDesc'],
+  ['a large body', { TransactionDesc: 'x'.repeat(1 << 20) }, '400.002.05', 'Invalid Request Payload'],
 ])('a payment request is refused for %s', async (_what, over, errorCode, text) => {
   expect(await push(over)).toMatchObject({
     json: { errorCode, errorMessage: expect.stringContaining(text) },
