@@ -1,11 +1,11 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 
 /** Metrics of a Prometheus server over time, and an alert that fires then or at no time. */
 interface Situation {
   readonly situation: string;
-  /** The step of the values. A situation of days has a long one, because `promtool` evaluates all rules at each step. */
+  /** The step of the values. A situation of days has a long one, because `promtool` evaluates the rule at each step. */
   readonly every?: string;
   readonly series: Readonly<Record<string, string>>;
   readonly alert: string;
@@ -20,27 +20,56 @@ export const situations = parse(
   await readFile(join(import.meta.dirname, 'situations.yml'), 'utf8'),
 ) as readonly Situation[];
 
-/** The situations with this step, as a file of `promtool test rules` about the alerts of `rules`. */
-export const promtoolTests = (rules: string, every: string): string =>
-  JSON.stringify({
-    rule_files: [rules],
-    evaluation_interval: every,
-    tests: situations
-      .filter((each) => (each.every ?? '1m') === every)
-      .map(({ situation, series, alert, silent = [], fires, summary }) => {
-        const at = (eval_time: string | undefined, exp_alerts: object[]) => ({
-          ...{ eval_time, alertname: alert, exp_alerts },
-        });
-        const { at: firesAt, ...exp_labels } = fires ?? {};
-        const exp_annotations = { summary, runbook: `docs/operating/alerts.md#${alert.toLowerCase()}` };
-        return {
-          name: situation,
-          interval: every,
-          input_series: Object.entries(series).map(([name, values]) => ({ series: name, values })),
-          alert_rule_test: [
-            ...silent.map((time) => at(time, [])),
-            ...(fires === undefined ? [] : [at(firesAt, [{ exp_labels, exp_annotations }])]),
-          ],
+interface Rules {
+  readonly groups: readonly { readonly rules: readonly { readonly alert: string }[] }[];
+}
+
+/**
+ * Writes the situations of each alert as files of `promtool test rules`, and returns their paths. Only the rule of the alert
+ * is evaluated, because `promtool` evaluates all rules of a file at each step.
+ */
+export async function writePromtoolTests(alerts: string, out: string): Promise<readonly string[]> {
+  const rules = (parse(await readFile(alerts, 'utf8')) as Rules).groups.flatMap((group) => group.rules);
+  return Promise.all(
+    [...Map.groupBy(situations, ({ alert, every = '1m' }) => `${alert}-${every}`)].map(
+      async ([name, ofOne]) => {
+        const [{ alert = '', every = '1m' } = {}] = ofOne;
+        const rule = { groups: [{ name, rules: rules.filter((each) => each.alert === alert) }] };
+        await writeFile(join(out, `${name}.rules.json`), JSON.stringify(rule));
+        const path = join(out, `${name}.json`);
+        const tests = {
+          rule_files: [`${name}.rules.json`],
+          evaluation_interval: every,
+          tests: ofOne.map(promtoolTest),
         };
-      }),
+        await writeFile(path, JSON.stringify(tests));
+        return path;
+      },
+    ),
+  );
+}
+
+function promtoolTest({
+  situation,
+  every = '1m',
+  series,
+  alert,
+  silent = [],
+  fires,
+  summary,
+}: Situation): object {
+  const at = (eval_time: string | undefined, exp_alerts: object[]) => ({
+    ...{ eval_time, alertname: alert, exp_alerts },
   });
+  const { at: firesAt, ...exp_labels } = fires ?? {};
+  const exp_annotations = { summary, runbook: `docs/operating/alerts.md#${alert.toLowerCase()}` };
+  return {
+    name: situation,
+    interval: every,
+    input_series: Object.entries(series).map(([name, values]) => ({ series: name, values })),
+    alert_rule_test: [
+      ...silent.map((time) => at(time, [])),
+      ...(fires === undefined ? [] : [at(firesAt, [{ exp_labels, exp_annotations }])]),
+    ],
+  };
+}
