@@ -17,7 +17,7 @@ import type { AccountParts } from './account-parts.ts';
 import { lockUserByEmail } from './find-user.ts';
 import { invitationRefusal } from './invite-user.ts';
 import type { OfferedMembership } from './invite-user.ts';
-import { recordSignIn, recordingRefusal } from './record-sign-in.ts';
+import { originOf, recordSignIn, recordingRefusal } from './record-sign-in.ts';
 import { actingForThemselves } from './record-user-audit.ts';
 import { readUser } from './user-reader.ts';
 import type { User } from './user-reader.ts';
@@ -35,7 +35,8 @@ export interface Acceptance {
 export const nameLength = 128;
 
 /**
- * Accepts an invitation. With the password of an account without a second factor, this is also a sign-in, which is recorded.
+ * Accepts an invitation. With the password of an account without a second factor, this is also a sign-in, which is recorded. A new account
+ * begins its first session without one: its record is that of the acceptance, which has the address too.
  * The password is hashed before the transaction, which therefore holds no lock meanwhile.
  * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND LINK_NOT_USABLE; UNAUTHENTICATED WRONG_CREDENTIALS;
  * RESOURCE_EXHAUSTED TOO_MANY_TRIES, OVERLOADED.
@@ -142,6 +143,7 @@ async function acceptMembership(
         email: user.email,
         role: membership?.role ?? 'OPERATOR',
         new_account: !('provedHash' in proof),
+        ...originOf(remoteAddress),
       },
     });
     await em.flush();

@@ -12,7 +12,8 @@ import { actingForNobody, actingForThemselves, recordUserAudit } from './record-
 /** The proof of identity at a sign-in. */
 export type SignInProof = 'PASSWORD' | 'ONE_TIME_CODE' | 'RECOVERY_CODE';
 
-const originOf = (remoteAddress: string): Readonly<Record<string, string>> =>
+/** The details of an entry with the address of the user's browser; none for a text that is no IP address. */
+export const originOf = (remoteAddress: string): Readonly<Record<string, string>> =>
   ipaddr.isValid(remoteAddress) ? { remote_address: ipaddr.process(remoteAddress).toString() } : {};
 
 /** Records a sign-in with its origin, in the unit of work that stores its time. */

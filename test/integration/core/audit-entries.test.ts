@@ -131,14 +131,19 @@ describe('the audit log', () => {
     expect(theirs[1]).toMatchObject({ actor: `dashboard:${user.userId}`, actorEmail: user.email });
   });
 
-  test('has changes of an operator without a merchant', async () => {
-    const operator = await desk.addUser();
+  test('has changes of an operator without a merchant, and the address of a new account', async () => {
+    const [accounts] = desk.accounts;
+    const email = desk.newEmail();
+    const { token } = await accounts.inviteUser({ email, asOperator: true });
+    const remoteAddress = '::ffff:203.0.113.14';
+    const { user } = await accounts.acceptInvitation({ token, name: 'Abebe', password, remoteAddress });
     const { entries } = await stack.client(AuditService, 'reader').listAuditEntries({ actionKind: 'user' });
     expect(entries[0]).toMatchObject({
       action: 'user.accept_invitation',
       merchantId: '',
-      targetId: operator.userId,
-      details: { email: operator.email, role: 'OPERATOR' },
+      targetId: user?.userId,
+      // The first session of a new account has no other entry.
+      details: { email, role: 'OPERATOR', new_account: true, remote_address: '203.0.113.14' },
     });
   });
 });
