@@ -25,45 +25,33 @@ interface Rules {
 }
 
 /**
- * Writes the situations of each alert as files of `promtool test rules`, and returns their paths. Only the rule of the alert
- * is evaluated, because `promtool` evaluates all rules of a file at each step.
+ * Writes each situation as a file of `promtool test rules`, and returns their paths. Only the rule of its alert is evaluated,
+ * because `promtool` evaluates all rules of a file at each step.
  */
 export async function writePromtoolTests(alerts: string, out: string): Promise<readonly string[]> {
   const rules = (parse(await readFile(alerts, 'utf8')) as Rules).groups.flatMap((group) => group.rules);
   return Promise.all(
-    [...Map.groupBy(situations, ({ alert, every = '1m' }) => `${alert}-${every}`)].map(
-      async ([name, ofOne]) => {
-        const [{ alert = '', every = '1m' } = {}] = ofOne;
-        const rule = { groups: [{ name, rules: rules.filter((each) => each.alert === alert) }] };
-        await writeFile(join(out, `${name}.rules.json`), JSON.stringify(rule));
-        const path = join(out, `${name}.json`);
-        const tests = {
-          rule_files: [`${name}.rules.json`],
-          evaluation_interval: every,
-          tests: ofOne.map(promtoolTest),
-        };
-        await writeFile(path, JSON.stringify(tests));
-        return path;
-      },
-    ),
+    situations.map(async (situation, number) => {
+      const name = `situation-${number}`;
+      const rule = { name, rules: rules.filter(({ alert }) => alert === situation.alert) };
+      await writeFile(join(out, `${name}.rules.json`), JSON.stringify({ groups: [rule] }));
+      const path = join(out, `${name}.json`);
+      await writeFile(path, JSON.stringify(promtoolFile(situation, `${name}.rules.json`)));
+      return path;
+    }),
   );
 }
 
-function promtoolTest({
-  situation,
-  every = '1m',
-  series,
-  alert,
-  silent = [],
-  fires,
-  summary,
-}: Situation): object {
+function promtoolFile(
+  { situation, every = '1m', series, alert, silent = [], fires, summary }: Situation,
+  rules: string,
+): object {
   const at = (eval_time: string | undefined, exp_alerts: object[]) => ({
     ...{ eval_time, alertname: alert, exp_alerts },
   });
   const { at: firesAt, ...exp_labels } = fires ?? {};
   const exp_annotations = { summary, runbook: `docs/operating/alerts.md#${alert.toLowerCase()}` };
-  return {
+  const test = {
     name: situation,
     interval: every,
     input_series: Object.entries(series).map(([name, values]) => ({ series: name, values })),
@@ -72,4 +60,5 @@ function promtoolTest({
       ...(fires === undefined ? [] : [at(firesAt, [{ exp_labels, exp_annotations }])]),
     ],
   };
+  return { rule_files: [rules], evaluation_interval: every, tests: [test] };
 }
