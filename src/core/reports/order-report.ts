@@ -73,7 +73,7 @@ export function orderReport(rows: readonly ReportRow[], stepCount: number): Orde
   };
 }
 
-/** Whether these orders ended without a failed payment: they were cancelled or expired. */
+/** Whether these orders ended without a failed payment: they were cancelled, expired, or their last payment was not sent. */
 const isAbandonment = ({ type, payment_option }: ReportRow): boolean =>
   type === 'EXPIRED' || (type === 'FAILED' && payment_option === '');
 

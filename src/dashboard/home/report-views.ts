@@ -24,8 +24,8 @@ export interface HomeWriting {
 export type Step = 'hour' | 'day';
 
 /**
- * A report for the page. Payments that the wallet or the payer declined are failed. Cancelled and expired orders are
- * abandoned. They do not count in the success rate.
+ * A report for the page. Payments that the wallet or the payer declined are failed. Orders that were cancelled, that
+ * expired, or whose last payment was never sent are abandoned. They do not count in the success rate.
  */
 export function reportView(report: GetOrderReportResponse, step: Step, now: Date, writing: HomeWriting) {
   const { words, orderWords, wallets, language, timeZone } = writing;
