@@ -5,6 +5,7 @@ import type { Duplex } from 'node:stream';
 import { limitLines } from '../line-limit.ts';
 import type { LogLimited } from '../line-limit.ts';
 import type { Logger } from '../logger.ts';
+import { httpTimeoutsMs } from './http-timeouts.ts';
 import { handleInTurn } from './requests-in-turn.ts';
 
 /** The options for answers outside the framework, which has not created a request at that point. */
@@ -83,6 +84,10 @@ interface Received {
   requests: number;
   /** The response to the latest of them. */
   latest?: ServerResponse;
+  /** The response to the one before, if it was not finished. */
+  previous?: ServerResponse | undefined;
+  /** Whether the bytes after them are not HTTP. */
+  isRefused?: true;
 }
 
 const receivedBy = new WeakMap<Duplex, Received>();
@@ -97,10 +102,24 @@ export function answerClientError(
   options: RawReplyOptions,
 ): void {
   const canWrite = error.code !== 'ECONNRESET' && socket.writable;
-  const latest = receivedBy.get(socket)?.latest;
-  if (canWrite && latest?.req.complete === true && !latest.writableFinished) {
+  const received = receivedBy.get(socket);
+  const latest = received?.latest;
+  const lastComplete = latest?.req.complete === true ? latest : received?.previous;
+  if (canWrite && received !== undefined && lastComplete?.writableFinished === false) {
+    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+      // Perhaps its rest was not read, because others were handled. So it is judged a moment after their answers.
+      const judge = (): void => {
+        const newest = received.latest;
+        const hasArrived = newest?.req.complete === true && newest !== lastComplete;
+        if (!hasArrived) answerClientError(error, socket, options);
+      };
+      lastComplete.once('finish', () => setTimeout(judge, httpTimeoutsMs.check));
+      return;
+    }
     socket.pause();
-    latest.once('finish', () => socket.destroySoon());
+    // Node reads on after each answer, and reports each read.
+    if (received.isRefused === undefined) lastComplete.once('finish', () => socket.destroySoon());
+    received.isRefused = true;
     return;
   }
   if (canWrite && !isAnswered(latest)) {
@@ -158,6 +177,7 @@ function isWithinLimit(socket: Duplex, response: ServerResponse, maxRequests: nu
   const received = receivedBy.get(socket) ?? { requests: 0 };
   received.requests += 1;
   if (received.requests > maxRequests) return false;
+  received.previous = received.latest?.writableFinished === false ? received.latest : undefined;
   received.latest = response;
   receivedBy.set(socket, received);
   if (received.requests === maxRequests) response.shouldKeepAlive = false;

@@ -37,6 +37,8 @@ export function handleInTurn(request: IncomingMessage, response: ServerResponse,
 }
 
 function takeNext(socket: Duplex, { waiting }: Turns): void {
+  // After an answer with `Connection: close`, the answer to another request could not be sent.
+  if (!socket.writable) waiting.length = 0;
   const next = waiting.shift();
   if (next === undefined) return;
   if (waiting.length === 0) socket.resume();

@@ -18,11 +18,19 @@ interface Listener {
 
 type Answer = () => Promise<string>;
 
-async function startEdge(answer: Answer): Promise<Listener> {
+function createEdge(answer: Answer) {
   const edge = { logger, newRequestId: () => 'id', trustedProxies: [] };
-  const app = fastify({ ...edgeServerOptions(edge), forceCloseConnections: true });
+  const options = edgeServerOptions(edge);
+  const http = { ...options.http, connectionsCheckingInterval: 1 };
+  const app = fastify({ ...options, http, forceCloseConnections: true });
   protectEdge(app, edge, ({ issue }) => new Error(issue));
   app.get('/page', answer);
+  app.post('/page', answer);
+  return app;
+}
+
+async function startEdge(answer: Answer): Promise<Listener> {
+  const app = createEdge(answer);
   await app.listen({ host, port: 0 });
   return { port: Number(new URL(app.listeningOrigin).port), stop: () => app.close() };
 }
@@ -78,3 +86,41 @@ test.each(listeners)('%s handles no request of a connection that has closed', as
 
   expect(handled).toBeLessThan(1_000);
 });
+
+const post = 'POST /page HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n';
+test.each([
+  ['body', 17, request.repeat(16) + post + '{', '}'],
+  ['head', 18, request.repeat(17) + 'GET /page', ' HTTP/1.1\r\nHost: a\r\n\r\n'],
+])(
+  'a request whose %s was not read in time, because others were handled, is late only if it is missing after their answers',
+  async (_, count, first, rest) => {
+    for (const isLate of [false, true]) {
+      const { promise: released, resolve: release } = Promise.withResolvers<string>();
+      let handled = 0;
+      const app = createEdge(() => {
+        handled += 1;
+        return released;
+      });
+      await app.listen({ host, port: 0 });
+      const timedOut = once(app.server, 'clientError');
+      const socket = connect(Number(new URL(app.listeningOrigin).port), host);
+      let received = '';
+      socket.setEncoding('latin1').on('data', (part: string) => (received += part));
+      const statuses = () => received.match(/(?<=HTTP\/1.1 )\d+/g) ?? [];
+
+      socket.write(first);
+      await waitUntil('the first are handled', () => handled === 16);
+      // Nothing else is incomplete at this time.
+      Object.assign(app.server, { headersTimeout: 1, requestTimeout: 1 });
+      await timedOut;
+      Object.assign(app.server, { headersTimeout: 60_000, requestTimeout: 60_000 });
+      if (!isLate) socket.write(rest);
+      release('x');
+      await waitUntil('all are answered', () => statuses().length === count);
+      socket.destroy();
+      await app.close();
+
+      expect(statuses()).toEqual([...Array<string>(count - 1).fill('200'), isLate ? '408' : '200']);
+    }
+  },
+);
