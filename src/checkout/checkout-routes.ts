@@ -5,7 +5,7 @@ import type { WalletDirectory } from '../contract/wallet-directory.ts';
 import type { AwaitedOutcomes } from './awaited-outcome.ts';
 import type { CheckoutAccess } from './checkout-access.ts';
 import { checkoutPage } from './checkout-pages.ts';
-import type { CheckoutPage } from './checkout-pages.ts';
+import type { CheckoutPage } from './page-parts.ts';
 import { isCancellable, isFinal, stageOf, stageVersion } from './checkout-stage.ts';
 import type { CheckoutStage } from './checkout-stage.ts';
 import { PageProblem } from './page-problem.ts';

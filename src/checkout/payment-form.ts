@@ -1,4 +1,4 @@
-import type { Refusal } from './checkout-pages.ts';
+import type { Refusal } from './page-parts.ts';
 import type { CheckoutStage } from './checkout-stage.ts';
 import { messagesIn } from './language/dictionary.ts';
 import { waitText } from '../platform/language/duration-text.ts';

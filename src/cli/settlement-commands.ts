@@ -145,7 +145,7 @@ function showWaiting(unsettled: readonly Unsettled[], total: bigint): Output {
   const columns = [
     { head: 'ID, ORDER, MERCHANT', wraps: true },
     { head: 'AMOUNT, OPTION', right: true },
-    { head: 'WAITS SINCE' },
+    { head: 'WAITING SINCE' },
     { head: 'PROPOSAL' },
   ];
   const rows = unsettled.map((each) => [

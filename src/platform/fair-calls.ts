@@ -30,9 +30,9 @@ interface WaitingCall {
 export type FairCalls = <T>(owner: CallOwner, signal: CallerSignal, call: () => Promise<T>) => Promise<T>;
 
 /**
- * Limits calls that each hold a scarce resource, such as a database connection, so that no owner takes it from all others. An owner may begin another call only while it runs fewer calls than there are free slots. So a single owner gets half of them, and
- * two get a third each. Owners take turns, and so do the parts of an owner within its turns. Calls of one part begin in their
- * order.
+ * Limits calls that each hold a scarce resource, such as a database connection, so that no owner takes it from all others. An owner may
+ * begin another call only while it runs fewer calls than there are free slots. So a single owner gets half of them, and two get a third
+ * each. Owners take turns, and so do the parts of an owner within its turns. Calls of one part begin in their order.
  */
 export function createFairCalls({
   maxRunning,

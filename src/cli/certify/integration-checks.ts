@@ -94,7 +94,7 @@ function lostAnswerChecks(parts: IntegrationParts): readonly Check<IntegrationCh
         const isOver = (): true | undefined =>
           repeatOf(parts) !== undefined || proxy.verified().includes(first.orderNumber) || undefined;
         await waitFor(proxy, isOver, limits.slowMs + limits.quietMs, stop);
-        // Who gave up may still repeat.
+        // A shop that disconnected may still repeat the request.
         if (isOver() === undefined && proxy.givenUp() > 0)
           await waitFor(proxy, isOver, limits.repeatMs, stop);
         const repeat = repeatOf(parts);

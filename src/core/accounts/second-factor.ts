@@ -41,7 +41,8 @@ export interface Confirmation extends Pick<SubmittedCode, 'userId' | 'code' | 'b
 
 /**
  * Enables the second factor. Ends the user's other sessions, because a session of an attacker could turn it off again. Returns the
- * recovery codes, which are displayed once. Errors: NOT_FOUND USER_NOT_FOUND; UNAUTHENTICATED WRONG_CODE; FAILED_PRECONDITION TOTP_NOT_BEGUN, TOTP_ENABLED; RESOURCE_EXHAUSTED TOO_MANY_TRIES.
+ * recovery codes, which are displayed once. Errors: NOT_FOUND USER_NOT_FOUND; UNAUTHENTICATED WRONG_CODE;
+ * FAILED_PRECONDITION TOTP_NOT_BEGUN, TOTP_ENABLED; RESOURCE_EXHAUSTED TOO_MANY_TRIES.
  */
 export async function confirmTotp(
   parts: AccountParts,

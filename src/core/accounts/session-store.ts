@@ -34,8 +34,9 @@ export interface SessionStore {
   readonly endAllBut: (userId: PublicId<'usr'>, keepHash: Buffer, by: Actor) => Promise<void>;
 }
 
-// A change of the password ends the user's sessions, as does turning one-time codes on. The lock on the user's row orders the two. If the change comes first, the new session
-// waits and is refused, because the version differs. If the session comes first, the change waits and ends it.
+// A change of the password ends the user's sessions, as does turning one-time codes on. Such a change and a new session lock the user's
+// row. If the change comes first, the session waits and is refused, because the version differs. If the session comes first, the change
+// waits and ends it.
 const writeText = `
 with proved as (
   select from core.users u

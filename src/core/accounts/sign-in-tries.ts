@@ -115,8 +115,8 @@ const codeBrowser = ({ userId, browserSecret }: CodeTry): string => `code browse
 
 /**
  * The limits apply in this order, so that a try refused by one does not fill the next. The first counts this account
- * from this network, the second this network for all accounts, and the last this account from all networks. The last limit does not apply to networks from which the
- * account signed in recently. Otherwise anyone could lock out its owner by failing on purpose.
+ * from this network, the second this network for all accounts, and the last this account from all networks.
+ * The last limit does not apply to networks from which the account signed in recently. Otherwise anyone could lock out its owner by failing on purpose.
  *
  * None of them applies to a browser in which the account signed in recently. It has its own limit. Otherwise a stranger in the same
  * network could lock out all of its users: all customers of a mobile operator may share one address. A browser in which a code of the

@@ -26,9 +26,9 @@ const repeatDays = 7;
 const startedBy = 'core';
 
 /**
- * Compares the running day of every statement at intervals. Compares the days of the last week again, because
- * wallets correct their statements and add entries late, unless the statement no longer reaches back to them. A run replaces earlier runs of its day that core started for this
- * purpose. Several cores may call it at once. Returns the number of started runs.
+ * Compares the running day of every statement at intervals. Compares the days of the last week again, because wallets correct their
+ * statements and add entries late. It leaves out days to which the statement no longer reaches back. A run replaces earlier runs of its day
+ * that core started for this purpose. Several cores may call it at once. Returns the number of started runs.
  */
 export async function keepBalances(parts: BalanceParts): Promise<number> {
   const { database, wallets, newId, now, onDue, balanceMinutes } = parts;

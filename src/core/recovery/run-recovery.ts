@@ -267,7 +267,7 @@ async function recoverFromStream(
   parts.onChange();
 }
 
-/** Counts the stream as lost once the broker has been unavailable for `streamWaitMs`. */
+/** Counts the stream as lost if it could not be read to its end for `streamWaitMs`. */
 async function waitForStream(parts: StepParts, recovery: RecoveryRow): Promise<void> {
   const { unread, streamWaitMs } = parts;
   const now = await databaseNow(parts);

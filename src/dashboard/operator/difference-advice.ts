@@ -1,6 +1,6 @@
 import { DifferenceKind } from '../../gen/gatehouse/v1/reconciliation_service_pb.js';
 import type { Difference } from '../../gen/gatehouse/v1/reconciliation_service_pb.js';
-import type { DifferenceAdvice } from '../language/english/operator.ts';
+import type { DifferenceAdvice } from '../language/english/operator-reconciliation.ts';
 
 /** The action that a difference requires, by its facts. */
 export function adviceOn(difference: Difference): DifferenceAdvice {

@@ -55,7 +55,8 @@ returning endpoint`;
 
 /**
  * Abandons the pending deliveries of deleted webhook endpoints in small batches, until there is none. The lane of an attempt
- * under way ends with a later call. Several processes may do this at once. Safe to repeat: a process that exits within a batch leaves the batch to the next call.
+ * under way ends with a later call. Several processes may do this at once. A process that exits within a batch leaves the batch
+ * to the next call.
  */
 export async function abandonDeleted(
   { pool, logger }: { readonly pool: Pool; readonly logger: Logger },

@@ -45,8 +45,9 @@ export const withPayer = (order: OrderInFull, isPayerPaying: (order: Order) => b
   isPayerPaying(order) ? { ...order, payerPays: true } : order;
 
 /**
- * Reads for which orders a payer has started a payment of their amount, which names their number or one of their attempts, and which is not decided yet. By default only if its wallet has
- * confirmed it, or if it was reported so recently that the orders must not end unpaid yet. It takes one statement, and none without a wallet that takes such payments.
+ * Whether a payer has started a payment of an order, which is not decided yet. It has the amount of the order, and names its number or one of
+ * its attempts. By default it counts only if its wallet has confirmed it, or if it was reported so recently that the order must not end
+ * unpaid yet. Reads all given orders with one statement, and with none if no wallet takes such payments.
  */
 export async function readOpenPayments(
   ...asked: Parameters<typeof findOpenPayments>

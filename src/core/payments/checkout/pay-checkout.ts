@@ -1,12 +1,8 @@
 import { createHash } from 'node:crypto';
-import { notPayable } from '../../../contract/not-payable.ts';
-import { rpcError } from '../../../contract/error-reason.ts';
 import type { CallOwner, FairCalls } from '../../../platform/fair-calls.ts';
-import { invalidFields } from '../../../platform/rpc/rpc-error.ts';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Database } from '../../database/database.ts';
 import { OrderRow, PaymentAttemptRow, StrayPaymentRow } from '../../database/order-entities.ts';
-import { recovering } from '../../database/payment-gate.ts';
 import type { PaymentGate } from '../../database/payment-gate.ts';
 import { readTakesPayments } from '../../database/takes-payments.sql.ts';
 import { storedId } from '../../../contract/public-id.ts';
@@ -18,12 +14,14 @@ import type { PhoneNumber } from '../../domain/phone-number.ts';
 import { err, ok } from '../../domain/result.ts';
 import type { Result } from '../../domain/result.ts';
 import { maxAttempts, transition } from '../../domain/transition.ts';
-import type { CommandOf, RejectionOf } from '../../domain/transition.ts';
+import type { CommandOf } from '../../domain/transition.ts';
 import type { FindMerchant, MerchantTerms } from '../../merchants/find-merchant.ts';
 import { requireMerchant } from '../../merchants/find-merchant.ts';
 import { allowedOptions } from '../../domain/merchant-terms.ts';
 import { optionsThatTake } from '../../domain/wallet.ts';
 import type { Wallet } from '../../domain/wallet.ts';
+import { notFound, notOffered, refusal } from './checkout-refusals.ts';
+import type { CancelRefusal, PaymentRefusal } from './checkout-refusals.ts';
 import type { CheckoutTokens, TokenSubject } from './checkout-token.ts';
 import type { FindPaybills, Paybill } from './find-paybills.ts';
 import type { CallScope } from '../changes/add-orders.ts';
@@ -306,9 +304,6 @@ async function requireAllowed(
   if (!allowedOptions(merchant, environment, wallets).includes(option)) throw notOffered();
 }
 
-type CancelRefusal = RejectionOf<'cancel'> | 'in_use' | 'may_be_paid' | 'payer_pays';
-type PaymentRefusal = RejectionOf<'start_payment'> | 'not_offered' | 'may_be_paid' | 'payer_pays';
-
 function decidePayment(
   { wallets, attemptIds }: CheckoutParts,
   { paymentOption, phone }: CheckoutPayment,
@@ -367,42 +362,4 @@ function isSamePayment({ latestAttempt }: Order, option: PaymentOption, { e164 }
   if (latestAttempt === null) return false;
   const { paymentOption, phone } = latestAttempt;
   return isInFlight(latestAttempt) && paymentOption === option && phone === e164;
-}
-
-const notFound = () =>
-  rpcError('CHECKOUT_NOT_FOUND', 'this checkout link is not valid; ask the shop for a new one');
-
-const notOffered = () =>
-  invalidFields([
-    {
-      field: 'payment_option',
-      issue: 'is not an option that this merchant offers; choose one of those on the page',
-    },
-  ]);
-
-function refusal(rejection: PaymentRefusal | CancelRefusal | 'not_found') {
-  if (rejection === 'may_be_paid') return recovering();
-  if (rejection === 'payer_pays')
-    return rpcError('PAYMENT_IN_PROGRESS', 'a payment from the menu of the phone is being confirmed');
-  if (rejection === 'not_found') return notFound();
-  if (rejection === 'not_offered') return notOffered();
-  if (rejection === 'in_use')
-    return rpcError('CHECKOUT_IN_USE', 'this checkout is in use in another browser; continue there');
-  switch (rejection.type) {
-    case 'payment_in_progress':
-      return rpcError('PAYMENT_IN_PROGRESS', 'a payment is under way; wait for its outcome');
-    case 'money_not_returned':
-      return rpcError(
-        'MONEY_NOT_RETURNED',
-        'an earlier payment took money that has not been returned; pay again after it is returned',
-      );
-    case 'order_is_final':
-      return notPayable(rejection.type, `the order is ${rejection.status}`);
-    case 'session_ended':
-      return notPayable(rejection.type, 'the payment session has ended');
-    case 'too_many_attempts':
-      return notPayable(rejection.type, `the order has been tried ${rejection.limit} times`);
-    case 'option_not_allowed':
-      return notPayable(rejection.type, 'the order cannot be paid this way');
-  }
 }
