@@ -178,6 +178,7 @@ async function runStand(stand: StandParts): Promise<StandResult | { readonly pro
       attacked: new Set(faults.map(({ fault }) => fault.target)),
       openLink: parts.openLink ?? (({ server }) => openNetworkLink(server)),
       onExit: (target, line) => void exits.push({ name: target, line }),
+      report,
       signal,
     });
     close.push(gateway.stop);

@@ -58,6 +58,8 @@ export interface GatewayOptions {
   readonly openLink: OpenLink;
   /** Called with a sentence when a process exits unexpectedly. */
   readonly onExit: (name: string, line: string) => void;
+  /** Receives sentences for the user. */
+  readonly report: (line: string) => void;
   readonly signal: AbortSignal;
 }
 
@@ -259,7 +261,7 @@ async function chooseServers(
 
 /** Returns what a process knows of the others: only addresses of links, which it opens. */
 async function createSettings(
-  { folder, environment, projectRoot }: GatewayOptions,
+  { folder, environment, projectRoot, report }: GatewayOptions,
   {
     addresses,
     secrets,
@@ -274,11 +276,8 @@ async function createSettings(
 ) {
   const { ports } = addresses;
   const callbacks = await links.connect('wallet-simulator', 'wallets', local(ports.walletCallback));
-  const programFolder = await findPrograms(
-    environment,
-    projectRoot,
-    join(folder, 'programs'),
-    () => undefined,
+  const programFolder = await findPrograms(environment, projectRoot, join(folder, 'programs'), (reason) =>
+    report(`The processes start later and use more memory, because they cannot be bundled: ${reason}`),
   );
   return async (from: Target) => {
     const core = await links.connect(from, 'core', local(ports.coreGrpc));
