@@ -44,10 +44,12 @@ export function addEndpoints(app: FastifyInstance, { clients, sendPage, timeZone
           const names = await merchantNames(request, clients, endpoints);
           const webhookWords = wordsFor(request, { en: webhooksInEnglish, am: webhooksInAmharic });
           return {
-            rows: endpoints.map((endpoint) => ({
-              ...endpointRow(endpoint, writing, webhookWords, now()),
-              merchantName: names.get(endpoint.merchantId) ?? endpoint.merchantId,
-            })),
+            rows: endpoints.map((endpoint) => {
+              const merchantName = names.get(endpoint.merchantId) ?? endpoint.merchantId;
+              // A merchant that core does not know has no pages.
+              const hasPages = merchantName !== endpoint.merchantId;
+              return { ...endpointRow(endpoint, writing, webhookWords, now()), merchantName, hasPages };
+            }),
             next: pageQuery({ environment: name }, nextPageToken),
           };
         }),

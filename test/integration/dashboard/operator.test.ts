@@ -362,7 +362,7 @@ describe('failing endpoints', () => {
     expect(endpointsIn(production.body)).toEqual([]);
   });
 
-  test('of a merchant that core does not know are listed with its id', async () => {
+  test('of a merchant that core does not know are listed with its id, and lead to no page', async () => {
     const unknown = newRandomId('mer', new Date());
     await superuser.query(
       `insert into webhooks.lanes (merchant_id, environment, endpoint, created_at, paused_at)
@@ -374,6 +374,7 @@ describe('failing endpoints', () => {
 
     expect(page.status).toBe(200);
     expect(page.body).toContain(`${unknown}</`);
+    expect(page.body).not.toMatch(new RegExp(`href="[^"]*${unknown}`));
   });
 
   test('are each on exactly one of the pages', async () => {
