@@ -3,17 +3,17 @@ import type { TObject, TProperties } from '@sinclair/typebox';
 import { directOptionPattern } from './payment-option.ts';
 
 // Lengths, patterns and formats are documentation, for readers of the contract and for code generators. Core decides, and
-// its messages are better. The schemas agree with core's rules, with three exceptions that only core checks: the currencies
-// that this gateway accepts, the decimals of each, and hosts that lenient parsers would turn into others.
+// its messages are better. The schemas agree with core's rules, with exceptions that only core checks: the currencies that this
+// gateway accepts, the decimals of each, hosts that lenient parsers would turn into others, and the characters named below.
 
-// Code generators copy `pattern` into the source of a client, where the regular expressions of Python, Go and PHP know no
-// \p{…} or \u…, and in Java a [ begins a class within a class: such a client could send nothing. They ignore `not`, which
-// validators of JSON Schema follow.
+// Code generators copy `pattern` into the source of a client, and validators compile it, also below `not`. The regular
+// expressions of Python, Go and PHP know no \p{…} or \u…, and in Java a [ begins a class within a class. One such pattern makes
+// a validator refuse the whole document. So the schemas allow characters that only core refuses: lone surrogates, invisible
+// characters, and those that change the direction of writing.
 
-/** Matches control characters, lone surrogates, and characters that change the direction of writing. */
-const notShown = '[\\p{Cc}\\p{Cs}\\u202a-\\u202e\\u2066-\\u2069]';
-/** Matches a text of spaces and invisible characters. */
-const blank = '^[\\s\\p{Default_Ignorable_Code_Point}]*$';
+/** Matches control characters. */
+const controlCharacter = '[\\x00-\\x1f\\x7f-\\x9f]';
+const blank = '^\\s*$';
 
 const orderNumber = Type.String({
   minLength: 1,
@@ -39,7 +39,7 @@ const reason = (description: string, example: string) =>
   Type.String({
     minLength: 1,
     maxLength: 255,
-    not: { type: 'string', pattern: `${notShown}|${blank}` },
+    not: { type: 'string', pattern: `${controlCharacter}|${blank}` },
     description: `${description} It is not blank and has no control characters.`,
     examples: [example],
   });
@@ -100,7 +100,7 @@ export const registerBodySchema = Type.Object(
     business_name: Type.Optional(
       Type.String({
         maxLength: 128,
-        not: { type: 'string', pattern: notShown },
+        not: { type: 'string', pattern: controlCharacter },
         description: 'The business to show at checkout.',
         examples: ['Abebe Books'],
       }),

@@ -162,8 +162,13 @@ export async function buildRestFacade(options: RestFacadeOptions): Promise<Fasti
  */
 const isEncoded = (url: string): boolean => url.includes('%') && (url.split('?', 1)[0] ?? '').includes('%');
 
-const noSuchRoute = ({ url, method }: FastifyRequest): RequestFailure =>
-  method !== 'POST' && endpoints.has(url.split('?', 1)[0] ?? '') ? noSuchMethod() : noSuchPath();
+function noSuchRoute({ url, server }: FastifyRequest): RequestFailure {
+  const path = url.split('?', 1)[0] ?? '';
+  // Whoever sends to the base URL has forgotten the path.
+  if (path === '/') return noSuchPath();
+  const allowed = (['POST', 'GET'] as const).find((method) => server.hasRoute({ url: path, method }));
+  return allowed === undefined ? noSuchPath() : noSuchMethod(allowed);
+}
 
 function addMerchantApi(app: FastifyInstance, options: RestFacadeOptions): void {
   const environment = environments[options.environment];

@@ -89,5 +89,6 @@ const noRoute = (field: string, issue: string): RequestFailure =>
 export const noSuchPath = (): RequestFailure =>
   noRoute('path', 'does not exist; send exactly a path of the API reference, such as /api/v1/register');
 
-/** A 404 for another method than POST. */
-export const noSuchMethod = (): RequestFailure => noRoute('method', 'must be POST');
+/** A 404 for another method than that of the path. */
+export const noSuchMethod = (allowed: 'POST' | 'GET'): RequestFailure =>
+  noRoute('method', `must be ${allowed}`);

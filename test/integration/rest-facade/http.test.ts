@@ -57,6 +57,11 @@ describe('404 comes before every other check', () => {
     },
   );
 
+  test.each(['/healthz', '/readyz', '/openapi.json', '/docs'])('for POST %s', async (path) => {
+    const { status, json } = await post(facade.url + path, '{}');
+    expect({ status, json }).toEqual({ status: 404, json: withDetail('method', 'must be GET') });
+  });
+
   test.each([
     '/',
     '/api/v1/register/',

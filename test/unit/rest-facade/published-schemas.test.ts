@@ -83,12 +83,11 @@ test("a body's fields have the sequence of the spec's table, followed by busines
   ]);
 });
 
-test('code generators find no pattern that Python, Go, PHP or Java cannot read', async () => {
+test('code generators and validators find no pattern that Python, Go, PHP or Java cannot read', async () => {
   const patterns: string[] = [];
   JSON.stringify(JSON.parse(await readFile('clients/openapi.json', 'utf8')), (key, value: unknown) => {
     if (key === 'pattern' && typeof value === 'string') patterns.push(value);
-    // Generators ignore `not`.
-    return key === 'not' ? undefined : value;
+    return value;
   });
 
   expect(patterns.length).toBeGreaterThan(10);
