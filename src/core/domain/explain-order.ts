@@ -45,7 +45,7 @@ function ended({ order, attempt }: ExplainedOrder): OrderExplanation {
 
 /**
  * Why an order ended unpaid. An order that FAILED before its last possible attempt was cancelled. A cancellation that ended the last
- * possible attempt before it was sent cannot be told from an attempt that nobody sent in time: both are `timed_out`.
+ * possible attempt before it was sent cannot be told from an attempt that nobody sent in time: both are `not_sent`.
  */
 function endOf(attempt: ExplainedAttempt | null, order: Order): string {
   const isOfAttempt = order.paymentType === 'DIRECT' || order.attemptCount >= maxAttempts;
@@ -53,8 +53,11 @@ function endOf(attempt: ExplainedAttempt | null, order: Order): string {
   return attempt === null ? '' : reasonOf(attempt);
 }
 
-const reasonOf = ({ attempt: { status, declineReason } }: ExplainedAttempt): string =>
-  status === 'TIMED_OUT' ? 'timed_out' : (declineReason ?? '');
+/** An attempt whose wallet certainly got no request is no fault of its payer. */
+function reasonOf({ attempt: { status, declineReason }, maybeSent }: ExplainedAttempt): string {
+  if (status === 'TIMED_OUT') return maybeSent ? 'timed_out' : 'not_sent';
+  return declineReason ?? '';
+}
 
 /** The first fact about stray payments and refunds that keeps money from its owner. */
 function explainMoney(explained: ExplainedOrder, now: Date): OrderExplanation | undefined {

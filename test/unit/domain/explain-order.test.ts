@@ -196,6 +196,21 @@ describe('money and payments of one order', () => {
     expect([explain(due(true)), explain(due(false))]).toEqual(['MONEY_RETURNED', 'ANOTHER_PAYMENT']);
   });
 
+  test.each([
+    ['timed_out', true],
+    ['not_sent', false],
+  ])('an ended payment is %s if it may have been sent: %s', (reason, maybeSent) => {
+    const latestAttempt = buildAttempt({ status: 'TIMED_OUT' });
+    const attempt = {
+      ...buildWork({ attempt: latestAttempt, leases: 1, maybeSent }),
+      isAccountRefused: false,
+    };
+    const pending = buildOrder({ attemptCount: 1, latestAttempt });
+    const failed = buildOrder({ status: 'FAILED', attemptCount: 5, latestAttempt });
+    const reasons = [pending, failed].map((order) => explainOrder({ ...quiet, order, attempt }, now).reason);
+    expect(reasons).toEqual([reason, reason]);
+  });
+
   test('a request that is not sent for 20 seconds waits for a wallets process', () => {
     const late = { ...quiet, walletState: () => 'SILENT' as const };
     const requested = buildAttempt({ createdAt: registeredAt, updatedAt: registeredAt });

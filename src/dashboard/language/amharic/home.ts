@@ -59,6 +59,7 @@ export const home: typeof english = {
       amount_not_returnable: 'ዋሌቱ ሊመለስ የማይችል መጠን አሳውቋል። ምን እንደወሰደ ዋሌቱን ይጠይቁ',
       settled_by_operator: 'ኦፕሬተሮች እንዳልተከፈለ ወስነዋል',
       timed_out: 'በጊዜው ማንም አላረጋገጠም',
+      not_sent: 'ጥያቄው ወደ ዋሌቱ አልተላከም',
       money_not_returned: 'የቀድሞ ክፍያ ገንዘብ ገና ስላልተመለሰ አልተላከም',
       cancelled: 'ትዕዛዙ ተሰርዟል',
       session_ended: 'የትዕዛዙ ጊዜ ሳይከፈል አልፏል',

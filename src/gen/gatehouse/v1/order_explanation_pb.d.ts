@@ -77,7 +77,7 @@ export declare type OrderExplanation = Message<"gatehouse.v1.OrderExplanation"> 
 
   /**
    * For ANOTHER_PAYMENT, why the latest payment did not pay the order. For NOTHING, why the order ended unpaid. A decline reason,
-   * "timed_out" or "cancelled". Empty otherwise.
+   * "timed_out", "not_sent" if the wallet got no request, or "cancelled". Empty otherwise.
    *
    * @generated from field: string reason = 9;
    */
