@@ -63,6 +63,21 @@ delete from webhooks.lanes lane using (
 where lane.merchant_id = old.merchant_id and lane.environment = old.environment and lane.endpoint = old.endpoint
   and lane.next_due_at is null and lane.paused_at is null`;
 
+/** A deleted webhook endpoint is kept as long as its lane, and that as long as its deliveries. */
+const deleteEndpoints = `
+with old as materialized (
+  select merchant_id, id from webhooks.webhook_endpoints e
+  where emptied_at < $1
+    and not exists (
+      select from webhooks.lanes l
+      where l.merchant_id = e.merchant_id and l.environment = e.environment and l.endpoint = e.id
+    )
+  limit $2
+), types as (
+  delete from webhooks.webhook_endpoint_types t using old where t.merchant_id = old.merchant_id and t.endpoint_id = old.id
+)
+delete from webhooks.webhook_endpoints e using old where e.merchant_id = old.merchant_id and e.id = old.id`;
+
 /** Its deliveries may be younger than the redelivery. They are still shown as redelivered. */
 const deleteRedeliveries = `
 delete from webhooks.redeliveries r using (
@@ -72,7 +87,7 @@ where r.merchant_id = old.merchant_id and r.id = old.id`;
 
 /**
  * Deletes deliveries and redeliveries that ended before the retention time, in small batches. Also deletes lanes without
- * deliveries in that time. One process at a time does this. In the others the call does nothing.
+ * deliveries in that time, and then webhook endpoints that were deleted before it. One process at a time does this. In the others the call does nothing.
  */
 export async function forgetOldDeliveries(parts: ForgetParts, stop: AbortSignal): Promise<void> {
   const { database, retentionDays, logger } = parts;
@@ -83,8 +98,12 @@ export async function forgetOldDeliveries(parts: ForgetParts, stop: AbortSignal)
     const deliveries = await deleteOldDeliveries(client, ended, [beforeId, before]);
     const lanes = await deleteInBatches(client, ended, deleteLanes, [before]);
     const redeliveries = await deleteInBatches(client, ended, deleteRedeliveries, [before]);
-    if (deliveries + lanes + redeliveries > 0)
-      logger.info({ deliveries, lanes, redeliveries }, 'removed old deliveries, lanes and redeliveries');
+    const endpoints = await deleteInBatches(client, ended, deleteEndpoints, [before]);
+    if (deliveries + lanes + redeliveries + endpoints > 0)
+      logger.info(
+        { deliveries, lanes, redeliveries, endpoints },
+        'removed old deliveries, lanes, redeliveries and deleted webhook endpoints',
+      );
   });
 }
 

@@ -144,6 +144,38 @@ describe('deleting old deliveries', () => {
     expect(await left('redeliveries')).toBe(2);
   });
 
+  test('deletes an endpoint that the merchant deleted before that time, when its lane is gone', async () => {
+    const [old, used, recent, live] = ['whe_old', 'whe_used', 'whe_recent', 'whe_live'];
+    for (const [id, deletedDaysAgo] of [
+      [old, 95],
+      [used, 95],
+      [recent, 3],
+      [live, undefined],
+    ] as const) {
+      const deletedAt = deletedDaysAgo === undefined ? null : daysAgo(deletedDaysAgo);
+      const [made, rest] = [
+        daysAgo(100),
+        { environment: 'SANDBOX', url: `https://shop.example/${id}`, description: '' },
+      ];
+      await insertRow(database.pool, 'webhooks.webhook_endpoints', {
+        ...{ merchant_id: merchantId, id, ...rest, created_at: made, updated_at: made },
+        ...{ deleted_at: deletedAt, emptied_at: deletedAt },
+      });
+      await insertRow(database.pool, 'webhooks.webhook_endpoint_types', {
+        ...{ merchant_id: merchantId, endpoint_id: id, event_type: '*', since: made },
+      });
+    }
+    await insertRow(database.pool, 'webhooks.lanes', {
+      ...{ merchant_id: merchantId, environment: 'SANDBOX', endpoint: used },
+      ...{ created_at: daysAgo(100), last_failure_at: daysAgo(3) },
+    });
+
+    await forget();
+
+    const { rows } = await database.pool.query('select id from webhooks.webhook_endpoints order by id');
+    expect(rows).toEqual([live, recent, used].map((id) => ({ id })));
+  });
+
   test('keeps a lane that began recently', async () => {
     await put('https://new.example', 1);
     await database.pool.query('update webhooks.lanes set created_at = $1', [daysAgo(1)]);
