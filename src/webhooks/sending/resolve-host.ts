@@ -28,6 +28,12 @@ const longestTurnMs = 5_000;
 /** How long a resolver is used. It reads the addresses of the name servers only once, and they change with the network. */
 const resolverAgeMs = 60_000;
 
+/**
+ * After quick answers of a name server, c-ares waits only about a second for each of its next ones. So it asks often enough to
+ * use the time of a connection (5 s), because a name server that forwards the question may take most of that.
+ */
+export const resolverOptions = { timeout: 1_500, maxTimeout: 1_500, tries: 4 };
+
 /** Gives a resolver that is at most a minute old. */
 export function renewResolver<R>(create: () => R, monotonicMs = () => performance.now()): () => R {
   let made: { readonly resolver: R; readonly atMs: number } | undefined;
@@ -50,7 +56,7 @@ const systemLookup: Resolve = async (name) =>
  * Many such names would block all threads, and this process could no longer look up its database, the broker and core.
  */
 export function createResolve(
-  currentResolver = renewResolver(() => new Resolver({ timeout: 1_500, tries: 2 })),
+  currentResolver = renewResolver(() => new Resolver(resolverOptions)),
   lookUp = systemLookup,
   turnWithinMs = longestTurnMs,
 ): Resolve {

@@ -48,6 +48,7 @@ function readQuestion(message: Buffer): DnsQuestion {
 export async function startNameServer(
   answer: (question: DnsQuestion) => Buffer | undefined,
   timeoutMs: number,
+  tries = 1,
 ): Promise<{ readonly resolver: Resolver; readonly close: () => Promise<void> }> {
   const socket = createSocket('udp4', (message, peer) => {
     const sent = answer(readQuestion(message));
@@ -55,7 +56,7 @@ export async function startNameServer(
   });
   socket.bind(0, '127.0.0.1');
   await once(socket, 'listening');
-  const resolver = new Resolver({ timeout: timeoutMs, tries: 1 });
+  const resolver = new Resolver({ timeout: timeoutMs, tries });
   resolver.setServers([`127.0.0.1:${socket.address().port}`]);
   const close = async (): Promise<void> => {
     resolver.cancel();

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { expect, test } from '@jest/globals';
-import { createResolve, renewResolver } from '../../../src/webhooks/sending/resolve-host.ts';
+import { createResolve, renewResolver, resolverOptions } from '../../../src/webhooks/sending/resolve-host.ts';
 import type { Resolve } from '../../../src/webhooks/sending/resolve-host.ts';
 import { startNameServer } from './name-server.ts';
 import type { DnsQuestion } from './name-server.ts';
@@ -53,6 +53,22 @@ test.each([
     expect(await resolve('shop.example')).toEqual(addresses);
   },
 );
+
+test('a name server that is slow to answer is asked four times', async () => {
+  let unanswered = 3;
+  const { resolver, close } = await startNameServer(
+    ({ type, reply }) => {
+      if (type === 'AAAA') return reply([]);
+      unanswered -= 1;
+      return unanswered < 0 ? reply([{ type, data: v4 }]) : undefined;
+    },
+    100,
+    resolverOptions.tries,
+  );
+  closing.push(close);
+
+  expect(await createResolve(() => resolver)('shop.example')).toEqual(['198.51.100.7']);
+});
 
 test('the name servers of this machine are read again after a minute', async () => {
   let nowMs = 0;
