@@ -20,6 +20,7 @@ import { parseLease } from '../rpc/lease-fields.ts';
 import { pageOf } from '../../platform/rpc/page-token.ts';
 import { parsePageSize, parsePageToken } from '../rpc/page-token.ts';
 import { parseId, valuesOrThrow } from '../rpc/request-fields.ts';
+import { walletText } from '../rpc/wallet-text.ts';
 import type { Wallet } from '../domain/wallet.ts';
 import { parseDay } from './reconciliation-day.ts';
 import {
@@ -102,7 +103,7 @@ export function reconciliationService({
       },
       async completeReconciliation(request, context) {
         const { id, leaseId } = valuesOrThrow(combine(parseLeaseKey(request)));
-        const completed = await store.complete(id, leaseId, request.error.slice(0, maxError));
+        const completed = await store.complete(id, leaseId, walletText(request.error, maxError));
         annotate(context, { reconciliation_id: id });
         if (completed.ok) annotate(context, { differences: completed.value.differences });
         return { reconciliation: answered(completed, id) };

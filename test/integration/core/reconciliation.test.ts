@@ -271,15 +271,15 @@ describe('starting', () => {
     expect(again.reconciliation).toMatchObject(expected);
   });
 
-  test('a reconciliation that waits for its next try is due at once', async () => {
+  test('a reconciliation that waits for its next try is due at once, and has the reason without NUL', async () => {
     const leased = key(await begin());
     const { reconciliationId } = leased;
-    await desk.wallets.completeReconciliation({ ...leased, error: 'no' });
+    await desk.wallets.completeReconciliation({ ...leased, error: 'no\0' });
     expect(await desk.lease()).toBeUndefined();
 
     const again = await startDay();
 
-    expect(again.reconciliation).toMatchObject({ reconciliationId, tries: 1, detail: 'no' });
+    expect(again.reconciliation).toMatchObject({ reconciliationId, tries: 1, detail: 'no\uFFFD' });
     expect((await desk.lease())?.reconciliation).toMatchObject({ reconciliationId, tries: 2 });
   });
 
