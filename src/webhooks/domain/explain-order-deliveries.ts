@@ -42,14 +42,11 @@ interface OrderedDelivery {
   readonly sequence: bigint;
 }
 
-/**
- * The delivery of an order that is explained: the first event's that is pending, or else the first abandoned one; undefined when all
- * were delivered.
- */
-export function deliveryToExplain<D extends OrderedDelivery>(deliveries: readonly D[]): D | undefined {
+/** The deliveries that can explain an order: first the pending ones, then the abandoned ones, each in the order of their events. */
+export function deliveriesToExplain<D extends OrderedDelivery>(deliveries: readonly D[]): readonly D[] {
   const inOrder = deliveries.toSorted((a, b) => Number(a.sequence - b.sequence));
-  return (
-    inOrder.find(({ state }) => state === 'PENDING') ?? inOrder.find(({ state }) => state === 'GIVEN_UP')
+  return (['PENDING', 'GIVEN_UP'] as const).flatMap((wanted) =>
+    inOrder.filter(({ state }) => state === wanted),
   );
 }
 
@@ -68,7 +65,9 @@ export function explainForOrder(
   delivery: { readonly id: string; readonly createdAt: Date },
   explanation: Explanation,
 ): DeliveriesExplanation {
-  const { cause, at, nextAttemptAt, explainedAt, lastAttempt } = explanation;
+  const { cause, nextSteps, at, nextAttemptAt, explainedAt, lastAttempt } = explanation;
+  // Nothing more happens to a delivery of a deleted webhook endpoint, so the order does not wait for it.
+  if (nextSteps.includes('NONE')) return noDeliveryWaits;
   const isLater = nextAttemptAt !== undefined && nextAttemptAt > explainedAt;
   const about = { deliveryId: delivery.id, since: delivery.createdAt, nextAt: undefined };
   const sent = {

@@ -1,6 +1,7 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { ConnectError } from '@connectrpc/connect';
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import { OrderFact } from '../../../src/gen/gatehouse/v1/order_explanation_pb.js';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import {
   DeliveryAttemptResult,
@@ -342,6 +343,25 @@ describe('a delivery', () => {
     } finally {
       await other.close();
     }
+  });
+
+  test('to a deleted webhook endpoint does not explain its order, because nothing is sent there again', async () => {
+    const environment = Environment.SANDBOX;
+    const orderId = newRandomId('ord', new Date());
+    const endpoints = desk.endpointClient('operator');
+    const url = 'https://shop.example/deleted';
+    const { webhookEndpoint } = await endpoints.createWebhookEndpoint({ merchantId, environment, url });
+    const { webhookEndpointId = '' } = webhookEndpoint ?? {};
+    const explained = async () => {
+      const reply = await reader().explainOrderDeliveries({ merchantId, environment, orderId });
+      return reply.explanation?.waitingFor;
+    };
+    await end(await desk.deliver(merchantId, { orderId, endpoint: webhookEndpointId }), 'GIVEN_UP');
+    await endpoints.deleteWebhookEndpoint({ merchantId, webhookEndpointId });
+    expect(await explained()).toBe(OrderFact.NOTHING);
+
+    await end(await desk.deliver(merchantId, { orderId }), 'GIVEN_UP');
+    expect(await explained()).toBe(OrderFact.WEBHOOK_REDELIVERY);
   });
 });
 
