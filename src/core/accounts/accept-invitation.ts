@@ -35,8 +35,8 @@ export interface Acceptance {
 export const nameLength = 128;
 
 /**
- * Accepts an invitation. With the password of an account without a second factor, this is also a sign-in, which is recorded. A new account
- * begins its first session without one: its record is that of the acceptance, which has the address too.
+ * Accepts an invitation. With the password of an account without a second factor, this is also a sign-in, which is recorded. The first
+ * session of a new account has no record of its own, because the record of the acceptance has the address too.
  * The password is hashed before the transaction, which therefore holds no lock meanwhile.
  * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND LINK_NOT_USABLE; UNAUTHENTICATED WRONG_CREDENTIALS;
  * RESOURCE_EXHAUSTED TOO_MANY_TRIES, OVERLOADED.

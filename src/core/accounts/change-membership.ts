@@ -27,9 +27,9 @@ export interface RoleChange {
 type Parts = Pick<AccountParts, 'database' | 'newId' | 'now'>;
 
 /**
- * Changes a user's role at a merchant. Of a user who is no owner any more, it withdraws the open invitations. The owners are notified of one
- * that an operator made. Errors: NOT_FOUND USER_NOT_FOUND; FAILED_PRECONDITION LAST_OWNER; ABORTED
- * CHANGED_MEANWHILE.
+ * Changes a user's role at a merchant. If the user is no longer an owner, the open invitations that the user sent are withdrawn. The owners
+ * are notified if an operator makes a user an owner.
+ * Errors: NOT_FOUND USER_NOT_FOUND; FAILED_PRECONDITION LAST_OWNER; ABORTED CHANGED_MEANWHILE.
  */
 export async function changeMembership(
   { database, newId, now }: Parts,
@@ -73,8 +73,9 @@ export interface Removal {
 }
 
 /**
- * Removes the user with this address from a merchant, and withdraws invitations of the address to it and those that the user sent. Without a merchant,
- * it withdraws an operator's invitation. Returns whether there was anything to remove. Errors: FAILED_PRECONDITION LAST_OWNER.
+ * Removes the user with this address from a merchant. Withdraws the invitations to this address, and those that the user sent. Without a
+ * merchant, it withdraws an operator's invitation. Returns whether there was anything to remove.
+ * Errors: FAILED_PRECONDITION LAST_OWNER.
  */
 export async function removeMembership(
   { database, newId, now }: Parts,

@@ -103,7 +103,7 @@ export function approveRefund(
   return ok({ refund: approved, changed: recorded(order, 'REFUND_APPROVED', approved, now) });
 }
 
-/** Ends a refund before the wallet gets the request. The person that created it may do so too. */
+/** Ends a refund before the wallet gets the request. The person who created it may do so too. */
 export function declineRefund(
   order: OrderInFull,
   refund: Refund,

@@ -88,7 +88,7 @@ export function parseUpdate(
       err({
         field: 'name',
         issue:
-          'or session_lifetime, terms, contact, refund_policy or personal_data_days is required: nothing would change',
+          'is required, unless session_lifetime, terms, contact, refund_policy or personal_data_days is given: nothing would change',
       }),
     );
   return {

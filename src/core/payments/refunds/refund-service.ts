@@ -304,7 +304,7 @@ function undecided(refusal: DecisionRefusal): Error {
     case 'same_person':
       return rpcError(
         'SECOND_PERSON_NEEDED',
-        'the person that created the refund cannot approve it; another person has to',
+        'the person who created the refund cannot approve it; another person has to',
       );
     case 'not_awaiting':
       return rpcError(
