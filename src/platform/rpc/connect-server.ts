@@ -55,6 +55,8 @@ export interface ConnectServerOptions {
 
 /** The calls that a known peer may have open on one connection. */
 const maxConcurrentStreams = 1024;
+/** The answers with a page that their clients have not read yet. A page is far larger than any other answer to a stranger. */
+const maxUnreadPages = 64;
 /** The first bytes of an HTTP/2 connection with prior knowledge (RFC 9113, section 3.4). */
 const http2Preface = Buffer.from('PRI * HTTP/2.0');
 /** A connection is closed if its protocol, headers or settings have not arrived after this time. */
@@ -140,6 +142,7 @@ export async function startConnectServer(options: ConnectServerOptions): Promise
 }
 
 type RequestHandler = ReturnType<typeof connectNodeAdapter>;
+type Response = Parameters<RequestHandler>[1];
 
 const contextOptions = ({ files }: ServerTls) => {
   const { ca, own } = files.current();
@@ -222,6 +225,7 @@ function requestHandler(options: ConnectServerOptions): RequestHandler {
     return handler;
   };
   const pageOf = new Map(Object.entries(pages));
+  const keepUnread = limitUnread();
   return (request, response) => {
     if ('rawHeaders' in request && request.httpVersionMajor === 1) {
       const problem = httpProblemOf(request);
@@ -240,6 +244,7 @@ function requestHandler(options: ConnectServerOptions): RequestHandler {
       }
       // The client may have disconnected.
       response.on('error', () => undefined);
+      keepUnread(response);
       void givePage(() => page(request.headers.accept), response, logger);
       return;
     }
@@ -261,7 +266,7 @@ function requestHandler(options: ConnectServerOptions): RequestHandler {
 }
 
 /** Refuses a request. It also closes an HTTP/1.1 connection, because the bytes after the request may be misread. */
-function refuse(response: Parameters<RequestHandler>[1], message: string, status = 400): void {
+function refuse(response: Response, message: string, status = 400): void {
   if (response.headersSent) {
     response.destroy();
     return;
@@ -271,11 +276,21 @@ function refuse(response: Parameters<RequestHandler>[1], message: string, status
   response.end(message);
 }
 
-async function givePage(
-  read: () => Promise<Page>,
-  response: Parameters<RequestHandler>[1],
-  logger: Logger,
-): Promise<void> {
+/** Disconnects the client that has not read its page for the longest time when too many have not. No client can refuse others a page. */
+function limitUnread(): (response: Response) => void {
+  const unread = new Set<Response>();
+  return (response) => {
+    unread.add(response);
+    response.once('close', () => unread.delete(response));
+    const [oldest] = unread;
+    if (unread.size <= maxUnreadPages || oldest === undefined) return;
+    unread.delete(oldest);
+    if ('stream' in oldest) oldest.stream.session?.destroy();
+    else oldest.req.socket.destroy();
+  };
+}
+
+async function givePage(read: () => Promise<Page>, response: Response, logger: Logger): Promise<void> {
   try {
     const { contentType, body } = await read();
     response.writeHead(200, { 'content-type': contentType, 'cache-control': 'no-store' });

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect } from 'node:http2';
 import { createClient } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
 import { expect, test } from '@jest/globals';
@@ -76,4 +78,21 @@ test('a page that fails is answered with 500', async () => {
   const { status } = await fetch(`http://${server.address}/broken`);
   await server.stop(1_000);
   expect(status).toBe(500);
+});
+
+test('a client that leaves 65 pages unread is disconnected, and others get theirs', async () => {
+  const body = 'x'.repeat(1_000);
+  const hello = () => Promise.resolve({ contentType: 'text/plain', body });
+  const server = await start(() => undefined, 0, { '/hello': hello });
+  const url = `http://${server.address}`;
+  const reader = connect(url, { settings: { initialWindowSize: 0 } }).on('error', () => undefined);
+  const left = once(reader, 'close');
+  for (let unread = 0; unread < 65; unread += 1) {
+    reader.request({ ':path': '/hello' }).on('error', () => undefined);
+  }
+  await left;
+  const answer = await fetch(`${url}/hello`);
+  const text = await answer.text();
+  await server.stop(1_000);
+  expect(text).toBe(body);
 });
