@@ -101,7 +101,12 @@ async function makeDemo(): Promise<object | undefined> {
 
 try {
   if (process.argv[2] === 'show') {
-    report(text?.trimEnd() ?? `${file} does not exist: the first start has not ended yet`);
+    report(
+      text?.trimEnd() ??
+        `Nothing to show: ${file} does not exist. Either the first start has not ended yet (docker compose logs first-start), ` +
+          'or it made nothing, because Gatehouse already had merchants or operators. To get in then: ' +
+          'docker compose exec core gatehouse user invite you@pay.example --operator',
+    );
   } else {
     await mkdir(config.GATEHOUSE_FIRST_START_FOLDER, { recursive: true });
     const email = config.GATEHOUSE_FIRST_OPERATOR;

@@ -168,6 +168,10 @@ describe('docker compose up without any preparation, run as plain processes', ()
     const { folder, machine, deployed } = composed;
     const again = deployed('first-start');
     const own = { ...again.environment, GATEHOUSE_FIRST_START_FOLDER: join(folder, 'again') };
+    const show = { ...deployed('first-start', [...again.command, 'show']), environment: own };
+    expect((await machine.run(show)).stdout).toContain(
+      'or it made nothing, because Gatehouse already had merchants or operators',
+    );
     const unneeded = await machine.run({ ...again, environment: own });
     expect(unneeded).toMatchObject({ exitCode: 0, stderr: '' });
     expect(unneeded.stdout).toMatch(/^Gatehouse is ready\. Sign in at \S+\n$/);
