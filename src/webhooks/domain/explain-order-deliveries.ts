@@ -1,4 +1,3 @@
-import type { DeliveryState } from './delivery.ts';
 import type { Explanation } from './explain-delivery.ts';
 
 /** The facts of gatehouse.v1.OrderFact that belong to `webhooks`. */
@@ -35,19 +34,6 @@ export interface DeliveriesExplanation {
   readonly since: Date | undefined;
   /** "whd_…"; '' when nothing waits. */
   readonly deliveryId: string;
-}
-
-interface OrderedDelivery {
-  readonly state: DeliveryState;
-  readonly sequence: bigint;
-}
-
-/** The deliveries that can explain an order: first the pending ones, then the abandoned ones, each in the order of their events. */
-export function deliveriesToExplain<D extends OrderedDelivery>(deliveries: readonly D[]): readonly D[] {
-  const inOrder = deliveries.toSorted((a, b) => Number(a.sequence - b.sequence));
-  return (['PENDING', 'GIVEN_UP'] as const).flatMap((wanted) =>
-    inOrder.filter(({ state }) => state === wanted),
-  );
 }
 
 /** What an order without waiting deliveries waits for. */

@@ -94,7 +94,7 @@ export interface DeliveryReader {
   ) => Promise<{ readonly body: Buffer; readonly attempts: StoredAttempt[] }>;
   /** The deliveries of an order and their latest attempts. Both are newest first. */
   readonly ofOrder: (key: OrderKey) => Promise<OrderDeliveries>;
-  /** The deliveries of an order that were not delivered, newest first. */
+  /** The first deliveries of an order that were not delivered: the pending ones before the abandoned ones, each in the order of their events. */
   readonly unfinishedOfOrder: (key: OrderKey) => Promise<StoredDelivery[]>;
   readonly surroundings: (delivery: StoredDelivery) => Promise<DeliverySurroundings>;
 }
@@ -178,8 +178,11 @@ export function createDeliveryReader(pool: Pool): DeliveryReader {
   };
   const attempts = async (merchantId: string, deliveryId: string, limit: number): Promise<StoredAttempt[]> =>
     (await attemptsOf(merchantId, [deliveryId], limit)).get(deliveryId) ?? [];
-  const list = async (filter: Partial<DeliveryFilter> & ListBounds): Promise<StoredDelivery[]> => {
-    const rows = await runStatement<Row & Record<string, unknown>>(pool, listStatement(filter));
+  const list = async (
+    filter: Partial<DeliveryFilter> & ListBounds,
+    order?: string,
+  ): Promise<StoredDelivery[]> => {
+    const rows = await runStatement<Row & Record<string, unknown>>(pool, listStatement(filter, order));
     return rows.map(deliveryOf);
   };
   return {
@@ -195,7 +198,10 @@ export function createDeliveryReader(pool: Pool): DeliveryReader {
       };
     },
     unfinishedOfOrder: (key) =>
-      list({ ...key, states: ['PENDING', 'GIVEN_UP'], limit: orderLimits.deliveries }),
+      list(
+        { ...key, states: ['PENDING', 'GIVEN_UP'], limit: orderLimits.deliveries },
+        "state <> 'PENDING', sequence",
+      ),
     async find(merchantId, deliveryId) {
       const [row] = await runStatement<Row & Record<string, unknown>>(pool, {
         text: find,
@@ -228,7 +234,10 @@ export function createDeliveryReader(pool: Pool): DeliveryReader {
 type ListBounds = Pick<DeliveryFilter, 'merchantId' | 'limit'>;
 
 /** The conditions contain only the given filters, so that PostgreSQL uses the index for each list. */
-function listStatement(filter: Partial<DeliveryFilter> & ListBounds): { text: string; values: unknown[] } {
+function listStatement(
+  filter: Partial<DeliveryFilter> & ListBounds,
+  order = 'id desc',
+): { text: string; values: unknown[] } {
   const conditions = ['merchant_id = $1'];
   const values: unknown[] = [filter.merchantId];
   const add = (condition: (parameter: string) => string, value: unknown): void => {
@@ -252,6 +261,6 @@ function listStatement(filter: Partial<DeliveryFilter> & ListBounds): { text: st
   add((value) => `id < ${value}`, filter.createdTo && deliveryIdAfter(filter.createdTo));
   add((value) => `id < ${value}`, filter.beforeId);
   values.push(filter.limit);
-  const text = `select ${columns} from webhooks.deliveries where ${conditions.join(' and ')} order by id desc limit $${values.length}`;
+  const text = `select ${columns} from webhooks.deliveries where ${conditions.join(' and ')} order by ${order} limit $${values.length}`;
   return { text, values };
 }

@@ -4,7 +4,7 @@ import { secretOwnerOf } from '../domain/delivery.ts';
 import type { LaneKey } from '../domain/delivery.ts';
 import { explainDelivery } from '../domain/explain-delivery.ts';
 import type { Explanation } from '../domain/explain-delivery.ts';
-import { deliveriesToExplain, explainForOrder } from '../domain/explain-order-deliveries.ts';
+import { explainForOrder } from '../domain/explain-order-deliveries.ts';
 import { intakeReader, readCursor } from '../intake/reader-position.ts';
 import type { SigningSecrets } from '../secrets/signing-secrets.ts';
 import type { DeliveryReader, OrderKey, StoredDelivery } from './delivery-reader.ts';
@@ -44,7 +44,7 @@ export function createDeliveryExplanations(parts: ExplanationParts): DeliveryExp
     async explainOrder(key) {
       // The cursor is read first. So the deliveries of every event up to it are in what is read next.
       const cursor = await readCursor(pool, intakeReader);
-      for (const delivery of deliveriesToExplain(await deliveries.unfinishedOfOrder(key))) {
+      for (const delivery of await deliveries.unfinishedOfOrder(key)) {
         const explained = explainForOrder(delivery, (await explainOne(delivery)).explanation);
         if (explained.waitingFor !== 'NOTHING') return orderExplanationMessage(explained);
       }

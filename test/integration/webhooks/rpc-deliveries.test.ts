@@ -363,6 +363,16 @@ describe('a delivery', () => {
     await end(await desk.deliver(merchantId, { orderId }), 'GIVEN_UP');
     expect(await explained()).toBe(OrderFact.WEBHOOK_REDELIVERY);
   });
+
+  test('of the first event explains its order, however many others of the order wait', async () => {
+    const orderId = newRandomId('ord', new Date());
+    const ids: string[] = [];
+    for (let sequence = 2n; sequence < 24n; sequence += 1n)
+      ids.push(...(await desk.deliver(merchantId, { orderId, sequence })));
+    const key = { merchantId, environment: Environment.SANDBOX, orderId };
+    const { explanation } = await reader().explainOrderDeliveries(key);
+    expect(explanation?.subjectId).toBe(ids[0]);
+  });
 });
 
 describe('redelivering one delivery', () => {
