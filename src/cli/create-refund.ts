@@ -11,6 +11,7 @@ import { environmentWord } from './options.ts';
 import type { orderKey } from './order-key.ts';
 import { answered } from './output.ts';
 import type { Output } from './output.ts';
+import { shellWord } from './shell-word.ts';
 import { describeRefund, showRefundStatus } from './show-refund.ts';
 
 interface Request {
@@ -100,10 +101,6 @@ function commandOf(
     .map(shellWord)
     .join(' ');
 }
-
-/** A word that a shell passes on as it is. */
-const shellWord = (text: string): string =>
-  /^[\w@%+:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
 /** A refund that awaits approval waits for a person, so the command does not wait for it. */
 const isOpen = ({ status }: Refund): boolean =>

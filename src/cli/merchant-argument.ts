@@ -3,6 +3,7 @@ import type { Argument, Command } from 'commander';
 import { noMerchantId } from '../contract/public-id.ts';
 import { CliError, exitCodes } from './cli-error.ts';
 import type { CoreClients } from './core-clients.ts';
+import { shellWord } from './shell-word.ts';
 
 /** Finds the merchant of a command. */
 export type FindMerchant = (
@@ -58,8 +59,6 @@ const nameOf = (command: Command): string =>
 
 const description = 'mer_…; default: the only merchant';
 
-const quoted = (word: string): string => (/\s/.test(word) ? JSON.stringify(word) : word);
-
 /**
  * Notes the options of a command as the user types them. Returns them, for a command that the user can repeat: without its
  * `--environment production`, it would reach the sandbox.
@@ -68,7 +67,7 @@ function noteOptions(command: Command): () => string {
   const words: string[] = [];
   for (const option of command.options)
     command.on(`option:${option.name()}`, (value?: string | null) => {
-      words.push(option.long ?? option.flags, ...(typeof value === 'string' ? [quoted(value)] : []));
+      words.push(option.long ?? option.flags, ...(typeof value === 'string' ? [shellWord(value)] : []));
     });
   return () => words.map((word) => ` ${word}`).join('');
 }
@@ -126,7 +125,7 @@ export function onMerchantAnd(
       const isOther = first !== undefined && second === undefined && !looksLikeMerchant(first);
       const [named, text] = isOther ? [undefined, first] : [first, second];
       const value = read(text) as never;
-      const typed = `${text === undefined ? '' : ` ${quoted(text)}`}${typedOptions()}`;
+      const typed = `${text === undefined ? '' : ` ${shellWord(text)}`}${typedOptions()}`;
       return action(await find(named, `${nameOf(command)} <merchant_id>${typed}`), value, options as never);
     });
 }

@@ -82,6 +82,7 @@ describe('a command about a merchant', () => {
       'refund create A-1 --reason late --environment=production --wait',
       'gatehouse refund create <merchant_id> A-1 --reason late --environment production --wait',
     ],
+    ['refund create A$(id) --reason late', "gatehouse refund create <merchant_id> 'A$(id)' --reason late"],
     [
       'webhook endpoint create --no-secret --url https://shop.example/hook',
       'gatehouse webhook endpoint create <merchant_id> --no-secret --url https://shop.example/hook',
