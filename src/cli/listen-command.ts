@@ -10,6 +10,7 @@ import { receiveEvents } from './receive-events.ts';
 import type { FindMerchant } from './merchant-argument.ts';
 import { jsonLine } from './output.ts';
 import { quote } from './quote.ts';
+import { shellWord } from './shell-word.ts';
 import { printable } from './table.ts';
 import { tokenOf } from './target.ts';
 import type { Servers } from './target.ts';
@@ -39,7 +40,7 @@ export function addListenCommand(program: Command, parts: ListenParts): void {
       const servers = await parts.findWebhooks();
       const merchantId = await parts.findMerchant(
         named ?? servers.demo?.merchantId,
-        `gatehouse listen <merchant_id>${forward === undefined ? '' : ` --forward ${forward.href}`}`,
+        `gatehouse listen <merchant_id>${forward === undefined ? '' : ` --forward ${shellWord(forward.href)}`}`,
       );
       const clients = parts.openWebhooks(servers.addresses, tokenOf(servers, 'webhooks process'));
       try {

@@ -9,6 +9,7 @@ import type { Output, Runner } from './output.ts';
 import { collectPages, showMore } from './paging.ts';
 import type { PageOptions } from './paging.ts';
 import { plainJson } from './plain-json.ts';
+import { shellWord } from './shell-word.ts';
 import { table } from './table.ts';
 import { showTime } from './time.ts';
 
@@ -99,7 +100,7 @@ function recorded(request: ErasureRequest, phone: string): Output {
       ...(more > 0n ? [`And ${counted(more, 'more order')}.`] : []),
       ...paymentsText(request),
       ...(waitingCount + waitingPayerPaymentCount > 0n
-        ? [`To see what is left: gatehouse personal-data requests --phone ${phone}`]
+        ? [`To see what is left: gatehouse personal-data requests --phone ${shellWord(phone)}`]
         : []),
       'Backups still contain the data. Keep this request outside the gateway, because a restore may lose it. After a restore, this command shows whether requests were lost: gatehouse restore status',
     ].join('\n'),

@@ -92,6 +92,10 @@ describe('a command about a merchant', () => {
       'gatehouse listen <merchant_id> --forward http://localhost:3000/hook',
     ],
     [
+      'listen --forward http://localhost:3000/hook?a&b',
+      "gatehouse listen <merchant_id> --forward 'http://localhost:3000/hook?a&b'",
+    ],
+    [
       'user invite sara@shop.example --role owner',
       'gatehouse user invite sara@shop.example --merchant <merchant_id> --role <role>',
     ],
