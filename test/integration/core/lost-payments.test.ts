@@ -328,6 +328,21 @@ describe('a payment from the menu of the phone', () => {
     expect(await statusOf(hosted)).toBe('COMPLETED');
   });
 
+  test('that is confirmed is asked about at once when the prompt has paid the order, and returned', async () => {
+    const hosted = await desk.registerHosted({ merchantId, orderNumber: 'F-2', amount: '100.50' });
+    const leased = await desk.take(await desk.payHosted(hosted));
+    const reported = await payFromMenu('F-2');
+    await confirmFromMenu(reported, 'F-2');
+    const later = "due_at = now() + interval '1 hour' where due_at is not null";
+    await desk.query(`update core.payer_payments set ${later}`);
+
+    await desk.record(leased, outcomes.completed('t-2', '100.50'));
+
+    await confirmFromMenu(reported, 'F-2');
+    const states = await desk.query("select status from core.payer_payments where reference = 'F-2'");
+    expect(states).toEqual([{ status: 'STRAY' }]);
+  });
+
   test('is asked about less often while its wallet is slow', async () => {
     const reported = await payFromMenu('S-1');
     const [leased] = await leasePayers();

@@ -14,7 +14,12 @@ import type { OrderChanges } from '../changes/change-orders.ts';
 import { findStrayPayment, recordStrayPayment } from '../changes/found-stray-payment.ts';
 import { byAttempt } from '../changes/read-order.ts';
 import { belongsTo, findReceipt, useReceipt } from '../changes/wallet-receipts.ts';
-import { readOpenPayments, withPayer } from '../changes/open-payments.sql.ts';
+import {
+  hastenConfirmed,
+  readOpenPayments,
+  takesPayerPayments,
+  withPayer,
+} from '../changes/open-payments.sql.ts';
 import { workOf } from './attempt-work-row.ts';
 import { countExchanges } from './count-exchanges.sql.ts';
 import type { AttemptKey } from './count-exchanges.sql.ts';
@@ -99,6 +104,9 @@ export function createRecordOutcome({ changes, newId, wallets }: RecordOutcomePa
       const stored = taken.loaded(row);
       await keepExchanges(em, row, { exchanges, areDecisive, newId, at, stored });
       Object.assign(row, { ...updates, maybeSent, dueAt, leasedUntil: null });
+      // A payment from the menu that waited for this attempt is then returned.
+      if (changed?.order.status === 'COMPLETED' && takesPayerPayments(wallets, order))
+        await hastenConfirmed(em, [row.orderId]);
       // As after a settlement: a worker may report to an attempt that it did not decide.
       if (isErased(order)) await eraseAgain(em, order);
       const isParked = stray !== undefined && !isReturnable(stray.money);

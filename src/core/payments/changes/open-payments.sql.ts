@@ -40,6 +40,12 @@ const holdMinutes = 15;
  */
 export const noSecondPaymentMinutes = 2;
 
+/** Whether payers can start payments there from the menu of the phone. */
+export const takesPayerPayments = (
+  wallets: readonly Wallet[],
+  { environment }: { readonly environment: Environment },
+): boolean => wallets.some(({ payerStarted }) => payerStarted?.[environment] !== undefined);
+
 /** The order, with the fact of `readOpenPayments`. */
 export const withPayer = (order: OrderInFull, isPayerPaying: (order: Order) => boolean): OrderInFull =>
   isPayerPaying(order) ? { ...order, payerPays: true } : order;
@@ -63,9 +69,7 @@ export async function findOpenPayments(
   rows: readonly Pick<OrderRow, 'environment' | 'id' | 'orderNumber'>[],
   withinMinutes = holdMinutes,
 ): Promise<(order: Order) => OpenPayment | undefined> {
-  const numbers = rows.filter(({ environment }) =>
-    wallets.some(({ payerStarted }) => payerStarted?.[environment]),
-  );
+  const numbers = rows.filter((row) => takesPayerPayments(wallets, row));
   if (numbers.length === 0) return () => undefined;
   const open = await em.execute<OpenPayment[]>(statement, [
     withinMinutes,
@@ -83,7 +87,7 @@ export async function findOpenPayments(
 }
 
 /**
- * Makes the confirmed payments of these orders due, because the attempts that they waited for ended without money. A payment that another
+ * Makes the confirmed payments of these orders due, because the attempts that they waited for have ended. A payment that another
  * transaction holds is left out: it is being leased, or has news that makes it due.
  */
 export async function hastenConfirmed(em: EntityManager, orderIds: readonly OrderRow['id'][]): Promise<void> {
