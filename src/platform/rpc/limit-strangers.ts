@@ -76,6 +76,8 @@ export function limitStrangers(
     };
     const admit = (stream: ServerHttp2Stream, ...event: unknown[]): void => {
       const [headers] = event as [IncomingHttpHeaders];
+      // A session that fails gives its error to all its calls. The error of a call that reaches no handler would end the process.
+      stream.on('error', () => undefined);
       if (session.destroyed) return;
       if (isKnownCaller(headers.authorization ?? null, peerOfSocket(session.socket))) {
         strangers.delete(session);
@@ -86,7 +88,6 @@ export function limitStrangers(
         countReset(stream);
         return;
       } else if (open > 0 && openOfAll >= maxOpen.ofAll) {
-        stream.on('error', () => undefined);
         stream.close(constants.NGHTTP2_REFUSED_STREAM);
         countReset(stream);
         return;
