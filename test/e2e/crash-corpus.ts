@@ -24,6 +24,9 @@ const manyHeaders = (count: number): string =>
 const http2Preface = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
 const settingsFrame = '\x00\x00\x00\x04\x00\x00\x00\x00\x00';
 const headersFrame = '\x00\x00\x01\x01\x05\x00\x00\x00\x01\x82';
+/** POST /x over HTTP/2 whose body has not ended. */
+const postFrame = '\x00\x00\x09\x01\x04\x00\x00\x00\x01\x83\x86\x04\x02/x\x01\x01a';
+const emptyDataFrame = '\x00\x00\x00\x00\x00\x00\x00\x00\x01';
 const tlsHello = `\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03${'a'.repeat(500)}`;
 
 const paths = (prefix: Prefix): CrashCase[] =>
@@ -162,6 +165,11 @@ const otherProtocols: CrashCase[] = [
     name: 'HTTP/2 with headers that are none',
     bytes: `${http2Preface}${settingsFrame}\x00\x00\x04\x01\x05\x00\x00\x00\x01\xff\xff\xff\xff`,
   },
+  // The order of reads decides whether a frame comes after the end of the call.
+  ...Array.from({ length: 12 }, () => ({
+    name: 'HTTP/2 with frames after the end of a call',
+    bytes: http2Preface + settingsFrame + postFrame + emptyDataFrame.repeat(45_000),
+  })),
   { name: 'a preface that turns into HTTP/1.1', bytes: `PRI * HTTP/2.0\r\n\r\n${get('/')}` },
   { name: '200 requests in a row', bytes: crlf('GET /% HTTP/1.1\nHost: a\n\n').repeat(200) + get('/') },
 ];
