@@ -129,8 +129,12 @@ const change = fc.oneof(
   }),
 );
 
-/** The rules in the description of a field that no pattern can express: the hosts, and the currencies. */
+/** Lone surrogates, characters that change the direction of writing, and texts of spaces and invisible characters. */
+const notShown = /\p{Cs}|[\u202a-\u202e\u2066-\u2069]|^[\s\p{Default_Ignorable_Code_Point}]*$/u;
+
+/** The rules that no pattern expresses for all languages: about hosts, currencies, and the characters of a text. */
 const isBeyondPatterns = (field: string, text: string): boolean => {
+  if (field === 'reason' || field === 'business_name') return notShown.test(text);
   if (field === 'currency') return /^[A-Z]{3}$/.test(text) && !['ETB', 'USD', 'CLF'].includes(text);
   if (!field.endsWith('_url')) return false;
   const [, host = ''] = /^https?:\/\/([^/?#:]*)/i.exec(text) ?? [];
