@@ -78,13 +78,13 @@ async function ingestUntilStopped(
   stop: AbortSignal,
   lost: AbortSignal,
 ): Promise<void> {
-  const { writer, claims, consumer, logger, now } = parts;
+  const { writer, claims, consumer, logger } = parts;
   const leaving = new AbortController();
   const ended = AbortSignal.any([stop, lost, leaving.signal]);
-  const position = await openReaderPosition(intakeReader, client, writer, now, { claims });
+  const position = await openReaderPosition(intakeReader, client, writer, { claims });
   logger.info('ingesting events');
   const inbox = consumer.listen(ended);
-  let lookedAt = 0;
+  let lookedAtMs = -Infinity;
   try {
     while (!ended.aborted) {
       const isOpen = inbox.isOpen();
@@ -96,9 +96,9 @@ async function ingestUntilStopped(
         await position.store();
         continue;
       }
-      if (received.events.length > 0 && now().getTime() - lookedAt < lookEveryMs) continue;
+      if (received.events.length > 0 && performance.now() - lookedAtMs < lookEveryMs) continue;
       await lookForMore(isOpen ? graceMs : 0, position, parts, ended);
-      lookedAt = now().getTime();
+      lookedAtMs = performance.now();
     }
   } finally {
     leaving.abort();

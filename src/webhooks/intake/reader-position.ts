@@ -82,12 +82,10 @@ export async function openReaderPosition(
   reader: string,
   client: PoolClient,
   writer: DeliveryWriter,
-  now: () => Date,
   { claims, monotonicMs = () => performance.now() }: PositionOptions = {},
 ): Promise<ReaderPosition> {
   const known = new LRUCache<string, true>({ max: remembered });
   let cursor = await readCursor(client, reader);
-  let movedAt = 0;
   let isStored = true;
   let storedAtMs = -Infinity;
   const owedOf = (events: readonly (EventAtCursor | SkippedEvent)[]): Promise<readonly OwedDelivery[]> =>
@@ -107,7 +105,6 @@ export async function openReaderPosition(
     cursor = to;
     isStored = true;
     storedAtMs = monotonicMs();
-    movedAt = now().getTime();
     return advancedBy(written);
   };
   if (cursor !== '') known.set(cursor, true);
@@ -140,7 +137,7 @@ export async function openReaderPosition(
       await write([], cursor);
     },
     async touch() {
-      if (now().getTime() - movedAt >= touchEveryMs) await write([], cursor);
+      if (monotonicMs() - storedAtMs >= touchEveryMs) await write([], cursor);
     },
     async keepAlive() {
       await client.query('select 1');

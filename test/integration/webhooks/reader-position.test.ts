@@ -33,7 +33,7 @@ beforeEach(async () => {
     now,
     machineNow: now,
   });
-  position = await openReaderPosition(reader, client, writer, now, { monotonicMs: () => monotonicMs });
+  position = await openReaderPosition(reader, client, writer, { monotonicMs: () => monotonicMs });
 });
 afterEach(() => client.release());
 
@@ -86,6 +86,18 @@ test('the position after events without deliveries is stored when its time has c
   expect(position.storeInMs()).toBe(Infinity);
 });
 
+test('an idle position is written every five seconds', async () => {
+  await position.advance([eventAt('1-1', OrderEventType.CREATED)]);
+  await position.advance([{ cursor: '1-2' }]);
+  await position.touch();
+  expect(await stored()).toBe('1-1');
+
+  monotonicMs += 5_000;
+  await position.touch();
+
+  expect(await stored()).toBe('1-2');
+});
+
 test('a delivery is committed with the position, at once', async () => {
   await position.advance([eventAt('1-1', OrderEventType.CREATED)]);
 
@@ -109,7 +121,7 @@ test('a position that was not stored is read again, and creates no second delive
     now,
     machineNow: now,
   });
-  const next = await openReaderPosition(reader, client, writer, now);
+  const next = await openReaderPosition(reader, client, writer);
 
   expect(next.cursor()).toBe('1-2');
   expect(await next.advance([expired, eventAt('1-3', OrderEventType.CREATED)])).toEqual(none);
