@@ -1,5 +1,6 @@
 import { ApiKeyService } from '../gen/gatehouse/v1/api_key_service_pb.js';
 import { MerchantService } from '../gen/gatehouse/v1/merchant_service_pb.js';
+import { MerchantWalletService } from '../gen/gatehouse/v1/merchant_wallet_service_pb.js';
 import { SettlementService } from '../gen/gatehouse/v1/settlement_service_pb.js';
 import { WebhookEndpointService } from '../gen/gatehouse/v1/webhook_endpoint_service_pb.js';
 import { WebhookService } from '../gen/gatehouse/v1/webhook_service_pb.js';
@@ -17,6 +18,8 @@ const notRepeatable = [
   WebhookService.method.sendTestEvent,
   // A retry would fail because the job runs, or would send every webhook a second time if it has ended.
   WebhookService.method.startRedelivery,
+  // A retry would fail because the account is removed.
+  MerchantWalletService.method.removeWalletAccount,
   // A retry would fail because the proposal of the first call is open.
   SettlementService.method.proposeSettlement,
   // A retry would fail because the endpoint exists, and the secret in the lost answer would never be seen.
