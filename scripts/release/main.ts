@@ -67,7 +67,8 @@ if (dryRun) {
     git('restore', '--staged', '--worktree', '--', ...files);
     throw error;
   }
-  // Lines of the changelog that begin with # are no comments.
-  git('tag', '--annotate', '--cleanup=whitespace', '--message', tagText, tag);
+  // Lines of the changelog that begin with # are no comments. An argument of a program has 128 KiB at most.
+  const fromInput = ['tag', '--annotate', '--cleanup=whitespace', '--file=-', tag];
+  execFileSync('git', fromInput, { cwd: root, input: tagText });
   console.log(`Released ${version} with the tag ${tag}. Push both: git push origin main ${tag}`);
 }

@@ -11,6 +11,8 @@ import type { Releases } from '../../../scripts/release/release-changes.ts';
 import { root } from './repository-files.ts';
 
 const next = semver.inc(gatehouseVersion, 'minor') ?? '';
+/** More than an argument of a program may have. */
+const entries = `- A new thing.${'\n- Another thing.'.repeat(9_000)}`;
 const person = { NAME: 'Tester', EMAIL: 'tester@gateway.example' };
 const env = {
   PATH: process.env['PATH'],
@@ -44,7 +46,7 @@ beforeAll(() => {
   git('switch', '--quiet', '-C', 'main');
   const changelog = read('CHANGELOG.md').replace(
     /## \[Unreleased\][\s\S]*?\n## \[/,
-    '## [Unreleased]\n\n### Added\n\n- A new thing.\n\n## [',
+    `## [Unreleased]\n\n### Added\n\n${entries}\n\n## [`,
   );
   write('CHANGELOG.md', changelog);
   git('add', '--all');
@@ -79,11 +81,11 @@ test('a release moves the changelog, sets the version everywhere, commits and ta
     git('rev-parse', 'HEAD'),
   ]);
   expect(git('for-each-ref', '--format=%(objecttype)|%(contents)', `refs/tags/v${next}`)).toBe(
-    `tag|Gatehouse ${next}\n\n### Added\n\n- A new thing.`,
+    `tag|Gatehouse ${next}\n\n### Added\n\n${entries}`,
   );
   for (const [file, before, after] of versionPlaces) expect(read(file)).toContain(before + next + after);
   expect(changelogSection(read('CHANGELOG.md'), 'Unreleased')).toBe('');
-  expect(changelogSection(read('CHANGELOG.md'), next)).toBe('### Added\n\n- A new thing.');
+  expect(changelogSection(read('CHANGELOG.md'), next)).toBe(`### Added\n\n${entries}`);
   const { previous, releases } = JSON.parse(read('releases.json')) as Releases;
   const migrations = await newestMigrations(root);
   expect(previous).toBe(main);
@@ -114,7 +116,7 @@ test('a wrong version, another branch and a changed tree are refused', () => {
 });
 
 test('an empty [Unreleased], an existing tag and a migration that drops are refused', () => {
-  write('CHANGELOG.md', read('CHANGELOG.md').replace('### Added\n\n- A new thing.\n\n', ''));
+  write('CHANGELOG.md', read('CHANGELOG.md').replace(`### Added\n\n${entries}\n\n`, ''));
   const file = 'src/core/database/migrations/migration-999-drop.ts';
   write(file, 'export const sql = `alter table core.orders drop column reason;`;\n');
   git('add', '--all');
