@@ -148,7 +148,18 @@ export function addOperatorUsers(app: FastifyInstance, dashboard: Dashboard): vo
     const form = readForm(Asked, request.body, shellWords[request.language].forms);
     if (!form.ok) throw new PageProblem('badRequest', 'NO_REQUEST');
     const { email, help } = form.value;
-    await accounts.rejectAccountHelp({ email, help: helpNumbers[help] }, callOptions(request));
+    const { wasAbsent } = await accounts.rejectAccountHelp(
+      { email, help: helpNumbers[help] },
+      callOptions(request),
+    );
+    // The request was approved meanwhile, and its link still works.
+    if (wasAbsent)
+      return showUsers(
+        dashboard,
+        request,
+        reply,
+        refusedHelp(request, emptyForm(), { reason: 'ACCOUNT_HELP_NOT_FOUND' }),
+      );
     flash(request, { tone: 'good', text: wordsFor(request, dictionary).asked.withdrawn(email) });
     return reply.redirect(path, 303);
   });
@@ -194,7 +205,11 @@ async function askAbout<T>(
 }
 
 /** The message of refused help. */
-function refusedHelp(request: FastifyRequest, help: FormState, { reason }: RpcFailure): UsersPageState {
+function refusedHelp(
+  request: FastifyRequest,
+  help: FormState,
+  { reason }: Pick<RpcFailure, 'reason'>,
+): UsersPageState {
   const words = wordsFor(request, dictionary);
   const refusals: Readonly<Record<string, { readonly title: string; readonly body: string }>> =
     words.refusals;

@@ -57,6 +57,13 @@ test('the invitation of an operator that was accepted meanwhile is not withdrawn
   expect([body.includes(email), body.includes('open@gateway.example</')]).toEqual([true, false]);
 });
 
+test('a request for help that was approved meanwhile is not withdrawn, and the page says so', async () => {
+  const late = await operator.post('/operator/users/reject', { email, help: 'password' });
+
+  expect(late.status).toBe(409);
+  expect(late.body).toContain('This request no longer exists');
+});
+
 test('balances show both sides of each day, and only days with a difference on request', async () => {
   const { id: merchantId } = await stack.createMerchant();
   const row = (day: string, merchant: string, statementIn: string) =>
