@@ -5,7 +5,7 @@ import type { OrderEvent, PaymentAttempt, Refund } from '../../gen/gatehouse/v1/
 import type { PaymentAttemptStory } from '../../gen/gatehouse/v1/order_story_service_pb.js';
 import { StrayPaymentStatus } from '../../gen/gatehouse/v1/stray_payment_service_pb.js';
 import type { StrayPayment } from '../../gen/gatehouse/v1/stray_payment_service_pb.js';
-import { DeliveryAttemptResult } from '../../gen/gatehouse/v1/webhook_service_pb.js';
+import { DeliveryAttemptResult, DeliveryState } from '../../gen/gatehouse/v1/webhook_service_pb.js';
 import type { OrderDelivery } from '../../gen/gatehouse/v1/webhook_service_pb.js';
 import { amountText } from '../../contract/amount-text.ts';
 import { endedUnsent } from '../../contract/ended-unsent.ts';
@@ -196,13 +196,15 @@ export function webhookEntries(
   if (delivery === undefined) return [];
   const format = new Intl.NumberFormat(language);
   if (attempts.length === 0) {
-    const title = story.webhookWaiting(delivery.eventType);
+    const isAbandoned = delivery.state === DeliveryState.GIVEN_UP;
     return [
       {
         kind: 'webhook',
         at: delivery.createTime,
-        tone: undefined,
-        title,
+        tone: isAbandoned ? 'bad' : undefined,
+        title: isAbandoned
+          ? story.webhookAbandoned(delivery.eventType)
+          : story.webhookWaiting(delivery.eventType),
         notes: [delivery.url],
         texts: [],
         href,

@@ -6,7 +6,7 @@ import { home } from '../../../src/dashboard/language/english/home.ts';
 import { order as english } from '../../../src/dashboard/language/english/order.ts';
 import { orders } from '../../../src/dashboard/language/english/orders.ts';
 import { refunds } from '../../../src/dashboard/language/english/refunds.ts';
-import { eventEntry } from '../../../src/dashboard/payments/order-story.ts';
+import { eventEntry, webhookEntries } from '../../../src/dashboard/payments/order-story.ts';
 import { orderSummary } from '../../../src/dashboard/payments/order-summary.ts';
 import {
   OrderEventSchema,
@@ -16,6 +16,7 @@ import {
   PaymentAttemptSchema,
   PaymentAttemptStatus,
 } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { DeliveryState, OrderDeliverySchema } from '../../../src/gen/gatehouse/v1/webhook_service_pb.js';
 
 const writing = {
   wallets: demoDirectory,
@@ -156,4 +157,13 @@ test('an order without events and attempts is summarised by its own status', () 
     'ETB 150.00 was paid on 22 Nov 2026, 09:05.',
     'The order failed on 22 Nov 2026, 09:05. It was not paid.',
   ]);
+});
+
+test.each([
+  [DeliveryState.PENDING, undefined, 'order.completed is pending'],
+  [DeliveryState.GIVEN_UP, 'bad', 'order.completed was abandoned before it was sent'],
+])('a webhook of state %i without attempts is shown by its state', (state, tone, title) => {
+  const delivery = create(OrderDeliverySchema, { delivery: { state, eventType: 'order.completed' } });
+
+  expect(webhookEntries(delivery, '', String, writing)).toMatchObject([{ tone, title }]);
 });

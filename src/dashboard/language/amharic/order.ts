@@ -112,6 +112,7 @@ export const order: typeof english = {
     took: (milliseconds) => `${milliseconds} ሚሊሰከንድ`,
     webhook: (type, number) => `${type}፣ ሙከራ ${number}`,
     webhookWaiting: (type) => `${type} ሊላክ ነው`,
+    webhookAbandoned: (type) => `${type} ሳይላክ ተትቷል`,
     delivery: 'መልእክቱን ይመልከቱ',
     apiRequest: 'ጥያቄውን ይመልከቱ',
     apiRequests: 'ጥያቄዎቹን ይመልከቱ',

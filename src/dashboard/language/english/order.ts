@@ -126,6 +126,7 @@ export const order = {
     took: (milliseconds: string) => `${milliseconds} ms`,
     webhook: (type: string, number: string) => `${type}, attempt ${number}`,
     webhookWaiting: (type: string) => `${type} is pending`,
+    webhookAbandoned: (type: string) => `${type} was abandoned before it was sent`,
     delivery: 'Show the delivery',
     apiRequest: 'Show the request',
     apiRequests: 'Show the requests',
