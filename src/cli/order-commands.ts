@@ -52,7 +52,6 @@ interface ListOptions extends PageOptions {
 }
 
 const showStatus = ({ status }: Order): string => wordOf(OrderStatusSchema, status) ?? '';
-const showOption = ({ paymentOption }: Order): string => paymentOption;
 
 /** `order …` */
 export function addOrderCommands(program: Command, parts: ExplainParts): void {
@@ -111,11 +110,14 @@ async function readEvents(orders: Orders, order: Order): Promise<readonly OrderE
   return events;
 }
 
-/** Explains why an open order accepts no payment. */
+/** Explains why an open order accepts no payment. Only money of its own attempts prevents other payments. */
 const explainHold = ({ status }: Order, strays: readonly StrayPayment[]): string =>
-  status === OrderStatus.PENDING && strays.some((stray) => stray.status !== StrayPaymentStatus.REVERSED)
+  status === OrderStatus.PENDING && strays.some(isHeldOfAttempt)
     ? '\nThe order accepts no other payment until this money is returned to the payer. It can still expire meanwhile.'
     : '';
+
+const isHeldOfAttempt = ({ status, paymentAttemptId }: StrayPayment): boolean =>
+  paymentAttemptId !== '' && status !== StrayPaymentStatus.REVERSED;
 
 interface OrderStory {
   readonly order: Order;
@@ -136,7 +138,7 @@ function show({ order, events, strays, refunds: { latest: refunds, hasMore } }: 
       ['Deducted', `${order.deducted} ${order.currency}`],
       ['Refunded', refunds.length === 0 ? '' : `${order.refunded} ${order.currency}`],
       ['Payment type', wordOf(PaymentTypeSchema, order.paymentType) ?? ''],
-      ['Payment option', showOption(order) || 'none yet'],
+      ['Payment option', order.paymentOption || 'none yet'],
       ['Customer phone', order.customerPhone],
       ['Reason', order.reason],
       ['Business name', order.businessName],
@@ -200,7 +202,7 @@ async function list(orders: Orders, merchantId: string, options: ListOptions): P
     showStatus(order),
     `${order.amount} ${order.currency}`,
     wordOf(PaymentTypeSchema, order.paymentType) ?? '',
-    showOption(order),
+    order.paymentOption,
     showTime(order.createTime),
   ]);
   const where = `${showEnvironment(environment)}, merchant ${merchantId}`;

@@ -19,8 +19,6 @@ export function attemptsOf(events: readonly OrderEvent[]): readonly PaymentAttem
   return [...latest.values()];
 }
 
-const optionOf = ({ paymentOption }: PaymentAttempt): string => paymentOption;
-
 /** The status of an attempt and, if it was declined, the reason. */
 export function showAttemptStatus({ status, declineReason }: PaymentAttempt): string {
   const word = wordOf(PaymentAttemptStatusSchema, status) ?? '';
@@ -40,7 +38,7 @@ export function showAttempts(attempts: readonly PaymentAttempt[], width: number)
       ? attempt.paymentAttemptId
       : `${attempt.paymentAttemptId}\n${attempt.declineReason}`,
     wordOf(PaymentAttemptStatusSchema, attempt.status) ?? '',
-    optionOf(attempt),
+    attempt.paymentOption,
     attempt.phone,
     showTime(attempt.createTime),
   ]);
@@ -56,7 +54,7 @@ function describeEvent(event: OrderEvent): string {
     case OrderEventType.PAYMENT_STARTED:
       return paymentAttempt === undefined
         ? 'payment started'
-        : `payment by ${optionOf(paymentAttempt)} from ${paymentAttempt.phone} started`;
+        : `payment by ${paymentAttempt.paymentOption} from ${paymentAttempt.phone} started`;
     case OrderEventType.PAYMENT_DECLINED:
       return paymentAttempt === undefined ? 'not paid' : `not paid: ${endOf(event, paymentAttempt)}`;
     case OrderEventType.COMPLETED:

@@ -73,7 +73,7 @@ export async function straysOf(
   return (await strayPayments.listStrayPayments({ merchantId, orderId })).strayPayments;
 }
 
-/** Lists the stray payments of an order's attempts, and the command that shows the details. */
+/** Lists the stray payments of an order, and the command that shows the details. The payer started those without an attempt. */
 export function showStrays(strays: readonly StrayPayment[], { orderId }: Order, width: number): string {
   const columns = [
     { head: 'STRAY PAYMENT, ATTEMPT', wraps: true },

@@ -7,10 +7,18 @@ import {
   OrderEventSchema,
   OrderEventType,
   OrderSchema,
+  OrderStatus,
   PaymentAttemptSchema,
   PaymentAttemptStatus,
 } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import type { OrderEvent } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
+import { RefundService } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
+import {
+  StrayPaymentService,
+  StrayPaymentStatus,
+} from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
+import { runCommand, serversWith } from '../../support/run-command.ts';
 
 const at = (second: number) => timestampFromDate(new Date(Date.UTC(2026, 0, 31, 8, 30, second)));
 
@@ -92,4 +100,25 @@ test('each payment attempt is in the state of its latest event', () => {
   expect(showAttempts(attempts, 100)).toMatch(
     /^pat_1 +declined +walletb_ussd +\+251911223344 .*\ninsufficient_funds$/m,
   );
+});
+
+test.each([
+  ['pat_01m7xjbb99evv8hx2dqm5r8qgn', true],
+  ['', false],
+])('stray money of the attempt %j keeps its order from other payments: %p', async (paymentAttemptId, isKept) => {
+  const stray = { paymentAttemptId, status: StrayPaymentStatus.REVERSAL_DUE };
+  const servers = serversWith(({ service }) => {
+    service(OrderService, {
+      getOrder: () => ({ order: { ...order, status: OrderStatus.PENDING } }),
+      listOrderEvents: () => ({}),
+    });
+    service(StrayPaymentService, { listStrayPayments: () => ({ strayPayments: [stray] }) });
+    service(RefundService, { listRefunds: () => ({}) });
+  });
+  const settings = { GATEHOUSE_CORE_ADDRESSES: '127.0.0.1:1', GATEHOUSE_SERVICE_TOKEN: 'token' };
+
+  const { stdout } = await runCommand(['order', 'show', 'mer_1', 'A-1'], settings, servers);
+
+  expect(stdout).toContain('Stray payments of the order');
+  expect(stdout.includes('accepts no other payment')).toBe(isKept);
 });
