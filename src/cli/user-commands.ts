@@ -17,6 +17,7 @@ import type { FindMerchant } from './merchant-argument.ts';
 import { answered } from './output.ts';
 import type { Output, Runner } from './output.ts';
 import { plainJson, valueOf, wordOf, wordsOf } from './plain-json.ts';
+import { shellWord } from './shell-word.ts';
 import { fields, table } from './table.ts';
 import { showTime } from './time.ts';
 
@@ -75,7 +76,7 @@ export function addUserCommands(
     .action(async (email: string, options: PlaceOptions & { role?: MemberRole; validFor?: Duration }) => {
       if (options.role === undefined && options.operator === undefined) throw missingRole();
       const dashboard = await findDashboard();
-      const howToName = `gatehouse user invite ${email} --merchant <merchant_id> --role <role>`;
+      const howToName = `gatehouse user invite ${shellWord(email)} --merchant <merchant_id> --role <role>`;
       const merchantId = await merchantIdOf(options, find, howToName);
       return run(async ({ accounts }) => {
         const { token, expireTime } = await accounts.inviteUser({
@@ -106,7 +107,7 @@ export function addUserCommands(
     .addOption(merchantOption())
     .addOption(operatorOption('the invitation of an operator, instead of a user of a merchant'))
     .action(async (email: string, options: PlaceOptions) => {
-      const howToName = `gatehouse user remove ${email} --merchant <merchant_id>`;
+      const howToName = `gatehouse user remove ${shellWord(email)} --merchant <merchant_id>`;
       const merchantId = await merchantIdOf(options, find, howToName);
       return run(async ({ accounts }) => {
         const { wasAbsent } = await accounts.removeMembership({ email, merchantId });
@@ -132,7 +133,7 @@ const removedText = (email: string, merchantId: string): string =>
 const absentText = (email: string, merchantId: string): string =>
   merchantId === ''
     ? `Nothing changed: ${email} is not invited as an operator. To see who is: gatehouse user list\n` +
-      `To end the access of an operator: gatehouse user disable ${email}`
+      `To end the access of an operator: gatehouse user disable ${shellWord(email)}`
     : `Nothing changed: ${email} is not a user of ${merchantId}, and not invited. To see who is: gatehouse user list --merchant ${merchantId}`;
 
 const codesOption = (): Option =>

@@ -38,7 +38,7 @@ async function run(
     });
     service(ApiKeyService, { listApiKeys: note, revokeApiKey: note });
     service(PaymentAttemptService, { getPaymentAttempt: note });
-    service(AccountService, { inviteUser: note, approveAccountHelp: note });
+    service(AccountService, { inviteUser: note, removeMembership: note, approveAccountHelp: note });
     service(WebhookService, { pauseEndpoint: note, redeliverDelivery: note, listSigningSecrets: note });
   });
   const { exitCode, stderr } = await runCommand(
@@ -98,6 +98,10 @@ describe('a command about a merchant', () => {
     [
       'user invite sara@shop.example --role owner',
       'gatehouse user invite sara@shop.example --merchant <merchant_id> --role <role>',
+    ],
+    [
+      "user remove o'brien@shop.example",
+      String.raw`gatehouse user remove 'o'\''brien@shop.example' --merchant <merchant_id>`,
     ],
   ])('lists the merchants when there are several, and says what to type: %s', async (line, typed) => {
     expect(await run([one, two], line)).toEqual({
