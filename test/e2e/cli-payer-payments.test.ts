@@ -48,6 +48,7 @@ describe('payment payer-started and payment confirm', () => {
     const filtered = await cli.json('payment', 'payer-started', '--status', 'abandoned', '-e', 'sandbox');
     const doctor = await cli.run('doctor');
     const asked = await cli.run('payment', 'confirm', abandoned);
+    const open = await cli.json('payment', 'payer-started', '--status', 'open');
     const notAsked = await cli.run('payment', 'confirm', decided);
 
     expect(listed).toMatchObject({ exitCode: 0, stderr: '' });
@@ -63,6 +64,8 @@ describe('payment payer-started and payment confirm', () => {
     expect(asked).toMatchObject({ exitCode: 0, stderr: '' });
     expect(asked.stdout).toMatch(/ +open +/);
     expect(asked.stdout).toContain('The wallet is asked now.');
+    const [reopened] = open['payer_payments'] as { create_time: string; update_time: string }[];
+    expect(reopened?.update_time).toBe(reopened?.create_time);
     expect(notAsked.stdout).toContain('This payment is decided already, so the wallet is not asked.');
     expect((await cli.run('doctor')).stdout).not.toContain('payer-started');
   });

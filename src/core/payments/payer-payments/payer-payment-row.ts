@@ -34,7 +34,9 @@ export const exchangeOwner = ({ id }: Pick<PayerPaymentRow, 'id'>) => ({
 export function makeDue(row: PayerPaymentRow, recent: RecentExchanges, at: Date): void {
   if (row.status !== 'ABANDONED' && row.status !== 'OPEN') return;
   const dueAt = hastenedTo(recent.count, at);
-  if (row.status === 'ABANDONED') Object.assign(row, { status: 'OPEN', dueAt, createdAt: at, tries: 0 });
+  // The three days until it is abandoned begin again.
+  if (row.status === 'ABANDONED')
+    Object.assign(row, { status: 'OPEN', dueAt, createdAt: at, updatedAt: at, tries: 0 });
   else row.dueAt = dueNoLater(row.dueAt, dueAt);
 }
 

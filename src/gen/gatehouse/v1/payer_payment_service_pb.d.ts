@@ -125,7 +125,7 @@ export declare type PayerPayment = Message<"gatehouse.v1.PayerPayment"> & {
   tries: number;
 
   /**
-   * When it was reported first.
+   * When it was first reported, or when it last became OPEN again after it was abandoned.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 16;
    */
@@ -791,8 +791,8 @@ export enum PayerPaymentDecision {
   WRONG_AMOUNT = 3,
 
   /**
-   * The order cannot be paid now: it has ended, a payment attempt is under way, its merchant may not use this wallet, or a restore
-   * may have lost its payment.
+   * The order cannot be paid now: it has ended, a payment attempt is under way, money of an earlier attempt is not returned yet, its
+   * merchant may not use this wallet or take this amount, or a restore may have lost its payment.
    *
    * @generated from enum value: PAYER_PAYMENT_DECISION_NOT_PAYABLE = 4;
    */
@@ -826,9 +826,9 @@ export declare const PayerPaymentService: GenService<{
     output: typeof ValidatePayerPaymentResponseSchema;
   },
   /**
-   * Stores a payment that the wallet reports, before the wallet's message is acknowledged. Its confirmation is due at once. The
-   * same transaction reported again is the same payment. If the reference names one of our payment attempts, that attempt
-   * becomes due too. Errors: INVALID_ARGUMENT INVALID_FIELDS.
+   * Stores a payment that the wallet reports, before the wallet's message is acknowledged. The same transaction reported again is
+   * the same payment. Its confirmation is due at once. If the reference names one of our payment attempts, that attempt is due at
+   * once, and the payment's own confirmation 30 seconds later. Errors: INVALID_ARGUMENT INVALID_FIELDS.
    *
    * @generated from rpc gatehouse.v1.PayerPaymentService.ReportPayerPayment
    */
