@@ -105,20 +105,23 @@ test('each payment attempt is in the state of its latest event', () => {
 test.each([
   ['pat_01m7xjbb99evv8hx2dqm5r8qgn', true],
   ['', false],
-])('stray money of the attempt %j keeps its order from other payments: %p', async (paymentAttemptId, isKept) => {
-  const stray = { paymentAttemptId, status: StrayPaymentStatus.REVERSAL_DUE };
-  const servers = serversWith(({ service }) => {
-    service(OrderService, {
-      getOrder: () => ({ order: { ...order, status: OrderStatus.PENDING } }),
-      listOrderEvents: () => ({}),
+])(
+  'stray money of the attempt %j keeps its order from other payments: %p',
+  async (paymentAttemptId, isKept) => {
+    const stray = { paymentAttemptId, status: StrayPaymentStatus.REVERSAL_DUE };
+    const servers = serversWith(({ service }) => {
+      service(OrderService, {
+        getOrder: () => ({ order: { ...order, status: OrderStatus.PENDING } }),
+        listOrderEvents: () => ({}),
+      });
+      service(StrayPaymentService, { listStrayPayments: () => ({ strayPayments: [stray] }) });
+      service(RefundService, { listRefunds: () => ({}) });
     });
-    service(StrayPaymentService, { listStrayPayments: () => ({ strayPayments: [stray] }) });
-    service(RefundService, { listRefunds: () => ({}) });
-  });
-  const settings = { GATEHOUSE_CORE_ADDRESSES: '127.0.0.1:1', GATEHOUSE_SERVICE_TOKEN: 'token' };
+    const settings = { GATEHOUSE_CORE_ADDRESSES: '127.0.0.1:1', GATEHOUSE_SERVICE_TOKEN: 'token' };
 
-  const { stdout } = await runCommand(['order', 'show', 'mer_1', 'A-1'], settings, servers);
+    const { stdout } = await runCommand(['order', 'show', 'mer_1', 'A-1'], settings, servers);
 
-  expect(stdout).toContain('Stray payments of the order');
-  expect(stdout.includes('accepts no other payment')).toBe(isKept);
-});
+    expect(stdout).toContain('Stray payments of the order');
+    expect(stdout.includes('accepts no other payment')).toBe(isKept);
+  },
+);
