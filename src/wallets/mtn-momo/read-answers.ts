@@ -55,7 +55,8 @@ export function readAcknowledgement(reply: JsonReply, providerReference: string)
     const reason = reasonOfRefusal(error);
     if (reason !== undefined) return refused(reason, error.code, error.text);
   }
-  if ((status === 403 || status === 404) && hasStatusCode(reply, status)) {
+  const isForbidden = status === 403 && error?.code === 'FORBIDDEN';
+  if (isForbidden || ((status === 403 || status === 404) && hasStatusCode(reply, status))) {
     return refused('merchant_config', String(status), 'MTN denies this product, path or address');
   }
   return unsettled(reply);
@@ -103,11 +104,9 @@ export function readRefund(reply: JsonReply, reversalId: string): ReversalOutcom
       return { kind: 'pending' };
     case 'SUCCESSFUL': {
       const money = moneyOf(read);
-      return {
-        kind: 'completed',
-        providerTransactionId: String(read.financialTransactionId ?? ''),
-        ...(money === undefined ? {} : { money }),
-      };
+      if (money === undefined)
+        return unknown('unreadable_answer', 'a successful refund has no readable amount');
+      return { kind: 'completed', providerTransactionId: String(read.financialTransactionId ?? ''), money };
     }
     case 'FAILED': {
       const failure = failureOf(read);

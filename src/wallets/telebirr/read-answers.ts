@@ -125,13 +125,19 @@ export function readPreOrder(
   order: string,
 ): { readonly kind: 'created'; readonly prepayId: string } | Acknowledgement {
   const read = readFabric(reply);
-  if (read.kind === 'error') return readRefusal(read);
-  if (read.kind !== 'success') return read;
+  if (read.kind === 'error') return unlessTokenRefused(readRefusal(read));
+  if (read.kind !== 'success') return unlessTokenRefused(read);
   const prepayId = field(read.content, 'prepay_id');
   if (prepayId === '') return unknown('unreadable_answer', 'the new order has no prepay_id');
   if (!isAbout(read.content, order)) return inconsistent;
   return { kind: 'created', prepayId };
 }
+
+/** telebirr refused even a new access token, and has not created the order. So the order may be requested again. */
+const unlessTokenRefused = (read: Acknowledgement): Acknowledgement =>
+  read.kind === 'unknown' && read.why === 'unauthenticated'
+    ? { kind: 'not_sent', why: 'no_token', detail: read.detail }
+    : read;
 
 export const inconsistent = unknown('inconsistent', 'the answer concerns another order');
 

@@ -137,6 +137,7 @@ describe('an acknowledgement', () => {
     [400, undefined, 'invalid_request'],
     [400, error('VALIDATION_ERROR'), 'invalid_request'],
     [403, { statusCode: 403, message: 'Forbidden' }, 'merchant_config'],
+    [403, error('FORBIDDEN'), 'merchant_config'],
     [404, { statusCode: 404, message: 'Resource not found' }, 'merchant_config'],
     [404, error('PAYER_NOT_FOUND'), 'payer_not_found'],
     [500, error('NOT_ALLOWED'), 'merchant_config'],
@@ -294,6 +295,10 @@ describe('a refund', () => {
 
   test.each([
     [done, { kind: 'completed', providerTransactionId: '77' }],
+    [
+      { ...done, amount: '1e3' },
+      { kind: 'unknown', why: 'unreadable_answer' },
+    ],
     [failed('NOT_ENOUGH_FUNDS'), { kind: 'refused', reason: 'insufficient_funds' }],
     [failed({ code: 'EXPIRED' }), { kind: 'refused', reason: 'provider_error' }],
     [failed('SOMETHING_NEW'), { kind: 'unknown', why: 'unrecognised_code' }],

@@ -145,6 +145,17 @@ describe('an answer', () => {
 
     expect((await pay()).result.kind).toBe('accepted');
   });
+
+  test.each([gateway('401'), undefined])(
+    'of 401 with %j to a new token too means that the order was not created, and refuses the credentials',
+    async (body) => {
+      subject.wallet.on(routes.preOrder, json(401, body));
+      const calls = new WalletCalls();
+
+      expect(calls.keep(await pay())).toMatchObject({ kind: 'not_sent', why: 'no_token' });
+      expect(calls.servedWith({}).areCredentialsRefused).toBe(true);
+    },
+  );
 });
 
 describe('a token', () => {
