@@ -10,7 +10,7 @@ import { lockedLanes, lockingLanes } from './lock-lanes.sql.ts';
 import type { LockedLane } from './lock-lanes.sql.ts';
 import { lanesDueAfter, releasingLanes } from './release-lanes.sql.ts';
 import type { LaneRelease } from './release-lanes.sql.ts';
-import { writingAttempts } from './write-attempts.sql.ts';
+import { deliveriesOf, readingWritten, writingAttempts } from './write-attempts.sql.ts';
 import type { EndedAttempt, LaneOutcome } from './write-attempts.sql.ts';
 
 /** A write for a held lane: the outcome of an attempt, a release, or both. */
@@ -20,6 +20,8 @@ export interface Settlement {
   readonly attempt?: EndedAttempt;
   /** Present: the lane is released. */
   readonly release?: LaneReleaseTerms;
+  /** An earlier write failed. It may have been committed, and its answer lost. */
+  readonly isRepeat?: boolean;
 }
 
 export type LaneReleaseTerms = Omit<LaneRelease, 'lane'>;
@@ -50,17 +52,27 @@ export function settleLanes(
     [...byLane.values()].flatMap(([first]) => (first === undefined ? [] : [first.lane])),
   );
   const unsigned = settlements.filter(({ release }) => release?.awaitsSecret === true);
-  const opening =
-    unsigned.length > 0 ? [sharingSecrets(unsigned.map(({ lane }) => secretOwnerOf(lane))), lock] : [lock];
+  const repeated = settlements.flatMap(({ attempt, isRepeat }) =>
+    attempt !== undefined && isRepeat === true ? [attempt] : [],
+  );
+  const opening = [
+    ...(unsigned.length > 0 ? [sharingSecrets(unsigned.map(({ lane }) => secretOwnerOf(lane)))] : []),
+    lock,
+    // Behind the lock, because the earlier write may be committed while this one waits for it.
+    ...(repeated.length > 0 ? [readingWritten(repeated)] : []),
+  ];
   return inTransaction(pool, opening, async (_, opened, commitWith) => {
-    const locked = lockedLanes(opened.at(-1) ?? []);
+    const locked = lockedLanes(opened.at(unsigned.length > 0 ? 1 : 0) ?? []);
+    const written = deliveriesOf(repeated.length > 0 ? (opened.at(-1) ?? []) : []);
+    const unwrittenOf = ({ attempt, isRepeat }: Settlement): EndedAttempt[] =>
+      attempt === undefined || (isRepeat === true && written.has(attempt.delivery.id)) ? [] : [attempt];
     const isHeld = ({ lane, leaseId }: Settlement): boolean =>
       locked.get(laneText(lane))?.leaseId === leaseId;
     const held = settlements.filter(isHeld);
     const outcomes = [...locked].flatMap(([text, lane]) =>
-      outcomeOf(lane, (byLane.get(text) ?? []).filter(isHeld), options.random),
+      outcomeOf(lane, (byLane.get(text) ?? []).filter(isHeld).flatMap(unwrittenOf), options.random),
     );
-    const attempts = held.flatMap(({ attempt }) => attempt ?? []);
+    const attempts = held.flatMap(unwrittenOf);
     const releases = held.flatMap(({ lane, release }) => (release === undefined ? [] : { lane, ...release }));
     // The release comes last, because it must see the written attempts.
     const rowsOfEach = await commitWith([
@@ -83,12 +95,10 @@ export function settleLanes(
 /** The combined result of a lane's attempts, in the order in which they ended; empty without attempts. */
 function outcomeOf(
   { lane, health }: LockedLane,
-  settlements: readonly Settlement[],
+  ended: readonly EndedAttempt[],
   random: () => number,
 ): LaneOutcome[] {
-  const attempts = settlements
-    .flatMap(({ attempt }) => attempt ?? [])
-    .sort((a, b) => a.endedAt.getTime() - b.endedAt.getTime());
+  const attempts = ended.toSorted((a, b) => a.endedAt.getTime() - b.endedAt.getTime());
   const last = attempts.at(-1);
   if (last === undefined) return [];
   const isDelivered = ({ next }: EndedAttempt): boolean => next.type === 'delivered';

@@ -21,7 +21,7 @@ export async function settleWithRetries(
   const isStopped = (): boolean => stopWriteRetries.aborted;
   for (let waitMs = firstWaitMs; !isStopped(); waitMs = Math.min(2 * waitMs, longestWaitMs)) {
     try {
-      return await store.settle(settlement, stopWriteRetries);
+      return await store.settle({ ...settlement, isRepeat: waitMs !== firstWaitMs }, stopWriteRetries);
     } catch (error) {
       if (isStopped()) break;
       const line = {

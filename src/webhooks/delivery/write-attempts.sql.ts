@@ -1,3 +1,4 @@
+import type { QueryResultRow } from 'pg';
 import type { Span } from '../../platform/tracing/span.ts';
 import { bulkStatement, column, rowList, scalar } from '../../platform/database/bulk-statement.ts';
 import type { Statement } from '../../platform/database/run-statement.ts';
@@ -129,6 +130,27 @@ set leased_until = now() + ${sql.lease_ms} * interval '1 millisecond',
 from outcome o
 where l.merchant_id = o.merchant_id and l.environment = o.environment and l.endpoint = o.endpoint`,
 );
+
+const readWritten = bulkStatement(
+  'read-written-attempts',
+  {
+    attempt: rowList<EndedAttempt>({
+      merchant_id: column('text', ({ delivery }) => delivery.merchantId),
+      id: column('text', ({ delivery }) => delivery.id),
+      number: column('int', ({ delivery }) => delivery.attemptNumber),
+    }),
+  },
+  (sql) => `
+select d.id from ${sql.attempt} join webhooks.deliveries d using (merchant_id, id) where d.attempt_count >= attempt.number`,
+);
+
+/** Reads the deliveries of those attempts that an earlier transaction wrote. */
+export const readingWritten = (attempts: readonly EndedAttempt[]): Statement =>
+  readWritten.with({ attempt: attempts });
+
+/** The ids of the statement's rows. */
+export const deliveriesOf = (rows: readonly QueryResultRow[]): ReadonlySet<string> =>
+  new Set((rows as readonly { readonly id: string }[]).map(({ id }) => id));
 
 /** Writes the results of attempts on lanes that this transaction has locked and verified as its own. */
 export const writingAttempts = (

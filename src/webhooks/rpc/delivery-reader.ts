@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import { runStatement } from '../../platform/database/run-statement.ts';
+import type { Statement } from '../../platform/database/run-statement.ts';
 import { isWebhookEndpoint } from '../database/webhook-endpoint.sql.ts';
 import type {
   AttemptReport,
@@ -94,7 +95,10 @@ export interface DeliveryReader {
   ) => Promise<{ readonly body: Buffer; readonly attempts: StoredAttempt[] }>;
   /** The deliveries of an order and their latest attempts. Both are newest first. */
   readonly ofOrder: (key: OrderKey) => Promise<OrderDeliveries>;
-  /** The first deliveries of an order that were not delivered: the pending ones before the abandoned ones, each in the order of their events. */
+  /**
+   * The first deliveries of an order that were not delivered, without those of deleted webhook endpoints: the pending ones before the abandoned
+   * ones, each in the order of their events.
+   */
   readonly unfinishedOfOrder: (key: OrderKey) => Promise<StoredDelivery[]>;
   readonly surroundings: (delivery: StoredDelivery) => Promise<DeliverySurroundings>;
 }
@@ -130,7 +134,18 @@ const columns = `
     where a.merchant_id = deliveries.merchant_id and a.delivery_id = deliveries.id and a.number = deliveries.attempt_count
   ) as "lastStatusCode"`;
 
-const find = `select ${columns} from webhooks.deliveries where merchant_id = $1 and id = $2`;
+const findOne = `select ${columns} from webhooks.deliveries where merchant_id = $1 and id = $2`;
+
+// Nothing more happens to a delivery of a deleted webhook endpoint. There may be more of them than the limit.
+const findUnfinished = `
+select ${columns} from webhooks.deliveries
+where merchant_id = $1 and environment = $2 and order_id = $3 and order_id <> '' and state in ('PENDING', 'GIVEN_UP')
+  and not exists (
+    select from webhooks.webhook_endpoints e
+    where e.merchant_id = deliveries.merchant_id and e.id = deliveries.endpoint and e.deleted_at is not null
+  )
+order by state <> 'PENDING', sequence
+limit $4`;
 
 const readBody = `select body from webhooks.deliveries where merchant_id = $1 and id = $2`;
 
@@ -178,13 +193,10 @@ export function createDeliveryReader(pool: Pool): DeliveryReader {
   };
   const attempts = async (merchantId: string, deliveryId: string, limit: number): Promise<StoredAttempt[]> =>
     (await attemptsOf(merchantId, [deliveryId], limit)).get(deliveryId) ?? [];
-  const list = async (
-    filter: Partial<DeliveryFilter> & ListBounds,
-    order?: string,
-  ): Promise<StoredDelivery[]> => {
-    const rows = await runStatement<Row & Record<string, unknown>>(pool, listStatement(filter, order));
-    return rows.map(deliveryOf);
-  };
+  const find = async (statement: Statement): Promise<StoredDelivery[]> =>
+    (await runStatement<Row & Record<string, unknown>>(pool, statement)).map(deliveryOf);
+  const list = (filter: Partial<DeliveryFilter> & ListBounds): Promise<StoredDelivery[]> =>
+    find(listStatement(filter));
   return {
     list,
     async ofOrder(key) {
@@ -197,18 +209,10 @@ export function createDeliveryReader(pool: Pool): DeliveryReader {
         isIncomplete: found.length > orderLimits.deliveries,
       };
     },
-    unfinishedOfOrder: (key) =>
-      list(
-        { ...key, states: ['PENDING', 'GIVEN_UP'], limit: orderLimits.deliveries },
-        "state <> 'PENDING', sequence",
-      ),
-    async find(merchantId, deliveryId) {
-      const [row] = await runStatement<Row & Record<string, unknown>>(pool, {
-        text: find,
-        values: [merchantId, deliveryId],
-      });
-      return row === undefined ? undefined : deliveryOf(row);
-    },
+    unfinishedOfOrder: ({ merchantId, environment, orderId }) =>
+      find({ text: findUnfinished, values: [merchantId, environment, orderId, orderLimits.deliveries] }),
+    find: async (merchantId, deliveryId) =>
+      (await find({ text: findOne, values: [merchantId, deliveryId] }))[0],
     async read(merchantId, deliveryId) {
       const [bodies, latest] = await Promise.all([
         runStatement<{ body: Buffer }>(pool, { text: readBody, values: [merchantId, deliveryId] }),
@@ -234,10 +238,7 @@ export function createDeliveryReader(pool: Pool): DeliveryReader {
 type ListBounds = Pick<DeliveryFilter, 'merchantId' | 'limit'>;
 
 /** The conditions contain only the given filters, so that PostgreSQL uses the index for each list. */
-function listStatement(
-  filter: Partial<DeliveryFilter> & ListBounds,
-  order = 'id desc',
-): { text: string; values: unknown[] } {
+function listStatement(filter: Partial<DeliveryFilter> & ListBounds): Statement {
   const conditions = ['merchant_id = $1'];
   const values: unknown[] = [filter.merchantId];
   const add = (condition: (parameter: string) => string, value: unknown): void => {
@@ -261,6 +262,6 @@ function listStatement(
   add((value) => `id < ${value}`, filter.createdTo && deliveryIdAfter(filter.createdTo));
   add((value) => `id < ${value}`, filter.beforeId);
   values.push(filter.limit);
-  const text = `select ${columns} from webhooks.deliveries where ${conditions.join(' and ')} order by ${order} limit $${values.length}`;
+  const text = `select ${columns} from webhooks.deliveries where ${conditions.join(' and ')} order by id desc limit $${values.length}`;
   return { text, values };
 }

@@ -1,6 +1,12 @@
+import { randomUUID } from 'node:crypto';
 import { afterEach, expect, test } from '@jest/globals';
+import { createDeliveryStore } from '../../../src/webhooks/delivery/delivery-store.ts';
+import type { DeliveryStore } from '../../../src/webhooks/delivery/delivery-store.ts';
+import { settleWithRetries } from '../../../src/webhooks/delivery/settle-with-retries.ts';
+import type { EndedAttempt } from '../../../src/webhooks/delivery/write-attempts.sql.ts';
 import { ownPostgres } from '../../faults/stoppable-servers.ts';
 import type { StoppableServer } from '../../faults/stoppable-servers.ts';
+import { keptLog } from '../../support/kept-log.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { openDispatchDesk } from './dispatch-desk.ts';
 import type { DispatchDesk } from './dispatch-desk.ts';
@@ -120,6 +126,43 @@ test('a response that arrives while PostgreSQL is down is recorded afterwards, a
   const ids = shop.webhooks.map(({ headers }) => headers['webhook-id']);
   expect(new Set(ids).size).toBe(4);
   expect(ids).toHaveLength(4);
+});
+
+test('a failure whose write is repeated because the answer to its commit was lost counts once for its lane', async () => {
+  const { database } = desk;
+  const store = createDeliveryStore({
+    ...{ database, newLeaseId: randomUUID, random: Math.random, leaseMs: 20_000 },
+  });
+  await desk.add({ url: 'https://shop.example/lost' });
+  const { lanes } = await store.claim({ lanes: 1, unhealthyLanes: 1, exceptOwners: [] });
+  const { lane, leaseId, heads } = lanes[0]!;
+  const endedAt = new Date();
+  const attempt: EndedAttempt = {
+    delivery: heads[0]!,
+    report: {
+      ...{ startedAt: endedAt, durationMs: 1, result: 'REFUSED', statusCode: 500, detail: '' },
+      ...{ remoteAddress: '', responseBody: Buffer.alloc(0), retryAfter: '' },
+    },
+    endedAt,
+    next: { type: 'again', at: endedAt },
+  };
+  let isAnswerLost = true;
+  const settle: DeliveryStore['settle'] = async (settlement, signal) => {
+    const settled = await store.settle(settlement, signal);
+    if (!isAnswerLost) return settled;
+    isAnswerLost = false;
+    throw Object.assign(new Error('the connection was lost'), { code: 'ECONNRESET' });
+  };
+
+  const settled = await settleWithRetries(
+    { settle },
+    { lane, leaseId, attempt },
+    { logger: keptLog().logger, stopWriteRetries: new AbortController().signal },
+  );
+
+  expect(settled).toMatchObject({ isHeld: true });
+  expect(await desk.lanes()).toMatchObject([{ consecutive_failures: 1 }]);
+  expect(await storedAttempts()).toBe(1);
 });
 
 test('a stop waits for the answers of attempts in progress, records them, and releases the lane', async () => {
