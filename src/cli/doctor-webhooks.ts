@@ -134,7 +134,7 @@ const judgeAbandoned: Judge = ({ givenUpCount, givenUpTestCount, shortestTried, 
     code: 'abandoned',
     detail: `${count} in the last 24 hours${tried}${tests}`,
     advice:
-      'inform the merchants, and send the deliveries again when they are ready:\ngatehouse webhook redeliver <merchant_id> --since <time> --environment <environment>',
+      'inform the merchants, and send the deliveries again when they are ready:\ngatehouse webhook redeliver <merchant_id> --since 7d --environment <environment>',
   };
 };
 

@@ -46,11 +46,13 @@ export function addRedeliveryCommands(webhook: Command, parts: WebhookParts): vo
   onMerchantAnd(
     webhook
       .command('redeliver')
-      .description("send one delivery again, or a merchant's abandoned deliveries since a time")
+      .description(
+        "send one delivery again, or a merchant's abandoned deliveries that were created since a time",
+      )
       .addOption(
         momentOption(
           '--since <time>',
-          'deliveries created at this time (UTC) or later; 24h: in the last 24 hours',
+          'deliveries created at this time (UTC) or later; 7d: in the last 7 days. A delivery is usually abandoned more than three days after its creation',
         ),
       )
       .addOption(

@@ -90,7 +90,7 @@ async function abandonOutlived(
       if (count > 0)
         logger.warn(
           { ...laneFields(lane), count },
-          'webhooks abandoned: their endpoint failed until their schedule ended; when it works, run gatehouse webhook redeliver <merchant_id> --since <time> --environment <environment>',
+          'webhooks abandoned: their endpoint failed until their schedule ended; when it works, run gatehouse webhook redeliver <merchant_id> --since 7d --environment <environment>',
         );
       if (count < expiredPerStatement) return;
     }

@@ -58,6 +58,15 @@ test('every check of a healthy pipeline is ok', async () => {
   );
 });
 
+test('recommends to send abandoned deliveries again since a time before their schedules began', async () => {
+  const found = await findings({ ...well, givenUpCount: 1n });
+
+  // A schedule lasts up to 76 hours, and the count is of the last 24.
+  expect(found.find(({ check }) => check === 'abandoned')?.advice).toContain(
+    'redeliver <merchant_id> --since 7d ',
+  );
+});
+
 const due = (count: bigint, seconds: number, pendingCount: bigint): Status => ({
   ...{ dueCount: count, oldestDueTime: secondsAgo(seconds), pendingCount },
 });
