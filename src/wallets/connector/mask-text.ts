@@ -35,7 +35,7 @@ export function maskPhones(text: string): string {
 
 /**
  * Makes a body safe to store. The given secrets, values of fields with the name of a secret, and balances are replaced. Phone
- * numbers are masked. At most 16 kB are kept.
+ * numbers are masked. At most 16 KiB are kept.
  */
 export function maskBody(body: string, secrets: readonly string[]): string {
   let text = body.slice(0, keptBodyLength + margin);

@@ -159,14 +159,14 @@ function broken(error: unknown, code: string, { url, status }: FailedAttempt): A
   const lost = (detail: string): AttemptWords => ({ result: 'CONNECTION_FAILED', detail });
   if (error instanceof EndlessHeadersError) {
     return unreadable(
-      `${hostAndPort(url)} sent 256 kB before its response headers ended: send at most a few informational responses (1xx), and then the response`,
+      `${hostAndPort(url)} sent 256 KiB before its response headers ended: send at most a few informational responses (1xx), and then the response`,
     );
   }
   if (code.startsWith('HPE_') || code === 'HTTPParserError')
     return unreadable(`${begun}the response of ${hostAndPort(url)} is not HTTP${hintAtTls(error, url)}`);
   switch (code) {
     case 'UND_ERR_HEADERS_OVERFLOW':
-      return unreadable('the response headers are larger than 16 kB: send fewer or smaller headers');
+      return unreadable('the response headers are larger than 16 KiB: send fewer or smaller headers');
     case 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH':
       return unreadable(`${begun}the length of its body differs from its Content-Length`);
     case 'UND_ERR_SOCKET':

@@ -97,7 +97,7 @@ export class PinnedConnection {
   }
 
   /**
-   * Posts, and reads the response to its end, to 16 kB of its body, or to 256 kB in all. At these limits, the connection
+   * Posts, and reads the response to its end, to 16 KiB of its body, or to 256 KiB in all. At these limits, the connection
    * closes and the status counts. It also closes when `signal` aborts. Never rejects.
    */
   post(request: PinnedRequest, signal: AbortSignal): Promise<ReceivedResponse> {

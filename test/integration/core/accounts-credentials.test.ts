@@ -431,7 +431,7 @@ describe('a session', () => {
   });
 
   test.each([
-    ['more than 16 kB of data', { data: new Uint8Array(16_385) }, 'session.data'],
+    ['more than 16 KiB of data', { data: new Uint8Array(16_385) }, 'session.data'],
     ['no end', { expireTime: undefined }, 'session.expire_time'],
     [
       'an end in 31 days',

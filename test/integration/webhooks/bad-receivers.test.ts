@@ -176,8 +176,8 @@ describe('broken answers', () => {
       410,
       `answered 410 Gone, ${broken}`,
     ],
-    ['headers of 64 kB', answer(200, { 'x-long': 'x'.repeat(64 * 1024) }), 0, 'larger than 16 kB'],
-    ['a thousand headers', answer(200, manyHeaders), 0, 'larger than 16 kB'],
+    ['headers of 64 KiB', answer(200, { 'x-long': 'x'.repeat(64 * 1024) }), 0, 'larger than 16 KiB'],
+    ['a thousand headers', answer(200, manyHeaders), 0, 'larger than 16 KiB'],
     ['HTTP/0.9', raw('<html>hello</html>'), 0, 'is not HTTP'],
     ['another protocol', raw('SSH-2.0-OpenSSH_9.2\r\n'), 0, 'is not HTTP'],
     ['zeros', raw(Buffer.alloc(1_000)), 0, 'is not HTTP'],
@@ -211,7 +211,7 @@ describe('broken answers', () => {
 
 describe('receivers that never stop sending', () => {
   const chunked = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
-  const noHeaders = 'sent 256 kB before its response headers ended';
+  const noHeaders = 'sent 256 KiB before its response headers ended';
 
   test.each([
     ['informational responses', '', 'HTTP/1.1 103 Early Hints\r\n\r\n', 'UNREADABLE', 0],

@@ -1626,7 +1626,7 @@ export declare type Session = Message<"gatehouse.v1.Session"> & {
   userId: string;
 
   /**
-   * The data of the dashboard; at most 16 kB.
+   * The data of the dashboard; at most 16 KiB.
    *
    * @generated from field: bytes data = 2;
    */

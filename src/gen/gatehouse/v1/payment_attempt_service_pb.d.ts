@@ -504,7 +504,7 @@ export declare type WalletExchange = Message<"gatehouse.v1.WalletExchange"> & {
   url: string;
 
   /**
-   * The body of the request, cut to 16 kB.
+   * The body of the request, cut to 16 KiB.
    *
    * @generated from field: string request_body = 6;
    */
@@ -518,7 +518,7 @@ export declare type WalletExchange = Message<"gatehouse.v1.WalletExchange"> & {
   status: number;
 
   /**
-   * The body of the answer, cut to 16 kB.
+   * The body of the answer, cut to 16 KiB.
    *
    * @generated from field: string response_body = 8;
    */
