@@ -118,4 +118,5 @@ const attemptStoryMessage = (order: Order, { attempt, dueAt, exchanges, ...story
   providerTransactionId: story.providerTransactionId,
   ...(dueAt === null ? {} : { dueTime: timestampFromDate(dueAt) }),
   exchanges: [...exchanges],
+  unsent: story.isUnsent,
 });

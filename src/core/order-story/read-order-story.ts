@@ -39,6 +39,8 @@ export interface AttemptStory {
   readonly providerReference: string;
   readonly providerTransactionId: string;
   readonly dueAt: Date | null;
+  /** Whether the wallet certainly has no request of the attempt. */
+  readonly isUnsent: boolean;
   /** Oldest first. */
   readonly exchanges: readonly WalletExchange[];
 }
@@ -188,6 +190,8 @@ async function readAttempts(
     providerReference: row.providerReference ?? '',
     providerTransactionId: row.providerTransactionId ?? '',
     dueAt: row.dueAt ?? null,
+    // A worker that leased the attempt and has not reported may have sent it.
+    isUnsent: !row.maybeSent && row.leasedUntil == null,
     exchanges: latestExchanges
       .filter(({ paymentAttemptId }) => paymentAttemptId === row.id)
       .map(({ payload }) => fromBinary(WalletExchangeSchema, payload))

@@ -183,13 +183,17 @@ async function showOrder(
   const { sendPage, assets, now } = dashboard;
   const orderId = orderIdOf(request);
   const words = wordsFor(request, dictionary);
-  const writing = writingOf(request, dashboard);
   const pageMerchant = pageMerchantOf(request);
   const [story, webhooks] = await Promise.all([
     storyOf(dashboard, request, mayChangeOrders(request)),
     deliveriesOf(dashboard, request),
   ]);
   const { order, events, paymentAttempts, checkoutUrl } = story;
+  const unsent = paymentAttempts.filter((each) => each.unsent);
+  const writing = {
+    ...writingOf(request, dashboard),
+    unsentAttempts: new Set(unsent.map(({ paymentAttempt }) => paymentAttempt?.paymentAttemptId ?? '')),
+  };
   if (order === undefined) throw notFound('ORDER_NOT_FOUND');
   const deliveries = webhooks.isThere ? webhooks.value.deliveries : [];
   const strays = story.strayPayments.map((stray) => strayEntry(stray, writing));

@@ -44,14 +44,27 @@ export interface StoryWriting extends OrderWriting {
   readonly refundFailures: (typeof refunds)['failures'];
 }
 
+/** The words of a story, and what they depend on. */
+export interface AttemptWriting extends StoryWriting {
+  /** The ids of the attempts whose wallets have no request. */
+  readonly unsentAttempts: ReadonlySet<string>;
+}
+
 /** Why an attempt ended without a debit, in words; '' for other attempts. */
-export function reasonOf(attempt: PaymentAttempt, { reasons }: Pick<StoryWriting, 'reasons'>): string {
-  const reason = attempt.status === PaymentAttemptStatus.TIMED_OUT ? 'timed_out' : attempt.declineReason;
+export function reasonOf(
+  { status, declineReason, paymentAttemptId }: PaymentAttempt,
+  { reasons, unsentAttempts }: Pick<AttemptWriting, 'reasons' | 'unsentAttempts'>,
+): string {
+  const timedOut = unsentAttempts.has(paymentAttemptId) ? 'not_sent' : 'timed_out';
+  const reason = status === PaymentAttemptStatus.TIMED_OUT ? timedOut : declineReason;
   return reason === '' ? '' : (reasons[reason] ?? reason);
 }
 
 /** Why an event did not pay its order; '' for an event of another kind. */
-export function reasonOfEvent(event: OrderEvent, writing: Pick<StoryWriting, 'reasons'>): string {
+export function reasonOfEvent(
+  event: OrderEvent,
+  writing: Pick<AttemptWriting, 'reasons' | 'unsentAttempts'>,
+): string {
   if (event.paymentAttempt === undefined || isCancellation(event)) return '';
   return endedUnsent(event)
     ? (writing.reasons['money_not_returned'] ?? '')
@@ -64,7 +77,7 @@ const labelled = (label: string, text: string) => (text === '' ? [] : [{ label, 
 /** An event of the order. `refundHref` is the path of a refund's page. */
 export function eventEntry(
   event: OrderEvent,
-  writing: StoryWriting,
+  writing: AttemptWriting,
   refundHref: (refundId: string) => string,
 ): StoryEntry {
   if (event.refund !== undefined) return refundEntry(event, event.refund, writing, refundHref);

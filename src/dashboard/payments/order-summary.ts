@@ -8,7 +8,7 @@ import { durationText } from '../../platform/language/duration-text.ts';
 import { momentOf } from '../moment-text.ts';
 import { optionText } from './order-words.ts';
 import { reasonOf, reasonOfEvent } from './order-story.ts';
-import type { StoryWriting } from './order-story.ts';
+import type { AttemptWriting } from './order-story.ts';
 
 /** The facts of the sentence. */
 export interface KnownOfOrder {
@@ -23,7 +23,7 @@ export interface KnownOfOrder {
 const longUndecidedSeconds = 3_600;
 
 /** The state of an order in one sentence. */
-export function orderSummary(known: KnownOfOrder, writing: StoryWriting): string {
+export function orderSummary(known: KnownOfOrder, writing: AttemptWriting): string {
   const { order, events, latestAttempt: attempt } = known;
   const { summary, language, timeZone } = writing;
   const amount = amountText(order.amount, order.currency, language);
@@ -58,7 +58,7 @@ function pendingSummary(
   attempt: PaymentAttempt,
   { events, now }: KnownOfOrder,
   until: string,
-  writing: StoryWriting,
+  writing: AttemptWriting,
 ): string {
   const { summary } = writing;
   const option = optionText(attempt.paymentOption, writing);
@@ -69,12 +69,14 @@ function pendingSummary(
     case PaymentAttemptStatus.TIMED_OUT:
       return summary.declined(lastReason(attempt, events, writing), until);
     default:
-      return summary.asked(attempt.phone, option);
+      return writing.unsentAttempts.has(attempt.paymentAttemptId)
+        ? summary.unsent(attempt.phone, option)
+        : summary.asked(attempt.phone, option);
   }
 }
 
 /** Why the latest attempt did not pay. Only the event that ended it tells whether it was sent. */
-function lastReason(attempt: PaymentAttempt, events: readonly OrderEvent[], writing: StoryWriting): string {
+function lastReason(attempt: PaymentAttempt, events: readonly OrderEvent[], writing: AttemptWriting): string {
   const ending = events.findLast(
     (event) =>
       event.type === OrderEventType.PAYMENT_DECLINED &&
@@ -84,7 +86,7 @@ function lastReason(attempt: PaymentAttempt, events: readonly OrderEvent[], writ
 }
 
 /** Since when the attempt keeps its order pending, and who can end that. */
-function undecidedFor({ createTime }: PaymentAttempt, now: Date, writing: StoryWriting): string[] {
+function undecidedFor({ createTime }: PaymentAttempt, now: Date, writing: AttemptWriting): string[] {
   if (createTime === undefined) return [];
   const { summary, language, timeZone } = writing;
   const seconds = Math.max(1, Math.floor((now.getTime() - timestampDate(createTime).getTime()) / 1000));

@@ -112,6 +112,22 @@ test('a story has the order, its events, attempts with exchanges, stray payments
   expect(story.incomplete).toBe(false);
 });
 
+test.each([
+  ['its wallet was not reached', true, outcomes.notReached()],
+  ['its wallet answered', false, outcomes.pending()],
+])('an attempt in state SENT is, after %s, unsent: %s', async (_name, unsent, outcome) => {
+  const order = await desk.registerHosted({ merchantId });
+  const payment = await desk.payHosted(order);
+  const taken = await desk.take(payment);
+  expect((await storyOf(order)).paymentAttempts).toMatchObject([{ unsent: false }]);
+
+  await desk.record(taken, outcome);
+
+  expect((await storyOf(order)).paymentAttempts).toMatchObject([
+    { unsent, paymentAttempt: { status: PaymentAttemptStatus.SENT } },
+  ]);
+});
+
 test('the checkout URL is given to a role that may register orders, while the order can be paid', async () => {
   const order = await desk.registerHosted({ merchantId });
   const withUrl = { withCheckoutUrl: true };

@@ -7,6 +7,7 @@ import { order as english } from '../../../src/dashboard/language/english/order.
 import { orders } from '../../../src/dashboard/language/english/orders.ts';
 import { refunds } from '../../../src/dashboard/language/english/refunds.ts';
 import { eventEntry, webhookEntries } from '../../../src/dashboard/payments/order-story.ts';
+import type { AttemptWriting } from '../../../src/dashboard/payments/order-story.ts';
 import { orderSummary } from '../../../src/dashboard/payments/order-summary.ts';
 import {
   OrderEventSchema,
@@ -25,6 +26,7 @@ const writing = {
   summary: english.summary,
   reasons: home.failures.reasons,
   refundFailures: refunds.failures,
+  unsentAttempts: new Set<string>(),
   language: 'en',
   timeZone: 'Africa/Addis_Ababa',
 } as const;
@@ -47,8 +49,9 @@ const orderOf = (status: OrderStatus, paymentOption = '') =>
     ...{ status, amount: '150', deducted: '150.00', currency: 'ETB', paymentOption },
     ...{ updateTime: at(5), expireTime: at(30) },
   });
-const summaryOf = (facts: Omit<Parameters<typeof orderSummary>[0], 'now'>): string =>
-  orderSummary({ ...facts, now }, writing).replaceAll('\u00A0', ' ');
+type Facts = Omit<Parameters<typeof orderSummary>[0], 'now'>;
+const summaryOf = (facts: Facts, own: Partial<AttemptWriting> = {}): string =>
+  orderSummary({ ...facts, now }, { ...writing, ...own }).replaceAll('\u00A0', ' ');
 
 test.each<[OrderStatus, PaymentAttemptStatus | undefined, string, string]>([
   [
@@ -137,6 +140,25 @@ test('an order that was cancelled before its attempt was sent is described as ca
   );
   expect(eventEntry(event, writing, String).notes).toEqual([home.failures.reasons.cancelled]);
 });
+
+test.each([
+  [
+    SENT,
+    'A payment of +251911223344 by Wallet A, USSD was started. The wallet has not got the request yet, so the payer was not asked.',
+  ],
+  [
+    TIMED_OUT,
+    'The last payment failed: The request was not sent to the wallet. The customer can try again until 22 Nov 2026, 09:30.',
+  ],
+])(
+  'an attempt of status %i that never reached its wallet does not read as if it was sent',
+  (status, text) => {
+    const latestAttempt = { ...attemptOf(status), paymentAttemptId: 'pat_1' };
+    const unsentAttempts = new Set(['pat_1']);
+
+    expect(summaryOf({ order: orderOf(PENDING), events: [], latestAttempt }, { unsentAttempts })).toBe(text);
+  },
+);
 
 test.each(['', 'erased'])(
   'an order that was paid from the phone %j is summarised without a payer',

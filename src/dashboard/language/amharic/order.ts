@@ -4,6 +4,7 @@ export const order: typeof english = {
   summary: {
     unpaid: (amount, until) => `ደንበኛው መክፈል አልጀመረም። ${amount} እስከ ${until} ሊከፈል ይችላል።`,
     asked: (phone, option) => `የ${phone} ክፍያ በ${option} በመካሄድ ላይ ነው። ከፋዩ ገና አላረጋገጠም።`,
+    unsent: (phone, option) => `የ${phone} ክፍያ በ${option} ተጀምሯል። ጥያቄው ገና ወደ ዋሌቱ ስላልደረሰ ከፋዩ አልተጠየቀም።`,
     unknown: (option) => `${option} ገንዘቡን መውሰዱን አላሳወቀም። እስኪታወቅ ድረስ በራሱ ይጠየቃል።`,
     undecidedSince: (when, age) => `እስከዚያ ትዕዛዙ በመጠባበቅ ላይ ይቆያል። ክፍያው የተጀመረው ${when}፣ ከ${age} በፊት ነው።`,
     askOperator: 'ዋሌቱ ካልወሰነ ሁለት ኦፕሬተሮች ክፍያውን በእጅ ሊወስኑ ይችላሉ።',

@@ -8,6 +8,8 @@ export const order = {
       `The customer has not started to pay. ${amount} can be paid until ${until}.`,
     asked: (phone: string, option: string) =>
       `A payment of ${phone} by ${option} is in progress. The payer has not confirmed it yet.`,
+    unsent: (phone: string, option: string) =>
+      `A payment of ${phone} by ${option} was started. The wallet has not got the request yet, so the payer was not asked.`,
     unknown: (option: string) =>
       `${option} has not reported whether it took the money. Gatehouse repeats the query until it gets a definite answer.`,
     undecidedSince: (when: string, age: string) =>

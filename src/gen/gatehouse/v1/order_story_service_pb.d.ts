@@ -280,6 +280,13 @@ export declare type PaymentAttemptStory = Message<"gatehouse.v1.PaymentAttemptSt
    * @generated from field: repeated gatehouse.v1.WalletExchange exchanges = 5;
    */
   exchanges: WalletExchange[];
+
+  /**
+   * Whether the wallet certainly has no request of the attempt, although its status may be SENT or TIMED_OUT. The payer was not asked.
+   *
+   * @generated from field: bool unsent = 6;
+   */
+  unsent: boolean;
 };
 
 /**
