@@ -169,7 +169,8 @@ export const english: Messages = {
       payer_busy: 'Your phone was busy with another request. Finish that one, then try again.',
       wrong_amount:
         'Your wallet took a different amount from the one that this order asks for. That money is back in your wallet, so you can pay again.',
-      timed_out: 'The payment was not confirmed on the phone in time. Keep the phone at hand and try again.',
+      timed_out:
+        'The payment was not confirmed in time. If no request arrived on your phone, choose another wallet. Otherwise keep the phone at hand, and try again.',
       other: 'The wallet did not accept the payment. Try again, or choose another wallet.',
     },
   },

@@ -82,7 +82,7 @@ test.each<[OrderStatus, PaymentAttemptStatus | undefined, string, string]>([
   ],
   [COMPLETED, SUCCEEDED, '', '+251911223344 paid ETB 150.00 by Wallet A, USSD on 22 Nov 2026, 09:05.'],
   [FAILED, DECLINED, 'wrong_pin', 'The payment failed on 22 Nov 2026, 09:05: Wrong PIN.'],
-  [FAILED, TIMED_OUT, '', 'The payment failed on 22 Nov 2026, 09:05: The payer did not confirm in time.'],
+  [FAILED, TIMED_OUT, '', 'The payment failed on 22 Nov 2026, 09:05: The payment was not confirmed in time.'],
   [FAILED, undefined, '', 'The order was cancelled on 22 Nov 2026, 09:05 before it was paid.'],
   [EXPIRED, undefined, '', 'The order expired on 22 Nov 2026, 09:05. No payment was attempted.'],
   [

@@ -60,7 +60,7 @@ export const home = {
       amount_not_returnable:
         'The wallet reported an amount that cannot be returned. Ask the wallet what it took',
       settled_by_operator: 'Operators settled it as not paid',
-      timed_out: 'The payer did not confirm in time',
+      timed_out: 'The payment was not confirmed in time',
       not_sent: 'The request was not sent to the wallet',
       money_not_returned: 'It was not sent, because money of an earlier payment was not returned yet',
       cancelled: 'The order was cancelled',

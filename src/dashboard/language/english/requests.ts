@@ -67,7 +67,7 @@ export const requests = {
     INVALID_FIELDS: 'Some fields of the request are invalid. The answer names each one.',
     ORDER_NUMBER_TAKEN:
       'Another order already has this order number. It has other values, or it has ended. Use a new number for each order.',
-    PAYMENT_IN_PROGRESS: 'The order has a payment in progress. Wait until it ends, or query the order.',
+    PAYMENT_IN_PROGRESS: 'The order has a payment in progress. Wait until it ends, or verify the order.',
     MONEY_NOT_RETURNED:
       'An earlier payment of this order took money that has not been returned to the payer. Wait until it is returned.',
     ORDER_NOT_PAYABLE: 'The order can no longer be paid. Register a new one.',
