@@ -54,7 +54,7 @@ export async function findOnlyMerchant(
 const looksLikeMerchant = (text: string): boolean => /^mer_/.test(text);
 
 /** `gatehouse order show`, as the program and its commands are called. */
-const nameOf = (command: Command): string =>
+export const nameOf = (command: Command): string =>
   command.parent === null ? command.name() : `${nameOf(command.parent)} ${command.name()}`;
 
 const description = 'mer_…; default: the only merchant';

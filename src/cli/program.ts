@@ -12,6 +12,7 @@ import { describeFailure, failureJson, failureText } from './failure.ts';
 import { addKeyCommands } from './key-commands.ts';
 import { addListenCommand } from './listen-command.ts';
 import { addMerchantCommands } from './merchant-commands.ts';
+import { nameOf } from './merchant-argument.ts';
 import { readAddresses } from './options.ts';
 import { addOrderCommands } from './order-commands.ts';
 import { addPaymentCommands } from './payment-commands.ts';
@@ -162,13 +163,14 @@ function addBackupAndRestoreCommands(
   addRecoveryCommands(restore, onCore);
 }
 
-/** A line of a command list, with the arguments as in the usage of the command itself. */
+/** A line of a command list, with the arguments as in the usage of the command itself. Aliases are former names, which no help shows. */
 function subcommandTerm(command: Command): string {
-  const names = [command.name(), ...command.aliases().slice(0, 1)].join('|');
   const usage = command.commands.length === 0 ? command.usage() : '';
   const withOptions = command.options.length === 0 ? usage.replace('[options]', '') : usage;
-  return `${names} ${withOptions}`.replace(/\s+/g, ' ').trim();
+  return `${command.name()} ${withOptions}`.replace(/\s+/g, ' ').trim();
 }
+
+const commandUsage = (command: Command): string => `${nameOf(command)} ${command.usage()}`;
 
 /** The description of an option in a help text. Commander does not name the options that a command needs. */
 const optionDescription = (option: Option): string =>
@@ -188,7 +190,7 @@ function createProgram(output: {
     .option('--verbose', 'print the stack trace of an unexpected error')
     .exitOverride()
     .version(gatehouseVersion, '--version', 'print the version')
-    .configureHelp({ showGlobalOptions: true, subcommandTerm, optionDescription })
+    .configureHelp({ showGlobalOptions: true, subcommandTerm, commandUsage, optionDescription })
     .configureOutput({
       ...output,
       outputError: () => undefined,

@@ -33,6 +33,15 @@ describe('help', () => {
     expect(stdout).toMatch(line);
   });
 
+  test.each([[['webhook']], [['webhook', 'hosts']], [['user']], [['user', 'requests']]])(
+    'does not show former names of commands: %j',
+    async (command) => {
+      const { stdout } = await run(...command, '--help');
+
+      expect(stdout).not.toContain('|');
+    },
+  );
+
   test('does not call an option required that has a default', async () => {
     const { stdout } = await run('order', 'list', '--help');
 
