@@ -49,12 +49,17 @@ const errorOf = (answer: JsonAnswer): MpesaError | undefined =>
 /** Each product has its own code for a refused access token, so the text decides as well. */
 const refusedTokenCodes: ReadonlySet<string> = new Set(['404.001.03', '401.002.01', '401.003.01']);
 
+/** Whether the app lacks the product of the request. M-Pesa then calls the access token invalid, but a new one changes nothing. */
+const lacksProduct = ({ text }: MpesaError): boolean => /no apiproduct match found/i.test(text);
+
 /** Whether the request was not processed because its access token has ended or was replaced. */
 export function isTokenRefused(reply: JsonReply): boolean {
   if (reply.kind !== 'answered' || reply.status < 400 || reply.status >= 500) return false;
   const error = errorOf(reply);
   return (
-    error !== undefined && (refusedTokenCodes.has(error.code) || /invalid access token/i.test(error.text))
+    error !== undefined &&
+    !lacksProduct(error) &&
+    (refusedTokenCodes.has(error.code) || /invalid access token/i.test(error.text))
   );
 }
 
@@ -84,8 +89,9 @@ export function readRefusal(answer: JsonAnswer): Failure | undefined {
   return reason === undefined ? undefined : { reason, providerCode: error.code, providerText: error.text };
 }
 
-function reasonOf({ code, text }: MpesaError): FailureReason | undefined {
-  if (/no apiproduct match found/i.test(text)) return 'merchant_config';
+function reasonOf(error: MpesaError): FailureReason | undefined {
+  const { code, text } = error;
+  if (lacksProduct(error)) return 'merchant_config';
   switch (code) {
     case '400.002.02':
     case '400.002.05':

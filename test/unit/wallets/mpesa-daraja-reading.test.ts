@@ -30,6 +30,7 @@ const state = (ResultCode: unknown) =>
   answered(200, { ResponseCode: '0', CheckoutRequestID: 'ws_CO_1', ResultCode });
 
 describe('the answer to a payment request', () => {
+  const noProduct = 'Invalid API call as no apiproduct match found';
   const spike = {
     fault: {
       faultstring: 'Spike arrest violation',
@@ -52,7 +53,9 @@ describe('the answer to a payment request', () => {
     [500, '500.001.1001', 'Wrong credentials', 'refused merchant_config'],
     [500, '500.001.1001', 'Unable to lock subscriber, a transaction is…', 'refused payer_busy'],
     [500, '500.001.1001', 'System internal error', 'unknown server_error'],
-    [403, '403', 'Invalid API call as no apiproduct match found', 'refused merchant_config'],
+    [403, '403', noProduct, 'refused merchant_config'],
+    [401, '401.003.01', `Error Occurred - Invalid Access Token - ${noProduct}`, 'refused merchant_config'],
+    [401, '401.003.01', 'Error Occurred - Invalid Access Token - Invalid access token', 'not_sent no_token'],
     [500, '500.003.02', 'System is busy. Please try again', 'unknown rate_limited'],
     [503, '00.002.1001', 'Maintenance', 'unknown server_error'],
     [400, '400.999.99', 'What?', 'unknown unrecognised_code'],
