@@ -46,10 +46,13 @@ export function judgePush(code: string, text: string): PushResult {
   );
 }
 
+/** The initiator lacks the role for reversals. */
+export const missingRole = '21';
+
 const reversalReasons: ReadonlyMap<string, FailureReason> = new Map<string, FailureReason>([
   ['1', 'insufficient_funds'],
   ['11', 'account_state'],
-  ['21', 'merchant_config'],
+  [missingRole, 'merchant_config'],
   ['2001', 'merchant_config'],
   ['2006', 'account_state'],
   ['2028', 'merchant_config'],

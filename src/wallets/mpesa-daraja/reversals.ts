@@ -9,7 +9,7 @@ import type { Note, ResultNote } from './notes.ts';
 import { readNotes, resultNotes } from './notes.ts';
 import type { ReversalReference } from './references.ts';
 import { readReversalReference, writeReference } from './references.ts';
-import { alreadyReversed, reasonOfReversal } from './result-codes.ts';
+import { alreadyReversed, missingRole, reasonOfReversal } from './result-codes.ts';
 
 /**
  * The outcome of a reversal. Its result comes by callback, and counts if it names the conversation that M-Pesa acknowledged to
@@ -26,7 +26,8 @@ export async function queryReversal(
   const reference = readReversalReference(reversal.providerReference) ?? {};
   const { sent } = reference;
   const result = sent === undefined ? undefined : resultOf(sent.ids, notes);
-  if (result !== undefined) return { result: judgeResult(result, reversal), exchanges: [] };
+  if (result !== undefined && !isAmbiguous(result))
+    return { result: judgeResult(result, reversal), exchanges: [] };
   if (sent !== undefined && Math.abs(parts.now().getTime() - sent.at) < askAgainAfterMs) {
     return { result: { kind: 'pending' }, exchanges: [] };
   }
@@ -46,6 +47,13 @@ export async function queryReversal(
   const known = 'receipt' in subject ? { ...reference, claimed: subject.receipt } : reference;
   return { result: outcomeOf(state, known), exchanges };
 }
+
+/**
+ * Whether a result may be that of a reversal that was made, although its code is that of a missing role. In the samples of M-Pesa's portal
+ * the successful reversal has this code. Only such a result names the reversed payment. So the status of the reversal decides.
+ */
+const isAmbiguous = ({ code, original }: ResultNote): boolean =>
+  code === missingRole && original !== undefined;
 
 const resultOf = (ids: readonly string[], notes: readonly Note[]): ResultNote | undefined =>
   resultNotes(notes).findLast((note) => note.ids.some((id) => ids.includes(id)));
@@ -89,8 +97,10 @@ function subjectOf(
   if (conversation !== undefined) return { conversation };
   if (claimed !== undefined) return { receipt: claimed };
   const claim = resultNotes(notes).find(
-    ({ code, transaction, original }) =>
-      code === '0' && transaction !== undefined && original === providerTransactionId,
+    (note) =>
+      (note.code === '0' || isAmbiguous(note)) &&
+      note.transaction !== undefined &&
+      note.original === providerTransactionId,
   );
   return claim?.transaction === undefined ? undefined : { receipt: claim.transaction };
 }

@@ -3,7 +3,9 @@ import { mpesaDaraja as simulator } from '../../../src/wallet-simulator/mpesa-da
 import { checkWallet } from '../../../src/wallets/check-wallet.ts';
 import { SharedTokens } from '../../../src/wallets/connector/access-tokens.ts';
 import { mpesaDaraja } from '../../../src/wallets/mpesa-daraja/mpesa-daraja.ts';
+import { writeNote } from '../../../src/wallets/mpesa-daraja/notes.ts';
 import { shared } from '../../support/shared-stack.ts';
+import { reversalInquiry } from '../../support/wallet-inquiries.ts';
 import { describeFaultTolerance } from './connector-conformance.ts';
 import { startFaultySubject } from './faulty-subject.ts';
 import type { FaultySubject } from './faulty-subject.ts';
@@ -197,6 +199,29 @@ describe('the statement', () => {
       expect(JSON.stringify(exchanges)).not.toContain('NLJ0000001');
     },
   );
+});
+
+// The code of a missing role is also that of the successful reversal in the samples of Safaricom's portal.
+test.each([
+  ['names the reversed payment, is asked about', { original: 'NLJ7RT61SV' }, 'pending', 1],
+  ['names no payment, refuses the reversal', {}, 'refused', 0],
+])('a result with the code 21 that %s', async (_name, over, kind, questions) => {
+  const wallet = await startScriptedWallet();
+  for (const { route, good } of Object.values(routes)) wallet.on(route, json(good.status, good.body));
+  const connector = create(mpesaSettings(wallet.origin), mpesaOptions());
+  const note = { about: 'result' as const, ids: ['AG_1'], code: '21', transaction: 'NLJ7RT61SW', ...over };
+  const inquiry = reversalInquiry({
+    ...{ reversalId: '018f4a54-9b61-7cc1-9a5e-5b1f4b5d2a01', providerTransactionId: 'NLJ7RT61SV' },
+    providerReference: JSON.stringify({ sent: { ids: ['AG_1'], at: 0 } }),
+    callbackNotes: [writeNote(note)],
+  });
+
+  const { result } = await connector.queryReversal(inquiry, { signal: new AbortController().signal });
+  await connector.close();
+  await wallet.close();
+
+  expect(result.kind).toBe(kind);
+  expect(wallet.requestsTo(routes.queryReversal.route)).toHaveLength(questions);
 });
 
 describe('a reversal, and an access token that is refused', () => {
