@@ -14,25 +14,33 @@ export interface TestUser {
 
 /** Creates users who can sign in to the dashboard of a stack. */
 export interface DashboardUsers {
-  readonly member: (merchantId: string, role?: MemberRole) => Promise<TestUser>;
-  readonly operator: () => Promise<TestUser>;
+  readonly member: (merchantId: string, role?: MemberRole, own?: Chosen) => Promise<TestUser>;
+  readonly operator: (own?: Chosen) => Promise<TestUser>;
 }
+
+/** What a test chooses of a user. By default, nobody else has the address or the password. */
+type Chosen = Partial<Pick<TestUser, 'email' | 'password'>>;
+
+/** The name of every user. */
+export const testName = 'Test person';
 
 /** A hash names its own cost. The usual one would take most of the time of a sign-in. */
 const cheapCost = { memoryCost: 8, timeCost: 1, parallelism: 1 } as const;
 
 /** The users are in the database as if they had accepted an invitation. */
 export function openDashboardUsers(stack: Pick<Stack, 'databaseUrl'>): DashboardUsers {
-  const make = async (merchantId?: string, role?: MemberRole): Promise<TestUser> => {
+  const make = async (own: Chosen = {}, merchantId?: string, role?: MemberRole): Promise<TestUser> => {
     const userId = newRandomId('usr', new Date());
-    const email = `u${randomBytes(6).toString('hex')}@shop.example`;
-    const password = randomBytes(15).toString('base64url');
+    const {
+      email = `u${randomBytes(6).toString('hex')}@shop.example`,
+      password = randomBytes(15).toString('base64url'),
+    } = own;
     await query(
       stack,
       `with made as (
          insert into core.users
            (id, email, email_key, name, language, is_operator, operator_since, password_hash, created_at, updated_at)
-         values ($1, $2, $2, 'Test person', 'en', $4::uuid is null, case when $4 is null then now() end, $3, now(), now())
+         values ($1, $2, $2, $6, 'en', $4::uuid is null, case when $4 is null then now() end, $3, now(), now())
          returning id
        )
        insert into core.memberships (merchant_id, user_id, role, created_at, updated_at)
@@ -43,11 +51,15 @@ export function openDashboardUsers(stack: Pick<Stack, 'databaseUrl'>): Dashboard
         await hash(password, cheapCost),
         merchantId === undefined ? null : storedId('mer', merchantId),
         role === undefined ? null : MemberRole[role],
+        testName,
       ],
     );
     return { userId, email, password };
   };
-  return { member: (merchantId, role = MemberRole.OWNER) => make(merchantId, role), operator: () => make() };
+  return {
+    member: (merchantId, role = MemberRole.OWNER, own) => make(own, merchantId, role),
+    operator: make,
+  };
 }
 
 /**

@@ -1,14 +1,17 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { create } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { createClient } from '@connectrpc/connect';
 import {
   AccountService,
   MemberRole,
   SessionService,
+  UserSchema,
 } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import type { User } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import { createGrpcTransport } from '../../../src/contract/grpc-transport.ts';
 import { codeOf } from '../../support/authenticator.ts';
+import { openDashboardUsers, testName } from '../../support/dashboard-users.ts';
 import {
   shared,
   sharedConnection,
@@ -28,6 +31,7 @@ export function openAccountDesk(stack: Stack) {
   const [first, ...others] = transports.map((transport) => createClient(AccountService, transport));
   if (first === undefined || transports[0] === undefined) throw new Error('the stack has no core');
   const sessions = createClient(SessionService, transports[0]);
+  const known = openDashboardUsers(stack);
   let users = 0;
   const newEmail = (): string => `user-${++users}@shop.example`;
   return {
@@ -38,10 +42,11 @@ export function openAccountDesk(stack: Stack) {
     newEmail,
     /** A member of a merchant, or an operator without one. */
     async addUser(place?: { merchantId: string; role: MemberRole }, email = newEmail()) {
-      const { token } = await first.inviteUser({ email, ...(place ?? { asOperator: true }) });
-      const { user } = await first.acceptInvitation({ token, name: 'Abebe', password });
-      if (user === undefined) throw new Error('nobody came of the invitation');
-      return user;
+      const own = { email, password };
+      const { userId } = await (place === undefined
+        ? known.operator(own)
+        : known.member(place.merchantId, place.role, own));
+      return create(UserSchema, { userId, email, name: testName });
     },
     /** A new merchant with a member for each role. */
     async openShop(...roles: MemberRole[]) {
