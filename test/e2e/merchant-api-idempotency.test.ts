@@ -358,31 +358,49 @@ describe('another request with the same Idempotency-Key', () => {
   });
 });
 
-test('one of many concurrent requests with the same key, at two facades and cores, is executed, and all get its answer', async () => {
-  const key = newKey();
-  const sent = directPayment({ phone: newPhone() });
-  const urls = api.stack.facades.map(({ sandbox }) => sandbox);
-  const send = async (index: number, body: object) => {
-    const response = await fetch(`${urls[index % urls.length]}${directPath}`, {
-      method: 'POST',
-      headers: { apiKey: shop.keys.sandbox, 'content-type': 'application/json', 'idempotency-key': key },
-      body: JSON.stringify(body),
-    });
-    return { status: response.status, text: await response.text() };
-  };
-  const other = directPayment({ phone: newPhone() });
-  const answers = await Promise.all(
-    Array.from({ length: 40 }, (_, index) => send(index, index % 4 < 2 ? sent : other)),
+/** Forty POSTs at once, alternately at the two facades. */
+const forty = (path: string, bodyOf: (index: number) => object, headers: Record<string, string> = {}) =>
+  Promise.all(
+    Array.from({ length: 40 }, async (_, index) => {
+      const response = await fetch(`${api.stack.facades[index % 2]!.sandbox}${path}`, {
+        method: 'POST',
+        headers: { apiKey: shop.keys.sandbox, 'content-type': 'application/json', ...headers },
+        body: JSON.stringify(bodyOf(index)),
+      });
+      return { status: response.status, text: await response.text() };
+    }),
   );
 
-  const texts = new Map([...Map.groupBy(answers, ({ status }) => status)]);
-  expect([...texts.keys()].sort()).toEqual([201, 422]);
-  expect(texts.get(201)).toHaveLength(20);
-  expect(new Set(texts.get(201)?.map(({ text }) => text)).size).toBe(1);
-  const orders = await desk.query('select 1 from core.orders where order_number = any($1)', [
-    [sent.order_number, other.order_number],
-  ]);
-  expect(orders).toHaveLength(1);
+describe('of forty concurrent requests at two facades and cores', () => {
+  test('with the same Idempotency-Key, one is executed, and all get its answer', async () => {
+    const key = newKey();
+    const [sent, other] = [directPayment({ phone: newPhone() }), directPayment({ phone: newPhone() })];
+
+    const answers = await forty(directPath, (index) => (index % 4 < 2 ? sent : other), {
+      'idempotency-key': key,
+    });
+
+    const texts = Map.groupBy(answers, ({ status }) => status);
+    expect([...texts.keys()].sort()).toEqual([201, 422]);
+    expect(texts.get(201)).toHaveLength(20);
+    expect(new Set(texts.get(201)?.map(({ text }) => text)).size).toBe(1);
+    const orders = await desk.query('select 1 from core.orders where order_number = any($1)', [
+      [sent.order_number, other.order_number],
+    ]);
+    expect(orders).toHaveLength(1);
+  });
+
+  test('for one order_number with different amounts, one registers the order, which both facades show', async () => {
+    const sent = registration();
+
+    const answers = await forty('/api/v1/register', (index) => ({ ...sent, amount: `${index + 1}.00` }));
+
+    const registered = answers.flatMap(({ status }, index) => (status === 201 ? [`${index + 1}.00`] : []));
+    expect(registered).toHaveLength(1);
+    const shown = await forty('/api/v1/verify', () => ({ order_number: sent.order_number }));
+    expect(new Set(shown.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+    expect(JSON.parse(shown[0]?.text ?? '')).toMatchObject({ code: 200, data: { amount: registered[0] } });
+  });
 });
 
 test('an answer is kept for 24 hours, without the checkout URL, and then removed', async () => {
