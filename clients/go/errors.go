@@ -11,7 +11,7 @@ import (
 var (
 	// ErrInvalidRequest: 400. Correct the fields in Details.
 	ErrInvalidRequest = errors.New("the request is invalid")
-	// ErrUnauthorized: 401. The API key is missing, unknown, revoked or of the other environment.
+	// ErrUnauthorized: 401. The API key is missing, unknown, revoked or of the other environment. From Direct also: the merchant may not use this environment.
 	ErrUnauthorized = errors.New("the API key is refused")
 	// ErrForbidden: 403. The merchant may not use this environment, or the key may not refund.
 	ErrForbidden = errors.New("the request is forbidden")

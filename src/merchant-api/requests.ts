@@ -152,7 +152,7 @@ export const refundBodySchema = Type.Object(
     refund_number: refundNumber,
     amount: Type.Optional({
       ...amount,
-      description: `${amount.description} At most what is left of the order. Without it, whatever is left.`,
+      description: `${amount.description} At most what is left of the order. If you leave the amount out, all that is left is refunded.`,
       examples: ['40.00'],
     }),
     reason: reason('Why you refund.', 'Shoes came back'),

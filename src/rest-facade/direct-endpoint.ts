@@ -12,7 +12,7 @@ import { callOptions } from './endpoint.ts';
 import type { EndpointContext } from './endpoint.ts';
 import { readFields, refusal } from './field-reading.ts';
 import { idempotencyKeyHeader, readIdempotencyKey } from './idempotency-key.ts';
-import { errorResponses, successResponse } from './openapi-responses.ts';
+import { directErrors, errorResponses, successResponse } from './openapi-responses.ts';
 import { logOrderNumber } from './request-log.ts';
 
 export const directPath = '/api/v1/direct';
@@ -42,7 +42,11 @@ export function addDirectEndpoint(app: FastifyInstance, context: EndpointContext
         'DirectPaymentReply',
         'The payment was started, now or by an earlier request with the same values.',
       ),
-      ...errorResponses([400, 401, 404, 422, 429, 500, 503], { dialect: 'direct', requiredField: 'amount' }),
+      ...errorResponses([400, 401, 404, 422, 429, 500, 503], {
+        dialect: 'direct',
+        requiredField: 'amount',
+        own: directErrors,
+      }),
     },
   };
   const route = {

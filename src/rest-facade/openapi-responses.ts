@@ -25,8 +25,8 @@ const descriptions: Readonly<Record<ErrorStatus, string>> = {
   403: 'The merchant may not use this environment: it is suspended, or not activated for production. Ask the operator of the gateway.',
   404: 'There is no such order, and there are no `details`: check the number and the environment. With `details`, there is no such path or method.',
   422: 'The `Idempotency-Key` was used with another request in the last 24 hours. Use a new key for a new request.',
-  429: 'A limit was reached. `message` names a limit of the phone or of waiting requests. Wait for as long as `Retry-After` says.',
-  500: 'The gateway failed. You can send the same request again.',
+  429: 'A limit was reached. If it is a limit of the phone or of waiting requests, `message` names it. Send the same request again after `Retry-After`.',
+  500: 'The gateway failed. Send the same request again after a few seconds.',
   503: 'The gateway was restored after a failure, and is comparing its records with the wallets. Nothing was changed. Send the same request again after `Retry-After`.',
 };
 
@@ -34,6 +34,11 @@ const descriptions: Readonly<Record<ErrorStatus, string>> = {
 export const refundErrors: Partial<Readonly<Record<ErrorStatus, string>>> = {
   403: 'The API key lacks the scope for refunds; `message` says how to get it. Or the merchant may not use this environment.',
   404: 'There is no such order or refund, and there are no `details`: check the number and the environment. With `details`, there is no such path or method.',
+};
+
+/** The direct endpoint has no 403. */
+export const directErrors: Partial<Readonly<Record<ErrorStatus, string>>> = {
+  401: `${descriptions[401]} Or the merchant is suspended, or not activated for production: verify answers 403 then.`,
 };
 
 /** A documented success. Its body is the published schema with that name. `headers` adds headers to the common ones. */
@@ -46,7 +51,7 @@ export function successResponse(name: string, description: string, headers: obje
 }
 
 const transportDescriptions: Readonly<Record<keyof typeof transportErrors, string>> = {
-  408: 'The request did not arrive in time. The connection is closed; the request may be repeated.',
+  408: 'The request did not arrive in time. The connection is closed. Send the same request again.',
   431: 'The request line and the headers are larger than 16 KiB together. The connection is closed. Send fewer or shorter headers.',
 };
 

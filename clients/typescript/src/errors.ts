@@ -90,7 +90,7 @@ export class ApiError extends GatehouseError implements ErrorAnswer {
 export class InvalidRequestError extends ApiError {
   override readonly name = 'InvalidRequestError';
 }
-/** 401: the API key is missing, unknown, revoked or of the other environment. */
+/** 401: the API key is missing, unknown, revoked or of the other environment. From direct also: the merchant may not use this environment. */
 export class UnauthorizedError extends ApiError {
   override readonly name = 'UnauthorizedError';
 }

@@ -452,7 +452,7 @@ export interface components {
              */
             refund_number: string;
             /**
-             * @description Decimal text greater than zero: at most 12 digits before the point and no more decimals than the currency has. A JSON number is refused. At most what is left of the order. Without it, whatever is left.
+             * @description Decimal text greater than zero: at most 12 digits before the point and no more decimals than the currency has. A JSON number is refused. At most what is left of the order. If you leave the amount out, all that is left is refunded.
              * @example 40.00
              */
             amount?: string;
@@ -1056,7 +1056,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The request did not arrive in time. The connection is closed; the request may be repeated. */
+            /** @description The request did not arrive in time. The connection is closed. Send the same request again. */
             408: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1096,7 +1096,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description A limit was reached. `message` names a limit of the phone or of waiting requests. Wait for as long as `Retry-After` says. */
+            /** @description A limit was reached. If it is a limit of the phone or of waiting requests, `message` names it. Send the same request again after `Retry-After`. */
             429: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1132,7 +1132,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway failed. You can send the same request again. */
+            /** @description The gateway failed. Send the same request again after a few seconds. */
             500: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1229,7 +1229,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The API key is missing, sent twice, unknown, revoked, expired or of the other environment. `details` says what is probably wrong. Send a valid key of this environment. */
+            /** @description The API key is missing, sent twice, unknown, revoked, expired or of the other environment. `details` says what is probably wrong. Send a valid key of this environment. Or the merchant is suspended, or not activated for production: verify answers 403 then. */
             401: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1269,7 +1269,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The request did not arrive in time. The connection is closed; the request may be repeated. */
+            /** @description The request did not arrive in time. The connection is closed. Send the same request again. */
             408: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1309,7 +1309,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description A limit was reached. `message` names a limit of the phone or of waiting requests. Wait for as long as `Retry-After` says. */
+            /** @description A limit was reached. If it is a limit of the phone or of waiting requests, `message` names it. Send the same request again after `Retry-After`. */
             429: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1345,7 +1345,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway failed. You can send the same request again. */
+            /** @description The gateway failed. Send the same request again after a few seconds. */
             500: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1442,7 +1442,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The API key is missing, sent twice, unknown, revoked, expired or of the other environment. `details` says what is probably wrong. Send a valid key of this environment. */
+            /** @description The API key is missing, sent twice, unknown, revoked, expired or of the other environment. `details` says what is probably wrong. Send a valid key of this environment. Or the merchant is suspended, or not activated for production: verify answers 403 then. */
             401: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1482,7 +1482,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The request did not arrive in time. The connection is closed; the request may be repeated. */
+            /** @description The request did not arrive in time. The connection is closed. Send the same request again. */
             408: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1522,7 +1522,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description A limit was reached. `message` names a limit of the phone or of waiting requests. Wait for as long as `Retry-After` says. */
+            /** @description A limit was reached. If it is a limit of the phone or of waiting requests, `message` names it. Send the same request again after `Retry-After`. */
             429: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1558,7 +1558,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway failed. You can send the same request again. */
+            /** @description The gateway failed. Send the same request again after a few seconds. */
             500: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1655,7 +1655,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The API key is missing, sent twice, unknown, revoked, expired or of the other environment. `details` says what is probably wrong. Send a valid key of this environment. */
+            /** @description The API key is missing, sent twice, unknown, revoked, expired or of the other environment. `details` says what is probably wrong. Send a valid key of this environment. Or the merchant is suspended, or not activated for production: verify answers 403 then. */
             401: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1695,7 +1695,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The request did not arrive in time. The connection is closed; the request may be repeated. */
+            /** @description The request did not arrive in time. The connection is closed. Send the same request again. */
             408: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1735,7 +1735,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description A limit was reached. `message` names a limit of the phone or of waiting requests. Wait for as long as `Retry-After` says. */
+            /** @description A limit was reached. If it is a limit of the phone or of waiting requests, `message` names it. Send the same request again after `Retry-After`. */
             429: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1771,7 +1771,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway failed. You can send the same request again. */
+            /** @description The gateway failed. Send the same request again after a few seconds. */
             500: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1921,7 +1921,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The request did not arrive in time. The connection is closed; the request may be repeated. */
+            /** @description The request did not arrive in time. The connection is closed. Send the same request again. */
             408: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1938,7 +1938,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description A limit was reached. `message` names a limit of the phone or of waiting requests. Wait for as long as `Retry-After` says. */
+            /** @description A limit was reached. If it is a limit of the phone or of waiting requests, `message` names it. Send the same request again after `Retry-After`. */
             429: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1974,7 +1974,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway failed. You can send the same request again. */
+            /** @description The gateway failed. Send the same request again after a few seconds. */
             500: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -2116,7 +2116,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The request did not arrive in time. The connection is closed; the request may be repeated. */
+            /** @description The request did not arrive in time. The connection is closed. Send the same request again. */
             408: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -2133,7 +2133,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description A limit was reached. `message` names a limit of the phone or of waiting requests. Wait for as long as `Retry-After` says. */
+            /** @description A limit was reached. If it is a limit of the phone or of waiting requests, `message` names it. Send the same request again after `Retry-After`. */
             429: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -2169,7 +2169,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway failed. You can send the same request again. */
+            /** @description The gateway failed. Send the same request again after a few seconds. */
             500: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -2317,7 +2317,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The request did not arrive in time. The connection is closed; the request may be repeated. */
+            /** @description The request did not arrive in time. The connection is closed. Send the same request again. */
             408: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -2357,7 +2357,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description A limit was reached. `message` names a limit of the phone or of waiting requests. Wait for as long as `Retry-After` says. */
+            /** @description A limit was reached. If it is a limit of the phone or of waiting requests, `message` names it. Send the same request again after `Retry-After`. */
             429: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -2393,7 +2393,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway failed. You can send the same request again. */
+            /** @description The gateway failed. Send the same request again after a few seconds. */
             500: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -2535,7 +2535,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The request did not arrive in time. The connection is closed; the request may be repeated. */
+            /** @description The request did not arrive in time. The connection is closed. Send the same request again. */
             408: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -2552,7 +2552,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description A limit was reached. `message` names a limit of the phone or of waiting requests. Wait for as long as `Retry-After` says. */
+            /** @description A limit was reached. If it is a limit of the phone or of waiting requests, `message` names it. Send the same request again after `Retry-After`. */
             429: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -2588,7 +2588,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway failed. You can send the same request again. */
+            /** @description The gateway failed. Send the same request again after a few seconds. */
             500: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */

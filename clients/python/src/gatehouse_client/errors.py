@@ -85,7 +85,7 @@ class InvalidRequestError(ApiError):
 
 
 class UnauthorizedError(ApiError):
-    """401: the API key is missing, unknown, revoked or of the other environment."""
+    """401: the API key is missing, unknown, revoked or of the other environment. From direct also: the merchant may not use this environment."""
 
 
 class ForbiddenError(ApiError):
