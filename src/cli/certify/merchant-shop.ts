@@ -59,7 +59,7 @@ export function openMerchantShop(options: MerchantShopOptions): MerchantShop {
           if (statusCode >= 400) problem = `. ${orderUrl.href} answered ${statusCode}`;
         },
         (error: unknown) => {
-          problem = `. ${orderUrl.href} failed: ${error instanceof Error ? error.message : String(error)}`;
+          problem = `. ${orderUrl.href} failed: ${messageOf(error)}`;
         },
       );
     const order = await waitFor(proxy, () => proxy.placed()[0], placeMs, stop);
@@ -87,14 +87,11 @@ export function openMerchantShop(options: MerchantShopOptions): MerchantShop {
       url.searchParams.set('order_number', orderNumber);
       const answer = await request(url, {
         signal: AbortSignal.any([stop, AbortSignal.timeout(answerMs)]),
-      }).catch((error: unknown): never => {
-        throw new Untestable(
-          `${state.href} failed: ${error instanceof Error ? error.message : String(error)}`,
-        );
-      });
-      const text = await answer.body.text();
+      })
+        .then(async ({ statusCode, body }) => ({ statusCode, text: await body.text() }))
+        .catch(untestable(state.href));
       if (answer.statusCode === 404) return 0;
-      const json = parseJson(text);
+      const json = parseJson(answer.text);
       if (answer.statusCode === 200 && Value.Check(State, json)) return json.fulfilled;
       throw new Untestable(
         `${state.href} answered ${answer.statusCode} without a number in "fulfilled". See docs/certification.md`,
@@ -110,10 +107,14 @@ export function openMerchantShop(options: MerchantShopOptions): MerchantShop {
           throw new Untestable(
             `the return_url ${pages === 1 ? 'is not' : 'redirects to a page that is not'} on the host of --webhook-url, --order-url or --state-url`,
           );
-        const { statusCode, headers, body } = await request(page, {
+        const { statusCode, headers } = await request(page, {
           signal: AbortSignal.any([stop, AbortSignal.timeout(answerMs)]),
-        });
-        await body.dump();
+        })
+          .then(async ({ body, ...head }) => {
+            await body.dump();
+            return head;
+          })
+          .catch(untestable('the page of the return_url'));
         if (statusCode >= 200 && statusCode < 300) return;
         const { location } = headers;
         if (statusCode < 300 || statusCode >= 400 || typeof location !== 'string')
@@ -124,6 +125,15 @@ export function openMerchantShop(options: MerchantShopOptions): MerchantShop {
     },
   };
 }
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** For a request of certification that got no answer, which says nothing about what the shop fulfils. */
+const untestable =
+  (what: string) =>
+  (error: unknown): never => {
+    throw new Untestable(`${what} failed: ${messageOf(error)}`);
+  };
 
 function parseJson(text: string): unknown {
   try {

@@ -10,7 +10,7 @@ import { startGatewayProxy } from '../../../src/cli/certify/gateway-proxy.ts';
 import { closedPort, startReceiver } from '../webhooks/receivers.ts';
 import { sharedStack } from '../../support/shared-stack.ts';
 import type { TestMerchant } from '../../support/stack.ts';
-import { brokenShops, foreignReturn, goodWays, startShop } from './merchant-shops.ts';
+import { brokenShops, goodWays, returnTo, startShop } from './merchant-shops.ts';
 
 const stack = sharedStack();
 const secret = randomSecret();
@@ -27,18 +27,16 @@ const limits = {
 async function certify(
   merchant: TestMerchant,
   ways: Partial<typeof goodWays> = {},
-  without: 'state' | 'receiver' | 'nothing' = 'nothing',
+  { receiver, hasState = true }: { readonly receiver?: string; readonly hasState?: boolean } = {},
 ): Promise<readonly CheckReport[]> {
   const shop = await startShop(secret, merchant.testKey, { ...goodWays, ...ways });
   try {
     return await certifyIntegration({
       gateway: new URL(stack.facades[0]!.sandbox),
       proxyPort: 0,
-      webhookUrl: new URL(
-        `${without === 'receiver' ? `http://127.0.0.1:${await closedPort()}` : shop.origin}/hook`,
-      ),
+      webhookUrl: new URL(`${receiver ?? shop.origin}/hook`),
       orderUrl: new URL(`${shop.origin}/order`),
-      stateUrl: without === 'state' ? undefined : new URL(`${shop.origin}/state`),
+      stateUrl: hasState ? new URL(`${shop.origin}/state`) : undefined,
       secret,
       limits,
       now: () => new Date(),
@@ -58,19 +56,22 @@ describe('gatehouse certify, at a shop in front of a running sandbox', () => {
   let silent: readonly CheckReport[];
   let deaf: readonly CheckReport[];
   let abroad: readonly CheckReport[];
+  let astray: readonly CheckReport[];
   let live: readonly CheckReport[];
 
   // All at once, because each of them mostly waits.
   beforeAll(async () => {
     const merchant = await stack.createMerchant();
+    const down = `http://127.0.0.1:${await closedPort()}`;
     const broken = Object.entries(brokenShops).map(async ([name, ways]) =>
       faultsOf.set(name, await certify(merchant, ways)),
     );
-    [good, silent, deaf, abroad, live] = await Promise.all([
+    [good, silent, deaf, abroad, astray, live] = await Promise.all([
       certify(merchant),
-      certify(merchant, {}, 'state'),
-      certify(merchant, {}, 'receiver'),
-      certify(merchant, foreignReturn),
+      certify(merchant, {}, { hasState: false }),
+      certify(merchant, {}, { receiver: down }),
+      certify(merchant, returnTo('http://127.0.0.1:1/thanks')),
+      certify(merchant, returnTo(`${down}/thanks`), { receiver: down }),
       certify({ ...merchant, testKey: merchant.liveKey }),
       ...broken,
     ]);
@@ -118,6 +119,13 @@ describe('gatehouse certify, at a shop in front of a running sandbox', () => {
       expect.objectContaining({ name: 'return_proves_nothing', result: 'not_tested' }),
     ]);
     expect(isCertified('integration', abroad)).toBe(true);
+  });
+
+  test('a return_url that does not answer proves nothing about the shop', () => {
+    expect(astray.find(({ name }) => name === 'return_proves_nothing')).toMatchObject({
+      result: 'not_tested',
+      seen: expect.stringContaining('the page of the return_url failed: connect ECONNREFUSED'),
+    });
   });
 
   test('a live key never reaches the gateway', () => {

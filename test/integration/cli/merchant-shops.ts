@@ -107,10 +107,10 @@ const fulfilling =
   (event, memory) =>
     handleOnce(types.includes(event.type) ? { ...event, type: 'order.completed' } : event, memory);
 
-/** A correct shop whose customers return to another host. */
-export const foreignReturn: Partial<Ways> = {
-  register: (order, ...to) => byClient()({ ...order, return_url: 'http://127.0.0.1:1/thanks' }, ...to),
-};
+/** A correct shop whose customers return to a URL that is not its own. */
+export const returnTo = (url: string): Partial<Ways> => ({
+  register: (order, ...to) => byClient()({ ...order, return_url: url }, ...to),
+});
 
 /** Shops with one fault each, by the check that names it. */
 export const brokenShops: Readonly<Record<string, Partial<Ways>>> = {
