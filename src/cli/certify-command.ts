@@ -8,6 +8,7 @@ import type { CheckReport } from './certify/check.ts';
 import { recordCertification } from './certify/record-certification.ts';
 import { howToGiveSecrets, readSecrets } from './certify/read-secrets.ts';
 import { CliError, exitCodes } from './cli-error.ts';
+import { readUrl } from './options.ts';
 import type { Output, Runner } from './output.ts';
 import type { CliSettings } from './settings.ts';
 import { printable } from './table.ts';
@@ -101,11 +102,6 @@ export function addCertifyCommand(program: Command, parts: CertifyParts): void {
         );
       });
     });
-}
-
-function readUrl(text: string): URL {
-  if (/^https?:\/\//i.test(text) && URL.canParse(text)) return new URL(text);
-  throw new InvalidArgumentError('Write it as http://localhost:3000/hook.');
 }
 
 function readPort(text: string): number {

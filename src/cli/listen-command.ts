@@ -2,12 +2,12 @@ import type { JsonObject } from '@bufbuild/protobuf';
 import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import type { Command } from 'commander';
-import { InvalidArgumentError } from 'commander';
 import type { ListenToSandboxEventsResponse } from '../gen/gatehouse/v1/webhook_service_pb.js';
 import { openForwarder } from './forward-webhook.ts';
 import type { Forwarded } from './forward-webhook.ts';
 import { receiveEvents } from './receive-events.ts';
 import type { FindMerchant } from './merchant-argument.ts';
+import { readUrl } from './options.ts';
 import { jsonLine } from './output.ts';
 import { quote } from './quote.ts';
 import { shellWord } from './shell-word.ts';
@@ -49,11 +49,6 @@ export function addListenCommand(program: Command, parts: ListenParts): void {
         clients.close();
       }
     });
-}
-
-function readUrl(text: string): URL {
-  if (/^https?:\/\//i.test(text) && URL.canParse(text)) return new URL(text);
-  throw new InvalidArgumentError('Write it as http://localhost:3000/hook.');
 }
 
 /** The time limit that receivers of real webhooks have too. */

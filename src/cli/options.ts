@@ -90,6 +90,12 @@ export function readAddresses(text: string): readonly string[] {
   }
 }
 
+/** The value of an option that names one URL. */
+export function readUrl(text: string): URL {
+  if (/^https?:\/\//i.test(text) && URL.canParse(text)) return new URL(text);
+  throw new InvalidArgumentError('Write it as http://localhost:3000/hook.');
+}
+
 /** The value of `--rest`. */
 export function readHttpUrls(text: string, earlier: readonly string[] = []): readonly string[] {
   const urls = text.split(',').map((url) => url.trim().replace(/\/+$/, ''));
@@ -149,7 +155,7 @@ export const limitOption = (): Option =>
 export const pageTokenOption = (): Option =>
   new Option('--page-token <token>', 'continue an earlier list, with the same filters');
 
-/** For lists without a filter, which are named only when they are empty: there is no key in either environment. */
+/** Where a list without a filter is empty: "no keys in either environment". */
 const either = 'either environment';
 
 /** The name of an environment in commands: sandbox, production. */

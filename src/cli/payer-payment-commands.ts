@@ -59,7 +59,6 @@ async function list(payerPayments: CoreClients['payerPayments'], options: ListOp
     const reply = await payerPayments.listPayerPayments({ ...request, ...filter });
     return { items: reply.payerPayments, nextPageToken: reply.nextPageToken };
   });
-  const shown = show(page.items);
   return {
     json: {
       payer_payments: page.items.map((item) => plainJson(PayerPaymentSchema, item)),
@@ -68,11 +67,11 @@ async function list(payerPayments: CoreClients['payerPayments'], options: ListOp
     text: (width) =>
       page.items.length === 0
         ? 'No payments match.'
-        : `${typeof shown.text === 'string' ? shown.text : shown.text(width)}${adviseOn(page.items)}${showMore(page)}`,
+        : `${paymentTable(page.items, width)}${adviseOn(page.items)}${showMore(page)}`,
   };
 }
 
-function show(payments: readonly PayerPayment[]): Output {
+function paymentTable(payments: readonly PayerPayment[], width: number): string {
   const columns = [
     { head: 'PAYMENT, WALLET' },
     { head: 'STATUS' },
@@ -95,23 +94,18 @@ function show(payments: readonly PayerPayment[]): Output {
       .filter((text) => text !== '')
       .join('\n'),
   ]);
-  const [first] = payments;
-  return {
-    json: first === undefined ? {} : plainJson(PayerPaymentSchema, first),
-    text: (width) => table(columns, rows, width),
-  };
+  return table(columns, rows, width);
 }
 
 /** The payment, and whether the wallet is asked. */
 function confirmed(payment: PayerPayment): Output {
-  const { json, text } = show([payment]);
   const next =
     payment.status === PayerPaymentStatus.OPEN
       ? 'The wallet is asked now. To see its answer:\ngatehouse payment payer-started'
       : 'This payment is decided already, so the wallet is not asked.';
   return {
-    json,
-    text: (width) => `${typeof text === 'string' ? text : text(width)}\n\n${next}`,
+    json: plainJson(PayerPaymentSchema, payment),
+    text: (width) => `${paymentTable([payment], width)}\n\n${next}`,
   };
 }
 

@@ -28,7 +28,6 @@ import {
   timeOption,
   walletOption,
 } from './options.ts';
-import { answered } from './output.ts';
 import type { Output, Runner } from './output.ts';
 import { collectPages, showMore } from './paging.ts';
 import type { PageOptions } from './paging.ts';
@@ -314,7 +313,7 @@ const noRecovery =
 
 export function showRecovery(recovery: Recovery | undefined): Output {
   if (recovery === undefined) return { json: { recovery: null }, text: noRecovery };
-  const { closedEnvironments, conflictingOrderCount, conflictsAcceptedBy } = answered(recovery);
+  const { closedEnvironments, conflictingOrderCount, conflictsAcceptedBy } = recovery;
   const closed = closedEnvironments.map(showEnvironment).join(', ');
   const summary = fields([
     ['Payments', closed === '' ? 'taken' : `not taken in ${closed}`],
