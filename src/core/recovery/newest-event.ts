@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import type { StoredStream } from '../../platform/nats-stored-events.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
-import { areKnown, chunk, eventsOf } from './read-stream.ts';
+import { areKnown, chunkSize, eventsOf } from './read-stream.ts';
 import type { StreamEvent } from './read-stream.ts';
 
 /** The number of messages among which the newest event of this database is searched. Other databases may use the same broker. */
@@ -52,7 +52,7 @@ async function findNewest(
 ): Promise<StreamEvent | undefined> {
   // Most often the last message is an event of this database.
   let to = last;
-  for (let count = 1; to >= oldest; count = chunk) {
+  for (let count = 1; to >= oldest; count = chunkSize) {
     const from = Math.max(oldest, to - count + 1);
     const newest = eventsOf(await read(from, to), lineage).at(-1);
     if (newest !== undefined) return newest;

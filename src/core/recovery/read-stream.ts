@@ -23,7 +23,7 @@ export interface StreamEvent {
 }
 
 /** How many messages are read at once. */
-export const chunk = 500;
+export const chunkSize = 500;
 
 /** The stream's events that carry the database's mark. Others belong to other databases, or to earlier versions. */
 export function eventsOf(messages: readonly StoredMessage[], lineage: string): StreamEvent[] {
@@ -82,10 +82,10 @@ export interface LostTime {
   readonly noticedAt: Date;
 }
 
-/** A part of the stream could not be read, also after some tries. */
+/** A chunk of the stream could not be read, also after some tries. */
 export class StreamUnreadableError extends Error {}
 
-/** How often a part is read, because a later step begins again with the newest one. With timeouts this takes a minute. */
+/** Tries to read a chunk. They are many, because a failed search begins again at the end of the stream. With timeouts they take a minute. */
 const tries = 10;
 
 export interface FollowedStream {
@@ -103,7 +103,7 @@ export interface FollowedStream {
  * time in two cases: it begins with a known event from before that time, or with the very first event of the database (`previous.xid` is 0),
  * if that event is older than the notice of the restore.
  *
- * `pauseMs` is the time before a part that could not be read is read again.
+ * `pauseMs` is the time before a chunk that could not be read is read again.
  * @throws StreamUnreadableError
  */
 export async function followStream(
@@ -118,14 +118,14 @@ export async function followStream(
   const readMessages = async (from: number): Promise<StoredMessage[]> => {
     for (let tried = 1; ; tried += 1)
       try {
-        return await read(from, Math.min(range.last, from + chunk - 1));
+        return await read(from, Math.min(range.last, from + chunkSize - 1));
       } catch (cause) {
         if (tried === tries) throw new StreamUnreadableError('the stream cannot be read', { cause });
         await delay(pauseMs);
       }
   };
 
-  let start = Math.max(range.first, range.last - chunk + 1);
+  let start = Math.max(range.first, range.last - chunkSize + 1);
   let beginsInDatabase = false;
   for (;;) {
     const events = eventsOf(await readMessages(start), lineage);
@@ -140,13 +140,13 @@ export async function followStream(
       if (first.storedAt < since && known.every(Boolean)) break;
     }
     if (start === range.first) break;
-    start = Math.max(range.first, start - chunk);
+    start = Math.max(range.first, start - chunkSize);
   }
   let latest: EventCursor | undefined;
   let isContinuous = true;
   let messages = 0;
   let until: Date | undefined;
-  for (let from = start; from <= range.last; from += chunk) {
+  for (let from = start; from <= range.last; from += chunkSize) {
     const messagesHere = await readMessages(from);
     const events = eventsOf(messagesHere, lineage);
     const accountChanges = accountChangesOf(messagesHere, lineage);

@@ -58,10 +58,10 @@ export function createReportPayerPayment(parts: ReportPayerPaymentParts): Report
       const named = await findNamedAttempt(em, report);
       const facts = [report.paymentOption, providerTransactionId, report.reference, report.payee];
       const links = [named?.merchant_id ?? null, named?.order_id ?? null, named?.id ?? null];
-      const firstLook = new Date(at.getTime() + (named === undefined ? 0 : attemptFirstMs));
+      const dueAt = new Date(at.getTime() + (named === undefined ? 0 : attemptFirstMs));
       const inserted = await em.execute<{ id: string }[]>(insert, [
         ...[storedId('ppm', newId('ppm', at)), environment, wallet, ...facts, report.amount, report.currency],
-        ...[...links, firstLook.toISOString(), at.toISOString(), at.toISOString()],
+        ...[...links, dueAt.toISOString(), at.toISOString(), at.toISOString()],
       ]);
       const row = await em.findOneOrFail(
         PayerPaymentRow,

@@ -198,7 +198,7 @@ function decideNew(
   now: Date,
 ): Result<Decided, Refusal> {
   if (stored.mayAccountBeRestored) return err({ type: 'recovering' });
-  const basis: RefundBasis = { ...stored, order, wallet: walletOf(wallets, order) };
+  const basis: RefundBasis = { ...stored, order, wallet: paidWallet(wallets, order) };
   const possible = refundable(basis);
   if (!possible.ok) return err({ type: possible.error, status: order.status });
   const minorUnits = refundAmount(basis, possible.value, amount);
@@ -245,7 +245,7 @@ const auditDetails = ({ refundNumber, orderNumber, minorUnits, currency, reason,
 });
 
 /** The configured wallet that was paid, even if it no longer offers the option. */
-export const walletOf = (
+export const paidWallet = (
   wallets: readonly Wallet[],
   { latestAttempt }: Pick<OrderInFull, 'latestAttempt'>,
 ): Wallet | undefined =>

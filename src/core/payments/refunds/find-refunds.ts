@@ -13,7 +13,7 @@ import type { NotRefundable, Refundable } from '../../domain/refundable.ts';
 import type { Result } from '../../domain/result.ts';
 import type { Wallet } from '../../domain/wallet.ts';
 import { refundOf } from '../changes/refund-row.ts';
-import { walletOf } from './create-refund.ts';
+import { paidWallet } from './create-refund.ts';
 import { readRefundBasis } from './read-refund-basis.ts';
 
 /** The name of a refund: its id, or the merchant's own reference within an environment. */
@@ -92,7 +92,7 @@ export function createRefundReader(database: Database, wallets: readonly Wallet[
           : await em.findOne(PaymentAttemptRow, { merchantId: key.merchantId, id: row.latestAttemptId });
       const order = orderOf(row, latest);
       const basis = await readRefundBasis(em, row, 'no_lock');
-      const possible = refundable({ ...basis, order, wallet: walletOf(wallets, order) });
+      const possible = refundable({ ...basis, order, wallet: paidWallet(wallets, order) });
       const { refunds } = basis;
       return { order, possible, pendingMinorUnits: heldMinorUnits(refunds) - order.refundedMinorUnits };
     },
