@@ -21,6 +21,7 @@ export interface MasterKeyParts {
   readonly decrypts: (values: EncryptedValues) => boolean;
 }
 
+/** Null before the first core that records it. Empty when an operator has accepted that the key is lost. */
 const readCheck = async (pool: Pool): Promise<Buffer | null> => {
   const [row] = await runStatement<{ check: Buffer | null }>(pool, {
     text: 'select master_key_check as check from core.database_life',

@@ -55,7 +55,7 @@ interface StatementName {
   readonly payee: string;
 }
 
-/** The readings of one day of a statement that was not read to its end yet. */
+/** One day of a statement that still has to be read, and what became of its readings. */
 export interface ReadDay extends StatementName {
   /** As 2026-01-31, UTC. */
   readonly day: string;
@@ -71,7 +71,7 @@ export interface ReadDay extends StatementName {
   readonly isRemoved: boolean;
 }
 
-/** The days of the statements that were not read yet. Only readings that began after `since` count, and that reach to `until`. */
+/** The days of statements that still have to be read. A reading counts if it began after `since` and reaches to `until`. */
 export const readStatementDays = (
   em: EntityManager,
   recoveryId: string,

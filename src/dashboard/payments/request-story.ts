@@ -3,7 +3,7 @@ import type { ApiRequest } from '../../gen/gatehouse/v1/request_log_service_pb.j
 import { millisecondsOf, secondsIn } from './order-story.ts';
 import type { StoryEntry, StoryWriting } from './order-story.ts';
 
-/** An entry of the merchant's API requests, before its page is known. */
+/** The paths of the pages that show API requests. */
 export interface RequestPages {
   readonly one: (request: ApiRequest) => string;
   /** The list of requests that verify the order. */

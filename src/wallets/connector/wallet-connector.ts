@@ -142,13 +142,13 @@ export interface ReversalInquiry extends WalletMoney {
   readonly callbackNotes: readonly string[];
 }
 
-/** A request to a callback URL. The listener limits the length of its body. */
 /**
  * Added to a callback URL where a wallet takes a second one, for messages that it could not finish a request in time. Such a message
  * decides nothing, whatever it says.
  */
 export const timeoutPath = '/timeout';
 
+/** A request to a callback URL. The listener limits the length of its body. */
 export interface CallbackRequest {
   readonly method: string;
   /** Without the unguessable part. It ends with `timeoutPath` if the message came there. */

@@ -99,7 +99,7 @@ export async function lockWebhookEndpoint(
   return locked.length === 0 ? undefined : findWebhookEndpoint(client, key);
 }
 
-/** Until the transaction ends, no other one creates an endpoint of the merchant there, or changes a URL. */
+/** Until the transaction ends, no other transaction creates an endpoint of the merchant there, or changes a URL. */
 export async function lockEndpointsOf(
   client: PoolClient,
   merchantId: string,

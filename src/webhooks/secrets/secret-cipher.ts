@@ -34,11 +34,7 @@ export interface SecretCipher {
   /** The id of the encrypting key. */
   readonly keyId: string;
   readonly seal: (text: string, name: SecretName) => SealedSecret;
-  /**
-   *
-   * @throws SecretUnusableError when the key is not in the settings, or the ciphertext does not match the key or the
-   * name.
-   */
+  /** @throws SecretUnusableError when the key is not in the settings, or the ciphertext does not match the key or the name */
   readonly open: (stored: SealedSecret, name: SecretName) => string;
 }
 

@@ -26,7 +26,7 @@ export interface RefundKey {
 /**
  * Approves or declines a refund, with an audit entry and an event. A repeat by the same person changes nothing. `recovering` while a
  * restore may have lost an earlier decision about it, which may have paid it. An approval is a new payment: a merchant that may not use the
- * environment now cannot approve, but decline.
+ * environment now can only decline.
  */
 export type DecideApproval = (
   key: RefundKey,

@@ -20,7 +20,7 @@ export interface StoredRefundBasis {
 }
 
 /**
- * Reads the facts that decide about a refund. They stay true while the order is locked. In a transaction, `lock` also keeps the
+ * Reads the facts that decide about a refund. They stay true while the order is locked. In a transaction, `lock_account` also keeps the
  * merchant's own account from being removed, because a refund that is committed needs it.
  */
 export async function readRefundBasis(

@@ -19,7 +19,7 @@ export declare const file_gatehouse_v1_merchant_wallet_service: GenFile;
  */
 export declare type WalletAccountField = Message<"gatehouse.v1.WalletAccountField"> & {
   /**
-   * The name, such as "client_id". The settings of an object have a point in their names, such as "payee.id".
+   * The name, such as "client_id". The settings of an object have a dot in their names, such as "payee.id".
    *
    * @generated from field: string name = 1;
    */
