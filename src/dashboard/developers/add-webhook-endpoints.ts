@@ -3,7 +3,6 @@ import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
 import { ask, callOptions, panel } from '../ask.ts';
-import type { Answer } from '../ask.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { emptyForm, fieldsOf, readForm } from '../forms/read-form.ts';
 import type { FormState } from '../forms/read-form.ts';
@@ -15,6 +14,7 @@ import { webhookEndpoints as english } from '../language/english/webhook-endpoin
 import { wordsFor } from '../language/words.ts';
 import { momentOf } from '../moment-text.ts';
 import { PageProblem, notFound } from '../page-problem.ts';
+import type { RpcFailure } from '../rpc-failure.ts';
 import { shellWords } from '../send-page.ts';
 import { flash } from '../session/sign-in-state.ts';
 import { mayChangeWebhooks, webhookWords } from './add-webhooks.ts';
@@ -84,11 +84,14 @@ const typesIn = (request: FastifyRequest): string[] =>
 const typeChoices = (chosen: readonly string[]) =>
   eventTypes.map((type) => ({ type, isChosen: chosen.includes(type) }));
 
-function refusedForm(answer: Answer<unknown>, form: FormState, words: typeof english): FormState {
-  const reason = answer.ok ? '' : answer.refusal.reason;
+function refusedForm(request: FastifyRequest, form: FormState, { reason, fields }: RpcFailure): FormState {
+  const words = wordsFor(request, webhookEndpointWords);
   if (reason === 'WEBHOOK_ENDPOINT_EXISTS') return { ...form, errors: { url: words.urlTaken } };
   if (reason === 'TOO_MANY_WEBHOOK_ENDPOINTS') return { ...form, errors: { url: words.tooMany } };
-  return { ...form, errors: { url: words.urlRefused } };
+  const { malformed } = shellWords[request.language].forms;
+  const texts = { url: words.urlRefused, description: malformed };
+  const refused = Object.entries(texts).filter(([name]) => fields.some(({ field }) => field === name));
+  return { ...form, errors: refused.length > 0 ? Object.fromEntries(refused) : { url: words.urlRefused } };
 }
 
 async function done(request: FastifyRequest, reply: FastifyReply, text: string): Promise<FastifyReply> {
@@ -112,7 +115,7 @@ function addList(app: FastifyInstance, dashboard: Dashboard): void {
       ),
     );
     if (!created.ok) {
-      const refused = { form: refusedForm(created, form, words), types };
+      const refused = { form: refusedForm(request, form, created.refusal), types };
       return showList(dashboard, request, reply.code(400), refused);
     }
     const { webhookEndpoint, secret } = created.value;
@@ -173,7 +176,7 @@ function addSettings(app: FastifyInstance, dashboard: Dashboard): void {
       ),
     );
     if (updated.ok) return done(request, reply, words.updated);
-    const refused = { form: refusedForm(updated, form, words), types };
+    const refused = { form: refusedForm(request, form, updated.refusal), types };
     return showEndpoint(dashboard, request, reply.code(400), refused);
   });
 }

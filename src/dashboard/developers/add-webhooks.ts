@@ -93,6 +93,7 @@ async function showWebhooks(
       };
     }),
     panel(request, async (options) => {
+      if (!filter.isPossible) return { rows: [], older: undefined };
       const answer = await webhooks.listDeliveries(
         { ...scopeOf(request), ...filter.conditions, pageSize },
         options,

@@ -10,6 +10,8 @@ export interface DeliveryFilter {
   /** "whe_…" */
   readonly webhookEndpointId: string;
   readonly isEmpty: boolean;
+  /** Whether a delivery can match. Webhooks refuses other order numbers and endpoints. */
+  readonly isPossible: boolean;
   /** Whether the page is not the first. */
   readonly isLaterPage: boolean;
   /** The fields of the ListDeliveries request. */
@@ -26,12 +28,12 @@ export interface DeliveryFilter {
 
 const isState = (text: string): text is keyof typeof deliveryStates => Object.hasOwn(deliveryStates, text);
 
-/** Scheme, host and port of a URL. Other text is searched unchanged, and finds nothing. */
-function endpointOf(text: string): string {
-  if (!URL.canParse(text)) return text;
-  const { origin } = new URL(text);
-  return origin === 'null' ? text : origin;
-}
+/** Scheme, host and port of a URL. Any other text stays as it is. */
+const endpointOf = (text: string): string => (isHttp(text) ? new URL(text).origin : text);
+
+const isHttp = (text: string): boolean => /^https?:/i.test(text) && URL.canParse(text);
+
+const orderNumberForm = /^[!-~]{0,64}$/;
 
 export function readDeliveryFilter(query: unknown): DeliveryFilter {
   const given = (name: string): string => {
@@ -50,6 +52,7 @@ export function readDeliveryFilter(query: unknown): DeliveryFilter {
     orderNumber,
     endpoint,
     webhookEndpointId,
+    isPossible: (endpoint === '' || isHttp(endpoint)) && orderNumberForm.test(orderNumber),
     isEmpty: state === '' && orderNumber === '' && endpoint === '' && webhookEndpointId === '',
     isLaterPage: pageToken !== '',
     conditions: {

@@ -205,6 +205,17 @@ describe('webhooks', () => {
     expect(await shown('state=nonsense&page=')).toBe(true);
   });
 
+  test.each(['endpoint=127.0.0.1', 'endpoint=ftp%3A%2F%2F127.0.0.1', `order_number=${'9'.repeat(65)}`])(
+    'a search that no delivery can match finds nothing: %s',
+    async (query) => {
+      const { visitor, at } = await atNewMerchant();
+
+      const { status, body } = await visitor.get(at(`webhooks?${query}`));
+
+      expect([status, body.includes('No deliveries match.')]).toEqual([200, true]);
+    },
+  );
+
   test('an endpoint is paused and resumed, and the second of two people sees a notice', async () => {
     const { merchant, visitor, at } = await atNewMerchant();
     await visitor.post(at('webhooks/test'), { url: 'http://127.0.0.1:9/' });
@@ -386,13 +397,16 @@ describe('webhook endpoints', () => {
     const answers = [
       await visitor.post(at('webhooks/endpoints'), { url }),
       await visitor.post(at('webhooks/endpoints'), { url: 'ftp://shop.example', type: 'refund.failed' }),
+      await visitor.post(at('webhooks/endpoints'), { url: `${url}/2`, description: 'Stock\u202e' }),
     ];
 
-    expect(answers.map(({ status }) => status)).toEqual([400, 400]);
+    expect(answers.map(({ status }) => status)).toEqual([400, 400, 400]);
     expect(answers[0]?.body).toContain('Another webhook endpoint has this URL.');
     expect(answers[1]?.body).toContain('This URL cannot receive webhooks of this environment.');
     expect(answers[1]?.body).toContain('value="ftp://shop.example"');
     expect(answers[1]?.body).toMatch(/value="refund\.failed" checked/);
+    expect(answers[2]?.body).toContain('This value has the wrong format.');
+    expect(answers[2]?.body).not.toContain('This URL cannot receive webhooks');
   });
 
   test('the page shows webhooks that wait, until the secret is created', async () => {
