@@ -93,7 +93,10 @@ export async function answerValidation(
     if (!connector.isPayee(payee)) return 'unknown_payee';
     try {
       const { decision } = await payerPayments.validatePayerPayment(
-        { wallet, environment, reference, amount, currency },
+        {
+          ...{ wallet, environment, reference, amount, currency },
+          paymentAttemptIdEnd: connector.attemptIdEnd(reference) ?? '',
+        },
         { timeoutMs: validationMs },
       );
       return decisions[decision];

@@ -148,17 +148,28 @@ const paymentOf = (reference: string, status: PayerPaymentStatus): Promise<Payer
     return payerPayments.find((payment) => payment.reference === reference && payment.status === status);
   });
 
+/** What the phones of all payers show. */
+async function prompts() {
+  const response = await fetch(`${String(simulator.ready['origin'])}/simulator/prompts`);
+  const shown = (await response.json()) as {
+    prompts: {
+      merchant_reference: string;
+      payer: string;
+      amount: string;
+      status: string;
+      error?: { code: string };
+    }[];
+  };
+  return shown.prompts;
+}
+
 /** How the menu's payment ended on the phone. */
 const onPhone = (reference: string) =>
-  waitUntil(`the payment ${reference} ends on the phone`, async () => {
-    const response = await fetch(`${String(simulator.ready['origin'])}/simulator/prompts`);
-    const { prompts } = (await response.json()) as {
-      prompts: { merchant_reference: string; status: string; error?: { code: string } }[];
-    };
-    return prompts.find(
+  waitUntil(`the payment ${reference} ends on the phone`, async () =>
+    (await prompts()).find(
       ({ merchant_reference, status }) => merchant_reference === reference && status !== 'open',
-    );
-  });
+    ),
+  );
 
 const reversed = (strayPaymentId: string) =>
   waitUntil('the stray payment is reversed', async () => {
@@ -281,6 +292,26 @@ describe.each(['mpesa', 'mpesaet'] as const)('at %s', (wallet) => {
     const crossed = right.replace('/confirmation/', '/validation/');
     expect((await send(crossed, confirmation('CROSSED123', number('PAID')))).status).toBe(404);
     expect((await send(`${validation}x`, confirmation('CROSSED123', number('PAID')))).status).toBe(404);
+  });
+
+  test('a prompt of ours is accepted when the wallet asks about it too, with its own amount only', async () => {
+    const phone = `+${countries[wallet].code}700000020`;
+    const order = {
+      order_number: number('ASKED'),
+      amount: '77',
+      currency: countries[wallet].currency,
+      phone,
+    };
+    await merchantApi(`/api/v1/direct?payment_option=${wallet}_ussd`, order);
+    const { merchant_reference: reference } = await waitUntil('the payer is prompted', async () =>
+      (await prompts()).find(({ amount, payer }) => amount === '77' && phone.endsWith(payer)),
+    );
+
+    const answers = ['77.00', '78.00'].map(async (amount) =>
+      (await send(ourUrls(wallet).validation, confirmation('ASKED12345', reference, amount))).json(),
+    );
+
+    expect(await Promise.all(answers)).toMatchObject([{ ResultCode: '0' }, { ResultCode: 'C2B00013' }]);
   });
 
   test('a payment that we requested is not counted twice when the wallet confirms it too', async () => {

@@ -57,8 +57,22 @@ export function validatePayerPayment(
   const isBusy = latestAttempt !== null && isInFlight(latestAttempt);
   const isOpen = order.status === 'PENDING' && now < order.expiresAt;
   if (!isOpen || isBusy || !isOffered || moneyNotReturned(order) !== undefined) return 'NOT_PAYABLE';
-  const debited = parseDebited(money);
-  return debited !== undefined && Money.equal(debited, order.amount) ? 'ACCEPT' : 'WRONG_AMOUNT';
+  return paysAmount(order, money) ? 'ACCEPT' : 'WRONG_AMOUNT';
+}
+
+/**
+ * Whether the payment of an attempt is taken. A wallet may ask before it moves the money of our own request too. The payer has confirmed it, so only
+ * an attempt that has ended, another amount, and money of an earlier attempt prevent it.
+ */
+export function validateRequestedPayment(
+  order: OrderInFull,
+  attemptId: AttemptId,
+  money: Pick<FoundMoney, 'amount' | 'currency'>,
+): PayerPaymentDecision {
+  const { latestAttempt } = order;
+  const isUnderWay = latestAttempt?.id === attemptId && isInFlight(latestAttempt);
+  if (!isUnderWay || moneyNotReturned(order) !== undefined) return 'NOT_PAYABLE';
+  return paysAmount(order, money) ? 'ACCEPT' : 'WRONG_AMOUNT';
 }
 
 /**

@@ -8,6 +8,7 @@ import {
   settlePayerPayment,
   spellingsOf,
   validatePayerPayment,
+  validateRequestedPayment,
 } from '../../../src/core/domain/payer-payment.ts';
 import { buildAttempt, buildOrder, buildStrayMoney, expiresAt } from './build-order.ts';
 
@@ -94,6 +95,22 @@ describe('before money moves, a payment is', () => {
     ['refused for an expired order', { status: 'EXPIRED' }, exact, true, inTime, 'NOT_PAYABLE'],
   ])('%s', (_name, own, money, isOffered, now, decision) => {
     expect(validatePayerPayment(buildOrder(own), money, isOffered, now)).toBe(decision);
+  });
+});
+
+describe('before money of our own request moves, it is', () => {
+  test.each<[string, Partial<OrderInFull>, typeof exact, string]>([
+    ['accepted while the attempt is in progress', attempted('SENT'), exact, 'ACCEPT'],
+    ['accepted while the attempt is unknown', attempted('UNKNOWN'), exact, 'ACCEPT'],
+    ['refused with another amount', attempted('SENT'), { ...exact, amount: '100.51' }, 'WRONG_AMOUNT'],
+    ['refused after the attempt has ended', attempted('TIMED_OUT'), exact, 'NOT_PAYABLE'],
+    ['refused while money is not returned', { ...heldMoney, ...attempted('SENT') }, exact, 'NOT_PAYABLE'],
+  ])('%s', (_name, own, money, decision) => {
+    expect(validateRequestedPayment(buildOrder(own), buildAttempt().id, money)).toBe(decision);
+  });
+
+  test('refused for an attempt that another one has followed', () => {
+    expect(validateRequestedPayment(buildOrder(attempted('SENT')), 'pat_other', exact)).toBe('NOT_PAYABLE');
   });
 });
 

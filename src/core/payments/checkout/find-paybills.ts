@@ -50,7 +50,10 @@ export function createFindPaybills({ database, wallets, validate }: FindPaybills
         [storedId('mer', merchantId), environment, wallet],
       );
       if (ownAccounts.length > 0) return [];
-      const decision = await validate({ wallet, environment, reference, amount, currency }, 'lockless');
+      const decision = await validate(
+        { wallet, environment, reference, amount, currency, attemptIdEnd: '' },
+        'lockless',
+      );
       return decision === 'ACCEPT' ? [{ wallet, number }] : [];
     });
     return (await Promise.all(found)).flat();

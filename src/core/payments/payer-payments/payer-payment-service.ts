@@ -60,9 +60,15 @@ export function payerPaymentService(parts: PayerPaymentServiceParts): RpcService
     PayerPaymentService,
     {
       async validatePayerPayment(request, context) {
-        const { reference, amount, currency } = request;
+        const { reference, amount, currency, paymentAttemptIdEnd: attemptIdEnd } = request;
         const scope = valuesOrThrow(combine(parseScope(request)));
-        const decision = await validate({ ...scope, reference: cut(reference), amount, currency });
+        const decision = await validate({
+          ...scope,
+          reference: cut(reference),
+          amount,
+          currency,
+          attemptIdEnd,
+        });
         annotate(context, { decision });
         return { decision: decisions[decision] };
       },

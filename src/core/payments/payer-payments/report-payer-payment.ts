@@ -1,10 +1,7 @@
-import type { EntityManager } from '@mikro-orm/postgresql';
 import { LockMode } from '@mikro-orm/postgresql';
-import { optionsOfWallet } from '../../../contract/payment-option.ts';
 import { publicId, storedId } from '../../../contract/public-id.ts';
-import type { NewId, StoredId } from '../../../contract/public-id.ts';
+import type { NewId } from '../../../contract/public-id.ts';
 import type { WalletExchange } from '../../../gen/gatehouse/v1/payment_attempt_service_pb.js';
-import { isSearchedByEnd, storedEnd, storedEndOf } from '../../database/attempt-id-end.sql.ts';
 import type { Database } from '../../database/database.ts';
 import { eraseAgainByMoney } from '../../database/erase-again.sql.ts';
 import { PayerPaymentRow } from '../../database/payer-payment-entities.ts';
@@ -13,6 +10,7 @@ import type { Environment, PaymentOption } from '../../domain/order.ts';
 import { readRecentExchanges } from '../attempts/count-exchanges.sql.ts';
 import { keepCallback } from '../attempts/keep-exchanges.ts';
 import type { MakeAttemptDue } from '../attempts/make-attempt-due.ts';
+import { findNamedAttempt } from './find-named-attempt.sql.ts';
 import { exchangeOwner, makeDue } from './payer-payment-row.ts';
 import type { PayerPayment } from './payer-payment-row.ts';
 
@@ -95,26 +93,3 @@ insert into core.payer_payments
 values (?, ?::core.environment, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'OPEN')
 on conflict (environment, wallet, provider_transaction_id) do nothing
 returning id`;
-
-interface NamedAttempt {
-  readonly merchant_id: StoredId<'mer'>;
-  readonly id: StoredId<'pat'>;
-  readonly order_id: StoredId<'ord'>;
-}
-
-/** The attempt of ours that the reference names. Paid attempts are not looked for, because their receipt is known. */
-async function findNamedAttempt(
-  em: EntityManager,
-  { attemptIdEnd, environment, wallet }: PayerPaymentReport,
-): Promise<NamedAttempt | undefined> {
-  const end = storedEndOf(attemptIdEnd);
-  if (end === undefined) return undefined;
-  const [found] = await em.execute<NamedAttempt[]>(
-    `
-select a.merchant_id, a.id, a.order_id from core.payment_attempts a
-where ${storedEnd('a')} = ? and ${isSearchedByEnd('a')}
-  and a.environment = ?::core.environment and a.payment_option = any(?::text[])`,
-    [end, environment, `{${optionsOfWallet(wallet).join(',')}}`],
-  );
-  return found;
-}

@@ -185,6 +185,13 @@ export declare type ValidatePayerPaymentRequest = Message<"gatehouse.v1.Validate
    * @generated from field: string currency = 5;
    */
   currency: string;
+
+  /**
+   * As in ReportPayerPaymentRequest. The wallet may also ask about payments that we requested.
+   *
+   * @generated from field: string payment_attempt_id_end = 6;
+   */
+  paymentAttemptIdEnd: string;
 };
 
 /**
@@ -770,7 +777,7 @@ export enum PayerPaymentDecision {
   UNSPECIFIED = 0,
 
   /**
-   * The order can take exactly this payment.
+   * The order can take exactly this payment, or it is the payment of a payment attempt that is under way.
    *
    * @generated from enum value: PAYER_PAYMENT_DECISION_ACCEPT = 1;
    */
