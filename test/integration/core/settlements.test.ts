@@ -8,6 +8,7 @@ import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js'
 import { CheckSubject, DiagnosticsService } from '../../../src/gen/gatehouse/v1/diagnostics_service_pb.js';
 import { Environment, OrderStatus, RefundStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderStoryService } from '../../../src/gen/gatehouse/v1/order_story_service_pb.js';
+import { PayerPaymentService } from '../../../src/gen/gatehouse/v1/payer_payment_service_pb.js';
 import {
   SettlementOutcome,
   SettlementService,
@@ -20,7 +21,7 @@ import {
 } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
 import { makeOperatorsOld } from '../../support/dashboard-users.ts';
 import { failureOf, refusalOf, wrongFields } from '../../support/rpc-failure.ts';
-import { walletsOfCore } from '../../support/simulated-wallets.ts';
+import { walletsOfCoreWithPaybill } from '../../support/simulated-wallets.ts';
 import { sharedClient, sharedStack } from '../../support/shared-stack.ts';
 import { asUser, sharedAccountDesk } from './account-desk.ts';
 import { outcomes, sharedPaymentDesk, transactionOf } from './payment-desk.ts';
@@ -28,7 +29,7 @@ import type { Payment } from './payment-desk.ts';
 
 const environment = Environment.SANDBOX;
 // One of its wallets has receipt numbers.
-const [walletA, walletB] = (JSON.parse(walletsOfCore()) as { wallets: object[] }).wallets;
+const [walletA, walletB] = (JSON.parse(walletsOfCoreWithPaybill('174379')) as { wallets: object[] }).wallets;
 const mpesa = { ...walletB, connector: 'mpesa-ethiopia', reconcile: false };
 const settings = { GATEHOUSE_WALLETS: JSON.stringify({ wallets: [walletA, mpesa] }) };
 const stack = sharedStack({ cores: 2, facades: 0, settings });
@@ -171,6 +172,43 @@ describe('an undecided payment', () => {
           ),
         ),
       ).toBe('provider_reference');
+  });
+
+  test('makes a confirmed payment from the menu of its order due at once when it is settled as paid', async () => {
+    const payment = await undecided('MENU-1');
+    const paid = {
+      providerTransactionId: transactionOf(merchantId, 'm-1'),
+      amount: '100.50',
+      currency: 'ETB',
+    };
+    const payers = stack.client(PayerPaymentService, 'wallets');
+    await payers.reportPayerPayment({
+      ...{
+        environment,
+        wallet: 'walleta',
+        paymentOption: 'walleta_ussd',
+        reference: 'MENU-1',
+        payee: '174379',
+      },
+      ...paid,
+    });
+    const due = { environment, wallet: 'walleta', maxPayments: 1, lease: { seconds: 60n } };
+    const { payments } = await payers.leasePayerPayments(due);
+    const { payerPaymentId = '' } = payments[0]?.payerPayment ?? {};
+    const { leaseId = '' } = payments[0] ?? {};
+    await payers.recordPayerPaymentOutcome({
+      ...{ payerPaymentId, leaseId, outcome: { case: 'completed', value: paid } },
+    });
+    await desk.query(
+      "update core.payer_payments set due_at = now() + interval '1 hour' where due_at is not null",
+    );
+    const providerReference = transactionOf(merchantId, 't-1');
+
+    await settle(attempt(payment.attemptId), SettlementOutcome.PAID, { providerReference });
+
+    expect((await payers.leasePayerPayments(due)).payments).toMatchObject([
+      { payerPayment: { payerPaymentId } },
+    ]);
   });
 
   test('of M-Pesa is settled as paid only with a receipt number, in upper case', async () => {

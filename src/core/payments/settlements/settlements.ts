@@ -21,6 +21,7 @@ import type { Result } from '../../domain/result.ts';
 import { proposalLifeMs } from '../../domain/settlement.ts';
 import type { Wallet } from '../../domain/wallet.ts';
 import type { OrderChanges } from '../changes/change-orders.ts';
+import { hastenConfirmed, takesPayerPayments } from '../changes/open-payments.sql.ts';
 import type { Decision } from '../changes/order-change.ts';
 import { lockOf, lockOfSettlement, readSubject, settle } from './settlement-subject.ts';
 import type {
@@ -158,9 +159,16 @@ const confirm = (parts: SettlementsParts, id: PublicId<'stl'>, helper: Helper): 
       if (!takesPayments) return err('recovering');
       return settle(order, locked, { ...row, id: publicId('stl', row.id) }, at);
     },
-    write(em, { write }, row, at) {
+    async write(em, { changed, write }, row, at) {
       if (write === undefined) return;
       write(em);
+      // As after a wallet's answer: a payment from the menu that waited for the attempt is then returned.
+      if (
+        row.orderId != null &&
+        changed?.order.status === 'COMPLETED' &&
+        takesPayerPayments(parts.wallets, row)
+      )
+        await hastenConfirmed(em, [row.orderId]);
       em.assign(row, { status: 'CONFIRMED', decidedBy: helper.by.actor, decidedAt: at });
       recordAudit(em, parts.newId, at, helper.by, {
         action: 'settlement.confirm',
@@ -225,7 +233,7 @@ interface SettlementChange<Decided extends Decision> {
     order: OrderInFull | undefined,
     at: Date,
   ) => Result<Decided, Refusal>;
-  readonly write: (em: EntityManager, decided: Decided, row: SettlementRow, at: Date) => void;
+  readonly write: (em: EntityManager, decided: Decided, row: SettlementRow, at: Date) => void | Promise<void>;
 }
 
 async function changeSettlement<Decided extends Decision>(
@@ -246,8 +254,8 @@ async function changeSettlement<Decided extends Decision>(
       return { row, locked: await readSubject(em, parts.wallets, row), takesPayments };
     },
     decide: (order, settlement, at) => steps.decide(settlement, order, at),
-    write(em, decided, { row }, at) {
-      steps.write(em, decided, row, at);
+    async write(em, decided, { row }, at) {
+      await steps.write(em, decided, row, at);
       return { ...row };
     },
   });
