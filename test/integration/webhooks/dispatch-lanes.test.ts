@@ -212,9 +212,17 @@ describe('lanes', () => {
     expect(delivered).toHaveLength(sentBefore);
     expect(sentBefore).toBeLessThan(10);
     expect(await desk.lanes()).toMatchObject([{ pause_reason: 'moving house' }]);
+    await desk.letTimePass(100 * hour);
+    // One statement claims all lanes that are due.
+    const other = await desk.receive(answer(200));
+    await desk.add({ url: other.origin });
+    dispatcher.ring();
+    await waitUntil('another lane is served', () => other.webhooks.length === 1);
+    expect(shop.webhooks).toHaveLength(sentBefore);
+    const [paused] = (await desk.lanes()).filter(({ pause_reason: reason }) => reason !== '');
+    expect(paused).toMatchObject({ lease_id: null, next_due_at: expect.any(Date) });
 
     shop.behave(answer(200));
-    await desk.letTimePass(100 * hour);
     expect(await resumeLane(desk.database.pool, laneOf(shop.origin))).toBe(true);
     dispatcher.ring();
     await desk.untilAllDelivered();

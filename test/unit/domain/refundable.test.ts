@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { Money } from '../../../src/core/domain/money.ts';
 import type { Refund, RefundProgress } from '../../../src/core/domain/refund-record.ts';
-import { createRefund } from '../../../src/core/domain/refund.ts';
+import { approveRefund, createRefund } from '../../../src/core/domain/refund.ts';
 import { needsApproval, refundAmount, refundable } from '../../../src/core/domain/refundable.ts';
 import type { RefundBasis } from '../../../src/core/domain/refundable.ts';
 import { beginReversal } from '../../../src/core/domain/reversal.ts';
@@ -117,5 +117,18 @@ describe('a second person', () => {
     ['at it after refunds that failed', '60', 6_000n, failed, false],
   ])('approves or not: %s', (_what, limit, minorUnits, refunds, needed) => {
     expect(needsApproval({ order: paid, refunds }, minorUnits, limit)).toBe(needed);
+  });
+
+  test.each([
+    ['another user of the dashboard', 'dashboard:usr_a', 'dashboard:usr_b', true],
+    ['the same user', 'dashboard:usr_a', 'dashboard:usr_a', false],
+    ['an operator, for a user', 'dashboard:usr_a', 'operator:alice', true],
+    ['another name with the same service token', 'operator:alice', 'operator:bob', false],
+    ['the dashboard without a user', 'dashboard', 'dashboard', false],
+  ])('approves: %s', (_what, requestedBy, by, isAnother) => {
+    const asked = { ...refund(6_000n, 'awaiting'), requestedBy };
+    expect(approveRefund(paid, asked, by, at)).toMatchObject(
+      isAnother ? { ok: true, value: { refund: { decidedBy: by } } } : { ok: false, error: 'same_person' },
+    );
   });
 });
