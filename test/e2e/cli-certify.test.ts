@@ -1,30 +1,28 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { randomSecret } from '../../src/cli/certify/receiver-answers.ts';
 import { brokenReceivers, goodReceiver, startWebhookReceiver } from '../integration/cli/webhook-receivers.ts';
 import type { RunningReceiver } from '../integration/cli/webhook-receivers.ts';
 import { openCommandLine, widthOf } from './cli-harness.ts';
-import type { CommandLine } from './cli-harness.ts';
+import { shared } from '../support/shared-stack.ts';
 
 const secret = randomSecret();
-let cli: CommandLine;
+const cli = shared(
+  () => openCommandLine({}),
+  ({ stop }) => stop(),
+);
+const [good, broken] = [goodReceiver, brokenReceivers['replayed_timestamp']!].map((receiver) =>
+  shared(
+    () => startWebhookReceiver(receiver([secret])),
+    ({ close }) => close(),
+  ),
+) as [RunningReceiver, RunningReceiver];
 let secretFile: string;
-let good: RunningReceiver;
-let broken: RunningReceiver;
 
 beforeAll(async () => {
-  cli = await openCommandLine({});
   secretFile = join(cli.dataFolder, 'secret.txt');
   await writeFile(secretFile, `${secret}\n`);
-  good = await startWebhookReceiver(goodReceiver([secret]));
-  broken = await startWebhookReceiver(brokenReceivers['replayed_timestamp']!([secret]));
-});
-
-afterAll(async () => {
-  await good.close();
-  await broken.close();
-  await cli.stop();
 });
 
 describe('gatehouse certify', () => {

@@ -1,18 +1,15 @@
 import { randomInt } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import pg from 'pg';
+import { expect, test } from '@jest/globals';
 import pino from 'pino';
 import { openEventBus } from '../../src/contract/event-bus.ts';
-import type { EventBus } from '../../src/contract/event-bus.ts';
 import { ApiKeyScope, ApiKeyService } from '../../src/gen/gatehouse/v1/api_key_service_pb.js';
 import { MerchantService } from '../../src/gen/gatehouse/v1/merchant_service_pb.js';
 import { startReceiver } from '../integration/webhooks/receivers.ts';
-import type { Receiver } from '../integration/webhooks/receivers.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { openCommandLine, operatorSettings } from './cli-harness.ts';
-import type { CommandLine } from './cli-harness.ts';
-import { directPath, newOrderNumber, startMerchantApi } from './merchant-api-harness.ts';
-import type { Answer, MerchantApi, Shop } from './merchant-api-harness.ts';
+import { directPath, newOrderNumber, sharedMerchantApi, sharedShop } from './merchant-api-harness.ts';
+import type { Answer } from './merchant-api-harness.ts';
+import { shared, sharedConnection } from '../support/shared-stack.ts';
 
 // What is stored about a customer, in every table and in the broker, before and after it was erased.
 
@@ -22,36 +19,31 @@ const phone = `09${digits}`;
 /** Without digits, which the request log would mask. */
 const words = `canary ${Array.from({ length: 12 }, () => 'abcdefgh'[randomInt(8)]).join('')}`;
 
-let api: MerchantApi;
-let shop: Shop;
-let cli: CommandLine;
-let database: pg.Client;
-let receiver: Receiver;
-let bus: EventBus;
-
-beforeAll(async () => {
-  api = await startMerchantApi({ wallets: 1, webhooks: 1 });
+const api = sharedMerchantApi({ wallets: 1, webhooks: 1 });
+const shop = sharedShop(api, async () => {
   const { stack } = api;
   const { id: merchantId, testKey, liveKey } = await stack.createMerchant({ signsWebhooks: true });
-  shop = { merchantId, keys: { sandbox: testKey, production: liveKey } };
   const keys = stack.client(ApiKeyService, 'operator');
   for (const { apiKeyId } of (await keys.listApiKeys({ merchantId })).apiKeys)
     await keys.setApiKeyScopes({ merchantId, apiKeyId, scopes: [ApiKeyScope.REFUNDS] });
-  cli = await openCommandLine(operatorSettings(stack));
-  database = new pg.Client({ connectionString: stack.databaseUrl });
-  await database.connect();
-  const url = stack.coreSettings['GATEHOUSE_NATS_URL'] ?? '';
-  bus = openEventBus({ url, name: 'traces', logger: pino({ level: 'silent' }) });
-  receiver = await startReceiver(({ webhook, response }) => response.end(`got ${webhook.body.toString()}`));
+  return { merchantId, keys: { sandbox: testKey, production: liveKey } };
 });
-
-afterAll(async () => {
-  await receiver.close();
-  await bus.close();
-  await database.end();
-  await cli.stop();
-  await api.stop();
-});
+const cli = shared(
+  () => openCommandLine(operatorSettings(api.stack)),
+  ({ stop }) => stop(),
+);
+const database = sharedConnection(() => api.stack.databaseUrl);
+const bus = shared(
+  () => {
+    const url = api.stack.coreSettings['GATEHOUSE_NATS_URL'] ?? '';
+    return Promise.resolve(openEventBus({ url, name: 'traces', logger: pino({ level: 'silent' }) }));
+  },
+  (opened) => opened.close(),
+);
+const receiver = shared(
+  () => startReceiver(({ webhook, response }) => response.end(`got ${webhook.body.toString()}`)),
+  ({ close }) => close(),
+);
 
 /** The tables of both schemas with a row that contains the customer's number or words, as text or within bytes. */
 async function tablesWithTraces(): Promise<string[]> {

@@ -1,14 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:http2';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import pg from 'pg';
+import { beforeAll, expect, test } from '@jest/globals';
 import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
 import { RequestLogService } from '../../src/gen/gatehouse/v1/request_log_service_pb.js';
 import { maskSensitive } from '../../src/platform/mask-sensitive.ts';
 import { plainGrpcClient } from '../integration/core/rpc-clients.ts';
 import type { GatehouseProcess } from '../support/gatehouse-process.ts';
-import { startStack } from '../support/stack.ts';
+import { sharedConnection, sharedStack } from '../support/shared-stack.ts';
 import type { Stack } from '../support/stack.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
@@ -50,29 +49,18 @@ const canaries: Readonly<Record<string, () => Canary>> = {
   'an e-mail address': () => canaryOf(`a${digits(6)}@shop.example`),
 };
 
-let stack: Stack;
-let database: pg.Client;
+const stack = sharedStack({
+  // Within the test's process, what gRPC itself reports is not logged.
+  ownProcesses: ['core', 'rest-facade'],
+  ...{ wallets: 1, checkouts: 1, dashboards: 1, webhooks: 1 },
+  settings: { GATEHOUSE_LOG_LEVEL: 'debug' },
+});
+const database = sharedConnection(() => stack.databaseUrl);
 let merchantId: string;
 let apiKey: string;
 
 beforeAll(async () => {
-  stack = await startStack({
-    // Within the test's process, what gRPC itself reports is not logged.
-    ownProcesses: ['core', 'rest-facade'],
-    wallets: 1,
-    checkouts: 1,
-    dashboards: 1,
-    webhooks: 1,
-    settings: { GATEHOUSE_LOG_LEVEL: 'debug' },
-  });
   ({ id: merchantId, testKey: apiKey } = await stack.createMerchant({ signsWebhooks: true }));
-  database = new pg.Client({ connectionString: stack.databaseUrl });
-  await database.connect();
-});
-
-afterAll(async () => {
-  await database.end();
-  await stack.stop();
 });
 
 /** Every header that names a request or a caller, besides those that the call needs. */

@@ -8,13 +8,10 @@ import { createDashboardVisitor } from '../../support/dashboard-visitor.ts';
 import type { DashboardVisitor } from '../../support/dashboard-visitor.ts';
 import type { TestUser } from '../../support/dashboard-users.ts';
 import { startInline } from '../../support/inline-process.ts';
-import { startStack } from '../../support/stack.ts';
-import type { Stack, TestMerchant } from '../../support/stack.ts';
+import { shared, sharedMerchant, sharedStack } from '../../support/shared-stack.ts';
 import { startTlsProxy } from '../../support/tls-proxy.ts';
-import type { TlsProxy } from '../../support/tls-proxy.ts';
 import { openAuthority } from '../webhooks/certificates.ts';
-import { openDashboardDesk } from './dashboard-desk.ts';
-import type { DashboardDesk } from './dashboard-desk.ts';
+import { sharedDashboardDesk } from './dashboard-desk.ts';
 
 // All of 127.0.0.0/8 is this machine. The proxy is 127.0.0.1 and trusted, and users come from other addresses of it.
 
@@ -22,10 +19,23 @@ const sessionCookie = '__Host-gatehouse_session';
 
 const authority = openAuthority();
 const agents: Agent[] = [];
-let proxy: TlsProxy;
-let stack: Stack;
-let desk: DashboardDesk;
-let merchant: TestMerchant;
+// Before the proxy closes, which waits for its connections.
+afterAll(() => Promise.all(agents.map((agent) => agent.close())));
+const proxy = shared(
+  () => startTlsProxy(authority.issue({ names: 'DNS:localhost' })),
+  ({ close }) => close(),
+);
+const stack = sharedStack({
+  ...{ facades: 0, dashboards: 1 },
+  settings: {
+    get GATEHOUSE_DASHBOARD_BASE_URL() {
+      return proxy.origin;
+    },
+    GATEHOUSE_TRUSTED_PROXIES: '127.0.0.1/32',
+  },
+});
+const desk = sharedDashboardDesk(stack);
+const merchant = sharedMerchant(stack);
 /** The address of the dashboard, without TLS. */
 let plainOrigin: string;
 
@@ -51,28 +61,11 @@ const browserAt = (localAddress: string, own?: Readonly<Record<string, string>>)
 const intruderAt = (localAddress: string, own?: Readonly<Record<string, string>>): DashboardVisitor =>
   createDashboardVisitor(plainOrigin, sendingFrom(localAddress, own));
 
-beforeAll(async () => {
-  proxy = await startTlsProxy(authority.issue({ names: 'DNS:localhost' }));
-  stack = await startStack({
-    facades: 0,
-    dashboards: 1,
-    settings: {
-      GATEHOUSE_DASHBOARD_BASE_URL: proxy.origin,
-      GATEHOUSE_TRUSTED_PROXIES: '127.0.0.1/32',
-    },
-  });
+beforeAll(() => {
   plainOrigin = stack.dashboards[0]?.origin ?? '';
   proxy.forwardTo(plainOrigin);
-  desk = openDashboardDesk(stack);
-  merchant = await stack.createMerchant();
 });
-
-afterAll(async () => {
-  await Promise.all(agents.map((agent) => agent.close()));
-  await stack.stop();
-  await proxy.close();
-  authority.close();
-});
+afterAll(() => authority.close());
 
 const newUser = (): Promise<TestUser> => desk.users.member(merchant.id);
 const keysPage = (): string => `/m/${merchant.id}/sandbox/keys`;

@@ -1,57 +1,46 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, test } from '@jest/globals';
 import { SMTPServer } from 'smtp-server';
 import { AccountService, MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import { headingOf } from '../../support/customer.ts';
-import { startStack } from '../../support/stack.ts';
-import type { Stack, TestMerchant } from '../../support/stack.ts';
+import { shared, sharedMerchant, sharedStack } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
-import { openDashboardDesk } from './dashboard-desk.ts';
-import type { DashboardDesk } from './dashboard-desk.ts';
+import { sharedDashboardDesk } from './dashboard-desk.ts';
 
 const mails: { readonly to: string; readonly text: string }[] = [];
-let mailServer: SMTPServer;
-let stack: Stack;
-let desk: DashboardDesk;
-let merchant: TestMerchant;
 
 /** A mail server that keeps every mail. */
-async function startMailServer(): Promise<number> {
-  mailServer = new SMTPServer({
-    authOptional: true,
-    disabledCommands: ['STARTTLS'],
-    onData: (stream, session, done) => {
-      const chunks: Buffer[] = [];
-      stream.on('data', (chunk: Buffer) => chunks.push(chunk));
-      stream.on('end', () => {
-        const to = session.envelope.rcptTo.map(({ address }) => address).join();
-        mails.push({ to, text: Buffer.concat(chunks).toString() });
-        done();
-      });
+const mailServer = shared(
+  async () => {
+    const server = new SMTPServer({
+      authOptional: true,
+      disabledCommands: ['STARTTLS'],
+      onData: (stream, session, done) => {
+        const chunks: Buffer[] = [];
+        stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+        stream.on('end', () => {
+          const to = session.envelope.rcptTo.map(({ address }) => address).join();
+          mails.push({ to, text: Buffer.concat(chunks).toString() });
+          done();
+        });
+      },
+    });
+    await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+    return server;
+  },
+  (server) => new Promise<void>((closed) => server.close(closed)),
+);
+const stack = sharedStack({
+  ...{ facades: 0, dashboards: 1 },
+  settings: {
+    get GATEHOUSE_SMTP_URL() {
+      return `smtp://127.0.0.1:${(mailServer.server.address() as AddressInfo).port}`;
     },
-  });
-  await new Promise<void>((listening) => mailServer.listen(0, '127.0.0.1', listening));
-  const address = mailServer.server.address();
-  return typeof address === 'object' && address !== null ? address.port : 0;
-}
-
-beforeAll(async () => {
-  const port = await startMailServer();
-  stack = await startStack({
-    facades: 0,
-    dashboards: 1,
-    settings: {
-      GATEHOUSE_SMTP_URL: `smtp://127.0.0.1:${port}`,
-      GATEHOUSE_MAIL_FROM: 'gatehouse@pay.example',
-    },
-  });
-  desk = openDashboardDesk(stack);
-  merchant = await stack.createMerchant();
+    GATEHOUSE_MAIL_FROM: 'gatehouse@pay.example',
+  },
 });
-
-afterAll(async () => {
-  await stack.stop();
-  await new Promise<void>((closed) => mailServer.close(closed));
-});
+const desk = sharedDashboardDesk(stack);
+const merchant = sharedMerchant(stack);
 
 const invite = async (email: string, role = MemberRole.DEVELOPER): Promise<string> => {
   const { token } = await stack

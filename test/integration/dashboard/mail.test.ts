@@ -13,13 +13,11 @@ import { createDashboardVisitor } from '../../support/dashboard-visitor.ts';
 import type { DashboardVisitor } from '../../support/dashboard-visitor.ts';
 import type { GatehouseProcess, LogLine } from '../../support/gatehouse-process.ts';
 import { startInline } from '../../support/inline-process.ts';
-import { startStack } from '../../support/stack.ts';
-import type { Stack, TestMerchant } from '../../support/stack.ts';
+import { sharedMerchant, sharedStack } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { openAuthority } from '../webhooks/certificates.ts';
 import type { Certificate } from '../webhooks/certificates.ts';
-import { openDashboardDesk } from './dashboard-desk.ts';
-import type { DashboardDesk } from './dashboard-desk.ts';
+import { sharedDashboardDesk } from './dashboard-desk.ts';
 import { keptLog } from '../../support/kept-log.ts';
 
 const login = { user: 'gatehouse@pay.example', password: 'p@ss:word/with %' };
@@ -45,21 +43,17 @@ const authority = openAuthority();
 /** The values before a test changes them. */
 const usualAuthorities = getCACertificates();
 let certificate: Certificate;
-let stack: Stack;
-let desk: DashboardDesk;
-let merchant: TestMerchant;
+const stack = sharedStack({ facades: 0 });
+const desk = sharedDashboardDesk(stack);
+const merchant = sharedMerchant(stack);
 /** The only owner, because another one would get a mail about the invitation. */
 let ownerLogin: TestUser;
 
 beforeAll(async () => {
   certificate = authority.issue({ names: 'DNS:localhost' });
-  stack = await startStack({ facades: 0 });
-  desk = openDashboardDesk(stack);
-  merchant = await stack.createMerchant();
   ownerLogin = await desk.users.member(merchant.id);
 });
-afterAll(async () => {
-  await stack.stop();
+afterAll(() => {
   setDefaultCACertificates(usualAuthorities);
   authority.close();
 });
