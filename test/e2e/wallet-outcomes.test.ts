@@ -11,8 +11,8 @@ import type { TestMerchant } from '../support/stack.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { sharedStack } from '../support/shared-stack.ts';
 
-// Each outcome of a simulated wallet, through all processes. The merchant's answer, the record of the attempt and the
-// wallet's own ledger must agree. The wallets differ only in their connectors, which have tests of their own.
+// Each kind of outcome, through all processes. The merchant's answer, the record of the attempt and the wallet's own ledger
+// must agree. The tests of the connectors have every outcome of every wallet.
 
 let merchant: TestMerchant;
 let payments: Client<typeof PaymentAttemptService>;
@@ -48,9 +48,7 @@ async function post(path: string, body: object): Promise<Response> {
 
 /** All rows start together and are read one by one, because most of their time is the wallet's. */
 const started = new Map<string, Promise<{ orderNumber: string; payer: string }>>();
-const rows = [...'0123456789']
-  .flatMap((digit) => [`0${digit}`, `1${digit}`])
-  .concat('20', '21', '24', '25', '27');
+const rows = ['00', '03', '04', '06', '12', '14', '15', '17', '18', '19', '21', '27'];
 
 function pay(row: string): Promise<{ orderNumber: string; payer: string }> {
   const payment = started.get(row);
@@ -108,16 +106,10 @@ async function chargesTo(payer: string): Promise<Charge[]> {
 
 test.each([
   ['00', 'success, with a callback'],
-  ['08', 'rate limited once, then accepted'],
-  ['10', 'success without a callback'],
-  ['11', 'the callback comes three times'],
   ['12', 'the callback comes before the acknowledgement'],
-  ['13', 'success reported only after our deadline'],
   ['14', 'the acknowledgement hangs, the payment completes'],
   ['17', '500 at acknowledgement, the payment completes'],
   ['21', 'a failure callback, while the query says completed'],
-  ['24', 'paid, though the statement will not have it'],
-  ['25', 'paid, though the statement will show another amount'],
 ])('%s %s: the order is COMPLETED, and the payer is charged once', async (row) => {
   const { orderNumber, payer } = await pay(row);
 
@@ -132,21 +124,17 @@ test.each([
   expect(await chargesTo(payer)).toMatchObject([{ amount: '100.5' }]);
 });
 
-test.each([
-  ['01', 'insufficient_funds'],
-  ['02', 'wrong_pin'],
-  ['03', 'declined_by_payer'],
-  ['05', 'payer_not_found'],
-  ['06', 'limit_exceeded'],
-  ['07', 'account_state'],
-])('%s %s: the order is FAILED, and nobody is charged', async (row, reason) => {
-  const { orderNumber, payer } = await pay(row);
+test('03 declined by the payer: the order is FAILED, and nobody is charged', async () => {
+  const { orderNumber, payer } = await pay('03');
 
   const order = await settled(orderNumber);
 
   expect(order).toMatchObject({ status: 'FAILED', deducted: '0.00' });
   const { paymentAttempt } = await attemptOf(orderNumber);
-  expect(paymentAttempt).toMatchObject({ status: PaymentAttemptStatus.DECLINED, declineReason: reason });
+  expect(paymentAttempt).toMatchObject({
+    status: PaymentAttemptStatus.DECLINED,
+    declineReason: 'declined_by_payer',
+  });
   expect(await chargesTo(payer)).toEqual([]);
 });
 
@@ -178,11 +166,8 @@ test('04 no answer: the order is FAILED when the wallet reports that the payer h
 });
 
 test.each([
-  ['09', 'an unknown status'],
   ['15', 'the acknowledgement hangs and nothing was created, however often'],
-  ['16', '503 at every acknowledgement'],
   ['18', 'a forged success callback, while the wallet says pending'],
-  ['20', 'pending for ever'],
 ])(
   '%s %s: the order stays PENDING, and Gatehouse queries the wallet and decides nothing itself',
   async (row) => {

@@ -120,14 +120,6 @@ describe('401 comes before 400', () => {
 describe('a request that violates HTTP is answered in the JSON envelope', () => {
   test.each([
     ['something other than HTTP', 'hello\n\n', 404],
-    ['a header without a name', 'POST /api/v1/verify HTTP/1.1\nHost: a\n: x\n\n', 400],
-    ['a line break inside a header', 'POST /api/v1/verify HTTP/1.1\nHost: a\nX: a\rb\n\n', 400],
-    [
-      'both Content-Length and Transfer-Encoding',
-      'POST /api/v1/verify HTTP/1.1\nHost: a\nContent-Length: 2\nTransfer-Encoding: chunked\n\n',
-      400,
-    ],
-    ['a length that is not a number', 'POST /api/v1/verify HTTP/1.1\nHost: a\nContent-Length: x\n\n', 400],
     ['headers without end', `POST /api/v1/verify HTTP/1.1\nHost: a\nX: ${'x'.repeat(20_000)}\n\n`, 431],
     ['no Host', 'POST /api/v1/verify HTTP/1.1\n\n', 400],
     ['two Hosts', 'POST /api/v1/verify HTTP/1.1\nHost: a\nHost: b\n\n', 400],
@@ -143,7 +135,6 @@ describe('a request that violates HTTP is answered in the JSON envelope', () => 
       'POST /api/v1/verify HTTP/1.1\nHost: a\nTransfer-Encoding: gzip\n\n',
       400,
     ],
-    ['another version of HTTP', 'POST /api/v1/verify HTTP/3.0\nHost: a\n\n', 400],
   ])('%s', async (_name, request, expected) => {
     const { status, head, json } = await raw(request);
     expect(status).toBe(expected);
@@ -176,8 +167,9 @@ describe('a request that violates HTTP is answered in the JSON envelope', () => 
       'only header',
     ],
   ])('the answer to %s says what to do', async (_name, request, field, text) => {
-    const { status, json } = await raw(request, { end: true });
+    const { status, head, json } = await raw(request, { end: true });
     expect(status).toBe(400);
+    expect(head).toContain('content-type: application/json; charset=utf-8');
     expect(json).toEqual({
       code: 400,
       message: 'Bad request',
