@@ -62,7 +62,7 @@ export function createExplainStoredOrder(parts: ExplainStoredOrderParts): Explai
   const isAccountRefused = async ({ merchantId, walletAccountId: id }: PaymentAttemptRow): Promise<boolean> =>
     id != null && (await checkOf(database, merchantId, id)) === 'REFUSED';
 
-  return async ({ order, latestAttempt, strayPayments, refunds, settlements }) => {
+  return async ({ order, latestAttempt, strayPayments, openRefund, settlements }) => {
     const isUnpaid =
       order.status === 'PENDING' && (order.latestAttempt === null || !isInFlight(order.latestAttempt));
     const [payable, walletState, accountRefused, paid, payerPayment] = await Promise.all([
@@ -82,7 +82,7 @@ export function createExplainStoredOrder(parts: ExplainStoredOrderParts): Explai
         foundAt: row.createdAt,
         isOfAttempt: row.paymentAttemptId != null,
       })),
-      refunds: refunds.toReversed(),
+      refunds: openRefund === null ? [] : [openRefund],
       proposals: settlements
         .filter(({ status }) => status === 'PROPOSED')
         .map((row) => ({ subjectId: subjectOf(row), proposedAt: row.createdAt, expiresAt: row.expiresAt })),

@@ -26,7 +26,8 @@ export interface ExplanationRows {
   readonly latestAttempt: PaymentAttemptRow | null;
   /** Newest first, and so are the lists below. */
   readonly strayPayments: readonly Omit<StrayPaymentRow, symbol>[];
-  readonly refunds: readonly Refund[];
+  /** The oldest that is not decided; null without one. */
+  readonly openRefund: Refund | null;
   readonly settlements: readonly Omit<SettlementRow, symbol>[];
 }
 
@@ -45,7 +46,19 @@ export async function readLastEvent(em: EntityManager, row: OrderRow): Promise<E
   return cursor ?? beginning;
 }
 
-/** More than an order has. */
+/** An order can have thousands of refunds, of which few are not decided. */
+export async function readOpenRefund(em: EntityManager, row: OrderRow): Promise<Refund | null> {
+  const { merchantId, id: orderId } = row;
+  const status = { $in: ['AWAITING_APPROVAL' as const, 'REVERSAL_DUE' as const] };
+  const [oldest] = await em.find(
+    RefundRow,
+    { merchantId, orderId, status },
+    { orderBy: { id: 'asc' }, limit: 1 },
+  );
+  return oldest === undefined ? null : refundOf(oldest);
+}
+
+/** More stray payments, and more settlements, than an order has. */
 const limit = 200;
 
 /** Six statements, each of which reads an index. */
@@ -65,14 +78,13 @@ export function createReadExplanationRows(database: Database): ReadExplanationRo
         const ofOrder = { merchantId, orderId: row.id };
         const newest = { orderBy: { id: 'desc' }, limit } as const;
         const strayPayments = await em.find(StrayPaymentRow, ofOrder, newest);
-        const refunds = await em.find(RefundRow, ofOrder, newest);
         const settlements = await em.find(SettlementRow, ofOrder, newest);
         return {
           lastEvent: await readLastEvent(em, row),
           order: orderOf(row, latestAttempt),
           latestAttempt,
           strayPayments,
-          refunds: refunds.map(refundOf),
+          openRefund: await readOpenRefund(em, row),
           settlements,
         };
       },

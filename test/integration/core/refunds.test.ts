@@ -12,6 +12,8 @@ import {
   RefundStatus,
 } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import type { Refund } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { OrderFact } from '../../../src/gen/gatehouse/v1/order_explanation_pb.js';
+import { OrderStoryService } from '../../../src/gen/gatehouse/v1/order_story_service_pb.js';
 import { NotRefundable, RefundService } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
 import { ReportService } from '../../../src/gen/gatehouse/v1/report_service_pb.js';
 import type { LeasedRefund } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
@@ -503,6 +505,28 @@ test('the report of the period has the refunded amount, and the orders still cou
     { paymentOption: 'walleta_ussd', failed: 0n, refunded: [{ amount: '40.00' }] },
   ]);
   expect(report.failures).toEqual([]);
+});
+
+test('an order with many refunds waits for an old one that is not decided', async () => {
+  const { orderId } = await paidOrder();
+  const { refundId } = await refund('R-1', '0.01');
+  await desk.query(
+    `insert into core.refunds
+     select (jsonb_populate_record(r, jsonb_build_object(
+       'id', overlay(r.id::text placing lpad(to_hex(n), 8, 'f') from 1), 'refund_number', 'R-1-' || n,
+       'status', 'REVERSED', 'due_at', null
+     ))).* from core.refunds r, generate_series(1, 201) n where r.id = $1`,
+    [storedId('rfd', refundId)],
+  );
+  const stories = stack.client(OrderStoryService, 'reader');
+
+  const explained = await stories.explainOrder({
+    ...{ merchantId, environment, key: { case: 'orderId', value: orderId } },
+  });
+  const { explanation } = await stories.getOrderStory({ merchantId, environment, orderId });
+
+  const waits = { waitingFor: OrderFact.REQUEST_SENT, subjectId: refundId };
+  expect([explained.explanation, explanation]).toMatchObject([waits, waits]);
 });
 
 test('many refunds of one order leave connections to other merchants', async () => {
