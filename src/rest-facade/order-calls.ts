@@ -76,9 +76,11 @@ export interface OrderCallsOptions {
 
 /**
  * Combines the requests that arrive in one turn of the event loop, or while other batches are in flight, into one batch. Direct payments,
- * and registrations with an idempotency key, have batches of one merchant. A batch is sent on an open stream. Without one, or when the stream ends without an answer, it is sent as a call to any
- * available core. A disconnected client does not cancel it: a running write finishes, so that the merchant's retry finds the
- * result. Errors in addition to core's: RESOURCE_EXHAUSTED OVERLOADED, also when core was not sent a request in time.
+ * and registrations with an idempotency key, have batches of one merchant. A batch is sent on an open stream. Without one, or when the
+ * stream ends without an answer, it is sent as a call to any available core. A disconnected client does not cancel it: a running write
+ * finishes, so that the merchant's retry finds the result.
+ *
+ * Errors in addition to core's: RESOURCE_EXHAUSTED OVERLOADED, for a request that core certainly did not get.
  */
 export function createOrderCalls({ orders, streams, nowMs }: OrderCallsOptions): OrderCalls {
   const findMethods: Methods<GetOrder, GetOrderResponse> = {

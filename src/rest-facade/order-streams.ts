@@ -20,8 +20,10 @@ export type OrderBatch = NonNullable<StreamRequest['batch']>;
 export type OrderBatchOutcome = StreamOrderBatchesResponse['outcome'];
 
 export interface OrderStreams {
-  /** Sends a batch over an open stream and gives core's answer. Undefined when no stream is open, or when the stream ended without
-   * an answer. In the second case core may have processed the batch. @throws core's error for the whole batch; DEADLINE_EXCEEDED
+  /**
+   * Sends a batch over an open stream and gives core's answer. Undefined when no stream is open, or when the stream ended without
+   * an answer. In the second case core may have processed the batch.
+   * @throws core's error for the whole batch; DEADLINE_EXCEEDED
    */
   readonly send: (
     batch: OrderBatch,

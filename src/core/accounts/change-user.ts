@@ -39,9 +39,9 @@ export async function updateProfile(
 }
 
 /**
- * Disables a user and ends their sessions, password reset links, requests for help by and for them, and open invitations to others, or enables the user
- * again. An operator who is enabled again counts as a new one. Errors: NOT_FOUND
- * USER_NOT_FOUND; FAILED_PRECONDITION LAST_OPERATOR.
+ * Disables a user, or enables the user again. Disabling ends the user's sessions, password reset links, requests for help by and for the
+ * user, and open invitations to others. An operator who is enabled again counts as a new one.
+ * Errors: NOT_FOUND USER_NOT_FOUND; FAILED_PRECONDITION LAST_OPERATOR.
  */
 export async function setUserDisabled(
   { database, newId, now }: Parts,

@@ -74,9 +74,9 @@ export interface PasswordChange {
 }
 
 /**
- * Changes a password after a check of the current one, and ends the other sessions, all reset links and a request for one. Errors: INVALID_ARGUMENT
- * INVALID_FIELDS; NOT_FOUND USER_NOT_FOUND; UNAUTHENTICATED WRONG_CREDENTIALS; RESOURCE_EXHAUSTED TOO_MANY_TRIES,
- * OVERLOADED; ABORTED CHANGED_MEANWHILE.
+ * Changes a password after a check of the current one, and ends the other sessions, all reset links and a request for one.
+ * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND USER_NOT_FOUND; UNAUTHENTICATED WRONG_CREDENTIALS; RESOURCE_EXHAUSTED
+ * TOO_MANY_TRIES, OVERLOADED; ABORTED CHANGED_MEANWHILE.
  */
 export async function changePassword(
   { database, newId, now, passwords, parsePassword, tries }: AccountParts,

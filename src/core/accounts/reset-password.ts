@@ -23,8 +23,8 @@ export interface ResetWish {
 
 /**
  * Creates a password reset link for the address that the account has. Token and address are empty without an account or for a
- * disabled one. All cases run the same statements, so the duration does not reveal which addresses have an account. The audit log is permanent, and anyone who knows an address
- * can request links. So only the first link in an hour is recorded.
+ * disabled one. All cases run the same statements, so the duration does not reveal which addresses have an account. The audit log is
+ * permanent, and anyone who knows an address can request links. So only the first link in an hour is recorded.
  */
 export async function startPasswordReset(
   { database, newId, now, randomBytes }: AccountParts,

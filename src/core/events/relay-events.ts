@@ -178,8 +178,9 @@ async function publishTraced(
   }
 }
 
-/** Adds the positions of the event and of its predecessor, so that a reader can detect a gap. Adds the database of the event, so
- * that a restored database finds its own events.
+/**
+ * The message of an event. It has the positions of the event and of its predecessor, so that a reader can detect a gap. It names the
+ * database of the event, so that a restored database finds its own events.
  */
 function messageOf(
   event: StoredEvent,

@@ -42,7 +42,7 @@ const maxAccounts = 10;
 export async function addAccount(
   em: EntityManager,
   { seal, newId, now }: AddAccountParts,
-  { merchantId: merchant, environment, wallet, openValues, secrets, payee, ...again }: NewAccount,
+  { merchantId: merchant, environment, wallet, openValues, secrets, payee, lostAccountId }: NewAccount,
   by: Actor,
 ): Promise<Result<WalletAccount, AddRefusal>> {
   const merchantId = storedId('mer', merchant);
@@ -50,7 +50,7 @@ export async function addAccount(
   const owner = await em.findOne(MerchantRow, { id: merchantId }, { lockMode: LockMode.PESSIMISTIC_WRITE });
   if (owner === null) return err('merchant_not_found');
   const scope = { merchantId, environment, wallet };
-  const lostId = await lostIdOf(em, { ...scope, payee, ...again });
+  const lostId = await lostIdOf(em, { ...scope, payee, lostAccountId });
   if (!lostId.ok) return lostId;
   const replaced = await replaceNext(em, scope);
   if (!replaced.ok) return replaced;

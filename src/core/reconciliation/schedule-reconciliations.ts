@@ -26,9 +26,9 @@ export interface ScheduleParts {
 
 /**
  * Starts the missing reconciliations of the last seven days, for every environment of each wallet with a statement, and for
- * merchants' own accounts at it. Yesterday's starts an hour after midnight, UTC. A reconciliation fails if no
- * try could read the statement. Another one follows an hour later, until the day is compared, a week old, or out of the statement's reach.
- * Several cores may run this concurrently. Returns the number of reconciliations that it started.
+ * merchants' own accounts at it. Yesterday's starts an hour after midnight, UTC. A reconciliation fails if no try could read the
+ * statement. Another one follows an hour later, until the day is compared, a week old, or out of the statement's reach. Several cores
+ * may run this concurrently. Returns the number of reconciliations that it started.
  */
 export async function scheduleReconciliations(parts: ScheduleParts): Promise<number> {
   const { database, wallets, newId, now, onDue } = parts;

@@ -26,8 +26,8 @@ const nameOf = (day: Date): string => `api_requests_${day.toISOString().slice(0,
 
 /**
  * Creates the tables of coming days by the database's clock, and drops those of days that have expired by both clocks. A clock that
- * is ahead for an hour must not delete the log. Safe to run concurrently and repeatedly. A drop
- * waits only briefly for readers of the log, and is retried later.
+ * is ahead for an hour must not delete the log. Safe to run concurrently and repeatedly. A drop waits only briefly for readers of the
+ * log, and is retried later.
  */
 export async function keepRequestDays({ database, now, processNow }: RequestDaysParts): Promise<void> {
   const today = startOfDay(now());

@@ -9,7 +9,7 @@ import { momentOf } from '../moment-text.ts';
 
 export const mailWords = { en: english, am: amharic };
 
-/** The path of the page to choose a new password. */
+/** The URL of the page to choose a new password. */
 export const resetLink = (baseUrl: string, token: string): string => `${baseUrl}/reset/${token}`;
 
 /** A one-time link and its recipient. */
@@ -19,7 +19,7 @@ export interface LinkMail {
   readonly expireTime: Timestamp | undefined;
 }
 
-/** The path of the page to accept an invitation. */
+/** The URL of the page to accept an invitation. */
 export const invitationLink = ({ baseUrl }: Dashboard, token: string): string =>
   `${baseUrl()}/invitation/${token}`;
 

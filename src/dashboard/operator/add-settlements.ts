@@ -129,7 +129,7 @@ export function addSettlements(app: FastifyInstance, { clients, sendPage, timeZo
     const wrong = Object.entries(texts).filter(([name]) => fields.some(({ field }) => field === name));
     return Object.fromEntries(wrong);
   };
-  const result = (request: FastifyRequest, answer: Answer<unknown>, done: string): void => {
+  const flashResult = (request: FastifyRequest, answer: Answer<unknown>, done: string): void => {
     if (answer.ok) flash(request, { tone: 'good', text: done });
     else flash(request, { tone: 'bad', text: refusalText(request, answer.refusal) });
   };
@@ -176,13 +176,13 @@ export function addSettlements(app: FastifyInstance, { clients, sendPage, timeZo
   app.post(`${path}/:settlementId/confirm`, async (request, reply) => {
     const key = keyOf(request);
     const answer = await ask(request, (options) => clients.settlements.confirmSettlement(key, options));
-    result(request, answer, wordsFor(request, settlementWords).proposal.confirmed);
+    flashResult(request, answer, wordsFor(request, settlementWords).proposal.confirmed);
     return reply.redirect(path, 303);
   });
   app.post(`${path}/:settlementId/withdraw`, async (request, reply) => {
     const key = keyOf(request);
     const answer = await ask(request, (options) => clients.settlements.withdrawSettlement(key, options));
-    result(request, answer, wordsFor(request, settlementWords).proposal.withdrawn);
+    flashResult(request, answer, wordsFor(request, settlementWords).proposal.withdrawn);
     return reply.redirect(path, 303);
   });
 }

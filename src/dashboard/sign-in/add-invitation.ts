@@ -81,7 +81,7 @@ export function addInvitation(app: FastifyInstance, dashboard: Dashboard): void 
         });
       }
       const { user, passwordVersion } = answer.value;
-      if (user === undefined) throw new TypeError('core took an invitation up without a user');
+      if (user === undefined) throw new TypeError('core accepted an invitation and did not send its user');
       const viewer = viewerOfUser(user, passwordVersion);
       const after = { next: undefined, carried: undefined };
       await beginSession(request, viewer, viewer.isTotpEnabled ? 'code' : 'in', after, now().getTime());

@@ -82,7 +82,7 @@ function addPasswordPage(app: FastifyInstance, dashboard: Dashboard): void {
       return showSignIn(dashboard, request, reply, { form, ...after, notice, status });
     }
     const { user, passwordVersion } = answer.value;
-    if (user === undefined) throw new TypeError('core verified a password without a user');
+    if (user === undefined) throw new TypeError('core verified a password and did not send its user');
     const viewer = viewerOfUser(user, passwordVersion);
     await beginSession(request, viewer, viewer.isTotpEnabled ? 'code' : 'in', after, now().getTime());
     if (!viewer.isTotpEnabled) await showNotices(dashboard, request, viewer);

@@ -87,8 +87,8 @@ export async function* readPullStatement(
  * The first receipt with the account reference of the attempt that was not tried before. That none is found decides nothing.
  *
  * The statement also contains payments of other attempts, and of other merchants that share the short code. So the exchanges, which are
- * stored with the attempt, contain no other transaction, and one of them stands for all pages. An id without a time is none of ours, as
- * in a check of credentials, so that one page is enough.
+ * stored with the attempt, contain no other transaction, and one of them stands for all pages. A check of credentials asks about an id
+ * without a time. No payment can have it, so one page is enough.
  */
 export async function findInStatement(
   parts: PullParts,
