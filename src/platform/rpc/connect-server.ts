@@ -13,7 +13,7 @@ import { file_google_rpc_error_details } from '../../gen/google/rpc/error_detail
 import { answersBeforeBody } from '../http/answer-before-body.ts';
 import { httpProblemOf } from '../http/http-problem.ts';
 import { httpTimeoutsMs } from '../http/http-timeouts.ts';
-import { handleInTurn } from '../http/requests-in-turn.ts';
+import { handleInTurn, readInPieces } from '../http/requests-in-turn.ts';
 import type { Logger } from '../logger.ts';
 import type { Page } from '../metrics.ts';
 import { peerCertificateKey, peerOfSocket, roleOfCertificate } from '../tls/peer-certificate.ts';
@@ -120,7 +120,10 @@ export async function startConnectServer(options: ConnectServerOptions): Promise
         // HTTP/1.1 answers a peer that has closed its sending side. In HTTP/2 such a peer has left, and would hold its session open.
         socket.allowHalfOpen = false;
         http2.emit('connection', socket);
-      } else for (const serve of serveHttp1) serve.call(http1, socket);
+      } else {
+        for (const serve of serveHttp1) serve.call(http1, socket);
+        readInPieces(socket);
+      }
     });
   });
   await new Promise<void>((resolve, reject) => {

@@ -53,7 +53,8 @@ test.each(listeners)(
     let [handled, most] = [0, 0];
     const { port, stop } = await start(async () => {
       most = Math.max(most, (handled += 1));
-      await new Promise(setImmediate);
+      // Each turn of the event loop begins another one.
+      for (let turns = 0; turns < 20; turns += 1) await new Promise(setImmediate);
       handled -= 1;
       return 'x';
     });
@@ -85,6 +86,43 @@ test.each(listeners)('%s handles no request of a connection that has closed', as
   await stop();
 
   expect(handled).toBeLessThan(1_000);
+});
+
+test.each(listeners)('%s answers others while it handles the requests of one read', async (_of, start) => {
+  let handled = 0;
+  const { port, stop } = await start(async () => String((handled += 1)));
+  const [other, many] = [connect(port, host), connect(port, host)];
+  await Promise.all([once(other, 'connect'), once(many, 'connect')]);
+  many.on('error', () => undefined).write(request.repeat(1_000));
+  await waitUntil('the first is handled', () => handled > 0);
+  let received = '';
+  other.setEncoding('latin1').on('data', (part: string) => (received += part));
+  other.write(request);
+  const answer = /\r\n\r\n(?:\w+\r\n)?(\d+)/;
+  await waitUntil('the other is answered', () => answer.test(received));
+  for (const socket of [other, many]) socket.destroy();
+  await stop();
+
+  expect(Number(answer.exec(received)?.[1])).toBeLessThan(500);
+});
+
+test('few requests of a connection are parsed while earlier ones are handled', async () => {
+  const { promise: released, resolve: release } = Promise.withResolvers<string>();
+  let [parsed, handled] = [0, 0];
+  const app = createEdge(() => {
+    handled += 1;
+    return released;
+  });
+  app.server.on('request', () => (parsed += 1));
+  await app.listen({ host, port: 0 });
+  const socket = connect(Number(new URL(app.listeningOrigin).port), host).on('error', () => undefined);
+  socket.write(request.repeat(1_000));
+  await waitUntil('the first are handled', () => handled === 16);
+  socket.destroy();
+  release('x');
+  await app.close();
+
+  expect(parsed).toBeLessThan(100);
 });
 
 const post = 'POST /page HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n';
