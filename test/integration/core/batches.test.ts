@@ -301,14 +301,15 @@ describe('reads', () => {
     const first = await fill('unread', { one: (orderNumber) => failureOf(find(orderNumber)) }, held);
     const leave = new AbortController();
 
-    const left = numbers('gone', 20).map((value, index) =>
+    // Core writes 20 lines in a minute about cancelled calls of one kind. On a busy machine, the three above may be cancelled too.
+    const left = numbers('gone', 15).map((value, index) =>
       find(value, { signal: leave.signal, headers: { 'x-request-id': `unread-${index}` } }),
     );
     const failures = Promise.allSettled(left);
     await untilArrived();
     leave.abort();
     await failures;
-    for (let index = 0; index < 20; index += 1) await lineOf(`unread-${index}`);
+    for (const index of left.keys()) await lineOf(`unread-${index}`);
     await held.letThrough();
     await Promise.all(first);
 
