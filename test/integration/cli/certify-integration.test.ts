@@ -17,7 +17,7 @@ const secret = randomSecret();
 const limits = {
   placeMs: 60_000,
   repeatMs: 6_000,
-  slowMs: 3_000,
+  slowMs: 7_000,
   retryAfterSeconds: 1,
   quietMs: 500,
   fulfilMs: 1_000,
