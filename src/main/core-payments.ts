@@ -87,6 +87,7 @@ export function corePayments(parts: CorePaymentsParts): RpcService[] {
       findTraces: tracing === undefined ? findNoTraces : createFindTraces(database.pool, logger),
       recordOutcome: createRecordOutcome(parts),
       makeAttemptDue,
+      gate: parts.gate,
       reader: createPaymentReader(database),
     }),
     strayPaymentService({

@@ -13,11 +13,11 @@ export interface PaymentGate {
   readonly isOpenFor: (environment: Environment, merchantId: PublicId<'mer'>) => boolean;
   /**
    * The error of a call about an order that core does not have: RECOVERING while a restore may have lost it, otherwise `notFound`,
-   * which is ORDER_NOT_FOUND by default. Core notices a restore within seconds. Until then it would deny an order that it has
-   * acknowledged, so the database is asked.
+   * which is ORDER_NOT_FOUND by default. Without an environment it may have been lost in either. Core notices a restore within
+   * seconds. Until then it would deny an order that it has acknowledged, so the database is asked.
    */
   readonly missing: (
-    order: { readonly environment: Environment; readonly merchantId: PublicId<'mer'> },
+    order: { readonly environment?: Environment | undefined; readonly merchantId: PublicId<'mer'> },
     notFound?: Error,
   ) => Promise<Error>;
   /** @throws RECOVERING while it is closed for the merchant */
@@ -31,6 +31,8 @@ export interface PaymentGate {
   /** Reads the state from the database. A lease reads it in its own transaction, so a late refresh never sends a payment. */
   readonly refresh: () => Promise<void>;
 }
+
+const bothEnvironments = ['SANDBOX', 'PRODUCTION'] as const;
 
 const publicIds = (merchants: readonly StoredId<'mer'>[]): ReadonlySet<string> =>
   new Set(merchants.map((id) => publicId('mer', id)));
@@ -111,8 +113,10 @@ select ${onPrimary("core.takes_payments('SANDBOX')")} as sandbox, ${onPrimary("c
     isOpen: (environment) => open[environment],
     isOpenFor,
     async missing({ environment, merchantId }, notFound = orderNotFound()) {
-      if (isOpenFor(environment, merchantId)) await read('gate', { aborted: false });
-      return isOpenFor(environment, merchantId) ? notFound : recovering();
+      const environments = environment === undefined ? bothEnvironments : [environment];
+      const mayBeLost = (): boolean => !environments.every((each) => isOpenFor(each, merchantId));
+      if (!mayBeLost()) await read('gate', { aborted: false });
+      return mayBeLost() ? recovering() : notFound;
     },
     requireOpen(environment, merchantId) {
       if (!isOpenFor(environment, merchantId)) throw recovering();

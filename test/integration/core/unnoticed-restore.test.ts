@@ -198,7 +198,7 @@ describe('a database that was restored, before core has noticed it', () => {
 });
 
 // Last, because core begins a recovery after it.
-test('unknown orders and refunds are not denied between a restore and the beginning of the recovery', async () => {
+test('unknown orders, attempts and refunds are not denied between a restore and the beginning of the recovery', async () => {
   await holder.query('lock table core.refunds in row exclusive mode');
   await setHome('another server');
 
@@ -217,6 +217,12 @@ test('unknown orders and refunds are not denied between a restore and the beginn
     refundById: refunds.getRefund({
       merchantId,
       name: { case: 'refundId', value: newRandomId('rfd', new Date()) },
+    }),
+    callback: desk.payments.hastenPaymentAttempt({
+      ...{ merchantId, paymentAttemptId: newRandomId('pat', new Date()) },
+    }),
+    refundCallback: stack.client(RefundService, 'wallets').hastenRefund({
+      ...{ merchantId, refundId: newRandomId('rfd', new Date()) },
     }),
     checkout: checkouts.getCheckout({ token }),
     cancelledCheckout: checkouts.cancelCheckout({ token }),

@@ -13,6 +13,7 @@ import { rpcService } from '../../../contract/rpc-service.ts';
 import type { RpcService } from '../../../platform/rpc/rpc-service.ts';
 import { publicId, isPublicId } from '../../../contract/public-id.ts';
 import type { PublicId } from '../../../contract/public-id.ts';
+import type { PaymentGate } from '../../database/payment-gate.ts';
 import { combine } from '../../domain/combine.ts';
 import type { Issue } from '../../domain/issue.ts';
 import { walletDeclineReasons } from '../../domain/order.ts';
@@ -43,6 +44,7 @@ export interface PaymentAttemptServiceParts {
   readonly findTraces: FindTraces;
   readonly recordOutcome: RecordOutcome;
   readonly makeAttemptDue: MakeAttemptDue;
+  readonly gate: Pick<PaymentGate, 'missing'>;
   readonly reader: PaymentReader;
 }
 
@@ -95,7 +97,8 @@ export function paymentAttemptService(parts: PaymentAttemptServiceParts): RpcSer
           callbackNote: request.callbackNote,
         });
         annotate(context, { payment_attempt_id: key.attemptId });
-        if (done === undefined) throw refusal('not_found', key.attemptId);
+        // The wallets process repeats the callback of an attempt that a restore may have lost.
+        if (done === undefined) throw await parts.gate.missing(key, refusal('not_found', key.attemptId));
         return { paymentAttempt: attemptMessage(done.order, done.attempt) };
       },
       async getPaymentAttempt(request) {

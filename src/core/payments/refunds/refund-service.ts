@@ -92,17 +92,7 @@ export function refundService(parts: RefundServiceParts): RpcService {
   };
 
   /** RECOVERING while a restore may have lost the refund. A caller that was told "not found" would refund the money again. */
-  const missing = async ({
-    merchantId,
-    environment,
-  }: Pick<RefundName, 'merchantId'> & Partial<Pick<RefundName, 'environment'>>): Promise<Error> => {
-    const unknown = notFound();
-    for (const each of environment === undefined ? bothEnvironments : [environment]) {
-      const error = await gate.missing({ merchantId, environment: each }, unknown);
-      if (error !== unknown) return error;
-    }
-    return unknown;
-  };
+  const missing = (refund: RefundKey | RefundName): Promise<Error> => gate.missing(refund, notFound());
 
   return rpcService(
     RefundService,
@@ -223,7 +213,7 @@ export function refundService(parts: RefundServiceParts): RpcService {
         annotate(context, { refund_id: key.refundId });
         const { exchange, callbackNote: note } = request;
         const hastened = await work.hasten(key, { exchange, note });
-        if (hastened === undefined) throw notFound();
+        if (hastened === undefined) throw await missing(key);
         return { refund: refundMessage(hastened) };
       },
     },
@@ -291,8 +281,6 @@ const notRefundableNumbers = {
   wallet_cannot: NotRefundableMessage.BY_WALLET,
   stray_payment: NotRefundableMessage.STRAY_PAYMENT,
 } as const satisfies Record<NotRefundable, NotRefundableMessage>;
-
-const bothEnvironments = ['SANDBOX', 'PRODUCTION'] as const;
 
 function undecided(refusal: DecisionRefusal): Error {
   switch (refusal) {

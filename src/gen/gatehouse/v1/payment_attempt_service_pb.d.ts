@@ -902,7 +902,8 @@ export declare const PaymentAttemptService: GenService<{
    * without money, because the wallet may still report a debit. A callback or a user causes it. After 20
    * exchanges with the wallet within ten seconds, callbacks included, the attempt is due ten seconds later, and the callback
    * is only counted. Changes nothing else. HastenRefund, HastenReversal and HastenPayerPayment have the same limit.
-   * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND PAYMENT_ATTEMPT_NOT_FOUND.
+   * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND PAYMENT_ATTEMPT_NOT_FOUND; UNAVAILABLE RECOVERING while a restore may have
+   * lost the attempt.
    *
    * @generated from rpc gatehouse.v1.PaymentAttemptService.HastenPaymentAttempt
    */

@@ -1037,7 +1037,8 @@ export declare const RefundService: GenService<{
   },
   /**
    * Makes a refund due now, because a callback about it arrived or a person asks, and stores the callback. A refund that has
-   * ended or awaits approval stays as it is. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND REFUND_NOT_FOUND.
+   * ended or awaits approval stays as it is. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND REFUND_NOT_FOUND; UNAVAILABLE
+   * RECOVERING while a restore may have lost the refund.
    *
    * @generated from rpc gatehouse.v1.RefundService.HastenRefund
    */
