@@ -54,6 +54,12 @@ const indexes: readonly LargeIndex[] = [
     definition: "(merchant_id, environment, id) where status in ('APPROVAL_DECLINED', 'REVERSAL_REFUSED')",
   },
   {
+    // For lists of a merchant. The next one is for reconciliations.
+    name: 'refunds_reversed',
+    table: 'core.refunds',
+    definition: "(merchant_id, environment, id) where status = 'REVERSED'",
+  },
+  {
     name: 'refunds_completed',
     table: 'core.refunds',
     definition: "(environment, payment_option, updated_at) where status = 'REVERSED'",

@@ -27,6 +27,7 @@ const names = [
   'refunds_completed',
   'refunds_failed',
   'refunds_open',
+  'refunds_reversed',
   'stray_payments_open',
 ];
 const drop = async (): Promise<void> => {

@@ -19,6 +19,8 @@ const count = 20_000;
 const until = new Date('2026-03-10T23:00:00Z');
 const environment = 'SANDBOX' as const;
 const merchantId = v7();
+/** A merchant whose completed refunds are older than 20,000 failed ones. */
+const refusedMerchantId = v7();
 
 let counted: CountedDatabase;
 
@@ -28,10 +30,11 @@ beforeAll(async () => {
   const { client } = counted;
   await client.query(
     `insert into core.merchants (id, name, status, production_activated, session_lifetime_seconds, created_at, updated_at)
-     values ($1, 'Shop', 'ACTIVE', false, 1800, now(), now())`,
-    [merchantId],
+     select unnest($1::uuid[]), 'Shop', 'ACTIVE', false, 1800, now(), now()`,
+    [[merchantId, refusedMerchantId]],
   );
   await seedOrders(client, { merchantId, environment, count, until, days: 0.9 });
+  await seedOrders(client, { merchantId: refusedMerchantId, environment, count: 1, until, days: 0.9 });
   await client.query(`
 insert into core.payee_accounts (merchant_id, wallet_account_id, environment, wallet, payee)
 select '${merchantId}', gen_random_uuid(), 'SANDBOX', wallet, wallet || ' account ' || n
@@ -47,6 +50,13 @@ insert into core.refunds (merchant_id, id, environment, refund_number, order_id,
   updated_at)
 select merchant_id, gen_random_uuid(), environment, id::text, order_id, 'R', id, 'walleta_ussd', id::text, 1, true, 'ETB', '', 'writer',
   'REVERSED', '', 1, true, created_at, created_at from core.payment_attempts;
+insert into core.refunds (merchant_id, id, environment, refund_number, order_id, order_number, payment_attempt_id, payment_option,
+  provider_transaction_id, amount_minor_units, amount_given, currency, reason, requested_by, status, detail, tries, maybe_sent, created_at,
+  updated_at)
+select merchant_id, case when n > 60 then gen_random_uuid() else lpad(n::text, 32, '0')::uuid end, environment, n::text, order_id, 'R', id,
+  'walleta_ussd', '', 1, true, 'ETB', '', 'writer', (case when n > 60 then 'REVERSAL_REFUSED' else 'REVERSED' end)::core.refund_status, '',
+  1, true, created_at, created_at
+from core.payment_attempts, generate_series(1, ${count}) n where merchant_id = '${refusedMerchantId}';
 insert into core.stray_payments (merchant_id, id, environment, order_id, payment_attempt_id, payment_option, provider_transaction_id, amount,
   currency, kind, status, detail, tries, maybe_sent, reversal_id, created_at, updated_at)
 select merchant_id, id, environment, order_id, id, payment_option, id::text, '1', 'ETB', 'LATE', 'REVERSED', '', 1, true, id, created_at,
@@ -133,6 +143,12 @@ test.each<[string, () => Promise<readonly unknown[]>, number, number]>([
     50,
   ],
   ['open refunds without any', () => listRefunds({ statuses: ['REQUESTED', 'SENT', 'UNKNOWN'] }), 0, 50],
+  [
+    'a page of completed refunds that are older than many failed ones',
+    () => listRefunds({ merchantId: publicId('mer', refusedMerchantId), statuses: ['COMPLETED'] }),
+    51,
+    150,
+  ],
   ['failed refunds without any', () => listRefunds({ statuses: ['FAILED'] }), 0, 50],
   [
     'the money that waits for a person, of which there is none',
