@@ -62,6 +62,10 @@ const suffixLength = 26;
 /** The largest value of the first character, because two of the 130 bits are always 0. */
 const maxFirstValue = 7;
 
+/** What an id must be, for a caller whose text is none. An id that was copied in part has its prefix too. */
+export const idIssue = (prefix: IdPrefix): string =>
+  `must be an id of the form ${prefix}_… with ${suffixLength} characters after the underscore`;
+
 const codes = Buffer.from(alphabet, 'latin1');
 /** Five bits for each character code. Codes outside the alphabet have a larger value. */
 const noBits = 0xff;

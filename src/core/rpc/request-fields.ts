@@ -1,5 +1,5 @@
 import { invalidFields } from '../../platform/rpc/rpc-error.ts';
-import { isPublicId } from '../../contract/public-id.ts';
+import { idIssue, isPublicId } from '../../contract/public-id.ts';
 import type { IdPrefix, PublicId } from '../../contract/public-id.ts';
 import type { Issue } from '../domain/issue.ts';
 import { err, ok } from '../domain/result.ts';
@@ -17,7 +17,7 @@ export function parseId<P extends IdPrefix>(
   text: string,
   field: string,
 ): Result<PublicId<P>, Issue> {
-  return isPublicId(prefix, text) ? ok(text) : err({ field, issue: `must be an id of the form ${prefix}_…` });
+  return isPublicId(prefix, text) ? ok(text) : err({ field, issue: idIssue(prefix) });
 }
 
 /** As `parseId`, for optional fields. */

@@ -2,7 +2,7 @@ import type { Duration, Timestamp } from '@bufbuild/protobuf/wkt';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { Environment as EnvironmentMessage } from '../../gen/gatehouse/v1/order_pb.js';
 import type { DeliveryState as DeliveryStateMessage } from '../../gen/gatehouse/v1/webhook_service_pb.js';
-import { isPublicId } from '../../contract/public-id.ts';
+import { idIssue, isPublicId } from '../../contract/public-id.ts';
 import type { IdPrefix } from '../../contract/public-id.ts';
 import {
   defaultPageSize,
@@ -70,7 +70,7 @@ function createReader(note: (field: string, issue: string) => void): FieldReader
     return value;
   };
   const id: FieldReader['id'] = (prefix, text, field) =>
-    isPublicId(prefix, text) ? text : noted(field, `must be an id of the form ${prefix}_…`, text);
+    isPublicId(prefix, text) ? text : noted(field, idIssue(prefix), text);
 
   const environment: FieldReader['environment'] = (number) => {
     if (number === EnvironmentMessage.SANDBOX) return 'SANDBOX';

@@ -408,7 +408,7 @@ describe('the RPCs of signing secrets', () => {
       code: 'InvalidArgument',
       reason: 'INVALID_FIELDS',
       issues: {
-        merchant_id: 'must be an id of the form mer_…',
+        merchant_id: 'must be an id of the form mer_… with 26 characters after the underscore',
         environment: 'must be SANDBOX or PRODUCTION',
         promote_after: issue,
       },
