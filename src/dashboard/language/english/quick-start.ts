@@ -31,7 +31,7 @@ export const quickStart = {
   },
   ask: {
     title: '5. Verify the payment',
-    body: 'The return of your customer does not prove the payment. Query the order, or wait for its webhook.',
+    body: 'The return of your customer does not prove the payment. Verify the order, or wait for its webhook.',
   },
   webhook: {
     title: '6. Receive a webhook',
