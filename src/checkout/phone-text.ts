@@ -1,5 +1,5 @@
 /** The separators that people write between the digits of a phone number. */
-const separators = /[\s\-().\u00a0\u2000-\u200f\u202a-\u202e\u2060-\u2069]/g;
+const separators = /[\s\-().\u00a0\u2000-\u2015\u202a-\u202e\u2060-\u2069]/g;
 
 /** A typed or pasted phone number without separators, which core does not accept. */
 export const withoutSeparators = (phone: string): string => phone.replace(separators, '');
