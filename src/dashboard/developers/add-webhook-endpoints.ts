@@ -1,6 +1,7 @@
 import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { isPublicId } from '../../contract/public-id.ts';
 import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
 import { ask, callOptions, panel } from '../ask.ts';
 import type { Dashboard } from '../dashboard.ts';
@@ -43,10 +44,11 @@ export function addWebhookEndpoints(app: FastifyInstance, dashboard: Dashboard):
 
 const listPath = (request: FastifyRequest): string => pathIn(pageMerchantOf(request), 'webhooks/endpoints');
 
-const keyOf = (request: FastifyRequest) => ({
-  merchantId: pageMerchantOf(request).merchantId,
-  webhookEndpointId: (request.params as { readonly endpointId: string }).endpointId,
-});
+function keyOf(request: FastifyRequest) {
+  const { endpointId: webhookEndpointId } = request.params as { readonly endpointId: string };
+  if (!isPublicId('whe', webhookEndpointId)) throw notFound('WEBHOOK_ENDPOINT_NOT_FOUND');
+  return { merchantId: pageMerchantOf(request).merchantId, webhookEndpointId };
+}
 
 const pageOf = (request: FastifyRequest): string =>
   `${listPath(request)}/${keyOf(request).webhookEndpointId}`;

@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { isPublicId } from '../../contract/public-id.ts';
 import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
 import { ask, callOptions, panel } from '../ask.ts';
 import type { Dashboard } from '../dashboard.ts';
@@ -186,10 +187,11 @@ function addHostState(app: FastifyInstance, dashboard: Dashboard): void {
   });
 }
 
-const deliveryKeyOf = (request: FastifyRequest) => ({
-  merchantId: pageMerchantOf(request).merchantId,
-  deliveryId: (request.params as { readonly deliveryId: string }).deliveryId,
-});
+function deliveryKeyOf(request: FastifyRequest) {
+  const { deliveryId } = request.params as { readonly deliveryId: string };
+  if (!isPublicId('whd', deliveryId)) throw notFound('DELIVERY_NOT_FOUND');
+  return { merchantId: pageMerchantOf(request).merchantId, deliveryId };
+}
 
 /** A delivery of the page's environment. One of the other environment is not found. */
 async function getDelivery(request: FastifyRequest, { clients }: Dashboard) {

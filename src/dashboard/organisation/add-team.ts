@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { isPublicId } from '../../contract/public-id.ts';
 import { pathIn, pageMerchantOf, viewerOf } from '../access/page-context.ts';
 import { ask, panel } from '../ask.ts';
 import type { Dashboard } from '../dashboard.ts';
@@ -10,7 +11,7 @@ import { team as english } from '../language/english/team.ts';
 import { wordsFor } from '../language/words.ts';
 import { invitationLink, mailInvitation } from '../mail/mail-links.ts';
 import { momentOf } from '../moment-text.ts';
-import { PageProblem } from '../page-problem.ts';
+import { PageProblem, notFound } from '../page-problem.ts';
 import type { RpcFailure } from '../rpc-failure.ts';
 import { shellWords } from '../send-page.ts';
 import { flash } from '../session/sign-in-state.ts';
@@ -26,7 +27,11 @@ const NewMember = Type.Object({ email: Email, role: RoleName });
 const NewRole = Type.Object({ role: RoleName, seen: RoleName });
 const UserEmail = Type.Object({ email: Email });
 
-const userIdOf = ({ params }: FastifyRequest): string => (params as { readonly userId: string }).userId;
+function userIdOf({ params }: FastifyRequest): string {
+  const { userId } = params as { readonly userId: string };
+  if (!isPublicId('usr', userId)) throw notFound('USER_NOT_FOUND');
+  return userId;
+}
 
 interface TeamPageState {
   readonly form?: FormState;

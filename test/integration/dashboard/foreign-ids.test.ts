@@ -191,6 +191,9 @@ const unknownIds = (): Ids =>
     ]),
   ) as Ids;
 
+/** Texts that are no ids. */
+const malformedIds = (): Ids => Object.fromEntries(Object.keys(ids).map((name) => [name, 'none'])) as Ids;
+
 /** A text with the names of ids in the place of the ids. */
 const named = (text: string, given: Ids): string =>
   Object.entries(given).reduce((named, [name, id]) => named.replaceAll(id, `<${name}>`), text);
@@ -282,6 +285,12 @@ describe('a page or form', () => {
       const answer = await expectUnknown((given) => send(other.owner, other.merchantId, 'sandbox', given));
 
       expect(answer.status).toBe(404);
+    });
+
+    test('finds nothing by a text that is no id', async () => {
+      expect(await send(shop.owner, shop.merchantId, 'sandbox', malformedIds())).toMatchObject({
+        status: 404,
+      });
     });
 
     if (route.includes(':environment'))
