@@ -270,31 +270,6 @@ describe('cancelling', () => {
       cancelled,
     ]);
   });
-
-  test('is refused while the wallet may prompt the payer, and after the payment', async () => {
-    const order = await desk.registerHosted({ merchantId });
-    const payment = await desk.payHosted(order);
-    const leased = await desk.take(payment);
-    expect(await refusalOf(desk.cancelHosted(order))).toBe('PAYMENT_IN_PROGRESS');
-
-    await desk.record(leased, outcomes.completed('t-1'));
-
-    expect(await refusalOf(desk.cancelHosted(order))).toBe('ORDER_NOT_PAYABLE');
-  });
-});
-
-test('a payment after the session’s end is refused, though the order is still PENDING', async () => {
-  const order = await desk.registerHosted({ merchantId });
-  await desk.query(
-    `update core.orders set expires_at = now(), sweep_at = now() + interval '1 hour' where id = $1`,
-    [storedId('ord', order.orderId)],
-  );
-
-  expect(await failureOf(desk.payHosted(order))).toMatchObject({
-    code: 'FailedPrecondition',
-    reason: 'ORDER_NOT_PAYABLE',
-  });
-  expect(await desk.history(order)).toEqual(['1 CREATED']);
 });
 
 test('a merchant that is suspended meanwhile accepts no payment, and its page is still shown', async () => {

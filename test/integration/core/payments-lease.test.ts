@@ -3,7 +3,6 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { storedId, publicId } from '../../support/ids.ts';
 import { Environment, PaymentAttemptStatus, OrderStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { failureOf, wrongFields } from '../../support/rpc-failure.ts';
-import { waitUntil } from '../../support/wait-until.ts';
 import { outcomes, sharedPaymentDesk } from './payment-desk.ts';
 import type { Payment, Outcome } from './payment-desk.ts';
 import { connectToDatabase } from '../../support/database-connections.ts';
@@ -218,26 +217,6 @@ describe('leasing an attempt', () => {
 });
 
 describe('an attempt that was not sent', () => {
-  test('of an order whose session has ended is leased to no worker, and ends with the order', async () => {
-    const payment = await desk.startDirect({ merchantId });
-    // The sweep is blocked, so that the lease handles the order first.
-    await desk.query(
-      `update core.orders set expires_at = now(), sweep_at = now() + interval '1 hour' where id = $1`,
-      [storedId('ord', payment.orderId)],
-    );
-
-    expect(await desk.lease()).toEqual([]);
-
-    await desk.endSession(payment);
-    await waitUntil('the order has expired', async () => {
-      const { order, paymentAttempt } = await desk.story(payment);
-      return (
-        order?.status === OrderStatus.EXPIRED && paymentAttempt?.status === PaymentAttemptStatus.TIMED_OUT
-      );
-    });
-    expect(await desk.lease()).toEqual([]);
-  });
-
   test('within the three minutes of its prompt is no longer sent, and the direct order is FAILED', async () => {
     const payment = await desk.startDirect({ merchantId });
     await endPrompt(payment);

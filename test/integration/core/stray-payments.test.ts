@@ -75,7 +75,6 @@ describe('money that does not belong to the order', () => {
   test.each([
     ['another amount', '100.51', 'ETB', due],
     ['an unknown currency', '100.50', 'Birr', due],
-    ['another currency', '100.50', 'USD', due],
     ['more decimals than the currency has', '100.123', 'ETB', due],
     ['zero', '0.00', 'ETB', parked],
     ['a negative amount', '-100.50', 'ETB', parked],
@@ -269,27 +268,6 @@ describe('money that does not belong to the order', () => {
     expect(told).toEqual(Array.from({ length: 3 }, () => strays[0]?.strayPaymentId));
     expect(await desk.history(payment)).toEqual(['1 CREATED', '2 PAYMENT_STARTED', '3 FAILED']);
   });
-
-  test('debited a second time for a COMPLETED order is LATE, and the order’s own transaction reported again is not', async () => {
-    const payment = await desk.startDirect({ merchantId });
-    await desk.settle(payment, outcomes.completed('t-1'));
-    await desk.makeDue(payment);
-
-    const { order, strayPaymentId } = await desk.settle(payment, outcomes.completed('t-2'));
-
-    expect(order).toMatchObject({ status: OrderStatus.COMPLETED, deducted: '100.50' });
-    expect(await desk.strays(merchantId)).toMatchObject([
-      {
-        strayPaymentId,
-        providerTransactionId: transactionOf(merchantId, 't-2'),
-        kind: StrayPaymentKind.LATE,
-      },
-    ]);
-    await desk.makeDue(payment);
-    expect((await desk.settle(payment, outcomes.completed('t-1'))).strayPaymentId).toBe('');
-    expect(await desk.strays(merchantId)).toHaveLength(1);
-    expect((await desk.story(payment)).providerTransactionId).toBe(transactionOf(merchantId, 't-1'));
-  });
 });
 
 describe('a reversal', () => {
@@ -332,31 +310,17 @@ describe('a reversal', () => {
     const { strayPayment } = await retry(strayPaymentId, { 'x-gatehouse-actor': 'sara' });
 
     expect(strayPayment?.refusalReason).toBe('');
-    expect(await desk.leaseReversals()).toMatchObject([
-      { sentBefore: false, strayPayment: { strayPaymentId, status: StrayPaymentStatus.REVERSAL_DUE } },
-    ]);
+    const [again] = await desk.leaseReversals();
+    expect(again).toMatchObject({
+      sentBefore: false,
+      strayPayment: { strayPaymentId, status: StrayPaymentStatus.REVERSAL_DUE },
+    });
+    // Under the refused reference, the wallet would answer as before.
+    expect(again?.reversalId).not.toBe(strayPaymentId);
     const { entries } = await stack.client(AuditService, 'operator').listAuditEntries({ merchantId });
     const action = 'stray_payment.retry_reversal';
     const actor = expect.stringContaining('sara');
     expect(entries).toContainEqual(expect.objectContaining({ action, targetId: strayPaymentId, actor }));
-  });
-
-  test('that is retried after a definite refusal gets a new reference each time, and keeps it', async () => {
-    const { leased, strayPaymentId } = await findMoney();
-    await recordReversal(leased, refused(true));
-    await retry(strayPaymentId);
-    const second = await leaseReversal();
-    await makeDue();
-    const again = await leaseReversal();
-    await recordReversal(again, refused(true));
-    await retry(strayPaymentId);
-    const third = await leaseReversal();
-
-    const strayPayment = { strayPaymentId, tries: 1 };
-    expect(second).toMatchObject({ sentBefore: false, providerReference: '', strayPayment });
-    expect(again).toMatchObject({ sentBefore: true, reversalId: second.reversalId });
-    expect(third).toMatchObject({ sentBefore: false });
-    expect(new Set([strayPaymentId, second.reversalId, third.reversalId]).size).toBe(3);
   });
 
   test.each([
@@ -440,22 +404,5 @@ describe('an order past its session', () => {
     expect((await settled(payment)).status).toBe(OrderStatus.EXPIRED);
     const events = ['1 CREATED', '2 PAYMENT_STARTED', '3 PAYMENT_DECLINED', '4 EXPIRED'];
     expect(await desk.history(hosted)).toEqual(events);
-  });
-
-  test('ends when no wallet was ever reached, and is not sent when the wallet is available again', async () => {
-    const payment = await desk.startDirect({ merchantId });
-    await desk.settle(payment, outcomes.notReached());
-    await desk.endSession(payment);
-    await desk.makeDue(payment);
-
-    // A lease skips an order that the sweep has locked at that moment. The wallets process asks again too.
-    const ended = await waitUntil('the order has ended', async () => {
-      expect(await desk.lease()).toEqual([]);
-      const { order } = await desk.story(payment);
-      return order?.status !== OrderStatus.PENDING && order;
-    });
-    expect(ended.status).toBe(OrderStatus.FAILED);
-    await hasten(payment);
-    expect(await desk.lease()).toEqual([]);
   });
 });

@@ -51,6 +51,7 @@ describe('a lease', () => {
   const held = [buildStrayMoney()];
   const lapsed = { leaseId: 'earlier', leasedUntil: before };
   const promptOver = { promptUntil: now };
+  const sessionOver = { now: expiresAt, work: { promptUntil: new Date(expiresAt.getTime() + 1) } };
   const maybeSent = { maybeSent: true };
   const timedOut = 'PENDING TIMED_OUT PAYMENT_DECLINED no lease';
   test.each<[string, PaymentAttemptStatus, Omit<State, 'attempt'>, string]>([
@@ -70,8 +71,8 @@ describe('a lease', () => {
         'FAILED TIMED_OUT FAILED no lease',
       ] as const),
     ],
-    ['of a new attempt after its session', 'REQUESTED', { now: expiresAt }, 'PENDING REQUESTED no lease'],
-    ['of an unsent attempt after its session', 'SENT', { now: expiresAt }, timedOut],
+    ['of a new attempt after its session', 'REQUESTED', sessionOver, 'PENDING REQUESTED no lease'],
+    ['of an unsent attempt after its session', 'SENT', sessionOver, timedOut],
     [
       'of a sent attempt after its session',
       'SENT',
