@@ -1,20 +1,24 @@
 import { createHmac } from 'node:crypto';
-import { beforeAll, describe, expect, test } from '@jest/globals';
-import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
-import { DeliveryAttemptResult, DeliveryState } from '../../src/gen/gatehouse/v1/webhook_service_pb.js';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { Environment, PaymentType } from '../../src/gen/gatehouse/v1/order_pb.js';
+import { OrderService } from '../../src/gen/gatehouse/v1/order_service_pb.js';
+import {
+  DeliveryAttemptResult,
+  DeliveryCause,
+  DeliveryState,
+} from '../../src/gen/gatehouse/v1/webhook_service_pb.js';
 import type { Delivery } from '../../src/gen/gatehouse/v1/webhook_service_pb.js';
 import { answer, startReceiver } from '../integration/webhooks/receivers.ts';
 import type { Behaviour, ReceivedWebhook, Receiver } from '../integration/webhooks/receivers.ts';
-import { createCustomer } from '../support/customer.ts';
 import { waitUntil } from '../support/wait-until.ts';
-import { sharedMerchantApi, sharedShop } from './merchant-api-harness.ts';
-import type { EnvironmentName } from './merchant-api-harness.ts';
-import { eventOf } from './trading-shop.ts';
+import { newOrderNumber, registration, sharedMerchantApi, sharedShop } from './merchant-api-harness.ts';
+import type { EnvironmentName, Shop } from './merchant-api-harness.ts';
+import { eventOf, pay, refund, shopThatRefunds } from './trading-shop.ts';
 import { closersOfEachTest, sharedConnection } from '../support/shared-stack.ts';
 
 // The way from a merchant's request to the webhook, through every process, with two `webhooks` processes.
 
-const api = sharedMerchantApi({ wallets: 1, checkouts: 1, webhooks: 2 });
+const api = sharedMerchantApi({ wallets: 1, webhooks: 2 });
 const shop = sharedShop(api);
 const database = sharedConnection(() => api.stack.databaseUrl);
 const closers = closersOfEachTest();
@@ -54,12 +58,6 @@ async function register(
   const { status, json } = await api.post(shop, '/api/v1/register', order, { environment });
   expect(status).toBe(201);
   return (json as { data: { checkout_url: string } }).data.checkout_url;
-}
-
-async function pay(orderNumber: string, phone = '0911223344'): Promise<void> {
-  const payment = { order_number: orderNumber, amount: '100.50', currency: 'ETB', phone };
-  const { status } = await api.post(shop, '/api/v1/direct?payment_option=walleta_ussd', payment);
-  expect(status).toBe(201);
 }
 
 async function verified(orderNumber: string, environment: EnvironmentName = 'sandbox'): Promise<unknown> {
@@ -102,7 +100,7 @@ describe('an order that ends', () => {
   test('as COMPLETED sends a signed webhook with the same values as verify', async () => {
     const receiver = await openReceiver();
     await register('W-1', `${receiver.origin}/hooks?shop=7`);
-    await pay('W-1');
+    await pay(api, shop, { order_number: 'W-1' });
 
     const [webhook] = await received(receiver, 1);
 
@@ -122,22 +120,6 @@ describe('an order that ends', () => {
       data: await verified('W-1'),
     });
     expect(body['data']).toMatchObject({ status: 'COMPLETED', deducted: '100.50' });
-  });
-
-  test('as FAILED sends a webhook when the customer cancels at the checkout', async () => {
-    const receiver = await openReceiver();
-    const { pathname } = new URL(await register('W-2', receiver.origin));
-    const customer = createCustomer();
-    const page = `${api.stack.checkouts[0]?.origin}${pathname}`;
-    await customer.get(page);
-    await customer.post(`${page}/cancel`);
-
-    const [webhook] = await received(receiver, 1);
-
-    const body = opened(webhook, secrets.sandbox);
-    expect(body).toMatchObject({ type: 'order.failed', previous_status: 'PENDING' });
-    expect(body['data']).toEqual(await verified('W-2'));
-    expect(body['data']).toMatchObject({ status: 'FAILED' });
   });
 });
 
@@ -189,5 +171,166 @@ describe('in production', () => {
       data: await verified('P-1', 'production'),
     });
     expect(receiver.connectionCount()).toBe(0);
+  });
+});
+
+describe('webhook endpoints', () => {
+  let subscriber: Shop;
+  beforeEach(async () => {
+    subscriber = await shopThatRefunds(api);
+  });
+
+  const endpoints = () => api.stack.webhookEndpointClient('operator');
+  const webhooks = () => api.stack.webhookClient('operator');
+  const merchant = () => ({ merchantId: subscriber.merchantId });
+
+  async function createEndpoint(url: string, own: { eventTypes?: string[]; withoutSecret?: boolean } = {}) {
+    const request = { ...merchant(), environment: Environment.SANDBOX, url, ...own };
+    const { webhookEndpoint, secret } = await endpoints().createWebhookEndpoint(request);
+    if (webhookEndpoint === undefined) throw new Error('no endpoint');
+    const { merchantId, webhookEndpointId } = webhookEndpoint;
+    return { key: { merchantId, webhookEndpointId }, secret };
+  }
+
+  const phone = '+251900000000';
+
+  /** Pays an order with this webhook_url. Gives its order number. */
+  async function payOrder(webhook_url: string): Promise<string> {
+    const order = registration({ webhook_url });
+    expect((await api.post(subscriber, '/api/v1/register', order)).status).toBe(201);
+    return pay(api, subscriber, { order_number: order.order_number, phone });
+  }
+
+  const typesAt = ({ webhooks: arrived }: Receiver, secret: string): string[] =>
+    arrived.map((webhook) => eventOf(webhook, secret).type);
+
+  test('a direct payment and its refund reach each endpoint that receives their types, signed with its own secret, beside the webhook_url', async () => {
+    const [all, refunds, own] = [await openReceiver(), await openReceiver(), await openReceiver()];
+    const first = await createEndpoint(`${all.origin}/hook`);
+    // Until the next secret is promoted, both sign.
+    const { secret: next } = await endpoints().rotateWebhookEndpointSecret(first.key);
+    const second = await createEndpoint(refunds.origin, { eventTypes: ['refund.completed'] });
+    const { secret } = await webhooks().rotateSigningSecret({
+      ...merchant(),
+      environment: Environment.SANDBOX,
+    });
+
+    const orderNumber = await pay(api, subscriber, { phone });
+    await received(all, 1);
+    await refund(api, subscriber, orderNumber, '10');
+    await Promise.all([received(all, 2), received(refunds, 1)]);
+    await payOrder(own.origin);
+    await Promise.all([received(all, 3), received(own, 1)]);
+
+    for (const signing of [first.secret, next])
+      expect(typesAt(all, signing)).toEqual(['order.completed', 'refund.completed', 'order.completed']);
+    expect(typesAt(refunds, second.secret)).toEqual(['refund.completed']);
+    expect(typesAt(own, secret)).toEqual(['order.completed']);
+    expect(own.webhooks[0]?.body).toEqual(all.webhooks[2]?.body);
+    expect(refunds.webhooks[0]?.body).toEqual(all.webhooks[1]?.body);
+    expect(() => eventOf(all.webhooks[0]!, second.secret)).toThrow();
+    const { deliveries } = await webhooks().listDeliveries({
+      ...merchant(),
+      webhookEndpointId: first.key.webhookEndpointId,
+    });
+    expect(deliveries.map(({ eventType, webhookEndpointId }) => [eventType, webhookEndpointId])).toEqual(
+      ['order.completed', 'refund.completed', 'order.completed'].map((type) => [
+        type,
+        first.key.webhookEndpointId,
+      ]),
+    );
+  });
+
+  test('payment links notify of their creation and their end, each event once at each endpoint under the type that it has chosen', async () => {
+    const linkTypes = ['payment_link.created', 'payment_link.completed', 'payment_link.failed'];
+    const [links, orders, all] = [await openReceiver(), await openReceiver(), await openReceiver()];
+    const ofLinks = await createEndpoint(links.origin, { eventTypes: linkTypes });
+    const ofOrders = await createEndpoint(orders.origin, { eventTypes: ['order.completed', 'order.failed'] });
+    const ofAll = await createEndpoint(all.origin);
+    const scope = { ...merchant(), environment: Environment.SANDBOX };
+    const client = api.stack.client(OrderService, 'operator');
+    const register = async (orderNumber: string, paymentType: PaymentType) => {
+      const link = { orderNumber, paymentType, amount: '100.50', currency: 'ETB', reason: 'Books' };
+      return (await client.registerOrder({ ...scope, ...link })).order?.orderId ?? '';
+    };
+
+    const [paidNumber, cancelledNumber] = [newOrderNumber(), newOrderNumber()];
+    const paidId = await register(paidNumber, PaymentType.LINK);
+    const orderId = await register(cancelledNumber, PaymentType.QR);
+    await client.cancelOrder({ ...scope, orderId });
+    await pay(api, subscriber, { order_number: paidNumber, phone });
+    // An order that is not a payment link.
+    const plainNumber = await pay(api, subscriber, { phone });
+    await Promise.all([received(links, 4), received(orders, 3), received(all, 5)]);
+
+    const typesOf = ({ webhooks: arrived }: Receiver, secret: string, number: string): string[] =>
+      arrived
+        .filter(({ body }) => body.includes(`"order_number":"${number}"`))
+        .map((webhook) => eventOf(webhook, secret).type);
+    const numbers = [paidNumber, cancelledNumber, plainNumber];
+    expect(numbers.map((number) => typesOf(links, ofLinks.secret, number))).toEqual([
+      ['payment_link.created', 'payment_link.completed'],
+      ['payment_link.created', 'payment_link.failed'],
+      [],
+    ]);
+    expect(numbers.map((number) => typesOf(orders, ofOrders.secret, number))).toEqual([
+      ['order.completed'],
+      ['order.failed'],
+      ['order.completed'],
+    ]);
+    expect(numbers.map((number) => typesOf(all, ofAll.secret, number))).toEqual([
+      ['payment_link.created', 'order.completed'],
+      ['payment_link.created', 'order.failed'],
+      ['order.completed'],
+    ]);
+    const created = links.webhooks
+      .map(({ body }) => JSON.parse(body.toString()) as Record<string, unknown>)
+      .find(
+        ({ type, data }) =>
+          type === 'payment_link.created' && Reflect.get(Object(data), 'order_id') === paidId,
+      );
+    expect(created).toMatchObject({
+      sequence: 1,
+      previous_status: '',
+      data: { status: 'PENDING', payment_type: 'LINK', order_number: paidNumber },
+    });
+  });
+
+  test('deliveries wait until a secret is shown, for an endpoint and for a webhook_url, and the dashboard shows that', async () => {
+    const [receiver, own] = [await openReceiver(), await openReceiver()];
+    const { key } = await createEndpoint(receiver.origin, { withoutSecret: true });
+    const orderNumber = await payOrder(own.origin);
+    const list = () => endpoints().listWebhookEndpoints(merchant());
+    const waiting = await waitUntil('both wait', async () => {
+      const { awaitedSecrets } = await list();
+      return awaitedSecrets.length === 2 && awaitedSecrets;
+    });
+
+    expect(waiting.map(({ webhookEndpointId: id, pendingCount }) => [id, pendingCount]).sort()).toEqual(
+      [
+        ['', 1n],
+        [key.webhookEndpointId, 1n],
+      ].sort(),
+    );
+    const { deliveries } = await webhooks().listDeliveries(merchant());
+    for (const { deliveryId, attemptCount, state } of deliveries) {
+      expect({ attemptCount, state }).toEqual({ attemptCount: 0, state: DeliveryState.PENDING });
+      const { explanation } = await webhooks().explainDelivery({ ...merchant(), deliveryId });
+      expect(explanation?.cause).toBe(DeliveryCause.SIGNING_SECRET_NOT_SHOWN);
+    }
+    expect((await webhooks().getPipelineStatus({})).awaitedSecretCount).toBe(2n);
+    await refund(api, subscriber, orderNumber, '10');
+    const shown = await endpoints().rotateWebhookEndpointSecret(key);
+    await received(receiver, 2);
+    expect(own.webhooks).toHaveLength(0);
+    const { secret } = await webhooks().rotateSigningSecret({
+      ...merchant(),
+      environment: Environment.SANDBOX,
+    });
+    await received(own, 2);
+
+    expect(typesAt(receiver, shown.secret)).toEqual(['order.completed', 'refund.completed']);
+    expect(typesAt(own, secret)).toEqual(['order.completed', 'refund.completed']);
+    await waitUntil('nothing waits', async () => (await list()).awaitedSecrets.length === 0);
   });
 });
