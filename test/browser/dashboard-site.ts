@@ -1,4 +1,3 @@
-import pg from 'pg';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { noMerchantId } from '../../src/contract/public-id.ts';
 import { AccountService, MemberRole } from '../../src/gen/gatehouse/v1/account_service_pb.js';
@@ -19,6 +18,7 @@ import { directPayment, registration } from '../support/order-requests.ts';
 import { startStack } from '../support/stack.ts';
 import type { Stack, TestMerchant } from '../support/stack.ts';
 import { waitUntil } from '../support/wait-until.ts';
+import { queryOnce } from '../support/database-connections.ts';
 
 /** The dashboard of a running Gatehouse, with a merchant that has data, and a browser to view it. */
 export interface DashboardSite {
@@ -172,9 +172,8 @@ async function refundAboveLimit(stack: Stack, merchantId: string, orderId: strin
 
 /** A month of numbers for the charts. */
 async function countOrders(stack: Stack, merchantId: string): Promise<void> {
-  const database = new pg.Client({ connectionString: stack.databaseUrl });
-  await database.connect();
-  await database.query(
+  await queryOnce(
+    stack.databaseUrl,
     `insert into core.order_counts (merchant_id, environment, type, quarter, currency, payment_option, reason, events, minor_units)
      select $1, 'SANDBOX', type::core.order_event_type, date_trunc('hour', now()) - h * interval '1 hour', currency, option, reason,
        (1 + (h * 7919 + ascii(reason || type)) % n), case when type = 'COMPLETED' then (1 + (h * 7919) % 40) * 12345 else 0 end
@@ -185,7 +184,6 @@ async function countOrders(stack: Stack, merchantId: string): Promise<void> {
      on conflict do nothing`,
     [storedId('mer', merchantId)],
   );
-  await database.end();
 }
 
 const callApi = (stack: Stack, { testKey }: TestMerchant, path: string, body: object): Promise<Response> =>
@@ -277,9 +275,8 @@ async function failWebhooks(stack: Stack, merchantId: string): Promise<void> {
  * days of the last week again, which would replace them.
  */
 async function writeBalances(stack: Stack, merchantId: string): Promise<void> {
-  const database = new pg.Client({ connectionString: stack.databaseUrl });
-  await database.connect();
-  await database.query(
+  await queryOnce(
+    stack.databaseUrl,
     `insert into core.money_days (environment, wallet, day, merchant_id, currency, reconciliation_id, statement_in, statement_out,
        completed, strays, reversals, refunds)
      select 'SANDBOX', 'walleta', (now() at time zone 'UTC')::date - days_ago, merchant_id, 'ETB', gen_random_uuid(), statement_in, 40,
@@ -288,7 +285,8 @@ async function writeBalances(stack: Stack, merchantId: string): Promise<void> {
        as made (days_ago, merchant_id, statement_in)`,
     [storedId('mer', merchantId), storedId('mer', noMerchantId)],
   );
-  await database.query(
+  await queryOnce(
+    stack.databaseUrl,
     `insert into core.money_day_corrections (environment, wallet, day, merchant_id, currency, reconciliation_id, corrected_at,
        statement_in, statement_out, completed, strays, reversals, refunds)
      select 'SANDBOX', 'walleta', (now() at time zone 'UTC')::date - 10, $1, 'ETB', gen_random_uuid(), now() - interval '7 days', before,
@@ -297,11 +295,11 @@ async function writeBalances(stack: Stack, merchantId: string): Promise<void> {
     [storedId('mer', merchantId)],
   );
   // An older day than those that core compares again.
-  await database.query(
+  await queryOnce(
+    stack.databaseUrl,
     `insert into core.reconciliations (id, wallet, environment, day, status, scheduled, started_by, tries, entries, other_entries,
        differences, detail, created_at, updated_at)
      select gen_random_uuid(), 'walleta', 'SANDBOX', (now() at time zone 'UTC')::date - 12, 'FAILED', false, 'core', 7, 0, 0, 0,
        'GET https://wallet.example/statement/merchant-account/2026: HTTP 403 Forbidden: "the account may not read statements"', now(), now()`,
   );
-  await database.end();
 }

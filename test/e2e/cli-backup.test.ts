@@ -15,6 +15,7 @@ import { walletsOfCore } from '../support/simulated-wallets.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import { insist, waitUntil } from '../support/wait-until.ts';
 import { sharedCommandLine } from './cli-harness.ts';
+import { connectToDatabase, queryOnce } from '../support/database-connections.ts';
 
 /** No wallet has a statement, so an operator compares all of them. */
 const withoutStatements = walletsOfCore().replaceAll('"reconcile":true', '"reconcile":false');
@@ -54,15 +55,7 @@ async function register(orderNumber: string): Promise<number> {
   return status;
 }
 
-async function query(sql: string): Promise<pg.QueryResult> {
-  const client = new pg.Client({ connectionString: stack.databaseUrl });
-  await client.connect();
-  try {
-    return await client.query(sql);
-  } finally {
-    await client.end();
-  }
-}
+const query = async (sql: string) => ({ rows: await queryOnce(stack.databaseUrl, sql) });
 
 const published = async (): Promise<number> => {
   const { rows } = await query(`
@@ -353,8 +346,7 @@ test('an operator backs up, restores, compares the wallets and opens the gateway
       stderr: expect.stringContaining('must not be in the future'),
     });
     // It locks tables. A busy machine may need longer for that than other commands wait.
-    const payment = new pg.Client({ connectionString: stack.databaseUrl });
-    await payment.connect();
+    const payment = await connectToDatabase(stack.databaseUrl);
     await payment.query('begin');
     await payment.query('lock table core.orders in row exclusive mode');
     const beginning = cli.run('restore', 'begin', '--backup-time', '2026-01-01T00:00:00Z');

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
-import pg from 'pg';
 import { noMerchantId } from '../../src/contract/public-id.ts';
 import {
   PayerPaymentService,
@@ -22,6 +21,7 @@ import { startProcess } from '../support/gatehouse-process.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { startReceiver } from '../integration/webhooks/receivers.ts';
 import { shared, sharedClient, sharedMerchant, sharedStack } from '../support/shared-stack.ts';
+import { connectToDatabase } from '../support/database-connections.ts';
 
 const callbackKey = randomBytes(32);
 const simulator = sharedMpesaSimulator();
@@ -366,8 +366,7 @@ test('after a kill -9 between the record of a confirmation and its answer, the r
   const reference = 'KILLED-BEFORE-ANSWER';
   const [host = '', port] = stack.addresses[0]?.split(':') ?? [];
   const proxy = await startCuttingProxy({ host, port: Number(port) });
-  const database = new pg.Client({ connectionString: stack.databaseUrl });
-  await database.connect();
+  const database = await connectToDatabase(stack.databaseUrl);
   const { GATEHOUSE_NATS_URL: natsUrl, GATEHOUSE_WALLETS: wallets } = stack.coreSettings;
   const killed = await startProcess('wallets', {
     ...variables,

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import pg from 'pg';
+import { queryOnce } from '../support/database-connections.ts';
 
 /** An order that was answered with 201: registered, or with a direct payment in progress. */
 export interface Acknowledged {
@@ -143,24 +143,18 @@ export async function findStoredFaults(
   databaseUrl: string,
   acknowledged: readonly Acknowledged[],
 ): Promise<string[]> {
-  const client = new pg.Client({ connectionString: databaseUrl });
-  await client.connect();
-  try {
-    const { rows } = await client.query<StoredOrder>(storedOrders);
-    const { rows: orphans } = await client.query<{ fault: string }>(
-      `select 'event of no order: ' || e.order_id as fault from core.order_events e
-       where not exists (select from core.orders o where o.merchant_id = e.merchant_id and o.id = e.order_id)`,
-    );
-    const byNumber = new Map<string, StoredOrder[]>();
-    for (const row of rows) byNumber.set(row.order_number, [...(byNumber.get(row.order_number) ?? []), row]);
-    return [
-      ...orphans.map(({ fault }) => fault),
-      ...rows.flatMap((row) => partsMissing(row)),
-      ...acknowledged.flatMap((order) => differences(order, byNumber.get(order.orderNumber) ?? [])),
-    ];
-  } finally {
-    await client.end();
-  }
+  const rows = await queryOnce<StoredOrder>(databaseUrl, storedOrders);
+  const orphans = await queryOnce<{ fault: string }>(
+    databaseUrl,
+    `select 'event of no order: ' || e.order_id as fault from core.order_events e
+     where not exists (select from core.orders o where o.merchant_id = e.merchant_id and o.id = e.order_id)`,
+  );
+  const byNumber = Map.groupBy(rows, (row) => row.order_number);
+  return [
+    ...orphans.map(({ fault }) => fault),
+    ...rows.flatMap((row) => partsMissing(row)),
+    ...acknowledged.flatMap((order) => differences(order, byNumber.get(order.orderNumber) ?? [])),
+  ];
 }
 
 function partsMissing(row: StoredOrder): string[] {
@@ -187,14 +181,9 @@ function differences({ orderNumber, kind, amount }: Acknowledged, rows: readonly
  * interrupt.
  */
 export async function largestCommit(databaseUrl: string): Promise<number> {
-  const client = new pg.Client({ connectionString: databaseUrl });
-  await client.connect();
-  try {
-    const { rows } = await client.query<{ count: number }>(
-      'select count(distinct order_id)::int as count from core.order_events group by xid order by count desc limit 1',
-    );
-    return rows[0]?.count ?? 0;
-  } finally {
-    await client.end();
-  }
+  const [row] = await queryOnce<{ count: number }>(
+    databaseUrl,
+    'select count(distinct order_id)::int as count from core.order_events group by xid order by count desc limit 1',
+  );
+  return row?.count ?? 0;
 }

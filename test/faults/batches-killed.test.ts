@@ -1,7 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { afterEach, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import pg from 'pg';
 import { startProcess } from '../support/gatehouse-process.ts';
 import type { GatehouseProcess } from '../support/gatehouse-process.ts';
 import { holdOrders } from '../support/hold-orders.ts';
@@ -13,6 +12,7 @@ import { findStoredFaults, largestCommit, startBatchTraffic } from './batch-traf
 import type { BatchTraffic } from './batch-traffic.ts';
 import { ownPostgres } from './stoppable-servers.ts';
 import type { CrashingPostgres } from './stoppable-servers.ts';
+import { queryOnce } from '../support/database-connections.ts';
 
 // The seed decides which process is killed after how many acknowledged orders. What it was doing depends on the
 // machine.
@@ -160,17 +160,12 @@ interface Counts {
 
 /** The number of orders, and of bulk statements that PostgreSQL executes now. */
 async function readCounts(databaseUrl: string): Promise<Counts> {
-  const client = new pg.Client({ connectionString: databaseUrl });
-  await client.connect();
-  try {
-    const { rows } = await client.query<Counts>(
-      `select (select count(*)::int from core.orders) as orders,
-         (select count(*)::int from pg_stat_activity
-          where datname = current_database() and state = 'active' and pid <> pg_backend_pid()
-            and query like '%unnest(%') as busy`,
-    );
-    return rows[0] ?? { busy: 0, orders: 0 };
-  } finally {
-    await client.end();
-  }
+  const [row] = await queryOnce<Counts>(
+    databaseUrl,
+    `select (select count(*)::int from core.orders) as orders,
+       (select count(*)::int from pg_stat_activity
+        where datname = current_database() and state = 'active' and pid <> pg_backend_pid()
+          and query like '%unnest(%') as busy`,
+  );
+  return row ?? { busy: 0, orders: 0 };
 }

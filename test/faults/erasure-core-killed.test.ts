@@ -1,5 +1,4 @@
 import { expect, test } from '@jest/globals';
-import pg from 'pg';
 import pino from 'pino';
 import { openEventBus } from '../../src/contract/event-bus.ts';
 import type { EventBus } from '../../src/contract/event-bus.ts';
@@ -12,6 +11,7 @@ import { startInline } from '../support/inline-process.ts';
 import { startStack } from '../support/stack.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { closersOfEachTest } from '../support/shared-stack.ts';
+import { connectToDatabase } from '../support/database-connections.ts';
 
 const closers = closersOfEachTest();
 const digits = '911775533';
@@ -26,8 +26,7 @@ async function messagesWithNumber(bus: EventBus): Promise<number> {
 test('the broker removes the events of an erased order although the core that erased it is killed before', async () => {
   const stack = await startStack({ facades: 0 });
   closers.push(stack.stop);
-  const database = new pg.Client({ connectionString: stack.databaseUrl });
-  await database.connect();
+  const database = await connectToDatabase(stack.databaseUrl);
   closers.push(() => database.end());
   const natsUrl = stack.coreSettings['GATEHOUSE_NATS_URL'] ?? '';
   const bus = openEventBus({ url: natsUrl, name: 'test', logger: pino({ level: 'silent' }) });

@@ -5,7 +5,6 @@ import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import pg from 'pg';
 import { request } from 'undici';
 import { runCli } from '../../src/cli/program.ts';
 import type { Surroundings } from '../../src/cli/program.ts';
@@ -19,6 +18,7 @@ import { listenLocally } from '../support/listen-locally.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import { closersOfEachTest } from '../support/shared-stack.ts';
 import { programFolder } from '../support/servers.ts';
+import { queryOnce } from '../support/database-connections.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const cleanUps = closersOfEachTest();
@@ -213,20 +213,16 @@ test('a double charge and a lost order fail the campaign by name, on servers of 
 test('a campaign refuses a database with live keys or other merchants and says what it found, and refuses unreachable servers', async () => {
   const database = await createTestDatabase();
   cleanUps.push(database.drop);
-  const client = new pg.Client({ connectionString: database.url });
-  await client.connect();
-  const merchant = randomUUID();
-  await client.query(
-    `insert into core.merchants (id, name, status, production_activated, session_lifetime_seconds, created_at, updated_at)
-     values ($1, 'Corner Shop', 'ACTIVE', true, 1800, now(), now())`,
-    [merchant],
+  await queryOnce(
+    database.url,
+    `with made as (
+       insert into core.merchants (id, name, status, production_activated, session_lifetime_seconds, created_at, updated_at)
+       values ($1, 'Corner Shop', 'ACTIVE', true, 1800, now(), now()) returning id
+     )
+     insert into core.api_keys (merchant_id, id, environment, prefix, key_hash, label, created_at)
+     select id, id, 'PRODUCTION', 'svc_live_x', sha256('x'), '', now() from made`,
+    [randomUUID()],
   );
-  await client.query(
-    `insert into core.api_keys (merchant_id, id, environment, prefix, key_hash, label, created_at)
-     values ($1, $1, 'PRODUCTION', 'svc_live_x', sha256('x'), '', now())`,
-    [merchant],
-  );
-  await client.end();
 
   const refused = await run(['--database-url', database.url]);
   const unreachable = await run([

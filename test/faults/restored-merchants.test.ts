@@ -1,5 +1,4 @@
 import { expect, test } from '@jest/globals';
-import pg from 'pg';
 import { v7 } from 'uuid';
 import { publicId } from '../../src/contract/public-id.ts';
 import type { StoredId } from '../../src/contract/public-id.ts';
@@ -10,6 +9,7 @@ import { refusalOf } from '../support/rpc-failure.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { numbers, openDrill, Shop } from './restore-drill.ts';
 import { closersOfEachTest } from '../support/shared-stack.ts';
+import { queryOnce } from '../support/database-connections.ts';
 
 /* The drill of docs/operating/backup.md with a merchant that was created after the backup. */
 
@@ -135,22 +135,21 @@ test('a failover during a recovery does not take the events of a new broker for 
   await drill.pay(['N-0101']);
   await drill.allCompleted(['N-0101']);
 
-  const client = new pg.Client({ connectionString: drill.stack.databaseUrl });
-  await client.connect();
-  try {
-    await waitUntil('the new broker has the events', async () => {
-      const { rows } = await client.query<{ relayed: boolean }>(
-        `select (xid, position) >= (select xid, position from core.order_events order by xid desc, position desc limit 1) as relayed
-         from core.event_relay`,
-      );
-      return rows[0]?.relayed === true;
-    });
-    // As if production still waited for an operator. At once, because core would end such a recovery before the failover.
-    await client.query(`with open as (update core.recoveries set finished_at = null, closed = '{PRODUCTION}')
-      update core.database_life set home = 'another server'`);
-  } finally {
-    await client.end();
-  }
+  const { databaseUrl } = drill.stack;
+  await waitUntil('the new broker has the events', async () => {
+    const [row] = await queryOnce<{ relayed: boolean }>(
+      databaseUrl,
+      `select (xid, position) >= (select xid, position from core.order_events order by xid desc, position desc limit 1) as relayed
+       from core.event_relay`,
+    );
+    return row?.relayed === true;
+  });
+  // As if production still waited for an operator. At once, because core would end such a recovery before the failover.
+  await queryOnce(
+    databaseUrl,
+    `with open as (update core.recoveries set finished_at = null, closed = '{PRODUCTION}')
+     update core.database_life set home = 'another server'`,
+  );
   const second = await waitUntil('the stream was read again', async () => {
     const now = await drill.recovery();
     return now?.recoveryId === first.recoveryId || now?.stream === RecoveryStream.WAITING ? undefined : now;

@@ -1,5 +1,4 @@
 import { expect, test } from '@jest/globals';
-import pg from 'pg';
 import { CheckFinding } from '../../src/gen/gatehouse/v1/diagnostics_service_pb.js';
 import { Environment, OrderStatus } from '../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../src/gen/gatehouse/v1/order_service_pb.js';
@@ -21,6 +20,7 @@ import type { TestMerchant } from '../support/stack.ts';
 import { insist, waitUntil } from '../support/wait-until.ts';
 import { numbers, openDrill, Shop } from './restore-drill.ts';
 import { closersOfEachTest } from '../support/shared-stack.ts';
+import { queryOnce } from '../support/database-connections.ts';
 
 /* The drill of docs/operating/backup.md with merchants whose payments go to an account of their own. */
 
@@ -104,31 +104,23 @@ async function openOwnDrill() {
 
 /** The accounts of a merchant's attempts, and its own account. */
 async function accountsOf(databaseUrl: string, { id }: TestMerchant) {
-  const client = new pg.Client({ connectionString: databaseUrl });
-  await client.connect();
-  try {
-    const merchant = [storedId('mer', id)];
-    const used = await client.query<{ account: string | null }>(
-      'select distinct wallet_account_id as account from core.payment_attempts where merchant_id = $1',
-      merchant,
-    );
-    const own = await client.query<{ id: string }>(
-      'select id from core.wallet_accounts where merchant_id = $1',
-      merchant,
-    );
-    const payments = await client.query<{ account: string | null; count: number }>(
-      'select wallet_account_id as account, count(*)::integer as count from core.payment_attempts where merchant_id = $1 group by 1',
-      merchant,
-    );
-    return {
-      used: used.rows.map(({ account }) => account),
-      own: own.rows.map((account) => account.id),
-      /** The number of attempts of each account. */
-      byAccount: new Map(payments.rows.map(({ account, count }) => [account, count])),
-    };
-  } finally {
-    await client.end();
-  }
+  const merchant = [storedId('mer', id)];
+  const own = await queryOnce<{ id: string }>(
+    databaseUrl,
+    'select id from core.wallet_accounts where merchant_id = $1',
+    merchant,
+  );
+  const payments = await queryOnce<{ account: string | null; count: number }>(
+    databaseUrl,
+    'select wallet_account_id as account, count(*)::integer as count from core.payment_attempts where merchant_id = $1 group by 1',
+    merchant,
+  );
+  return {
+    used: payments.map(({ account }) => account),
+    own: own.map((account) => account.id),
+    /** The number of attempts of each account. */
+    byAccount: new Map(payments.map(({ account, count }) => [account, count])),
+  };
 }
 
 test('a gateway that was restored without its broker finds lost payments at own accounts, and charges no customer again', async () => {

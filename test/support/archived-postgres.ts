@@ -3,7 +3,7 @@ import { chmod, mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import pg from 'pg';
+import type pg from 'pg';
 import { choosePorts } from '../../src/main/local/free-port.ts';
 import { beginLog } from '../../src/main/local/log-file.ts';
 import { findPostgresHome, installedPostgres, sharedFolder } from '../../src/main/local/postgres-home.ts';
@@ -11,6 +11,7 @@ import { databaseUrl, postgresProcess } from '../../src/main/local/postgres.ts';
 import { supervise } from '../../src/main/local/supervisor.ts';
 import type { ProcessSpec, SupervisedProcess } from '../../src/main/local/supervisor.ts';
 import { hangMs, insist, waitUntil } from './wait-until.ts';
+import { connectToDatabase, queryOnce } from './database-connections.ts';
 
 const execute = promisify(execFile);
 
@@ -70,21 +71,13 @@ export async function startArchivedPostgres({ archiveTimeoutSeconds = 0 } = {}) 
     const log = await beginLog(join(folder, 'postgres.log'));
     server = await supervise(spec, { log, warn: () => undefined, signal: new AbortController().signal });
   };
-  const query = async <Row extends pg.QueryResultRow>(sql: string): Promise<Row | undefined> => {
-    const client = new pg.Client({ connectionString: url });
-    await client.connect();
-    try {
-      return (await client.query<Row>(sql)).rows[0];
-    } finally {
-      await client.end();
-    }
-  };
+  const query = async <Row extends pg.QueryResultRow>(sql: string): Promise<Row | undefined> =>
+    (await queryOnce<Row>(url, sql))[0];
   const belongsToServer = async (path: string): Promise<void> => {
     if (home.user !== undefined) await execute('chown', ['-R', `${home.user.uid}:${home.user.gid}`, path]);
   };
   const copyBetweenFunctions = async (): Promise<void> => {
-    const client = new pg.Client({ connectionString: url });
-    await client.connect();
+    const client = await connectToDatabase(url);
     await client.query("select pg_backup_start('drill', true)");
     await mkdir(base, { mode: 0o700 });
     const left = ['--exclude=./pg_wal/*', '--exclude=./postmaster.pid', '--exclude=./postmaster.opts'];

@@ -1,10 +1,11 @@
-import pg from 'pg';
+import type pg from 'pg';
 import { storedId } from './ids.ts';
 import type { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
 import { MerchantService } from '../../src/gen/gatehouse/v1/merchant_service_pb.js';
 import { OrderService } from '../../src/gen/gatehouse/v1/order_service_pb.js';
 import { registration } from './order-requests.ts';
 import type { Stack } from './stack.ts';
+import { connectToDatabase } from './database-connections.ts';
 
 /** An order that a customer can open. */
 export interface CheckoutOrder {
@@ -51,8 +52,7 @@ export type CheckoutOrders = Awaited<ReturnType<typeof openCheckoutOrders>>;
 export async function openCheckoutOrders(stack: Stack) {
   const orders = stack.client(OrderService, 'writer');
   const merchants = stack.client(MerchantService, 'operator');
-  const database = new pg.Client({ connectionString: stack.databaseUrl });
-  await database.connect();
+  const database = await connectToDatabase(stack.databaseUrl);
   const keyOf = ({ merchantId, orderId }: CheckoutOrder) => [
     storedId('mer', merchantId),
     storedId('ord', orderId),

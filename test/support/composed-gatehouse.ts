@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
-import pg from 'pg';
+import type pg from 'pg';
 import { findOrInstallNatsServer } from '../../src/main/local/nats-binary.ts';
 import { startTemporaryPostgres } from '../../src/main/local/temporary-servers.ts';
 import { composeFiles, readComposeFile } from './compose-file.ts';
@@ -12,6 +12,7 @@ import type { GatehouseProcess } from './gatehouse-process.ts';
 import { openOneMachine } from './one-machine.ts';
 import type { DeployedProcess, OneMachine } from './one-machine.ts';
 import { waitUntil } from './wait-until.ts';
+import { connectToDatabase } from './database-connections.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 
@@ -131,8 +132,7 @@ export async function startComposed({
 
     const { environment } = deployed('postgres');
     const password = await readFile(machine.here(environment['POSTGRES_PASSWORD_FILE'] ?? ''), 'utf8');
-    const client = new pg.Client({ connectionString: database.url });
-    await client.connect();
+    const client = await connectToDatabase(database.url);
     try {
       await client.query(`ALTER ROLE gatehouse PASSWORD '${password}'`);
       await beforeProcesses({ services, image, machine, client });

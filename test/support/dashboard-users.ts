@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { hash } from '@node-rs/argon2';
-import pg from 'pg';
 import { newRandomId } from '../../src/contract/public-id.ts';
 import { MemberRole } from '../../src/gen/gatehouse/v1/account_service_pb.js';
 import { storedId } from './ids.ts';
 import type { Stack } from './stack.ts';
+import { queryOnce } from './database-connections.ts';
 
 export interface TestUser {
   readonly userId: string;
@@ -35,8 +35,8 @@ export function openDashboardUsers(stack: Pick<Stack, 'databaseUrl'>): Dashboard
       email = `u${randomBytes(6).toString('hex')}@shop.example`,
       password = randomBytes(15).toString('base64url'),
     } = own;
-    await query(
-      stack,
+    await queryOnce(
+      stack.databaseUrl,
       `with made as (
          insert into core.users
            (id, email, email_key, name, language, is_operator, operator_since, password_hash, created_at, updated_at)
@@ -67,16 +67,8 @@ export function openDashboardUsers(stack: Pick<Stack, 'databaseUrl'>): Dashboard
  * account.
  */
 export async function makeOperatorsOld(stack: Pick<Stack, 'databaseUrl'>): Promise<void> {
-  await query(stack, `update core.users set operator_since = now() - interval '2 days' where is_operator`);
-}
-
-async function query(
-  { databaseUrl }: Pick<Stack, 'databaseUrl'>,
-  sql: string,
-  values: unknown[] = [],
-): Promise<void> {
-  const client = new pg.Client({ connectionString: databaseUrl });
-  await client.connect();
-  await client.query(sql, values);
-  await client.end();
+  await queryOnce(
+    stack.databaseUrl,
+    `update core.users set operator_since = now() - interval '2 days' where is_operator`,
+  );
 }

@@ -1,5 +1,6 @@
-import pg from 'pg';
+import type pg from 'pg';
 import { waitUntil } from './wait-until.ts';
+import { connectToDatabase } from './database-connections.ts';
 
 /** The orders of an extremely slow database: statements about them wait until a test releases them. */
 export interface HeldOrders {
@@ -23,7 +24,7 @@ const batchStatement = {
  */
 export async function holdOrders(databaseUrl: string, what: 'inserts' | 'reads'): Promise<HeldOrders> {
   const mode = what === 'reads' ? 'access exclusive' : 'share';
-  const observer = await connect(databaseUrl);
+  const observer = await connectToDatabase(databaseUrl);
   const count = async (condition: string, values: unknown[] = []): Promise<number> => {
     const { rows } = await observer.query<{ count: number }>(
       `select count(*)::int as count from pg_stat_activity
@@ -38,7 +39,7 @@ export async function holdOrders(databaseUrl: string, what: 'inserts' | 'reads')
       `begin; set local idle_in_transaction_session_timeout = 0; lock table core.orders in ${mode} mode`,
     );
   };
-  let holder = await connect(databaseUrl);
+  let holder = await connectToDatabase(databaseUrl);
   await lock(holder);
   const statementsWaiting = (): Promise<number> => count('query like $1', [batchStatement[what]]);
   return {
@@ -48,7 +49,7 @@ export async function holdOrders(databaseUrl: string, what: 'inserts' | 'reads')
     },
     letThrough: async () => {
       // PostgreSQL grants locks in the order of requests. So later statements wait behind this lock.
-      const next = await connect(databaseUrl);
+      const next = await connectToDatabase(databaseUrl);
       const { rows } = await next.query<{ pid: number }>('select pg_backend_pid() as pid');
       const locked = lock(next);
       await waitUntil(
@@ -63,10 +64,4 @@ export async function holdOrders(databaseUrl: string, what: 'inserts' | 'reads')
       await Promise.all([holder.end(), observer.end()]);
     },
   };
-}
-
-async function connect(databaseUrl: string): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: databaseUrl });
-  await client.connect();
-  return client;
 }

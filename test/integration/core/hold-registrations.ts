@@ -1,5 +1,5 @@
-import pg from 'pg';
 import { waitUntil } from '../../support/wait-until.ts';
+import { connectToDatabase } from '../../support/database-connections.ts';
 
 /** Blocks every registration, like a lock that an operator takes by mistake. */
 export interface HeldRegistrations {
@@ -9,8 +9,7 @@ export interface HeldRegistrations {
 }
 
 export async function holdRegistrations(databaseUrl: string): Promise<HeldRegistrations> {
-  const client = new pg.Client({ connectionString: databaseUrl });
-  await client.connect();
+  const client = await connectToDatabase(databaseUrl);
   // Allows every read, and the sweep's search for expired orders, but no insert.
   await client.query('begin; lock table core.orders in share mode');
   const waiting = async (): Promise<number> => {

@@ -1,8 +1,8 @@
 import { create, toBinary } from '@bufbuild/protobuf';
-import pg from 'pg';
 import { v7 } from 'uuid';
 import { publicId } from '../../support/ids.ts';
 import { OrderEventSchema, OrderEventType } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { connectToDatabase } from '../../support/database-connections.ts';
 
 /** A transaction of another writer that is still open. */
 export interface LateEvent {
@@ -17,8 +17,7 @@ export interface LateEvent {
 
 /** Begins a transaction that already has its transaction id, and will add one event to a new order of no merchant. */
 export async function beginLateEvent(databaseUrl: string): Promise<LateEvent> {
-  const client = new pg.Client({ connectionString: databaseUrl });
-  await client.connect();
+  const client = await connectToDatabase(databaseUrl);
   await client.query('begin');
   await client.query('select pg_current_xact_id()');
   const id = v7();

@@ -13,6 +13,7 @@ import { createTestDatabase } from '../../support/test-database.ts';
 import { openCoreDatabase, sharedConnection, sharedTestDatabase } from '../../support/shared-stack.ts';
 import { CheckFinding } from '../../../src/gen/gatehouse/v1/diagnostics_service_pb.js';
 import { checksOfCore } from './doctor-checks.ts';
+import { queryOnce } from '../../support/database-connections.ts';
 
 const open = (url: string): Promise<Database> => openCoreDatabase('migrations test', url, 2);
 
@@ -40,12 +41,10 @@ describe('migrating', () => {
   const empty = sharedTestDatabase({ migrated: false });
 
   test('gives migrations as much time as they need', async () => {
-    const administrator = new pg.Client({ connectionString: empty.url });
-    await administrator.connect();
-    await administrator.query(
+    await queryOnce(
+      empty.url,
       "do $$ begin execute format('alter database %I set statement_timeout = ''10s''', current_database()); end $$",
     );
-    await administrator.end();
     const database = await openSchema(
       { schema: 'probe', entities, migrations: [UnlimitedMigration], migrationLock: 1 },
       {

@@ -1,6 +1,5 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import pg from 'pg';
 import { storedId } from '../../support/ids.ts';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
@@ -18,6 +17,7 @@ import type {
 import { directPayment } from '../../support/order-requests.ts';
 import { shared } from '../../support/shared-stack.ts';
 import type { Stack } from '../../support/stack.ts';
+import { connectToDatabase } from '../../support/database-connections.ts';
 
 export type Entry = Omit<MessageInitShape<typeof StatementEntrySchema>, 'position' | '$typeName'>;
 type Outcome = NonNullable<MessageInitShape<typeof RecordPaymentOutcomeRequestSchema>['outcome']>;
@@ -43,8 +43,7 @@ export const at = (time: string) => timestampFromDate(new Date(time));
 
 /** A core of its own, and the part of the wallet and of the process that reads its statements. */
 async function openReconciliationDesk(stack: Stack) {
-  const database = new pg.Client({ connectionString: stack.databaseUrl });
-  await database.connect();
+  const database = await connectToDatabase(stack.databaseUrl);
   const orders = stack.client(OrderService, 'writer');
   const payments = stack.client(PaymentAttemptService, 'wallets');
   const operator = stack.client(ReconciliationService, 'operator');

@@ -4,7 +4,7 @@ import { create } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import pg from 'pg';
+import type pg from 'pg';
 import { v7 } from 'uuid';
 import type { OrderEventType } from '../../../src/core/domain/order.ts';
 import { countEvents } from '../../../src/core/reports/count-events.ts';
@@ -19,6 +19,7 @@ import {
 import { encodeMessage } from '../../../src/platform/rpc/message-bytes.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { sharedTestDatabase, sharedConnection, sharedCoreDatabase } from '../../support/shared-stack.ts';
+import { connectToDatabase } from '../../support/database-connections.ts';
 
 const stop = new AbortController();
 
@@ -203,8 +204,7 @@ test('every event is counted once, through crashes, two concurrent counts and la
       fc.boolean(),
       async (soon, late, crash) => {
         const merchantId = newMerchantId();
-        const slow = new pg.Client({ connectionString: testDatabase.url });
-        await slow.connect();
+        const slow = await connectToDatabase(testDatabase.url);
         await slow.query('begin');
         await store(slow, merchantId, late);
         const counting = [1, 2].map(() => countEvents(database, stop.signal).catch(() => undefined));

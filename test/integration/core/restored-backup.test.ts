@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { create } from '@bufbuild/protobuf';
-import pg from 'pg';
+import type pg from 'pg';
 import { checkText } from '../../../src/contract/check-text.ts';
 import {
   CheckFinding,
@@ -21,6 +21,7 @@ import { writeSnapshot } from '../../../src/platform/database/snapshot/write-sna
 import { createTestDatabase } from '../../support/test-database.ts';
 import type { TestDatabase } from '../../support/test-database.ts';
 import { waitUntil } from '../../support/wait-until.ts';
+import { queryOnce } from '../../support/database-connections.ts';
 
 const ignored = (): void => undefined;
 const urlsOf = ({ url }: TestDatabase) => ({ core: url, webhooks: url });
@@ -40,15 +41,7 @@ afterEach(async () => {
   await rm(join(folder, '..'), { recursive: true });
 });
 
-async function query<Row extends object>({ url }: TestDatabase, sql: string): Promise<Row[]> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    return (await client.query<Row>(sql)).rows;
-  } finally {
-    await client.end();
-  }
-}
+const query = <Row extends pg.QueryResultRow>({ url }: TestDatabase, sql: string) => queryOnce<Row>(url, sql);
 
 test('the lost time begins with the backup although a wrong clock had recorded a later use', async () => {
   await query(

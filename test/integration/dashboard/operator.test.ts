@@ -1,6 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { durationFromMs } from '@bufbuild/protobuf/wkt';
-import pg from 'pg';
 import { v7 } from 'uuid';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
@@ -18,6 +17,7 @@ import { openDashboardDesk } from './dashboard-desk.ts';
 import { newRandomId } from '../../../src/contract/public-id.ts';
 import { publicId, storedId } from '../../support/ids.ts';
 import { sharedConnection, sharedStack } from '../../support/shared-stack.ts';
+import { queryOnce } from '../../support/database-connections.ts';
 
 let operator: DashboardVisitor;
 let email: string;
@@ -264,10 +264,10 @@ test('a wallet whose process is silent is not shown as healthy, neither on its p
   });
   const path = '/operator/wallets?environment=sandbox';
   const before = await operator.get(path);
-  const client = new pg.Client({ connectionString: stack.databaseUrl });
-  await client.connect();
-  await client.query(`update core.wallet_statuses set reported_at = now() - interval '10 minutes'`);
-  await client.end();
+  await queryOnce(
+    stack.databaseUrl,
+    `update core.wallet_statuses set reported_at = now() - interval '10 minutes'`,
+  );
 
   const after = await operator.get(path);
   const overview = await operator.get('/operator');

@@ -1,6 +1,5 @@
 import { connect } from 'node:net';
 import { expect, test } from '@jest/globals';
-import pg from 'pg';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
 import {
@@ -14,6 +13,7 @@ import { sharedClient, sharedStack } from '../../support/shared-stack.ts';
 import type { TestMerchant } from '../../support/stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { startFacadeOverRpc, post as postTo } from './facade-over-rpc.ts';
+import { queryOnce } from '../../support/database-connections.ts';
 
 const stack = sharedStack();
 const log = sharedClient(stack, RequestLogService, 'dashboard');
@@ -128,10 +128,10 @@ test('the log has no phone, no key and no checkout link that went through a faca
   await post('/api/v1/verify', merchant.testKey, { order_number: 'L-paid' });
   await until(merchant, 3 * phones.length + 2);
 
-  const database = new pg.Client({ connectionString: stack.databaseUrl });
-  await database.connect();
-  const { rows } = await database.query<{ text: string }>('select r::text as text from core.api_requests r');
-  await database.end();
+  const rows = await queryOnce<{ text: string }>(
+    stack.databaseUrl,
+    'select r::text as text from core.api_requests r',
+  );
   const stored = rows.map(({ text }) => text).join('\n');
 
   expect(rows.length).toBeGreaterThan(3 * phones.length);

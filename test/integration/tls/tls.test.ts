@@ -31,6 +31,7 @@ import { walletsOfCore } from '../../support/simulated-wallets.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { keptLog } from '../../support/kept-log.ts';
 import { sharedClosers } from '../../support/shared-stack.ts';
+import { connectToDatabase } from '../../support/database-connections.ts';
 
 const spiffe = (path: string): string => `URI:spiffe://${path}`;
 const loopback = 'DNS:localhost,IP:127.0.0.1';
@@ -61,8 +62,7 @@ const certificate = (name: string): IssuedFiles => {
 async function startPostgres(): Promise<URL> {
   const server = await startTemporaryPostgres();
   closers.push(server.stop);
-  const superuser = new pg.Client({ connectionString: server.url });
-  await superuser.connect();
+  const superuser = await connectToDatabase(server.url);
   const { rows } = await superuser.query<{ folder: string }>(
     "select current_setting('data_directory') as folder",
   );

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Code, createClient } from '@connectrpc/connect';
 import { expect, test } from '@jest/globals';
-import pg from 'pg';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { WebhookService } from '../../../src/gen/gatehouse/v1/webhook_service_pb.js';
@@ -21,6 +20,7 @@ import { bufCurl } from '../core/rpc-clients.ts';
 import { answer, startReceiver } from './receivers.ts';
 import type { Behaviour, Receiver } from './receivers.ts';
 import { closersOfEachTest } from '../../support/shared-stack.ts';
+import { queryOnce } from '../../support/database-connections.ts';
 
 const cleanUps = closersOfEachTest();
 
@@ -54,12 +54,10 @@ async function endOrders(stack: Stack, count: number, webhookUrl: string, mercha
     await orders.registerOrder(
       registration({ merchantId, orderNumber: `N-${index}-${randomUUID()}`, webhookUrl }),
     );
-  const database = new pg.Client({ connectionString: stack.databaseUrl });
-  await database.connect();
-  await database.query(
+  await queryOnce(
+    stack.databaseUrl,
     `update core.orders set expires_at = now(), sweep_at = now() where status = 'PENDING'`,
   );
-  await database.end();
 }
 
 const deliveredTo = (receiver: Receiver, count: number): Promise<boolean> =>
