@@ -221,13 +221,15 @@ async function settle(
   for (;;) {
     signal.throwIfAborted();
     const beganAt = performance.now();
+    // What is read is the state of now. Reading it may take long.
+    const nowMs = Date.now();
     const [records, charges] = await Promise.all([
       readRecords(gateway.databaseUrl, merchantId),
       readCharges(gateway.simulatorUrl),
     ]);
     const charged = new Set(charges.map(({ reference }) => reference));
     for (const { orderNumber, status } of records)
-      if (status !== 'PENDING' && !decidedAtMs.has(orderNumber)) decidedAtMs.set(orderNumber, Date.now());
+      if (status !== 'PENDING' && !decidedAtMs.has(orderNumber)) decidedAtMs.set(orderNumber, nowMs);
     const accepted = new Set(
       exchanges.filter(({ acceptedAt }) => acceptedAt !== undefined).map(({ eventId }) => eventId),
     );
