@@ -51,9 +51,13 @@ export type ConfirmationNote = Static<typeof confirmationNote>;
 const noteSchema = Type.Union([pushNote, resultNote, confirmationNote]);
 export type Note = PushNote | ResultNote | ConfirmationNote;
 
+/** The callbacks of M-Pesa Ethiopia are inside an envelope. */
+const envelope = Type.Object({ Envelope: Type.Unknown() });
+
 /** The note of a message; undefined when it is not one of those that M-Pesa sends. */
 export function noteOf(message: unknown): Note | undefined {
-  const note = pushNoteOf(message) ?? resultNoteOf(message);
+  const content = Value.Check(envelope, message) ? message.Envelope : message;
+  const note = pushNoteOf(content) ?? resultNoteOf(content);
   return Value.Check(noteSchema, note) ? note : undefined;
 }
 

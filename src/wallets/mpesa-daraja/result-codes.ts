@@ -31,6 +31,8 @@ const pushReasons: ReadonlyMap<string, FailureReason | 'timed_out'> = new Map<
   ['8006', 'account_state'],
   ['9999', 'provider_error'],
   ['SFC_IC0003', 'merchant_config'],
+  // Ethiopia.
+  ['TP40087', 'wrong_pin'],
 ]);
 
 /** The result of a payment request. Its text is free and changes, so only the code counts. */

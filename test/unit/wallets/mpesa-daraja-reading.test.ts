@@ -87,6 +87,7 @@ describe('the answer to the query of a payment request', () => {
     ['2028', 'declined merchant_config'],
     ['8006', 'declined account_state'],
     ['SFC_IC0003', 'declined merchant_config'],
+    ['TP40087', 'declined wrong_pin'],
     ['26', 'unknown'],
     ['31337', 'unknown'],
   ])('is decided by the result code %p', (code, expected) => {
@@ -126,6 +127,11 @@ describe('a message of M-Pesa becomes a note without phone numbers', () => {
       { about: 'push', checkout: 'ws_CO_1', code: '0', receipt: 'NLJ7RT61SV' },
     ],
     ['a failure', pushMessage(1032), { about: 'push', checkout: 'ws_CO_1', code: '1032' }],
+    [
+      'a success in Ethiopia',
+      { Envelope: pushMessage('0', [receipt]) },
+      { about: 'push', checkout: 'ws_CO_1', code: '0', receipt: 'NLJ7RT61SV' },
+    ],
     [
       'the answer to a status query',
       {
