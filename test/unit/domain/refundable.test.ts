@@ -1,10 +1,17 @@
 import { describe, expect, test } from '@jest/globals';
 import { Money } from '../../../src/core/domain/money.ts';
 import type { Refund, RefundProgress } from '../../../src/core/domain/refund-record.ts';
-import { approveRefund, createRefund } from '../../../src/core/domain/refund.ts';
+import {
+  approveRefund,
+  createRefund,
+  leaseRefund,
+  recordRefundOutcome,
+  refundStatus,
+} from '../../../src/core/domain/refund.ts';
 import { needsApproval, refundAmount, refundable } from '../../../src/core/domain/refundable.ts';
 import type { RefundBasis } from '../../../src/core/domain/refundable.ts';
 import { beginReversal } from '../../../src/core/domain/reversal.ts';
+import type { ReversalOutcome } from '../../../src/core/domain/reversal.ts';
 import { buildAttempt, buildOrder, buildRefundFacts, buildWallet, money } from './build-order.ts';
 
 const at = new Date('2026-03-01T13:00:00.000Z');
@@ -129,6 +136,34 @@ describe('a second person', () => {
     const asked = { ...refund(6_000n, 'awaiting'), requestedBy };
     expect(approveRefund(paid, asked, by, at)).toMatchObject(
       isAnother ? { ok: true, value: { refund: { decidedBy: by } } } : { ok: false, error: 'same_person' },
+    );
+  });
+});
+
+describe("a wallet's answer to a refund", () => {
+  const refused = { type: 'refused', reason: 'limit_exceeded', detail: '' } as const;
+  test.each<[string, ReversalOutcome, string, string | null]>([
+    ['done', { type: 'done' }, 'COMPLETED', 'REFUND_COMPLETED'],
+    ['a definite refusal', { ...refused, definite: true }, 'FAILED', 'REFUND_FAILED'],
+    [
+      'a refusal while an earlier request may have returned it',
+      { ...refused, definite: false },
+      'UNKNOWN',
+      null,
+    ],
+    ['no decision yet', { type: 'pending', providerReference: 'W-1', detail: '' }, 'SENT', null],
+    ['a lost answer', { type: 'pending', providerReference: '', detail: 'timeout' }, 'UNKNOWN', null],
+    ['nothing sent', { type: 'not_sent', detail: 'no connection' }, 'REQUESTED', null],
+  ])('is recorded: %s', (_what, outcome, status, event) => {
+    const leased = leaseRefund(refund(6_000n, 'due'), 'lease', 60_000, at);
+    if (!leased.ok) throw new Error(leased.error);
+
+    const recorded = recordRefundOutcome(paid, leased.value.refund, 'lease', outcome, at);
+
+    if (!recorded.ok) throw new Error(recorded.error);
+    expect(refundStatus(recorded.value.refund)).toBe(status);
+    expect(recorded.value.changed?.events.map(({ type }) => type)).toEqual(
+      event === null ? undefined : [event],
     );
   });
 });

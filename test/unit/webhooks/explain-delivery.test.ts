@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { explainDelivery } from '../../../src/webhooks/domain/explain-delivery.ts';
 import type { DeliveryFacts } from '../../../src/webhooks/domain/explain-delivery.ts';
+import { explainForOrder } from '../../../src/webhooks/domain/explain-order-deliveries.ts';
 
 const now = new Date('2026-11-21T03:00:00Z');
 const minutes = (count: number): Date => new Date(now.getTime() + count * 60_000);
@@ -130,4 +131,22 @@ test('the explanation has the facts of its cause, and no others', () => {
     schedule: { attempts: 2, maxAttempts: 13, lastsMs: 76 * 60 * 60_000 },
   });
   expect(behind).toMatchObject({ earlier, dueBefore: 7 });
+});
+
+test.each<[string, Own, string, number | null]>([
+  ['due now', {}, 'WEBHOOK_SENT by WEBHOOKS_PROCESS', null],
+  ['due later', { delivery: due(12) }, 'WEBHOOK_SENT by WEBHOOKS_PROCESS', 12],
+  ['behind an open circuit', { endpoint: open(7) }, 'WEBHOOK_ACCEPTED by MERCHANT', 7],
+  ['on a paused endpoint', { endpoint: paused(-4) }, 'WEBHOOK_ENDPOINT_RESUMED by MERCHANT', null],
+  ['abandoned', { delivery: abandoned(13) }, 'WEBHOOK_REDELIVERY by MERCHANT', null],
+  ['without a shown secret', { secretProblem }, 'WEBHOOK_SECRET by MERCHANT', null],
+  ['to a deleted endpoint', { endpoint: deletedInPause }, 'NOTHING by NOBODY', null],
+])('the order of a delivery that is %s waits for what the delivery waits for', (_name, own, waits, next) => {
+  const { waitingFor, heldBy, nextAt } = explainForOrder(
+    { id: 'whd_1', createdAt: now },
+    explainDelivery(facts(own)),
+  );
+
+  expect(`${waitingFor} by ${heldBy}`).toBe(waits);
+  expect(nextAt).toEqual(next === null ? undefined : minutes(next));
 });

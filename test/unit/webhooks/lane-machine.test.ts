@@ -137,6 +137,13 @@ describe('the stage of a lane', () => {
     ['a release that begins', { type: 'release_began' }, ['RELEASING', 'RELEASING', 'RELEASING', 'RELEASED']],
     ['an expired lease', { type: 'lost' }, ['RELEASED', 'RELEASED', 'RELEASED', 'RELEASED']],
     ['a failed read', { type: 'read_failed' }, stages],
+    ['a stored result', { type: 'recorded', deliveryId: 'a', lease: 'held' }, stages],
+    ['a stored result of a paused lane', { type: 'recorded', deliveryId: 'a', lease: 'paused' }, drained],
+    [
+      'a result that another process may store',
+      { type: 'recorded', deliveryId: 'a', lease: 'over' },
+      ['RELEASED', 'RELEASED', 'RELEASED', 'RELEASED'],
+    ],
   ])('is the expected one after %s', (_, event, expected) => {
     expect(stages.map((stage) => laneAfter(inStage[stage], event).stage)).toEqual(expected);
   });

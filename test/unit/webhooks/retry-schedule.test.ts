@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import {
   attemptsInRound,
+  maxWaitMs,
   nextAttempt as nextAttemptOf,
   roundMs,
   waitsMs,
@@ -143,6 +144,7 @@ test('the next attempt is not before the end of this one, and not after the sche
         if (next.type === 'give_up') return;
         expect(next.at.getTime()).toBeGreaterThanOrEqual(endedAt.getTime());
         expect(next.at.getTime()).toBeLessThanOrEqual(start.getTime() + roundMs);
+        expect(next.at.getTime() - endedAt.getTime()).toBeLessThanOrEqual(maxWaitMs);
       },
     ),
   );
