@@ -62,7 +62,7 @@ export function createExplainStoredOrder(parts: ExplainStoredOrderParts): Explai
   const isAccountRefused = async ({ merchantId, walletAccountId: id }: PaymentAttemptRow): Promise<boolean> =>
     id != null && (await checkOf(database, merchantId, id)) === 'REFUSED';
 
-  return async ({ order, latestAttempt, strayPayments, openRefund, settlements }) => {
+  return async ({ order, latestAttempt, openStray, openRefund, settlements }) => {
     const isUnpaid =
       order.status === 'PENDING' && (order.latestAttempt === null || !isInFlight(order.latestAttempt));
     const [payable, walletState, accountRefused, paid, payerPayment] = await Promise.all([
@@ -75,7 +75,7 @@ export function createExplainStoredOrder(parts: ExplainStoredOrderParts): Explai
     const explained: ExplainedOrder = {
       order,
       attempt: latestAttempt && { ...workOf(latestAttempt), isAccountRefused: accountRefused },
-      strays: strayPayments.toReversed().map((row) => ({
+      strays: (openStray === null ? [] : [openStray]).map((row) => ({
         id: publicId('stp', row.id),
         paymentOption: row.paymentOption,
         reversal: reversalOf(row),

@@ -24,10 +24,11 @@ export interface ExplanationRows {
   /** The cursor of the order's last event. */
   readonly lastEvent: EventCursor;
   readonly latestAttempt: PaymentAttemptRow | null;
-  /** Newest first, and so are the lists below. */
-  readonly strayPayments: readonly Omit<StrayPaymentRow, symbol>[];
+  /** The oldest that is not returned; null without one. */
+  readonly openStray: Omit<StrayPaymentRow, symbol> | null;
   /** The oldest that is not decided; null without one. */
   readonly openRefund: Refund | null;
+  /** Newest first. */
   readonly settlements: readonly Omit<SettlementRow, symbol>[];
 }
 
@@ -58,8 +59,23 @@ export async function readOpenRefund(em: EntityManager, row: OrderRow): Promise<
   return oldest === undefined ? null : refundOf(oldest);
 }
 
-/** More stray payments, and more settlements, than an order has. */
-const limit = 200;
+/**
+ * Payers can pay an order any number of times, and the wallet returns most of these payments. While the order can be paid, only a payment of
+ * one of its attempts counts (`ExplainedStray`).
+ */
+export async function readOpenStray(em: EntityManager, row: OrderRow): Promise<StrayPaymentRow | null> {
+  const { merchantId, id: orderId } = row;
+  const ofAttempt = row.status === 'PENDING' ? { paymentAttemptId: { $ne: null } } : {};
+  const [oldest] = await em.find(
+    StrayPaymentRow,
+    { merchantId, orderId, status: { $ne: 'REVERSED' }, ...ofAttempt },
+    { orderBy: { id: 'asc' }, limit: 1 },
+  );
+  return oldest ?? null;
+}
+
+/** More settlements than an order has. Open ones are among the newest, because a proposal expires. */
+const maxSettlements = 200;
 
 /** Six statements, each of which reads an index. */
 export function createReadExplanationRows(database: Database): ReadExplanationRows {
@@ -76,14 +92,13 @@ export function createReadExplanationRows(database: Database): ReadExplanationRo
             ? null
             : await em.findOneOrFail(PaymentAttemptRow, { merchantId, id: latestAttemptId });
         const ofOrder = { merchantId, orderId: row.id };
-        const newest = { orderBy: { id: 'desc' }, limit } as const;
-        const strayPayments = await em.find(StrayPaymentRow, ofOrder, newest);
+        const newest = { orderBy: { id: 'desc' }, limit: maxSettlements } as const;
         const settlements = await em.find(SettlementRow, ofOrder, newest);
         return {
           lastEvent: await readLastEvent(em, row),
           order: orderOf(row, latestAttempt),
           latestAttempt,
-          strayPayments,
+          openStray: await readOpenStray(em, row),
           openRefund: await readOpenRefund(em, row),
           settlements,
         };

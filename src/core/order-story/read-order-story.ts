@@ -25,7 +25,7 @@ import type { Environment, Order, PaymentAttempt } from '../domain/order.ts';
 import type { Refund } from '../domain/refund-record.ts';
 import { refundOf } from '../payments/changes/refund-row.ts';
 import { apiRequestBodies } from '../rpc/api-request-message.ts';
-import { readLastEvent, readOpenRefund } from './explanation-rows.ts';
+import { readLastEvent, readOpenRefund, readOpenStray } from './explanation-rows.ts';
 
 /** Ids as they are shown. */
 export interface OrderStoryKey {
@@ -56,6 +56,8 @@ export interface OrderStory {
   /** Newest first, and so are the lists below. */
   readonly attempts: readonly AttemptStory[];
   readonly strayPayments: readonly Omit<StrayPaymentRow, symbol>[];
+  /** The oldest that is not returned, also if it is too old for the list; null without one. */
+  readonly openStray: Omit<StrayPaymentRow, symbol> | null;
   readonly refunds: readonly Refund[];
   /** The oldest that is not decided, also if it is too old for the list; null without one. */
   readonly openRefund: Refund | null;
@@ -82,7 +84,7 @@ const maxExchangeBytes = 2 * 1024 * 1024;
 const maxEventBytes = 1024 * 1024;
 
 /**
- * Reads everything that belongs to an order from one snapshot, by ten statements for any number of attempts. Each reads
+ * Reads everything that belongs to an order from one snapshot, by eleven statements for any number of attempts. Each reads
  * an index. The attempts have none by their order, so their ids are taken from the order's events. The events left out, between the first
  * and the latest, are those of refunds, because payments come before refunds.
  */
@@ -125,6 +127,7 @@ async function storyOf(em: EntityManager, row: OrderRow): Promise<OrderStory> {
     events,
     attempts,
     strayPayments: strayPayments.slice(0, limits.strayPayments),
+    openStray: await readOpenStray(em, row),
     refunds: refunds.slice(0, limits.refunds).map(refundOf),
     openRefund: await readOpenRefund(em, row),
     settlements: settlements.slice(0, limits.settlements),

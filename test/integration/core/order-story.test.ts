@@ -8,6 +8,7 @@ import {
   OrderStatus,
   PaymentAttemptStatus,
 } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { OrderFact } from '../../../src/gen/gatehouse/v1/order_explanation_pb.js';
 import { OrderStoryService } from '../../../src/gen/gatehouse/v1/order_story_service_pb.js';
 import { ApiEndpoint, RequestLogService } from '../../../src/gen/gatehouse/v1/request_log_service_pb.js';
 import { StrayPaymentStatus } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
@@ -110,6 +111,30 @@ test('a story has the order, its events, attempts with exchanges, stray payments
     ['S-1', ''],
   ]);
   expect(story.incomplete).toBe(false);
+});
+
+test('an order with many stray payments waits for an old one that is not returned', async () => {
+  const order = await desk.registerHosted({ merchantId });
+  await pay(order, outcomes.completed('t-1', '99.00'), []);
+  const [{ strayPaymentId } = { strayPaymentId: '' }] = await desk.strays(merchantId);
+  await desk.query(
+    `insert into core.stray_payments
+     select (jsonb_populate_record(s, jsonb_build_object(
+       'id', newer.id, 'reversal_id', newer.id, 'provider_transaction_id', newer.id, 'status', 'REVERSED', 'due_at', null
+     ))).* from core.stray_payments s, generate_series(1, 201) n,
+       overlay(s.id::text placing lpad(to_hex(n), 8, 'f') from 1) newer (id)
+     where s.id = $1`,
+    [storedId('stp', strayPaymentId)],
+  );
+
+  const { explanation: explained } = await stack
+    .client(OrderStoryService, 'reader')
+    .explainOrder({ merchantId, environment, key: { case: 'orderId', value: order.orderId } });
+  const { explanation, strayPayments } = await storyOf(order);
+
+  const waits = { waitingFor: OrderFact.REQUEST_SENT, subjectId: strayPaymentId };
+  expect([explained, explanation]).toMatchObject([waits, waits]);
+  expect(strayPayments).toHaveLength(50);
 });
 
 test.each([
