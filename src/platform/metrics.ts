@@ -11,6 +11,15 @@ export interface Page {
   readonly body: string;
 }
 
+const bytesOf = new WeakMap<Page, Buffer>();
+
+/** The body of a page as bytes, which are shared by all who get the same page. Node copies a text for each of them. */
+export function bytesOfPage(page: Page): Buffer {
+  const bytes = bytesOf.get(page) ?? Buffer.from(page.body);
+  bytesOf.set(page, bytes);
+  return bytes;
+}
+
 /** A histogram of durations. */
 export interface DurationsOptions<Label extends string> {
   readonly name: string;
@@ -41,7 +50,7 @@ export interface Metrics {
   readonly addReading: (name: string, prepare: (registry: Registry) => () => Promise<void>) => void;
   /**
    * The page, in the format of OpenMetrics if the request's Accept header names it. Metrics have the same names in both. It succeeds even
-   * if a reading fails.
+   * if a reading fails. Callers at the same time get the same page.
    */
   readonly page: (accept?: string) => Promise<Page>;
 }
@@ -86,6 +95,15 @@ export function createMetrics({ logger, nowMs, tracing }: MetricsOptions): Metri
     registers: [registry],
   });
   const readings: (() => Promise<Registry | undefined>)[] = [];
+  const makePage = async (format: RegistryContentType): Promise<Page> => {
+    const read = await Promise.all(readings.map((reading) => reading()));
+    const shown = [ofNode, registry, ...read.filter((own) => own !== undefined)];
+    return pageOf(
+      shown.flatMap((each) => each.getMetricsAsArray().map(({ name }) => each.getSingleMetric(name))),
+      format,
+    );
+  };
+  const making = new Map<RegistryContentType, Promise<Page>>();
   return {
     registry,
     addDurations: <Label extends string>({ labelNames, buckets, ...named }: DurationsOptions<Label>) => {
@@ -122,13 +140,14 @@ export function createMetrics({ logger, nowMs, tracing }: MetricsOptions): Metri
         }
       });
     },
-    page: async (accept = '') => {
-      const read = await Promise.all(readings.map((reading) => reading()));
-      const shown = [ofNode, registry, ...read.filter((own) => own !== undefined)];
-      return pageOf(
-        shown.flatMap((each) => each.getMetricsAsArray().map(({ name }) => each.getSingleMetric(name))),
-        namesOpenMetrics.test(accept) ? Registry.OPENMETRICS_CONTENT_TYPE : Registry.PROMETHEUS_CONTENT_TYPE,
-      );
+    page: (accept = '') => {
+      const format = namesOpenMetrics.test(accept)
+        ? Registry.OPENMETRICS_CONTENT_TYPE
+        : Registry.PROMETHEUS_CONTENT_TYPE;
+      // A page takes milliseconds, and anyone can ask core for a thousand at once.
+      const page = making.get(format) ?? makePage(format).finally(() => making.delete(format));
+      making.set(format, page);
+      return page;
     },
   };
 }

@@ -1,5 +1,6 @@
 import fastify from 'fastify';
 import type { Logger } from '../logger.ts';
+import { bytesOfPage } from '../metrics.ts';
 import type { Metrics } from '../metrics.ts';
 import { edgeServerOptions, protectEdge } from './edge-server.ts';
 
@@ -38,8 +39,8 @@ export async function startMetricsListener(options: MetricsListenerOptions): Pro
     return reply.code(status).type('text/plain').send(`${message}\n`);
   });
   app.get('/metrics', async (request, reply) => {
-    const { contentType, body } = await metrics.page(request.headers.accept);
-    return reply.type(contentType).send(body);
+    const page = await metrics.page(request.headers.accept);
+    return reply.type(page.contentType).send(bytesOfPage(page));
   });
   await app.listen({ host, port });
   return { url: `${app.listeningOrigin}/metrics`, close: () => app.close() };

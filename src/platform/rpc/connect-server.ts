@@ -15,6 +15,7 @@ import { httpProblemOf } from '../http/http-problem.ts';
 import { httpTimeoutsMs } from '../http/http-timeouts.ts';
 import { handleInTurn, readInPieces } from '../http/requests-in-turn.ts';
 import type { Logger } from '../logger.ts';
+import { bytesOfPage } from '../metrics.ts';
 import type { Page } from '../metrics.ts';
 import { peerCertificateKey, peerOfSocket, roleOfCertificate } from '../tls/peer-certificate.ts';
 import type { PeerCertificate } from '../tls/peer-certificate.ts';
@@ -295,9 +296,9 @@ function limitUnread(): (response: Response) => void {
 
 async function givePage(read: () => Promise<Page>, response: Response, logger: Logger): Promise<void> {
   try {
-    const { contentType, body } = await read();
-    response.writeHead(200, { 'content-type': contentType, 'cache-control': 'no-store' });
-    response.end(body);
+    const page = await read();
+    response.writeHead(200, { 'content-type': page.contentType, 'cache-control': 'no-store' });
+    response.end(bytesOfPage(page));
   } catch (error) {
     logger.error({ err: error }, 'a page could not be served');
     if (!response.headersSent) response.writeHead(500);

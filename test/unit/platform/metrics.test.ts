@@ -35,6 +35,15 @@ test('a gauge is read before the page is shown', async () => {
   expect((await metrics.page()).body).toMatch(/^well_depth 7$/m);
 });
 
+test('requests at the same time get the same page, and later ones a new page', async () => {
+  const metrics = createMetrics({ logger, nowMs: () => 0 });
+  const counter = new Counter({ name: 'dug_total', help: 'Wells.', registers: [metrics.registry] });
+  const [first, second] = [metrics.page(), metrics.page()];
+  expect(await second).toBe(await first);
+  counter.inc(3);
+  expect((await metrics.page()).body).toMatch(/^dug_total 3$/m);
+});
+
 test('many requests at once, or soon after each other, read a gauge once', async () => {
   let readings = 0;
   const { metrics, clock } = withReading(() => Promise.resolve((readings += 1)));
