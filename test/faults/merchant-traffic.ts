@@ -32,10 +32,6 @@ export interface Failed {
 export interface Traffic {
   readonly acknowledged: readonly AcknowledgedOrder[];
   readonly failures: readonly Failed[];
-  /** Requests sent, with repeats. */
-  readonly requests: () => number;
-  /** Requests in progress. */
-  readonly open: () => number;
   /** Wrong answers: another checkout_url for the same order, or an order with other values than those sent. */
   readonly contradictions: readonly string[];
   /** Sends further requests, repeats included, to another facade, as a load balancer does. */
@@ -61,12 +57,10 @@ export function startTraffic({ baseUrl, apiKey, clients }: TrafficOptions): Traf
   const failures: Failed[] = [];
   const contradictions: string[] = [];
   let requests = 0;
-  let open = 0;
   let stopped = false;
 
   const post = async (path: string, body: object): Promise<Answer | undefined> => {
     requests += 1;
-    open += 1;
     const requestId = `traffic-${requests}`;
     const startedAt = performance.now();
     const fail = (status: number | undefined, what: string, retryAfter: string | null = null): void => {
@@ -84,8 +78,6 @@ export function startTraffic({ baseUrl, apiKey, clients }: TrafficOptions): Traf
       fail(response.status, text, response.headers.get('retry-after'));
     } catch (error) {
       fail(undefined, reasonOf(error));
-    } finally {
-      open -= 1;
     }
     return undefined;
   };
@@ -142,8 +134,6 @@ export function startTraffic({ baseUrl, apiKey, clients }: TrafficOptions): Traf
     acknowledged,
     failures,
     contradictions,
-    requests: () => requests,
-    open: () => open,
     moveTo: (other) => {
       target = other;
     },

@@ -21,8 +21,8 @@ export interface GatehouseProcess {
   readonly signal: (signal: NodeJS.Signals) => void;
   /** Resolves with the exit code after an exit for any reason (null after a kill). */
   readonly exited: Promise<number | null>;
-  /** Stops reading its log: the pipe fills up, or loses its reader. */
-  readonly neglectLog: (how: 'unread' | 'closed') => void;
+  /** Stops reading its log, so that the pipe fills up. */
+  readonly leaveLogUnread: () => void;
 }
 
 const root = resolve(import.meta.dirname, '../..');
@@ -84,10 +84,6 @@ export async function startProgram(
   const read = (line: string): void => void log.push(parseLogLine(line));
   const lines = createInterface({ input: child.stdout }).on('line', read);
   createInterface({ input: child.stderr }).on('line', read);
-  const neglectLog = (how: 'unread' | 'closed'): void => {
-    lines.close();
-    if (how === 'closed') child.stdout.destroy();
-  };
   let exitCode: number | null | undefined;
   const exited = new Promise<number | null>((done) => {
     child.once('exit', (code) => {
@@ -109,7 +105,7 @@ export async function startProgram(
   try {
     const ready = await waitUntil(`${name} is ready`, isReady);
     const signal = (name: NodeJS.Signals): void => void child.kill(name);
-    return { pid: child.pid ?? -1, log, ready, stop, signal, exited, neglectLog };
+    return { pid: child.pid ?? -1, log, ready, stop, signal, exited, leaveLogUnread: () => lines.close() };
   } catch (error) {
     await stop('SIGKILL');
     throw error;

@@ -100,6 +100,6 @@ export async function startInline(
       return isApart('exit')();
     },
     signal: isApart('be sent a signal'),
-    neglectLog: isApart('lose the reader of its log'),
+    leaveLogUnread: isApart('lose the reader of its log'),
   };
 }
