@@ -211,6 +211,27 @@ describe('money and payments of one order', () => {
     expect(reasons).toEqual([reason, reason]);
   });
 
+  test.each([
+    ['FAILED', 0, 'cancelled'],
+    ['FAILED', 1, 'cancelled'],
+    ['FAILED', 5, 'wrong_pin'],
+    ['EXPIRED', 0, ''],
+    ['EXPIRED', 1, 'wrong_pin'],
+    ['COMPLETED', 1, ''],
+  ] as const)(
+    'an order that is %s after %i payments ended because of: %s',
+    (status, attemptCount, reason) => {
+      const latestAttempt =
+        attemptCount === 0 ? null : buildAttempt({ status: 'DECLINED', declineReason: 'wrong_pin' });
+      const attempt = latestAttempt && {
+        ...buildWork({ attempt: latestAttempt, leases: 1, maybeSent: true }),
+        isAccountRefused: false,
+      };
+      const order = buildOrder({ status, attemptCount, latestAttempt });
+      expect(explainOrder({ ...quiet, order, attempt }, now).reason).toBe(reason);
+    },
+  );
+
   test('a request that is not sent for 20 seconds waits for a wallets process', () => {
     const late = { ...quiet, walletState: () => 'SILENT' as const };
     const requested = buildAttempt({ createdAt: registeredAt, updatedAt: registeredAt });

@@ -7,7 +7,7 @@ import type {
   PaymentType,
 } from '../../../src/core/domain/order.ts';
 import { registerOrder } from '../../../src/core/domain/order.ts';
-import { decideOutcome } from '../../../src/core/domain/wallet-outcome.ts';
+import { decideOutcome, isReturnable } from '../../../src/core/domain/wallet-outcome.ts';
 import type { WalletOutcome } from '../../../src/core/domain/wallet-outcome.ts';
 import { buildAttempt, buildFacts, buildWork, expiresAt } from './build-order.ts';
 
@@ -210,4 +210,16 @@ describe("a wallet's answer about an attempt", () => {
     expect(dueAfter(86_400_000 - 1)).toBeInstanceOf(Date);
     expect(dueAfter(86_400_000)).toBeNull();
   });
+});
+
+test.each([
+  ['100.50', true],
+  ['1', true],
+  ['0', false],
+  ['0.00', false],
+  ['-5', false],
+  ['1e3', false],
+  ['', false],
+])('a wallet may be asked to return money of the amount "%s": %s', (amount, expected) => {
+  expect(isReturnable({ amount })).toBe(expected);
 });
