@@ -51,6 +51,19 @@ export interface CallbackAppOptions {
   readonly isDraining: () => boolean;
 }
 
+/** The sender of a callback, which has proved that it knows the secret address, and the wallet's key. */
+interface AuthenticSender {
+  readonly wallet: CallbackWallet;
+  readonly merchantId: string;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Null before the sender is known. */
+    callbackSender: AuthenticSender | null;
+  }
+}
+
 /** Core did not take a callback that hastens a query. */
 class CallbackNotTaken extends Error {
   override readonly name = 'CallbackNotTaken';
@@ -95,12 +108,16 @@ export function buildCallbackApp(options: CallbackAppOptions): FastifyInstance {
   // A callback is a hint. Its bytes are stored as received, whatever its content type.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
-  // A callback without a valid content type is also a hint.
-  app.addHook('onRequest', async (request) => {
+  app.addHook('onRequest', (request, reply, done) => {
+    // A callback without a valid content type is also a hint.
     request.headers['content-type'] = 'application/octet-stream';
+    // Before its body is read, which anyone can send bit by bit on thousands of connections.
+    if (request.is404) reply.code(404).send();
+    else done();
   });
   app.setNotFoundHandler((_request, reply) => reply.code(404).send());
   app.setErrorHandler(createCallbackErrorHandler(options.logger));
+  app.decorateRequest('callbackSender', null);
   app.get('/healthz', () => ({ status: 'ok' }));
   app.get('/readyz', (_request, reply) =>
     reply.code(options.isDraining() ? 503 : 200).send({ status: options.isDraining() ? 'draining' : 'ok' }),
@@ -152,25 +169,44 @@ function addCallbackRoutes(app: FastifyInstance, options: CallbackAppOptions): v
   );
   const hasten = createHasten(options);
 
+  const factsOf = ({ id: requestId, ip, params }: FastifyRequest<{ Params: CallbackParams }>) => ({
+    ...{ request_id: requestId, ip },
+    wallet: byName.has(params.wallet) ? params.wallet : 'unknown',
+  });
+  /** Refuses a sender before the body is read. */
+  const admit = (
+    request: FastifyRequest<{ Params: CallbackParams }>,
+    reply: FastifyReply,
+    done: () => void,
+  ): void => {
+    const { wallet: name, id, token } = request.params;
+    const wallet = byName.get(name);
+    const merchantId = wallet?.tokens.merchantOf(id, token);
+    const facts = factsOf(request);
+    if (wallet === undefined || merchantId === undefined || !wallet.allowed(request.ip)) {
+      const known = { known_wallet: wallet !== undefined, token_ok: merchantId !== undefined };
+      logRefused(`${facts.wallet} ${known.token_ok}`, { ...facts, ...known });
+      reply.code(404).send();
+      return;
+    }
+    // The sender knows the secret address, so it is the wallet with another configuration. The answer tells it the problem.
+    if (!carriesKey(request.headers, wallet.apiKey)) {
+      logRefused(`${facts.wallet} key`, { ...facts, merchant_id: merchantId, about: id, key_ok: false });
+      reply.code(401).send();
+      return;
+    }
+    request.callbackSender = { wallet, merchantId };
+    done();
+  };
+
   const receive = async (
     request: FastifyRequest<{ Params: CallbackParams }>,
     reply: FastifyReply,
     isTimeout: boolean,
   ): Promise<FastifyReply> => {
-    const { wallet: name, id, token } = request.params;
-    const wallet = byName.get(name);
-    const merchantId = wallet?.tokens.merchantOf(id, token);
-    const facts = { request_id: request.id, wallet: wallet?.name ?? 'unknown', ip: request.ip };
-    if (wallet === undefined || merchantId === undefined || !wallet.allowed(request.ip)) {
-      const known = { known_wallet: wallet !== undefined, token_ok: merchantId !== undefined };
-      logRefused(`${facts.wallet} ${known.token_ok}`, { ...facts, ...known });
-      return reply.code(404).send();
-    }
-    // The sender knows the secret address, so it is the wallet with another configuration. The answer tells it the problem.
-    if (!carriesKey(request.headers, wallet.apiKey)) {
-      logRefused(`${facts.wallet} key`, { ...facts, merchant_id: merchantId, about: id, key_ok: false });
-      return reply.code(401).send();
-    }
+    const { wallet: name, id } = request.params;
+    if (request.callbackSender === null) throw new TypeError('a callback was not checked');
+    const { wallet, merchantId } = request.callbackSender;
     const message: CallbackRequest = {
       method: request.method,
       url: `/callbacks/${name}/${id}/…${isTimeout ? timeoutPath : ''}`,
@@ -188,7 +224,8 @@ function addCallbackRoutes(app: FastifyInstance, options: CallbackAppOptions): v
       return reply.code(answer.status).send(answer.body === '' ? undefined : answer.body);
     }
     await hasten(merchantId, id, hint);
-    logger.info({ ...facts, merchant_id: merchantId, about: id, claim: hint.claim }, 'callback');
+    const facts = { ...factsOf(request), merchant_id: merchantId, about: id };
+    logger.info({ ...facts, claim: hint.claim }, 'callback');
     return reply.code(hint.reply.status).send(hint.reply.body === '' ? undefined : hint.reply.body);
   };
 
@@ -196,6 +233,7 @@ function addCallbackRoutes(app: FastifyInstance, options: CallbackAppOptions): v
     app.route<{ Params: CallbackParams }>({
       method: ['PUT', 'POST'],
       url,
+      onRequest: admit,
       handler: (request, reply) => receive(request, reply, url.endsWith(timeoutPath)),
     });
 }

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { mock } from 'node:test';
 import { connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
@@ -63,6 +64,21 @@ test('refused callbacks share a log line a minute, and so do invalid requests', 
     { ...invalid, count: 19 },
   ]);
 });
+
+test.each(['/callbacks/walletz/pat_1/guessed', '/another'])(
+  'a stranger is refused at %s before the body is read',
+  async (path) => {
+    const { app } = loggedApp({ wallets: [] });
+    await app.listen({ port: 0, host: '127.0.0.1' });
+    const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1');
+    socket.write(`POST ${path} HTTP/1.1\r\nHost: a\r\nContent-Length: 60000\r\n\r\n{`);
+    const [answer] = (await once(socket, 'data')) as [Buffer];
+    socket.destroy();
+    await app.close();
+
+    expect(answer.toString()).toMatch(/^HTTP\/1.1 404 /);
+  },
+);
 
 test('a message to the address for timeouts reaches the connector as one, and a result waits for a core that is away', async () => {
   const tokens = createCallbackTokens(Buffer.alloc(32), 'mpesa-sandbox');
