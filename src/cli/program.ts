@@ -82,10 +82,13 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
   }
 }
 
-/** Without these options, a command applies to more: to all merchants, orders or days, or it refunds the whole amount. */
+/**
+ * Without these options, a command applies to more: to all merchants, orders or days, or it refunds the whole amount. Without `--account`, a new
+ * account is added, and not the one that a restore lost.
+ */
 const neverEmpty = [
   ...['merchant', 'order', 'order-number', 'webhook-endpoint', 'amount', 'refund-number'],
-  ...['payee', 'day', 'kind', 'prefix', 'phone'],
+  ...['payee', 'day', 'kind', 'prefix', 'phone', 'account'],
 ];
 
 /** An empty value is usually a variable of a script that is not set. It must not count as an option that is not given. */
