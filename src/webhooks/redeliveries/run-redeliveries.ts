@@ -1,6 +1,7 @@
 import type { Pool, PoolClient } from 'pg';
 import { inTransaction } from '../../platform/database/in-transaction.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
+import { limitLines } from '../../platform/line-limit.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { WakeSignal } from '../../platform/wake-signal.ts';
 import type { Database } from '../database/database.ts';
@@ -30,10 +31,13 @@ const batchSize = 500;
  */
 export async function runRedeliveries(parts: RunRedeliveriesParts, stop: AbortSignal): Promise<void> {
   const { database, signal, onDue, logger, idleMs } = parts;
+  const logFailure = limitLines((facts: object, count) =>
+    logger.warn({ ...facts, count }, 'redelivery failed; trying again'),
+  );
   while (!stop.aborted) {
-    const worked = await redeliverBatch(database.pool).catch((error: unknown) => {
-      logger.warn({ err: error }, 'redelivery failed; trying again');
-      return undefined;
+    const worked = await redeliverBatch(database.pool, (error, running) => {
+      const { merchant_id: merchantId, id } = running ?? {};
+      logFailure(id ?? '', { err: error, merchant_id: merchantId, redelivery_id: id });
     });
     if (worked === undefined) {
       await signal.wait(idleMs, stop);
@@ -99,8 +103,14 @@ interface WorkedBatch {
 const loseTurn =
   'update webhooks.redeliveries set worked_at = clock_timestamp() where merchant_id = $1 and id = $2';
 
-/** Undefined when there is no redelivery, or when other processes have locked all of them. */
-async function redeliverBatch(pool: Pool): Promise<WorkedBatch | undefined> {
+/**
+ * Undefined when there is no redelivery, when other processes have locked all of them, and after a failure. `onFailure` gets the
+ * redelivery that failed; undefined when none could be read.
+ */
+async function redeliverBatch(
+  pool: Pool,
+  onFailure: (error: unknown, running: RunningRow | undefined) => void,
+): Promise<WorkedBatch | undefined> {
   let running: RunningRow | undefined;
   try {
     return await inTransaction(pool, [], async (client) => {
@@ -108,9 +118,13 @@ async function redeliverBatch(pool: Pool): Promise<WorkedBatch | undefined> {
       return running === undefined ? undefined : workOn(client, running);
     });
   } catch (error) {
+    onFailure(error, running);
+    // If this fails, the redelivery has the next turn too.
     if (running !== undefined)
-      await runStatement(pool, { text: loseTurn, values: [running.merchant_id, running.id] });
-    throw error;
+      await runStatement(pool, { text: loseTurn, values: [running.merchant_id, running.id] }).catch(
+        () => undefined,
+      );
+    return undefined;
   }
 }
 

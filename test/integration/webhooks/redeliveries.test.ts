@@ -4,16 +4,15 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { DeliveryState } from '../../../src/gen/gatehouse/v1/webhook_service_pb.js';
-import { createLogger } from '../../../src/platform/logger.ts';
 import { newRandomId } from '../../../src/contract/public-id.ts';
 import { createWakeSignal } from '../../../src/platform/wake-signal.ts';
 import { runRedeliveries } from '../../../src/webhooks/redeliveries/run-redeliveries.ts';
+import type { LogLine } from '../../support/gatehouse-process.ts';
+import { keptLog } from '../../support/kept-log.ts';
 import { failureOf } from '../../support/rpc-failure.ts';
 import { closersOfEachTest, sharedStack } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { sharedWebhookDesk } from './webhook-desk.ts';
-
-const logger = createLogger({ process: 'test', instance: 'redeliveries', level: 'silent' });
 
 const stack = sharedStack({ facades: 0 });
 const desk = sharedWebhookDesk(stack);
@@ -27,8 +26,9 @@ beforeEach(async () => {
 const operator = () => desk.client('operator');
 
 /** Runs redeliveries in this process until the test has ended. */
-function startWorker(): { readonly due: () => number } {
+function startWorker(): { readonly due: () => number; readonly log: readonly LogLine[] } {
   let due = 0;
+  const { logger, log } = keptLog();
   const stop = new AbortController();
   const parts = {
     database: desk.database,
@@ -42,7 +42,7 @@ function startWorker(): { readonly due: () => number } {
     stop.abort();
     await running;
   });
-  return { due: () => due };
+  return { due: () => due, log };
 }
 
 async function deliver(count: number, state: 'PENDING' | 'DELIVERED' | 'GIVEN_UP'): Promise<string[]> {
@@ -190,14 +190,17 @@ describe('a redelivery', () => {
       create trigger fail_redelivery before update on webhooks.deliveries for each row
         when (new.merchant_id = '${merchantId}') execute function fail_redelivery()`);
     closers.push(async () => void (await desk.database.pool.query('drop function fail_redelivery cascade')));
-    await operator().startRedelivery(all());
+    const failing = await operator().startRedelivery(all());
     ({ id: merchantId } = await stack.createMerchant());
     await deliver(1_200, 'GIVEN_UP');
     const other = await operator().startRedelivery(all());
 
-    startWorker();
+    const { log } = startWorker();
 
     expect(await ended(other.redelivery!.redeliveryId)).toMatchObject({ redeliveredCount: 1_200n });
+    expect(log.find(({ msg }) => msg === 'redelivery failed; trying again')).toMatchObject({
+      redelivery_id: failing.redelivery!.redeliveryId,
+    });
   });
 
   test('leaves no delivery out and counts none twice when its process is killed', async () => {

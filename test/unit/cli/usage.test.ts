@@ -181,7 +181,10 @@ describe('invalid input ends with exit code 2 and the valid form', () => {
     [['personal-data', 'requests', '--phone', ''], '--phone'],
     [['order', 'list', 'mer_1', '--prefix', ''], '--prefix'],
     [['audit', 'list', '--kind', ''], '--kind'],
-    [['merchant', 'wallet', 'add-account', 'mer_1', 'walleta', '--values', '-', '--account', ''], '--account'],
+    [
+      ['merchant', 'wallet', 'add-account', 'mer_1', 'walleta', '--values', '-', '--account', ''],
+      '--account',
+    ],
     [['reconcile', 'days', '--day', ''], '--day'],
     [['reconcile', 'run', '--wallet', 'walleta', '--payee', ''], '--payee'],
   ])('an empty value is not an option that is left out: %j', async (args, option) => {
