@@ -1,6 +1,7 @@
 import pTimeout from 'p-timeout';
 import { Counter, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import type { Metric, OpenMetricsContentType, RegistryContentType } from 'prom-client';
+import { limitFailures } from './line-limit.ts';
 import type { Logger } from './logger.ts';
 import type { Span } from './tracing/span.ts';
 import type { Tracing } from './tracing/tracing.ts';
@@ -126,15 +127,19 @@ export function createMetrics({ logger, nowMs, tracing }: MetricsOptions): Metri
       failures.inc({ reading: name }, 0);
       const own = new Registry();
       const read = notOftener(prepare(own), nowMs);
+      // Anyone may ask for the page, and an outage of the database fails every reading.
+      const logFailed = limitFailures((error) =>
+        logger.warn(
+          { err: error, reading: name },
+          'some metrics could not be read; the reply leaves them out',
+        ),
+      );
       readings.push(async () => {
         try {
           await pTimeout(read(), { milliseconds: readingTimeoutMs, message: lateReading });
           return own;
         } catch (error) {
-          logger.warn(
-            { err: error, reading: name },
-            'some metrics could not be read; the reply leaves them out',
-          );
+          logFailed(error);
           failures.inc({ reading: name });
           return undefined;
         }

@@ -1,3 +1,4 @@
+import { limitFailures } from './line-limit.ts';
 import type { Logger } from './logger.ts';
 import { pause } from './pause.ts';
 
@@ -13,14 +14,17 @@ export interface RepeatOptions {
 const firstRetryMs = 1_000;
 
 /**
- * Runs the task repeatedly, one run at a time, with the interval between runs, until `stop` aborts. Logs a failed run, and
- * repeats it sooner: a task with a long interval must not be missing for that long because of one busy moment.
+ * Runs the task repeatedly, one run at a time, with the interval between runs, until `stop` aborts. Repeats a failed
+ * run sooner: a task with a long interval must not be missing for that long because of one busy moment.
  */
 export async function repeatEvery(
   options: RepeatOptions,
   run: (stop: AbortSignal) => Promise<unknown>,
 ): Promise<void> {
   const { task, intervalMs, logger, stop } = options;
+  const logFailed = limitFailures((error) =>
+    logger.warn({ err: error, task }, 'a background task failed; trying again'),
+  );
   let retryMs = firstRetryMs;
   while (!stop.aborted) {
     try {
@@ -28,7 +32,7 @@ export async function repeatEvery(
       retryMs = firstRetryMs;
       await pause(intervalMs, stop);
     } catch (error) {
-      logger.warn({ err: error, task }, 'a background task failed; trying again');
+      logFailed(error);
       await pause(Math.min(retryMs, intervalMs), stop);
       retryMs *= 2;
     }

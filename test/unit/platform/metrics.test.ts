@@ -6,10 +6,10 @@ import { createRpcMetrics } from '../../../src/platform/rpc/rpc-metrics.ts';
 import type { Span } from '../../../src/platform/tracing/span.ts';
 import type { Tracing } from '../../../src/platform/tracing/tracing.ts';
 
-const logger = createLogger({ process: 'test', instance: 'test', level: 'silent' });
+const silent = createLogger({ process: 'test', instance: 'test', level: 'silent' });
 
 /** Metrics with one gauge, and a clock that the test moves. */
-function withReading(read: () => Promise<number>) {
+function withReading(read: () => Promise<number>, logger = silent) {
   const clock = { nowMs: 0 };
   const metrics = createMetrics({ logger, nowMs: () => clock.nowMs });
   metrics.addReading('depth', (registry) => {
@@ -20,7 +20,7 @@ function withReading(read: () => Promise<number>) {
 }
 
 test('the page has the metrics of Node and the system', async () => {
-  const { body, contentType } = await createMetrics({ logger, nowMs: () => 0 }).page();
+  const { body, contentType } = await createMetrics({ logger: silent, nowMs: () => 0 }).page();
   expect(contentType).toMatch(/^text\/plain/);
   for (const name of [
     'process_resident_memory_bytes',
@@ -53,6 +53,17 @@ test('many requests at once, or soon after each other, read a gauge once', async
   expect(readings).toBe(1);
   clock.nowMs = 2_000;
   expect((await metrics.page()).body).toMatch(/^well_depth 2$/m);
+});
+
+test('a reading that fails for the same reason is logged once a minute, however often the page is read', async () => {
+  const lines: string[] = [];
+  const write = (line: string): void => void lines.push(line);
+  const logger = createLogger({ process: 'test', instance: 'test', level: 'warn' }, { write });
+  const { metrics, clock } = withReading(() => Promise.reject(new Error('dry')), logger);
+
+  for (; clock.nowMs < 10_000; clock.nowMs += 2_000) await metrics.page();
+
+  expect(lines).toEqual([expect.stringContaining('"reading":"depth"')]);
 });
 
 test('a failed reading is left out and counted, and the other readings are shown', async () => {
@@ -93,7 +104,7 @@ const spanOf = (traceId: string, isSampled: boolean): Span => {
 function withDurations(isTracing: boolean) {
   const begin = () => spanOf('e'.repeat(32), true);
   const tracing: Tracing = { beginAtEdge: begin, follow: begin, close: () => Promise.resolve() };
-  const metrics = createMetrics({ logger, nowMs: () => 0, tracing: isTracing ? tracing : undefined });
+  const metrics = createMetrics({ logger: silent, nowMs: () => 0, tracing: isTracing ? tracing : undefined });
   const observe = metrics.addDurations({
     name: 'dig_seconds',
     help: 'Duration of digging.',
@@ -160,14 +171,14 @@ test.each([
   ['text/plain, application/openmetrics-text;version=1.0.0;q=0', 'plain'],
   ['application/openmetrics-text; q=0.0, text/plain', 'plain'],
 ] as const)('a page for %s is %s', async (accept, format) => {
-  const { contentType } = await createMetrics({ logger, nowMs: () => 0 }).page(accept);
+  const { contentType } = await createMetrics({ logger: silent, nowMs: () => 0 }).page(accept);
   expect(contentType).toMatch(
     format === 'plain' ? /^text\/plain; version=0\.0\.4/ : /^application\/openmetrics/,
   );
 });
 
 test('each call that is refused because too many wait is counted by its method', async () => {
-  const metrics = createMetrics({ logger, nowMs: () => 0 });
+  const metrics = createMetrics({ logger: silent, nowMs: () => 0 });
   const measure = createRpcMetrics(metrics);
   const call = {
     service: 'OrderService',

@@ -21,6 +21,21 @@ test('a failed task with a long interval is repeated soon, and then at its inter
   expect(runs).toBe(2);
 });
 
+test('a task that fails for the same reason again and again is logged once a minute', async () => {
+  const lines: string[] = [];
+  const write = (line: string): void => void lines.push(line);
+  const logger = createLogger({ process: 'test', instance: 'repeat-every', level: 'warn' }, { write });
+  const stopping = new AbortController();
+  let runs = 0;
+  await repeatEvery({ task: 'testing', intervalMs: 0, logger, stop: stopping.signal }, () => {
+    if ((runs += 1) === 5) stopping.abort();
+    return Promise.reject(new Error('no answer'));
+  });
+
+  expect(runs).toBe(5);
+  expect(lines).toEqual([expect.stringContaining('"task":"testing"')]);
+});
+
 /** Begins tasks in turn. The last one ends them all. */
 function beginInTurn(longestTurnMs: number, runs: readonly (() => Promise<unknown>)[]) {
   const logger = createLogger({ process: 'test', instance: 'repeat-every', level: 'silent' });
