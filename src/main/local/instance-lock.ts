@@ -35,7 +35,8 @@ export async function lockFolder(folder: string): Promise<InstanceLock | LockedB
   const path = `\0gatehouse-${dev}-${ino}`;
   const server = createServer((socket) => {
     socket.on('error', () => socket.destroy());
-    socket.end(String(process.pid));
+    // A peer that keeps its side open must not hold up the release.
+    socket.end(String(process.pid), () => socket.destroy());
   });
   try {
     await new Promise<void>((resolve, reject) => {

@@ -1,6 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { stat } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { lockFolder } from '../../../src/main/local/instance-lock.ts';
 import { temporaryFolders } from './temporary-folder.ts';
 
@@ -28,6 +30,19 @@ describe('the lock of a data folder', () => {
       if (!('release' in lock)) throw new Error(`round ${round}: held by ${lock.pid}`);
       await lock.release();
     }
+  });
+
+  test('it is released although a peer keeps its connection', async () => {
+    const folder = await newFolder();
+    const lock = await lockFolder(folder);
+    if (!('release' in lock)) throw new Error('the lock is held');
+    const { dev, ino } = await stat(folder);
+    const peer = connect({ path: `\0gatehouse-${dev}-${ino}`, allowHalfOpen: true });
+    expect(String(await once(peer, 'data'))).toBe(String(process.pid));
+
+    await lock.release();
+
+    peer.destroy();
   });
 
   test('it is free as soon as its killed holder has exited', async () => {
