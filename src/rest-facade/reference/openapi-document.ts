@@ -163,8 +163,9 @@ export async function addOpenApiDocument(
   });
   let text: string | undefined;
   const readText = (): string => (text ??= JSON.stringify(app.swagger()));
+  let bytes: Buffer | undefined;
   app.get('/openapi.json', { schema: { hide: true } }, (_request, reply) =>
-    reply.type('application/json; charset=utf-8').send(readText()),
+    reply.type('application/json; charset=utf-8').send((bytes ??= Buffer.from(readText()))),
   );
   return () => JSON.parse(readText()) as OpenApiDocument;
 }

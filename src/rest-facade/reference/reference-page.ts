@@ -32,7 +32,8 @@ export async function addReference(
   serveAssets(app, environment === 'sandbox' ? [style, script] : [style]);
   const readDocument = await addOpenApiDocument(app, urls, environment);
   const policy = `default-src 'none'; ${policies[environment]}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
-  let page: string | undefined;
+  // Anyone may ask for the page, and Node would encode a text again for each answer.
+  let page: Buffer | undefined;
   const renderPage = (): string => {
     const eta = new Eta({ views: join(import.meta.dirname, 'templates'), cache: true, autoEscape: true });
     return eta.render('/reference', {
@@ -48,7 +49,7 @@ export async function addReference(
     reply
       .header('content-security-policy', policy)
       .type('text/html; charset=utf-8')
-      .send((page ??= renderPage())),
+      .send((page ??= Buffer.from(renderPage()))),
   );
   app.get('/docs/', hidden, (_request, reply) => reply.redirect('/docs', 308));
   if (environment === 'sandbox')
