@@ -133,7 +133,7 @@ export const webhooks: typeof english = {
     headers: 'ራስጌዎች (headers)',
     headersLead: 'ሰዓቱ እና ፊርማዎቹ ለእያንዳንዱ ሙከራ በወቅቱ በሚያገለግለው ሚስጥር አዲስ ይዘጋጃሉ።',
     redeliver: 'እንደገና ይላክ',
-    redeliverBody: 'በዚያው መለያ እና በዚያው ይዘት አሁን ይላካል፤ ካልደረሰ በአዲስ መርሐ ግብር ይላካል።',
+    redeliverBody: 'በዚያው መለያ እና በዚያው ይዘት አሁን እንዲላክ ማድረግ ይችላሉ፤ ካልደረሰ በአዲስ መርሐ ግብር ይላካል።',
     redelivered: 'እንደገና እየተላከ ነው።',
   },
   secrets: {
