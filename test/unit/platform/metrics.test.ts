@@ -36,7 +36,7 @@ test('a gauge is read before the page is shown', async () => {
 });
 
 test('requests at the same time get the same page, and later ones a new page', async () => {
-  const metrics = createMetrics({ logger, nowMs: () => 0 });
+  const metrics = createMetrics({ logger: silent, nowMs: () => 0 });
   const counter = new Counter({ name: 'dug_total', help: 'Wells.', registers: [metrics.registry] });
   const [first, second] = [metrics.page(), metrics.page()];
   expect(await second).toBe(await first);
