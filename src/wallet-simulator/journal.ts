@@ -49,7 +49,15 @@ export function openFileJournal(path: string): JournalFile {
               `${path}, line ${index + 1} is not a journal entry: delete the file to start anew`,
             );
           }),
-      append: (entry) => appendFileSync(path, `${JSON.stringify(entry)}\n`, { mode: 0o600 }),
+      append: (entry) => {
+        try {
+          appendFileSync(path, `${JSON.stringify(entry)}\n`, { mode: 0o600 });
+        } catch (error) {
+          // A full disk may have taken a part of the line, which the next entry would continue.
+          if (existsSync(path)) dropUnfinishedLine(path);
+          throw error;
+        }
+      },
     }),
   };
 }

@@ -35,7 +35,7 @@ export async function withAdvisoryLock(
   const client = await pool.connect();
   const lost = new AbortController();
   let failed: Error | undefined;
-  // The pool does not listen for errors of a connection in use. Without this listener an error would end the process.
+  // The pool leaves an error of a connection in use to its holder, and the ORM's own listener only logs it.
   const onError = (error: Error): void => {
     failed ??= error;
     lost.abort(error);

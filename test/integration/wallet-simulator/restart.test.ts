@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { openFileJournal } from '../../../src/wallet-simulator/journal.ts';
 import { journalEntry } from '../../../src/wallet-simulator/gsma/journal-entries.ts';
@@ -143,6 +145,23 @@ test('an incomplete last entry is dropped, and the next one is complete', async 
   journal.append(entry);
 
   expect(journal.entries()).toEqual([entry, entry]);
+});
+
+test('an entry that does not fit on the disk leaves no part of its line', async () => {
+  const source = (path: string) =>
+    JSON.stringify(import.meta.resolve(`../../../src/wallet-simulator/${path}`));
+  const appendWhileItFits = `
+    const { openFileJournal } = await import(${source('journal.ts')});
+    const { journalEntry } = await import(${source('gsma/journal-entries.ts')});
+    const journal = openFileJournal(process.argv[1]).of(journalEntry);
+    for (;;) journal.append({ kind: 'ended', serverCorrelationId: '1', at: '2026-05-04T08:00:00.000Z' });`;
+  const node = [process.execPath, '--input-type=module', '-e', appendWhileItFits, journalFile()];
+
+  // Files of this shell have at most 1 KiB, in place of a full disk.
+  const filling = promisify(execFile)('bash', ['-c', 'ulimit -f 1; exec "$@"', 'bash', ...node]);
+
+  await expect(filling).rejects.toThrow('EFBIG');
+  expect(await readFile(journalFile(), 'utf8')).toMatch(/^(\{.+\}\n)+$/);
 });
 
 test('a file that is not a journal is refused with the line', async () => {
