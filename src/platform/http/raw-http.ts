@@ -6,7 +6,7 @@ import { limitLines } from '../line-limit.ts';
 import type { LogLimited } from '../line-limit.ts';
 import type { Logger } from '../logger.ts';
 import { httpTimeoutsMs } from './http-timeouts.ts';
-import { handleInTurn, readInPieces } from './requests-in-turn.ts';
+import { boundParsing, handleInTurn } from './requests-in-turn.ts';
 
 /** The options for answers outside the framework, which has not created a request at that point. */
 export interface RawReplyOptions {
@@ -161,7 +161,7 @@ export function answerEveryRequest(server: Server, options: RawReplyOptions, max
       }
     });
   });
-  server.on('connection', readInPieces);
+  server.on('connection', boundParsing());
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
     socket.on('error', () => socket.destroy());
     writeRaw(socket, unknownMethod, options, 'CONNECT');

@@ -6,6 +6,8 @@ import type { Duplex } from 'node:stream';
 const maxAtOnce = 16;
 /** The bytes that are parsed at a time. Most requests are shorter. */
 const pieceBytes = 1024;
+/** The connections of a listener that Node may parse by itself. Together, the requests of one read of each take about 230 MB. */
+const parsedByNode = 64;
 
 interface Turns {
   handled: number;
@@ -46,10 +48,21 @@ export function handleInTurn(request: IncomingMessage, response: ServerResponse,
 }
 
 /**
- * Parses few bytes of an HTTP/1.1 connection at a time, and none while its requests wait. Node parses each read as a whole. It has up to 64 KiB,
- * so its shortest requests take 20 ms and 3 MB. Call it when Node's server has begun to serve the connection.
+ * Bounds what the connections of an HTTP/1.1 listener parse at once. Node parses each read as a whole. It has up to 64 KiB, so its shortest
+ * requests take 20 ms and 3 MB. While many connections are open, each further one is parsed in pieces, which costs more. Call the function for each
+ * connection when Node's server has begun to serve it.
  */
-export function readInPieces(socket: Socket): void {
+export function boundParsing(): (socket: Socket) => void {
+  let open = 0;
+  return (socket) => {
+    open += 1;
+    socket.once('close', () => (open -= 1));
+    if (open > parsedByNode) readInPieces(socket);
+  };
+}
+
+/** Parses few bytes of a connection at a time, and none while its requests wait. */
+function readInPieces(socket: Socket): void {
   const [parse] = socket.listeners('data') as ((bytes: Buffer) => void)[];
   if (parse === undefined)
     throw new Error('this version of Node does not read a connection by its data events');

@@ -13,7 +13,7 @@ import { file_google_rpc_error_details } from '../../gen/google/rpc/error_detail
 import { answersBeforeBody } from '../http/answer-before-body.ts';
 import { httpProblemOf } from '../http/http-problem.ts';
 import { httpTimeoutsMs } from '../http/http-timeouts.ts';
-import { handleInTurn, readInPieces } from '../http/requests-in-turn.ts';
+import { boundParsing, handleInTurn } from '../http/requests-in-turn.ts';
 import type { Logger } from '../logger.ts';
 import { bytesOfPage } from '../metrics.ts';
 import type { Page } from '../metrics.ts';
@@ -111,6 +111,7 @@ export async function startConnectServer(options: ConnectServerOptions): Promise
       : startedWithTls(createHttpsServer({ ...http1Options, ...tlsOptions(tls) }, inTurn), tls, logger);
   const connected = tls === undefined ? 'connection' : 'secureConnection';
   const serveHttp1 = http1.listeners(connected);
+  const boundConnection = boundParsing();
   http1.removeAllListeners(connected);
   if (tls !== undefined) watchHandshakes(http1, { logger, listener: 'Connect' });
   const sockets = openSocketsOf(http1);
@@ -123,7 +124,7 @@ export async function startConnectServer(options: ConnectServerOptions): Promise
         http2.emit('connection', socket);
       } else {
         for (const serve of serveHttp1) serve.call(http1, socket);
-        readInPieces(socket);
+        boundConnection(socket);
       }
     });
   });

@@ -106,7 +106,7 @@ test.each(listeners)('%s answers others while it handles the requests of one rea
   expect(Number(answer.exec(received)?.[1])).toBeLessThan(500);
 });
 
-test('few requests of a connection are parsed while earlier ones are handled', async () => {
+test('few requests of a connection are parsed while earlier ones are handled and many connections are open', async () => {
   const { promise: released, resolve: release } = Promise.withResolvers<string>();
   let [parsed, handled] = [0, 0];
   const app = createEdge(() => {
@@ -115,10 +115,13 @@ test('few requests of a connection are parsed while earlier ones are handled', a
   });
   app.server.on('request', () => (parsed += 1));
   await app.listen({ host, port: 0 });
-  const socket = connect(Number(new URL(app.listeningOrigin).port), host).on('error', () => undefined);
+  const open = () => connect(Number(new URL(app.listeningOrigin).port), host).on('error', () => undefined);
+  const idle = Array.from({ length: 64 }, open);
+  await Promise.all(idle.map((socket) => once(socket, 'connect')));
+  const socket = open();
   socket.write(request.repeat(1_000));
   await waitUntil('the first are handled', () => handled === 16);
-  socket.destroy();
+  for (const each of [socket, ...idle]) each.destroy();
   release('x');
   await app.close();
 
