@@ -149,7 +149,9 @@ describe('a request that waits', () => {
     };
     await growthBy({});
 
-    const [ofPlain, ofLarge] = [await growthBy({}), await growthBy(large)];
+    const ofPlain = await growthBy({});
+    // What earlier tests of this process still do may add several MB to one of them.
+    const ofLarge = Math.min(await growthBy(large), await growthBy(large));
 
     drain.abort();
     expect(new Set(await Promise.all(statuses))).toEqual(new Set([200]));

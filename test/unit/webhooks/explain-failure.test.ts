@@ -18,7 +18,7 @@ const explain = (code: string, attempt: Partial<FailedAttempt> = {}) =>
 
 /** The errors of undici while it reads an answer, and their meanings. */
 const fromUndici: readonly (readonly [code: string, result: string, words: RegExp])[] = [
-  ['UND_ERR_HEADERS_OVERFLOW', 'UNREADABLE', /response headers are larger than 16 kB/],
+  ['UND_ERR_HEADERS_OVERFLOW', 'UNREADABLE', /response headers are larger than 16 KiB/],
   ['UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'UNREADABLE', /length of its body differs from its Content-Length/],
   ['HPE_INVALID_CONSTANT', 'UNREADABLE', /is not HTTP/],
   ['UND_ERR_SOCKET', 'CONNECTION_FAILED', /closed the connection without a usable response/],
