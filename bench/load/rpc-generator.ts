@@ -108,13 +108,19 @@ function grpcCalls(): Record<RpcMethod, Call> {
 const call = (settings.PROTOCOL === 'grpc' ? grpcCalls() : connectCalls())[settings.METHOD];
 const itemsACall = settings.METHOD === 'batch register' ? settings.BATCH : 1;
 let failed = 0;
+/** The first error of a whole call, so that a run with failures says what they are. */
+let firstError: string | undefined;
+const countFailure = (error: unknown): number => {
+  firstError ??= String(error);
+  return itemsACall;
+};
 /** Keeps calls in flight for a while, and returns the duration of each, in milliseconds. */
 async function callFor(ms: number): Promise<number[]> {
   const latencies: number[] = [];
   const endMs = performance.now() + ms;
   const keepCalling = async (): Promise<void> => {
     for (let now = performance.now(); now < endMs;) {
-      failed += await call().catch(() => itemsACall);
+      failed += await call().catch(countFailure);
       const after = performance.now();
       latencies.push(after - now);
       now = after;
@@ -138,6 +144,7 @@ const result = {
   p50_ms: p50,
   p99_ms: p99,
   failed,
+  firstError,
   cpuSeconds: (user + system) / 1e6,
 };
 process.stdout.write(`RESULT ${JSON.stringify(result)}\n`, () => process.exit());

@@ -32,6 +32,7 @@ const RpcResult = Type.Object({
   p50_ms: Type.Number(),
   p99_ms: Type.Number(),
   failed: Type.Number(),
+  firstError: Type.Optional(Type.String()),
   /** CPU time of the generator itself, for `requests`. */
   cpuSeconds: Type.Number(),
 });
@@ -51,5 +52,7 @@ export async function runRpc(run: RpcRun): Promise<RpcResult> {
     SECONDS: String(run.seconds),
     BATCH: String(ordersABatch),
   });
-  return readResult(RpcResult, 'RESULT', output);
+  const result = readResult(RpcResult, 'RESULT', output);
+  if (result.firstError !== undefined) console.log(`the first failed call: ${result.firstError}`);
+  return result;
 }
