@@ -72,7 +72,7 @@ export function addCheckoutRoutes(app: FastifyInstance, options: CheckoutRouteOp
       .header('cache-control', 'public, max-age=31536000, immutable')
       .header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'; sandbox")
       .type(wallet.logoMediaType)
-      .send(Buffer.from(wallet.logo));
+      .send(wallet.logo);
   });
 
   app.get('/c/:token/qr.svg', async (request, reply) => {

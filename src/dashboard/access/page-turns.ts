@@ -1,3 +1,5 @@
+import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import { createFairCalls } from '../../platform/fair-calls.ts';
@@ -17,8 +19,8 @@ const maxUsers = 10_000;
 
 /**
  * Answers few requests of a user at a time, and lets the others wait. A page costs core tens of milliseconds, so one user with a hundred
- * requests at once would delay the payments of all merchants. Call it after the hook that finds the user. Above the limit of waiting
- * requests, they get the page of an overload.
+ * requests at once would delay the payments of all merchants. And an answer that its browser does not read stays in memory, which is up to
+ * several megabytes for a download. Call it after the hook that finds the user. Above the limit of waiting requests, they get the page of an overload.
  */
 export function addPageTurns(app: FastifyInstance): void {
   const turnsOf = new LRUCache<string, FairCalls>({
@@ -47,9 +49,24 @@ export function addPageTurns(app: FastifyInstance): void {
     });
     clearImmediate(waits);
   });
-  // Not when the connection closes, because core still answers for a browser that left. A download reads its later pages from core one by one.
-  app.addHook('onSend', (request, _reply, _payload, done) => {
-    request.endTurn?.();
+  // Not as soon as the connection closes, because core still answers for a browser that left.
+  app.addHook('onSend', ({ endTurn, raw: { socket } }, { raw }, _payload, done) => {
+    if (endTurn !== null) whenRead(raw, socket, endTurn);
     done();
   });
+}
+
+/** Calls `then` when the connection has taken the whole answer, or is closed. It may be closed before an answer that waits for an earlier one. */
+function whenRead(answer: ServerResponse, connection: Socket, then: () => void): void {
+  if (connection.destroyed) {
+    then();
+    return;
+  }
+  const end = (): void => {
+    answer.removeListener('finish', end);
+    connection.removeListener('close', end);
+    then();
+  };
+  answer.once('finish', end);
+  connection.once('close', end);
 }

@@ -75,6 +75,6 @@ export function addMerchantWallets(app: FastifyInstance, { clients, sendPage, ti
       .header('cache-control', 'private, max-age=31536000, immutable')
       .header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'; sandbox")
       .type(wallet.logoMediaType)
-      .send(Buffer.from(wallet.logo));
+      .send(wallet.logo);
   });
 }

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from '@jest/globals';
 import Fastify from 'fastify';
@@ -6,6 +8,9 @@ import type { FastifyInstance } from 'fastify';
 import { addPageTurns } from '../../../src/dashboard/access/page-turns.ts';
 import type { Viewer } from '../../../src/dashboard/access/viewer.ts';
 import { waitUntil } from '../../support/wait-until.ts';
+
+/** More than the buffers of a connection hold. */
+const moreThanIsInTransit = Buffer.alloc(32 * 1024 * 1024);
 
 /** Pages that are answered when they are released. Each user is named by a header. */
 function buildPages() {
@@ -23,6 +28,7 @@ function buildPages() {
     return user;
   });
   app.get('/broken', () => Promise.reject(new Error('broken')));
+  app.get('/large', (_request, reply) => reply.send(moreThanIsInTransit));
   const runningOf = (user: string): number => held.filter((each) => each.user === user).length;
   const releaseAll = async (done: Promise<unknown>): Promise<void> => {
     let isDone = false;
@@ -103,6 +109,32 @@ test('a waiting request whose client has left keeps no place from the user', asy
   await releaseAll(statuses);
 
   expect(await statuses).toEqual(many(66, () => 200));
+  await app.close();
+});
+
+test('an answer keeps the turn of its user until it is read', async () => {
+  const { app, runningOf, releaseAll } = buildPages();
+  const origin = await app.listen({ host: '127.0.0.1', port: 0 });
+  const ask = (url: string) => {
+    const sent = httpRequest(`${origin}${url}`, { agent: false, headers: { user: 'one' } });
+    const answered = once(sent, 'response').then(([response]) => response as IncomingMessage);
+    sent.end();
+    return { answered, leave: () => sent.destroy() };
+  };
+  const unread = many(6, () => ask('/large'));
+  await Promise.all(unread.map(({ answered }) => answered));
+  const statuses: (number | undefined)[] = [];
+  const others = many(61, async () => {
+    const { statusCode } = (await ask('/').answered).resume();
+    statuses.push(statusCode);
+  });
+
+  await waitUntil('one is refused, or all run', () => statuses.length === 1 || runningOf('one') > 0);
+  expect([statuses, runningOf('one')]).toEqual([[500], 0]);
+  for (const { leave } of unread) leave();
+  await releaseAll(Promise.all(others));
+
+  expect(statuses.slice(1)).toEqual(many(60, () => 200));
   await app.close();
 });
 
