@@ -18,7 +18,7 @@ import { accountWords } from './show-account.ts';
  * later omit it by its name, because the secret must not be stored.
  */
 const SetUp = Type.Object({
-  secret_uri: Type.String({ maxLength: 1024, pattern: '^otpauth://totp/' }),
+  secret_uri: Type.String({ maxLength: 1024, pattern: '^otpauth://totp/[!-~]*$' }),
   code: Type.String({ maxLength: 32 }),
 });
 

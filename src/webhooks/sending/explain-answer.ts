@@ -53,6 +53,9 @@ export function nameStatus(status: number): string {
   return name === undefined ? String(status) : `${status} ${name}`;
 }
 
+/** Longer than any origin with a name of DNS, which has at most 253 characters. */
+const longestOrigin = 300;
+
 /** The target of a redirect. Paths and queries may contain secrets, so only the difference is described. */
 function target(location: string, from: URL): string {
   if (!URL.canParse(location, from.href)) return 'an invalid URL';
@@ -63,6 +66,7 @@ function target(location: string, from: URL): string {
     if (to.pathname === `${from.pathname}/`) return 'the same path with a slash at its end';
     return 'another path of the same host';
   }
+  if (to.origin.length > longestOrigin || to.protocol.length > longestOrigin) return 'an invalid URL';
   if (to.protocol !== 'http:' && to.protocol !== 'https:') return `a ${to.protocol} URL`;
   return isSamePage ? `the same path at ${to.origin}` : to.origin;
 }

@@ -140,11 +140,14 @@ describe('one-time codes are turned on', () => {
     expect(carried).not.toContain(secret);
   });
 
-  test('again from the account page when the secret is missing from the form', async () => {
+  test.each([
+    ['is missing from the form', {}],
+    ['does not fit into a QR code', { secret_uri: `otpauth://totp/${'ሀ'.repeat(1_000)}` }],
+  ])('again from the account page when the secret %s', async (_name, fields) => {
     const visitor = await desk.signedIn(await desk.users.member(merchant.id));
     await begin(visitor);
 
-    const answer = await visitor.post('/account/codes/confirm', { code: '123456' });
+    const answer = await visitor.post('/account/codes/confirm', { ...fields, code: '123456' });
     const account = await visitor.get('/account');
 
     expect([answer.status, answer.headers.get('location')]).toEqual([303, '/account']);

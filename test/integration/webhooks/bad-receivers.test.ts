@@ -149,6 +149,8 @@ describe('redirects', () => {
     ['//evil.example', 'http://evil.example;'],
     ['file:///etc/passwd', 'a file: URL;'],
     ['http://[', 'an invalid URL;'],
+    [`http://${'a'.repeat(300)}.example/`, 'an invalid URL;'],
+    [`${'a'.repeat(300)}:nothing`, 'an invalid URL;'],
   ])('the detail describes the target %s, without path and query', async (location, words) => {
     const report = await sendOnce(answer(302, { location }));
 
