@@ -157,6 +157,10 @@ describe('an acknowledgement', () => {
   test.each([
     [409, error('RESOURCE_ALREADY_EXIST'), 'duplicate_request'],
     [409, error('SOMETHING_NEW'), 'unrecognised_code'],
+    [400, error('SOMETHING_NEW'), 'unrecognised_code'],
+    [403, error('SOMETHING_NEW'), 'unrecognised_code'],
+    [404, { message: 'Not found' }, 'unexpected_status'],
+    [429, undefined, 'rate_limited'],
     [401, { statusCode: 401, message: 'Access denied' }, 'unauthenticated'],
     [500, error('INTERNAL_PROCESSING_ERROR'), 'server_error'],
     [500, error('SOMETHING_NEW'), 'server_error'],
@@ -268,10 +272,18 @@ describe('a query', () => {
       status({ status: 'SUCCESSFUL', financialTransactionId: '1', amount: 'ten' }),
       'unreadable_answer',
     ],
+    ['no status', {}, 'unreadable_answer'],
+    ['no JSON', undefined, 'unreadable_answer'],
   ])('with %s is unknown', async (_what, body, why) => {
     subject.wallet.on(routes.query, json(200, body));
 
     expect((await query()).result).toMatchObject({ kind: 'unknown', why });
+  });
+
+  test.each(['PENDING', 'Pending'])('with the status %s is pending', async (text) => {
+    subject.wallet.on(routes.query, json(200, status({ status: text })));
+
+    expect((await query()).result).toEqual({ kind: 'pending' });
   });
 
   test('of an id that MTN does not know is unknown, and recovery finds nothing', async () => {
@@ -279,6 +291,20 @@ describe('a query', () => {
 
     expect((await query()).result).toMatchObject({ kind: 'unknown', why: 'not_found' });
     expect((await subject.connector.recover(attemptId, options)).result).toEqual({ kind: 'not_found' });
+  });
+
+  test.each([
+    [404, { statusCode: 404, message: 'Resource not found' }, 'unexpected_status'],
+    [404, { code: 'SOMETHING_NEW' }, 'unrecognised_code'],
+    [500, { code: 'RESOURCE_NOT_FOUND' }, 'server_error'],
+  ])('of %d %j does not mean that MTN does not know the id', async (code, body, why) => {
+    subject.wallet.on(routes.query, json(code, body));
+
+    expect((await query()).result).toMatchObject({ kind: 'unknown', why });
+    expect((await subject.connector.recover(attemptId, options)).result).toMatchObject({
+      kind: 'unknown',
+      why,
+    });
   });
 
   test('stores no phone number of the payer', async () => {
@@ -302,6 +328,12 @@ describe('a refund', () => {
     [failed('NOT_ENOUGH_FUNDS'), { kind: 'refused', reason: 'insufficient_funds' }],
     [failed({ code: 'EXPIRED' }), { kind: 'refused', reason: 'provider_error' }],
     [failed('SOMETHING_NEW'), { kind: 'unknown', why: 'unrecognised_code' }],
+    [{ status: 'Pending' }, { kind: 'pending' }],
+    [{ status: 'UNDER_REVIEW' }, { kind: 'unknown', why: 'unrecognised_status' }],
+    [
+      { ...done, externalId: attemptId },
+      { kind: 'unknown', why: 'inconsistent' },
+    ],
   ])('with %j has the outcome of the table', async (over, expected) => {
     subject.wallet.on(routes.queryReversal, json(200, status({ externalId: reversalId, ...over })));
     const inquiry = reversalInquiry({ reversalId, providerTransactionId: '23503452' });
@@ -337,6 +369,15 @@ test('settings with only a part of the Disbursement credentials are refused', ()
 });
 
 describe('a callback', () => {
+  test.each([
+    ['Failed', 'failed'],
+    ['PENDING', 'other'],
+  ])('with the status %s claims %s', (text, claim) => {
+    const body = JSON.stringify(status({ status: text }));
+
+    expect(subject.connector.parseCallback(callbackWith(body, { method: 'PUT' })).claim).toBe(claim);
+  });
+
   test.each(['PUT', 'POST'])('by %s is a reason to query', (method) => {
     const body = JSON.stringify(status({ status: 'SUCCESSFUL', financialTransactionId: 5 }));
     const hint = subject.connector.parseCallback(callbackWith(body, { method }));

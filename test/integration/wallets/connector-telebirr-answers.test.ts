@@ -124,6 +124,13 @@ describe('an answer', () => {
     [500, gateway('60200099'), { kind: 'refused', reason: 'merchant_config' }],
     [400, gateway('49401024995'), { kind: 'refused', reason: 'invalid_request' }],
     [404, gateway('404', 'can not find api'), { kind: 'refused', reason: 'merchant_config' }],
+    [404, gateway('404', 'no such order'), { kind: 'unknown', why: 'unrecognised_code' }],
+    [500, gateway('500', 'can not find api'), { kind: 'unknown', why: 'server_error' }],
+    [500, undefined, { kind: 'unknown', why: 'server_error' }],
+    [429, undefined, { kind: 'unknown', why: 'rate_limited' }],
+    [200, undefined, { kind: 'unknown', why: 'unreadable_answer' }],
+    [200, [], { kind: 'unknown', why: 'unreadable_answer' }],
+    [200, { code: '0', msg: 'success' }, { kind: 'unknown', why: 'unreadable_answer' }],
     [299, { result: 'FAIL', code: '60200087', msg: 'no' }, { kind: 'unknown', why: 'unrecognised_code' }],
     [500, gateway('49401024991'), { kind: 'unknown', why: 'server_error' }],
     [403, gateway('49401021002'), { kind: 'unknown', why: 'rate_limited' }],
@@ -194,11 +201,17 @@ describe('a query', () => {
     [{ order_status: 'WAIT_PAY' }, { kind: 'pending' }],
     [{ order_status: 'PAYING' }, { kind: 'pending' }],
     [{ order_status: 'ACCEPTED' }, { kind: 'pending' }],
+    [{ order_status: 'PENDING' }, { kind: 'pending' }],
     [{ order_status: 'PAY_FAILED' }, { kind: 'declined', reason: 'provider_error' }],
     [{ order_status: 'ORDER_CLOSED' }, { kind: 'timed_out' }],
     [{ order_status: 'PAY_CANCEL' }, { kind: 'unknown', why: 'unrecognised_status' }],
     [{ order_status: undefined }, { kind: 'unknown', why: 'unreadable_answer' }],
     [{ total_amount: undefined }, { kind: 'unknown', why: 'unreadable_answer' }],
+    [{ trans_currency: undefined }, { kind: 'unknown', why: 'unreadable_answer' }],
+    [
+      { trans_id: undefined, payment_order_id: undefined },
+      { kind: 'unknown', why: 'unreadable_answer' },
+    ],
     [{ merch_order_id: 'other' }, { kind: 'unknown', why: 'inconsistent' }],
   ])('of an order with %j has the outcome of the table', async (over, expected) => {
     subject.wallet.on(routes.queryOrder, json(200, order(over)));
@@ -215,12 +228,35 @@ describe('a query', () => {
     expect((await query()).result).toMatchObject({ kind: 'unknown', why: 'unauthenticated' });
   });
 
-  test('of an order that telebirr does not know is unknown, and recovery finds nothing', async () => {
-    const unknownOrder = { result: 'FAIL', code: '60330006', msg: 'The order was not found.' };
-    subject.wallet.on(routes.queryOrder, json(299, unknownOrder));
+  test.each([
+    ['60330006', 'No data.'],
+    ['60330007', 'The order was not found.'],
+  ])(
+    'of an order that telebirr does not know (%s %s) is unknown, recovery finds nothing, and no refund is sent',
+    async (code, msg) => {
+      subject.wallet.on(routes.queryOrder, json(299, { result: 'FAIL', code, msg }));
+      const before = subject.wallet.requestsTo(routes.refund).length;
 
-    expect((await query()).result).toMatchObject({ kind: 'unknown', why: 'not_found' });
-    expect((await subject.connector.recover(attemptId, options)).result).toEqual({ kind: 'not_found' });
+      expect((await query()).result).toMatchObject({ kind: 'unknown', why: 'not_found' });
+      expect((await subject.connector.recover(attemptId, options)).result).toEqual({ kind: 'not_found' });
+      expect((await refund()).result).toMatchObject({ kind: 'refused', reason: 'invalid_request' });
+      expect((await queryRefund('100.5', 'refund/R1')).result).toMatchObject({
+        kind: 'unknown',
+        why: 'not_found',
+      });
+      expect(subject.wallet.requestsTo(routes.refund)).toHaveLength(before);
+    },
+  );
+
+  test('of an order whose answer was lost gives its reference, if telebirr answers', async () => {
+    const known = await subject.connector.recover(attemptId, options);
+    subject.wallet.on(routes.queryOrder, json(500, undefined));
+    const lost = await subject.connector.recover(attemptId, options);
+
+    expect([known.result, lost.result]).toMatchObject([
+      { kind: 'found', providerReference: orderId(attemptId) },
+      { kind: 'unknown', why: 'server_error' },
+    ]);
   });
 });
 
@@ -287,12 +323,14 @@ describe('a refund', () => {
   test.each([
     ['REFUND_SUCCESS', 'accepted'],
     ['REFUND_DUPLICATED', 'accepted'],
-    ['REFUND_FAILED', 'refused'],
+    ['REFUND_FAILED', 'refused provider_error'],
     ['REFUND_PONDERED', 'unknown'],
-  ])('with the status %s is %s', async (status, kind) => {
+  ])('with the status %s is %s', async (status, expected) => {
     subject.wallet.on(routes.refund, json(200, success({ refund_status: status })));
 
-    expect((await refund()).result.kind).toBe(kind);
+    const { result } = await refund();
+
+    expect(`${result.kind} ${result.kind === 'refused' ? result.reason : ''}`.trim()).toBe(expected);
   });
 
   test.each([
@@ -335,6 +373,10 @@ describe('a refund', () => {
     [{ refund_status: 'REFUND_SUCCESS' }, { kind: 'completed', money: { amount: '100.5' } }],
     [{ refund_status: 'REFUND_DUPLICATED', refund_time: '1' }, { kind: 'completed' }],
     [{ refund_status: 'REFUND_DUPLICATED' }, { kind: 'unknown', why: 'inconsistent' }],
+    [
+      { refund_status: 'REFUND_SUCCESS', merch_order_id: 'other' },
+      { kind: 'unknown', why: 'inconsistent' },
+    ],
   ])(
     'of an order whose last refund failed is asked for by its own number, and %j has the outcome %j',
     async (repeated, outcome) => {
@@ -349,6 +391,16 @@ describe('a refund', () => {
       });
     },
   );
+
+  test('is not refused because telebirr refuses the repeated request, which is only a question', async () => {
+    subject.wallet.on(routes.queryOrder, json(200, order({ order_status: 'REFUND_FAILED' })));
+    subject.wallet.on(routes.refund, json(400, { errorCode: '49401024995', errorMsg: 'no' }));
+
+    expect((await queryRefund('100.5', 'refund/R2')).result).toMatchObject({
+      kind: 'unknown',
+      why: 'unrecognised_code',
+    });
+  });
 
   test.each([
     ['the whole', '100.5'],

@@ -1,11 +1,17 @@
 import { describe, expect, test } from '@jest/globals';
 import { newRandomId } from '../../../../src/contract/public-id.ts';
-import { compareEntry } from '../../../../src/core/reconciliation/compare-entry.ts';
+import { compareEntry, isDoubtful } from '../../../../src/core/reconciliation/compare-entry.ts';
 import type { Entry, KnownMoney, Records } from '../../../../src/core/reconciliation/compare-entry.ts';
 import { MoneyBalance, decimalOf } from '../../../../src/core/reconciliation/money-balance.ts';
-import { dayOf } from '../../../../src/core/reconciliation/reconciliation-day.ts';
+import {
+  dayOf,
+  isInReach,
+  parseDay,
+  periodToRead,
+} from '../../../../src/core/reconciliation/reconciliation-day.ts';
 import { readStatementName, statementName } from '../../../../src/core/reconciliation/statement-key.ts';
 import type { StrayPaymentStatus } from '../../../../src/core/domain/order.ts';
+import type { Reversal } from '../../../../src/core/domain/reversal.ts';
 import { storedId } from '../../../support/ids.ts';
 
 const day = dayOf('2026-03-10');
@@ -47,11 +53,11 @@ const stray = (status: StrayPaymentStatus): KnownMoney => ({
   reversalId: 'rev-1',
   isElsewhere: false,
 });
-const refund = (isElsewhere: boolean) =>
+const refund = (isElsewhere: boolean, status: Reversal['status'] = 'REVERSED') =>
   ({
     ...facts,
     recordType: 'refund',
-    status: 'REVERSED',
+    status,
     refundId: storedId('rfd', newRandomId('rfd', noon)),
     isElsewhere,
   }) as const;
@@ -78,6 +84,14 @@ const paidBefore = records({ byRequest: attempt(false) });
 const strayThatIs = (status: StrayPaymentStatus, hasReversal = false) =>
   records({ byTransaction: stray(status), hasReversal });
 const reversalOf = (original: KnownMoney) => records({ original });
+const refundThatIs = (status: Reversal['status']) => records({ refund: refund(false, status) });
+const returned = entry({ status: 'REVERSED' });
+const amountOfDayBefore = { ...dayBefore, amount: '9' };
+const endedBefore = records({ byTransaction: { ...attempt(false), updatedAt: dayBefore.occurredAt! } });
+const returnedLater = records({
+  byTransaction: { ...stray('REVERSED'), updatedAt: new Date(day.until.getTime() + 1) },
+});
+const declinedByTransaction = records({ byTransaction: { ...declined, isElsewhere: false } });
 
 test.each<readonly [name: string, Entry, Records, kind: string | undefined]>([
   ['has the amount in another notation', entry({ amount: '010.0000' }), here, undefined],
@@ -101,18 +115,48 @@ test.each<readonly [name: string, Entry, Records, kind: string | undefined]>([
   ['has another status on both sides', entry({ status: 'OTHER' }), records({}), undefined],
   ['is of the day before', entry({ occurredAt: new Date(day.from.getTime() - 1) }), records({}), undefined],
   ['is of the day after', entry({ occurredAt: day.until }), records({}), undefined],
+  ['is of the first instant of the day', entry({ occurredAt: day.from }), records({}), 'MISSING_HERE'],
+  ['began on the day before', amountOfDayBefore, here, 'AMOUNT_DIFFERS'],
+  ['began and ended on the day before', amountOfDayBefore, endedBefore, undefined],
+  ['was reversed, and not requested here', returned, records({}), 'MISSING_HERE'],
+  ['was reversed, and is declined here', returned, declinedHere, undefined],
+  ['charges an attempt that is declined under its transaction', entry(), declinedByTransaction, differs],
+  ['has failed, and is declined here', entry({ status: 'FAILED' }), declinedByTransaction, undefined],
   ['cannot be read', entry({ type: 'UNREADABLE' }), records({}), 'UNREADABLE'],
   ['is no payment', entry({ type: 'OTHER' }), records({}), undefined],
   ['is stray money that is being returned', entry(), strayThatIs('REVERSAL_DUE'), undefined],
   ['is stray money of another amount', entry({ amount: '9' }), strayThatIs('REVERSAL_DUE'), 'AMOUNT_DIFFERS'],
   ['is stray money that went back', entry(), strayThatIs('REVERSED', true), undefined],
   ['is stray money that went back only here', entry(), strayThatIs('REVERSED'), differs],
+  ['is stray money that went back without an entry', returned, strayThatIs('REVERSED'), undefined],
+  ['is stray money that went back after the statement', entry(), returnedLater, undefined],
+  ['is stray money that is going back', returned, strayThatIs('REVERSAL_DUE'), undefined],
+  ['is stray money that went back after a refusal', returned, strayThatIs('REVERSAL_REFUSED'), differs],
+  ['is stray money whose return was refused', entry(), strayThatIs('REVERSAL_REFUSED'), undefined],
+  ['carries out a refund', entry(reversal), refundThatIs('REVERSED'), undefined],
+  ['carries out an undecided refund', entry(reversal), refundThatIs('REVERSAL_DUE'), differs],
+  ['carries out a refused refund', entry(reversal), refundThatIs('REVERSAL_REFUSED'), differs],
+  ['returns less than a refund', entry({ ...reversal, amount: '9' }), refundHere, 'AMOUNT_DIFFERS'],
+  ['returns another currency', entry({ ...reversal, currency: 'USD' }), refundHere, 'AMOUNT_DIFFERS'],
+  ['does not return money yet', entry({ ...reversal, status: 'PENDING' }), records({}), undefined],
+  ['returned money on another day', { ...dayBefore, ...reversal }, records({}), undefined],
   ['returns stray money', entry(reversal), reversalOf(stray('REVERSED')), undefined],
   ['returns stray money after a refusal', entry(reversal), reversalOf(stray('REVERSAL_REFUSED')), differs],
   ['returns a paid order without a refund', entry(reversal), reversalOf(attempt(false)), differs],
   ['returns unknown money', entry(reversal), records({}), 'MISSING_HERE'],
 ])('an entry that %s', (_name, given, found, kind) => {
   expect(compareEntry(given, found, period)?.kind).toBe(kind);
+});
+
+test.each<readonly [name: string, Entry, Records, isQueried: boolean]>([
+  ['a declined attempt that was charged', entry(), declinedHere, true],
+  ['an undecided refund that was carried out', entry(reversal), refundThatIs('REVERSAL_DUE'), true],
+  ['a paid attempt that was reversed', returned, here, false],
+  ['a paid attempt that was charged again', entry({ providerTransactionId: 't-2' }), paidBefore, false],
+  ['a refused refund that was carried out', entry(reversal), refundThatIs('REVERSAL_REFUSED'), false],
+  ['returned stray money', entry(reversal), reversalOf(stray('REVERSAL_REFUSED')), false],
+])('whether only the wallet can explain %s', (_name, given, found, isQueried) => {
+  expect(isDoubtful(compareEntry(given, found, period)!)).toBe(isQueried);
 });
 
 type Case = readonly [entry: Entry, records: Records, kind: string | undefined, sums: string];
@@ -132,6 +176,29 @@ describe('the balance and the comparison with the statement are right for an ent
     ['another account, and failed', entry({ status: 'FAILED' }), requested, undefined, ''],
     ['another account, on another day', dayBefore, elsewhere, undefined, ''],
     ['this account, for a refund', entry(reversal), refundHere, undefined, 'out 10 refunds 10'],
+    ['this account, for stray money', entry(), strayThatIs('REVERSAL_DUE'), undefined, 'in 10 strays 10'],
+    [
+      'this account, for stray money that went back only here',
+      entry(),
+      strayThatIs('REVERSED'),
+      differs,
+      'in 10 strays 10 reversals 10',
+    ],
+    [
+      'this account, for stray money that goes back later',
+      entry(),
+      returnedLater,
+      undefined,
+      'in 10 strays 10',
+    ],
+    ['this account, for a declined attempt', entry(), declinedByTransaction, differs, 'in 10'],
+    [
+      'this account, for an undecided refund',
+      entry(reversal),
+      refundThatIs('REVERSAL_DUE'),
+      differs,
+      'out 10',
+    ],
     ['another account, for a refund', entry(reversal), refundElsewhere, 'OTHER_ACCOUNT', 'out 10'],
   ])('%s', (_name, given, found, kind, expected) => {
     const balance = new MoneyBalance(period);
@@ -167,3 +234,60 @@ test.each([
     expect(name === wallet).toBe(payee === '');
   },
 );
+
+describe('the period that is read for a day', () => {
+  const at = (time: string) => new Date(`2026-${time}Z`);
+  const later = at('03-11T01:00:00');
+  const hourMs = 3_600_000;
+
+  test.each<readonly [name: string, oldest: Date | undefined, now: Date, reachMs: number, Date, Date]>([
+    ['has a margin for clocks', undefined, later, Infinity, at('03-09T23:50:00'), at('03-11T00:10:00')],
+    ['ends now', undefined, noon, Infinity, at('03-09T23:50:00'), noon],
+    [
+      'begins with the oldest payment of the day',
+      at('03-08T12:00:00'),
+      later,
+      Infinity,
+      at('03-08T11:50:00'),
+      at('03-11T00:10:00'),
+    ],
+    [
+      'begins a week before at the earliest',
+      at('02-01T00:00:00'),
+      later,
+      Infinity,
+      at('03-02T23:50:00'),
+      at('03-11T00:10:00'),
+    ],
+    [
+      'ends at the reach of the statement, which moves on while it is read',
+      at('03-08T00:00:00'),
+      later,
+      48 * hourMs,
+      at('03-09T01:10:00'),
+      at('03-11T00:10:00'),
+    ],
+    [
+      'contains the whole day out of reach',
+      undefined,
+      at('03-13T00:00:00'),
+      48 * hourMs,
+      at('03-09T23:50:00'),
+      at('03-11T00:10:00'),
+    ],
+  ])('%s', (_name, oldest, now, reachMs, from, to) => {
+    expect(periodToRead(day, oldest, now, reachMs)).toEqual({ from, to });
+  });
+
+  test('is in reach with its margin, or not at all', () => {
+    const reachMs = 48 * hourMs;
+    const last = at('03-11T23:50:00');
+
+    expect(isInReach(day, last, reachMs)).toBe(true);
+    expect(isInReach(day, new Date(last.getTime() + 1), reachMs)).toBe(false);
+  });
+});
+
+test.each(['2026-02-30', '2026-13-01', '1999-01-01', '2026-1-1', ''])('%p is no day', (text) => {
+  expect(parseDay(text)).toBeUndefined();
+});
