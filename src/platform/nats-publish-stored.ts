@@ -35,13 +35,7 @@ export function publishStored(
       answers.unsubscribe();
       settle();
     };
-    const timer = setTimeout(
-      () =>
-        end(() =>
-          reject(new Error(`the broker did not confirm ${missing} of ${messages.length} messages in time`)),
-        ),
-      timeoutMs,
-    );
+    // Before the timer, because it throws when the connection was closed meanwhile.
     const answers = connection.subscribe(inbox, {
       callback: (error, answer) => {
         const failure = error ?? refusalIn(answer);
@@ -50,6 +44,13 @@ export function publishStored(
         else if ((missing -= 1) === 0) end(() => resolve('stored'));
       },
     });
+    const timer = setTimeout(
+      () =>
+        end(() =>
+          reject(new Error(`the broker did not confirm ${missing} of ${messages.length} messages in time`)),
+        ),
+      timeoutMs,
+    );
     for (const { subject, id, headers, body } of messages) {
       connection.publish(subject, body, { reply: inbox, headers: headersOf(id, headers) });
     }

@@ -1,12 +1,12 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { Code, ConnectError } from '@connectrpc/connect';
 import type { Client } from '@connectrpc/connect';
-import pTimeout from 'p-timeout';
 import { Environment } from '../../gen/gatehouse/v1/order_pb.js';
 import type { OrderEvent } from '../../gen/gatehouse/v1/order_pb.js';
 import type { OrderService } from '../../gen/gatehouse/v1/order_service_pb.js';
 import type { ListenToSandboxEventsResponseSchema } from '../../gen/gatehouse/v1/webhook_service_pb.js';
 import { pause } from '../../platform/pause.ts';
+import { createWakeSignal } from '../../platform/wake-signal.ts';
 import { rpcError } from '../../contract/error-reason.ts';
 import { eventBody, webhookTypes } from '../intake/event-body.ts';
 import type { SubscribedType } from '../domain/webhook-endpoint.ts';
@@ -72,23 +72,26 @@ async function* listenToEvents(
 ): AsyncIterable<Heard> {
   const leave = new AbortController();
   const events = followEvents(orders, merchantId, AbortSignal.any([stop, leave.signal]));
+  const arrived = createWakeSignal();
   const ask = () => {
-    const answer = events.next();
-    // It may fail while the listener is slow to read earlier events. The failure is handled later.
-    answer.catch(() => undefined);
-    return answer;
+    const asked = { answer: events.next(), isOver: false };
+    const note = (): void => {
+      asked.isOver = true;
+      arrived.ring();
+    };
+    // Once, because a listener may wait for days. It may fail while the listener is slow to read earlier events, and is handled later.
+    asked.answer.then(note, note);
+    return asked;
   };
   let next = ask();
   try {
     while (!stop.aborted) {
-      const heard = await pTimeout(next, {
-        milliseconds: signOfLifeMs,
-        fallback: () => 'nothing yet' as const,
-      });
-      if (heard === 'nothing yet') {
+      if (!next.isOver) await arrived.wait(signOfLifeMs, stop);
+      if (!next.isOver) {
         yield {};
         continue;
       }
+      const heard = await next.answer;
       if (heard.done === true) return;
       next = ask();
       const event = heard.value;
@@ -99,7 +102,7 @@ async function* listenToEvents(
     }
   } finally {
     leave.abort();
-    await next.catch(() => undefined);
+    await next.answer.catch(() => undefined);
   }
 }
 

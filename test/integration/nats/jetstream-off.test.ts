@@ -1,7 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { mock } from 'node:test';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { connect } from 'nats';
 import { pino } from 'pino';
 import { openEventBus } from '../../../src/contract/event-bus.ts';
 import type { EventBus } from '../../../src/contract/event-bus.ts';
@@ -9,6 +11,7 @@ import { exitWithParent } from '../../../src/main/local/exit-with-parent.ts';
 import { choosePorts } from '../../../src/main/local/free-port.ts';
 import { findOrInstallNatsServer } from '../../../src/main/local/nats-binary.ts';
 import { natsProcess } from '../../../src/main/local/nats.ts';
+import { publishStored } from '../../../src/platform/nats-publish-stored.ts';
 import { stoppableProcess } from '../../../src/main/prove/stoppable-process.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
@@ -17,6 +20,7 @@ const reason = 'nats-server answers, but has no JetStream: turn JetStream on';
 const ignore = (): undefined => undefined;
 const lines: string[] = [];
 let bus: EventBus;
+let brokerUrl: string;
 let stop: () => Promise<void>;
 
 beforeAll(async () => {
@@ -32,7 +36,8 @@ beforeAll(async () => {
   );
   await server.start();
   const logger = pino({}, { write: (line) => void lines.push(line) });
-  bus = openEventBus({ url: `nats://${host}:${port}`, name: 'test', logger });
+  brokerUrl = `nats://${host}:${port}`;
+  bus = openEventBus({ url: brokerUrl, name: 'test', logger });
   stop = async () => {
     await bus.close();
     await server.stop();
@@ -42,15 +47,27 @@ beforeAll(async () => {
 });
 afterAll(() => stop());
 
-test('publishing to a broker without JetStream fails with a message that says what to do', async () => {
-  const message = {
-    subject: 'orders.sandbox.mer_1.order.created',
-    id: 'evt_1',
-    headers: {},
-    body: Buffer.from('x'),
-  };
+const message = {
+  subject: 'orders.sandbox.mer_1.order.created',
+  id: 'evt_1',
+  headers: {},
+  body: Buffer.from('x'),
+};
 
+test('publishing to a broker without JetStream fails with a message that says what to do', async () => {
   await expect(bus.publish([message])).rejects.toThrow(reason);
+});
+
+test('publishing on a connection that was closed fails at once, and its time limit does not end the process', async () => {
+  const connection = await connect({ servers: brokerUrl });
+  await connection.close();
+  mock.timers.enable({ apis: ['setTimeout'] });
+  try {
+    await expect(publishStored(connection, [message], { timeoutMs: 1 })).rejects.toThrow('CONNECTION_CLOSED');
+    mock.timers.tick(1);
+  } finally {
+    mock.timers.reset();
+  }
 });
 
 test('a consumer at a broker without JetStream logs what to do, and tries again', async () => {

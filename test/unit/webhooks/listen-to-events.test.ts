@@ -1,0 +1,37 @@
+import { once } from 'node:events';
+import { queryObjects } from 'node:v8';
+import { createClient, createRouterTransport } from '@connectrpc/connect';
+import { expect, test } from '@jest/globals';
+import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
+import { createEventListening } from '../../../src/webhooks/rpc/listen-to-events.ts';
+
+const promises = (): number => queryObjects(Promise, { format: 'count' });
+
+test('signs of life leave nothing behind while no event arrives', async () => {
+  // A core without events.
+  const transport = createRouterTransport(({ service }) =>
+    service(OrderService, {
+      async *watchOrderEvents(_request, { signal }) {
+        yield { cursor: '1' };
+        await once(signal, 'abort');
+      },
+    }),
+  );
+  const listen = createEventListening({
+    orders: createClient(OrderService, transport),
+    secrets: { live: async () => undefined, unseen: () => ({ current: 'whsec_c2VjcmV0' }) },
+    now: () => new Date(),
+    signOfLifeMs: 1,
+    draining: new AbortController().signal,
+  });
+  const leaving = new AbortController();
+  const heard = listen('mer_1', leaving.signal)[Symbol.asyncIterator]();
+  await heard.next();
+  const before = promises();
+
+  for (let each = 0; each < 100; each += 1) await heard.next();
+
+  expect(promises() - before).toBeLessThan(50);
+  leaving.abort();
+  await heard.return?.();
+});
