@@ -28,7 +28,7 @@ import { createGrpcTransport } from '../contract/grpc-transport.ts';
 import { maxMessageBytesOf } from '../contract/roles.ts';
 import { startRpcServers } from '../platform/rpc/start-servers.ts';
 import { createWakeSignal } from '../platform/wake-signal.ts';
-import { sendAuditEntries } from '../webhooks/audit/send-audit-entries.ts';
+import { createSendAuditEntries } from '../webhooks/audit/send-audit-entries.ts';
 import { openDatabase } from '../webhooks/database/database.ts';
 import { createIndexTask } from '../webhooks/database/large-indexes.ts';
 import { createDeliveryStore } from '../webhooks/delivery/delivery-store.ts';
@@ -288,8 +288,10 @@ const work = [
     eraseDeliveries({ database, personalData, logger }, ended),
   ),
   repeatTask("adjusting to the database's clock", clockIntervalMs, clock.adjust),
-  repeatTask('sending audit entries to core', auditIntervalMs, () =>
-    sendAuditEntries({ database, audit, logger }),
+  repeatTask(
+    'sending audit entries to core',
+    auditIntervalMs,
+    createSendAuditEntries({ database, audit, logger }),
   ),
   repeatTask('correcting times of a wrong clock', correctTimesIntervalMs, correctFutureTimes),
   repeatTask('promoting signing secrets', promoteIntervalMs, secrets.promoteDue),

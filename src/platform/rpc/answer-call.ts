@@ -118,8 +118,8 @@ const overload = 'OVERLOADED';
 
 /**
  * Measures a call, and writes its log line. The lines of overloads and of failed calls without a valid token are limited, and so are those
- * of other failures, such as all calls of an outage. Unexpected errors always have a line. Failed streams of known callers do too, because a stranger cannot
- * make a process open one.
+ * of other failures, such as all calls of an outage, after which processes open their streams again several times a second. Unexpected errors always
+ * have a line. Streams that their callers end have one too, because a stranger cannot make a process open one.
  */
 export function logCall(
   context: CallContext,
@@ -164,7 +164,10 @@ export function logCall(
   logInSpan(context.values.get(spanKey), () => {
     if (isOverload || caller.role === 'anyone')
       options.logRefused(`${facts.rpc} ${caller.role} ${reason}`, { level: severity, facts });
-    else if (error !== undefined && severity !== 'error' && !isStreamingMethod(context))
+    else if (
+      severity === 'warn' ||
+      (error !== undefined && severity === 'info' && !isStreamingMethod(context))
+    )
       options.logFailed(`${facts.rpc} ${caller.role} ${reason}`, { level: severity, facts });
     else options.logger[level](facts, 'rpc');
   });

@@ -2,6 +2,8 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError } from '@connectrpc/connect';
 import type { Client } from '@connectrpc/connect';
 import type { AuditService } from '../../gen/gatehouse/v1/audit_service_pb.js';
+import { limitLines } from '../../platform/line-limit.ts';
+import type { LogLimited } from '../../platform/line-limit.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { Database } from '../database/database.ts';
 import { AuditOutboxRow } from '../database/entities.ts';
@@ -19,14 +21,20 @@ const batchSize = 100;
  * sent twice, by two processes or after a lost answer; core stores it once. An entry that core refuses is kept and logged,
  * and the others continue. @throws core's error while core is unavailable.
  */
-export async function sendAuditEntries(parts: SendAuditParts): Promise<void> {
-  let lastId: string | undefined = '';
-  while (lastId !== undefined) lastId = await sendBatch(parts, lastId);
+export function createSendAuditEntries(parts: SendAuditParts): () => Promise<void> {
+  const logRefused = limitLines((facts: object, count) =>
+    parts.logger.error({ ...facts, count }, 'core refused an audit entry; it is kept and sent again'),
+  );
+  return async () => {
+    let lastId: string | undefined = '';
+    while (lastId !== undefined) lastId = await sendBatch(parts, logRefused, lastId);
+  };
 }
 
 /** Returns the id after which the next call continues; undefined after the last entry. */
 async function sendBatch(
-  { database, audit, logger }: SendAuditParts,
+  { database, audit }: SendAuditParts,
+  logRefused: LogLimited<object>,
   afterId: string,
 ): Promise<string | undefined> {
   const em = database.fork();
@@ -42,10 +50,7 @@ async function sendBatch(
       });
     } catch (error) {
       if (!(error instanceof ConnectError) || error.code !== Code.InvalidArgument) throw error;
-      logger.error(
-        { err: error, audit_entry_id: id },
-        'core refused an audit entry; it is kept and sent again',
-      );
+      logRefused(id, { err: error, audit_entry_id: id });
       continue;
     }
     await em.nativeDelete(AuditOutboxRow, { id });

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { limitFailures } from '../../platform/line-limit.ts';
 import { pause } from '../../platform/pause.ts';
 import { repeatEvery } from '../../platform/repeat-every.ts';
 import type { WakeSignal } from '../../platform/wake-signal.ts';
@@ -59,6 +60,9 @@ async function claimWhatIsDue(
   runner: LaneRunner,
   stop: AbortSignal,
 ): Promise<void> {
+  const logFailed = limitFailures((error) =>
+    logger.warn({ err: error }, 'lanes could not be claimed; trying again'),
+  );
   // The wait begins before the query. A delivery that becomes due during the query sends a signal, which must not be missed.
   let rung: Promise<void> | undefined;
   while (!stop.aborted) {
@@ -76,7 +80,7 @@ async function claimWhatIsDue(
           return claimed.lanes.length >= room.lanes;
         },
         (error: unknown) => {
-          logger.warn({ err: error }, 'lanes could not be claimed; trying again');
+          logFailed(error);
           return false;
         },
       ));

@@ -1,3 +1,4 @@
+import { limitFailures } from '../../platform/line-limit.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { DeliveryStore } from './delivery-store.ts';
 import type { HeldLane, PostEvent } from './held-lane.ts';
@@ -19,6 +20,9 @@ export interface LaneReadsParts {
 
 export function createLaneReads(parts: LaneReadsParts): LaneReads {
   const toRead = new Set<HeldLane>();
+  const logFailed = limitFailures((error) =>
+    parts.logger.warn({ err: error }, 'due webhooks could not be read; trying again at the next refresh'),
+  );
   let isReading = false;
 
   const readAll = async (): Promise<void> => {
@@ -27,7 +31,7 @@ export function createLaneReads(parts: LaneReadsParts): LaneReads {
     while (toRead.size > 0) {
       const batch = [...toRead];
       toRead.clear();
-      if (await readFor(batch, parts)) continue;
+      if (await readFor(batch, parts, logFailed)) continue;
       // No action follows, or the same read would begin at once. Lanes that joined meanwhile also wait for the refresh.
       for (const held of [...batch, ...toRead]) held.state = laneAfter(held.state, { type: 'read_failed' });
       toRead.clear();
@@ -47,11 +51,12 @@ export function createLaneReads(parts: LaneReadsParts): LaneReads {
 /** Returns whether the database answered. */
 async function readFor(
   batch: readonly HeldLane[],
-  { store, logger, post }: LaneReadsParts,
+  { store, post }: LaneReadsParts,
+  logFailed: (error: unknown) => void,
 ): Promise<boolean> {
   const requests = batch.map(({ key: lane, leaseId, state }) => ({ lane, leaseId, ...wantedHeads(state) }));
   const taken = await store.take(requests).catch((error: unknown) => {
-    logger.warn({ err: error }, 'due webhooks could not be read; trying again at the next refresh');
+    logFailed(error);
     return undefined;
   });
   if (taken === undefined) return false;

@@ -5,6 +5,7 @@ import { OrderEventSchema } from '../../gen/gatehouse/v1/order_pb.js';
 import type { OrderService } from '../../gen/gatehouse/v1/order_service_pb.js';
 import { withAdvisoryLock } from '../../platform/database/advisory-lock.ts';
 import { isDatabaseUnavailable } from '../../platform/database/explain-error.ts';
+import { limitFailures } from '../../platform/line-limit.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { EventConsumer, ReceivedEvent, ReceivedEvents } from '../../platform/nats-event-consumer.ts';
 import { pause } from '../../platform/pause.ts';
@@ -55,26 +56,42 @@ const withoutBrokerMs = 300;
  * unavailable, core's own list is read. So no event is missed, even if the broker loses, repeats or reorders events.
  */
 export async function ingestEvents(parts: IntakeParts, stop: AbortSignal): Promise<void> {
-  while (!stop.aborted) await ingestOrStandBy(parts, stop);
+  const { logger } = parts;
+  const limited = {
+    ...parts,
+    logFailed: limitFailures((error) => {
+      const level = isDatabaseUnavailable(error) ? 'warn' : 'error';
+      logger[level]({ err: error }, 'ingesting events failed; core keeps them, and the intake tries again');
+    }),
+    logUnlisted: limitFailures((error) =>
+      logger.warn({ err: error }, 'the event list of core could not be read; trying again'),
+    ),
+  };
+  while (!stop.aborted) await ingestOrStandBy(limited, stop);
 }
 
-async function ingestOrStandBy(parts: IntakeParts, stop: AbortSignal): Promise<void> {
-  const { database, logger } = parts;
+/** The parts, with the log lines of failures that repeat. */
+interface LimitedParts extends IntakeParts {
+  readonly logFailed: (error: unknown) => void;
+  readonly logUnlisted: (error: unknown) => void;
+}
+
+async function ingestOrStandBy(parts: LimitedParts, stop: AbortSignal): Promise<void> {
+  const { database, logFailed } = parts;
   try {
     await withAdvisoryLock(database.pool, intakeLock, (client, lost) =>
       ingestUntilStopped(client, parts, stop, lost),
     );
   } catch (error) {
     if (stop.aborted) return;
-    const level = isDatabaseUnavailable(error) ? 'warn' : 'error';
-    logger[level]({ err: error }, 'ingesting events failed; core keeps them, and the intake tries again');
+    logFailed(error);
   }
   await pause(standbyMs, stop);
 }
 
 async function ingestUntilStopped(
   client: PoolClient,
-  parts: IntakeParts,
+  parts: LimitedParts,
   stop: AbortSignal,
   lost: AbortSignal,
 ): Promise<void> {
@@ -109,7 +126,7 @@ async function ingestUntilStopped(
 async function ingestBatch(
   received: ReceivedEvents,
   position: ReaderPosition,
-  parts: IntakeParts,
+  parts: LimitedParts,
   stop: AbortSignal,
 ): Promise<void> {
   const links = received.events.map(linkOf);
@@ -167,7 +184,7 @@ function eventAtCursor({
 async function lookForMore(
   youngestMs: number,
   position: ReaderPosition,
-  parts: IntakeParts,
+  parts: LimitedParts,
   stop: AbortSignal,
 ): Promise<void> {
   if (await catchUp(youngestMs, position, parts, stop)) return position.touch();
@@ -179,7 +196,7 @@ async function lookForMore(
 async function catchUp(
   youngestMs: number,
   position: ReaderPosition,
-  parts: IntakeParts,
+  parts: LimitedParts,
   stop: AbortSignal,
 ): Promise<boolean> {
   for (;;) {
@@ -218,14 +235,13 @@ async function advance(
 /** Undefined when core does not answer. The broker may still deliver the next events. */
 async function askCore(
   afterCursor: string,
-  { orders, logger }: IntakeParts,
+  { orders, logUnlisted }: LimitedParts,
   signal: AbortSignal,
 ): Promise<ListedEvents | 'no such cursor' | undefined> {
   try {
     return await listEvents(orders, afterCursor, signal);
   } catch (error) {
-    if (!signal.aborted)
-      logger.warn({ err: error }, 'the event list of core could not be read; trying again');
+    if (!signal.aborted) logUnlisted(error);
     return undefined;
   }
 }

@@ -3,7 +3,7 @@ import { formatCursor } from '../../../src/contract/event-cursor.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { connectTo } from '../core/broker-messages.ts';
 import { deskOfEachTest, numbered } from './intake-under-test.ts';
-import type { IntakeDesk } from './intake-under-test.ts';
+import type { IntakeDesk, RunningIntake } from './intake-under-test.ts';
 
 const open = deskOfEachTest();
 
@@ -19,6 +19,8 @@ async function untilBrought({ stack, expireOrders }: IntakeDesk, brought: () => 
   });
   return round;
 }
+
+const linesOf = ({ log }: RunningIntake, text: string) => log.filter(({ msg }) => msg === text);
 
 describe('the intake misses nothing', () => {
   test('when stream and consumer are deleted while it runs', async () => {
@@ -126,7 +128,13 @@ describe('the intake misses nothing', () => {
     });
     await expireOrders(numbered('B', 5));
     await waitUntil('it has ended', () => crashes > 0);
+    const ended = crashes;
+    await expireOrders(['B-again']);
+    await waitUntil('it has ended again', () => crashes > ended);
     await crashing.stop();
+    expect(
+      linesOf(crashing, 'ingesting events failed; core keeps them, and the intake tries again'),
+    ).toHaveLength(1);
     const connection = await connectTo(broker.url);
     const manager = await connection.jetstreamManager();
     const unacknowledged = async (): Promise<number> =>
@@ -135,12 +143,12 @@ describe('the intake misses nothing', () => {
 
     startIntake();
     await expireOrders(numbered('C', 5));
-    await untilAllTakenIn(10);
+    await untilAllTakenIn(11);
 
     // The broker delivers messages again that were not acknowledged.
     await waitUntil('all is acknowledged', async () => (await unacknowledged()) === 0);
     await connection.close();
-    await expectEachTakenInOnce(10);
+    await expectEachTakenInOnce(11);
   });
 
   test('after core was restored into another database server, where events have other positions', async () => {
@@ -173,9 +181,9 @@ describe('the intake misses nothing', () => {
       return rows.length > 0;
     });
     await stack.cores[0]?.stop('SIGKILL');
-    await waitUntil('core is missed', () =>
-      intake.log.some(({ msg }) => msg === 'the event list of core could not be read; trying again'),
-    );
+    const unlisted = 'the event list of core could not be read; trying again';
+    await waitUntil('core is missed', () => linesOf(intake, unlisted).length > 0);
+    const looks = intake.looks();
 
     // The core that the intake knows stays down. Another one ends the order, and publishes that event.
     await stack.startCore();
@@ -183,5 +191,8 @@ describe('the intake misses nothing', () => {
 
     await expectEachTakenInOnce(1);
     expect(intake.brought()).toBeGreaterThan(0);
+    await waitUntil('it has asked again, in vain', () => intake.looks() > looks + 2);
+    const reasons = linesOf(intake, unlisted).map(({ err }) => (err as Error).message);
+    expect(new Set(reasons).size).toBe(reasons.length);
   });
 });

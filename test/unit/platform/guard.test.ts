@@ -177,6 +177,7 @@ describe('calls of a flood', () => {
     const { logger, log: lines } = keptLog({ level: 'info' });
     const measured: EndedCall[] = [];
     let reasonOfList: 'INVALID_FIELDS' | 'DATABASE_UNAVAILABLE' = 'INVALID_FIELDS';
+    let reasonOfWatch: 'OVERLOADED' | 'DATABASE_UNAVAILABLE' = 'OVERLOADED';
     const service = rpcService(
       Health,
       {
@@ -184,7 +185,7 @@ describe('calls of a flood', () => {
         list: () => Promise.reject(rpcError(reasonOfList, 'no such thing')),
         async *watch() {
           yield {};
-          throw rpcError('OVERLOADED', 'too many');
+          throw rpcError(reasonOfWatch, 'too many');
         },
       },
       { check: ['operator'], list: ['operator'], watch: ['operator'] },
@@ -217,6 +218,8 @@ describe('calls of a flood', () => {
     await flood('list', 30);
     reasonOfList = 'DATABASE_UNAVAILABLE';
     await flood('list', 25);
+    reasonOfWatch = 'DATABASE_UNAVAILABLE';
+    await flood('watch', 23);
     mock.timers.tick(60_000);
 
     const refused = { level: 'warn', reason: 'OVERLOADED', code: 'resource_exhausted', error: 'too many' };
@@ -229,11 +232,13 @@ describe('calls of a flood', () => {
       { ...unknown, count: 1 },
       ...Array.from({ length: 20 }, () => faulty),
       ...Array.from({ length: 20 }, () => outage),
+      ...Array.from({ length: 20 }, () => ({ ...outage, rpc: 'Health/Watch' })),
       { ...refused, rpc: 'Health/Check', count: 99 },
       { ...refused, rpc: 'Health/Watch', count: 9 },
       { ...unknown, count: 49 },
       { ...faulty, count: 10 },
       { ...outage, count: 5 },
+      { ...outage, rpc: 'Health/Watch', count: 3 },
     ]);
     expect(measured).toHaveLength(215);
     expect(measured.filter(({ isOverload }) => isOverload)).toHaveLength(110);

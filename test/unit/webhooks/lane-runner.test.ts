@@ -1,14 +1,17 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
-import { createLogger } from '../../../src/platform/logger.ts';
+import { createWakeSignal } from '../../../src/platform/wake-signal.ts';
 import type { Claimed, ClaimedLane } from '../../../src/webhooks/delivery/claim-lanes.sql.ts';
 import type { DeliveryStore } from '../../../src/webhooks/delivery/delivery-store.ts';
+import { startDispatching } from '../../../src/webhooks/delivery/dispatch-deliveries.ts';
+import type { DispatchParts } from '../../../src/webhooks/delivery/dispatch-deliveries.ts';
 import { createLaneRunner } from '../../../src/webhooks/delivery/lane-runner.ts';
 import type { LaneRunner } from '../../../src/webhooks/delivery/lane-runner.ts';
 import type { HeadRequest } from '../../../src/webhooks/delivery/take-heads.sql.ts';
 import type { AttemptReport, OutgoingDelivery } from '../../../src/webhooks/domain/delivery.ts';
 import { buildDelivery, buildReport } from '../../integration/webhooks/outgoing.ts';
 import type { WebhookSender } from '../../../src/webhooks/sending/send-webhook.ts';
+import { keptLog } from '../../support/kept-log.ts';
 
 /** A request of the work, which the test answers. */
 interface Asked<Question, Answer> {
@@ -29,6 +32,10 @@ interface Desk {
   readonly taken: Asked<readonly HeadRequest[], Heads>[];
   /** The lanes that it has released. */
   readonly released: string[];
+  /** The parts of the runner that a dispatcher also needs. */
+  readonly parts: Omit<DispatchParts, 'signal'>;
+  /** The messages of the log. */
+  readonly logged: () => unknown[];
 }
 
 /** A process's lanes. The test plays the database and the merchants, and decides the sequence. */
@@ -49,21 +56,25 @@ function openDesk(): Desk {
     abandonExpired: async () => 0,
   };
   const sender: Pick<WebhookSender, 'send'> = { send: ({ id }) => ask(sent, id) };
-  const runner = createLaneRunner({
+  const { logger, log } = keptLog({ level: 'warn' });
+  const parts = {
     store,
     sender,
     secrets: { live: async () => ({ current: 'whsec_c2VjcmV0' }) },
     metrics: { attempted: () => {} },
-    logger: createLogger({ process: 'test', instance: 'lane runner', level: 'silent' }),
+    logger,
     now: () => new Date(),
     random: () => 0.5,
     maxInFlight: 16,
     deadlineMs: 15_000,
+  };
+  const runner = createLaneRunner({
+    ...parts,
     onLanesDue: () => {},
     interruptAttempts: new AbortController().signal,
     stopWriteRetries: new AbortController().signal,
   });
-  return { runner, sent, taken, released };
+  return { runner, sent, taken, released, parts, logged: () => log.map(({ msg }) => msg) };
 }
 
 /** A lane with one delivery. `isFilled`: more may follow it. */
@@ -84,8 +95,8 @@ const settled = async (): Promise<void> => {
   for (let each = 0; each < 5; each += 1) await turn();
 };
 
-test('a lane that needs more work during a failed read reads again', async () => {
-  const { runner, sent, taken } = openDesk();
+test('a lane that needs more work during a failed read reads again, and the log has a lasting failure once', async () => {
+  const { runner, sent, taken, logged } = openDesk();
   runner.adopt({ lanes: [claimed('first', false)], now: new Date() }, performance.now());
   await settled();
   runner.refresh();
@@ -101,6 +112,26 @@ test('a lane that needs more work during a failed read reads again', async () =>
 
   const askedFor = taken.map(({ question }) => question.map(({ lane }) => lane.merchantId));
   expect(askedFor).toEqual([['first'], ['second']]);
+  taken[1]?.fail(new Error('Connection terminated unexpectedly'));
+  await settled();
+  expect(logged()).toEqual(['due webhooks could not be read; trying again at the next refresh']);
+});
+
+test('claims that fail for the same reason have one line in the log', async () => {
+  const { parts, logged } = openDesk();
+  const signal = createWakeSignal();
+  const stopping = new AbortController();
+  let claims = 0;
+  const claim = (): Promise<Claimed> => {
+    if ((claims += 1) === 5) stopping.abort();
+    signal.ring();
+    return Promise.reject(new Error('Connection terminated unexpectedly'));
+  };
+
+  await startDispatching({ ...parts, store: { ...parts.store, claim }, signal }, stopping.signal).done;
+
+  expect(claims).toBe(5);
+  expect(logged()).toEqual(['lanes could not be claimed; trying again']);
 });
 
 test('a process that stops waits for the lanes that a statement leases for it, and releases them', async () => {
