@@ -7,7 +7,9 @@ import {
 } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import type { User } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
+import { duringChange } from '../../support/database-connections.ts';
 import { makeOperatorsOld } from '../../support/dashboard-users.ts';
+import { storedId } from '../../support/ids.ts';
 import { outcomeOf, refusalOf } from '../../support/rpc-failure.ts';
 import { codeOf } from '../../support/authenticator.ts';
 import { asUser, password, sharedAccountSite } from './account-desk.ts';
@@ -100,6 +102,19 @@ describe('without mail, a new password', () => {
     );
 
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+  });
+
+  test('is not given to an operator while a dashboard claims the request for a mail', async () => {
+    const { user, request } = await ask();
+
+    const refusal = await duringChange(
+      stack.databaseUrl,
+      'delete from core.account_help where user_id = $1',
+      [storedId('usr', user.userId)],
+      () => refusedApproval(request, operators[1]),
+    );
+
+    expect(refusal).toBe('ACCOUNT_HELP_NOT_FOUND');
   });
 
   test('cannot be approved by one person with two names at the command line', async () => {
