@@ -86,9 +86,12 @@ interface Row {
   readonly refunds: readonly { number: string; status: string; amount: number }[];
 }
 
+/** How long a database may take to answer. An operator's own database may hang, and the campaign must end. */
+const limits = { connectionTimeoutMillis: 10_000, query_timeout: 60_000 };
+
 /** Reads every order of a merchant from the database itself, without Gatehouse's own code. */
 export async function readRecords(databaseUrl: string, merchantId: string): Promise<readonly OrderRecord[]> {
-  const client = new pg.Client({ connectionString: databaseUrl });
+  const client = new pg.Client({ connectionString: databaseUrl, ...limits });
   client.on('error', () => undefined);
   await client.connect();
   try {

@@ -5,60 +5,69 @@ import { StartError } from '../local/start-error.ts';
 import { waitForBroker } from '../wait-for-broker.ts';
 import { campaignMerchantName } from './merchant.ts';
 
+/** How long an answer of the operator's database may take. It counts rows of an empty database, or of earlier campaigns. */
+const databaseAnswerMs = 10_000;
+
 /**
  * Ensures that a database of the operator holds nothing but what earlier campaigns left. A campaign destroys its servers, and
  * its gateway would take over the work of another one.
  * @throws StartError that says what the database holds
  */
 export async function requireHarmlessDatabase(url: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000 });
+  const limits = { connectionTimeoutMillis: databaseAnswerMs, query_timeout: databaseAnswerMs };
+  const client = new pg.Client({ connectionString: url, ...limits });
   client.on('error', () => undefined);
+  let found: readonly string[];
   try {
     await client.connect();
+    found = await readContent(client);
   } catch (error) {
     throw new StartError(
       `The database of --database-url cannot be used (${error instanceof Error ? error.message : String(error)}).\n` +
         'Check its address, user and password.',
     );
-  }
-  try {
-    const has = async (table: string): Promise<boolean> =>
-      (await client.query('select 1 where to_regclass($1) is not null', [table])).rows.length > 0;
-    const count = async (from: string, values: readonly unknown[] = []): Promise<number> => {
-      const { rows } = await client.query<{ count: number }>(`select count(*)::int as count from ${from}`, [
-        ...values,
-      ]);
-      return rows[0]?.count ?? 0;
-    };
-    const found: string[] = [];
-    const add = (number: number, thing: string, rest = ''): void => {
-      if (number > 0) found.push(`${number} ${thing}${number === 1 ? '' : 's'}${rest}`);
-    };
-    if (await has('core.orders'))
-      add(await count(`core.orders where environment = 'PRODUCTION'`), 'production order');
-    if (await has('core.api_keys'))
-      add(await count(`core.api_keys where environment = 'PRODUCTION'`), 'live key');
-    if (await has('core.merchants'))
-      add(
-        await count('core.merchants where name <> $1', [campaignMerchantName]),
-        'merchant',
-        ' that no campaign has made',
-      );
-    add(
-      await count(
-        `pg_catalog.pg_tables where schemaname not in ('pg_catalog', 'information_schema', 'core', 'webhooks')`,
-      ),
-      'table',
-      ' of other programs',
-    );
-    if (found.length > 0)
-      throw new StartError(
-        `The database of --database-url holds ${found.join(', ')}. A campaign kills what it uses.\n` +
-          'Give it an empty database of its own, such as one that you make with: createdb gatehouse_prove',
-      );
   } finally {
     await client.end();
   }
+  if (found.length > 0)
+    throw new StartError(
+      `The database of --database-url holds ${found.join(', ')}. A campaign kills what it uses.\n` +
+        'Give it an empty database of its own, such as one that you make with: createdb gatehouse_prove',
+    );
+}
+
+/** What the database holds, except for what campaigns left. */
+async function readContent(client: pg.Client): Promise<readonly string[]> {
+  const has = async (table: string): Promise<boolean> =>
+    (await client.query('select 1 where to_regclass($1) is not null', [table])).rows.length > 0;
+  const count = async (from: string, values: readonly unknown[] = []): Promise<number> => {
+    const { rows } = await client.query<{ count: number }>(`select count(*)::int as count from ${from}`, [
+      ...values,
+    ]);
+    return rows[0]?.count ?? 0;
+  };
+  const found: string[] = [];
+  const add = (number: number, thing: string, rest = ''): void => {
+    if (number > 0) found.push(`${number} ${thing}${number === 1 ? '' : 's'}${rest}`);
+  };
+  if (await has('core.orders'))
+    add(await count(`core.orders where environment = 'PRODUCTION'`), 'production order');
+  if (await has('core.api_keys'))
+    add(await count(`core.api_keys where environment = 'PRODUCTION'`), 'live key');
+  if (await has('core.merchants'))
+    add(
+      await count('core.merchants where name <> $1', [campaignMerchantName]),
+      'merchant',
+      ' that no campaign has made',
+    );
+  add(
+    await count(
+      `pg_catalog.pg_tables where schemaname not in ('pg_catalog', 'information_schema', 'core', 'webhooks')`,
+    ),
+    'table',
+    ' of other programs',
+  );
+  return found;
 }
 
 const brokerAnswerMs = 10_000;
