@@ -94,11 +94,9 @@ function addTokens(app: FastifyInstance, { context, credentials, tokens }: Mtn):
         requireSubscription(request, credentials, [product]);
         const { id } = requireUser(request, credentials);
         const token = randomBytes(48).toString('base64url');
-        tokens.set(token, {
-          product,
-          user: id,
-          expiresMs: now().getTime() + tokenLifetimeSeconds * 1_000,
-        });
+        const nowMs = now().getTime();
+        for (const [old, { expiresMs }] of tokens) if (expiresMs <= nowMs) tokens.delete(old);
+        tokens.set(token, { product, user: id, expiresMs: nowMs + tokenLifetimeSeconds * 1_000 });
         return { access_token: token, token_type: 'access_token', expires_in: tokenLifetimeSeconds };
       });
     }

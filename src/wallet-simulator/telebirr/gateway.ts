@@ -43,6 +43,7 @@ function addToken(app: FastifyInstance, { context, credentials, tokens }: Telebi
     const now = context.now();
     const token = `Bearer ${context.randomBytes(32).toString('hex')}`;
     const expires = new Date(now.getTime() + context.tokenLifetimeSeconds * 1_000);
+    for (const [old, expiresMs] of tokens) if (expiresMs <= now.getTime()) tokens.delete(old);
     tokens.set(token, expires.getTime());
     const compact = (at: Date): string => localTime(at).replace(/[^0-9]/g, '');
     return { token, effectiveDate: compact(now), expirationDate: compact(expires) };
