@@ -6,6 +6,11 @@ export interface LocalDay {
   readonly to: Date;
 }
 
+/** The times that a request can have: the range of protobuf's Timestamp. */
+const firstMs = Date.parse('0001-01-01T00:00:00Z');
+const lastMs = Date.parse('9999-12-31T23:59:59Z');
+const isInRange = (at: Date): boolean => at.getTime() >= firstMs && at.getTime() <= lastMs;
+
 /** The last `count` days as one span, ending with the day of `at`. */
 export function latestDays(at: Date, count: number, timeZone: string): LocalDay {
   const today = DateTime.fromJSDate(at, { zone: timeZone }).startOf('day');
@@ -13,16 +18,18 @@ export function latestDays(at: Date, count: number, timeZone: string): LocalDay 
   return { from: begin(1 - count), to: begin(1) };
 }
 
-/** A day such as 2026-11-21 in a time zone; undefined when invalid. */
+/** A day such as 2026-11-21 in a time zone; undefined when invalid or outside the years 1 to 9999 in UTC. */
 export function dayNamed(text: string, timeZone: string): LocalDay | undefined {
   const day = DateTime.fromFormat(text, 'yyyy-MM-dd', { zone: timeZone });
   if (!day.isValid) return undefined;
-  return { from: day.startOf('day').toJSDate(), to: day.plus({ days: 1 }).startOf('day').toJSDate() };
+  const from = day.startOf('day').toJSDate();
+  const to = day.plus({ days: 1 }).startOf('day').toJSDate();
+  return isInRange(from) && isInRange(to) ? { from, to } : undefined;
 }
 
-/** A time in the form of HTML's "local date and time", in a time zone; undefined when invalid. */
+/** A time in the form of HTML's "local date and time", in a time zone; undefined as for `dayNamed`. */
 export function timeNamed(text: string, timeZone: string): Date | undefined {
   if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?$/.test(text)) return undefined;
   const time = DateTime.fromISO(text, { zone: timeZone });
-  return time.isValid ? time.toJSDate() : undefined;
+  return time.isValid && isInRange(time.toJSDate()) ? time.toJSDate() : undefined;
 }

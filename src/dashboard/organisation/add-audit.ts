@@ -32,7 +32,7 @@ async function showAudit(
   { merchantId, path }: { readonly merchantId: string; readonly path: string },
 ): Promise<FastifyReply> {
   const words = wordsFor(request, dictionary);
-  const filter = readAuditFilter(request.query);
+  const filter = readAuditFilter(request.query, timeZone);
   const entries = await panel(request, async (options) => {
     const listed = await clients.audit.listAuditEntries(
       {

@@ -15,13 +15,13 @@ export interface AuditFilter {
 }
 
 /** Reads a query. Invalid values are ignored, and the form shows them as empty. */
-export function readAuditFilter(query: unknown): AuditFilter {
+export function readAuditFilter(query: unknown, timeZone: string): AuditFilter {
   const sent = new Map(Object.entries(typeof query === 'object' && query !== null ? query : {}));
   const text = (name: string): string => {
     const value: unknown = sent.get(name);
     return typeof value === 'string' ? value : '';
   };
-  const dayOf = (name: string): string => (dayNamed(text(name), 'UTC') === undefined ? '' : text(name));
+  const dayOf = (name: string): string => (dayNamed(text(name), timeZone) === undefined ? '' : text(name));
   const kind = auditKinds.find((known) => known === text('kind')) ?? '';
   const [from, to] = [dayOf('from'), dayOf('to')];
   return { kind, from, to, page: text('page'), isEmpty: kind === '' && from === '' && to === '' };

@@ -9,8 +9,13 @@ describe('a day', () => {
     expect(dayNamed(text, zone)).toEqual({ from: new Date(from), to: new Date(to) });
   });
 
-  test.each(['', '2026-02-30', '21.11.2026', '2026-11-21T00:00'])('cannot be %j', (text) => {
-    expect(dayNamed(text, 'UTC')).toBeUndefined();
+  test.each([
+    ...['', '2026-02-30', '21.11.2026', '2026-11-21T00:00'].map((text) => [text, 'UTC'] as const),
+    // It begins in the year 0 in UTC.
+    ['0001-01-01', 'Africa/Addis_Ababa'],
+    ['9999-12-31', 'UTC'],
+  ])('cannot be %j in %s', (text, zone) => {
+    expect(dayNamed(text, zone)).toBeUndefined();
   });
 
   test.each([
@@ -31,7 +36,10 @@ describe('a time in a form', () => {
     expect(timeNamed(text, 'Africa/Addis_Ababa')).toEqual(new Date('2026-11-21T05:49:00.000Z'));
   });
 
-  test.each(['', '2026-11-21', '2026-13-01T00:00', '2026-11-21T08:49Z'])('cannot be %j', (text) => {
-    expect(timeNamed(text, 'UTC')).toBeUndefined();
-  });
+  test.each(['', '2026-11-21', '2026-13-01T00:00', '2026-11-21T08:49Z', '0001-01-01T00:00'])(
+    'cannot be %j',
+    (text) => {
+      expect(timeNamed(text, 'Africa/Addis_Ababa')).toBeUndefined();
+    },
+  );
 });
