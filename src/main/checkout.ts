@@ -70,7 +70,7 @@ const checkout = await buildCheckout({
 stopOnSignal(logger, [
   { name: 'certificates', timeoutMs: 100, stop: () => tls?.stop() },
   draining.part,
-  { name: 'listener', timeoutMs: 8_500, stop: () => checkout.close() },
+  { name: 'listener', timeoutMs: 8_000, stop: () => checkout.close() },
   { name: 'metrics', timeoutMs: 200, stop: () => metricsListener.close() },
   { name: 'connections to core', timeoutMs: 100, stop: () => transport.close() },
   tracingPart,

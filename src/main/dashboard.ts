@@ -78,7 +78,7 @@ const mailing: Promise<void>[] = [];
 stopOnSignal(logger, [
   { name: 'certificates', timeoutMs: 100, stop: () => tls?.stop() },
   draining.part,
-  { name: 'listener', timeoutMs: 6_000, stop: () => dashboard.close() },
+  { name: 'listener', timeoutMs: 5_500, stop: () => dashboard.close() },
   {
     name: 'mails',
     timeoutMs: 2_500,

@@ -7,7 +7,7 @@ import type { TracingVariables } from '../platform/tracing/tracing-settings.ts';
 import type { Logging } from './start-logging.ts';
 
 /** The time limit at shutdown for sending the rest of the spans. */
-const lastSpansMs = 1_000;
+const lastSpansMs = 500;
 
 export interface ProcessTracing {
   /** Undefined when tracing is off. */

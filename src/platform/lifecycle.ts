@@ -9,8 +9,15 @@ export interface Stoppable {
   readonly timeoutMs: number;
 }
 
-/** The time limit for a stop. Supervisors and orchestrators kill the process soon after it. */
+/** The time limit for a stop. Docker kills a container after 10 seconds. systemd and Kubernetes wait longer with our files. */
 const exitDeadlineMs = 9_500;
+
+/** @throws Error when the limits of the parts add up to more than a stop may take, so that the last parts would be cut off */
+export function requireTimeToStop(parts: readonly Stoppable[]): void {
+  const neededMs = parts.reduce((sum, { timeoutMs }) => sum + timeoutMs, 0);
+  if (neededMs > exitDeadlineMs)
+    throw new Error(`the parts may need ${neededMs} ms to stop, and the process has ${exitDeadlineMs} ms`);
+}
 
 async function stopWithin({ name, stop, timeoutMs }: Stoppable, logger: Logger): Promise<void> {
   const goOn = (): void =>
@@ -71,8 +78,10 @@ const crashSignals = ['SIGILL', 'SIGTRAP', 'SIGABRT', 'SIGBUS', 'SIGFPE', 'SIGSE
  * Stops the parts in the given order on SIGTERM, SIGINT, an uncaught error or an unhandled rejection. Each part has its own
  * deadline. Then the process exits, with code 0 after a signal and 1 after an error. `exitOnUnhandledErrors` logs the error. A second
  * signal ends the process at once, with code 1.
+ * @throws Error as `requireTimeToStop`
  */
 export function stopOnSignal(logger: Logger, parts: readonly Stoppable[]): void {
+  requireTimeToStop(parts);
   const onSecondSignal = (signal: string): void =>
     logger.warn({ signal }, 'a second signal: the process exits at once, and the stop is not completed');
   closeWithGrace(

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { setLogger } from '@grpc/grpc-js';
-import { stopInOrder } from '../../src/platform/lifecycle.ts';
+import { requireTimeToStop, stopInOrder } from '../../src/platform/lifecycle.ts';
 import type { Stoppable } from '../../src/platform/lifecycle.ts';
 import { createLogger } from '../../src/platform/logger.ts';
 import type { Logger } from '../../src/platform/logger.ts';
@@ -70,7 +70,10 @@ export async function startInline(
     startLogging(process, { GATEHOUSE_INSTANCE: instance = process, GATEHOUSE_LOG_LEVEL: level }) {
       return { instance, logger: createLogger({ process, instance, level }, { write }) };
     },
-    stopOnSignal: (logger, stoppable) => void parts.push((signal) => stopInOrder(logger, stoppable, signal)),
+    stopOnSignal(logger, stoppable) {
+      requireTimeToStop(stoppable);
+      parts.push((signal) => stopInOrder(logger, stoppable, signal));
+    },
   };
   const isApart = (what: string) => (): never => {
     throw new Error(`${name} cannot ${what}: start the stack with ownProcesses`);

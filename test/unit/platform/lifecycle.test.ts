@@ -80,6 +80,14 @@ test('a part that hangs is abandoned at its deadline, and the parts after it are
   expect(exitCode).toBe(0);
 });
 
+test('a process whose parts may need longer than a stop may take does not start', async () => {
+  const { exitCode, log } = await run('has no time', []);
+  expect(log).toMatchObject([
+    { level: 'fatal', err: { message: 'the parts may need 9501 ms to stop, and the process has 9500 ms' } },
+  ]);
+  expect(exitCode).toBe(1);
+});
+
 test.each([
   ['reject', 'would not'],
   ['throw', 'could not'],

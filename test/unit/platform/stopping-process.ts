@@ -33,7 +33,7 @@ stopOnSignal(logger, [
       logger.info('second stopped');
       return undefined;
     },
-    timeoutMs: fault === 'hang for long' ? 60_000 : 200,
+    timeoutMs: fault === 'has no time' ? 7_501 : fault === 'hang for long' ? 7_000 : 200,
   },
   {
     name: 'third',
