@@ -2,6 +2,8 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage } from 'node:http';
+import { Type } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
 import { DemoStopped } from './demo-stopped.ts';
 
 /** A webhook that the shop's server received. */
@@ -29,8 +31,9 @@ export async function openWebhookReceiver(secret: string, now: () => Date): Prom
   const server = createServer((request, response) => {
     readBody(request).then(
       (body) => {
-        webhooks.push(understand(request, body, secret, now()));
-        response.writeHead(204).end();
+        const webhook = understand(request, body, secret, now());
+        if (webhook !== undefined) webhooks.push(webhook);
+        response.writeHead(webhook === undefined ? 400 : 204).end();
       },
       () => response.destroy(),
     );
@@ -57,18 +60,38 @@ async function readBody(request: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-function understand({ headers }: IncomingMessage, body: Buffer, secret: string, at: Date): ShopWebhook {
+const webhookBody = Type.Object({
+  type: Type.String(),
+  data: Type.Object({ order_number: Type.String() }),
+});
+
+/** Undefined if the body is no webhook. Any program of this machine can send one. */
+function understand(
+  { headers }: IncomingMessage,
+  body: Buffer,
+  secret: string,
+  at: Date,
+): ShopWebhook | undefined {
+  const sent = parseJson(body.toString());
+  if (!Value.Check(webhookBody, sent)) return undefined;
   const signature = String(headers['x-svc-hmac-signature']);
   const expected = createHmac('sha256', secret).update(body).digest('hex');
-  const { type, data } = JSON.parse(body.toString()) as { type: string; data: { order_number: string } };
   return {
     at,
-    orderNumber: data.order_number,
-    type,
+    orderNumber: sent.data.order_number,
+    type: sent.type,
     eventId: String(headers['webhook-id']),
     signature,
     isGenuine:
       signature.length === expected.length && timingSafeEqual(Buffer.from(signature), Buffer.from(expected)),
     body: body.toString(),
   };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
