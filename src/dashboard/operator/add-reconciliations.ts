@@ -3,11 +3,10 @@ import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { DifferenceKind, ReconciliationStatus } from '../../gen/gatehouse/v1/reconciliation_service_pb.js';
 import type { Difference, Reconciliation } from '../../gen/gatehouse/v1/reconciliation_service_pb.js';
-import { Environment } from '../../gen/gatehouse/v1/order_pb.js';
 import { amountText } from '../../contract/amount-text.ts';
 import { ask, panel } from '../ask.ts';
 import type { Dashboard } from '../dashboard.ts';
-import { emptyForm, fieldOf, readForm } from '../forms/read-form.ts';
+import { emptyForm, readForm } from '../forms/read-form.ts';
 import type { FormState } from '../forms/read-form.ts';
 import { momentOf } from '../moment-text.ts';
 import { notFound } from '../page-problem.ts';
@@ -16,6 +15,7 @@ import { adviceOn } from './difference-advice.ts';
 import { loadTab } from './environment-tab.ts';
 import type { environmentOf } from './operator-writing.ts';
 import {
+  environmentIn,
   environmentName,
   environmentTabs,
   numberText,
@@ -92,10 +92,7 @@ export function addReconciliations(app: FastifyInstance, dashboard: Dashboard): 
 
   app.post(path, async (request, reply) => {
     const { words } = writingFor(request, timeZone);
-    const isSandbox = fieldOf(request.body, 'environment') === 'sandbox';
-    const environment = isSandbox
-      ? ({ name: 'sandbox', number: Environment.SANDBOX } as const)
-      : ({ name: 'production', number: Environment.PRODUCTION } as const);
+    const environment = environmentIn(request.body);
     const form = readForm(Start, request.body, shellWords[request.language].forms, {
       date: words.reconciliations.start.refused,
     });

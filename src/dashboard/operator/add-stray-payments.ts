@@ -6,7 +6,6 @@ import { amountText } from '../../contract/amount-text.ts';
 import { noMerchantId } from '../../contract/public-id.ts';
 import { ask, panel } from '../ask.ts';
 import type { Dashboard } from '../dashboard.ts';
-import { fieldOf } from '../forms/read-form.ts';
 import { momentOf } from '../moment-text.ts';
 import { flash } from '../session/sign-in-state.ts';
 import { home as homeInAmharic } from '../language/amharic/home.ts';
@@ -15,6 +14,7 @@ import { wordsFor } from '../language/words.ts';
 import { loadTab } from './environment-tab.ts';
 import { merchantNames } from './merchant-names.ts';
 import {
+  environmentIn,
   environmentName,
   environmentTabs,
   numberText,
@@ -86,12 +86,12 @@ export function addStrayPayments(app: FastifyInstance, { clients, sendPage, time
 
   app.post(`${path}/:merchantId/:strayPaymentId/retry`, async (request, reply) => {
     const words = writingFor(request, timeZone).words.strays.retry;
+    const environment = environmentIn(request.body).name;
     const { merchantId, strayPaymentId } = request.params as { merchantId: string; strayPaymentId: string };
     const answer = await ask(request, (options) =>
       clients.strayPayments.retryReversal({ merchantId, strayPaymentId }, options),
     );
     flash(request, answer.ok ? { tone: 'good', text: words.done } : { tone: 'bad', text: words.notRefused });
-    const environment = fieldOf(request.body, 'environment') === 'sandbox' ? 'sandbox' : 'production';
     return reply.redirect(`${path}?environment=${environment}`, 303);
   });
 }

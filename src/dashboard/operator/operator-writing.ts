@@ -4,9 +4,11 @@ import { Environment } from '../../gen/gatehouse/v1/order_pb.js';
 import type { Language } from '../../platform/language/language.ts';
 import type { EnvironmentName } from '../access/page-context.ts';
 import { isEnvironmentName } from '../access/page-context.ts';
+import { fieldOf } from '../forms/read-form.ts';
 import { operator as amharic } from '../language/amharic/operator.ts';
 import { operator as english } from '../language/english/operator.ts';
 import { wordsFor } from '../language/words.ts';
+import { PageProblem } from '../page-problem.ts';
 
 /** The language and time zone of the operators' pages. */
 export interface Writing {
@@ -31,6 +33,13 @@ export function environmentOf({ query }: Pick<FastifyRequest, 'query'>): {
   const given = textIn(query, 'environment');
   const name = isEnvironmentName(given) ? given : 'production';
   return { name, number: name === 'sandbox' ? Environment.SANDBOX : Environment.PRODUCTION };
+}
+
+/** The environment of a submitted form, whose hidden field always has one. @throws PageProblem */
+export function environmentIn(body: unknown): ReturnType<typeof environmentOf> {
+  const environment = fieldOf(body, 'environment');
+  if (!isEnvironmentName(environment)) throw new PageProblem('badRequest', 'UNKNOWN_ENVIRONMENT');
+  return environmentOf({ query: { environment } });
 }
 
 /** Whether the query has an environment. */

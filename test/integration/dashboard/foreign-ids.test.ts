@@ -309,7 +309,10 @@ describe('a page or form', () => {
   const operatorForms: readonly (readonly [string, Form])[] = [
     [
       'retries a reversal',
-      ({ strayPaymentId }) => [`/operator/stray-payments/${other.merchantId}/${strayPaymentId}/retry`],
+      ({ strayPaymentId }) => [
+        `/operator/stray-payments/${other.merchantId}/${strayPaymentId}/retry`,
+        { environment: 'sandbox' },
+      ],
     ],
     [
       'settles a stray payment',

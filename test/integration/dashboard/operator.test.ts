@@ -31,6 +31,19 @@ beforeAll(async () => {
   operator = await desk.signedIn(user);
 });
 
+test.each(['/operator/reconciliations', '/operator/stray-payments/mer_x/stp_x/retry'])(
+  'the form of %s is refused for another environment than sandbox and production',
+  async (path) => {
+    const answers = await Promise.all(
+      ['Sandbox', 'live', ''].map((environment) =>
+        operator.post(path, { environment, wallet: 'walleta', date: '2026-01-30' }),
+      ),
+    );
+
+    expect(answers.map(({ status }) => status)).toEqual([400, 400, 400]);
+  },
+);
+
 test('a reconciliation shows the address of the user who started it', async () => {
   const fields = { environment: 'sandbox', wallet: 'walleta', date: '2026-01-31' };
 
