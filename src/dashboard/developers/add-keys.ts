@@ -2,11 +2,13 @@ import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiKeyScope } from '../../gen/gatehouse/v1/api_key_service_pb.js';
+import type { ApiKey } from '../../gen/gatehouse/v1/api_key_service_pb.js';
 import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
 import { ask, callOptions, panel } from '../ask.ts';
 import type { Dashboard } from '../dashboard.ts';
-import { emptyForm, readForm } from '../forms/read-form.ts';
+import { emptyForm, fieldOf, readForm } from '../forms/read-form.ts';
 import type { FormState } from '../forms/read-form.ts';
+import { requireSeen } from '../forms/require-seen.ts';
 import { keys as amharic } from '../language/amharic/keys.ts';
 import { keys as english } from '../language/english/keys.ts';
 import { wordsFor } from '../language/words.ts';
@@ -39,6 +41,14 @@ const Overlap = Type.Object({
   ]),
 });
 
+/** The newest key that the page showed. A form that adds a key and is sent again finds a newer one, because core cannot show a key twice. */
+const seenOf = ([newest]: readonly ApiKey[]): string => newest?.apiKeyId ?? 'none';
+
+/** Pages of the previous version have no such field. @throws PageProblem */
+function requireNewest({ body }: FastifyRequest, apiKeys: readonly ApiKey[]): void {
+  if (fieldOf(body, 'seen') !== '') requireSeen(body, seenOf(apiKeys));
+}
+
 const keyIdOf = ({ params }: FastifyRequest): string => (params as { readonly keyId: string }).keyId;
 
 /** The pages to create, replace and revoke a merchant's API keys. */
@@ -48,11 +58,11 @@ export function addKeys(app: FastifyInstance, dashboard: Dashboard): void {
 
   /** A key of the page's environment. One of the other environment is not found. */
   const requireKey = async (request: FastifyRequest) => {
-    const { merchantId, environment } = scopeOf(request);
-    const { apiKeys } = await clients.apiKeys.listApiKeys({ merchantId, environment }, callOptions(request));
+    const { merchantId } = scopeOf(request);
+    const { apiKeys } = await clients.apiKeys.listApiKeys(scopeOf(request), callOptions(request));
     const apiKeyId = keyIdOf(request);
     if (!apiKeys.some((key) => key.apiKeyId === apiKeyId)) throw notFound('API_KEY_NOT_FOUND');
-    return { merchantId, apiKeyId };
+    return { key: { merchantId, apiKeyId }, apiKeys };
   };
 
   const showKeys = async (
@@ -65,7 +75,7 @@ export function addKeys(app: FastifyInstance, dashboard: Dashboard): void {
     const pageMerchant = pageMerchantOf(request);
     const keys = await panel(request, async (options) => {
       const { apiKeys } = await clients.apiKeys.listApiKeys(scopeOf(request), options);
-      return keyRows(apiKeys, words, { language, timeZone, now: now() });
+      return { rows: keyRows(apiKeys, words, { language, timeZone, now: now() }), seen: seenOf(apiKeys) };
     });
     reply.code(status);
     return sendPage(request, reply, {
@@ -110,6 +120,8 @@ export function addKeys(app: FastifyInstance, dashboard: Dashboard): void {
     if (!form.ok) return showKeys(request, reply, { form, status: 400 });
     const label = form.value.label ?? '';
     const scopes = form.value.refunds === 'yes' ? [ApiKeyScope.REFUNDS] : [];
+    const { apiKeys } = await clients.apiKeys.listApiKeys(scopeOf(request), callOptions(request));
+    requireNewest(request, apiKeys);
     const answer = await ask(request, (options) =>
       clients.apiKeys.issueApiKey({ ...scopeOf(request), label, scopes }, options),
     );
@@ -125,10 +137,9 @@ export function addKeys(app: FastifyInstance, dashboard: Dashboard): void {
   app.post(`${path}/:keyId/rotate`, async (request, reply) => {
     const form = readForm(Overlap, request.body, shellWords[request.language].forms);
     if (!form.ok) return showKeys(request, reply, { status: 400 });
-    const rotation = {
-      ...(await requireKey(request)),
-      overlap: durationFromMs(overlapsMs[form.value.overlap]),
-    };
+    const { key, apiKeys } = await requireKey(request);
+    requireNewest(request, apiKeys);
+    const rotation = { ...key, overlap: durationFromMs(overlapsMs[form.value.overlap]) };
     const rotated = await clients.apiKeys
       .rotateApiKey(rotation, callOptions(request))
       .catch((thrown: unknown) => {
@@ -149,7 +160,7 @@ export function addKeys(app: FastifyInstance, dashboard: Dashboard): void {
     if (!form.ok) return showKeys(request, reply, { status: 400 });
     const isAllowed = form.value.refunds === 'yes';
     const { apiKey } = await clients.apiKeys.setApiKeyScopes(
-      { ...(await requireKey(request)), scopes: isAllowed ? [ApiKeyScope.REFUNDS] : [] },
+      { ...(await requireKey(request)).key, scopes: isAllowed ? [ApiKeyScope.REFUNDS] : [] },
       callOptions(request),
     );
     const name = apiKey?.label || (apiKey?.prefix ?? '');
@@ -162,7 +173,8 @@ export function addKeys(app: FastifyInstance, dashboard: Dashboard): void {
 
   app.post(`${path}/:keyId/revoke`, async (request, reply) => {
     const words = wordsFor(request, dictionary);
-    const { apiKey } = await clients.apiKeys.revokeApiKey(await requireKey(request), callOptions(request));
+    const { key } = await requireKey(request);
+    const { apiKey } = await clients.apiKeys.revokeApiKey(key, callOptions(request));
     flash(request, { tone: 'good', text: words.revoke.done(apiKey?.label || (apiKey?.prefix ?? '')) });
     return reply.redirect(pathIn(pageMerchantOf(request), 'keys'), 303);
   });

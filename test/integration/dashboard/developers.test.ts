@@ -155,6 +155,23 @@ describe('keys', () => {
     expect(body).toContain('x'.repeat(65));
   });
 
+  test('a form that creates or replaces a key does so once, however often it is sent', async () => {
+    const { visitor, at } = await atNewMerchant();
+    const seen = async () => hiddenField(await visitor.get(at('keys')), 'seen') ?? '';
+    const twice = async (path: string, form: Readonly<Record<string, string>>) => {
+      const first = await visitor.post(path, form);
+      return [first.status, (await visitor.post(path, form)).status];
+    };
+
+    const created = await twice(at('keys'), { label: 'once', seen: await seen() });
+    const replaced = await twice(at(`keys/${await seen()}/rotate`), { overlap: 'hour', seen: await seen() });
+
+    expect([created, replaced]).toEqual([
+      [200, 409],
+      [200, 409],
+    ]);
+  });
+
   test('the audit log names the author', async () => {
     const merchant = await stack.createMerchant();
     const user = await desk.users.member(merchant.id);
