@@ -28,6 +28,7 @@ const DOORS = [
   'payments/changes/refund-row',
   'payments/changes/reversal-row',
   'payments/settlements/unsettled.sql',
+  'payments/work-without-wallet.sql',
 ].join('|');
 
 /** @type {import('dependency-cruiser').IConfiguration} */

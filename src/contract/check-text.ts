@@ -7,6 +7,7 @@ import {
   MoneyFault,
 } from '../gen/gatehouse/v1/diagnostics_service_pb.js';
 import type { Check } from '../gen/gatehouse/v1/diagnostics_service_pb.js';
+import { Environment } from '../gen/gatehouse/v1/order_pb.js';
 import { durationWords } from '../platform/time-words.ts';
 import { counted } from './counted.ts';
 import { disagreeingText } from './finding-text.ts';
@@ -42,6 +43,7 @@ const names: Readonly<Record<CheckSubject, string>> = {
   [CheckSubject.MONEY]: 'money',
   [CheckSubject.RECOVERY]: 'recovery',
   [CheckSubject.MASTER_KEY]: 'master key',
+  [CheckSubject.WALLETS]: 'wallets',
 };
 
 /**
@@ -76,6 +78,8 @@ function textOf(check: Check): Text {
       return recoveryText(facts.value);
     case 'unsettled':
       return unsettledText(facts.value);
+    case 'wallets':
+      return walletsText(facts.value);
     case 'clockSkew':
       return clockText(facts.value);
     case 'waited':
@@ -130,6 +134,7 @@ function plainText({ subject, finding, pendingMigrations }: Check): Text {
     case CheckSubject.UNSETTLED:
     case CheckSubject.MONEY:
     case CheckSubject.RECOVERY:
+    case CheckSubject.WALLETS:
       return finding === CheckFinding.HEALTHY
         ? ['in order']
         : ['a finding that this version does not know', 'update Gatehouse, and check again'];
@@ -327,6 +332,18 @@ function unsettledText(facts: Facts<'unsettled'>): Text {
   return [
     `waiting for a person: ${parts.join(', ')}${since}: ${ids.join(', ')}`,
     'ask the wallet what happened to each, then settle it by hand with two operators:\ngatehouse settlement waiting',
+  ];
+}
+
+function walletsText({ missing }: Facts<'wallets'>): Text {
+  if (missing.length === 0) return ['the file of wallets has every wallet that work waits for'];
+  const places = missing.map(
+    ({ wallet, environment }) => `${wallet} in ${Environment[environment].toLowerCase()}`,
+  );
+  return [
+    `payments, refunds or returns wait for wallets that the file of wallets lacks: ${places.join(', ')}`,
+    'put each of them back with its former settings, and restart core and wallets. To remove a wallet, see ' +
+      'docs/operating/wallets.md#remove-a-wallet',
   ];
 }
 

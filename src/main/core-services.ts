@@ -139,6 +139,7 @@ export function createCoreServices(parts: CoreServicesParts): RpcService[] {
       database,
       isBrokerConnected: bus.isConnected,
       hasMasterKey,
+      configuredWallets: wallets,
       stream: bus.stream,
       now: () => new Date(),
     }),

@@ -9,10 +9,13 @@ import {
   ReconciliationFactsSchema,
   StrayPaymentFactsSchema,
   UnsettledFactsSchema,
+  WalletsFactsSchema,
 } from '../../gen/gatehouse/v1/diagnostics_service_pb.js';
 import type { Check } from '../../gen/gatehouse/v1/diagnostics_service_pb.js';
 import pTimeout from 'p-timeout';
 import type { Database } from '../database/database.ts';
+import { walletsMissing } from '../payments/work-without-wallet.sql.ts';
+import type { WalletPlace } from '../payments/work-without-wallet.sql.ts';
 import { readUnsettled } from '../payments/settlements/unsettled.sql.ts';
 import { readRelayLag } from '../events/relay-lag.ts';
 import { toleratedSilenceMs } from '../../platform/database/pool-watch.ts';
@@ -20,6 +23,7 @@ import type { PoolState } from '../../platform/database/pool-watch.ts';
 import { isTableMissing } from '../../platform/database/explain-error.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
 import { areSessionsShared, sharedSessionsRefusal } from '../../platform/database/shared-sessions.ts';
+import { environmentNumbers } from '../rpc/environment.ts';
 import { checkMoney } from './check-money.ts';
 import { checkOrderHistories } from './check-order-histories.ts';
 import { checkRecovery } from './check-recovery.ts';
@@ -30,6 +34,8 @@ export interface ChecksParts {
   readonly isBrokerConnected: () => boolean;
   /** Whether the database was used with this core's master key. */
   readonly hasMasterKey: () => Promise<boolean>;
+  /** The wallets in the file of wallets. */
+  readonly configuredWallets: readonly WalletPlace[];
   /** The stream whose relay is checked. */
   readonly stream: string;
   readonly now: () => Date;
@@ -58,6 +64,7 @@ export function runChecks(parts: ChecksParts): Promise<Check[]> {
     within(CheckSubject.EVENT_RELAY, () => checkRelay(parts)),
     within(CheckSubject.STRAY_PAYMENTS, () => checkStrayPayments(parts)),
     within(CheckSubject.UNSETTLED, () => checkUnsettled(parts)),
+    within(CheckSubject.WALLETS, () => checkWallets(parts), warning),
     within(CheckSubject.RECONCILIATION, () => checkReconciliations(parts)),
     Promise.resolve(checkBroker(parts)),
   ]);
@@ -242,6 +249,20 @@ async function checkUnsettled({ database }: ChecksParts): Promise<Check> {
   return oldest === undefined
     ? good(CheckSubject.UNSETTLED, facts)
     : warning(CheckSubject.UNSETTLED, CheckFinding.WAITING_FOR_PERSON, facts);
+}
+
+async function checkWallets({ database, configuredWallets }: ChecksParts): Promise<Check> {
+  const missing = await walletsMissing(database.pool, configuredWallets);
+  const value = create(WalletsFactsSchema, {
+    missing: missing.map(({ wallet, environment }) => ({
+      wallet,
+      environment: environmentNumbers[environment],
+    })),
+  });
+  const facts = { facts: { case: 'wallets', value } } as const;
+  return missing.length === 0
+    ? good(CheckSubject.WALLETS, facts)
+    : failed(CheckSubject.WALLETS, CheckFinding.WALLETS_MISSING, facts);
 }
 
 /** Only reconciliations of the last week. Operators have seen older ones, or no longer act on them. */

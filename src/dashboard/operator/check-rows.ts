@@ -17,6 +17,7 @@ const subjects = {
   [CheckSubject.MONEY]: 'money',
   [CheckSubject.RECOVERY]: 'recovery',
   [CheckSubject.MASTER_KEY]: 'masterKey',
+  [CheckSubject.WALLETS]: 'wallets',
 } as const;
 
 /** The pages with more about a subject. */
@@ -53,9 +54,9 @@ export function checkRows(checks: readonly Check[], { words }: Writing) {
     });
 }
 
-/** Whether the detail tells more than the result: a recovery's only while payments of lost orders wait, that of unsettled money never. */
+/** Whether the detail tells more than the result: a recovery's only while payments of lost orders wait, that of unsettled money or of wallets never. */
 function hasFigures({ case: kind, value }: Check['facts']): boolean {
-  if (kind === 'unsettled') return false;
+  if (kind === 'unsettled' || kind === 'wallets') return false;
   if (kind === 'recovery') return value.unclaimedPaymentCount > 0n;
   return kind !== undefined;
 }

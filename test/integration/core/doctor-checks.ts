@@ -7,6 +7,7 @@ export const checksOfCore = (database: Database) =>
     database,
     hasMasterKey: () => Promise.resolve(true),
     isBrokerConnected: () => true,
+    configuredWallets: [],
     stream: 'ORDERS',
     now: () => new Date(),
   });

@@ -2,9 +2,12 @@ import { expect, test } from '@jest/globals';
 import { v7 } from 'uuid';
 import { addWorkMetrics } from '../../../src/core/payments/work-metrics.ts';
 import { warnOfWorkWithoutWallet } from '../../../src/core/payments/work-without-wallet.sql.ts';
+import { CheckResult, CheckSubject } from '../../../src/gen/gatehouse/v1/diagnostics_service_pb.js';
+import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { createLogger } from '../../../src/platform/logger.ts';
 import { createMetrics } from '../../../src/platform/metrics.ts';
 import { sharedCoreDatabase, sharedTestDatabase } from '../../support/shared-stack.ts';
+import { checksOfCore } from './doctor-checks.ts';
 
 const shared = sharedTestDatabase();
 const database = sharedCoreDatabase('work metrics', () => shared.url, 2);
@@ -56,6 +59,13 @@ test('work that waits for a recovery is not due, and work of a wallet that is no
   for (const environments of [['SANDBOX'], ['PRODUCTION']] as const)
     await warnOfWorkWithoutWallet(database, [{ id: 'walleta', environments }], logger);
 
+  const checks = await checksOfCore(database);
+
+  expect(checks.find(({ subject }) => subject === CheckSubject.WALLETS)).toMatchObject({
+    result: CheckResult.FAILED,
+    facts: { value: { missing: [{ wallet: 'walleta', environment: Environment.SANDBOX }] } },
+    detail: expect.stringContaining('walleta in sandbox'),
+  });
   expect(log).toEqual([expect.stringContaining('"wallets":["walleta sandbox"]')]);
   expect(before).toEqual({ payment: '2', expiry: '2' });
   expect(closed).toEqual({ payment: '0', expiry: '0' });

@@ -70,4 +70,9 @@ export const ofChecks = {
     good: 'No money waits for a person.',
     bad: 'Payments, refunds or stray payments wait for a person. Ask the wallet, then settle them by hand.',
   },
+  wallets: {
+    name: 'Wallets',
+    good: 'The file of wallets has every wallet that work waits for.',
+    bad: 'Payments, refunds or returns wait for wallets that the file of wallets lacks. Put these wallets back, and restart core and wallets.',
+  },
 };

@@ -361,6 +361,53 @@ export declare type UnsettledFacts = Message<"gatehouse.v1.UnsettledFacts"> & {
 export declare const UnsettledFactsSchema: GenMessage<UnsettledFacts>;
 
 /**
+ * A wallet in one environment that the file of wallets lacks.
+ *
+ * @generated from message gatehouse.v1.MissingWallet
+ */
+export declare type MissingWallet = Message<"gatehouse.v1.MissingWallet"> & {
+  /**
+   * The id of the wallet, such as "mpesa".
+   *
+   * @generated from field: string wallet = 1;
+   */
+  wallet: string;
+
+  /**
+   * The environment.
+   *
+   * @generated from field: gatehouse.v1.Environment environment = 2;
+   */
+  environment: Environment;
+};
+
+/**
+ * Describes the message gatehouse.v1.MissingWallet.
+ * Use `create(MissingWalletSchema)` to create a new message.
+ */
+export declare const MissingWalletSchema: GenMessage<MissingWallet>;
+
+/**
+ * The wallets that work waits for.
+ *
+ * @generated from message gatehouse.v1.WalletsFacts
+ */
+export declare type WalletsFacts = Message<"gatehouse.v1.WalletsFacts"> & {
+  /**
+   * Those that the file of wallets lacks, by wallet and environment.
+   *
+   * @generated from field: repeated gatehouse.v1.MissingWallet missing = 1;
+   */
+  missing: MissingWallet[];
+};
+
+/**
+ * Describes the message gatehouse.v1.WalletsFacts.
+ * Use `create(WalletsFactsSchema)` to create a new message.
+ */
+export declare const WalletsFactsSchema: GenMessage<WalletsFacts>;
+
+/**
  * The latest recovery after a restore.
  *
  * @generated from message gatehouse.v1.RecoveryFacts
@@ -571,6 +618,14 @@ export declare type Check = Message<"gatehouse.v1.Check"> & {
      */
     value: RecoveryFacts;
     case: "recovery";
+  } | {
+    /**
+     * Of WALLETS.
+     *
+     * @generated from field: gatehouse.v1.WalletsFacts wallets = 20;
+     */
+    value: WalletsFacts;
+    case: "wallets";
   } | { case: undefined; value?: undefined };
 
   /**
@@ -785,6 +840,13 @@ export enum CheckSubject {
    * @generated from enum value: CHECK_SUBJECT_MASTER_KEY = 14;
    */
   MASTER_KEY = 14,
+
+  /**
+   * Whether the file of wallets has every wallet that payments, refunds or returns wait for.
+   *
+   * @generated from enum value: CHECK_SUBJECT_WALLETS = 15;
+   */
+  WALLETS = 15,
 }
 
 /**
@@ -972,6 +1034,13 @@ export enum CheckFinding {
    * @generated from enum value: CHECK_FINDING_MERCHANTS_HELD = 23;
    */
   MERCHANTS_HELD = 23,
+
+  /**
+   * Payments, refunds or returns wait for wallets that the file of wallets lacks.
+   *
+   * @generated from enum value: CHECK_FINDING_WALLETS_MISSING = 25;
+   */
+  WALLETS_MISSING = 25,
 }
 
 /**
