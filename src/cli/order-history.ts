@@ -80,10 +80,11 @@ function describeEvent(event: OrderEvent): string {
   }
 }
 
-const endOf = (event: OrderEvent, attempt: PaymentAttempt): string =>
-  endedUnsent(event)
-    ? 'not sent, earlier money was not returned yet'
-    : `attempt ${showAttemptStatus(attempt)}`;
+function endOf(event: OrderEvent, attempt: PaymentAttempt): string {
+  if (endedUnsent(event)) return 'not sent, earlier money was not returned yet';
+  if (event.decision?.unsent === true) return 'not sent, the wallet was not reached in time';
+  return `attempt ${showAttemptStatus(attempt)}`;
+}
 
 function tellRefund(refund: Refund | undefined, what: string): string {
   if (refund === undefined) return `refund ${what}`;

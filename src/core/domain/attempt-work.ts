@@ -78,7 +78,7 @@ export function decideLease(
   const held = moneyNotReturned(sentOrder);
   const mayNotBeSent = held !== undefined || now >= order.expiresAt || isPromptOver(work, now);
   if (!sentBefore && (!isInFlight(attempt) || mayNotBeSent)) {
-    const ended = transition(sentOrder, { type: 'time_out_attempt', attemptId }, now);
+    const ended = transition(sentOrder, { type: 'time_out_attempt', attemptId, isUnsent: true }, now);
     if (ended.ok) changed = followedBy(changed, ended.value);
     return ok({
       changed,

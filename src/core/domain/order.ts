@@ -174,6 +174,8 @@ export interface DecisionRecord {
   readonly strayMoney: OrderInFull['strayMoney'];
   /** Whether its payer's own payment was being confirmed. Then the order stays open after its last attempt. */
   readonly payerPays: boolean;
+  /** Whether the wallet certainly had no request of the attempt that `time_out_attempt` ended. It changes nothing in the decision. */
+  readonly isUnsent: boolean;
 }
 
 /** What happened to an order. */

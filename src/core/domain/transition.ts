@@ -46,8 +46,11 @@ interface Commands {
   };
   /** The wallet or the payer definitely declined. */
   readonly decline_attempt: { readonly attemptId: AttemptId; readonly reason: DeclineReason };
-  /** The wallet reports that the payer did not confirm in time. Our own deadline is not a reason. */
-  readonly time_out_attempt: { readonly attemptId: AttemptId };
+  /**
+   * The wallet reports that the payer did not confirm in time. Our own deadline is a reason only if the wallet certainly has no
+   * request, and `isUnsent` says so.
+   */
+  readonly time_out_attempt: { readonly attemptId: AttemptId; readonly isUnsent?: boolean };
   /** The order must no longer be paid. */
   readonly cancel: unknown;
   /** The payment session has expired. */
@@ -174,7 +177,7 @@ export function transition<Type extends CommandType>(
 function withDecision(
   { order, events }: Changed,
   before: OrderInFull,
-  command: { readonly type: CommandType; readonly origin?: AttemptOrigin },
+  command: { readonly type: CommandType; readonly origin?: AttemptOrigin; readonly isUnsent?: boolean },
 ): Changed {
   const { latestAttempt, strayMoney, payerPays = false } = before;
   const decision: DecisionRecord = {
@@ -184,6 +187,7 @@ function withDecision(
     attemptOrigin: command.origin ?? null,
     strayMoney,
     payerPays,
+    isUnsent: command.isUnsent ?? false,
   };
   return { order, events: events.map((event) => ({ ...event, decision })) };
 }

@@ -141,7 +141,7 @@ function applyOutcome(
       const updates = { detail: outcome.detail };
       // The request was certainly not sent, and it is too late to send it. No payer was charged, so the order need not wait.
       return now >= order.expiresAt || isPromptOver(work, now)
-        ? { ...changeBy(order, { type: 'time_out_attempt', attemptId }, now), updates }
+        ? { ...changeBy(order, { type: 'time_out_attempt', attemptId, isUnsent: true }, now), updates }
         : { changed: undefined, updates };
     }
     default:

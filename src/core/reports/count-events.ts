@@ -77,7 +77,7 @@ function countedOf(group: EventGroup): CountedEvents[] {
 type Details = Pick<CountedEvents, 'currency' | 'paymentOption' | 'reason' | 'minorUnits'>;
 
 function detailsOf(type: EventGroup['type'], event: OrderEvent): Details {
-  const { order, paymentAttempt, refund } = event;
+  const { order, paymentAttempt, refund, decision } = event;
   if (refund !== undefined) return refundDetails(type, refund);
   if (type === 'COMPLETED' && order !== undefined) {
     const { currency, deducted } = order;
@@ -98,7 +98,7 @@ function detailsOf(type: EventGroup['type'], event: OrderEvent): Details {
   return {
     ...none,
     paymentOption: paymentOptionOf(paymentAttempt.paymentOption) ?? '',
-    reason: timedOut ? 'timed_out' : paymentAttempt.declineReason,
+    reason: timedOut ? (decision?.unsent === true ? 'not_sent' : 'timed_out') : paymentAttempt.declineReason,
   };
 }
 

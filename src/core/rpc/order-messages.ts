@@ -151,7 +151,14 @@ export function eventMessage(
   return message;
 }
 
-const decisionMessage = ({ command, attemptBefore, attemptOrigin, strayMoney, payerPays }: DecisionRecord) =>
+const decisionMessage = ({
+  command,
+  attemptBefore,
+  attemptOrigin,
+  strayMoney,
+  payerPays,
+  isUnsent,
+}: DecisionRecord) =>
   create(OrderDecisionSchema, {
     command,
     ...(attemptBefore === null
@@ -169,4 +176,5 @@ const decisionMessage = ({ command, attemptBefore, attemptOrigin, strayMoney, pa
       findTime: timestampFromDate(foundAt),
     })),
     payerPays,
+    unsent: isUnsent,
   });

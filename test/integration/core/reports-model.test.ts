@@ -44,6 +44,8 @@ interface Happened {
   readonly aboutAttempt: boolean;
   /** The command of the event's decision. `cancel` only has a meaning for FAILED events. */
   readonly command: 'cancel' | 'send_attempt' | 'decline_attempt';
+  /** Whether the wallet certainly got no request. */
+  readonly unsent: boolean;
 }
 
 const happened: fc.Arbitrary<Happened> = fc.record({
@@ -62,6 +64,7 @@ const happened: fc.Arbitrary<Happened> = fc.record({
   reason: fc.constantFrom('', 'wrong_pin', 'insufficient_funds'),
   aboutAttempt: fc.boolean(),
   command: fc.constantFrom('cancel', 'send_attempt', 'decline_attempt'),
+  unsent: fc.boolean(),
 });
 
 /** A registration soon after the beginning of the report. */
@@ -74,6 +77,7 @@ const event: Happened = {
   reason: '',
   aboutAttempt: false,
   command: 'decline_attempt',
+  unsent: false,
 };
 
 const text = (minorUnits: number | bigint): string => {
@@ -95,7 +99,7 @@ const isUnpaid = (event: Happened): boolean =>
 function payloadOf(event: Happened): Buffer {
   const message = create(OrderEventSchema, {
     type: SentType[event.type],
-    decision: { command: event.command },
+    decision: { command: event.command, unsent: event.unsent },
     occurTime: timestampFromDate(from),
     order: {
       orderId: 'ord_x',
@@ -165,7 +169,9 @@ function model(events: readonly Happened[]) {
     if (isCancelled(event)) return ['cancelled'];
     return isUnpaid(event) ? ['money_not_returned'] : [];
   });
-  const failed = within.filter(isFailedPayment).map(({ reason }) => (reason === '' ? 'timed_out' : reason));
+  const failed = within
+    .filter(isFailedPayment)
+    .map(({ reason, unsent }) => (reason !== '' ? reason : unsent ? 'not_sent' : 'timed_out'));
   const timesOf = (reasons: readonly string[]) =>
     new Map(reasons.map((reason) => [reason, reasons.filter((other) => other === reason).length]));
   return {

@@ -64,6 +64,10 @@ test.each([
     event(PAYMENT_DECLINED, 1, { ...timedOut, decision: { command: 'send_attempt' } }),
     'payment_declined  not paid: not sent, earlier money was not returned yet',
   ],
+  [
+    event(FAILED, 1, { ...timedOut, decision: { command: 'time_out_attempt', unsent: true } }),
+    'failed  failed: not sent, the wallet was not reached in time',
+  ],
   [event(OrderEventType.EXPIRED, 1), 'expired  the time to pay expired'],
 ])('the timeline describes the events: %#', (happened, told) => {
   const [, line = ''] = showTimeline(order, [happened], 100).split('\n');

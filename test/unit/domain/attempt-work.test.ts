@@ -87,6 +87,12 @@ describe('a lease', () => {
     expect(summaryOf({ attempt, ...state })).toBe(expected);
   });
 
+  test('of an attempt that was not sent in time ends it with an event that says so', () => {
+    expect(lease({ attempt: 'SENT', now: expiresAt })).toMatchObject({
+      value: { changed: { events: [{ decision: { command: 'time_out_attempt', isUnsent: true } }] } },
+    });
+  });
+
   test('lasts as long as requested, and allows a repeated request until the prompt ends or money is found', () => {
     const foundAt = new Date('2026-03-01T12:06:00.000Z');
     const sent = { attempt: 'SENT', work: { maybeSent: true } } as const;

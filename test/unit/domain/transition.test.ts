@@ -67,7 +67,10 @@ const commands: Readonly<Record<string, readonly Command[]>> = {
     ...{ type: 'confirm_attempt', attemptId, debited },
   })),
   decline: [{ type: 'decline_attempt', attemptId, reason: 'insufficient_funds' }],
-  'time out': [{ type: 'time_out_attempt', attemptId }],
+  'time out': [
+    { type: 'time_out_attempt', attemptId },
+    { type: 'time_out_attempt', attemptId, isUnsent: true },
+  ],
   cancel: [{ type: 'cancel' }],
   expire: [{ type: 'expire' }],
   receive: ['100.50', '100.5'].map((text) => receiving(money(text))),
@@ -386,6 +389,7 @@ function expectedResult(order: OrderInFull, command: Command, now: Date, outcome
       attemptOrigin: command.type === 'start_payment' ? command.origin : null,
       strayMoney: order.strayMoney,
       payerPays: false,
+      isUnsent: command.type === 'time_out_attempt' && command.isUnsent === true,
     },
   };
   return { ok: true, value: { order: after, events: [expectedEvent] } };

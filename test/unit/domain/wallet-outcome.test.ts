@@ -158,6 +158,17 @@ describe("a wallet's answer about an attempt", () => {
     });
   });
 
+  test.each([
+    [{ type: 'not_reached', detail: 'connection refused' }, true],
+    [{ type: 'timed_out' }, false],
+  ] as const)('%j ends an attempt with an event that says whether it was sent', (outcome, isUnsent) => {
+    const { order, work, now } = situation({ order: 'PENDING', attempt: 'SENT', now: expiresAt });
+
+    expect(decideOutcome(order, work, report(outcome), false, now)).toMatchObject({
+      value: { changed: { events: [{ attempt: { status: 'TIMED_OUT' }, decision: { isUnsent } }] } },
+    });
+  });
+
   test('cannot be "not reached" when an earlier worker may have reached it', () => {
     const { order, work, now } = situation({ order: 'PENDING', attempt: 'SENT', work: { maybeSent: true } });
     const notReached = report({ type: 'not_reached', detail: '' });

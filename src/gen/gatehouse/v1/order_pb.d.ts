@@ -507,6 +507,14 @@ export declare type OrderDecision = Message<"gatehouse.v1.OrderDecision"> & {
    * @generated from field: bool payer_pays = 6;
    */
   payerPays: boolean;
+
+  /**
+   * Of "time_out_attempt": whether the wallet certainly had no request of the attempt, for example because it could not be reached. Its payer
+   * was not asked. Always false in events of earlier releases.
+   *
+   * @generated from field: bool unsent = 7;
+   */
+  unsent: boolean;
 };
 
 /**
