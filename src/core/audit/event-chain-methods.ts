@@ -24,6 +24,8 @@ export type EventChainParts = VerifyParts;
 
 const maxFindings = 1_000;
 const maxKeptRoots = 4_000;
+/** With more chains, of about 75 bytes each, a root would be longer than a message may be. */
+const maxChains = 50_000;
 
 /** VerifyEvents and GetAuditRoot of gatehouse.v1.AuditService. */
 export function eventChainMethods(parts: EventChainParts) {
@@ -64,7 +66,7 @@ export function eventChainMethods(parts: EventChainParts) {
         root: {
           ...root,
           publicKey: parts.signer.publicKey,
-          chains: chains.map(({ merchantId, number, hash }) => ({
+          chains: (chains.length > maxChains ? [] : chains).map(({ merchantId, number, hash }) => ({
             merchantId: publicId('mer', merchantId),
             blockNumber: number,
             blockHash: Uint8Array.from(hash),

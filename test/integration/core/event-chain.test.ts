@@ -369,6 +369,17 @@ describe('the chains of events', () => {
     );
     expect(forgedRoot).toEqual(['ROOT_DIFFERS root', 'ROOT_FORGED root']);
 
+    // A message of all chains would be too long.
+    const chains = await tampering(
+      [
+        "insert into core.event_chains select gen_random_uuid(), 1, sha256('') from generate_series(1, 60000)",
+        `insert into core.event_blocks select merchant_id, 1, hash, hash, hash, '${at.toISOString()}', 1, 1, '{}', '{}', '', ''
+         from core.event_chains on conflict do nothing`,
+      ],
+      async () => (await reader.getAuditRoot({ day: dayOf(at) })).root?.chains,
+    );
+    expect(chains).toEqual([]);
+
     // A restored database has other chains for the time that it lost.
     const restored = await tampering([], async () => {
       await rewriteChains(masterKey, at);

@@ -245,7 +245,8 @@ export declare type AuditRoot = Message<"gatehouse.v1.AuditRoot"> & {
   publicKey: Uint8Array;
 
   /**
-   * The newest block of each merchant at the end of the day.
+   * The newest block of each merchant at the end of the day. Empty with more than 50,000 merchants. A comparison with a root without
+   * them says whether the day is unchanged, and names no merchant.
    *
    * @generated from field: repeated gatehouse.v1.ChainHead chains = 6;
    */
