@@ -73,9 +73,14 @@ final class Attempt
         return [...get_object_vars($this), 'environment' => $this->environment->value];
     }
 
-    /** @param array<string, mixed> $stored */
+    /**
+     * An attempt as it is stored. A newer version of the plugin, which was installed before, may have added values.
+     *
+     * @param array<string, mixed> $stored
+     */
     public static function of(array $stored): self
     {
-        return new self(...[...$stored, 'environment' => Environment::from($stored['environment'])]);
+        $known = array_intersect_key($stored, get_class_vars(self::class));
+        return new self(...[...$known, 'environment' => Environment::from($stored['environment'])]);
     }
 }

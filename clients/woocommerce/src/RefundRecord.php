@@ -32,6 +32,16 @@ final class RefundRecord
     ) {
     }
 
+    /**
+     * A record as it is stored. A newer version of the plugin, which was installed before, may have added values.
+     *
+     * @param array<string, mixed> $stored
+     */
+    public static function ofStored(array $stored): self
+    {
+        return new self(...array_intersect_key($stored, get_class_vars(self::class)));
+    }
+
     public function isOpen(): bool
     {
         return $this->status === self::UNKNOWN || $this->status === 'PENDING';

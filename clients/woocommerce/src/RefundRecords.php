@@ -19,7 +19,7 @@ final class RefundRecords
         $stored = $order->get_meta(self::META);
         $records = [];
         foreach (is_array($stored) ? $stored : [] as $each) {
-            $records[$each['number']] = new RefundRecord(...$each);
+            $records[$each['number']] = RefundRecord::ofStored($each);
         }
         return new self($order, $records);
     }

@@ -399,6 +399,18 @@ final class PluginTest extends TestCase
         self::assertCount(3, Shop::now($order)->get_refunds());
     }
 
+    public function testWhatANewerVersionOfThePluginHasStoredIsRead(): void
+    {
+        $order = Shop::paidOrder();
+        wc_create_refund(self::refundOf($order, '40'));
+        $newer = Shop::now($order);
+        foreach (['_gatehouse_attempts', '_gatehouse_refunds'] as $meta) {
+            $newer->update_meta_data($meta, array_map(fn (array $each) => [...$each, 'added' => true], $newer->get_meta($meta)));
+        }
+        self::assertNotNull(Attempts::of($newer)->paid());
+        self::assertCount(1, RefundRecords::of($newer)->all());
+    }
+
     public function testARefundWhoseAnswerWasLostIsNotMadeTwiceWhateverItsRepeatGets(): void
     {
         $order = Shop::paidOrder();
