@@ -47,6 +47,10 @@ describe('the answer to a payment request', () => {
     [400, '400.002.02', 'Bad Request - Invalid PhoneNumber', 'refused payer_not_found'],
     [400, '400.002.02', 'Bad Request - Invalid CallBackURL', 'refused merchant_config'],
     [400, '400.002.05', 'Invalid Request Payload', 'refused invalid_request'],
+    [429, '400.002.02', 'Bad Request - Invalid Amount', 'unknown rate_limited'],
+    [200, '400.002.02', 'Bad Request - Invalid Amount', 'unknown unrecognised_code'],
+    [400, '404.001.03', 'Invalid Access Token', 'not_sent no_token'],
+    [500, '404.001.03', 'Invalid Access Token', 'unknown server_error'],
     [404, '404.001.03', 'Invalid Access Token', 'not_sent no_token'],
     [401, '400.003.01', 'Invalid Access Token', 'not_sent no_token'],
     [500, '500.001.1001', '[Merchant] - Merchant does not exist', 'refused merchant_config'],
@@ -56,7 +60,9 @@ describe('the answer to a payment request', () => {
     [403, '403', noProduct, 'refused merchant_config'],
     [401, '401.003.01', `Error Occurred - Invalid Access Token - ${noProduct}`, 'refused merchant_config'],
     [401, '401.003.01', 'Error Occurred - Invalid Access Token - Invalid access token', 'not_sent no_token'],
-    [500, '500.003.02', 'System is busy. Please try again', 'unknown rate_limited'],
+    [500, '500.003.02', 'Try again', 'unknown rate_limited'],
+    [500, '500.003.03', 'Try again', 'unknown rate_limited'],
+    [500, '500.999.99', 'System is busy. Please try again', 'unknown rate_limited'],
     [503, '00.002.1001', 'Maintenance', 'unknown server_error'],
     [400, '400.999.99', 'What?', 'unknown unrecognised_code'],
   ])('is decided by code and text: %i %s "%s" is %s', (status, code, text, expected) => {
@@ -67,6 +73,7 @@ describe('the answer to a payment request', () => {
     const accepted = { MerchantRequestID: '1', CheckoutRequestID: '2', ResponseCode: '1' };
     expect(readAs(answered(500, spike))).toBe('unknown rate_limited');
     expect(readAs(answered(200, accepted))).toBe('unknown unrecognised_code');
+    expect(readAs(answered(202, { ...accepted, ResponseCode: '0' }))).toBe('unknown unexpected_status');
   });
 });
 
@@ -102,8 +109,12 @@ describe('the answer to the query of a payment request', () => {
     ).toEqual({ kind: 'pending' });
   });
 
-  test('is unknown when it is about another request', () => {
-    expect(readPushState(state('0'), 'ws_CO_2')).toMatchObject({ kind: 'unknown', why: 'inconsistent' });
+  test.each([
+    ['it is about another request', state('0'), 'ws_CO_2', 'inconsistent'],
+    ['its status is not 200', { ...state('0'), status: 500 }, 'ws_CO_1', 'server_error'],
+    ['the access token is refused', error(401, '404.001.03', 'no'), 'ws_CO_1', 'unauthenticated'],
+  ])('is unknown when %s', (_what, answer, checkout, why) => {
+    expect(readPushState(answer, checkout)).toMatchObject({ kind: 'unknown', why });
   });
 });
 
@@ -210,10 +221,13 @@ describe('the answer to a status query', () => {
       ...{ kind: 'completed', receipt: 'NLJ7RT61SV', amount: '100', currency: 'KES' },
       fees: [{ amount: '22.4', currency: 'KES' }],
     });
+    expect(readStatus({ ...note, fee: '0' }, undefined, 'KES')).toMatchObject({ fees: [] });
   });
 
   test('counts only for our acknowledged conversation, and for the receipt that it was about', () => {
     expect(answerTo(asked, 'NLJ7RT61SV', [note])).toBe(note);
+    const newer = { ...note, ids: ['AG_3', 'AG_1'] };
+    expect(answerTo(asked, 'NLJ7RT61SV', [note, newer])).toBe(newer);
     expect(answerTo(asked, 'NLJ7RT61SV', [{ ...note, ids: ['AG_2'] }])).toBeUndefined();
     expect(answerTo(asked, 'AAAAAAAAAA', [note])).toBeUndefined();
     expect(answerTo(undefined, 'NLJ7RT61SV', [note])).toBeUndefined();
