@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { describe, expect, test } from '@jest/globals';
-import { stageOf } from '../../../src/checkout/checkout-stage.ts';
+import { isCancellable, secondsLeft, stageOf } from '../../../src/checkout/checkout-stage.ts';
 import { CheckoutSchema, MoneyNotReturnedSchema } from '../../../src/gen/gatehouse/v1/checkout_service_pb.js';
 import { NextActionSchema } from '../../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
 import {
@@ -92,6 +92,28 @@ describe('the checkout', () => {
     ['it expired', { status: EXPIRED, attempt: TIMED_OUT }, 'expired'],
   ])('shows the right stage when %s', (_name, situation, stage) => {
     expect(stageIn(situation).name).toBe(stage);
+  });
+
+  test.each<[string, Situation, boolean]>([
+    ['before a try', {}, true],
+    ['before a try is sent', { attempt: REQUESTED }, true],
+    ['after a try was sent', { attempt: SENT }, false],
+    ['while a wallet has money', { attempt: DECLINED, notReturned: true }, false],
+    ['after the session', { secondsLeft: 0 }, false],
+    ['after the end', { status: FAILED }, false],
+  ])('can be cancelled or not: %s', (_name, situation, isPossible) => {
+    expect(isCancellable(stageIn(situation))).toBe(isPossible);
+  });
+
+  test.each([
+    [1_001, 2],
+    [1_000, 1],
+    [0, 0],
+    [-1, 0],
+  ])('%i ms before its end has %i whole seconds left', (leftMs, seconds) => {
+    const order = create(OrderSchema, { expireTime: timestampFromMs(nowMs + leftMs) });
+
+    expect(secondsLeft(order, nowMs)).toBe(seconds);
   });
 
   test.each<[string, Situation, boolean]>([

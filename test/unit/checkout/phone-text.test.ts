@@ -1,5 +1,10 @@
 import { expect, test } from '@jest/globals';
-import { maskedPhone, readablePhone, withoutSeparators } from '../../../src/checkout/phone-text.ts';
+import {
+  internationalPhone,
+  maskedPhone,
+  readablePhone,
+  withoutSeparators,
+} from '../../../src/checkout/phone-text.ts';
 
 test.each([
   ['0911223344', '0911223344'],
@@ -22,4 +27,14 @@ test.each([
   ['', '', ''],
 ])('%s is read as %s, and masked as %s', (phone, text, masked) => {
   expect([readablePhone(phone), readablePhone(text), maskedPhone(phone)]).toEqual([text, text, masked]);
+});
+
+test.each([
+  ['0711 22-33-44', '+251711223344'],
+  ['251911223344', '+251911223344'],
+  ['+254 712 345678', '+254712345678'],
+  ['254712345678', ''],
+  ['', ''],
+])('%j is %j where it is compared with the prefixes of wallets', (phone, e164) => {
+  expect(internationalPhone(phone)).toBe(e164);
 });

@@ -31,6 +31,24 @@ test('unknown keys of a site are limited to ten a second after more failures tha
   expect(await askedElevenTimes()).toEqual([...Array.from({ length: 10 }, () => false), true]);
 });
 
+test('a merchant may have a rate of its own', async () => {
+  const { countRequest } = createRateLimits({ perKeyPerSecond: 1, failedKeysPerMinute: 0 });
+  const ask = (perSecond: number, apiKeyId: string) =>
+    countRequest({ merchantId: 'mer_1', apiKeyId }, perSecond);
+
+  expect([await ask(2, 'a'), await ask(2, 'a'), await ask(2, 'a')]).toEqual([undefined, undefined, 1]);
+  expect([await ask(0, 'b'), await ask(0, 'b')]).toEqual([undefined, 1]);
+});
+
+test('a wait is the rest of the window, in seconds that are rounded up', async () => {
+  const { countFailedKey } = createRateLimits({ perKeyPerSecond: 1, failedKeysPerMinute: 1 });
+  await countFailedKey('192.0.2.1');
+
+  mock.timers.setTime(29_500);
+
+  expect(await countFailedKey('192.0.2.1')).toBe(31);
+});
+
 test('no wait is longer than the window of its limit, also after the clock was set back', async () => {
   const limits = createRateLimits({ perKeyPerSecond: 1, failedKeysPerMinute: 1 });
   const by = { merchantId: 'mer_1', apiKeyId: 'a' };

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { waitSecondsOf } from '../../../src/rest-facade/wait-preference.ts';
 import { createWaitingSlots } from '../../../src/rest-facade/waiting-slots.ts';
-import type { SlotHolder } from '../../../src/rest-facade/waiting-slots.ts';
+import type { SlotHolder, WaitingSlots } from '../../../src/rest-facade/waiting-slots.ts';
 
 describe('the seconds of a Prefer header', () => {
   test.each([
@@ -58,6 +58,11 @@ const inProduction = (merchantId: string): SlotHolder => ({
 const inSandbox = (merchantId: string): SlotHolder => ({ merchantId, environment: Environment.SANDBOX });
 
 describe('slots of waiting requests', () => {
+  const takeAll = (slots: WaitingSlots, holder: SlotHolder): number => {
+    let taken = 0;
+    while (slots.take(holder) !== undefined) taken += 1;
+    return taken;
+  };
   const takenBy = (total: number, holders: readonly SlotHolder[]): number[] => {
     const slots = createWaitingSlots(total);
     const taken = holders.map(() => 0);
@@ -75,12 +80,8 @@ describe('slots of waiting requests', () => {
 
   test('a merchant has a share of its own in each environment', () => {
     const slots = createWaitingSlots(20);
-    const takeAll = (holder: SlotHolder): number => {
-      let taken = 0;
-      while (slots.take(holder) !== undefined) taken += 1;
-      return taken;
-    };
-    expect([takeAll(inSandbox('a')), takeAll(inProduction('a'))]).toEqual([10, 5]);
+    expect([takeAll(slots, inSandbox('a')), takeAll(slots, inProduction('a'))]).toEqual([10, 5]);
+    expect(slots.refused()).toBe(2);
     expect(takenBy(21, [inSandbox('a'), inProduction('a')])).toEqual([7, 7]);
   });
 
@@ -105,7 +106,9 @@ describe('slots of waiting requests', () => {
         expect(free).toBeDefined();
         free?.();
         for (const each of held) each();
-        expect(createWaitingSlots(total).take(inSandbox('new'))).toBeDefined();
+        expect(slots.taken()).toBe(0);
+        const again = takeAll(slots, inSandbox('0'));
+        expect([again, slots.taken()]).toEqual([takeAll(createWaitingSlots(total), inSandbox('0')), again]);
       }),
     );
   });
