@@ -261,9 +261,19 @@ describe('a query', () => {
     expect(await query()).toMatchObject({ kind: 'unknown', why });
   });
 
+  test.each([
+    ['request state', routes.requestState, completed],
+    ['transaction', routes.transaction, transaction()],
+  ])('whose %s has another status than 200 decides nothing', async (_what, route, body) => {
+    subject.wallet.on(routes.requestState, json(200, completed));
+    subject.wallet.on(route, json(202, body));
+
+    expect(await query()).toMatchObject({ kind: 'unknown', why: 'unexpected_status' });
+  });
+
   test('is pending while the transaction of a completed request still is', async () => {
     subject.wallet.on(routes.requestState, json(200, completed));
-    subject.wallet.on(routes.transaction, json(200, transaction({ transactionStatus: 'pending' })));
+    subject.wallet.on(routes.transaction, json(200, transaction({ transactionStatus: 'Pending' })));
 
     expect(await query()).toEqual({ kind: 'pending' });
   });
@@ -334,16 +344,26 @@ describe('a reversal', () => {
     const inquiry = reversalInquiry({ ...reversal, providerReference });
     return (await subject.connector.queryReversal(inquiry, options)).result;
   };
-  const queryReversal = (body: unknown) => {
-    subject.wallet.on(/GET \/mm\/transactions\/REV-1/, json(200, body));
+  const queryReversal = (body: unknown, status = 200) => {
+    subject.wallet.on(/GET \/mm\/transactions\/REV-1/, json(status, body));
     return queryInState({ status: 'completed', objectReference: 'REV-1' });
   };
 
-  test('is completed when its own transaction is, whether that repeats the amount or not', async () => {
-    expect(await queryReversal(reversalTransaction())).toEqual({
-      kind: 'completed',
-      providerTransactionId: 'REV-1',
+  test('is open while its own transaction is, and with another status than 200', async () => {
+    const unexpected = { kind: 'unknown', why: 'unexpected_status' };
+
+    expect(await queryReversal(reversalTransaction({ transactionStatus: 'Pending' }))).toEqual({
+      kind: 'pending',
     });
+    expect(await queryReversal(reversalTransaction(), 202)).toMatchObject(unexpected);
+  });
+
+  test('is completed when its own transaction is, whether that repeats the amount or not', async () => {
+    for (const withoutMoney of [{}, { amount: '5.00' }, { currency: 'ETB' }])
+      expect(await queryReversal(reversalTransaction(withoutMoney))).toEqual({
+        kind: 'completed',
+        providerTransactionId: 'REV-1',
+      });
     expect(await queryReversal(reversalTransaction({ amount: '5.00', currency: 'ETB' }))).toEqual({
       kind: 'completed',
       providerTransactionId: 'REV-1',

@@ -131,14 +131,14 @@ test('an entry that a new one moves to the next page is read once, and positions
   const counts = (available: number) => ({ 'x-records-available-count': String(available) });
   subject.wallet.on(
     routes.statement,
-    json(200, rows(0, 50), counts(51)),
-    json(200, ['what', ...rows(49, 51)], counts(53)),
+    json(200, ['what', ...rows(0, 49)], counts(51)),
+    json(200, ['what', ...rows(48, 50)], counts(53)),
   );
 
   const pages = await read();
 
-  expect(idsOf(pages)).toEqual(rows(0, 51).map((row) => row.transactionReference));
-  expect(pages.flatMap(({ unreadable }) => unreadable.map(({ position }) => position))).toEqual([50]);
+  expect(idsOf(pages)).toEqual(rows(0, 50).map((row) => row.transactionReference));
+  expect(pages.flatMap(({ unreadable }) => unreadable.map(({ position }) => position))).toEqual([0, 50]);
 });
 
 const stating = (available: number, from: number, to: number) =>
@@ -153,6 +153,7 @@ test.each([
   ['loses entries between two pages', [stating(9, 0, 5), stating(8, 6, 9)], 5],
   ['changes an entry between two pages', [json(200, rows(0, 5)), json(200, [changed])], 5],
   ['fails at the second page', [json(200, rows(0, 5)), json(500, {})], 5],
+  ['answers with another status than 200', [json(202, rows(0, 5))], 0],
   ['sends no list', [json(200, { transactions: [] })], 0],
 ] as const)(
   'a wallet that %s gives no complete statement, and the error follows the entries',

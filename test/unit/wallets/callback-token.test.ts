@@ -42,6 +42,7 @@ test('a token of another attempt or merchant, or with any change, is invalid', (
 
   expect(tokens.merchantOf(attemptId.replace('pat', 'stp'), token)).toBeUndefined();
   expect(tokens.merchantOf(attemptId, token.replace(merchantId, 'mer_0'))).toBeUndefined();
+  expect(tokens.merchantOf(attemptId, `${token}.`)).toBeUndefined();
   fc.assert(
     fc.property(
       fc.nat(token.length - 1),

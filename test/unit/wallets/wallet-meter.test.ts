@@ -14,8 +14,8 @@ const exchange = (own: Partial<RawExchange>, latencyMs = 10): RawExchange => ({
   requestBody: '',
   responseHeaders: {},
   responseBody: '',
-  startedAt: new Date(0),
-  endedAt: new Date(latencyMs),
+  startedAt: new Date(1_000),
+  endedAt: new Date(1_000 + latencyMs),
   ...own,
 });
 
@@ -57,9 +57,9 @@ describe('a wallet meter', () => {
   test('counts calls and failures, and measures the duration of answers', async () => {
     const meter = createWalletMeter(() => 0);
     const answers = [
+      exchange({ status: 503 }, 30),
       exchange({ status: 200 }, 10),
       exchange({ status: 404 }, 20),
-      exchange({ status: 503 }, 30),
       exchange({ problem: 'timeout' }, 9_000),
     ];
     const connector = meter.measured(answering(answers));
