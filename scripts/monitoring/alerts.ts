@@ -184,7 +184,7 @@ export const alerts: readonly Alert[] = [
     expr: `max by (kind) (${latest('gatehouse_money_unsettled')}) > 0`,
     for: '15m',
     severity: 'ticket',
-    summary: '{{ $value }} of kind {{ $labels.kind }} wait for a person: the wallet does not decide.',
+    summary: 'Money of kind {{ $labels.kind }} waits for a person to settle it: {{ $value }}.',
   },
   {
     name: 'GatehouseExpiryOverdue',

@@ -19,7 +19,7 @@ export const exitCodeHelp = `Exit codes:
      for webhook test and webhook endpoint test: the test was not delivered;
      for refund create --wait: the refund did not complete;
      for certify: a check failed or could not be tested; for audit verify: there is a finding, such as a changed row;
-     for reconcile days: a day does not balance, or a statement could not be read;
+     for reconcile days: an ended day does not balance, or a statement could not be read;
      for rehearse: this version decides differently;
      for prove: an invariant is broken or was not tried; a report was changed
   2  the command, its input or a setting is invalid; nothing was changed

@@ -165,7 +165,7 @@ async function waitForEnd(
         `the wallet's statement could not be read or compared: ${current.detail}`,
         [
           current.dueTime === undefined
-            ? 'This reconciliation is abandoned. Start a new one when the wallet has recovered.'
+            ? 'This reconciliation has failed. Start a new one when the wallet has recovered.'
             : `Gatehouse tries again at ${showTime(current.dueTime)}.`,
           seeLater,
         ].join('\n'),

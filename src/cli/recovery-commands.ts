@@ -71,7 +71,7 @@ export function addRecoveryCommands(restore: Command, run: Runner): void {
     .description(
       'record what you did for a recovery: compared a wallet, settled orders, added merchants or accounts again, or repeated erasures. The lost time is the time between the backup and the loss',
     )
-    .addOption(walletOption('record that you have compared the lost time with the statement of this wallet'))
+    .addOption(walletOption('record that you have compared the payments of the lost time with this wallet'))
     .addOption(environmentOption('; with --wallet'))
     .option(
       '--conflicts',

@@ -78,7 +78,7 @@ const adviceFor = (reason: string, context: FailureContext): string => {
     SECOND_OPERATOR_NEEDED:
       'Let another operator approve it in the dashboard (help for users: on the page Users). All users of one service token count as one operator.',
     OPERATOR_TOO_NEW:
-      'Wait until the operator whom the message names has been an operator for 24 hours. Or withdraw it, and have another operator make it again.',
+      'Wait until the operator whom the message names has been an operator for 24 hours. Or withdraw the request or proposal, and have another operator make it again.',
     MAILED_TO_USER: 'Tell the user to look for the mail, or to request another link on the sign-in page.',
     TOO_MANY_TRIES: 'Wait for the time that the message names, and try again.',
     ORDER_NOT_FOUND:

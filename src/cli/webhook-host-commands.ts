@@ -81,7 +81,7 @@ export function addHostCommands(webhook: Command, { run, findMerchant }: Webhook
   onMerchantAnd(
     webhook
       .command('resume')
-      .description("end the pause of a host of orders' webhook_urls or close its circuit, and send to it now")
+      .description('end the pause of a host of webhook_urls or close its circuit, and send to it now')
       .addOption(environmentOption().default(Environment.SANDBOX, 'sandbox')),
     new Argument('<host>', 'scheme, host and port, or a whole webhook_url').argParser(readEndpoint),
     findMerchant,

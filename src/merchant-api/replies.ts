@@ -53,7 +53,7 @@ export const directReplySchema = Type.Object(
       enum: ['PENDING', 'COMPLETED', 'FAILED', 'EXPIRED'],
       description:
         'The status of the order: PENDING for a new payment, the current status for a repeated request. Verify the order to ' +
-        'learn the outcome. An order with a webhook_url also sends it in a webhook.',
+        'learn the outcome. A webhook reports it too, to the webhook_url of the order and to your webhook endpoints.',
     }),
   },
   { $id: 'DirectPaymentReply', title: 'Started payment' },

@@ -61,11 +61,11 @@ const awaitedLimits = { maxItems: 100, maxInFlight: 2, maxWaiting: Infinity };
 
 /**
  * Some items of a merchant wait in core for its share of the connections, and a batch is answered when its last item is. So their
- * batches have items of one merchant and environment only. Merchants take turns to send them. They also share the places for waiting
+ * batches have items of one merchant and environment only. Merchants take turns to send them. They also share the slots of waiting
  * requests: one merchant alone gets half of them, so that others always find one. Core answers more batches of a stream at a time than these.
  */
 const apart = { maxRunning: 48, maxWaiting: 2 * limits.maxInFlight };
-const apartPlaces = 2 * limits.maxWaiting;
+const apartSlots = 2 * limits.maxWaiting;
 
 export interface OrderCallsOptions {
   readonly orders: Client<typeof OrderService>;
@@ -223,15 +223,15 @@ function createGatherApart() {
   return <Request extends { merchantId?: string; environment?: Environment }, Response>(
     methods: Methods<Request, Response>,
   ): GatheredCall<Request, Response> => {
-    const places = createWaitingSlots(apartPlaces);
+    const slots = createWaitingSlots(apartSlots);
     const owners = new Map<string, { readonly ask: GatheredCall<Request, Response>; calls: number }>();
     const ask = async (request: Request, requestId: string): Promise<Response> => {
       const { merchantId = '', environment = Environment.UNSPECIFIED } = request;
-      const free = places.take({ merchantId, environment });
+      const free = slots.take({ merchantId, environment });
       if (free === undefined) throw overloaded();
       const owner = `${environment} ${merchantId}`;
       const own = owners.get(owner) ?? {
-        ask: gather(methods, { ...limits, maxWaiting: apartPlaces }, (send) =>
+        ask: gather(methods, { ...limits, maxWaiting: apartSlots }, (send) =>
           fairly({ owner }, neverAborted, send),
         ),
         calls: 0,
@@ -246,7 +246,7 @@ function createGatherApart() {
         if (own.calls === 0) owners.delete(owner);
       }
     };
-    return Object.assign(ask, { isFull: () => places.taken() >= apartPlaces });
+    return Object.assign(ask, { isFull: () => slots.taken() >= apartSlots });
   };
 }
 

@@ -390,7 +390,7 @@ export interface components {
              */
             message: string;
             /**
-             * @description The status of the order: PENDING for a new payment, the current status for a repeated request. Verify the order to learn the outcome. An order with a webhook_url also sends it in a webhook.
+             * @description The status of the order: PENDING for a new payment, the current status for a repeated request. Verify the order to learn the outcome. A webhook reports it too, to the webhook_url of the order and to your webhook endpoints.
              * @enum {string}
              */
             payment_status: "PENDING" | "COMPLETED" | "FAILED" | "EXPIRED";

@@ -29,7 +29,7 @@ export const bundledProgram = (folder: string, name: string): string => join(fol
  * Node keeps a record of each module, of which core has 1,700 (docs/adr/0059). It reads templates and other files from the project's folder.
  */
 export async function bundlePrograms(projectRoot: string, folder: string): Promise<void> {
-  // Only here: whoever just needs the name of a bundled program does not load it. It runs as a process of some 500 MB, which is stopped after it.
+  // Imported here, so that code that only needs the name of a bundled program does not load it. It starts a process of some 500 MB.
   const esbuild = await import('esbuild');
   try {
     await esbuild.build({

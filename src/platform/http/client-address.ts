@@ -12,8 +12,8 @@ export function networkOf(ip: string): string {
 }
 
 /**
- * The site by which clients share a queue: the address for IPv4, and the /48 network for IPv6, because a provider may give one
- * customer that many /64 networks. '' for a text that is not an address.
+ * The site by which strangers are counted and share a queue: the address for IPv4, and the /48 network for IPv6, because a provider may
+ * give one customer that many /64 networks. '' for a text that is not an address.
  */
 export function siteOf(ip: string): string {
   const network = networkOf(ip);

@@ -13,7 +13,7 @@ interface Turns {
   handled: number;
   /** Whether the next request has its turn soon. */
   isDue: boolean;
-  /** The handlers of the next requests. They arrived in one piece. */
+  /** The handlers of the next requests, which arrived together. */
   readonly waiting: (() => void)[];
 }
 

@@ -37,8 +37,8 @@ export interface PipelineStatus {
   /** For how long the others were tried, in whole milliseconds; undefined when there are none. */
   readonly triedMs: { readonly shortest: number; readonly longest: number } | undefined;
   /**
-   * Signing secrets that the first key did not encrypt. Of those that a key of its name encrypted, only the oldest are tried: a
-   * key that has changed opens none of them.
+   * Signing secrets that the first key did not encrypt. A secret under the first key's name may have been encrypted with an earlier value of
+   * that key. Only the oldest such secrets are tried, because a changed value opens none of them.
    */
   readonly secretsWithOldKey: number;
   /** Merchants' environments and webhook endpoints with deliveries that wait until a signing secret is shown. */

@@ -87,12 +87,12 @@ test.each([
   [
     'a text that is not a merchant id',
     { erased_phone: '0950099999', erased_merchant_id: 'shop' },
-    'Enter an ID that begins with mer_',
+    'Enter an id that begins with mer_',
   ],
   [
     'a merchant that does not exist',
     { erased_phone: '0950099999', erased_merchant_id: `mer_${'0'.repeat(26)}` },
-    'No merchant has this ID.',
+    'No merchant has this id.',
   ],
 ])('%s is refused at the field, and nothing is recorded', async (_name, fields, message) => {
   for (const address of [`${path}/check`, path]) {

@@ -150,8 +150,8 @@ export declare type RegisterOrderResponse = Message<"gatehouse.v1.RegisterOrderR
   order?: Order | undefined;
 
   /**
-   * One-time URL of the hosted checkout: for one order, and for the first browser that pays it. The same order always has the same
-   * URL.
+   * URL of the order's page in the hosted checkout. The first browser that pays there owns the checkout, and no other can pay. The same
+   * order always has the same URL.
    *
    * @generated from field: string checkout_url = 2;
    */
