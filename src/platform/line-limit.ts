@@ -1,3 +1,5 @@
+import { Code, ConnectError } from '@connectrpc/connect';
+
 const everyMs = 60_000;
 
 interface Held<Facts> {
@@ -14,12 +16,19 @@ interface Held<Facts> {
 export function limitFailures(log: (error: unknown) => void): (error: unknown) => void {
   const logged = new Set<string>();
   return (error) => {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = reasonOf(error);
     if (logged.has(reason)) return;
     logged.add(reason);
     setTimeout(() => logged.delete(reason), everyMs).unref();
     log(error);
   };
+}
+
+/** The reason without numbers, such as a duration or a count, which differ each time. */
+function reasonOf(error: unknown): string {
+  // Its text lists how grpc-js spent the time.
+  if (error instanceof ConnectError && error.code === Code.DeadlineExceeded) return 'deadline exceeded';
+  return (error instanceof Error ? error.message : String(error)).replaceAll(/\d+/g, '0');
 }
 
 /** Something that happened, by kind. Each kind of the last minute is kept in memory, and has lines of its own. */

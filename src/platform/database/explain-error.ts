@@ -73,6 +73,12 @@ export function isDatabaseUnavailable(error: unknown): boolean {
 /** Whether the server has no space left for a write: SQLSTATE 53100. */
 export const isDiskFull = ({ code }: { readonly code?: unknown }): boolean => code === '53100';
 
+/** Whether a statement was cancelled after its time limit (SQLSTATE 57014), or gave up waiting for a lock (55P03). */
+const isOutOfTime = ({ code }: { readonly code?: unknown }): boolean => code === '57014' || code === '55P03';
+
+/** Whether the server has no free connection: SQLSTATE 53300. */
+const isWithoutConnections = ({ code }: { readonly code?: unknown }): boolean => code === '53300';
+
 /** Whether a statement gave up waiting for a lock: SQLSTATE 55P03. */
 export function isLockTimeout(error: unknown): boolean {
   for (const { code } of causes(error)) if (code === '55P03') return true;
@@ -101,7 +107,14 @@ function whatToDo(error: unknown): string {
     return 'the TLS connection to the database fails; check the certificates of PostgreSQL and of this process';
   if (isWithoutDescriptors(error))
     return 'this process has no free file descriptor for a connection to the database; raise its limit of open files';
-  if ([...causes(error)].some(isDiskFull)) return 'the disk of PostgreSQL is full; free space on it';
+  const all = [...causes(error)];
+  if (all.some(isDiskFull)) return 'the disk of PostgreSQL is full; free space on it';
+  if (all.some(isReadOnlyRefusal))
+    return 'PostgreSQL is read-only: it is a standby, or default_transaction_read_only is on; give this process the address of the primary, or turn the setting off';
+  if (all.some(isWithoutConnections))
+    return 'PostgreSQL has no free connection; end the connections of other programs, or raise its max_connections';
+  if (all.some(isOutOfTime))
+    return 'PostgreSQL did not finish a statement in time; gatehouse doctor says whether another session holds a lock';
   return 'the database does not answer; try again in a moment';
 }
 

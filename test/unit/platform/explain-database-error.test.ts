@@ -19,6 +19,19 @@ describe('a statement that fails with', () => {
     });
   });
 
+  test.each([
+    ['25006', 'PostgreSQL is read-only'],
+    ['53100', 'the disk of PostgreSQL is full'],
+    ['53300', 'PostgreSQL has no free connection'],
+    ['55P03', 'whether another session holds a lock'],
+    ['57014', 'whether another session holds a lock'],
+  ])('%s is to be tried again, and the reason is named: %s', (code, reason) => {
+    expect(explainDatabaseError(errorWith(code))).toMatchObject({
+      code: Code.Unavailable,
+      rawMessage: expect.stringContaining(reason),
+    });
+  });
+
   test.each(['EMFILE', 'ENFILE'])('%s is to be tried again, after more open files are allowed', (code) => {
     expect(explainDatabaseError(errorWith(code))).toMatchObject({
       code: Code.Unavailable,

@@ -1,4 +1,5 @@
 import { mock } from 'node:test';
+import { Code, ConnectError } from '@connectrpc/connect';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { limitFailures, limitLines } from '../../../src/platform/line-limit.ts';
 
@@ -59,15 +60,17 @@ test('a failure that repeats is logged once a minute, and another reason at once
   const reasons: string[] = [];
   const log = limitFailures((error) => reasons.push((error as Error).message));
   for (let number = 1; number <= 100; number += 1) {
-    log(new Error('refused'));
+    log(new Error(`refused ${number} of 100`));
     log(new Error('full'));
+    const spent = number % 2 === 0 ? ',LB pick: 0.001s' : '';
+    log(new ConnectError(`Deadline exceeded after 5.00${number}s${spent}`, Code.DeadlineExceeded));
   }
-  expect(reasons).toEqual(['refused', 'full']);
+  expect(reasons).toEqual(['refused 1 of 100', 'full', '[deadline_exceeded] Deadline exceeded after 5.001s']);
 
   mock.timers.tick(minuteMs);
-  expect(reasons).toHaveLength(2);
+  expect(reasons).toHaveLength(3);
   log(new Error('full'));
   log(new Error('full'));
 
-  expect(reasons).toEqual(['refused', 'full', 'full']);
+  expect(reasons.slice(3)).toEqual(['full']);
 });
