@@ -246,7 +246,7 @@ describe('the broker of one command', () => {
   // After the disk is unmounted, its folder can be removed.
   const newFolder = temporaryFolders();
 
-  test('is started again with its events, when its store stops answering because its disk was full', async () => {
+  test('is started again, with its events when its disk was full, and without them when its store was deleted', async () => {
     const folder = await newFolder();
     const disk = mountSmallDisk(folder);
     if (!('problem' in disk)) close.push(disk.unmount);
@@ -281,6 +281,14 @@ describe('the broker of one command', () => {
     close.push(() => again.close());
     const { state } = await (await again.jetstreamManager()).streams.info('ORDERS');
     expect(state.messages).toBeGreaterThan(0);
+
+    const second = server.pid();
+    await rm(join(folder, 'jetstream'), { recursive: true });
+    await waitUntil(
+      'it has a new store',
+      async () => server.pid() !== second && (await storeAnswers(url, 3_000)),
+    );
+    expect(existsSync(join(folder, 'jetstream'))).toBe(true);
   });
 });
 

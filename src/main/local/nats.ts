@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
@@ -69,7 +70,9 @@ export function natsProcess(options: NatsOptions): ProcessSpec {
     env: { ...options.marker },
     cwd: '/',
     isReady: () => greets(options.port),
-    isResponsive: () => storeAnswers(natsUrl(options), answerTimeoutMs),
+    // A server whose store was deleted answers, and stores nothing any more.
+    isResponsive: async () =>
+      existsSync(join(options.folder, 'jetstream')) && storeAnswers(natsUrl(options), answerTimeoutMs),
     stopSignal: 'SIGTERM',
     stopTimeoutMs,
   };
