@@ -136,7 +136,7 @@ export interface OrderInFull extends Order {
   readonly earlierAttempts: readonly PaymentAttempt[];
   /** Stray money of any attempt, oldest first. */
   readonly strayMoney: readonly StrayMoney[];
-  /** Whether its payer's own payment is being confirmed. Read only for decisions that could end the order without it. */
+  /** Whether a payer-started payment of it is being confirmed. Read only for decisions that could end the order without that payment. */
   readonly payerPays?: boolean;
 }
 
@@ -172,7 +172,7 @@ export interface DecisionRecord {
   /** The origin of the attempt that the command started; null for other commands. */
   readonly attemptOrigin: AttemptOrigin | null;
   readonly strayMoney: OrderInFull['strayMoney'];
-  /** Whether its payer's own payment was being confirmed. Then the order stays open after its last attempt. */
+  /** Whether a payer-started payment of the order was being confirmed. Then the order stays open after its last attempt. */
   readonly payerPays: boolean;
   /** Whether the wallet certainly had no request of the attempt that `time_out_attempt` ended. It changes nothing in the decision. */
   readonly isUnsent: boolean;

@@ -147,8 +147,8 @@ const rules: Rules = {
  * command and its inputs, so that a rehearsal can repeat the decision with the rules of another version.
  *
  * A final order never changes. A PENDING order becomes COMPLETED when the wallet confirms its exact amount, however late. It
- * becomes FAILED when it is cancelled, when the wallet declines a DIRECT order, or at the fifth decline of a hosted one, unless its
- * payer's own payment is being confirmed. It becomes EXPIRED after its session. It neither fails nor expires while an attempt may still take money.
+ * becomes FAILED when it is cancelled, when the wallet declines a DIRECT order, or at the fifth decline of a hosted one, unless a
+ * payer-started payment of it is being confirmed. It becomes EXPIRED after its session. It neither fails nor expires while an attempt may still take money.
  *
  * No attempt starts or is sent while money of an earlier attempt does not pay the order and is not yet returned to the payer.
  * So at most one attempt of an order holds a payer's money, unless a wallet reverses its definite decline, or a payer pays

@@ -35,7 +35,8 @@ export async function addSessions(
     // Nobody would end the session, although its user would believe so.
     if (request.routeOptions.url === '/sign-out') throw refusal;
     logFacts(request, { reason: refusal.reason });
-    // Goes on as without the cookie, which the browser keeps. So a user whose session has ended can sign in, whatever others in the network do.
+    // The request is handled as one without the cookie, and the browser keeps the cookie. So a user whose session has ended can sign in,
+    // whatever others in the network do.
     const { [cookieName]: _unread, ...others } = request.cookies;
     request.cookies = others;
   });
