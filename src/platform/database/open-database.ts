@@ -8,6 +8,7 @@ import { SettingsError } from '../settings/read-settings.ts';
 import type { CertificateFiles } from '../tls/certificate-files.ts';
 import { databaseTls } from './database-tls.ts';
 import { takeBackEnded } from './ended-connections.ts';
+import { groupTransactions } from './grouped-transactions.ts';
 import { watchPool } from './pool-watch.ts';
 import type { PoolWatch } from './pool-watch.ts';
 import { closeReadOnlyConnections } from './read-only-connections.ts';
@@ -100,6 +101,7 @@ export async function openSchema(own: DatabaseSchema, options: DatabaseOptions):
       onPoolCreated: (created: Pool) => {
         prepare(created);
         closeSilentConnections(created, silenceMs);
+        groupTransactions(created);
       },
     },
   });

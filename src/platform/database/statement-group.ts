@@ -1,6 +1,9 @@
 import { Query, types } from 'pg';
-import type { Connection, PoolClient, QueryResult, QueryResultRow, Submittable } from 'pg';
+import type { Connection, CustomTypesConfig, PoolClient, QueryResult, QueryResultRow, Submittable } from 'pg';
 import type { Statement } from './run-statement.ts';
+
+/** A statement, with its own types of values if they are not pg's. */
+type GroupedStatement = string | (Statement & { readonly types?: CustomTypesConfig });
 
 /**
  * Runs statements one after another in one round trip, and returns the result of each. Unless one of them is BEGIN, they are a
@@ -11,7 +14,7 @@ import type { Statement } from './run-statement.ts';
  */
 export const runTogether = (
   client: PoolClient,
-  statements: readonly (string | Statement)[],
+  statements: readonly GroupedStatement[],
 ): Promise<readonly QueryResult<QueryResultRow>[]> =>
   new Promise((resolve, reject) => {
     client.query(new StatementGroup(statements, resolve, reject));
@@ -44,7 +47,7 @@ class StatementGroup implements Submittable {
   #unreadable: Error | undefined;
 
   constructor(
-    statements: readonly (string | Statement)[],
+    statements: readonly GroupedStatement[],
     resolve: (results: readonly QueryResult<QueryResultRow>[]) => void,
     reject: (error: Error) => void,
   ) {
@@ -52,7 +55,7 @@ class StatementGroup implements Submittable {
     this.#reject = reject;
     this.#queries = statements.map((statement) => {
       const own = typeof statement === 'string' ? { text: statement } : statement;
-      const config = { ...own, types, queryMode: 'extended' };
+      const config = { types, ...own, queryMode: 'extended' };
       return new Query<QueryResultRow>(config, (error, result) => {
         this.#unreadable ??= error ?? undefined;
         this.#results.push(result);

@@ -1,5 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { QueryResultRow } from 'pg';
+import { committing } from './grouped-transactions.ts';
 import type { Statement } from './run-statement.ts';
 
 /** What kysely's transactions offer, as far as it is used here. */
@@ -29,4 +30,15 @@ export async function runInTransaction<Row extends QueryResultRow>(
     parameters: values,
   });
   return rows as Row[];
+}
+
+/**
+ * Runs an SQL statement as the last one of the ORM's transaction, and commits in the same round trip. What the ORM has yet to write is
+ * written first. Any later statement of the transaction is refused.
+ */
+export async function commitWith(em: EntityManager, statement: Statement): Promise<void> {
+  await em.flush();
+  // Otherwise the ORM would compare all rows once more before the COMMIT that it still sends.
+  em.clear();
+  await runInTransaction(em, committing(statement));
 }

@@ -1,14 +1,17 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { inTransaction } from '../../../src/platform/database/in-transaction.ts';
 import { runStatement } from '../../../src/platform/database/run-statement.ts';
-import { sharedPool, sharedTestDatabase } from '../../support/shared-stack.ts';
+import { commitWith, runInTransaction } from '../../../src/platform/database/transaction-statement.ts';
+import { sharedCoreDatabase, sharedPool, sharedTestDatabase } from '../../support/shared-stack.ts';
 
 const database = sharedTestDatabase({ migrated: false });
 const pool = sharedPool(() => database.url, 1);
+const orm = sharedCoreDatabase('in-transaction', () => database.url, 1);
 const notices: string[] = [];
 
 beforeAll(async () => {
-  pool.on('connect', (client) => client.on('notice', ({ message = '' }) => void notices.push(message)));
+  for (const each of [pool, orm.pool])
+    each.on('connect', (client) => client.on('notice', ({ message = '' }) => void notices.push(message)));
   await pool.query('create table kept (id int primary key)');
 });
 
@@ -99,6 +102,88 @@ test('a named statement behind one that failed can be used afterwards', async ()
   await expect(failing).rejects.toThrow('division by zero');
   expect(await inTransaction(pool, [named], (_, opened) => Promise.resolve(opened))).toEqual([[{ n: 1 }]]);
   expect(await runStatement(pool, named)).toEqual([{ n: 1 }]);
+});
+
+describe('a transaction of the ORM', () => {
+  /** How often the server answers while the work runs. */
+  async function answersTo(work: () => Promise<unknown>): Promise<number> {
+    let answers = 0;
+    const client = await orm.pool.connect();
+    const count = (): void => void (answers += 1);
+    client.connection.on('readyForQuery', count);
+    client.release();
+    await work();
+    client.connection.off('readyForQuery', count);
+    return answers;
+  }
+
+  test('sends BEGIN with its first statement, and COMMIT with the last', async () => {
+    const answers = await answersTo(() =>
+      orm.fork().transactional(async (em) => {
+        expect(await runInTransaction(em, insert(11))).toEqual([{ id: 11 }]);
+        await em.execute('insert into kept values (12)');
+        await commitWith(em, insert(13));
+      }),
+    );
+    expect(answers).toBe(3);
+    expect(await kept()).toEqual([11, 12, 13]);
+  });
+
+  test('is sent in one group if its only statement commits', async () => {
+    expect(await answersTo(() => orm.fork().transactional((em) => commitWith(em, insert(14))))).toBe(1);
+    expect(await kept()).toEqual([14]);
+  });
+
+  test('commits by itself, and sends nothing if it has no statement', async () => {
+    const answers = await answersTo(() => orm.fork().transactional((em) => runInTransaction(em, insert(15))));
+    expect(answers).toBe(2);
+    expect(await answersTo(() => orm.fork().transactional(() => Promise.resolve()))).toBe(0);
+    expect(await kept()).toEqual([15]);
+  });
+
+  test('can contain another one', async () => {
+    await orm.fork().transactional(async (em) => {
+      await em.transactional((inner) => runInTransaction(inner, insert(16)));
+      const failing = em.transactional(async (inner) => {
+        await runInTransaction(inner, insert(17));
+        throw new Error('the inner work failed');
+      });
+      await expect(failing).rejects.toThrow('the inner work failed');
+    });
+    expect(await kept()).toEqual([16]);
+  });
+
+  test.each([
+    ['the first statement fails', [insert(18)]],
+    ['the last statement fails', [insert(19), insert(18)]],
+  ])('commits nothing if %s', async (_which, statements) => {
+    await pool.query('insert into kept values (18)');
+    const failing = orm.fork().transactional(async (em) => {
+      for (const statement of statements.slice(0, -1)) await runInTransaction(em, statement);
+      for (const statement of statements.slice(-1)) await commitWith(em, statement);
+    });
+    await expect(failing).rejects.toThrow('duplicate key');
+    expect(await kept()).toEqual([18]);
+  });
+
+  test('commits nothing if its work fails, with or without a statement', async () => {
+    const fail = (): never => {
+      throw new Error('the work failed');
+    };
+    const failing = orm.fork().transactional((em) => runInTransaction(em, insert(20)).then(fail));
+    await expect(failing).rejects.toThrow('the work failed');
+    expect(await answersTo(() => orm.fork().transactional(fail).catch(String))).toBe(0);
+    expect(await kept()).toEqual([]);
+  });
+
+  test('refuses a statement after the one that committed it', async () => {
+    const failing = orm.fork().transactional(async (em) => {
+      await commitWith(em, insert(21));
+      await runInTransaction(em, insert(22));
+    });
+    await expect(failing).rejects.toThrow('a statement came after the one that committed the transaction');
+    expect(await kept()).toEqual([21]);
+  });
 });
 
 test('the server never warns of a COMMIT or ROLLBACK without a transaction', () => {

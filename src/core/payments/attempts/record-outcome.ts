@@ -13,7 +13,8 @@ import type { Wallet } from '../../domain/wallet.ts';
 import type { OrderChanges } from '../changes/change-orders.ts';
 import { findStrayPayment, recordStrayPayment } from '../changes/found-stray-payment.ts';
 import { byAttempt } from '../changes/read-order.ts';
-import { belongsTo, findReceipt, useReceipt } from '../changes/wallet-receipts.ts';
+import { belongsTo, findReceipts, useReceipt } from '../changes/wallet-receipts.ts';
+import type { ReportedTransaction } from '../changes/wallet-receipts.ts';
 import {
   hastenConfirmed,
   readOpenPayments,
@@ -65,6 +66,9 @@ const keyOf = (report: AttemptReport): AttemptKey => ({
   id: storedId('pat', report.attemptId),
 });
 
+const transactionOf = (report: AttemptReport): ReportedTransaction[] =>
+  report.outcome.type === 'completed' ? [{ ...keyOf(report), ...report.outcome }] : [];
+
 /**
  * Records a wallet's report and its consequences in one transaction. A report is recorded once. A repeat after a lost
  * answer gets the first decision.
@@ -74,8 +78,12 @@ export function createRecordOutcome({ changes, newId, wallets }: RecordOutcomePa
     orders: byAttempt,
     nameOf: keyOf,
     requestIdOf: ({ requestId }: AttemptReport) => requestId,
-    load: (em, reports) => countExchanges(em, reports.map(keyOf)),
-    async read(em, { row: order, call: report }): Promise<Reported> {
+    // Not for one report after another: the ORM would write what it has of the earlier ones before each reading.
+    load: async (em, reports) => ({
+      storedOf: await countExchanges(em, reports.map(keyOf)),
+      receiptOf: await findReceipts(em, reports.flatMap(transactionOf)),
+    }),
+    async read(em, { row: order, call: report, loaded: { receiptOf } }): Promise<Reported> {
       const { outcome } = report;
       const row = await em.findOneOrFail(PaymentAttemptRow, keyOf(report));
       const isPayerPaying = mayEndUnpaid(outcome, order)
@@ -83,7 +91,7 @@ export function createRecordOutcome({ changes, newId, wallets }: RecordOutcomePa
         : () => false;
       if (outcome.type !== 'completed' || row.leasedUntil == null)
         return { row, isTransactionNew: false, isTransactionTaken: false, isPayerPaying };
-      const receipt = await findReceipt(em, { ...row, ...outcome });
+      const receipt = receiptOf(row);
       const isTransactionTaken = receipt !== null && !belongsTo(receipt, row);
       return { row, isTransactionNew: receipt === null, isTransactionTaken, isPayerPaying };
     },
@@ -101,7 +109,7 @@ export function createRecordOutcome({ changes, newId, wallets }: RecordOutcomePa
       const strayPaymentId =
         stray === undefined ? '' : await recordStrayPayment(em, newId, row, stray.kind, stray.money, at);
       if (outcome.type === 'completed' && isTransactionNew) useReceipt(em, { ...row, ...outcome }, row);
-      const stored = taken.loaded(row);
+      const stored = taken.loaded.storedOf(row);
       await keepExchanges(em, row, { exchanges, areDecisive, newId, at, stored });
       Object.assign(row, { ...updates, maybeSent, dueAt, leasedUntil: null });
       // A payment from the menu that waited for this attempt is then returned.

@@ -116,7 +116,6 @@ export function createOrderChanges(parts: OrderChangesParts): OrderChanges {
           results.push(ok(await steps.write(em, decided.value, { taken, context, order, now: at })));
         } else results.push(decided);
       }
-      await writeOrders(em, toWrite);
       const withEndedAttempt = toWrite.filter(({ events }) =>
         events.some(({ type }) => type === 'PAYMENT_DECLINED'),
       );
@@ -124,6 +123,8 @@ export function createOrderChanges(parts: OrderChangesParts): OrderChanges {
         em,
         withEndedAttempt.map(({ row }) => row.id),
       );
+      // Last, because it commits.
+      await writeOrders(em, toWrite);
       return results;
     });
     announce({

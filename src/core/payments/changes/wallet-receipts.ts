@@ -1,5 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { walletOf } from '../../../contract/payment-option.ts';
+import { bulkStatement, column, plainColumn, rowList } from '../../../platform/database/bulk-statement.ts';
+import { runInTransaction } from '../../../platform/database/transaction-statement.ts';
 import { PayerPaymentRow, WalletReceiptRow } from '../../database/payer-payment-entities.ts';
 import type { PaymentAttemptRow } from '../../database/order-entities.ts';
 import type { Environment, PaymentOption } from '../../domain/order.ts';
@@ -23,6 +25,48 @@ export const findReceipt = (
   transaction: WalletTransaction,
 ): Promise<WalletReceiptRow | null> => em.findOne(WalletReceiptRow, keyOf(transaction));
 
+/** A transaction that a wallet reports for an attempt. */
+export interface ReportedTransaction extends Pick<PaymentAttemptRow, 'merchantId' | 'id'> {
+  readonly providerTransactionId: string;
+}
+
+/** The use of a transaction. */
+type Receipt = Pick<WalletReceiptRow, 'merchantId' | 'paymentAttemptId'>;
+
+const receiptsOfAttempts = bulkStatement(
+  'receipts-of-attempts',
+  {
+    reported: rowList<ReportedTransaction>(
+      {
+        merchant_id: plainColumn('uuid', (reported) => reported.merchantId),
+        id: plainColumn('uuid', (reported) => reported.id),
+        provider_transaction_id: column('text', (reported) => reported.providerTransactionId),
+      },
+      { hidesLength: true },
+    ),
+  },
+  (sql) => `
+select a.id, receipt.merchant_id as "merchantId", receipt.payment_attempt_id as "paymentAttemptId"
+from ${sql.reported}
+join core.payment_attempts a on a.merchant_id = reported.merchant_id and a.id = reported.id
+join core.wallet_receipts receipt on receipt.environment = a.environment
+  and receipt.wallet = regexp_replace(a.payment_option, '_[a-z]+$', '')
+  and receipt.provider_transaction_id = reported.provider_transaction_id`,
+);
+
+/** `findReceipt` for the transactions that are reported for several attempts, with one statement. */
+export async function findReceipts(
+  em: EntityManager,
+  all: readonly ReportedTransaction[],
+): Promise<(attempt: Pick<PaymentAttemptRow, 'id'>) => Receipt | null> {
+  const rows =
+    all.length === 0
+      ? []
+      : await runInTransaction<Receipt & { id: string }>(em, receiptsOfAttempts.with({ reported: all }));
+  const byAttempt = new Map(rows.map(({ id, ...receipt }) => [id, receipt]));
+  return ({ id }) => byAttempt.get(id) ?? null;
+}
+
 /**
  * How the wallet spells a transaction that a person typed in another case or with blanks; undefined if it has reported none that
  * differs only so. It finds the spellings in one case, which are those of receipts, because an index then answers.
@@ -41,7 +85,7 @@ export async function findOtherSpelling(
 
 /** Whether the receipt is the attempt's own. */
 export const belongsTo = (
-  receipt: WalletReceiptRow,
+  receipt: Receipt,
   { merchantId, id }: Pick<PaymentAttemptRow, 'merchantId' | 'id'>,
 ): boolean => receipt.merchantId === merchantId && receipt.paymentAttemptId === id;
 

@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { bulkStatement, column, plainColumn, rowList } from '../../../platform/database/bulk-statement.ts';
-import { runInTransaction } from '../../../platform/database/transaction-statement.ts';
+import { commitWith } from '../../../platform/database/transaction-statement.ts';
 import { orderValuesOf } from '../../database/order-rows.ts';
 import type { OrderRow } from '../../database/order-entities.ts';
 import type { OrderValues } from '../../database/order-rows.ts';
@@ -79,7 +79,7 @@ from ${sql.event}
 order by place`,
 );
 
-/** Writes the changed orders and their new events, with one statement. */
+/** Writes the changed orders and their new events, with one statement, and commits. If nothing is to write, the ORM commits. */
 export async function writeOrders(em: EntityManager, all: readonly OrderToWrite[]): Promise<void> {
   const toWrite = all.flatMap(({ row, order }) => {
     const values = orderValuesOf(order);
@@ -90,7 +90,7 @@ export async function writeOrders(em: EntityManager, all: readonly OrderToWrite[
     return newEvents.map((each) => ({ ...each, of }));
   });
   if (toWrite.length + events.length > 0)
-    await runInTransaction(em, statement.with({ changed: toWrite, event: events }));
+    await commitWith(em, statement.with({ changed: toWrite, event: events }));
 }
 
 /** Whether the row stays as it is. Progress of an attempt often changes only the attempt's row. */

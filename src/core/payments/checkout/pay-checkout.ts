@@ -124,6 +124,7 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
     requestIdOf: ({ requestId }) => requestId,
     inTurn: ({ subject }, make) => fairly(ownerOf(subject), { aborted: false }, make),
     load: readTakesPayments,
+    loadsFirst: true,
     read: async (em, { row, call, loaded }) => ({
       isUsable: isUsableBy(row, call.browserSecret),
       lostPaymentOf: await readLostPayment(em, parts, row, loaded),

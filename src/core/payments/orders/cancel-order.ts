@@ -50,6 +50,7 @@ export function createCancelOrder(parts: CancelOrderParts): CancelOrder {
     inTurn: ({ name: { environment, merchantId, id } }, make) =>
       fairly({ owner: `${environment} ${merchantId}`, part: id }, { aborted: false }, make),
     load: readTakesPayments,
+    loadsFirst: true,
     read: async (em, { row, loaded }) => ({
       lostPaymentOf: await readLostPayment(em, parts, row, loaded),
       isPayerPaying: await readOpenPayments(em, parts.wallets, [row]),
