@@ -1735,21 +1735,21 @@ export declare const GetPipelineStatusRequestSchema: GenMessage<GetPipelineStatu
  */
 export declare type GetPipelineStatusResponse = Message<"gatehouse.v1.GetPipelineStatusResponse"> & {
   /**
-   * Whether any `webhooks` process consumes events now.
+   * Whether any `webhooks` process ingests events now.
    *
    * @generated from field: bool is_taking_in = 1;
    */
   isTakingIn: boolean;
 
   /**
-   * When the latest event was consumed, or when core last reported no more events; absent before.
+   * When the latest event was ingested, or when core last reported no more events; absent before.
    *
    * @generated from field: google.protobuf.Timestamp intake_time = 2;
    */
   intakeTime?: Timestamp | undefined;
 
   /**
-   * Committed events that are not consumed yet, counted up to 10,000; absent when core does not answer.
+   * Committed events that are not ingested yet, counted up to 10,000; absent when core does not answer.
    *
    * @generated from field: optional int64 event_lag = 3;
    */
@@ -2012,7 +2012,7 @@ export enum DeliveryState {
   DELIVERED = 2,
 
   /**
-   * Abandoned: its schedule ended without a 2xx, or its webhook endpoint was deleted. Only the first can be redelivered.
+   * Abandoned: its schedule ended without a 2xx, or its webhook endpoint was deleted. In the second case it cannot be redelivered.
    *
    * @generated from enum value: DELIVERY_STATE_GIVEN_UP = 3;
    */
