@@ -42,14 +42,18 @@ class GroupedTransaction {
   }
 
   /** The answer to a query of the ORM; undefined if the connection must send it as it is. */
-  answer([query, values]: readonly unknown[]): Promise<Partial<QueryResult>> | undefined {
+  answer([query, values, ...others]: readonly unknown[]): Promise<Partial<QueryResult>> | undefined {
     const state = this.#state;
     if (state === 'NONE' && query === 'begin') {
       this.#state = 'BEGUN';
       return done('BEGIN');
     }
-    const statement = statementOf(query, values);
-    if (statement === undefined) return undefined;
+    const statement = others.length > 0 ? undefined : statementOf(query, values);
+    if (statement === undefined) {
+      // It would run outside the transaction.
+      if (state !== 'NONE') throw new TypeError('the ORM asks for its answer in another form than a promise');
+      return undefined;
+    }
     if (state !== 'NONE' && (query === 'commit' || query === 'rollback')) {
       this.#state = 'NONE';
       return done(state === 'COMMITTED' ? 'COMMIT' : 'ROLLBACK');
@@ -82,8 +86,9 @@ class GroupedTransaction {
 const done = (command: string): Promise<Partial<QueryResult>> =>
   Promise.resolve({ command, rowCount: 0, rows: [] });
 
-/** The statement of a query of the ORM; undefined for queries that answer by themselves or by a callback. */
+/** The statement of a query of the ORM; undefined for queries that answer by themselves, or by a callback. */
 function statementOf(query: unknown, values: unknown): Statement | undefined {
+  if (typeof values === 'function') return undefined;
   const own = Array.isArray(values) ? { values } : {};
   if (typeof query === 'string') return { text: query, ...own };
   if (typeof query !== 'object' || query === null || 'submit' in query || !('text' in query))
