@@ -1,4 +1,5 @@
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import { claimedEnvironment } from '../contract/checkout-environment.ts';
 
 /** A payment form before core is called. */
 export interface CountedForm {
@@ -22,7 +23,7 @@ export interface PaymentLimitSettings {
   readonly perBrowser: number;
   /** Forms of a page in ten minutes, from all browsers. Above it, only the browser to which the checkout belongs may send more. */
   readonly perPage: number;
-  /** Forms in ten minutes. The limit is high, because all customers of a mobile operator may share one address. */
+  /** Forms in ten minutes, in each environment. The limit is high, because all customers of a mobile operator may share one address. */
   readonly perNetwork: number;
 }
 
@@ -35,7 +36,8 @@ const windowSeconds = 10 * 60;
  *
  * The network is counted first, because it bounds how many pages one client can have in memory. A page is counted for each
  * browser, so that another person who has the link cannot keep the paying customer from a second try. Anyone can have many browsers.
- * So a page is counted for all of them too, and the link of one page cannot use up the limit of an address that many customers share.
+ * So a page is counted for all of them too, and the link of one page cannot use up the limit of an address that many customers share. The
+ * environments are counted apart, because anyone with a test key has as many links of the sandbox as they like.
  */
 export function createPaymentLimit({ perBrowser, perPage, perNetwork }: PaymentLimitSettings): PaymentLimit {
   const networks = createLimiter(perNetwork);
@@ -43,6 +45,9 @@ export function createPaymentLimit({ perBrowser, perPage, perNetwork }: PaymentL
   const browsers = createLimiter(perBrowser);
   const browserOf = ({ token, browserSecret }: Pick<CountedForm, 'token' | 'browserSecret'>): string =>
     `${token} ${browserSecret}`;
+  // A link that claims the other environment is forged, and its form is taken back.
+  const networkOf = ({ token, network }: Pick<CountedForm, 'token' | 'network'>): string =>
+    `${claimedEnvironment(token)} ${network}`;
   const countAtPage = async (form: CountedForm): Promise<number | undefined> => {
     const ofPage = await secondsToWait(pages, form.token);
     if (ofPage !== undefined && !(await form.isPayer())) return ofPage;
@@ -52,7 +57,7 @@ export function createPaymentLimit({ perBrowser, perPage, perNetwork }: PaymentL
   };
   return {
     async count(form) {
-      const ofNetwork = await secondsToWait(networks, form.network);
+      const ofNetwork = await secondsToWait(networks, networkOf(form));
       if (ofNetwork !== undefined) return ofNetwork;
       let isCounted = false;
       try {
@@ -61,11 +66,11 @@ export function createPaymentLimit({ perBrowser, perPage, perNetwork }: PaymentL
         return atPage;
       } finally {
         // Also if core does not know the link, or does not answer.
-        if (!isCounted) await networks?.reward(form.network);
+        if (!isCounted) await networks?.reward(networkOf(form));
       }
     },
     async takeBack(form) {
-      await networks?.reward(form.network);
+      await networks?.reward(networkOf(form));
       await pages?.delete(form.token);
       await browsers?.delete(browserOf(form));
     },

@@ -465,6 +465,26 @@ describe('the limit on payment forms', () => {
     expect(seen.payments).toBe(5);
   });
 
+  test('counts the forms of the sandbox apart, so that they cannot use up the payments of a shared network', async () => {
+    running = await startCheckoutOverRpc({}, { paymentLimits: { perBrowser: 0, perPage: 0, perNetwork: 2 } });
+    const { page } = running;
+    const statusesAt = async (url: string): Promise<number[]> => {
+      const statuses: number[] = [];
+      for (let number = 0; number < 3; number += 1)
+        statuses.push((await createCustomer().post(url, payment)).status);
+      return statuses;
+    };
+
+    // The first byte of a token is its environment.
+    const sandbox = await statusesAt(page.replace(token, 'A'.repeat(87)));
+    const production = await statusesAt(page.replace(token, `AQ${'A'.repeat(85)}`));
+
+    expect([sandbox, production]).toEqual([
+      [303, 303, 429],
+      [303, 303, 429],
+    ]);
+  });
+
   test('counts no page for a form that the limit of its network refuses, so that one client cannot fill the memory', async () => {
     running = await startCheckoutOverRpc(
       {},

@@ -1,4 +1,5 @@
 import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto';
+import { environmentBytes } from '../../../contract/checkout-environment.ts';
 import { publicId, storedId } from '../../../contract/public-id.ts';
 import type { IdPrefix, PublicId, StoredId } from '../../../contract/public-id.ts';
 import type { Environment, Order } from '../../domain/order.ts';
@@ -38,7 +39,7 @@ export function createCheckoutTokens(baseUrl: string, key: Buffer): CheckoutToke
   const macOf = (name: Buffer): Buffer => createHmac('sha256', secret).update(name).digest();
   const urlOf: CheckoutTokens['urlOf'] = ({ id, merchantId, environment }) => {
     const token = Buffer.alloc(nameLength + macLength);
-    token[0] = environment === 'SANDBOX' ? 0 : 1;
+    token[0] = environmentBytes[environment];
     token.write(hexOf(storedId('mer', merchantId)), 1, 'hex');
     token.write(hexOf(storedId('ord', id)), 17, 'hex');
     macOf(token.subarray(0, nameLength)).copy(token, nameLength);
@@ -55,7 +56,7 @@ export function createCheckoutTokens(baseUrl: string, key: Buffer): CheckoutToke
       const name = bytes.subarray(0, nameLength);
       if (!timingSafeEqual(macOf(name), bytes.subarray(nameLength))) return undefined;
       return {
-        environment: name[0] === 0 ? 'SANDBOX' : 'PRODUCTION',
+        environment: name[0] === environmentBytes.SANDBOX ? 'SANDBOX' : 'PRODUCTION',
         merchantId: publicId('mer', uuidOf(name.subarray(1, 17))),
         orderId: publicId('ord', uuidOf(name.subarray(17))),
       };
