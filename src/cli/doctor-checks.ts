@@ -1,7 +1,14 @@
+import type { DescEnum, DescEnumValue } from '@bufbuild/protobuf';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { checkText } from '../contract/check-text.ts';
-import { CheckFinding, CheckResult } from '../gen/gatehouse/v1/diagnostics_service_pb.js';
+import {
+  CheckFinding,
+  CheckFindingSchema,
+  CheckResult,
+  CheckSubjectSchema,
+} from '../gen/gatehouse/v1/diagnostics_service_pb.js';
+import type { Check } from '../gen/gatehouse/v1/diagnostics_service_pb.js';
 import { PayerPaymentStatus } from '../gen/gatehouse/v1/payer_payment_service_pb.js';
 import { HealthCheckResponse_ServingStatus as ServingStatus } from '../gen/health/v1/health_pb.js';
 import { hostOf, isLoopback } from '../platform/tls/plaintext.ts';
@@ -153,14 +160,22 @@ async function askForAbandonedPayments(target: CoreToCheck): Promise<readonly Fi
   return judgeAbandoned(subjectOf(target), payerPayments, nextPageToken !== '');
 }
 
+/** Whether this version has words for the check. A core of an earlier version sends only its own words, and one of a later version both. */
+const hasWords = ({ subject, finding }: Check): boolean =>
+  finding !== CheckFinding.UNSPECIFIED &&
+  findValue(CheckFindingSchema, finding) !== undefined &&
+  findValue(CheckSubjectSchema, subject) !== undefined;
+
+const findValue = ({ values }: DescEnum, number: number): DescEnumValue | undefined =>
+  values.find((value) => value.number === number);
+
 async function askForDiagnosis(target: CoreToCheck): Promise<readonly Finding[]> {
   const subject = subjectOf(target);
   const askedAt = target.now();
   const reply = await target.core.diagnostics.diagnose({}, { timeoutMs: diagnoseDeadlineMs });
   const checks = reply.checks.map((check): Finding => {
-    // A core of the previous version sends only the words.
-    const { name, detail, advice } = check.finding === CheckFinding.UNSPECIFIED ? check : checkText(check);
-    const code = CheckFinding[check.finding].toLowerCase();
+    const { name, detail, advice } = hasWords(check) ? checkText(check) : check;
+    const code = (findValue(CheckFindingSchema, check.finding)?.localName ?? 'unknown').toLowerCase();
     return { subject, check: name, result: resultOf[check.result], code, detail, advice };
   });
   return [

@@ -1,9 +1,14 @@
+import { create } from '@bufbuild/protobuf';
 import { createClient, createRouterTransport } from '@connectrpc/connect';
 import type { Transport } from '@connectrpc/connect';
 import { expect, test } from '@jest/globals';
 import { checkCore } from '../../../src/cli/doctor-checks.ts';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
-import { DiagnosticsService } from '../../../src/gen/gatehouse/v1/diagnostics_service_pb.js';
+import {
+  CheckResult,
+  CheckSchema,
+  DiagnosticsService,
+} from '../../../src/gen/gatehouse/v1/diagnostics_service_pb.js';
 import { PayerPaymentService } from '../../../src/gen/gatehouse/v1/payer_payment_service_pb.js';
 import { WalletService } from '../../../src/gen/gatehouse/v1/wallet_service_pb.js';
 import {
@@ -63,6 +68,23 @@ test('doctor names each wallet without a compared statement, its environment, an
       detail: `not compared in sandbox: mpesa offers no statement, or its setting reconcile is not true. ${instead}`,
     },
   ]);
+});
+
+test('doctor shows a check that a later version of core has added in the words of that core', async () => {
+  const words = { name: 'weather', detail: 'it rains', advice: 'wait' };
+  const added: number = 999;
+  const transport = createRouterTransport(({ rpc }) => {
+    rpc(Health.method.check, () => ({ status: ServingStatus.SERVING }));
+    rpc(DiagnosticsService.method.diagnose, () => ({
+      coreTime: { seconds: 0n },
+      checks: [create(CheckSchema, { ...words, result: CheckResult.FAILED, subject: added, finding: added })],
+    }));
+  });
+
+  expect(await check(transport)).toContainEqual({
+    ...{ subject: 'core core:50051', check: 'weather', result: 'failed', code: 'unknown' },
+    ...{ detail: 'it rains', advice: 'wait' },
+  });
 });
 
 test('doctor reports a call about wallets or payments that fails although core answers the diagnosis', async () => {
