@@ -260,6 +260,25 @@ test('a payment whose receipt no callback gave is found in the statement behind 
   expect(outcome.providerTransactionId).not.toBe(receipt);
 });
 
+test.each([
+  ['another request', 'ws_CO_OTHER', '0'],
+  ['a failure of the request', undefined, '1032'],
+])('a receipt in the callback of %s is not that of the payment', async (_what, other, code) => {
+  connector = connect(false);
+  const { providerTransactionId: receipt } = await pay({ ...paymentOf('00'), amount: '50' });
+  const payment = paymentOf('00');
+  const reference = (await send(payment)) ?? '';
+  const { checkout } = JSON.parse(reference) as { checkout: string };
+  const note = JSON.stringify({ about: 'push', checkout: other ?? checkout, code, receipt });
+
+  const outcome = await untilNot(
+    'pending',
+    asker(payment, reference, () => [note]),
+  );
+
+  expect(outcome).toMatchObject({ kind: 'unknown', why: 'not_found' });
+});
+
 test('processing is pending in both forms, and too many queries decide nothing', async () => {
   connector = connect(false);
   const [asError, limited] = [paymentOf('31'), paymentOf('34')];

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import { createLogger } from '../../../src/platform/logger.ts';
 import type { Health } from '../../../src/wallets/connector/outcomes.ts';
@@ -137,6 +138,23 @@ describe('a failing wallet', () => {
 
     expect(asked).toBeGreaterThan(10);
     expect(breaker.allows()).toBe('all');
+  });
+
+  test('that has recovered gets no request at once when it fails again', async () => {
+    const { wallet, breaker, answer } = begin(untold, { cooldownMs: 5 });
+    await answer(false, false, false);
+    await waitUntil('one is allowed after a rest', () => breaker.allows() === 'one');
+    wallet.health = available;
+    await waitUntil('it has recovered', () => breaker.allows() === 'all');
+
+    const { promise, resolve } = Promise.withResolvers<Health>();
+    wallet.health = promise;
+    await answer(false, false, false);
+    resolve(untold);
+    wallet.health = Promise.withResolvers<Health>().promise;
+    await setImmediate();
+
+    expect(breaker.allows()).toBe('nothing');
   });
 
   test('stays closed after its recovery, and the previous wait has no further effect', async () => {
