@@ -2,8 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { afterEach, expect, test } from '@jest/globals';
 import { createDeliveryStore } from '../../../src/webhooks/delivery/delivery-store.ts';
 import type { DeliveryStore } from '../../../src/webhooks/delivery/delivery-store.ts';
+import type { ClaimedLane } from '../../../src/webhooks/delivery/claim-lanes.sql.ts';
+import { settleLanes } from '../../../src/webhooks/delivery/settle-lanes.ts';
 import { settleWithRetries } from '../../../src/webhooks/delivery/settle-with-retries.ts';
 import type { EndedAttempt } from '../../../src/webhooks/delivery/write-attempts.sql.ts';
+import type { OutgoingDelivery } from '../../../src/webhooks/domain/delivery.ts';
 import { ownPostgres } from '../../faults/stoppable-servers.ts';
 import type { StoppableServer } from '../../faults/stoppable-servers.ts';
 import { keptLog } from '../../support/kept-log.ts';
@@ -128,24 +131,73 @@ test('a response that arrives while PostgreSQL is down is recorded afterwards, a
   expect(ids).toHaveLength(4);
 });
 
-test('a failure whose write is repeated because the answer to its commit was lost counts once for its lane', async () => {
-  const { database } = desk;
-  const store = createDeliveryStore({
-    ...{ database, newLeaseId: randomUUID, random: Math.random, leaseMs: 20_000 },
+const openStore = (): DeliveryStore =>
+  createDeliveryStore({
+    ...{ database: desk.database, newLeaseId: randomUUID, random: Math.random, leaseMs: 20_000 },
   });
-  await desk.add({ url: 'https://shop.example/lost' });
-  const { lanes } = await store.claim({ lanes: 1, unhealthyLanes: 1, exceptOwners: [] });
-  const { lane, leaseId, heads } = lanes[0]!;
-  const endedAt = new Date();
-  const attempt: EndedAttempt = {
-    delivery: heads[0]!,
-    report: {
-      ...{ startedAt: endedAt, durationMs: 1, result: 'REFUSED', statusCode: 500, detail: '' },
-      ...{ remoteAddress: '', responseBody: Buffer.alloc(0), retryAfter: '' },
+
+const claimOne = async (store: DeliveryStore): Promise<ClaimedLane> =>
+  (await store.claim({ lanes: 1, unhealthyLanes: 1, exceptOwners: [] })).lanes[0]!;
+
+const ended = (delivery: OutgoingDelivery, statusCode: 200 | 500, endedAt: Date): EndedAttempt => ({
+  delivery,
+  report: {
+    ...{
+      startedAt: endedAt,
+      durationMs: 1,
+      result: statusCode === 200 ? 'DELIVERED' : 'REFUSED',
+      statusCode,
     },
-    endedAt,
-    next: { type: 'again', at: endedAt },
-  };
+    ...{ detail: '', remoteAddress: '', responseBody: Buffer.alloc(0), retryAfter: '' },
+  },
+  endedAt,
+  next: statusCode === 200 ? { type: 'delivered' } : { type: 'again', at: endedAt },
+});
+
+test.each<
+  [
+    statuses: (200 | 500)[],
+    failures: number,
+    success: number | null,
+    failure: number | null,
+    since: number | null,
+  ]
+>([
+  [[500, 200, 500, 500], 2, 1, 3, 2],
+  [[500, 200, 200, 200], 0, 3, 0, null],
+  [[500, 500, 500, 500], 4, null, 3, 0],
+])(
+  'attempts of a lane that end with %p and are written together count in the order in which they ended',
+  async (statuses, failures, success, failure, since) => {
+    const store = openStore();
+    await desk.add(...statuses.map(() => ({ url: 'https://shop.example/' })));
+    // A lane that has never succeeded gets one delivery at a time.
+    await desk.database.pool.query("update webhooks.lanes set last_success_at = '2026-01-01'");
+    const { lane, leaseId, heads } = await claimOne(store);
+    const at = (index: number | null) => (index === null ? null : new Date(Date.UTC(2026, 1, 1, 0, index)));
+    const settlements = statuses.map((status, index) => ({
+      ...{ lane, leaseId, attempt: ended(heads[index]!, status, at(index)!) },
+    }));
+
+    await settleLanes(desk.database.pool, settlements.toReversed(), { leaseMs: 20_000, random: Math.random });
+
+    expect(await desk.lanes()).toMatchObject([
+      {
+        consecutive_failures: failures,
+        last_success_at: at(success) ?? new Date('2026-01-01'),
+        last_failure_at: at(failure),
+        failing_since: at(since),
+        last_result: String(statuses.at(-1)),
+      },
+    ]);
+  },
+);
+
+test('a failure whose write is repeated because the answer to its commit was lost counts once for its lane', async () => {
+  const store = openStore();
+  await desk.add({ url: 'https://shop.example/lost' });
+  const { lane, leaseId, heads } = await claimOne(store);
+  const attempt = ended(heads[0]!, 500, new Date());
   let isAnswerLost = true;
   const settle: DeliveryStore['settle'] = async (settlement, signal) => {
     const settled = await store.settle(settlement, signal);
