@@ -330,6 +330,14 @@ export const alerts: readonly Alert[] = [
     summary: '{{ $labels.instance }} of {{ $labels.job }} uses {{ $value | humanize1024 }}B of memory.',
   },
   {
+    name: 'GatehouseFilesNearLimit',
+    expr: 'process_open_fds{job=~"gatehouse-.+"} / process_max_fds > 0.8',
+    for: '5m',
+    severity: 'ticket',
+    summary:
+      '{{ $labels.instance }} of {{ $labels.job }} uses {{ $value | humanizePercentage }} of its open files.',
+  },
+  {
     name: 'GatehouseMetricsIncomplete',
     expr: 'increase(gatehouse_metrics_readings_failed_total[15m]) > 0',
     for: '5m',
