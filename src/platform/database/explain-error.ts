@@ -114,7 +114,7 @@ function whatToDo(error: unknown): string {
   if (all.some(isWithoutConnections))
     return 'PostgreSQL has no free connection; end the connections of other programs, or raise its max_connections';
   if (all.some(isOutOfTime))
-    return 'PostgreSQL did not finish a statement in time; gatehouse doctor says whether another session holds a lock';
+    return 'PostgreSQL did not finish a statement in time; `gatehouse doctor` says whether another session holds a lock';
   return 'the database does not answer; try again in a moment';
 }
 

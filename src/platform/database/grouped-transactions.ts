@@ -1,6 +1,6 @@
-import type { Pool, PoolClient, QueryResult } from 'pg';
+import type { CustomTypesConfig, QueryResult, QueryResultRow } from 'pg';
 import type { Statement } from './run-statement.ts';
-import { runTogether } from './statement-group.ts';
+import { runGroup } from './statement-group.ts';
 
 /** Marks a statement that the transaction is committed with. */
 const commits = Symbol('commits');
@@ -8,70 +8,86 @@ const commits = Symbol('commits');
 /** A statement with which a grouped transaction is committed. Every later statement of the transaction is refused. */
 export const committing = <S extends Statement>(statement: S): S => ({ ...statement, [commits]: true });
 
+/** A connection as the ORM uses it (kysely's `DatabaseConnection`). pg gets `sql` and `parameters` as they are. */
+export interface OrmConnection {
+  executeQuery: (query: OrmQuery) => Promise<OrmResult>;
+}
+
+interface OrmQuery {
+  readonly sql: unknown;
+  readonly parameters: readonly unknown[];
+}
+
+interface OrmResult {
+  readonly rows: QueryResultRow[];
+  readonly numAffectedRows?: bigint | undefined;
+}
+
 /**
- * Lets the ORM's transactions on these connections take fewer round trips: BEGIN travels with the first statement, and COMMIT
- * with a `committing` one (docs/adr/0055). The ORM still sends each of them, and gets an answer at once.
+ * Lets the ORM's transactions take fewer round trips: BEGIN travels with the first statement, and COMMIT with a `committing` one
+ * (docs/adr/0055). The ORM still sends each of them, and gets an answer at once. Returns the ORM's `onReserveConnection`.
+ * `types` are those of the ORM's values.
  */
-export function groupTransactions(pool: Pool): void {
-  const transactions = new WeakMap<PoolClient, GroupedTransaction>();
-  pool.on('connect', (client) => {
-    const transaction = new GroupedTransaction(client);
-    transactions.set(client, transaction);
-    const send = client.query.bind(client) as (...sent: readonly unknown[]) => unknown;
-    const query = (...sent: readonly unknown[]): unknown => transaction.answer(sent) ?? send(...sent);
-    Object.assign(client, { query });
-  });
-  pool.on('release', (_error, client) => transactions.get(client)?.forget());
+export function groupTransactions(types: () => CustomTypesConfig | undefined) {
+  const transactions = new WeakMap<OrmConnection, GroupedTransaction>();
+  return (connection: OrmConnection): Promise<void> => {
+    const known = transactions.get(connection);
+    // Whoever had the connection may have failed between BEGIN and its end.
+    known?.forget();
+    if (known === undefined) {
+      const transaction = new GroupedTransaction(connection.executeQuery.bind(connection), types);
+      transactions.set(connection, transaction);
+      connection.executeQuery = (query) => transaction.answer(query);
+    }
+    return Promise.resolve();
+  };
 }
 
 const begin = { name: 'begin', text: 'begin' };
 const commit = { name: 'commit', text: 'commit' };
+const nothing: OrmResult = { rows: [] };
 
 /** The transaction of one connection. */
 class GroupedTransaction {
-  readonly #client: PoolClient;
+  readonly #execute: OrmConnection['executeQuery'];
+  readonly #types: () => CustomTypesConfig | undefined;
   /** `BEGUN`: BEGIN waits for the first statement. `COMMITTED`: the last statement has committed it. */
   #state: 'NONE' | 'BEGUN' | 'COMMITTED' = 'NONE';
 
-  constructor(client: PoolClient) {
-    this.#client = client;
+  constructor(execute: OrmConnection['executeQuery'], types: () => CustomTypesConfig | undefined) {
+    this.#execute = execute;
+    this.#types = types;
   }
 
   forget(): void {
     this.#state = 'NONE';
   }
 
-  /** The answer to a query of the ORM; undefined if the connection must send it as it is. */
-  answer([query, values, ...others]: readonly unknown[]): Promise<Partial<QueryResult>> | undefined {
+  async answer(query: OrmQuery): Promise<OrmResult> {
     const state = this.#state;
-    if (state === 'NONE' && query === 'begin') {
+    const statement = statementOf(query);
+    if (state === 'NONE' && statement.text === begin.text) {
       this.#state = 'BEGUN';
-      return done('BEGIN');
+      return nothing;
     }
-    const statement = others.length > 0 ? undefined : statementOf(query, values);
-    if (statement === undefined) {
-      // It would run outside the transaction.
-      if (state !== 'NONE') throw new TypeError('the ORM asks for its answer in another form than a promise');
-      return undefined;
-    }
-    if (state !== 'NONE' && (query === 'commit' || query === 'rollback')) {
+    if (state !== 'NONE' && (statement.text === commit.text || statement.text === 'rollback')) {
       this.#state = 'NONE';
-      return done(state === 'COMMITTED' ? 'COMMIT' : 'ROLLBACK');
+      return nothing;
     }
     if (state === 'COMMITTED')
-      return Promise.reject(new Error('a statement came after the one that committed the transaction'));
+      throw new Error('a statement came after the one that committed the transaction');
     const isLast = commits in statement;
-    if (state === 'NONE' && !isLast) return undefined;
+    if (state === 'NONE' && !isLast) return this.#execute(query);
     this.#state = 'NONE';
     return this.#send(statement, state === 'BEGUN', isLast);
   }
 
-  async #send(statement: Statement, isFirst: boolean, isLast: boolean): Promise<QueryResult> {
-    const client = this.#client;
-    // The ORM's connections return times as text.
-    const typed = { ...statement, types: { getTypeParser: client.getTypeParser.bind(client) } };
+  async #send(statement: Statement, isFirst: boolean, isLast: boolean): Promise<OrmResult> {
+    const types = this.#types();
+    const typed = types === undefined ? statement : { ...statement, types };
     const sent = [...(isFirst ? [begin] : []), typed, ...(isLast ? [commit] : [])];
-    const results = await runTogether(client, sent);
+    // pg's client answers the group itself, and the ORM's connection returns at once.
+    const results = await runGroup((group) => this.#execute({ sql: group, parameters: [] }), sent);
     if (isLast) {
       // PostgreSQL answers ROLLBACK to the COMMIT of a failed transaction.
       if (results.at(-1)?.command !== 'COMMIT') throw new Error('the transaction was rolled back');
@@ -79,19 +95,19 @@ class GroupedTransaction {
     }
     const result = results[isFirst ? 1 : 0];
     if (result === undefined) throw new Error('the server has not answered the statement');
-    return result;
+    return resultOf(result);
   }
 }
 
-const done = (command: string): Promise<Partial<QueryResult>> =>
-  Promise.resolve({ command, rowCount: 0, rows: [] });
+const statementOf = ({ sql, parameters }: OrmQuery): Statement => ({
+  ...(typeof sql === 'string' ? { text: sql } : (sql as Statement)),
+  values: [...parameters],
+});
 
-/** The statement of a query of the ORM; undefined for queries that answer by themselves, or by a callback. */
-function statementOf(query: unknown, values: unknown): Statement | undefined {
-  if (typeof values === 'function') return undefined;
-  const own = Array.isArray(values) ? { values } : {};
-  if (typeof query === 'string') return { text: query, ...own };
-  if (typeof query !== 'object' || query === null || 'submit' in query || !('text' in query))
-    return undefined;
-  return { ...(query as Statement), ...own };
-}
+const writes = new Set(['INSERT', 'UPDATE', 'DELETE', 'MERGE']);
+
+/** As kysely makes it. */
+const resultOf = ({ command, rowCount, rows }: QueryResult<QueryResultRow>): OrmResult => ({
+  rows,
+  numAffectedRows: writes.has(command) ? BigInt(rowCount ?? 0) : undefined,
+});

@@ -2,13 +2,14 @@ import { Migrator } from '@mikro-orm/migrations';
 import type { Migration } from '@mikro-orm/migrations';
 import { MikroORM } from '@mikro-orm/postgresql';
 import type { EntityManager, EntitySchema } from '@mikro-orm/postgresql';
-import type { ClientBase, Pool } from 'pg';
+import type { ClientBase, CustomTypesConfig, Pool } from 'pg';
 import type { Logger } from '../logger.ts';
 import { SettingsError } from '../settings/read-settings.ts';
 import type { CertificateFiles } from '../tls/certificate-files.ts';
 import { databaseTls } from './database-tls.ts';
 import { takeBackEnded } from './ended-connections.ts';
 import { groupTransactions } from './grouped-transactions.ts';
+import type { OrmConnection } from './grouped-transactions.ts';
 import { watchPool } from './pool-watch.ts';
 import type { PoolWatch } from './pool-watch.ts';
 import { closeReadOnlyConnections } from './read-only-connections.ts';
@@ -89,9 +90,12 @@ export async function openSchema(own: DatabaseSchema, options: DatabaseOptions):
     takeBackEnded(created);
     closeReadOnlyConnections(created);
   };
+  let types: CustomTypesConfig | undefined;
+  const group = groupTransactions(() => types);
   const orm = await MikroORM.init({
     ...shared,
     entities: [...own.entities],
+    onReserveConnection: (connection) => group(connection as OrmConnection),
     pool: { min: 1, max: poolSize },
     driverOptions: {
       ...driverOptions,
@@ -101,7 +105,7 @@ export async function openSchema(own: DatabaseSchema, options: DatabaseOptions):
       onPoolCreated: (created: Pool) => {
         prepare(created);
         closeSilentConnections(created, silenceMs);
-        groupTransactions(created);
+        types = created.options.types;
       },
     },
   });

@@ -15,9 +15,16 @@ type GroupedStatement = string | (Statement & { readonly types?: CustomTypesConf
 export const runTogether = (
   client: PoolClient,
   statements: readonly GroupedStatement[],
+): Promise<readonly QueryResult<QueryResultRow>[]> => runGroup((group) => client.query(group), statements);
+
+/** The same with the function that gives the group to the connection's `query`. Its result does not matter, unless it rejects. */
+export const runGroup = (
+  query: (group: Submittable) => unknown,
+  statements: readonly GroupedStatement[],
 ): Promise<readonly QueryResult<QueryResultRow>[]> =>
   new Promise((resolve, reject) => {
-    client.query(new StatementGroup(statements, resolve, reject));
+    const asked = query(new StatementGroup(statements, resolve, reject));
+    if (asked instanceof Promise) asked.catch(reject);
   });
 
 declare module 'pg' {

@@ -131,7 +131,7 @@ describe('a connection', () => {
     const finding = await checkDatabase();
     await setReadOnly('reset all');
 
-    expect(error).toMatchObject({ rawMessage: expect.stringContaining('the database does not answer') });
+    expect(error).toMatchObject({ rawMessage: expect.stringContaining('PostgreSQL is read-only') });
     expect(finding.detail).toContain('default_transaction_read_only is on');
     for (let attempt = 0; attempt < poolSize; attempt += 1) await write().catch(() => undefined);
     await expect(write()).resolves.toEqual([]);
