@@ -90,6 +90,15 @@ order by b.merchant_id`,
   return rows.map((row) => ({ merchantId: row.merchant_id, number: BigInt(row.number), hash: row.hash }));
 }
 
+/** Whether more merchants than this have events. */
+export async function hasMoreChains(pool: Pool, count: number): Promise<boolean> {
+  const rows = await runStatement(pool, {
+    text: 'select from core.event_chains offset $1 limit 1',
+    values: [count],
+  });
+  return rows.length > 0;
+}
+
 export async function readRoots(client: Pool | PoolClient, day?: string): Promise<DayRoot[]> {
   const rows = await runStatement<{ day: string; previous_root: Buffer; root: Buffer; signature: Buffer }>(
     client,

@@ -13,7 +13,7 @@ import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';
 import { parseId, parseOptionalId, valuesOrThrow } from '../rpc/request-fields.ts';
 import type { Finding, FindingKind, VerifySummary } from './audit-finding.ts';
-import { headsOf, readRoots } from './close-days.ts';
+import { hasMoreChains, headsOf, readRoots } from './close-days.ts';
 import { hashBytes } from './event-commitment.ts';
 import { comparedColumns } from './order-differences.ts';
 import { verifyEvents } from './verify-events.ts';
@@ -24,7 +24,10 @@ export type EventChainParts = VerifyParts;
 
 const maxFindings = 1_000;
 const maxKeptRoots = 4_000;
-/** With more chains, of about 75 bytes each, a root would be longer than a message may be. */
+/**
+ * With more chains, of about 75 bytes each, a root would be longer than a message may be. Their search takes seconds, so it is left out
+ * then.
+ */
 const maxChains = 50_000;
 
 /** VerifyEvents and GetAuditRoot of gatehouse.v1.AuditService. */
@@ -61,12 +64,13 @@ export function eventChainMethods(parts: EventChainParts) {
           'AUDIT_ROOT_NOT_FOUND',
           `there is no root of ${day}; name a day (UTC) that has ended and has events`,
         );
-      const chains = await headsOf(parts.database.pool, day);
+      const { pool } = parts.database;
+      const chains = (await hasMoreChains(pool, maxChains)) ? [] : await headsOf(pool, day);
       return {
         root: {
           ...root,
           publicKey: parts.signer.publicKey,
-          chains: (chains.length > maxChains ? [] : chains).map(({ merchantId, number, hash }) => ({
+          chains: chains.map(({ merchantId, number, hash }) => ({
             merchantId: publicId('mer', merchantId),
             blockNumber: number,
             blockHash: Uint8Array.from(hash),
