@@ -25,11 +25,13 @@ const callsOn = (
 
 /** A core that records how it was called, and refuses order numbers that begin with "taken". */
 function notingCore() {
-  const alone: { request: RegisterOrderRequest; requestId: string | null }[] = [];
+  const alone: { request: RegisterOrderRequest; requestId: string | null; timeoutMs: number | undefined }[] =
+    [];
   const batches: BatchRegisterOrdersRequest[] = [];
   const core = {
     registerOrder: (request: RegisterOrderRequest, context: HandlerContext) => {
-      alone.push({ request, requestId: context.requestHeader.get('x-request-id') });
+      const requestId = context.requestHeader.get('x-request-id');
+      alone.push({ request, requestId, timeoutMs: context.timeoutMs() });
       return { checkoutUrl: `url of ${request.orderNumber}` };
     },
     batchRegisterOrders: (batch: BatchRegisterOrdersRequest) => {
@@ -52,10 +54,11 @@ describe('the frequent calls', () => {
   test('a request that arrives alone while no stream is open is a unary call under its own id', async () => {
     const { core, alone, batches } = notingCore();
 
-    const response = await callsOn(core).register({ orderNumber: 'a' }, 'request-1');
+    const response = await callsOn(core, () => 1_000_000).register({ orderNumber: 'a' }, 'request-1');
 
     expect(response.checkoutUrl).toBe('url of a');
     expect(alone).toMatchObject([{ request: { orderNumber: 'a' }, requestId: 'request-1' }]);
+    expect(alone[0]?.timeoutMs).toBeLessThanOrEqual(8_000);
     expect(batches).toEqual([]);
   });
 
@@ -144,12 +147,14 @@ describe('the frequent calls', () => {
         await answerOf({ requests: [request] });
         return {};
       };
-      const calls = callsOn({
+      const core = {
         registerOrder: one,
         startDirectPayment: one,
         batchRegisterOrders: answerOf,
         batchStartDirectPayments: answerOf,
-      });
+      };
+      // On a busy machine, this many calls take longer than their time limit.
+      const calls = callsOn(core, () => 0);
       const slow = Array.from({ length: 12_000 }, (_, index) =>
         outcomeOf(calls[kind]({ merchantId: `slow-${index % 5}`, ...more }, 'request')),
       );
@@ -160,6 +165,8 @@ describe('the frequent calls', () => {
 
       held.resolve(undefined);
       expect(new Set(await Promise.all(slow))).toEqual(new Set(['done', 'OVERLOADED']));
+      // Their places are free again.
+      expect(await outcomeOf(calls[kind]({ merchantId: 'slow-0', ...more }, 'request'))).toBe('done');
     },
   );
 

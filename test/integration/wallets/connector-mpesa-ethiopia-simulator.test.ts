@@ -86,15 +86,17 @@ describe('without a callback', () => {
     expect(outcome).toMatchObject({ kind: 'completed', amount: '100' });
   });
 
-  test('a payment of another amount with the same account reference does not decide the payment of the prompt', async () => {
+  test.each([
+    ['with the same account reference', { about: 'confirmation', code: '0' }],
+    ['in the callback of another request', { about: 'push', checkout: 'ws_CO_OTHER', code: '0' }],
+  ])('a payment of another amount %s does not decide the payment of the prompt', async (_what, note) => {
     let aheadMs = 0;
     const subject = await startSubject(() => new Date(Date.now() + aheadMs));
     const beside = { ...paymentOf('00'), amount: '50' };
     const paid = await settled(await startPayment(subject, beside));
     const receipt = paid.kind === 'completed' ? paid.providerTransactionId : '';
     const payment = paymentOf('10');
-    const confirmation = JSON.stringify({ about: 'confirmation', code: '0', receipt });
-    const ask = await startPayment(subject, payment, [confirmation]);
+    const ask = await startPayment(subject, payment, [JSON.stringify({ ...note, receipt })]);
     await waitUntil('the payer has paid', async () => (await subject.chargesOf(payment)).length === 1);
 
     aheadMs = 21_000;
