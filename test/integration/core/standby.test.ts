@@ -40,7 +40,7 @@ test.each(['insert into orders values (1)', 'insert into reports values (1)', 's
     client.release();
 
     expect(explainDatabaseError(error)).toMatchObject({
-      rawMessage: expect.stringContaining('the database does not answer'),
+      rawMessage: expect.stringContaining('PostgreSQL is read-only'),
     });
     const next = await database.pool.connect();
     next.release();
