@@ -194,6 +194,7 @@ export function accountService(parts: AccountParts): RpcService {
           }),
         );
         noteUser(context, userId);
+        await parts.tries.countProfile(userId);
         return { user: userMessage(await updateProfile(parts, userId, profile, actorOf(context))) };
       },
       async listUsers(request) {

@@ -62,6 +62,8 @@ export interface SignInTries {
   readonly recordRightCode: (codeTry: CodeTry) => Promise<void>;
   /** Counts an invitation before it is made. Errors: RESOURCE_EXHAUSTED TOO_MANY_TRIES with RetryInfo. */
   readonly countInvitation: (invitation: InvitationTry) => Promise<void>;
+  /** Counts a change of a profile before it is made, because the audit log is permanent. Errors: RESOURCE_EXHAUSTED TOO_MANY_TRIES with RetryInfo. */
+  readonly countProfile: (userId: PublicId<'usr'>) => Promise<void>;
   /** Counts a requested link. Errors: RESOURCE_EXHAUSTED TOO_MANY_TRIES with RetryInfo. */
   readonly countReset: (signInTry: SignInTry) => Promise<void>;
 }
@@ -189,6 +191,7 @@ export function createSignInTries(pool: Pool): SignInTries {
       if ((await countedTries(pool, here)) === 1) return;
       await count({ counter: `invitations of/${emailKey}`, max: 10, windowSeconds: hour });
     },
+    countProfile: (userId) => count({ counter: `profiles/${userId}`, max: 20, windowSeconds: hour }),
     async countReset(signInTry) {
       const { emailKey, remoteAddress, browserSecret } = signInTry;
       if (await isKnownBrowser(signInTry))

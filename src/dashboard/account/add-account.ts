@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { waitText } from '../../platform/language/duration-text.ts';
 import { viewerOf } from '../access/page-context.ts';
 import { ask, callOptions } from '../ask.ts';
@@ -8,10 +8,12 @@ import { readForm } from '../forms/read-form.ts';
 import { rememberLanguage } from '../language-choice.ts';
 import { wordsFor } from '../language/words.ts';
 import { PageProblem } from '../page-problem.ts';
+import type { RpcFailure } from '../rpc-failure.ts';
 import { shellWords } from '../send-page.ts';
 import { sessionHash } from '../session/session-store.ts';
 import { flash } from '../session/sign-in-state.ts';
 import { accountWords, showAccount } from './show-account.ts';
+import type { AccountPage } from './show-account.ts';
 
 const Profile = Type.Object({
   name: Type.String({ maxLength: 128 }),
@@ -37,6 +39,8 @@ export function addAccount(app: FastifyInstance, dashboard: Dashboard): void {
       accounts.updateProfile({ userId, ...form.value }, options),
     );
     if (!answer.ok) {
+      if (answer.refusal.problem === 'tooManyRequests')
+        return showTooMany(dashboard, request, reply, answer.refusal, { profile: form });
       const profile = { ...form, errors: { name: forms.malformed } };
       return showAccount(dashboard, request, reply, { profile, status: 400 });
     }
@@ -74,12 +78,8 @@ export function addAccount(app: FastifyInstance, dashboard: Dashboard): void {
         const password = { ...form, errors: { new_password: words.password.weak } };
         return showAccount(dashboard, request, reply, { password, status: 400 });
       }
-      case 'tooManyRequests': {
-        const seconds = refusal.retryAfterSeconds ?? 60;
-        reply.header('retry-after', seconds);
-        const title = words.tooMany(waitText(seconds, request.language));
-        return showAccount(dashboard, request, reply, { notice: { tone: 'bad', title }, status: 429 });
-      }
+      case 'tooManyRequests':
+        return showTooMany(dashboard, request, reply, refusal);
       default:
         throw new PageProblem('changedMeanwhile', refusal.reason);
     }
@@ -92,4 +92,17 @@ export function addAccount(app: FastifyInstance, dashboard: Dashboard): void {
     flash(request, { tone: 'good', text: wordsFor(request, accountWords).sessions.done });
     return reply.redirect('/account', 303);
   });
+}
+
+/** Shows the wait above a limit. */
+function showTooMany(
+  dashboard: Dashboard,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { retryAfterSeconds: seconds = 60 }: RpcFailure,
+  page: AccountPage = {},
+): FastifyReply {
+  reply.header('retry-after', seconds);
+  const title = wordsFor(request, accountWords).tooMany(waitText(seconds, request.language));
+  return showAccount(dashboard, request, reply, { ...page, notice: { tone: 'bad', title }, status: 429 });
 }

@@ -169,6 +169,15 @@ describe('changing a password', () => {
 beforeEach(() => untilStepIsYoung());
 
 const addUserId = async () => (await addUser()).userId;
+
+test('a user changes the profile 20 times an hour at most, and another user is not affected', async () => {
+  const [user, other] = [await addUserId(), await addUserId()];
+  const rename = (userId: string, name: string) => accounts.updateProfile({ userId, name, language: 'en' });
+  for (let count = 0; count < 20; count += 1) await rename(user, `Name ${count}`);
+
+  expect(await refusalOf(rename(user, 'One more'))).toBe('TOO_MANY_TRIES');
+  expect((await rename(other, 'One more')).user?.name).toBe('One more');
+});
 const verify = (userId: string, code: string, core = 0) => desk.accounts[core]!.verifyTotp({ userId, code });
 const userOf = async (userId: string) =>
   (await accounts.listUsers({ merchantId: merchant.id })).users.find((user) => user.userId === userId);

@@ -561,6 +561,19 @@ test('operators see the audit log of each other, and of every merchant', async (
   expect(await signInsOf(operator)).toEqual([]);
 });
 
+test('the page of the account says how long to wait after many changes of the name, and keeps the input', async () => {
+  const visitor = await desk.signedIn(await desk.users.member(merchant.id, MemberRole.VIEWER));
+  await visitor.get('/account');
+  const rename = (name: string) => visitor.post('/account/profile', { name, language: 'en' });
+  for (let count = 0; count < 20; count += 1) await rename(`Name ${count}`);
+
+  const { status, headers, body } = await rename('One more');
+
+  expect([status, headers.has('retry-after')]).toEqual([429, true]);
+  expect(body).toContain('Too many attempts.');
+  expect(body).toContain('value="One more"');
+});
+
 test('requests without a session share log lines', async () => {
   const visitor = desk.visitor();
   for (let number = 0; number < 25; number += 1) await visitor.get('/reset');

@@ -2138,7 +2138,8 @@ export declare const AccountService: GenService<{
     output: typeof ChangePasswordResponseSchema;
   },
   /**
-   * Changes the name and language of a user. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND USER_NOT_FOUND.
+   * Changes the name and language of a user, 20 times an hour at most. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND USER_NOT_FOUND;
+   * RESOURCE_EXHAUSTED TOO_MANY_TRIES.
    *
    * @generated from rpc gatehouse.v1.AccountService.UpdateProfile
    */
