@@ -11,16 +11,20 @@ interface Held<Facts> {
 
 /**
  * Limits log lines about a task that fails and is tried again. Each reason is logged at once, and then once a minute while it lasts.
- * Nothing is logged later than it happens, so that no line reports a failure after the task works again.
+ * Nothing is logged later than it happens, so that no line reports a failure after the task works again. `nameOf` names what failed, if the
+ * task is about several things. Each of them has lines of its own.
  */
-export function limitFailures(log: (error: unknown) => void): (error: unknown) => void {
+export function limitFailures<About extends readonly unknown[] = []>(
+  log: (error: unknown, ...about: About) => void,
+  nameOf: (...about: About) => string = () => '',
+): (error: unknown, ...about: About) => void {
   const logged = new Set<string>();
-  return (error) => {
-    const reason = reasonOf(error);
+  return (error, ...about) => {
+    const reason = `${nameOf(...about)} ${reasonOf(error)}`;
     if (logged.has(reason)) return;
     logged.add(reason);
     setTimeout(() => logged.delete(reason), everyMs).unref();
-    log(error);
+    log(error, ...about);
   };
 }
 

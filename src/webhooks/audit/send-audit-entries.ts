@@ -2,8 +2,7 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError } from '@connectrpc/connect';
 import type { Client } from '@connectrpc/connect';
 import type { AuditService } from '../../gen/gatehouse/v1/audit_service_pb.js';
-import { limitLines } from '../../platform/line-limit.ts';
-import type { LogLimited } from '../../platform/line-limit.ts';
+import { limitFailures } from '../../platform/line-limit.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { Database } from '../database/database.ts';
 import { AuditOutboxRow } from '../database/entities.ts';
@@ -22,8 +21,13 @@ const batchSize = 100;
  * and the others continue. @throws core's error while core is unavailable.
  */
 export function createSendAuditEntries(parts: SendAuditParts): () => Promise<void> {
-  const logRefused = limitLines((facts: object, count) =>
-    parts.logger.error({ ...facts, count }, 'core refused an audit entry; it is kept and sent again'),
+  const logRefused = limitFailures(
+    (error, id: string) =>
+      parts.logger.error(
+        { err: error, audit_entry_id: id },
+        'core refused an audit entry; it is kept and sent again',
+      ),
+    (id) => id,
   );
   return async () => {
     let lastId: string | undefined = '';
@@ -34,7 +38,7 @@ export function createSendAuditEntries(parts: SendAuditParts): () => Promise<voi
 /** Returns the id after which the next call continues; undefined after the last entry. */
 async function sendBatch(
   { database, audit }: SendAuditParts,
-  logRefused: LogLimited<object>,
+  logRefused: (error: unknown, id: string) => void,
   afterId: string,
 ): Promise<string | undefined> {
   const em = database.fork();
@@ -50,7 +54,7 @@ async function sendBatch(
       });
     } catch (error) {
       if (!(error instanceof ConnectError) || error.code !== Code.InvalidArgument) throw error;
-      logRefused(id, { err: error, audit_entry_id: id });
+      logRefused(error, id);
       continue;
     }
     await em.nativeDelete(AuditOutboxRow, { id });

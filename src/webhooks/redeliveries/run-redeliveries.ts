@@ -1,7 +1,7 @@
 import type { Pool, PoolClient } from 'pg';
 import { inTransaction } from '../../platform/database/in-transaction.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
-import { limitLines } from '../../platform/line-limit.ts';
+import { limitFailures } from '../../platform/line-limit.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { WakeSignal } from '../../platform/wake-signal.ts';
 import type { Database } from '../database/database.ts';
@@ -11,7 +11,7 @@ import type { Redelivered } from './make-pending.sql.ts';
 import { deliveryIdAfter } from './redelivery-store.ts';
 
 export interface RunRedeliveriesParts {
-  readonly database: Database;
+  readonly database: Pick<Database, 'pool'>;
   /** Wakes this task when a redelivery was started. */
   readonly signal: WakeSignal;
   /** Called when deliveries became due. */
@@ -31,14 +31,18 @@ const batchSize = 500;
  */
 export async function runRedeliveries(parts: RunRedeliveriesParts, stop: AbortSignal): Promise<void> {
   const { database, signal, onDue, logger, idleMs } = parts;
-  const logFailure = limitLines((facts: object, count) =>
-    logger.warn({ ...facts, count }, 'redelivery failed; trying again'),
+  const logFailure = limitFailures(
+    (error, running: RunningRow | undefined) =>
+      running === undefined
+        ? logger.warn({ err: error }, 'redeliveries could not be read; trying again')
+        : logger.warn(
+            { err: error, merchant_id: running.merchant_id, redelivery_id: running.id },
+            'redelivery failed; trying again',
+          ),
+    (running) => running?.id ?? '',
   );
   while (!stop.aborted) {
-    const worked = await redeliverBatch(database.pool, (error, running) => {
-      const { merchant_id: merchantId, id } = running ?? {};
-      logFailure(id ?? '', { err: error, merchant_id: merchantId, redelivery_id: id });
-    });
+    const worked = await redeliverBatch(database.pool, logFailure);
     if (worked === undefined) {
       await signal.wait(idleMs, stop);
       continue;

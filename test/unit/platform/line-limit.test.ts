@@ -56,6 +56,17 @@ test('more than one line in a minute is written, where the limit allows', () => 
   ]);
 });
 
+test('each thing that fails has lines of its own, for the same reason too', () => {
+  const names: string[] = [];
+  const log = limitFailures(
+    (_error, name: string) => names.push(name),
+    (name) => name,
+  );
+  for (const name of ['first', 'second', 'first']) log(new Error('refused'), name);
+
+  expect(names).toEqual(['first', 'second']);
+});
+
 test('a failure that repeats is logged once a minute, and another reason at once', () => {
   const reasons: string[] = [];
   const log = limitFailures((error) => reasons.push((error as Error).message));
