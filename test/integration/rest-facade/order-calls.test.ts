@@ -165,7 +165,7 @@ describe('the frequent calls', () => {
 
       held.resolve(undefined);
       expect(new Set(await Promise.all(slow))).toEqual(new Set(['done', 'OVERLOADED']));
-      // Their places are free again.
+      // Their slots are free again.
       expect(await outcomeOf(calls[kind]({ merchantId: 'slow-0', ...more }, 'request'))).toBe('done');
     },
   );

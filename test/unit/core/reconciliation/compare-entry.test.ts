@@ -291,3 +291,21 @@ describe('the period that is read for a day', () => {
 test.each(['2026-02-30', '2026-13-01', '1999-01-01', '2026-1-1', ''])('%p is no day', (text) => {
   expect(parseDay(text)).toBeUndefined();
 });
+
+test('a day ends when the next one begins, and only a date has one', () => {
+  expect(parseDay('2026-02-28')).toEqual({
+    from: new Date('2026-02-28T00:00:00Z'),
+    until: new Date('2026-03-01T00:00:00Z'),
+  });
+  expect(() => dayOf('2026-02-29')).toThrow(RangeError);
+});
+
+test.each([
+  [0n, '0.000000'],
+  [1n, '0.000001'],
+  [-1n, '-0.000001'],
+  [999_999n, '0.999999'],
+  [-12_500_000n, '-12.500000'],
+])('%p millionths are %s', (amount, text) => {
+  expect(decimalOf(amount)).toBe(text);
+});
