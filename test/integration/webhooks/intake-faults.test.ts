@@ -22,6 +22,18 @@ async function untilBrought({ stack, expireOrders }: IntakeDesk, brought: () => 
 
 const linesOf = ({ log }: RunningIntake, text: string) => log.filter(({ msg }) => msg === text);
 
+/** Whether a reason has two lines within a minute. A busy machine may take longer than that between two tries. */
+const areRepeated = (lines: ReturnType<typeof linesOf>): boolean =>
+  lines.some(({ err, time }, index) =>
+    lines
+      .slice(0, index)
+      .some(
+        (earlier) =>
+          (earlier['err'] as Error).message === (err as Error).message &&
+          Date.parse(String(time)) - Date.parse(String(earlier['time'])) < 59_000,
+      ),
+  );
+
 describe('the intake misses nothing', () => {
   test('when stream and consumer are deleted while it runs', async () => {
     const desk = await open();
@@ -133,8 +145,8 @@ describe('the intake misses nothing', () => {
     await waitUntil('it has ended again', () => crashes > ended);
     await crashing.stop();
     expect(
-      linesOf(crashing, 'ingesting events failed; core keeps them, and the intake tries again'),
-    ).toHaveLength(1);
+      areRepeated(linesOf(crashing, 'ingesting events failed; core keeps them, and the intake tries again')),
+    ).toBe(false);
     const connection = await connectTo(broker.url);
     const manager = await connection.jetstreamManager();
     const unacknowledged = async (): Promise<number> =>
@@ -192,7 +204,6 @@ describe('the intake misses nothing', () => {
     await expectEachTakenInOnce(1);
     expect(intake.brought()).toBeGreaterThan(0);
     await waitUntil('it has asked again, in vain', () => intake.looks() > looks + 2);
-    const reasons = linesOf(intake, unlisted).map(({ err }) => (err as Error).message);
-    expect(new Set(reasons).size).toBe(reasons.length);
+    expect(areRepeated(linesOf(intake, unlisted))).toBe(false);
   });
 });
