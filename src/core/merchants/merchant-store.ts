@@ -1,6 +1,7 @@
 import { UniqueConstraintViolationException } from '@mikro-orm/core';
 import { LockMode } from '@mikro-orm/postgresql';
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { findByKey } from '../../platform/database/find-by-key.ts';
 import type { Database } from '../database/database.ts';
 import { MerchantRow } from '../database/merchant-entities.ts';
 import { publicId, storedId } from '../../contract/public-id.ts';
@@ -87,7 +88,8 @@ const merchantOf = (row: MerchantRow): Merchant => ({ ...row, id: publicId('mer'
 
 export function createMerchantStore({ database, newId, now }: MerchantStoreOptions): MerchantStore {
   const find = async (merchantId: PublicId<'mer'>): Promise<Merchant | undefined> => {
-    const row = await database.fork().findOne(MerchantRow, { id: storedId('mer', merchantId) });
+    const connection = { em: database.fork(), pool: database.pool };
+    const row = await findByKey(connection, MerchantRow, { id: storedId('mer', merchantId) });
     return row === null ? undefined : merchantOf(row);
   };
   /** Locks the merchant, calls `decide` for its next state, and writes that with its audit entry unless nothing changes. */

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { CallOwner, FairCalls } from '../../../platform/fair-calls.ts';
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { findByKey } from '../../../platform/database/find-by-key.ts';
 import type { Database } from '../../database/database.ts';
 import { OrderRow, PaymentAttemptRow, StrayPaymentRow } from '../../database/order-entities.ts';
 import type { PaymentGate } from '../../database/payment-gate.ts';
@@ -149,7 +150,7 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
       // Anyone who has the link may read it without a limit on requests, and each reading needs several statements.
       return fairly(ownerOf(subject), signal, async () => {
         const em = database.fork();
-        const row = await em.findOne(OrderRow, rowKey(subject));
+        const row = await findByKey({ em, pool: database.pool }, OrderRow, rowKey(subject));
         if (row === null) throw await parts.gate.missing(subject, notFound());
         const usableHere = isUsableBy(row, browserSecret);
         const boundHere = usableHere && row.checkoutBrowserHash != null;
