@@ -3,20 +3,18 @@
  * PostgreSQL, with the clients of checkout and wallets in this process. Registrations and look-ups are sent one by one here. The facade
  * sends them in batches, which cost less.
  */
-import pg from 'pg';
 import { CheckoutService } from '../src/gen/gatehouse/v1/checkout_service_pb.js';
 import { Environment } from '../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../src/gen/gatehouse/v1/order_service_pb.js';
 import { PaymentAttemptService } from '../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
 import type { LeasedPaymentAttempt } from '../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
-import { ownPostgres } from '../test/faults/stoppable-servers.ts';
 import { registration } from '../test/support/order-requests.ts';
-import { databaseUrl, shareServers, templateDatabase } from '../test/support/servers.ts';
 import { startStack } from '../test/support/stack.ts';
 import { benchmark, wholeNumber } from './command-line.ts';
 import { latenciesOf, load } from './latencies.ts';
-import { cpuSecondsOf, familyOf, parentOf } from './load/process-usage.ts';
+import { cpuSecondsOf, familyOf } from './load/process-usage.ts';
 import { createCleanUps } from './system/clean-ups.ts';
+import { startEmptyPostgres } from './system/empty-postgres.ts';
 
 interface Options {
   readonly payments: number;
@@ -40,16 +38,7 @@ const responseBody = '{"status":"SUCCESSFUL"}';
 
 const cleanUps = createCleanUps();
 try {
-  const postgres = await ownPostgres();
-  cleanUps.add(postgres.remove);
-  await postgres.start();
-  const admin = new pg.Client({ connectionString: postgres.url });
-  await admin.connect();
-  await admin.query(`create database ${templateDatabase}`);
-  const { rows } = await admin.query<{ pid: number }>('select pg_backend_pid() as pid');
-  const postmaster = parentOf(rows[0]?.pid ?? 0);
-  await admin.end();
-  shareServers({ postgresUrl: databaseUrl(postgres.url, 'postgres'), natsUrl: '' });
+  const postmaster = await startEmptyPostgres(({ remove }) => cleanUps.add(remove));
   // The stack starts a broker of its own for `webhooks`.
   const stack = await startStack({ ownProcesses: true, facades: 0, webhooks: 1 });
   cleanUps.add(stack.stop);

@@ -7,15 +7,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { Environment } from '../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../src/gen/gatehouse/v1/order_service_pb.js';
-import { ownPostgres } from '../test/faults/stoppable-servers.ts';
 import { registration } from '../test/support/order-requests.ts';
-import { databaseUrl, shareServers, templateDatabase } from '../test/support/servers.ts';
 import { startStack } from '../test/support/stack.ts';
 import { waitUntil } from '../test/support/wait-until.ts';
 import { benchmark, wholeNumber } from './command-line.ts';
 import { inWords, latenciesOf, load } from './latencies.ts';
 import { residentBytesOf } from './load/process-usage.ts';
 import { createCleanUps } from './system/clean-ups.ts';
+import { startEmptyPostgres } from './system/empty-postgres.ts';
 
 interface Options {
   readonly waiting: number;
@@ -49,17 +48,7 @@ const megabytes = (pid: number): string => `${(residentBytesOf(pid) / 1e6).toFix
 
 const cleanUps = createCleanUps();
 try {
-  const postgres = await ownPostgres();
-  cleanUps.add(postgres.remove);
-  await postgres.start();
-  const admin = new pg.Client({ connectionString: postgres.url });
-  await admin.connect();
-  await admin.query('alter system set track_commit_timestamp = on');
-  await admin.query(`create database ${templateDatabase}`);
-  await admin.end();
-  await postgres.stop();
-  await postgres.start();
-  shareServers({ postgresUrl: databaseUrl(postgres.url, 'postgres'), natsUrl: '' });
+  await startEmptyPostgres(({ remove }) => cleanUps.add(remove), ['track_commit_timestamp = on']);
   const stack = await startStack({
     ownProcesses: true,
     // The stack starts a broker of its own for it.

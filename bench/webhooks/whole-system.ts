@@ -7,12 +7,11 @@ import type { EventBus } from '../../src/contract/event-bus.ts';
 import { CheckoutService } from '../../src/gen/gatehouse/v1/checkout_service_pb.js';
 import { OrderService } from '../../src/gen/gatehouse/v1/order_service_pb.js';
 import { publicId } from '../../test/support/ids.ts';
-import { ownPostgres } from '../../test/faults/stoppable-servers.ts';
 import type { GatehouseProcess } from '../../test/support/gatehouse-process.ts';
 import { registration } from '../../test/support/order-requests.ts';
-import { databaseUrl, shareServers, templateDatabase } from '../../test/support/servers.ts';
 import { startStack } from '../../test/support/stack.ts';
 import { waitUntil } from '../../test/support/wait-until.ts';
+import { startEmptyPostgres } from '../system/empty-postgres.ts';
 import { clockMs } from './receiver-process.ts';
 
 /** Core, broker, webhooks, and a durable PostgreSQL that records the time of each commit. */
@@ -55,17 +54,7 @@ export async function startWholeSystem(receiverPort: number, merchants: number):
     for (const cleanUp of cleanUps.splice(0).toReversed()) await cleanUp();
   };
   try {
-    const postgres = await ownPostgres();
-    cleanUps.push(postgres.remove);
-    await postgres.start();
-    await inDatabase(postgres.url, [
-      'alter system set track_commit_timestamp = on',
-      `create database ${templateDatabase}`,
-    ]);
-    await postgres.stop();
-    await postgres.start();
-    // An empty URL makes the stack start its own broker.
-    shareServers({ postgresUrl: databaseUrl(postgres.url, 'postgres'), natsUrl: '' });
+    await startEmptyPostgres(({ remove }) => cleanUps.push(remove), ['track_commit_timestamp = on']);
     const stack = await startStack({ ownProcesses: true, facades: 0, webhooks: 1 });
     cleanUps.push(stack.stop);
     const [webhooks] = stack.webhooks;
@@ -110,13 +99,6 @@ export async function startWholeSystem(receiverPort: number, merchants: number):
     await stop();
     throw error;
   }
-}
-
-async function inDatabase(url: string, statements: readonly string[]): Promise<void> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  for (const statement of statements) await client.query(statement);
-  await client.end();
 }
 
 async function registerOrder(

@@ -46,10 +46,7 @@ interface Commands {
   };
   /** The wallet or the payer definitely declined. */
   readonly decline_attempt: { readonly attemptId: AttemptId; readonly reason: DeclineReason };
-  /**
-   * The wallet reports that the payer did not confirm in time. Our own deadline is a reason only if the wallet certainly has no
-   * request, and `isUnsent` says so.
-   */
+  /** The payer did not confirm in time, by the wallet's report. Our own deadline is a reason only if no request has reached the wallet (`isUnsent`). */
   readonly time_out_attempt: { readonly attemptId: AttemptId; readonly isUnsent?: boolean };
   /** The order must no longer be paid. */
   readonly cancel: unknown;
