@@ -18,6 +18,10 @@ type Question = (ServerReflectionRequest | ServerReflectionRequestV1alpha)['mess
 type Answer =
   | { readonly case: 'fileDescriptorResponse'; readonly value: { fileDescriptorProto: Uint8Array[] } }
   | { readonly case: 'listServicesResponse'; readonly value: { service: { name: string }[] } }
+  | {
+      readonly case: 'allExtensionNumbersResponse';
+      readonly value: { baseTypeName: string; extensionNumber: number[] };
+    }
   | { readonly case: 'errorResponse'; readonly value: { errorCode: Code; errorMessage: string } };
 
 /**
@@ -64,6 +68,9 @@ function describeServices(services: readonly DescService[]): (question: Question
   const files = collectFiles([...services.map(({ file }) => file), file_google_rpc_error_details]);
   const byName = new Map(files.map((file) => [`${file.name}.proto`, file]));
   const bySymbol = new Map(files.flatMap((file) => symbolsOf(file).map((symbol) => [symbol, file] as const)));
+  const types = files.flatMap((file) => [...nestedTypes(file)]);
+  const messages = new Set(types.filter(({ kind }) => kind === 'message').map(({ typeName }) => typeName));
+  const extensions = types.filter((type) => type.kind === 'extension');
 
   const descriptors = (file: DescFile | undefined, asked: string): Answer =>
     file === undefined
@@ -87,10 +94,22 @@ function describeServices(services: readonly DescService[]): (question: Question
         return descriptors(byName.get(question.value), question.value);
       case 'fileContainingSymbol':
         return descriptors(bySymbol.get(question.value), question.value);
-      case 'fileContainingExtension':
-        return notFound(`an extension of ${question.value.containingType}`);
-      case 'allExtensionNumbersOfType':
-        return notFound(`extensions of ${question.value}`);
+      case 'fileContainingExtension': {
+        const { containingType, extensionNumber } = question.value;
+        const found = extensions.find(
+          ({ extendee, number }) => extendee.typeName === containingType && number === extensionNumber,
+        );
+        return descriptors(found?.file, `extension ${extensionNumber} of ${containingType}`);
+      }
+      case 'allExtensionNumbersOfType': {
+        const extended = question.value;
+        if (!messages.has(extended)) return notFound(extended);
+        const own = extensions.filter(({ extendee }) => extendee.typeName === extended);
+        return {
+          case: 'allExtensionNumbersResponse',
+          value: { baseTypeName: extended, extensionNumber: own.map(({ number }) => number) },
+        };
+      }
       case undefined:
         return {
           case: 'errorResponse',

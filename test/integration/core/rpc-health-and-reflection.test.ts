@@ -138,6 +138,23 @@ describe.each(reflectionVersions)('%s', (version) => {
     expect(new Set(files).size).toBe(files.length);
   });
 
+  const options = 'google.protobuf.FieldOptions';
+
+  test('returns the file of an extension', async () => {
+    const extension = { containing_type: options, extension_number: 50001 };
+    const files = filesIn(await ask({ file_containing_extension: extension }));
+    expect(files.at(-1)).toBe('gatehouse/v1/display_text.proto');
+  });
+
+  test.each([
+    [options, [50001]],
+    ['gatehouse.v1.Order', []],
+  ])('lists the extensions of %s', async (extended, numbers) => {
+    expect(await ask({ all_extension_numbers_of_type: extended })).toMatchObject({
+      all_extension_numbers_response: { base_type_name: extended, extension_number: numbers },
+    });
+  });
+
   test.each([
     ['an undeclared symbol', { file_containing_symbol: 'gatehouse.v1.Voucher' }],
     [
@@ -148,9 +165,11 @@ describe.each(reflectionVersions)('%s', (version) => {
     ['the name of a JavaScript property', { file_containing_symbol: '__proto__' }],
     ['an unknown file', { file_by_filename: 'gatehouse/v1/refund.proto' }],
     [
-      'an extension',
-      { file_containing_extension: { containing_type: 'gatehouse.v1.Order', extension_number: 1 } },
+      'an undeclared extension',
+      { file_containing_extension: { containing_type: options, extension_number: 1 } },
     ],
+    ['extensions of an undeclared message', { all_extension_numbers_of_type: 'gatehouse.v1.Voucher' }],
+    ['extensions of an enum', { all_extension_numbers_of_type: 'gatehouse.v1.OrderStatus' }],
   ])('answers NOT_FOUND for %s, and the stream continues', async (_what, request) => {
     const answers = await reader.exchange(reflection, 'ServerReflectionInfo', [
       request,
