@@ -35,7 +35,7 @@ export type Attempted =
   | { readonly type: 'interrupted' }
   /** No signing secret was shown yet, so the receiver could not verify the delivery. */
   | { readonly type: 'awaits_secret' }
-  /** The delivery could not be signed, or the program has a defect. */
+  /** The delivery could not be signed, this machine could not open a connection, or the program has a defect. */
   | { readonly type: 'failed'; readonly error: unknown };
 
 /** Signs a delivery and sends it once. Never rejects. */

@@ -62,7 +62,7 @@ export type LaneEvent =
   | { readonly type: 'send_not_begun'; readonly deliveryId: string }
   /** The process stops. It is unknown whether the receiver got the delivery, so the next holder sends it again. */
   | { readonly type: 'send_interrupted'; readonly deliveryId: string }
-  /** The delivery could not be signed, or the program has a defect. */
+  /** The delivery could not be signed, this machine could not open a connection, or the program has a defect. */
   | { readonly type: 'send_failed'; readonly deliveryId: string }
   /** No signing secret was shown yet. */
   | { readonly type: 'secret_missing'; readonly deliveryId: string }

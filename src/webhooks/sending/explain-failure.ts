@@ -6,6 +6,9 @@ import { ConnectTimeoutError } from './open-socket.ts';
 import { EndlessHeadersError } from './pinned-connection.ts';
 import { AddressNotAllowedError, hiddenCauseOf, NameNotResolvedError } from './resolve-host.ts';
 
+/** The codes of a connection for which this process or its machine has no file descriptor or no memory. */
+const exhaustedCodes: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM']);
+
 /** An attempt without a complete response. */
 export interface FailedAttempt {
   readonly url: URL;
@@ -23,6 +26,16 @@ const lostCodes: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_
 
 /** Whether the receiver or the network closed an established connection. */
 export const isConnectionLost = (error: unknown): boolean => lostCodes.has(codeOf(error));
+
+/**
+ * Whether Gatehouse could not open a connection, neither to the receiver nor to its own name servers. This says nothing about the
+ * receiver. c-ares reports ECONNREFUSED when it reaches no name server, also because there is no file descriptor. A name
+ * server that refuses the question gives EREFUSED.
+ */
+export const isOwnFailure = (error: unknown, phase: FailedAttempt['phase']): boolean =>
+  error instanceof NameNotResolvedError
+    ? error.code === 'ECONNREFUSED'
+    : phase === 'connecting' && exhaustedCodes.has(codeOf(error));
 
 /**
  * Explains a failure to the merchant's developer. The text contains no part of the request, the response, or the
@@ -116,10 +129,6 @@ function unconnected(code: string, url: URL): string {
     case 'EPERM':
     case 'EADDRNOTAVAIL':
     case 'EADDRINUSE':
-    case 'EMFILE':
-    case 'ENFILE':
-    case 'ENOBUFS':
-    case 'ENOMEM':
       return `Gatehouse could not open a connection (${code}). Nothing was sent to the receiver`;
     default:
       return `no connection to ${there} (${code})`;

@@ -2,7 +2,7 @@ import type { AttemptReport, Environment, OutgoingDelivery } from '../domain/del
 import type { PooledConnection } from './connection-pool.ts';
 import { ConnectionPool } from './connection-pool.ts';
 import { explainAnswer } from './explain-answer.ts';
-import { explainFailure, isConnectionLost } from './explain-failure.ts';
+import { explainFailure, isConnectionLost, isOwnFailure } from './explain-failure.ts';
 import type { ConnectSettings } from './open-socket.ts';
 import type { ReceivedResponse, PinnedRequest } from './pinned-connection.ts';
 import { PinnedConnection } from './pinned-connection.ts';
@@ -19,7 +19,7 @@ export interface WebhookSender {
    * Makes one attempt and returns its result within `totalMs`. Headers are sent as given, with a `user-agent` added.
    *
    * @throws the reason of `stop` when it aborts, or an AbortError after `close`. The result of the attempt is unknown
-   * then
+   * then. The error of a connection that Gatehouse itself could not open (`isOwnFailure`). Nothing was sent then
    */
   send(
     delivery: OutgoingDelivery,
@@ -120,6 +120,7 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
       if (answer.failure !== undefined && limit.signal.aborted && !isDeadline(limit.signal)) {
         throw limit.signal.reason;
       }
+      if (isOwnFailure(answer.failure?.error, connection.phase)) throw answer.failure?.error;
       const words =
         answer.failure === undefined
           ? explainAnswer(answer, url)

@@ -1,4 +1,6 @@
+import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import { signedHeaders } from '../../../src/contract/webhook-signature.ts';
@@ -11,6 +13,21 @@ const { openSender, openReceiver, close } = sendingDesk();
 afterEach(close);
 
 const never = new AbortController().signal;
+
+/** Until the returned function is called, this process can open no file and no socket. */
+async function takeDescriptors(): Promise<() => Promise<unknown>> {
+  const script = `
+    before=$(prlimit --pid $PPID --nofile --output=SOFT --noheadings)
+    prlimit --pid $PPID --nofile=3: && echo taken
+    read _
+    prlimit --pid $PPID --nofile=$before:`;
+  const shell = spawn('bash', ['-c', script], { stdio: ['pipe', 'pipe', 'inherit'] });
+  await once(shell.stdout, 'data');
+  return () => {
+    shell.stdin.end();
+    return once(shell, 'exit');
+  };
+}
 
 describe('sending a webhook', () => {
   test('transmits the exact bytes by POST to the exact URL, with the given headers and a User-Agent', async () => {
@@ -284,3 +301,21 @@ describe('a stop', () => {
     expect(report.result).toBe('DELIVERED');
   });
 });
+
+test.each([
+  ['a connection', 'http://127.0.0.1:9', 'EMFILE'],
+  ['a question to a name server', 'http://shop.example', 'ECONNREFUSED'],
+])(
+  'without a file descriptor for %s, the webhook is not sent, and its receiver has not failed',
+  async (_, url, code) => {
+    const receiver = await openReceiver();
+    const sender = openSender();
+    await sendTo(sender, receiver.origin);
+    const giveBack = await takeDescriptors();
+
+    const sent = await sendTo(sender, url).catch((error: unknown) => error);
+
+    await giveBack();
+    expect(sent).toMatchObject({ code });
+  },
+);

@@ -68,7 +68,6 @@ test.each<[string, RegExp, RegExp]>([
   ['EHOSTUNREACH ENETUNREACH ENETDOWN', /there is no route to/, lost],
   ['EHOSTDOWN', /there is no route to/, other],
   ['ETIMEDOUT', /check that the host is up/, lost],
-  ['EMFILE ENFILE ENOBUFS ENOMEM', /Gatehouse could not open a connection/, other],
   ['EADDRNOTAVAIL EADDRINUSE EACCES EPERM', /Gatehouse could not open a connection/, other],
 ])('%s is explained with the failure and the address', (codes, connecting, connected) => {
   for (const code of codes.split(' ')) {
