@@ -12,9 +12,12 @@ import { makeOperatorsOld } from '../../support/dashboard-users.ts';
 import { storedId } from '../../support/ids.ts';
 import { outcomeOf, refusalOf } from '../../support/rpc-failure.ts';
 import { codeOf } from '../../support/authenticator.ts';
+import { sharedPool } from '../../support/shared-stack.ts';
+import { sweepAccounts } from '../../../src/core/accounts/sweep-accounts.ts';
 import { asUser, password, sharedAccountSite } from './account-desk.ts';
 
 const { stack, desk, accounts, database, merchant } = sharedAccountSite();
+const pool = sharedPool(() => stack.databaseUrl, 1);
 let operators: User[];
 beforeAll(async () => {
   operators = [await desk.addUser(), await desk.addUser(), await desk.addUser()];
@@ -180,11 +183,13 @@ describe('without mail, a new password', () => {
     await accounts.setUserDisabled({ email: requesters[0].email, isDisabled: true });
     const ended = await refusedApproval(request, operators[1]);
     await accounts.requestAccountHelp(request, asUser(requesters[1]));
+    const { requests } = await accounts.listAccountHelp({});
     // As when the request is made while its requester is being disabled.
     await database.query('update core.users set disabled_at = now() where email = $1', [requesters[1].email]);
     const left = await refusedApproval(request, operators[1]);
 
     expect([ended, left]).toEqual(['ACCOUNT_HELP_NOT_FOUND', 'ACCOUNT_HELP_NOT_FOUND']);
+    expect(requests.find(({ email }) => email === request.email)?.askedByEmail).toBe(requesters[1].email);
   });
 
   test('of an operator is neither requested nor approved by that operator', async () => {
@@ -246,11 +251,35 @@ test('the existing owners are notified when an operator invites another owner, o
   expect(await eventsOf(user)).toEqual(['OWNER_INVITED', 'OWNER_INVITED']);
 });
 
+test.each([
+  ['account_help', 'user_id'],
+  ['account_links', 'email'],
+  ['account_notices', 'user_id'],
+])('what has expired in %s is removed, and nothing else', async (table, column) => {
+  const users = [(await ask()).user, (await ask()).user];
+  for (const { email } of users) await accounts.startPasswordReset({ email });
+  const names = users.map(({ email, userId }) => (column === 'email' ? email : storedId('usr', userId)));
+  await database.query(`update core.${table} set expires_at = now() where ${column} = $1`, [names[0]]);
+
+  await sweepAccounts(pool, { aborted: false });
+
+  const { rows } = await database.query(
+    `select ${column} as name from core.${table} where ${column} = any($1)`,
+    [names],
+  );
+  expect(rows).toEqual([{ name: names[1] }]);
+});
+
 // The last test, because this gateway sends mail from then on.
 test('with mail, the link goes to the user and to no operator, whatever was requested before', async () => {
   const [before, after] = [await owner(), await owner()];
   await accounts.requestAccountHelp({ email: before.email, help: NEW_PASSWORD }, asUser(operators[0]));
+  const { user: late } = await ask();
+  await database.query('update core.account_help set expires_at = now() where user_id = $1', [
+    storedId('usr', late.userId),
+  ]);
 
+  const { requests } = await accounts.listAccountHelp({});
   const { mails } = await accounts.takeAccountMails({});
   const help = { email: after.email, help: NEW_PASSWORD };
   const asked = await accounts.requestAccountHelp(help, asUser(operators[0]));
@@ -259,6 +288,7 @@ test('with mail, the link goes to the user and to no operator, whatever was requ
 
   const links = mails.filter(({ resetToken }) => resetToken !== '');
   expect(links.map(({ email }) => email)).toContain(before.email);
+  expect([...links, ...requests].map(({ email }) => email)).not.toContain(late.email);
   const token = links.find(({ email }) => email === before.email)?.resetToken ?? '';
   expect((await accounts.resetPassword({ token, password: newPassword })).user?.userId).toBe(before.userId);
   expect(asked.isMailed).toBe(true);

@@ -70,6 +70,13 @@ describe('a reset', () => {
     }
   });
 
+  test('can be requested twenty times an hour from one network, for whatever addresses', async () => {
+    const ask = () =>
+      outcomeOf(accounts.startPasswordReset({ email: desk.newEmail(), remoteAddress: '192.0.2.77' }));
+    const outcomes = await Promise.all(Array.from({ length: 21 }, ask));
+    expect(outcomes.filter((outcome) => outcome !== 'done')).toEqual(['TOO_MANY_TRIES']);
+  });
+
   test('can be requested in a browser in which the user signed in, after strangers used up the limits of the address and the network', async () => {
     const user = await addUser();
     const remoteAddress = '198.51.100.77';
@@ -214,6 +221,14 @@ describe('turning the second factor on', () => {
     expect([await desk.isOpen(here), await desk.isOpen(elsewhere)]).toEqual([true, false]);
   });
 
+  test('can be tried with five codes, and then even the right one must wait', async () => {
+    const userId = await addUserId();
+    const { secret } = await accounts.beginTotp({ userId });
+    const confirm = (code: string) => refusalOf(accounts.confirmTotp({ userId, code }));
+    for (let count = 0; count < 5; count += 1) expect(await confirm(wrongCodeOf(secret))).toBe('WRONG_CODE');
+    expect(await confirm(codeOf(secret))).toBe('TOO_MANY_TRIES');
+  });
+
   test('begun again invalidates the first secret', async () => {
     const userId = await addUserId();
     const { secret: first } = await accounts.beginTotp({ userId });
@@ -289,6 +304,16 @@ describe('a one-time code', () => {
     expect(await waitAskedFor(verify(userId, codeOf(secret)))).toBeGreaterThan(14 * 60);
     await database.query('update core.account_tries set ends_at = now()');
     await verify(userId, codeOf(secret));
+  });
+
+  test('can be tried forty times a day', async () => {
+    const userId = await addUserId();
+    const { secret } = await desk.enableTotp(userId, -1);
+    await refusalOf(verify(userId, wrongCodeOf(secret)));
+    await database.query(
+      "update core.account_tries set tries = 40 where tries = 1 and ends_at > now() + interval '23 hours'",
+    );
+    expect(await waitAskedFor(verify(userId, codeOf(secret)))).toBeGreaterThan(23 * 60 * 60);
   });
 });
 

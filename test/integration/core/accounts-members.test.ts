@@ -82,10 +82,11 @@ describe('operators', () => {
     expect(users.every(({ isDisabled, isOperator }) => isOperator && !isDisabled)).toBe(true);
   });
 
-  test('disable a user, whose sessions end, and enable the user again', async () => {
+  test('disable a user, whose sessions and links for a new password end, and enable the user again', async () => {
     const merchantId = await newMerchant();
     const user = await desk.addUser({ merchantId, role: OWNER });
     const open = await desk.openSession(user.userId);
+    const { token } = await accounts.startPasswordReset({ email: user.email });
 
     const { user: kept } = await accounts.setUserDisabled({ email: user.email, isDisabled: true });
     expect(kept?.isDisabled).toBe(true);
@@ -96,6 +97,7 @@ describe('operators', () => {
     await accounts.setUserDisabled({ email: user.email, isDisabled: false });
     await accounts.verifyPassword({ email: user.email, password });
     expect(await desk.isOpen(open)).toBe(false);
+    expect(await refusalOf(accounts.resetPassword({ token, password }))).toBe('LINK_NOT_USABLE');
   });
 });
 
@@ -193,6 +195,32 @@ describe('an invitation', () => {
 
     expect(accepted.user).toMatchObject({ userId: user.userId, name: user.name });
     expect(accepted.user?.memberships).toHaveLength(2);
+  });
+
+  test.each([
+    ['the password was changed', "password_hash = password_hash || 'changed'", 'WRONG_CREDENTIALS'],
+    ['the user was disabled', 'disabled_at = now()', 'LINK_NOT_USABLE'],
+  ])('is not accepted if %s while the old password was checked', async (_, change, refusal) => {
+    const user = await desk.addUser({ merchantId, role: VIEWER });
+    const { token } = await desk.inviteElsewhere(user.email);
+    const accepted = await duringChange(
+      stack.databaseUrl,
+      `update core.users set ${change} where email = $1`,
+      [user.email],
+      () => outcomeOf(accept(token)),
+    );
+    expect(accepted).toBe(refusal);
+  });
+
+  test('to a disabled user is refused alike with the right password and a wrong one', async () => {
+    const { email } = await desk.addUser({ merchantId, role: VIEWER });
+    const { token } = await desk.inviteElsewhere(email);
+    await accounts.setUserDisabled({ email, isDisabled: true });
+    const answers = [
+      await refusalOf(accept(token)),
+      await refusalOf(accept(token, { password: 'not this one' })),
+    ];
+    expect(answers).toEqual(['WRONG_CREDENTIALS', 'WRONG_CREDENTIALS']);
   });
 
   test('limits attempts to guess a password', async () => {
