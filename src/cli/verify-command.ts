@@ -1,5 +1,5 @@
 import type { JsonObject } from '@bufbuild/protobuf';
-import { fromJsonString } from '@bufbuild/protobuf';
+import { fromJsonString, toBinary } from '@bufbuild/protobuf';
 import type { Command } from 'commander';
 import { counted } from '../contract/counted.ts';
 import {
@@ -88,12 +88,37 @@ async function readRoots(files: readonly string[], readInput: ReadInput): Promis
   return roots;
 }
 
+/** A message may have 4 MiB. The rest is for its other fields. */
+const maxRootsBytes = 4 * 1024 * 1024 - 1024;
+
+const bytesOf = (root: AuditRoot): number => toBinary(AuditRootSchema, root).length + 5;
+
+/**
+ * The roots, such that a message can contain them. The blocks of merchants that are not compared are left out, but for one: a root
+ * without blocks says nothing about a merchant. The blocks of the oldest days are left out if they are too many. Core compares those days
+ * as a whole then. A chain that was rewritten differs from each later root too, which names its merchant.
+ */
+function fitting(roots: readonly AuditRoot[], merchant: string): AuditRoot[] {
+  const needed = roots.map(({ chains, ...root }) => {
+    const own = chains.filter(({ merchantId }) => merchantId === merchant);
+    return { ...root, chains: merchant === '' ? chains : own.length > 0 ? own : chains.slice(0, 1) };
+  });
+  const withoutBlocks = new Map(needed.map((root) => [root, { ...root, chains: [] }]));
+  let bytes = [...withoutBlocks.values()].reduce((sum, root) => sum + bytesOf(root), 0);
+  for (const root of needed.toSorted((a, b) => b.day.localeCompare(a.day))) {
+    bytes += bytesOf(root) - bytesOf({ ...root, chains: [] });
+    if (bytes > maxRootsBytes) break;
+    withoutBlocks.delete(root);
+  }
+  return needed.map((root) => withoutBlocks.get(root) ?? root);
+}
+
 async function verify(
   audit: CoreClients['audit'],
   { merchant = '', root = [] }: VerifyOptions,
   readInput: ReadInput,
 ): Promise<Output> {
-  const keptRoots = await readRoots(root, readInput);
+  const keptRoots = fitting(await readRoots(root, readInput), merchant);
   const findings: AuditFinding[] = [];
   let summary: AuditSummary | undefined;
   for await (const { message } of audit.verifyEvents({ merchantId: merchant, keptRoots })) {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { writeFile } from 'node:fs/promises';
@@ -24,6 +25,8 @@ const cli = sharedCommandLine(stack);
 const orders = sharedClient(stack, OrderService, 'operator');
 const merchants = sharedClient(stack, MerchantService, 'operator');
 const database = sharedConnection(() => stack.databaseUrl);
+
+const hash = (): string => randomBytes(32).toString('base64');
 
 const newMerchant = async (name = 'Shop'): Promise<string> => {
   const { merchant } = await merchants.createMerchant({ name });
@@ -451,6 +454,27 @@ describe('audit list', () => {
 
     expect(new Set(requests).size).toBe(3);
   });
+});
+
+test('audit verify compares more roots than a message can contain, and names merchants for the newest days', async () => {
+  const chains = Array.from({ length: 900 }, () => ({
+    merchant_id: newRandomId('mer', new Date()),
+    block_number: '1',
+    block_hash: hash(),
+  }));
+  const days = Array.from({ length: 70 }, (_, day) =>
+    new Date(Date.UTC(2020, 0, day)).toISOString().slice(0, 10),
+  );
+  const roots = days.map((day) => ({ day, previous_root: hash(), root: hash(), chains }));
+  const file = join(cli.dataFolder, 'kept-roots.jsonl');
+  await writeFile(file, roots.map((root) => JSON.stringify(root)).join('\n'));
+
+  const { exitCode, stdout } = await cli.run('audit', 'verify', '--root', file);
+
+  expect(exitCode).toBe(1);
+  expect(stdout).toContain(`Your root of ${days[0]} differs from the chains.`);
+  expect(stdout).toContain(` of ${chains[0]!.merchant_id}. Someone`);
+  expect(stdout).toMatch(/and 70 roots\.$/m);
 });
 
 describe('the address of core', () => {
