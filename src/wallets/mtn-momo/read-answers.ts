@@ -141,10 +141,10 @@ function readStatus(reply: JsonReply, requestId: string): StatusAnswer | Unknown
   return json;
 }
 
-/** FAILED is final, but a reason that is not documented may mean anything, and is left to an operator. */
+/** The error of a call as the reason may mean that another request with this id was paid, so it is left to an operator. */
 function failureOf({ reason }: StatusAnswer): ({ kind: 'declined' } & Failure) | 'expired' | Unknown {
   const error = readMomoError(reason) ?? { code: '', text: '' };
-  const ours = error.code === '' ? 'provider_error' : reasonOfFailure(error);
+  const ours = reasonOfFailure(error);
   if (ours === 'expired') return 'expired';
   if (ours === undefined) return unknown('unrecognised_code', `the payment failed with ${error.code}`);
   return { kind: 'declined', reason: ours, providerCode: error.code, providerText: error.text };

@@ -52,6 +52,18 @@ const undecidedAtRequest: ReadonlySet<string> = new Set(['INTERNAL_PROCESSING_ER
 export const reasonOfRefusal = ({ code }: MomoError): FailureReason | undefined =>
   undecidedAtRequest.has(code) ? undefined : reasons.get(code);
 
-/** Our reason for a payment with status FAILED, which is final; undefined for a code that is not documented. */
-export const reasonOfFailure = ({ code }: MomoError): FailureReason | 'expired' | undefined =>
-  expiredReasons.has(code) ? 'expired' : reasons.get(code);
+/** The errors of a request that are no reason of a failed payment: they concern another request. */
+const errorsOfCalls: ReadonlySet<string> = new Set([
+  'RESOURCE_NOT_FOUND',
+  'TRANSACTION_NOT_FOUND',
+  'RESOURCE_ALREADY_EXIST',
+]);
+
+/**
+ * Our reason for a payment or refund with status FAILED. FAILED is final, also for a code that is not documented. Undefined for the error of
+ * a call, which is not expected as a reason.
+ */
+export const reasonOfFailure = ({ code }: MomoError): FailureReason | 'expired' | undefined => {
+  if (expiredReasons.has(code)) return 'expired';
+  return errorsOfCalls.has(code) ? undefined : (reasons.get(code) ?? 'provider_error');
+};

@@ -256,7 +256,8 @@ describe('a query', () => {
     [undefined, declined('provider_error')],
     ['EXPIRED', { kind: 'timed_out' }],
     [{ code: 'COULD_NOT_PERFORM_TRANSACTION' }, { kind: 'timed_out' }],
-    ['SOMETHING_NEW', { kind: 'unknown', why: 'unrecognised_code' }],
+    ['SOMETHING_NEW', { ...declined('provider_error'), providerCode: 'SOMETHING_NEW' }],
+    ['RESOURCE_ALREADY_EXIST', { kind: 'unknown', why: 'unrecognised_code' }],
   ])('of a failed payment with the reason %j returns our reason', async (reason, expected) => {
     subject.wallet.on(routes.query, json(200, status({ status: 'FAILED', reason })));
 
@@ -327,7 +328,8 @@ describe('a refund', () => {
     ],
     [failed('NOT_ENOUGH_FUNDS'), { kind: 'refused', reason: 'insufficient_funds' }],
     [failed({ code: 'EXPIRED' }), { kind: 'refused', reason: 'provider_error' }],
-    [failed('SOMETHING_NEW'), { kind: 'unknown', why: 'unrecognised_code' }],
+    [failed('SOMETHING_NEW'), { kind: 'refused', reason: 'provider_error', providerCode: 'SOMETHING_NEW' }],
+    [failed('RESOURCE_NOT_FOUND'), { kind: 'unknown', why: 'unrecognised_code' }],
     [{ status: 'Pending' }, { kind: 'pending' }],
     [{ status: 'UNDER_REVIEW' }, { kind: 'unknown', why: 'unrecognised_status' }],
     [
