@@ -70,12 +70,24 @@ export function verifyMessage(message: Fields, key: KeyObject): SignaturePadding
  * A private RSA key in PEM form, or the bare base 64 of PKCS#8 in which Ethio telecom issues it.
  * @throws Error for any other text
  */
-export const readPrivateKey = (text: string): KeyObject =>
-  requireRsa(
-    isPem(text)
-      ? createPrivateKey(text)
-      : createPrivateKey({ key: Buffer.from(text, 'base64'), format: 'der', type: 'pkcs8' }),
-  );
+export function readPrivateKey(text: string): KeyObject {
+  const [, pkcs1, inner] = /-----BEGIN (RSA )?PRIVATE KEY-----([^-]+)-----END/.exec(text) ?? [];
+  const key = Buffer.from(inner ?? text, 'base64');
+  const type = pkcs1 === undefined ? 'pkcs8' : 'pkcs1';
+  if (!beginningOfRsaKey[type].test(key.toString('hex'))) throw new TypeError('not a private RSA key');
+  return requireRsa(createPrivateKey({ key, format: 'der', type }));
+}
+
+const length = '(?:[0-7].|81..|82....)';
+
+/**
+ * How the DER of a private RSA key begins. Merchants give keys of their own, and OpenSSL computes the public half of a DSA or DH key while
+ * it reads it. That takes ten seconds for the longest one that fits.
+ */
+const beginningOfRsaKey = {
+  pkcs8: new RegExp(`^30${length}02010[01]30${length}06092a864886f70d010101`),
+  pkcs1: new RegExp(`^30${length}02010002`),
+};
 
 /**
  * A public RSA key in PEM form, or the bare base 64 of SPKI.
@@ -93,10 +105,21 @@ const leastKeyBits = 1024;
 /** Merchants give keys of their own. A longer one would keep the process of all wallets busy with each signature. */
 const mostKeyBits = 4096;
 
+/** The usual one has 17 bits. */
+const mostExponent = 2n ** 32n;
+
 function requireRsa(key: KeyObject): KeyObject {
-  const bits = key.asymmetricKeyType === 'rsa' ? (key.asymmetricKeyDetails?.modulusLength ?? 0) : 0;
-  if (bits < leastKeyBits || bits > mostKeyBits) throw new TypeError('not an RSA key of a usable length');
+  const { modulusLength: bits = 0, publicExponent = 0n } =
+    key.asymmetricKeyType === 'rsa' ? (key.asymmetricKeyDetails ?? {}) : {};
+  if (bits < leastKeyBits || bits > mostKeyBits || publicExponent > mostExponent || hasLongParts(key, bits))
+    throw new TypeError('not an RSA key of a usable length');
   return key;
+}
+
+/** Whether the primes of a private key, or what is computed from them, are longer than half of the key. Signing is then much slower. */
+function hasLongParts(key: KeyObject, bits: number): boolean {
+  const { p, q, dp, dq, qi } = key.export({ format: 'jwk' });
+  return [p, q, dp, dq, qi].some((part) => Buffer.byteLength(part ?? '', 'base64url') > bits / 16 + 1);
 }
 
 const isPem = (text: string): boolean => text.includes('-----BEGIN');

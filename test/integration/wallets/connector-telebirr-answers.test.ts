@@ -1,4 +1,4 @@
-import { createPublicKey, generateKeyPairSync } from 'node:crypto';
+import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { writeFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -563,10 +563,19 @@ describe('the settings', () => {
       format: 'jwk',
     });
 
+  /** A key whose parts are valid numbers of other lengths than usual. */
+  const oddKey = (part: 'e' | 'p' | 'dp'): KeyObject => {
+    const usual = createPrivateKey(merchantKeys.privateKey).export({ format: 'jwk' });
+    return createPrivateKey({ key: { ...usual, [part]: usual.n }, format: 'jwk' });
+  };
+
   test.each([
     ['of another kind', 'private_key', () => generateKeyPairSync('ed25519').privateKey],
     ['too short to sign', 'private_key', () => generateKeyPairSync('rsa', { modulusLength: 512 }).privateKey],
     ['too long to be fast', 'telebirr_public_key', longKey],
+    ['slow by its exponent', 'private_key', () => oddKey('e')],
+    ['slow by a prime', 'private_key', () => oddKey('p')],
+    ['slow by the exponent of a prime', 'private_key', () => oddKey('dp')],
   ])('refuse a key that is %s', (_what, name, keyOf) => {
     const over = { [name]: pem(keyOf()) };
     const create = () => createTelebirr(settings('http://127.0.0.1:1', over), 'https://gatehouse.example');

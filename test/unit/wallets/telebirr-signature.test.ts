@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -103,5 +104,23 @@ describe('a signature', () => {
     const sign = signMessage(message, readPrivateKey(keys.privateKey), 'pss');
 
     expect(verifyMessage({ sign, ...changed }, readPublicKey(keys.publicKey))).toBeUndefined();
+  });
+});
+
+describe('a private key', () => {
+  test.each(['pkcs8', 'pkcs1'] as const)('is read from PEM of %s', (type) => {
+    const pem = createPrivateKey(keys.privateKey).export({ type, format: 'pem' }).toString();
+
+    expect(readPrivateKey(`Bag Attributes\n${pem}`).asymmetricKeyType).toBe('rsa');
+  });
+
+  // OpenSSL never sees it: the longest DSA key takes it ten seconds, while no wallet of the process is served.
+  test.each(['PRIVATE KEY', 'RSA PRIVATE KEY'])('of DSA is not read as a %s', (label) => {
+    const { privateKey } = generateKeyPairSync('dsa', { modulusLength: 1024, divisorLength: 160 });
+    const dsa = bare(privateKey.export({ type: 'pkcs8', format: 'pem' }).toString());
+
+    expect(() => readPrivateKey(`-----BEGIN ${label}-----\n${dsa}\n-----END ${label}-----`)).toThrow(
+      'not a private RSA key',
+    );
   });
 });
