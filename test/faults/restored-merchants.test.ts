@@ -128,6 +128,9 @@ test('a failover during a recovery does not take the events of a new broker for 
   await drill.allCompleted(['B-0001']);
   await drill.backUp();
   await drill.loseAndRestore();
+  const { databaseUrl } = drill.stack;
+  // As if the backup was made before the relay stored its position, so that the new broker gets events from before it.
+  await queryOnce(databaseUrl, 'delete from core.event_relay');
   const broker = await startTemporaryNats();
   closers.push(broker.stop);
   await drill.startCore({ GATEHOUSE_NATS_URL: broker.url });
@@ -135,7 +138,6 @@ test('a failover during a recovery does not take the events of a new broker for 
   await drill.pay(['N-0101']);
   await drill.allCompleted(['N-0101']);
 
-  const { databaseUrl } = drill.stack;
   await waitUntil('the new broker has the events', async () => {
     const [row] = await queryOnce<{ relayed: boolean }>(
       databaseUrl,

@@ -99,9 +99,10 @@ export interface FollowedStream {
  * Finds the part of the stream that the database may lack, and passes it on in order, in chunks. The part begins with
  * a chunk of known events from before `since`. If there is none, it begins at the start of the stream.
  *
- * A broker that was set up after the restore also has known events, so a known event alone proves nothing. The stream has the whole lost
- * time in two cases: it begins with a known event from before that time, or with the very first event of the database (`previous.xid` is 0),
- * if that event is older than the notice of the restore.
+ * A broker that was set up after the restore also has known events, so a known event alone proves nothing. It even has events from before the
+ * lost time: the relay continues at its position in the backup, which is a little behind. So the stream has the whole lost time only if
+ * its first event was stored before the restore was noticed, in two cases: it is known and from before that time, or it is the very first
+ * event of the database (`previous.xid` is 0).
  *
  * `pauseMs` is the time before a chunk that could not be read is read again.
  * @throws StreamUnreadableError
@@ -133,10 +134,10 @@ export async function followStream(
     // A chunk may have events of other databases only. The oldest event of this one is then in a later chunk.
     if (first !== undefined) {
       const known = await areKnown(pool, events);
-      const isBefore = (time: Date): boolean =>
-        first.event.occurTime !== undefined && timestampDate(first.event.occurTime) <= time;
+      const { occurTime } = first.event;
+      const isFromBefore = occurTime !== undefined && timestampDate(occurTime) <= lostFrom;
       beginsInDatabase =
-        (known[0] === true && isBefore(lostFrom)) || (first.previous.xid === '0' && isBefore(noticedAt));
+        first.storedAt <= noticedAt && ((known[0] === true && isFromBefore) || first.previous.xid === '0');
       if (first.storedAt < since && known.every(Boolean)) break;
     }
     if (start === range.first) break;

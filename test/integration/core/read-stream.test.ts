@@ -32,3 +32,22 @@ test('a stream begins with the first event of the database, however many events 
   expect(followed).toMatchObject({ beginsInDatabase: true, isContinuous: true, messages: 1 });
   expect(parts.reduce((sum, events) => sum + events, 0)).toBe(1);
 });
+
+test.each([
+  ['before the restore was noticed', noticedAt, true],
+  ['afterwards, because the broker is a new one', new Date(noticedAt.getTime() + 1), false],
+])(
+  'a stream with the first event of the database that was stored %s',
+  async (_, storedAt, beginsInDatabase) => {
+    const stream = streamOf([{ ...firstOf('this database', 1, occurredAt), storedAt }]);
+
+    const followed = await followStream(
+      database.pool,
+      stream,
+      { lineage: 'this database', since: lostFrom, lostFrom, noticedAt, pauseMs: 0 },
+      () => Promise.resolve(),
+    );
+
+    expect(followed).toMatchObject({ beginsInDatabase, messages: 1 });
+  },
+);
