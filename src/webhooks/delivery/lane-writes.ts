@@ -63,12 +63,12 @@ export function createLaneWrites(parts: LaneWritesParts): LaneWrites {
     async record(held, attempt, isRelease) {
       const release = isRelease ? { release: releaseOf(held.state) } : {};
       const settled = await settle(held, { attempt, ...release });
-      const isRecorded = settled?.isHeld === true;
+      const isRecorded = settled !== undefined && (settled.isHeld || settled.isWritten);
       logAttempt(logger, attempt, isRecorded);
       if (isRecorded) metrics.attempted(attempt.delivery, attempt.report, attempt.span);
       const deliveryId = attempt.delivery.id;
       post(held, { type: 'recorded', deliveryId, lease: isRelease ? 'over' : leaseAfter(settled) });
-      if (isRecorded && settled.isDue) onLanesDue();
+      if (settled?.isHeld === true && settled.isDue) onLanesDue();
     },
     async release(held, abandonExpired) {
       if (abandonExpired) await abandonOutlived(held, parts);

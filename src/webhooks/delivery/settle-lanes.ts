@@ -34,8 +34,11 @@ export type Settled =
       /** After a release: whether the lane has deliveries to send now. */
       readonly isDue: boolean;
     }
-  /** Another process holds the lane, or the lane was removed. Nothing was written. */
-  | { readonly isHeld: false };
+  /**
+   * The lane was released, another process holds it, or it was removed. Nothing was written now. `isWritten`: the earlier write of
+   * a repeated attempt was committed.
+   */
+  | { readonly isHeld: false; readonly isWritten: boolean };
 
 /**
  * Writes all settlements in one transaction. A lane's part is written only if its lease id is still the claimed one. An
@@ -85,7 +88,11 @@ export function settleLanes(
       ...[...locked].filter(([, { isPaused }]) => isPaused).map(([text]) => text),
     ]);
     return settlements.map((settlement) => {
-      if (!isHeld(settlement)) return { isHeld: false };
+      if (!isHeld(settlement)) {
+        const { attempt, isRepeat } = settlement;
+        const isWritten = isRepeat === true && written.has(attempt?.delivery.id ?? '');
+        return { isHeld: false, isWritten };
+      }
       const text = laneText(settlement.lane);
       return { isHeld: true, isPaused: paused.has(text), isDue: due.has(text) };
     });

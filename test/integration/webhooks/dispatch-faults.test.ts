@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterEach, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import { createDeliveryStore } from '../../../src/webhooks/delivery/delivery-store.ts';
 import type { DeliveryStore } from '../../../src/webhooks/delivery/delivery-store.ts';
 import type { ClaimedLane } from '../../../src/webhooks/delivery/claim-lanes.sql.ts';
@@ -193,28 +193,34 @@ test.each<
   },
 );
 
-test('a failure whose write is repeated because the answer to its commit was lost counts once for its lane', async () => {
-  const store = openStore();
-  await desk.add({ url: 'https://shop.example/lost' });
-  const { lane, leaseId, heads } = await claimOne(store);
-  const attempt = ended(heads[0]!, 500, new Date());
-  let isAnswerLost = true;
-  const settle: DeliveryStore['settle'] = async (settlement, signal) => {
-    const settled = await store.settle(settlement, signal);
-    if (!isAnswerLost) return settled;
-    isAnswerLost = false;
-    throw Object.assign(new Error('the connection was lost'), { code: 'ECONNRESET' });
-  };
+describe('a failure whose write is repeated because the answer to its commit was lost', () => {
+  const release = { delayMs: 0, awaitsSecret: false };
+  test.each([
+    ['and that keeps its lane', {}, { isHeld: true }],
+    ['and that releases its lane', { release }, { isHeld: false, isWritten: true }],
+  ])('%s counts once for its lane', async (_, releasing, expected) => {
+    const store = openStore();
+    await desk.add({ url: 'https://shop.example/lost' });
+    const { lane, leaseId, heads } = await claimOne(store);
+    const attempt = ended(heads[0]!, 500, new Date());
+    let isAnswerLost = true;
+    const settle: DeliveryStore['settle'] = async (settlement, signal) => {
+      const settled = await store.settle(settlement, signal);
+      if (!isAnswerLost) return settled;
+      isAnswerLost = false;
+      throw Object.assign(new Error('the connection was lost'), { code: 'ECONNRESET' });
+    };
 
-  const settled = await settleWithRetries(
-    { settle },
-    { lane, leaseId, attempt },
-    { logger: keptLog().logger, stopWriteRetries: new AbortController().signal },
-  );
+    const settled = await settleWithRetries(
+      { settle },
+      { lane, leaseId, attempt, ...releasing },
+      { logger: keptLog().logger, stopWriteRetries: new AbortController().signal },
+    );
 
-  expect(settled).toMatchObject({ isHeld: true });
-  expect(await desk.lanes()).toMatchObject([{ consecutive_failures: 1 }]);
-  expect(await storedAttempts()).toBe(1);
+    expect(settled).toMatchObject(expected);
+    expect(await desk.lanes()).toMatchObject([{ consecutive_failures: 1 }]);
+    expect(await storedAttempts()).toBe(1);
+  });
 });
 
 test('a stop waits for the answers of attempts in progress, records them, and releases the lane', async () => {

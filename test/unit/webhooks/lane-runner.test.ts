@@ -7,6 +7,7 @@ import { startDispatching } from '../../../src/webhooks/delivery/dispatch-delive
 import type { DispatchParts } from '../../../src/webhooks/delivery/dispatch-deliveries.ts';
 import { createLaneRunner } from '../../../src/webhooks/delivery/lane-runner.ts';
 import type { LaneRunner } from '../../../src/webhooks/delivery/lane-runner.ts';
+import type { Settled } from '../../../src/webhooks/delivery/settle-lanes.ts';
 import type { HeadRequest } from '../../../src/webhooks/delivery/take-heads.sql.ts';
 import type { AttemptReport, OutgoingDelivery } from '../../../src/webhooks/domain/delivery.ts';
 import { buildDelivery, buildReport } from '../../integration/webhooks/outgoing.ts';
@@ -32,17 +33,20 @@ interface Desk {
   readonly taken: Asked<readonly HeadRequest[], Heads>[];
   /** The lanes that it has released. */
   readonly released: string[];
+  /** The attempts that were counted. */
+  readonly counted: Pick<AttemptReport, 'result'>[];
   /** The parts of the runner that a dispatcher also needs. */
   readonly parts: Omit<DispatchParts, 'signal'>;
   /** The messages of the log. */
   readonly logged: () => unknown[];
 }
 
-/** A process's lanes. The test plays the database and the merchants, and decides the sequence. */
-function openDesk(): Desk {
+/** A process's lanes. The test plays the database, which gives each write this answer, and the merchants, and decides the sequence. */
+function openDesk(answer: Settled = { isHeld: true, isPaused: false, isDue: false }): Desk {
   const sent: Asked<string, AttemptReport>[] = [];
   const taken: Asked<readonly HeadRequest[], Heads>[] = [];
   const released: string[] = [];
+  const counted: Pick<AttemptReport, 'result'>[] = [];
   const store: DeliveryStore = {
     leaseMs: 20_000,
     newLease: () => ({ leaseId: 'a lease', leaseMs: 20_000 }),
@@ -51,7 +55,7 @@ function openDesk(): Desk {
     renew: async () => new Map(),
     settle: async ({ lane, release }) => {
       if (release !== undefined) released.push(lane.merchantId);
-      return { isHeld: true, isPaused: false, isDue: false };
+      return answer;
     },
     abandonExpired: async () => 0,
   };
@@ -61,7 +65,7 @@ function openDesk(): Desk {
     store,
     sender,
     secrets: { live: async () => ({ current: 'whsec_c2VjcmV0' }) },
-    metrics: { attempted: () => {} },
+    metrics: { attempted: (_: unknown, report: Pick<AttemptReport, 'result'>) => void counted.push(report) },
     logger,
     now: () => new Date(),
     random: () => 0.5,
@@ -74,7 +78,7 @@ function openDesk(): Desk {
     interruptAttempts: new AbortController().signal,
     stopWriteRetries: new AbortController().signal,
   });
-  return { runner, sent, taken, released, parts, logged: () => log.map(({ msg }) => msg) };
+  return { runner, sent, taken, released, counted, parts, logged: () => log.map(({ msg }) => msg) };
 }
 
 /** A lane with one delivery. `isFilled`: more may follow it. */
@@ -115,6 +119,21 @@ test('a lane that needs more work during a failed read reads again, and the log 
   taken[1]?.fail(new Error('Connection terminated unexpectedly'));
   await settled();
   expect(logged()).toEqual(['due webhooks could not be read; trying again at the next refresh']);
+});
+
+test.each([
+  ['committed before its answer was lost', true, 1, []],
+  ['refused because another process holds the lane', false, 0, ['webhook attempt']],
+])('an attempt whose write was %s is counted accordingly', async (_, isWritten, count, warnings) => {
+  const { runner, sent, counted, logged } = openDesk({ isHeld: false, isWritten });
+  runner.adopt({ lanes: [claimed('first', false)], now: new Date() }, performance.now());
+  await settled();
+
+  sent[0]?.answer(buildReport());
+  await settled();
+
+  expect(counted).toHaveLength(count);
+  expect(logged()).toEqual(warnings);
 });
 
 test('claims that fail for the same reason have one line in the log', async () => {
