@@ -32,7 +32,7 @@ export function addDoctorCommand(
   program
     .command('doctor')
     .description('check the cores, their dependencies and the other processes, and recommend what to do')
-    .option('--rest <url,…>', 'also check these REST listeners', readHttpUrls)
+    .option('--rest <url,…>', 'also check the merchant API at these URLs', readHttpUrls)
     .action(async ({ rest = [] }: { rest?: readonly string[] }) => {
       const findings = await diagnose(parts, rest);
       const failed = findings.some(({ result }) => result === 'failed');

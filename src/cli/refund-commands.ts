@@ -74,7 +74,7 @@ export function addRefundCommands(program: Command, parts: RefundParts): void {
       .addOption(
         new Option(
           '--wait [time]',
-          'wait for the outcome, for 1m by default; exit code 1 if it is not completed',
+          'wait for the outcome, for 1m by default; exit code 1 unless the refund completes',
         ).argParser(readDuration),
       )
       .addOption(environment()),

@@ -53,7 +53,7 @@ interface RehearseOptions {
 }
 
 const help = `
-Run the command line of the version that you want to install, against the core that runs now. It only reads.
+Run the command line of the version that you want to install, against the core that runs now. A rehearsal only reads.
 docs/operating/upgrades.md says what a rehearsal shows and what it cannot show.
 `;
 
