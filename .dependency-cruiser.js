@@ -5,7 +5,7 @@ const EDGES = 'rest-facade|checkout|wallets|webhooks|dashboard|cli';
 
 /** The doors of core's capabilities: the only files that another capability may import. */
 const DOORS = [
-  'accounts/helper-of',
+  'accounts/acting-operator',
   'accounts/require-operator',
   'audit/find-actor-emails',
   'audit/record-audit',

@@ -76,7 +76,7 @@ function factText(facts: OrderExplanationFacts): string {
     case OrderFact.WEBHOOK_REDELIVERY:
       return 'The order has ended. Its webhook was abandoned, because the receiver never accepted it.';
     case OrderFact.WEBHOOKS_UNKNOWN:
-      return 'The order has ended. Whether its webhooks wait is unknown, because no webhooks process of Gatehouse answers.';
+      return 'The order has ended. No webhooks process of Gatehouse answers, so it is unknown whether its webhooks wait.';
     case OrderFact.EVENT_READ:
       return 'The order has ended. It waits for Gatehouse to create its webhooks.';
     case OrderFact.RECOVERY:

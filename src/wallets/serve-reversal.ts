@@ -108,7 +108,7 @@ class ReversalWork {
     }
   }
 
-  /** What every request about this reversal says of it. */
+  /** The fields that every request about this reversal contains. */
   #reversal() {
     const { merchantId, reversalId, providerTransactionId, attemptId, amount, currency } = this.#task;
     const callbackToken = this.#parts.tokens.make(merchantId, reversalId);

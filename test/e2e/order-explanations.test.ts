@@ -418,6 +418,6 @@ test('without a webhooks process, an ended order says that its webhooks are unkn
   await stack.webhooks[0]?.stop();
   for (const surface of ['rest', 'cli', 'dashboard'] as const)
     expect((await surfaces[surface](order)).text).toBe(
-      'The order has ended. Whether its webhooks wait is unknown, because no webhooks process of Gatehouse answers. Ask again later.',
+      'The order has ended. No webhooks process of Gatehouse answers, so it is unknown whether its webhooks wait. Ask again later.',
     );
 });

@@ -14,7 +14,7 @@ import { lockUserByEmail, userNotFound } from './find-user.ts';
 import type { LinkMade } from './invite-user.ts';
 import { recordUserAudit } from './record-user-audit.ts';
 import { isStillOperator, requireAge, requireOperator } from './require-operator.ts';
-import type { Helper } from './require-operator.ts';
+import type { ActingOperator } from './require-operator.ts';
 import { addResetLink, removeTotp } from './reset-password.ts';
 
 const hour = 3_600_000;
@@ -59,15 +59,15 @@ export async function requestHelp(
   { database, newId, now }: AccountParts,
   email: EmailAddress,
   kind: HelpKind,
-  helper: Helper,
+  acting: ActingOperator,
 ): Promise<{ readonly expiresAt: Date; readonly isMailed: boolean }> {
   const isMailed = kind === 'NEW_PASSWORD' && (await isRemembered(database.pool, mailKey));
   return database.fork().transactional(async (em) => {
     const at = now();
-    await requireOperator(em, helper);
+    await requireOperator(em, acting);
     const user = await lockUserByEmail(em, email.key);
     if (user === undefined || user.disabledAt != null) throw userNotFound(email.text);
-    refuseOwnAccount(user, helper);
+    refuseOwnAccount(user, acting);
     if (kind === 'REMOVE_SECOND_FACTOR' && user.totpEnabledAt == null)
       throw rpcError('TOTP_NOT_ENABLED', 'this user has no one-time codes');
     const known = await em.findOne(AccountHelpRow, { userId: user.id, kind });
@@ -77,13 +77,13 @@ export async function requestHelp(
     await em.insert(AccountHelpRow, {
       userId: user.id,
       kind,
-      askedBy: helper.by.actor,
-      askedByUserId: helper.userId === undefined ? null : storedId('usr', helper.userId),
+      askedBy: acting.by.actor,
+      askedByUserId: acting.userId === undefined ? null : storedId('usr', acting.userId),
       createdAt: at,
       expiresAt,
     });
     const details = { expires_at: expiresAt.toISOString() };
-    await recordUserAudit(em, newId, at, helper.by, user, { action: askActions[kind], details });
+    await recordUserAudit(em, newId, at, acting.by, user, { action: askActions[kind], details });
     addNotice(em, newId, at, user.id, askEvents[kind]);
     return { expiresAt, isMailed };
   });
@@ -98,19 +98,19 @@ export async function approveHelp(
   { database, newId, now, randomBytes }: AccountParts,
   email: EmailAddress,
   kind: HelpKind,
-  helper: Helper,
+  acting: ActingOperator,
 ): Promise<LinkMade | undefined> {
   const isMailed = kind === 'NEW_PASSWORD' && (await isRemembered(database.pool, mailKey));
   return database.fork().transactional(async (em) => {
     const at = now();
-    const approver = await requireOperator(em, helper);
+    const approver = await requireOperator(em, acting);
     // The user's row is locked first, as for a request. Of two concurrent approvals, the second waits here and then
     // finds no request.
     const user = await lockUserByEmail(em, email.key);
     const asked = user === undefined ? null : await em.findOne(AccountHelpRow, { userId: user.id, kind });
     if (user === undefined || user.disabledAt != null || asked === null || asked.expiresAt <= at)
       throw helpNotFound(email);
-    refuseOwnAccount(user, helper);
+    refuseOwnAccount(user, acting);
     const requester =
       asked.askedByUserId == null ? undefined : await em.findOne(UserRow, asked.askedByUserId);
     if (requester != null && !isStillOperator(requester))
@@ -135,12 +135,12 @@ export async function approveHelp(
       await removeTotp(em, user);
       em.assign(user, { updatedAt: at });
       await endUserSessions(em, user.id, undefined, at);
-      await recordUserAudit(em, newId, at, helper.by, user, { action: 'user.remove_totp', details });
+      await recordUserAudit(em, newId, at, acting.by, user, { action: 'user.remove_totp', details });
       addNotice(em, newId, at, user.id, 'SECOND_FACTOR_REMOVED');
       return undefined;
     }
     const link = addResetLink(em, user, { at, validForMs: approvedLinkLifeMs, randomBytes });
-    await recordUserAudit(em, newId, at, helper.by, user, { action: 'user.approve_reset', details });
+    await recordUserAudit(em, newId, at, acting.by, user, { action: 'user.approve_reset', details });
     addNotice(em, newId, at, user.id, 'NEW_PASSWORD_APPROVED');
     return link;
   });
@@ -151,14 +151,14 @@ export async function rejectHelp(
   { database, newId, now }: AccountParts,
   email: EmailAddress,
   kind: HelpKind,
-  helper: Helper,
+  acting: ActingOperator,
 ): Promise<boolean> {
   return database.fork().transactional(async (em) => {
-    await requireOperator(em, helper);
+    await requireOperator(em, acting);
     const user = await lockUserByEmail(em, email.key);
     if (user === undefined) return false;
     if ((await em.nativeDelete(AccountHelpRow, { userId: user.id, kind })) === 0) return false;
-    await recordUserAudit(em, newId, now(), helper.by, user, {
+    await recordUserAudit(em, newId, now(), acting.by, user, {
       action: 'user.reject_help',
       details: { help: kind },
     });
@@ -237,7 +237,7 @@ const helpNotFound = ({ text }: EmailAddress) =>
     `no such request is open for ${text}; it was never made, was withdrawn or has expired`,
   );
 
-function refuseOwnAccount(user: UserRow, { userId }: Helper): void {
+function refuseOwnAccount(user: UserRow, { userId }: ActingOperator): void {
   if (userId === undefined || storedId('usr', userId) !== user.id) return;
   throw rpcError('SECOND_OPERATOR_NEEDED', 'operators cannot reset their own account; ask another operator');
 }

@@ -19,7 +19,7 @@ import {
   parseValidity,
 } from './account-fields.ts';
 import { approveHelp, listHelp, rejectHelp, requestHelp, takeMails } from './account-help.ts';
-import { helperOf } from './helper-of.ts';
+import { actingOperatorOf } from './acting-operator.ts';
 import { listNotices } from './account-notices.ts';
 import type { AccountParts } from './account-parts.ts';
 import { changeMembership, removeMembership } from './change-membership.ts';
@@ -94,17 +94,17 @@ export function accountService(parts: AccountParts): RpcService {
       },
       async requestAccountHelp(request, context) {
         const { email, kind } = parseHelp(request);
-        const { expiresAt, isMailed } = await requestHelp(parts, email, kind, helperOf(context));
+        const { expiresAt, isMailed } = await requestHelp(parts, email, kind, actingOperatorOf(context));
         return { expireTime: timestampFromDate(expiresAt), isMailed };
       },
       async approveAccountHelp(request, context) {
         const { email, kind } = parseHelp(request);
-        const link = await approveHelp(parts, email, kind, helperOf(context));
+        const link = await approveHelp(parts, email, kind, actingOperatorOf(context));
         return link === undefined ? {} : { token: link.token, expireTime: timestampFromDate(link.expiresAt) };
       },
       async rejectAccountHelp(request, context) {
         const { email, kind } = parseHelp(request);
-        return { wasAbsent: !(await rejectHelp(parts, email, kind, helperOf(context))) };
+        return { wasAbsent: !(await rejectHelp(parts, email, kind, actingOperatorOf(context))) };
       },
       async listAccountHelp() {
         const requests = await listHelp(parts);

@@ -6,7 +6,7 @@ import type { Actor } from '../../platform/rpc/actor.ts';
 import { UserRow } from '../database/account-entities.ts';
 
 /** An operator who acts. */
-export interface Helper {
+export interface ActingOperator {
   readonly by: Actor;
   /** The operator's account: "usr_…". Undefined for the holder of an operator service token, which names no person. */
   readonly userId: PublicId<'usr'> | undefined;
@@ -31,7 +31,7 @@ export const isStillOperator = ({ isOperator, disabledAt }: UserRow): boolean =>
 /** The operator's account; undefined for the holder of an operator service token. @throws NOT_AN_OPERATOR */
 export async function requireOperator(
   em: EntityManager,
-  { userId }: Pick<Helper, 'userId'>,
+  { userId }: Pick<ActingOperator, 'userId'>,
 ): Promise<UserRow | undefined> {
   if (userId === undefined) return undefined;
   const operator = await em.findOne(UserRow, { id: storedId('usr', userId) });

@@ -36,7 +36,7 @@ interface Request {
    * rows that versions without this time wrote: then the next lease counts as the first request.
    */
   readonly askedSince: Date | null;
-  /** The wallet's latest words; may be empty. */
+  /** The wallet's latest text; may be empty. */
   readonly detail: string;
   /** Why the wallet refused, as a lower_snake word; empty while it has not, and when the reason is unknown. */
   readonly refusalReason: string;

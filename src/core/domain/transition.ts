@@ -82,7 +82,7 @@ type Reason =
   | { readonly type: 'amount_mismatch' };
 
 type Rejected<Type extends Reason['type']> = Extract<Reason, { readonly type: Type }>;
-type NotWithWallet = 'unknown_attempt' | 'attempt_not_sent' | 'attempt_is_final';
+type NotAtWallet = 'unknown_attempt' | 'attempt_not_sent' | 'attempt_is_final';
 
 /** The rejections of a PENDING order, by the command's type. */
 interface PendingRejections {
@@ -96,11 +96,11 @@ interface PendingRejections {
   readonly send_attempt: Rejected<
     'unknown_attempt' | 'session_ended' | 'attempt_already_sent' | 'attempt_is_final'
   >;
-  readonly lose_attempt: Rejected<NotWithWallet>;
-  readonly confirm_attempt: Rejected<NotWithWallet | 'amount_mismatch'>;
+  readonly lose_attempt: Rejected<NotAtWallet>;
+  readonly confirm_attempt: Rejected<NotAtWallet | 'amount_mismatch'>;
   readonly receive_payment: Rejected<'payment_in_progress' | 'amount_mismatch'>;
-  readonly decline_attempt: Rejected<NotWithWallet>;
-  readonly time_out_attempt: Rejected<NotWithWallet>;
+  readonly decline_attempt: Rejected<NotAtWallet>;
+  readonly time_out_attempt: Rejected<NotAtWallet>;
   readonly cancel: Rejected<'payment_in_progress'>;
   readonly expire: Rejected<'payment_in_progress' | 'session_not_ended'>;
 }
@@ -123,16 +123,18 @@ const rules: Rules = {
   start_payment: startPayment,
   send_attempt: sendAttempt,
   lose_attempt: (order, { attemptId }, now) =>
-    withWallet(order, attemptId, (attempt) => unrecorded(order, movedTo(attempt, 'UNKNOWN', now))),
+    applyWalletAnswer(order, attemptId, (attempt) => unrecorded(order, movedTo(attempt, 'UNKNOWN', now))),
   confirm_attempt: (order, { attemptId, debited }, now) =>
-    withWallet(order, attemptId, (attempt) => complete(order, attempt, debited, now)),
+    applyWalletAnswer(order, attemptId, (attempt) => complete(order, attempt, debited, now)),
   receive_payment: receivePayment,
   decline_attempt: (order, { attemptId, reason }, now) =>
-    withWallet(order, attemptId, (attempt) =>
+    applyWalletAnswer(order, attemptId, (attempt) =>
       ok(refuse(order, { ...movedTo(attempt, 'DECLINED', now), declineReason: reason }, now)),
     ),
   time_out_attempt: (order, { attemptId }, now) =>
-    withWallet(order, attemptId, (attempt) => ok(refuse(order, movedTo(attempt, 'TIMED_OUT', now), now))),
+    applyWalletAnswer(order, attemptId, (attempt) =>
+      ok(refuse(order, movedTo(attempt, 'TIMED_OUT', now), now)),
+    ),
   cancel: (order, _command, now) => closeUnpaid(order, 'FAILED', now),
   expire: (order, _command, now) =>
     sessionEnded(order, now) ? closeUnpaid(order, 'EXPIRED', now) : err({ type: 'session_not_ended' }),
@@ -296,11 +298,11 @@ function sendAttempt(
 }
 
 /** Applies a wallet's answer to the order's latest attempt, if the wallet has not decided it yet. */
-function withWallet<Why>(
+function applyWalletAnswer<Rejection>(
   { latestAttempt: attempt }: OrderInFull,
   attemptId: AttemptId,
-  decide: (attempt: PaymentAttempt) => Result<Changed, Why>,
-): Result<Changed, Why | Rejected<NotWithWallet>> {
+  decide: (attempt: PaymentAttempt) => Result<Changed, Rejection>,
+): Result<Changed, Rejection | Rejected<NotAtWallet>> {
   if (attempt?.id !== attemptId) return err({ type: 'unknown_attempt' });
   switch (attempt.status) {
     case 'REQUESTED':

@@ -6,7 +6,7 @@ import { ErasureObstacle, PersonalDataService } from '../../gen/gatehouse/v1/per
 import { annotate, markUneventful } from '../../platform/rpc/call-context.ts';
 import { pageOf } from '../../platform/rpc/page-token.ts';
 import type { RpcService } from '../../platform/rpc/rpc-service.ts';
-import { helperOf } from '../accounts/helper-of.ts';
+import { actingOperatorOf } from '../accounts/acting-operator.ts';
 import { requireOperator } from '../accounts/require-operator.ts';
 import { findActorEmails } from '../audit/find-actor-emails.ts';
 import type { Database } from '../database/database.ts';
@@ -71,8 +71,8 @@ export function personalDataService(parts: PersonalDataParts): RpcService {
             merchant: parseOptionalId('mer', merchantId, 'merchant_id'),
           }),
         );
-        const helper = helperOf(context);
-        await requireOperator(database.fork(), helper);
+        const acting = actingOperatorOf(context);
+        await requireOperator(database.fork(), acting);
         const { merchant } = values;
         if (merchant !== undefined && (await findMerchant(merchant)) === undefined)
           throw rpcError('MERCHANT_NOT_FOUND', `there is no merchant ${merchantId}`);
@@ -81,13 +81,13 @@ export function personalDataService(parts: PersonalDataParts): RpcService {
           return {
             erasureRequest: {
               merchantId,
-              requestedBy: helper.by.actor,
+              requestedBy: acting.by.actor,
               orderCount: BigInt(orderCount),
               payerPaymentCount: BigInt(payerPaymentCount),
             },
           };
         }
-        const request = await requests.create(values.phone.e164, merchant, helper.by);
+        const request = await requests.create(values.phone.e164, merchant, acting.by);
         annotate(context, { erasure_request_id: publicId('ers', request.id) });
         const [erasureRequest] = await messagesOf([request]);
         return { erasureRequest };

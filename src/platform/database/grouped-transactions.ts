@@ -32,7 +32,7 @@ export function groupTransactions(types: () => CustomTypesConfig | undefined) {
   const transactions = new WeakMap<OrmConnection, GroupedTransaction>();
   return (connection: OrmConnection): Promise<void> => {
     const known = transactions.get(connection);
-    // Whoever had the connection may have failed between BEGIN and its end.
+    // The previous user of the connection may have failed between BEGIN and its end.
     known?.forget();
     if (known === undefined) {
       const transaction = new GroupedTransaction(connection.executeQuery.bind(connection), types);

@@ -37,11 +37,13 @@ export interface ReconcileParts extends TwoClocks {
 /** Held by the one process that reconciles. */
 const reconcileLock = { key: 7_142_103, silenceMs: 60_000 };
 const callTimeoutMs = 10_000;
-const behindMs = 60_000;
+/** The intake may not have read younger events yet. */
+const youngestMs = 60_000;
 const hourMs = 60 * 60_000;
-/** The most gaps to check per page. Each costs a call to core, and more would show nothing new. */
-const maxSuspicions = 20;
-const examples = 20;
+/** The most possible gaps to check per page. Each check is a call to core, and more would show nothing new. */
+const maxGapChecks = 20;
+/** The most event ids in a log line. */
+const maxLoggedIds = 20;
 
 interface Round extends ReconcileParts {
   readonly client: PoolClient;
@@ -81,7 +83,7 @@ async function walkList(round: Round): Promise<void> {
       continue;
     }
     const last = page.events.findIndex((entry) => entry.cursor === end);
-    const young = page.events.findIndex(({ event }) => isYoung(event, now(), behindMs));
+    const young = page.events.findIndex(({ event }) => isYoung(event, now(), youngestMs));
     const known = last === -1 ? page.events : page.events.slice(0, last + 1);
     const read = young === -1 ? known : known.slice(0, young);
     cursor = read.at(-1)?.cursor ?? cursor;
@@ -134,7 +136,7 @@ const repairOf = (event: OrderEvent, { newId, now }: Round): Finding => ({
 
 function reportRepairs(repaired: readonly OwedDelivery[], { logger }: Round): void {
   if (repaired.length === 0) return;
-  const eventIds = repaired.slice(0, examples).map(({ eventId }) => eventId);
+  const eventIds = repaired.slice(0, maxLoggedIds).map(({ eventId }) => eventId);
   logger.error(
     { deliveries: repaired.length, event_ids: eventIds },
     'missing deliveries were created; find out what deleted them, or why the intake did not create them',
@@ -157,7 +159,7 @@ async function findGaps(
 ): Promise<readonly Finding[]> {
   const suspects = new Map(suspicious.map(({ order }) => [order?.orderId ?? '', order?.merchantId ?? '']));
   const findings: Finding[] = [];
-  for (const [orderId, merchantId] of [...suspects].slice(0, maxSuspicions)) {
+  for (const [orderId, merchantId] of [...suspects].slice(0, maxGapChecks)) {
     const options = { signal: stop, timeoutMs: callTimeoutMs };
     const { entries } = await orders.listOrderEvents(
       { merchantId, orderId, pageSize: listPageSize },

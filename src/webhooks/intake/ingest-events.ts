@@ -42,12 +42,13 @@ export interface IntakeParts {
 const intakeLock = { key: 7_142_102, silenceMs: 20_000 };
 /** How often a standby process tries to get the lock, and how soon a failed one tries again. */
 const standbyMs = 1_000;
-/** Core is queried after the broker has been silent for this long, and periodically in any case. */
+/** Core's list is read after the broker has been silent for this long, */
 const quietMs = 2_000;
-const lookEveryMs = 10_000;
+/** and at this interval in any case. */
+const listEveryMs = 10_000;
 /** Younger events are left to the broker, which is about to deliver them. */
 const graceMs = 1_000;
-/** How often core is queried while the broker is unavailable. */
+/** How often core's list is read while the broker is unavailable. */
 const withoutBrokerMs = 300;
 
 /**
@@ -101,7 +102,7 @@ async function ingestUntilStopped(
   const position = await openReaderPosition(intakeReader, client, writer, { claims });
   logger.info('ingesting events');
   const inbox = consumer.listen(ended);
-  let lookedAtMs = -Infinity;
+  let listedAtMs = -Infinity;
   try {
     while (!ended.aborted) {
       const isOpen = inbox.isOpen();
@@ -113,9 +114,9 @@ async function ingestUntilStopped(
         await position.store();
         continue;
       }
-      if (received.events.length > 0 && performance.now() - lookedAtMs < lookEveryMs) continue;
-      await lookForMore(isOpen ? graceMs : 0, position, parts, ended);
-      lookedAtMs = performance.now();
+      if (received.events.length > 0 && performance.now() - listedAtMs < listEveryMs) continue;
+      await checkList(isOpen ? graceMs : 0, position, parts, ended);
+      listedAtMs = performance.now();
     }
   } finally {
     leaving.abort();
@@ -181,7 +182,7 @@ function eventAtCursor({
   }
 }
 
-async function lookForMore(
+async function checkList(
   youngestMs: number,
   position: ReaderPosition,
   parts: LimitedParts,

@@ -8,7 +8,7 @@ export interface SigningSecret extends SecretOwner {
   readonly state: 'CURRENT' | 'NEXT';
   /** Its last four characters. */
   readonly ending: string;
-  /** False for a secret that an earlier version created to sign a webhook, and that was never displayed. */
+  /** False for a secret that an earlier version created to sign a webhook, and that was never shown. */
   readonly shown: boolean;
   readonly createdAt: Date;
   /** When a next secret becomes current automatically. */

@@ -10,7 +10,7 @@ import type { LiveRows, StoredSecret } from './secret-rows.ts';
 
 /** The decrypted secrets of owners, from a cache. */
 export interface LiveSecretCache {
-  /** The signing secrets, at most 5 seconds old; undefined while none was displayed to anyone. @throws SecretUnusableError */
+  /** The signing secrets, at most 5 seconds old; undefined while none was shown to anyone. @throws SecretUnusableError */
   readonly live: (owner: SecretOwner) => Promise<LiveSecrets | undefined>;
   /** Why nothing can be signed; undefined when it can. Reads the database, and changes nothing. */
   readonly problem: (owner: SecretOwner) => Promise<SecretProblem | 'NOT_SHOWN' | undefined>;

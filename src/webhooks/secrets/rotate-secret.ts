@@ -32,7 +32,7 @@ export const newSecretText = (randomBytes: (length: number) => Buffer): string =
   `whsec_${randomBytes(secretBytes).toString('base64')}`;
 
 /**
- * Adds a secret to those of its owner, which the caller has locked. Returns its text, which is never displayed again.
+ * Adds a secret to those of its owner, which the caller has locked. Returns its text, which is never shown again.
  * @throws EndpointDeletedError
  */
 export async function rotateSecret(

@@ -28,7 +28,7 @@ import {
 
 export interface SigningSecrets {
   /**
-   * The signing secrets, from a cache of at most 5 seconds; undefined while none was displayed to anyone.
+   * The signing secrets, from a cache of at most 5 seconds; undefined while none was shown to anyone.
    * @throws SecretUnusableError with the name of the missing or wrong key.
    */
   readonly live: (owner: SecretOwner) => Promise<LiveSecrets | undefined>;
@@ -41,8 +41,8 @@ export interface SigningSecrets {
   /** Of a webhook endpoint: the current secret before the next one. */
   readonly listOf: (owner: SecretOwner) => Promise<SigningSecret[]>;
   /**
-   * Creates a secret and returns its text, which is never displayed again. The first secret is current at once, as is
-   * the replacement of a secret that was never displayed. With `promoteAfterMs` 0 every secret is. Any other secret is
+   * Creates a secret and returns its text, which is never shown again. The first secret is current at once, as is
+   * the replacement of a secret that was never shown. With `promoteAfterMs` 0 every secret is. Any other secret is
    * next until it is promoted or that time has passed.
    * @throws EndpointDeletedError
    */

@@ -200,7 +200,7 @@ describe('a refund', () => {
 
     expect(await check('100.51')).toEqual([
       400,
-      'Enter at most ETB 100.50. Refunds cover the rest of the order.',
+      'Enter at most ETB 100.50. The rest is already refunded or pending.',
     ]);
     expect(await check('1,5')).toEqual([400, 'Use a point before the decimals. Enter 1.5 instead of 1,5.']);
     expect(await check('0')).toEqual([400, 'Enter an amount greater than zero.']);

@@ -26,7 +26,7 @@ const problemOf = (text: string, own: Partial<typeof refundable> = {}): string |
 test.each<[string, Partial<typeof refundable>, string | undefined]>([
   ['60', {}, undefined],
   ['0.01', {}, undefined],
-  ['60.01', {}, 'Enter at most ETB 60.00. Refunds cover the rest of the order.'],
+  ['60.01', {}, 'Enter at most ETB 60.00. The rest is already refunded or pending.'],
   ['0.00', {}, 'Enter an amount greater than zero.'],
   ['1.005', {}, 'Enter no more decimals than the currency has, such as 99.50 in ETB.'],
   ['050', {}, 'Enter digits only, with a point before decimals, such as 1500 or 99.50.'],

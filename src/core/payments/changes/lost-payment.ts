@@ -20,8 +20,8 @@ export interface LostPaymentParts {
 }
 
 /**
- * For how long money that nobody could claim keeps its order from ending unpaid, from the time at which it was found, or at which the order was
- * sent again. It may belong to an account that never comes back. `doctor` names it even then.
+ * Unclaimed money keeps its order from ending unpaid for this long after it was found, or after the order was sent again, whichever is later.
+ * It may belong to an account that never comes back. `doctor` names it even then.
  */
 const heldMs = 30 * 24 * 60 * 60_000;
 

@@ -11,7 +11,7 @@ import type {
 import { annotate } from '../../../platform/rpc/call-context.ts';
 import { pageOf, pageTokenIssue, readPageToken } from '../../../platform/rpc/page-token.ts';
 import type { RpcService } from '../../../platform/rpc/rpc-service.ts';
-import { helperOf } from '../../accounts/helper-of.ts';
+import { actingOperatorOf } from '../../accounts/acting-operator.ts';
 import type { Database } from '../../database/database.ts';
 import { SettlementRow } from '../../database/order-entities.ts';
 import type { SettlementOutcome } from '../../database/order-entities.ts';
@@ -71,18 +71,22 @@ export function settlementService({ database, settlements, now }: SettlementServ
       async proposeSettlement(request, context) {
         const proposal = parseProposal(request);
         annotate(context, { merchant_id: proposal.merchantId, subject: proposal.subject.id });
-        const proposed = await settlements.propose(proposal, helperOf(context));
+        const proposed = await settlements.propose(proposal, actingOperatorOf(context));
         return { settlement: settlementMessage(proposed, now()) };
       },
       async confirmSettlement({ settlementId }, context) {
         const id = valuesOrThrow(parseId('stl', settlementId, 'settlement_id'));
         annotate(context, { settlement_id: id });
-        return { settlement: settlementMessage(await settlements.confirm(id, helperOf(context)), now()) };
+        return {
+          settlement: settlementMessage(await settlements.confirm(id, actingOperatorOf(context)), now()),
+        };
       },
       async withdrawSettlement({ settlementId }, context) {
         const id = valuesOrThrow(parseId('stl', settlementId, 'settlement_id'));
         annotate(context, { settlement_id: id });
-        return { settlement: settlementMessage(await settlements.withdraw(id, helperOf(context)), now()) };
+        return {
+          settlement: settlementMessage(await settlements.withdraw(id, actingOperatorOf(context)), now()),
+        };
       },
       async listSettlements(request) {
         const key = [request.merchantId, request.orderId, request.statuses];

@@ -5,7 +5,7 @@ import { publicId, storedId } from '../../../contract/public-id.ts';
 import type { NewId, PublicId } from '../../../contract/public-id.ts';
 import { invalidFields } from '../../../platform/rpc/rpc-error.ts';
 import { isStillOperator, requireAge, requireOperator } from '../../accounts/require-operator.ts';
-import type { Helper } from '../../accounts/require-operator.ts';
+import type { ActingOperator } from '../../accounts/require-operator.ts';
 import { recordAudit } from '../../audit/record-audit.ts';
 import { UserRow } from '../../database/account-entities.ts';
 import type { Database } from '../../database/database.ts';
@@ -50,9 +50,9 @@ export interface Proposal extends ProposedTerms {
 
 /** Outcomes that two operators decide. Each function is one transaction. They throw the errors of the contract. */
 export interface Settlements {
-  readonly propose: (proposal: Proposal, helper: Helper) => Promise<Settlement>;
-  readonly confirm: (id: PublicId<'stl'>, helper: Helper) => Promise<Settlement>;
-  readonly withdraw: (id: PublicId<'stl'>, helper: Helper) => Promise<Settlement>;
+  readonly propose: (proposal: Proposal, acting: ActingOperator) => Promise<Settlement>;
+  readonly confirm: (id: PublicId<'stl'>, acting: ActingOperator) => Promise<Settlement>;
+  readonly withdraw: (id: PublicId<'stl'>, acting: ActingOperator) => Promise<Settlement>;
 }
 
 export interface SettlementsParts {
@@ -65,9 +65,9 @@ export interface SettlementsParts {
 
 export function createSettlements(parts: SettlementsParts): Settlements {
   return {
-    propose: (proposal, helper) => propose(parts, proposal, helper),
-    confirm: (id, helper) => confirm(parts, id, helper),
-    withdraw: (id, helper) => withdraw(parts, id, helper),
+    propose: (proposal, acting) => propose(parts, proposal, acting),
+    confirm: (id, acting) => confirm(parts, id, acting),
+    withdraw: (id, acting) => withdraw(parts, id, acting),
   };
 }
 
@@ -76,13 +76,13 @@ type Refusal = WrongReference | 'decided' | 'leased' | 'open' | 'not_open' | 're
 async function propose(
   parts: SettlementsParts,
   { merchantId, subject, ...terms }: Proposal,
-  helper: Helper,
+  acting: ActingOperator,
 ): Promise<Settlement> {
   const key = { merchantId: storedId('mer', merchantId), ...subjectColumns(subject) };
   const lock = await lockOf(parts.database.fork(), merchantId, subject);
-  const proposed = await changeUnder(parts, lock, helper.by.requestId, {
+  const proposed = await changeUnder(parts, lock, acting.by.requestId, {
     async read(em) {
-      const operator = await requireOperator(em, helper);
+      const operator = await requireOperator(em, acting);
       // An expired proposal keeps its status, so the latest one counts.
       const latest = await em.findOne(
         SettlementRow,
@@ -98,7 +98,7 @@ async function propose(
     ): Result<{ readonly changed: undefined; readonly repeated: SettlementRow | undefined }, Refusal> {
       if (operator !== undefined) requireAge(operator, at);
       if (latest !== null && latest.expiresAt > at)
-        return isProposedBy(latest, terms, helper)
+        return isProposedBy(latest, terms, acting)
           ? ok({ changed: undefined, repeated: latest })
           : err('open');
       const possible = settle(order, locked, { ...terms, id: 'stl_proposed' }, at);
@@ -117,12 +117,12 @@ async function propose(
         ...key,
         ...terms,
         status: 'PROPOSED',
-        proposedBy: helper.by.actor,
-        proposedByUserId: helper.userId === undefined ? null : storedId('usr', helper.userId),
+        proposedBy: acting.by.actor,
+        proposedByUserId: acting.userId === undefined ? null : storedId('usr', acting.userId),
         createdAt: at,
         expiresAt: new Date(at.getTime() + proposalLifeMs),
       });
-      recordAudit(em, parts.newId, at, helper.by, {
+      recordAudit(em, parts.newId, at, acting.by, {
         action: 'settlement.propose',
         merchantId,
         targetId: id,
@@ -138,14 +138,14 @@ async function propose(
   throw proposed.error === 'not_found' ? subjectNotFound(subject) : refusalOf(proposed.error);
 }
 
-const isProposedBy = (row: SettlementRow, terms: ProposedTerms, { by }: Helper): boolean =>
+const isProposedBy = (row: SettlementRow, terms: ProposedTerms, { by }: ActingOperator): boolean =>
   row.proposedBy === by.actor &&
   row.outcome === terms.outcome &&
   row.reason === terms.reason &&
   row.providerReference === terms.providerReference;
 
-const confirm = (parts: SettlementsParts, id: PublicId<'stl'>, helper: Helper): Promise<Settlement> =>
-  changeSettlement(parts, id, helper, {
+const confirm = (parts: SettlementsParts, id: PublicId<'stl'>, acting: ActingOperator): Promise<Settlement> =>
+  changeSettlement(parts, id, acting, {
     check: (em, row, confirmer) => requireSecondOperator(em, row, confirmer, parts.now()),
     decide(
       { row, locked, takesPayments },
@@ -153,7 +153,7 @@ const confirm = (parts: SettlementsParts, id: PublicId<'stl'>, helper: Helper): 
       at,
     ): Result<Settled | { readonly changed: undefined; readonly write?: undefined }, Refusal> {
       // This operator has confirmed it before.
-      if (row.status === 'CONFIRMED' && row.decidedBy === helper.by.actor) return ok({ changed: undefined });
+      if (row.status === 'CONFIRMED' && row.decidedBy === acting.by.actor) return ok({ changed: undefined });
       if (row.status !== 'PROPOSED' || row.expiresAt <= at) return err('not_open');
       // The lost time may have settled it already, or the wallet may have decided it.
       if (!takesPayments) return err('recovering');
@@ -169,8 +169,8 @@ const confirm = (parts: SettlementsParts, id: PublicId<'stl'>, helper: Helper): 
         takesPayerPayments(parts.wallets, row)
       )
         await hastenConfirmed(em, [row.orderId]);
-      em.assign(row, { status: 'CONFIRMED', decidedBy: helper.by.actor, decidedAt: at });
-      recordAudit(em, parts.newId, at, helper.by, {
+      em.assign(row, { status: 'CONFIRMED', decidedBy: acting.by.actor, decidedAt: at });
+      recordAudit(em, parts.newId, at, acting.by, {
         action: 'settlement.confirm',
         merchantId: publicId('mer', row.merchantId),
         targetId: id,
@@ -195,19 +195,23 @@ async function requireSecondOperator(
   if (proposer != null && !isStillOperator(proposer))
     throw rpcError(
       'SETTLEMENT_NOT_OPEN',
-      'the operator who proposed this was disabled; withdraw the proposal, and propose anew if needed',
+      'the operator who proposed this was disabled; withdraw the proposal, and propose again if needed',
     );
   for (const operator of [proposer, confirmer]) if (operator != null) requireAge(operator, at);
 }
 
-const withdraw = (parts: SettlementsParts, id: PublicId<'stl'>, helper: Helper): Promise<Settlement> =>
-  changeSettlement(parts, id, helper, {
+const withdraw = (
+  parts: SettlementsParts,
+  id: PublicId<'stl'>,
+  acting: ActingOperator,
+): Promise<Settlement> =>
+  changeSettlement(parts, id, acting, {
     decide: ({ row }): Result<{ readonly changed: undefined }, Refusal> =>
       row.status === 'CONFIRMED' ? err('not_open') : ok({ changed: undefined }),
     write(em, _decided, row, at) {
       if (row.status !== 'PROPOSED') return;
-      em.assign(row, { status: 'WITHDRAWN', decidedBy: helper.by.actor, decidedAt: at });
-      recordAudit(em, parts.newId, at, helper.by, {
+      em.assign(row, { status: 'WITHDRAWN', decidedBy: acting.by.actor, decidedAt: at });
+      recordAudit(em, parts.newId, at, acting.by, {
         action: 'settlement.withdraw',
         merchantId: publicId('mer', row.merchantId),
         targetId: id,
@@ -239,15 +243,15 @@ interface SettlementChange<Decided extends Decision> {
 async function changeSettlement<Decided extends Decision>(
   parts: SettlementsParts,
   id: PublicId<'stl'>,
-  helper: Helper,
+  acting: ActingOperator,
   steps: SettlementChange<Decided>,
 ): Promise<Settlement> {
   const key = { id: storedId('stl', id) };
   const found = await parts.database.fork().findOne(SettlementRow, key);
   if (found === null) throw settlementNotFound(id);
-  const changed = await changeUnder(parts, lockOfSettlement(found), helper.by.requestId, {
+  const changed = await changeUnder(parts, lockOfSettlement(found), acting.by.requestId, {
     async read(em): Promise<LockedSettlement> {
-      const operator = await requireOperator(em, helper);
+      const operator = await requireOperator(em, acting);
       const row = await em.findOneOrFail(SettlementRow, key, { lockMode: LockMode.PESSIMISTIC_WRITE });
       if (row.status === 'PROPOSED') await steps.check?.(em, row, operator);
       const takesPayments = (await readTakesPayments(em)).of(row.environment, row.merchantId);
@@ -360,7 +364,7 @@ function refusalOf(refusal: Refusal): Error {
     case 'not_open':
       return rpcError(
         'SETTLEMENT_NOT_OPEN',
-        'the proposal was confirmed, was withdrawn or has expired; read it again, and propose anew if needed',
+        'the proposal was confirmed, was withdrawn or has expired; read it again, and propose again if needed',
       );
   }
 }

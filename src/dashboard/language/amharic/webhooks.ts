@@ -119,7 +119,7 @@ export const webhooks: typeof english = {
     results: {
       delivered: 'ደርሷል',
       refused: 'ተቀባይነት አላገኘም',
-      gone: 'ለዘለቄታው የለም',
+      gone: '410 Gone ብሎ መልሷል',
       timed_out: 'በጊዜው መልስ የለም',
       connection_failed: 'ግንኙነቱ አልተሳካም',
       unreadable: 'መልሱ ሊነበብ አልቻለም',

@@ -235,7 +235,7 @@ export const operator = {
     resting: 'Endpoints with an open circuit',
     paused: 'Paused endpoints',
     givenUp: 'Abandoned in the last 24 hours',
-    oldKey: 'Secrets under an older key',
+    oldKey: 'Secrets encrypted with an older key',
     reconciled: 'Last compared with core',
     repaired: 'Missing deliveries added in the last 24 hours',
     gaps: 'Gaps that could not be repaired',

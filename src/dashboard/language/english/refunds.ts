@@ -42,7 +42,7 @@ export const refunds = {
     check: 'Continue',
     wrong: 'Nothing was refunded. Correct the fields marked below.',
     wrongReason: 'Enter at most 255 characters, on one line.',
-    tooMuch: (left: string) => `Enter at most ${left}. Refunds cover the rest of the order.`,
+    tooMuch: (left: string) => `Enter at most ${left}. The rest is already refunded or pending.`,
     onlyWhole: (left: string) => `Enter ${left}. This wallet returns a payment only as a whole.`,
     noDecimals: 'Enter a whole amount. This wallet takes no decimals.',
     fewerDecimals: (most: number) => `Enter at most ${counted(most, 'decimal')}. This wallet takes no more.`,

@@ -128,7 +128,7 @@ export const webhooks = {
     results: {
       delivered: 'Delivered',
       refused: 'Refused',
-      gone: 'Gone for good',
+      gone: 'Answered 410 Gone',
       timed_out: 'No answer in time',
       connection_failed: 'Connection failed',
       unreadable: 'Unreadable answer',
