@@ -120,7 +120,7 @@ export function addMerchantCommands(
     .command('create')
     .description('create an active merchant')
     .requiredOption('--name <name>', 'shown to customers at checkout')
-    .option('--production', 'accept its live keys from the start', false)
+    .option('--production', 'accept its live keys from the start')
     .option(
       '--merchant <merchant_id>',
       'the id of a merchant that a restore lost, so that its rebuilt orders belong to it again',
@@ -135,7 +135,7 @@ export function addMerchantCommands(
       run(async ({ merchants }) => {
         const reply = await merchants.createMerchant({
           name: options.name,
-          productionActivated: options.production,
+          productionActivated: options.production === true,
           merchantId: options.merchant ?? '',
           ...(options.sessionLifetime === undefined ? {} : { sessionLifetime: options.sessionLifetime }),
         });
@@ -178,7 +178,7 @@ export function addMerchantCommands(
 
 interface CreateOptions {
   readonly name: string;
-  readonly production: boolean;
+  readonly production?: true;
   readonly merchant?: string;
   readonly sessionLifetime?: Duration;
 }

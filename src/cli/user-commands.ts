@@ -140,9 +140,9 @@ const codesOption = (): Option =>
   new Option(
     '--remove-totp',
     'the request for the removal of one-time codes, instead of the one for a new password',
-  ).default(false);
-const helpOf = ({ removeTotp }: { readonly removeTotp: boolean }): AccountHelp =>
-  removeTotp ? AccountHelp.REMOVE_SECOND_FACTOR : AccountHelp.NEW_PASSWORD;
+  );
+const helpOf = ({ removeTotp }: { readonly removeTotp?: true }): AccountHelp =>
+  removeTotp === true ? AccountHelp.REMOVE_SECOND_FACTOR : AccountHelp.NEW_PASSWORD;
 
 /** Help for users who cannot sign in: one operator requests it, and another approves. */
 function addHelp(user: Command, run: Runner, findDashboard: FindDashboard): void {
@@ -180,9 +180,9 @@ function addHelp(user: Command, run: Runner, findDashboard: FindDashboard): void
     )
     .argument('<email>', 'the e-mail address of the user')
     .addOption(codesOption())
-    .action(async (email: string, options: { removeTotp: boolean }) => {
+    .action(async (email: string, options: { removeTotp?: true }) => {
       // Only a new password has a link.
-      const dashboard = options.removeTotp ? '' : await findDashboard();
+      const dashboard = options.removeTotp === true ? '' : await findDashboard();
       return run(async ({ accounts }) => {
         const { token, expireTime } = await accounts.approveAccountHelp({ email, help: helpOf(options) });
         if (token === '') return { json: { email }, text: `The one-time codes of ${email} are removed.` };
@@ -197,7 +197,7 @@ function addHelp(user: Command, run: Runner, findDashboard: FindDashboard): void
     )
     .argument('<email>', 'the e-mail address of the user')
     .addOption(codesOption())
-    .action((email: string, options: { removeTotp: boolean }) =>
+    .action((email: string, options: { removeTotp?: true }) =>
       run(async ({ accounts }) => {
         const { wasAbsent } = await accounts.rejectAccountHelp({ email, help: helpOf(options) });
         const text = wasAbsent

@@ -23,7 +23,7 @@ export interface BackgroundWorkParts extends BalanceParts {
   readonly changes: OrderChanges;
   readonly claims: Pick<ClaimPayments, 'claimFor' | 'find'>;
   readonly gate: Pick<PaymentGate, 'isOpen' | 'isOpenFor'>;
-  /** Notices a restore, and carries a recovery on. */
+  /** Detects a restore, and continues a recovery. */
   readonly checkDatabase: () => Promise<unknown>;
   /** Adds committed events to the chains of their merchants. */
   readonly sealEvents: (stop: AbortSignal) => Promise<unknown>;

@@ -20,13 +20,13 @@ export function requireTimeToStop(parts: readonly Stoppable[]): void {
 }
 
 async function stopWithin({ name, stop, timeoutMs }: Stoppable, logger: Logger): Promise<void> {
-  const goOn = (): void =>
+  const logLate = (): void =>
     logger.warn(
       { part: name, timeout_ms: timeoutMs },
       'a part of the process did not stop in time; the shutdown continues without it',
     );
   try {
-    await pTimeout(Promise.resolve(stop()), { milliseconds: timeoutMs, fallback: goOn });
+    await pTimeout(Promise.resolve(stop()), { milliseconds: timeoutMs, fallback: logLate });
   } catch (error) {
     logger.error(
       { part: name, err: error },
@@ -44,15 +44,15 @@ export type FallibleProcess = Pick<NodeJS.Process, 'on' | 'listenerCount' | 'exi
  * Before that, and after a second such error, it exits at once.
  */
 export function exitOnUnhandledErrors(process: FallibleProcess, logger: Logger): void {
-  const die = (event: 'uncaughtException' | 'unhandledRejection', thrown: unknown): void => {
+  const exitOn = (event: 'uncaughtException' | 'unhandledRejection', thrown: unknown): void => {
     // A thrown value may not be an Error. `close-with-grace` treats undefined as no error.
     const err = thrown instanceof Error ? thrown : new Error(`${String(thrown)} was thrown`);
     logger.fatal({ err, event }, 'unhandled error: the process exits');
     const isStoppedInOrder = Boolean(thrown) && process.listenerCount(event) > 1;
     if (!isStoppedInOrder) process.exit(1);
   };
-  process.on('uncaughtException', (error) => die('uncaughtException', error));
-  process.on('unhandledRejection', (reason) => die('unhandledRejection', reason));
+  process.on('uncaughtException', (error) => exitOn('uncaughtException', error));
+  process.on('unhandledRejection', (reason) => exitOn('unhandledRejection', reason));
 }
 
 /**

@@ -1,6 +1,6 @@
 import { nextTick } from 'node:process';
 
-const runBetweenLooks = 8;
+const runBetweenClockReadings = 8;
 
 /**
  * Runs functions in order, for at most a share of the event loop's time. It is for answers after which clients repeat their
@@ -24,12 +24,12 @@ export function createShareOfTime(
     const beganMs = nowMs();
     const endsMs = beganMs + (beganMs - otherSinceMs) * spentForEachOther;
     const runFew = (): void => {
-      for (const act of waiting.splice(0, runBetweenLooks)) act();
+      for (const act of waiting.splice(0, runBetweenClockReadings)) act();
       // Node writes an answer to its socket in a tick that the function queues. The time of these ticks counts too, so the clock is read
       // after them. A microtask would read it before them, except in the first round.
-      nextTick(lookAtClock);
+      nextTick(readClock);
     };
-    const lookAtClock = (): void => {
+    const readClock = (): void => {
       otherSinceMs = nowMs();
       isRunning = waiting.length > 0;
       if (!isRunning) return;

@@ -24,14 +24,14 @@ export interface OpenAccount {
 
 /**
  * The connectors of one wallet in one environment with the merchants' own settings. Each account has a connector, and so its
- * own connections, so that one account's trouble does not reach another's. It has its own access token too, unless the wallet
+ * own connections, so that a failing account does not affect others. It has its own access token too, unless the wallet
  * issues one token per app and the app is shared.
  */
 export interface AccountConnectors {
   /**
    * Runs `work` with the connector of an account, or `unusable` when the account is removed, or its settings cannot be used. `failure`
    * is the error if core did not give the settings, which says nothing about the account.
-   * `mask` replaces the secrets of the account in a text. `forget` has the next use read the settings again, for example because the
+   * `mask` replaces the secrets of the account in a text. `forget` makes the next use read the settings again, for example because the
    * wallet refused them: a restore can give the id of a lost account to other credentials. Connectors that are not in use are closed after a while.
    */
   readonly use: <T>(

@@ -55,7 +55,7 @@ const manyEvents = 10;
 /** The delay of the next reading when a running transaction holds events back. It doubles up to `heldBackMs`. */
 const firstHeldBackMs = 1;
 /** How often the cursor is stored. After a crash, events published since then are published again. */
-const keepCursorMs = 100;
+const storeEveryMs = 100;
 /** How often a core without the lock tries to get it, and a failed relay tries again. */
 const standbyMs = 2_000;
 
@@ -102,10 +102,10 @@ async function relayUntilStopped(
   const lineage = await readLineage(client);
   let cursor = await readRelayCursor(client, publisher.stream);
   /** When the cursor is stored next; infinite when it is stored already. */
-  let keepAtMs = Infinity;
-  const keep = async (): Promise<void> => {
-    if (keepAtMs < Infinity) await writeRelayCursor(client, publisher.stream, cursor);
-    keepAtMs = Infinity;
+  let storeAtMs = Infinity;
+  const storeCursor = async (): Promise<void> => {
+    if (storeAtMs < Infinity) await writeRelayCursor(client, publisher.stream, cursor);
+    storeAtMs = Infinity;
   };
   let isCompared = false;
   let heldBackReadings = 0;
@@ -130,11 +130,11 @@ async function relayUntilStopped(
     if (last === undefined) {
       const heldForMs = Math.min(firstHeldBackMs * 2 ** heldBackReadings, heldBackMs);
       heldBackReadings = holdsBack ? heldBackReadings + 1 : 0;
-      if (performance.now() >= keepAtMs) await keep();
+      if (performance.now() >= storeAtMs) await storeCursor();
       // A running transaction may hold events back while others commit, and each commit rings.
       if (signal.rings() !== rings) await rest(Math.min(heldForMs, restMs.afterMany));
-      const untilKeepMs = Math.max(0, keepAtMs - performance.now());
-      await signal.wait(Math.min(holdsBack ? heldForMs : idleMs, untilKeepMs), stop, rings);
+      const untilStoreMs = Math.max(0, storeAtMs - performance.now());
+      await signal.wait(Math.min(holdsBack ? heldForMs : idleMs, untilStoreMs), stop, rings);
       continue;
     }
     heldBackReadings = 0;
@@ -144,12 +144,12 @@ async function relayUntilStopped(
       messageOf(event, before[index] ?? from, lineage, span),
     );
     cursor = last.cursor;
-    keepAtMs = Math.min(keepAtMs, performance.now() + keepCursorMs);
-    if (performance.now() >= keepAtMs) await keep();
+    storeAtMs = Math.min(storeAtMs, performance.now() + storeEveryMs);
+    if (performance.now() >= storeAtMs) await storeCursor();
     if (events.length < batchSize)
       await rest(events.length < manyEvents ? restMs.afterFew : restMs.afterMany);
   }
-  await keep();
+  await storeCursor();
   await client.query('reset enable_sort; reset plan_cache_mode');
 }
 

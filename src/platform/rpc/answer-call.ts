@@ -44,7 +44,10 @@ export const limitFailedCalls = (logger: Logger): LogLimited<RefusedCall> =>
     logger[level](count === 1 ? facts : { ...facts, count }, 'rpc');
   }, failedLinesPerMinute);
 
-/** Answers a call, writes its log line, which is that of a failure if an item of a batch failed unexpectedly, and ensures that every error has a reason. */
+/**
+ * Answers a call, writes its log line, and ensures that every error has a reason. If an item of a batch failed unexpectedly, the line is that
+ * of a failure.
+ */
 export async function answerCall<Response>(
   handle: () => Promise<Response>,
   context: CallContext,
@@ -117,9 +120,8 @@ function levelOf(error: ConnectError | undefined): ErrorLevel {
 const overload = 'OVERLOADED';
 
 /**
- * Measures a call, and writes its log line. The lines of overloads and of failed calls without a valid token are limited, and so are those
- * of other failures, such as all calls of an outage, after which processes open their streams again several times a second. Unexpected errors always
- * have a line. Streams that their callers end have one too, because a stranger cannot make a process open one.
+ * Measures a call, and writes its log line. The lines of overloads, of failed calls without a valid token and of other expected failures are
+ * limited: in an outage all calls fail, and processes open their streams again several times a second. Unexpected errors always have a line. Streams that their callers end have one too, because a stranger cannot make a process open one.
  */
 export function logCall(
   context: CallContext,

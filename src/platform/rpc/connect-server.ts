@@ -117,7 +117,7 @@ export async function startConnectServer(options: ConnectServerOptions): Promise
   const sockets = openSocketsOf(http1);
   http1.on(connected, (socket: Socket) => {
     socket.on('error', (error) => logger.debug({ err: error }, 'connection ended with an error'));
-    choose(socket, (isHttp2) => {
+    chooseProtocol(socket, (isHttp2) => {
       if (isHttp2) {
         // HTTP/1.1 answers a peer that has closed its sending side. In HTTP/2 such a peer has left, and would hold its session open.
         socket.allowHalfOpen = false;
@@ -217,8 +217,8 @@ function requestHandler(options: ConnectServerOptions): RequestHandler {
       contextValues: (request) => createContextValues().set(peerCertificateKey, peerOf(request)),
       readMaxBytes,
       writeMaxBytes: maxMessageBytes,
-      // A timer of Node takes at most 24.8 days, and fires at once if it is set to more. The limit is said to be 24 hours: clients
-      // of gRPC send a long deadline with two or three digits, and round it up.
+      // A timer of Node takes at most 24.8 days, and fires at once if it is set to more. The documented limit is 24 hours, but
+      // clients of gRPC send a long deadline with two or three digits, and round it up.
       maxTimeoutMs: 25 * 60 * 60 * 1000,
       jsonOptions,
     });
@@ -250,7 +250,7 @@ function requestHandler(options: ConnectServerOptions): RequestHandler {
       // The client may have disconnected.
       response.on('error', () => undefined);
       keepUnread(response);
-      void givePage(() => page(request.headers.accept), response, logger);
+      void servePage(() => page(request.headers.accept), response, logger);
       return;
     }
     const maxBytes = maxBytesOf(request.headers.authorization ?? null, peerOf(request));
@@ -295,7 +295,7 @@ function limitUnread(): (response: Response) => void {
   };
 }
 
-async function givePage(read: () => Promise<Page>, response: Response, logger: Logger): Promise<void> {
+async function servePage(read: () => Promise<Page>, response: Response, logger: Logger): Promise<void> {
   try {
     const page = await read();
     response.writeHead(200, { 'content-type': page.contentType, 'cache-control': 'no-store' });
@@ -347,7 +347,7 @@ function withDeadline(handle: UnaryImpl): UnaryImpl {
 }
 
 /** Reads the first bytes of a connection, puts them back, and reports whether they begin HTTP/2. */
-function choose(socket: Socket, use: (isHttp2: boolean) => void): void {
+function chooseProtocol(socket: Socket, use: (isHttp2: boolean) => void): void {
   let seen = Buffer.alloc(0);
   socket.setTimeout(greetingTimeoutMs, () => socket.destroy());
   const look = (): void => {

@@ -17,7 +17,7 @@ export interface MpesaDialect {
   readonly queryPath?: string;
   /** The client gives the MerchantRequestID. */
   readonly clientNamesRequests: boolean;
-  /** Whether a status question may name the MerchantRequestID of a payment request. */
+  /** Whether a status query may name the MerchantRequestID of a payment request. */
   readonly statusByRequest: boolean;
   readonly reversalPaths: readonly string[];
   readonly registerPath: readonly string[];

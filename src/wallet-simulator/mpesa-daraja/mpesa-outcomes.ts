@@ -6,7 +6,7 @@ import { errorBody } from './mpesa-reply.ts';
 export type Quirk =
   /** The query says that the payment is being processed by an error with status 500. */
   | 'processing_as_error'
-  /** The first answer to a status question does not arrive. */
+  /** The first answer to a status query does not arrive. */
   | 'status_result_lost'
   /** The result of a reversal does not arrive. */
   | 'reversal_result_lost'
@@ -60,7 +60,7 @@ const special: ReadonlyMap<number, MpesaOutcome> = new Map<number, MpesaOutcome>
     }),
   ],
   [31, { ...paid, summary: 'success; processing is reported as an error', quirk: 'processing_as_error' }],
-  [32, { ...paid, summary: 'paid; first answer to a status question lost', quirk: 'status_result_lost' }],
+  [32, { ...paid, summary: 'paid; first answer to a status query lost', quirk: 'status_result_lost' }],
   [33, { ...paid, summary: 'paid; result of the reversal lost', quirk: 'reversal_result_lost' }],
   [34, { ...paid, summary: 'paid; first query refused by spike arrest', quirk: 'query_rate_limited_once' }],
 ]);

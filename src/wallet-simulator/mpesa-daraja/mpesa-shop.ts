@@ -271,7 +271,7 @@ export const result = (
   },
 });
 
-/** The answer to a status question about a payment or a reversal. */
+/** The answer to a status query about a payment or a reversal. */
 export function statusParameters(
   payment: Payment,
   ids: readonly [string, string],

@@ -15,7 +15,7 @@ export const askAgainAfterMs = 60_000;
 /** The delay of the next status query after an answer that the transaction has not ended. */
 const askOpenAgainAfterMs = 10_000;
 
-/** What the answer to a status question says about a transaction. */
+/** What the answer to a status query says about a transaction. */
 export type TransactionState =
   | ({
       readonly kind: 'completed';
@@ -86,7 +86,7 @@ export type Confirmation =
   | Unknown;
 
 /**
- * The state of a transaction by our status question. Asks it unless an answer has arrived or is still awaited. An answer that
+ * The state of a transaction by our status query. Asks it unless an answer has arrived or is still awaited. An answer that
  * decides nothing is asked for again after a while.
  */
 export async function confirmTransaction(

@@ -71,8 +71,8 @@ const paths = {
 /**
  * M-Pesa in Kenya, with the Daraja API.
  *
- * A payment is completed when our query says that it was made, and our status question about its receipt confirms status and
- * amount. Only the callback, or the statement if it is granted, gives the receipt. The answer to the status question comes by
+ * A payment is completed when our query says that it was made, and our status query about its receipt confirms status and
+ * amount. Only the callback, or the statement if it is granted, gives the receipt. The answer to the status query comes by
  * callback too, and counts only with the conversation id that M-Pesa acknowledged to us.
  */
 export class DarajaConnector implements WalletConnector {

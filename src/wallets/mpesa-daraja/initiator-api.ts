@@ -33,7 +33,7 @@ export interface ResultAddress {
   readonly secrets: readonly string[];
 }
 
-/** The transaction of a status question: by its receipt, or by the conversation in which it was requested. */
+/** The transaction of a status query: by its receipt, or by the conversation in which it was requested. */
 export type StatusSubject = { readonly receipt: string } | { readonly conversation: string };
 
 /** The two ids of a request whose result comes by callback. */

@@ -55,7 +55,7 @@ export const pushCallbackSchema = Type.Object({
 
 const ResultParameter = Type.Object({ Key: Type.String(), Value: Type.Optional(Type.Unknown()) });
 
-/** The result of a status question or of a reversal, sent to our ResultURL. */
+/** The result of a status query or of a reversal, sent to our ResultURL. */
 export const resultCallbackSchema = Type.Object({
   Result: Type.Object({
     ResultCode: Code,

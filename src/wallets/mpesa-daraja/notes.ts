@@ -28,7 +28,7 @@ const resultNote = Type.Object(
     code: Text(32),
     /** The transaction of a reversal. */
     transaction: Type.Optional(Text(20)),
-    /** The transaction that a status question found. */
+    /** The transaction that a status query found. */
     receipt: Type.Optional(Text(20)),
     status: Type.Optional(Text(32)),
     amount: Type.Optional(Decimal),

@@ -63,7 +63,7 @@ const currency = 'ETB';
 const awaitCallbackMs = 20_000;
 
 /**
- * M-Pesa in Ethiopia. There is no query of a payment request. So its outcome is the answer to a status question, which comes by
+ * M-Pesa in Ethiopia. There is no query of a payment request. So its outcome is the answer to a status query, which comes by
  * callback and counts only with the conversation id that M-Pesa acknowledged to us. The question names the receipt that a
  * callback gave, or else our own id of the request.
  */

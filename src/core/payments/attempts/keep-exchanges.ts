@@ -11,7 +11,7 @@ import { isFlooded } from '../../domain/hastened.ts';
 /** The number of an attempt's first exchanges that are always kept, besides the latest ones. */
 const firstKept = 20;
 const latestKept = 30;
-/** The number of requests between those that are always kept. A wallet that takes no refund gets one each hour. */
+/** The number of requests to pay or return money that are also kept between these. A wallet that takes no refund gets one each hour. */
 const requestsKept = 50;
 
 export interface KeptExchanges {
@@ -60,8 +60,8 @@ export interface KeptCallback extends Pick<KeptExchanges, 'newId' | 'at' | 'stor
 
 /**
  * Stores a callback like any exchange. If its owner has had many recent exchanges, the callback is only counted (`isFlooded`).
- * Those that are counted share an entry, which has the time of the latest. So whoever repeats a callback adds no rows, and
- * displaces no exchange that is stored.
+ * Those that are counted share an entry, which has the time of the latest. So repeated callbacks add no rows, and displace no stored
+ * exchange.
  */
 export async function keepCallback(
   em: EntityManager,
