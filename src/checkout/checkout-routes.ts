@@ -144,7 +144,7 @@ async function showCheckout(
   const stage = stageOf(open.checkout, open.order, open.nowMs);
   logFacts(request, { stage: stage.name });
   // The page for the new stage needs no explanation. A redirect prevents that a reload sends the form again.
-  if (failure !== undefined && !saysWhy(stage, form)) return reply.redirect(self, 303);
+  if (failure !== undefined && !canShowRefusal(stage, form)) return reply.redirect(self, 303);
   // The secret is set before the form is sent, so that a double click counts as one browser.
   if (stage.name === 'pay') secrets.ensure(request, reply);
   reply.code(stage.name === 'in_use' ? 409 : failure === undefined ? 200 : refusedStatus(failure));
@@ -161,7 +161,7 @@ async function showCheckout(
 }
 
 /** Whether the page of this stage can show the refusal: the form itself, or the payment that could not be cancelled. */
-function saysWhy(stage: CheckoutStage, form: PaymentForm | undefined): boolean {
+function canShowRefusal(stage: CheckoutStage, form: PaymentForm | undefined): boolean {
   switch (stage.name) {
     case 'pay':
     case 'in_use':

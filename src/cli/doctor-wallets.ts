@@ -135,7 +135,7 @@ export function judgeAbandoned(
         `${count} ${were} not confirmed by the wallet within three days; ` +
         `${oldest.payerPaymentId} at ${oldest.wallet} has waited since ${showTime(oldest.createTime)}`,
       advice:
-        'look each up with the wallet: the money may be in its account. Then have Gatehouse ask the wallet again:\n' +
+        'look each up with the wallet: the money may be in its account. Then query the wallet again:\n' +
         'gatehouse payment payer-started --status abandoned\n' +
         'gatehouse payment confirm <payer_payment_id>',
     },

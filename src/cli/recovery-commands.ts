@@ -271,7 +271,7 @@ function merchantsText(recovery: Recovery): string {
 function missingText({ environment, wallet }: RecoveredWallet, account: MissingAccount): string {
   const { merchantId, walletAccountId, payee } = account;
   const name = payee === undefined ? '' : payee === '' ? ", the operator's account" : `, ${payee}`;
-  return `the backup lacks the account ${walletAccountId} of the merchant ${merchantId}${name}; have its credentials entered again, and then promote it if new payments use it:\ngatehouse merchant wallet add-account ${merchantId} ${wallet} --environment ${environmentWord(environment)} --account ${walletAccountId} --values <file>`;
+  return `the backup lacks the account ${walletAccountId} of the merchant ${merchantId}${name}; add it again, and then promote it if new payments use it:\ngatehouse merchant wallet add-account ${merchantId} ${wallet} --environment ${environmentWord(environment)} --account ${walletAccountId} --values <file>`;
 }
 
 function walletText(wallet: RecoveredWallet, recovery: Recovery): string {

@@ -19,7 +19,7 @@ export type Answer<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly refusal: RpcFailure };
 
-const tellable = new Set(['badRequest', 'refused', 'changedMeanwhile', 'tooManyRequests', 'forbidden']);
+const shownProblems = new Set(['badRequest', 'refused', 'changedMeanwhile', 'tooManyRequests', 'forbidden']);
 
 /**
  * Makes a call whose refusals the page shows. Not found and unavailable are thrown, and get their error page.
@@ -32,7 +32,7 @@ export async function ask<T>(
     return { ok: true, value: await call(callOptions(request)) };
   } catch (thrown) {
     const failure = failureOfRpc(thrown);
-    if (failure === undefined || !tellable.has(failure.problem)) throw thrown;
+    if (failure === undefined || !shownProblems.has(failure.problem)) throw thrown;
     logFacts(request, { reason: failure.reason });
     return { ok: false, refusal: failure };
   }

@@ -163,9 +163,9 @@ async function readEvents(
     { orderBy: { sequence: 'desc' } },
   );
   // The latest come first, because a small story has no other events, and they say how the order is now.
-  const latest = thatFit(rows.slice(0, limits.latestEvents), maxEventBytes / 2);
+  const latest = firstWithin(rows.slice(0, limits.latestEvents), maxEventBytes / 2);
   const others = rows.slice(latest.length).filter(({ sequence }) => sequence <= limits.firstEvents);
-  const first = thatFit(others.reverse(), maxEventBytes / 2);
+  const first = firstWithin(others.reverse(), maxEventBytes / 2);
   return {
     events: [...first, ...latest.reverse()].map(({ payload }) => fromBinary(OrderEventSchema, payload)),
     areEventsIncomplete:
@@ -190,7 +190,7 @@ async function readAttempts(
     { merchantId, paymentAttemptId: { $in: ids } },
     newestOneMoreThan(limits.exchanges),
   );
-  const latestExchanges = thatFit(exchanges.slice(0, limits.exchanges), maxExchangeBytes);
+  const latestExchanges = firstWithin(exchanges.slice(0, limits.exchanges), maxExchangeBytes);
   const attempts = rows.map((row): AttemptStory => ({
     attempt: attemptOf(row),
     providerReference: row.providerReference ?? '',
@@ -228,8 +228,8 @@ const attemptIdsOf = (events: readonly OrderEvent[], { latestAttemptId }: OrderR
   ]),
 ];
 
-/** The first ones that have at most this many bytes together. */
-function thatFit<T extends { readonly payload: Uint8Array }>(rows: readonly T[], maxBytes: number): T[] {
+/** The first rows that have at most this many bytes together. */
+function firstWithin<T extends { readonly payload: Uint8Array }>(rows: readonly T[], maxBytes: number): T[] {
   let bytes = 0;
   return rows.filter(({ payload }) => (bytes += payload.length) <= maxBytes);
 }

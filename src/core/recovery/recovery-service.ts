@@ -214,7 +214,7 @@ function acceptRefused(refusal: AcceptRefusal): Error {
   const more = refusal.unaccepted.length - names.length;
   return rpcError(
     'ADDED_ACCOUNTS_NOT_ACCEPTED',
-    `the provider has not accepted the credentials of ${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}, so payments to these accounts in the lost time would not be found; wait for the check, or have the credentials entered again`,
+    `the provider has not accepted the credentials of ${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}, so payments to these accounts in the lost time would not be found; wait for the check, or enter the credentials again`,
   );
 }
 

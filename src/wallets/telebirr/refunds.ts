@@ -129,7 +129,7 @@ function withoutSending(
   return undefined;
 }
 
-/** Without its amount, the order does not tell whether the refund is of a part. */
+/** Without the amount of the order, it is unknown whether the refund is partial. */
 const withoutMoney = unknown('unreadable_answer', 'a paid order has no amount');
 
 function whyNotSent({ why }: Unknown): NotSentWhy {

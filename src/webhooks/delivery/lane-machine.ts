@@ -5,8 +5,8 @@ import type { EndedAttempt } from './write-attempts.sql.ts';
 
 /*
  * A lane is a host or a webhook endpoint of one merchant in one environment, with its deliveries. Only the process that holds the
- * lease of a lane sends them. This is the life of a lane that this process holds. Pure: `lane-events.ts` reports what happened and
- * carries out what comes next.
+ * lease of a lane sends them. Its heads are the deliveries that may be sent now: due, and the first pending ones of their orders. This is the
+ * life of a lane that this process holds. Pure: `lane-events.ts` reports what happened and carries out what comes next.
  *
  *        slice over, paused, circuit open, no secret, interrupted, stop
  *   SENDING ──────────────────────────────────────────────────────► DRAINING
