@@ -154,6 +154,8 @@ function untrusted(code: string, url: URL): string {
     case 'ERR_SSL_PACKET_LENGTH_TOO_LONG':
     case 'ERR_SSL_HTTP_REQUEST':
       return `${hostAndPort(url)} does not speak TLS: check the scheme and port of the URL`;
+    case 'ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE':
+      return `${hostAndPort(url)} offers no cipher of TLS that Gatehouse accepts: offer TLS 1.3, or TLS 1.2 with ECDHE`;
     case 'ECONNRESET':
       return `${hostAndPort(url)} closed the connection during the TLS handshake`;
     default:

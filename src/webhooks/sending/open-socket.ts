@@ -1,7 +1,8 @@
+import { constants } from 'node:crypto';
 import type { LookupFunction, Socket } from 'node:net';
 import { connect as connectTcp } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
-import { connect as connectTls } from 'node:tls';
+import { DEFAULT_CIPHERS, connect as connectTls } from 'node:tls';
 import type { AddressGuard } from './public-address.ts';
 import type { Resolve } from './resolve-host.ts';
 import { addressIn, allowedAddresses } from './resolve-host.ts';
@@ -57,6 +58,15 @@ export async function openSocket(
   }
 }
 
+/**
+ * A receiver may want to keep the process from all others. With DHE it chooses a prime of up to 10,000 bits, with which a handshake takes a
+ * second of processor time. No browser offers DHE. And it could ask for a new handshake again and again.
+ */
+const boundedTls: ConnectionOptions = {
+  ciphers: `${DEFAULT_CIPHERS}:!kDHE`,
+  secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
+};
+
 function startSocket(url: URL, addresses: readonly string[], settings: ConnectSettings): Socket {
   const isSecure = url.protocol === 'https:';
   const literal = addressIn(url.hostname);
@@ -73,6 +83,7 @@ function startSocket(url: URL, addresses: readonly string[], settings: ConnectSe
   if (!isSecure) return connectTcp(options);
   return connectTls({
     ...options,
+    ...boundedTls,
     // RFC 6066, 3: SNI is a name without its final dot, never an address.
     ...(literal === undefined ? { servername: url.hostname.replace(/\.$/, '') } : {}),
     ...(settings.ca === undefined ? {} : { ca: settings.ca }),

@@ -14,9 +14,12 @@ interface LeafOptions {
   readonly names: string;
   readonly validFrom?: Date;
   readonly validTo?: Date;
+  /** An elliptic curve's key when absent. */
+  readonly key?: 'rsa';
 }
 
 const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
+const newRsaKey = ['-newkey', 'rsa:2048', '-nodes'];
 export const inDays = (days: number): Date => new Date(Date.now() + days * 24 * 3_600_000);
 
 /** An authority for one test, which signs everything, made with the machine's openssl. */
@@ -43,9 +46,10 @@ export function openAuthority() {
   return {
     /** Its own certificate, for clients that should trust it. */
     cert: read('authority.pem'),
-    issue: ({ names, validFrom = inDays(-1), validTo = inDays(1) }: LeafOptions): Certificate => {
+    issue: ({ names, validFrom = inDays(-1), validTo = inDays(1), key }: LeafOptions): Certificate => {
       writeFileSync(path('leaf.ext'), `subjectAltName = ${names}\n`);
-      openssl('req', ...newKey, '-keyout', 'leaf.key', '-out', 'leaf.csr', '-subj', '/CN=leaf');
+      const asked = key === 'rsa' ? newRsaKey : newKey;
+      openssl('req', ...asked, '-keyout', 'leaf.key', '-out', 'leaf.csr', '-subj', '/CN=leaf');
       openssl(
         ...['ca', '-batch', '-notext', '-config', 'ca.cnf', '-cert', 'authority.pem'],
         ...['-keyfile', 'authority.key', '-in', 'leaf.csr', '-out', 'leaf.pem', '-extfile', 'leaf.ext'],

@@ -1,8 +1,10 @@
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import type { TLSSocket } from 'node:tls';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { TestAuthority } from './certificates.ts';
 import { inDays, openAuthority } from './certificates.ts';
 import { sendTo, sendingDesk } from './outgoing.ts';
 import { answer, raw, startTcpServer } from './receivers.ts';
+import type { ReceiverTls } from './receivers.ts';
 
 const { openSender, openReceiver, closeLater, close } = sendingDesk();
 afterEach(close);
@@ -16,8 +18,8 @@ afterAll(() => authority.close());
 const name = 'DNS:shop.example';
 
 /** A receiver with this certificate, and a sender that trusts the authority. */
-async function sendOver(tls: { readonly key: string; readonly cert: string }, host = 'shop.example') {
-  const receiver = await openReceiver(answer(204), { tls });
+async function sendOver(tls: ReceiverTls, host = 'shop.example', behaviour = answer(204)) {
+  const receiver = await openReceiver(behaviour, { tls });
   const sender = openSender({ ca: authority.cert, resolve: async () => ['127.0.0.1'] });
   const report = await sendTo(sender, `https://${host}:${receiver.port}/hook`);
   return { receiver, report };
@@ -78,6 +80,31 @@ test('an IP address may have a certificate, too', async () => {
   const { report } = await sendOver(authority.issue({ names: 'IP:127.0.0.1' }), '127.0.0.1');
 
   expect(report.result).toBe('DELIVERED');
+});
+
+describe('a receiver cannot make handshakes expensive', () => {
+  test('by a key exchange whose prime it chooses', async () => {
+    const dhe = { ciphers: 'DHE-RSA-AES128-GCM-SHA256', dhparam: 'auto', maxVersion: 'TLSv1.2' } as const;
+    const { receiver, report } = await sendOver({ ...authority.issue({ names: name, key: 'rsa' }), ...dhe });
+
+    expect(report).toMatchObject({ result: 'TLS_FAILED', statusCode: 0 });
+    expect(report.detail).toContain('offers no cipher of TLS that Gatehouse accepts');
+    expect(receiver.webhooks).toEqual([]);
+  });
+
+  test('by a new handshake on the same connection', async () => {
+    const asked = Promise.withResolvers<Error | null>();
+    await sendOver(
+      { ...authority.issue({ names: name }), maxVersion: 'TLSv1.2' },
+      'shop.example',
+      ({ socket }) => {
+        socket.once('error', asked.resolve);
+        (socket as TLSSocket).renegotiate({}, asked.resolve);
+      },
+    );
+
+    expect(await asked.promise).toMatchObject({ code: 'ERR_SSL_NO_RENEGOTIATION' });
+  });
 });
 
 test('a receiver with plain HTTP on an https URL is reported', async () => {

@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { createServer as createTcpServer } from 'node:net';
+import type { TlsOptions } from 'node:tls';
 import { gzipSync } from 'node:zlib';
 
 /** A webhook that arrived completely. */
@@ -29,8 +30,13 @@ interface ReceiverOptions {
   readonly host?: string;
   /** A free one when absent. */
   readonly port?: number;
-  /** PEM texts. With them, the receiver uses TLS. */
-  readonly tls?: { readonly key: string; readonly cert: string };
+  /** PEM texts, and options of the handshake. With them, the receiver uses TLS. */
+  readonly tls?: ReceiverTls;
+}
+
+export interface ReceiverTls extends Pick<TlsOptions, 'ciphers' | 'dhparam' | 'maxVersion'> {
+  readonly key: string;
+  readonly cert: string;
 }
 
 /** Starts a merchant's server, on a port of its own, that handles each webhook by `behaviour`. */
