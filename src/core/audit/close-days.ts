@@ -57,17 +57,50 @@ async function closeDay(client: PoolClient, signer: RootSigner, day: string): Pr
   );
 }
 
+/** The chains that one statement searches: those of 100,000 merchants take longer than a statement may on a busy machine. */
+const chainsPerStatement = 10_000;
+
 /**
- * The newest block of each merchant at the end of the day, in the order of a root. The time of a block is never earlier than that of its
+ * The newest block of each merchant at the end of the day, in the order of a root. The blocks of a day that has ended do not change, so
+ * several statements may read them.
+ */
+export async function headsOf(
+  client: Pool | PoolClient,
+  day: string,
+  atOnce = chainsPerStatement,
+): Promise<ChainHead[]> {
+  const heads: ChainHead[] = [];
+  let after: string | null = null;
+  do {
+    const [end]: { merchant_id: string }[] = await runStatement(client, {
+      text: `
+select merchant_id from core.event_chains where $1::uuid is null or merchant_id > $1
+order by merchant_id offset $2 limit 1`,
+      values: [after, atOnce - 1],
+    });
+    const until: string | null = end?.merchant_id ?? null;
+    heads.push(...(await searchHeads(client, day, { after, until })));
+    after = until;
+  } while (after !== null);
+  return heads;
+}
+
+/**
+ * Those of the merchants behind `after`, to `until`. The time of a block is never earlier than that of its
  * predecessor (`seal-events.ts`), so the block is searched for by its number. The search steps back from the newest block in growing steps,
  * because a day is usually closed soon after its end, and then halves what is left.
  */
-export async function headsOf(client: Pool | PoolClient, day: string): Promise<ChainHead[]> {
+async function searchHeads(
+  client: Pool | PoolClient,
+  day: string,
+  { after, until }: { readonly after: string | null; readonly until: string | null },
+): Promise<ChainHead[]> {
   const rows = await runStatement<{ merchant_id: StoredId<'mer'>; number: string; hash: Buffer }>(client, {
     text: `
 with recursive search as (
   -- The number that is searched for is at least low, and below high. A step of 0 means that low is known.
   select merchant_id, 0::bigint as low, number + 1 as high, 1::bigint as step from core.event_chains
+  where ($2::uuid is null or merchant_id > $2) and ($3::uuid is null or merchant_id <= $3)
   union all
   select s.merchant_id, case when p.is_before then p.number else s.low end, case when p.is_before then s.high else p.number end,
     case when p.is_before or s.step = 0 then 0 else s.step * 2 end
@@ -81,11 +114,15 @@ with recursive search as (
   ) p
   where s.step > 0 or s.high - s.low > 1
 )
-select b.merchant_id, b.number::text as number, b.hash
-from search s join core.event_blocks b on b.merchant_id = s.merchant_id and b.number = s.low
+select s.merchant_id, s.low::text as number, b.hash
+from search s
+-- A plain join can read all blocks once for each merchant, because the caller avoids sorts.
+cross join lateral (
+  select hash from core.event_blocks where merchant_id = s.merchant_id and number = s.low limit 1
+) b
 where s.step = 0 and s.high - s.low = 1
-order by b.merchant_id`,
-    values: [day],
+order by s.merchant_id`,
+    values: [day, after, until],
   });
   return rows.map((row) => ({ merchantId: row.merchant_id, number: BigInt(row.number), hash: row.hash }));
 }

@@ -74,7 +74,7 @@ describe('the newest blocks of a day', () => {
     );
   }
 
-  test('are those before its end, in chains of any length', async () => {
+  test('are those before its end, in chains of any length, with any number of chains for each statement', async () => {
     await addChain([0]);
     await addChain([24]);
     await addChain([23, 24, 24, 47, 48]);
@@ -89,11 +89,35 @@ describe('the newest blocks of a day', () => {
          where sealed_at < ($1::date + 1)::timestamp at time zone 'UTC' group by merchant_id order by merchant_id`,
         [date],
       );
-      const heads = await headsOf(database.pool, date);
-      expect([
-        date,
-        heads.map((head) => ({ merchant_id: head.merchantId, number: String(head.number) })),
-      ]).toEqual([date, rows]);
+      for (const atOnce of [1, 3, 10_000]) {
+        const heads = await headsOf(database.pool, date, atOnce);
+        const found = heads.map((head) => ({ merchant_id: head.merchantId, number: String(head.number) }));
+        expect([date, atOnce, found]).toEqual([date, atOnce, rows]);
+      }
+    }
+  });
+
+  test('are read within the time of a statement although the sealing avoids sorts', async () => {
+    const client = await database.pool.connect();
+    const day = '2019-01-01';
+    try {
+      await client.query(
+        `with chains as (
+           insert into core.event_chains (merchant_id, number, hash) select gen_random_uuid(), 10, '' from generate_series(1, 6000)
+           returning merchant_id
+         )
+         insert into core.event_blocks (merchant_id, number, previous_hash, hash, seal, sealed_at, first_position, last_position, order_ids,
+           sequences, salts, commitments)
+         select merchant_id, number, '', '', '', '2019-01-01', number, number, '{}', '{}', '', ''
+         from chains cross join generate_series(1, 10) number`,
+      );
+      await client.query('analyze core.event_chains, core.event_blocks');
+      await client.query('set enable_sort = off');
+
+      expect(await headsOf(client, day)).toHaveLength(6_000);
+    } finally {
+      await client.query('reset enable_sort');
+      client.release();
     }
   });
 });
