@@ -1,3 +1,4 @@
+import { constants } from 'node:crypto';
 import { createServer as createHttp1Server } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
@@ -151,7 +152,12 @@ type Response = Parameters<RequestHandler>[1];
 
 const contextOptions = ({ files }: ServerTls) => {
   const { ca, own } = files.current();
-  return { ca, ...(own === undefined ? {} : { cert: own.certificate, key: own.key }) };
+  return {
+    ca,
+    ...(own === undefined ? {} : { cert: own.certificate, key: own.key }),
+    // HTTP/2 forbids it (RFC 9113, section 9.2.1), and a handshake costs the server more than its client.
+    secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
+  };
 };
 
 /** The guard refuses calls, because a refused handshake would not tell the client why: see `serverCredentials` for gRPC. */

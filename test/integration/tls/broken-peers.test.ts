@@ -157,6 +157,17 @@ describe.each(['grpc', 'connect'] as const)('the %s listener continues to serve 
     await expectToServe();
   });
 
+  test('a second handshake on a connection, which it refuses', async () => {
+    const socket = await tls(listener, { maxVersion: 'TLSv1.2', ALPNProtocols: ['h2'] });
+    const isAccepted = await new Promise((resolve) => {
+      socket.on('error', () => resolve(false)).once('close', () => resolve(false));
+      socket.resume().renegotiate({}, (error) => resolve(error === null));
+    });
+    socket.destroy();
+    expect(isAccepted).toBe(false);
+    await expectToServe();
+  });
+
   test('a certificate of another authority that names an operator, and the bytes after it', async () => {
     const [cert, key] = [await readFile(stranger.own.certificate), await readFile(stranger.own.key)];
     const socket = await tls(listener, { cert, key, ALPNProtocols: ['h2'] });
