@@ -212,6 +212,8 @@ export default {
   ],
   options: {
     doNotFollow: { path: ['^node_modules/'] },
+    // What `npm pack` builds there.
+    exclude: { path: ['^clients/typescript/dist/'] },
     // `import type` and imports that the compiler would drop count too.
     parser: 'tsc',
     tsPreCompilationDeps: true,
