@@ -1,17 +1,21 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { StoredId } from '../../contract/public-id.ts';
+import type { Statement } from '../../platform/database/run-statement.ts';
+import { runReading } from '../../platform/database/transaction-statement.ts';
 import type { Environment } from '../domain/order.ts';
 import { onPrimary } from './payment-gate.ts';
+
+const ofEnvironment: Statement = {
+  name: 'takes-payments',
+  text: `select ${onPrimary('core.takes_payments($1::core.environment)')} as open`,
+};
 
 /**
  * Whether wallets may be called for new money. False from the moment at which the database is a restored one, even before any
  * core knows of it: the transaction that leases the work asks.
  */
 export async function takesPayments(em: EntityManager, environment: Environment): Promise<boolean> {
-  const [row] = await em.execute<{ open: boolean }[]>(
-    `select ${onPrimary('core.takes_payments(?::core.environment)')} as open`,
-    [environment],
-  );
+  const [row] = await runReading<{ open: boolean }>(em, { ...ofEnvironment, values: [environment] });
   return row?.open === true;
 }
 
@@ -24,22 +28,25 @@ export interface TakesPayments {
   readonly of: (environment: Environment, merchantId: StoredId<'mer'>) => boolean;
 }
 
-interface EnvironmentRow {
+type EnvironmentRow = {
   readonly environment: Environment;
   readonly open: boolean;
   readonly held: readonly StoredId<'mer'>[];
-}
+};
 
-const statement = `
+const ofAll: Statement = {
+  name: 'take-payments',
+  text: `
 select e.environment, ${onPrimary('core.takes_payments(e.environment)')} as open, core.held_merchants(e.environment) as held
-from unnest(enum_range(null::core.environment)) e (environment)`;
+from unnest(enum_range(null::core.environment)) e (environment)`,
+};
 
 /**
  * Reads for a transaction, with one statement, which merchants take payments. A payment gate learns of a restore seconds later. So a
  * decision that a lost payment would change asks here. On a standby no merchant takes payments.
  */
 export async function readTakesPayments(em: EntityManager): Promise<TakesPayments> {
-  const rows = await em.execute<EnvironmentRow[]>(statement);
+  const rows = await runReading<EnvironmentRow>(em, ofAll);
   const rowOf = (asked: Environment) => rows.find(({ environment }) => environment === asked);
   const isOpen = (environment: Environment): boolean => rowOf(environment)?.open === true;
   const heldIn = (environment: Environment) => rowOf(environment)?.held ?? [];

@@ -19,7 +19,7 @@ interface OrmTransaction {
  */
 export async function runInTransaction<Row extends QueryResultRow>(
   em: EntityManager,
-  { values, ...statement }: Statement,
+  { values = [], ...statement }: Statement,
 ): Promise<Row[]> {
   const transaction = em.getTransactionContext<OrmTransaction | undefined>();
   if (transaction === undefined) throw new TypeError('the statement needs a transaction');

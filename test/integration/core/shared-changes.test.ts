@@ -1,12 +1,18 @@
 import { randomUUID } from 'node:crypto';
+import { Code } from '@connectrpc/connect';
 import { beforeAll, expect, test } from '@jest/globals';
 import type { PublicId } from '../../../src/contract/public-id.ts';
 import { analyzeNewTables } from '../../../src/core/database/analyze-new-tables.ts';
+import { Currency } from '../../../src/core/domain/currency.ts';
 import { registerOrder } from '../../../src/core/domain/order.ts';
 import { transition } from '../../../src/core/domain/transition.ts';
+import type { Wallet } from '../../../src/core/domain/wallet.ts';
 import { decisionOf } from '../../../src/core/payments/changes/change-orders.ts';
 import type { OrderChanges } from '../../../src/core/payments/changes/change-orders.ts';
+import { createAttemptIds } from '../../../src/core/payments/changes/attempt-ids.ts';
 import { byOrderId } from '../../../src/core/payments/changes/read-order.ts';
+import { createStartCheckoutPayment } from '../../../src/core/payments/checkout/start-checkout-payment.ts';
+import { createPhoneLimit } from '../../../src/core/payments/phones/phone-limit.ts';
 import { publicId, storedId } from '../../support/ids.ts';
 import { sharedCoreDatabase, sharedTestDatabase } from '../../support/shared-stack.ts';
 import { newId, newOrderFacts, openOrderChanges } from './order-changes.ts';
@@ -15,6 +21,18 @@ import { newId, newOrderFacts, openOrderChanges } from './order-changes.ts';
 
 const merchantId = publicId('mer', randomUUID());
 const environment = 'SANDBOX' as const;
+const wallet: Wallet = {
+  ...{
+    id: 'walleta',
+    options: ['walleta_ussd'],
+    refunds: 'any',
+    reconcile: true,
+    environments: [environment],
+  },
+  currencies: [
+    { currency: Currency.of('ETB'), decimals: 2, leastMinorUnits: undefined, greatestMinorUnits: undefined },
+  ],
+};
 const testDatabase = sharedTestDatabase();
 const database = sharedCoreDatabase('shared-changes', () => testDatabase.url, 8);
 let changes: OrderChanges;
@@ -115,6 +133,43 @@ test('an order that another transaction holds delays only its own call', async (
   await holder.query('commit');
   holder.release();
   expect(await waiting).toEqual({ ok: true, value: 'FAILED' });
+});
+
+test('payments of checkouts that arrive together share a transaction, and each phone is refused alone', async () => {
+  const phoneLimit = createPhoneLimit({ promptsPerTenMinutes: 5, random: Math.random });
+  const start = createStartCheckoutPayment({
+    ...{ changes, phoneLimit, wallets: [wallet] },
+    attemptIds: createAttemptIds(newId, Buffer.alloc(32)),
+    fairly: (_owner, _signal, call) => call(),
+  });
+  const pay = (orderId: PublicId<'ord'>, index: number) => {
+    const phone = { asGiven: `09115${10_000 + index}`, e164: `+2519115${10_000 + index}` };
+    return start({
+      subject: { merchantId, environment, orderId },
+      browserSecret: 'b',
+      paymentOption: 'walleta_ussd',
+      ...{ phone, asked: { merchantId, environment, phone: phone.e164, network: 'n' } },
+      ...{ requestId: '', signal: new AbortController().signal },
+    });
+  };
+  const [first, ...others] = await addOrders(11);
+  if (first === undefined) throw new Error('no order');
+  await pay(first, 3);
+
+  const answers = await Promise.allSettled([...others.map(pay), pay(first, 3)]);
+
+  const started = { status: 'fulfilled', value: { ok: true, value: { attemptCount: 1 } } };
+  const refused = { status: 'rejected', reason: { code: Code.ResourceExhausted } };
+  expect(answers).toMatchObject([...others.map((_, index) => (index === 3 ? refused : started)), started]);
+  const { rows } = await database.pool.query(
+    `select count(distinct o.xmin::text)::integer as transactions, count(*)::integer as attempts,
+       count(o.checkout_browser_hash)::integer as bound, array_agg(distinct a.network) as networks,
+       array_agg(distinct a.prompt_place) as kinds
+     from core.payment_attempts a join core.orders o on o.merchant_id = a.merchant_id and o.id = a.order_id
+     where o.id = any ($1)`,
+    [others.map((id) => storedId('ord', id))],
+  );
+  expect(rows).toEqual([{ transactions: 1, attempts: 9, bound: 9, networks: ['n'], kinds: ['COMMON'] }]);
 });
 
 test('an order is found by its own index from the moment that its table has statistics', async () => {

@@ -10,7 +10,7 @@ import type { Changed, PaymentAttempt } from '../../domain/order.ts';
 import { removingExpired } from '../idempotency/keyed-answers.sql.ts';
 import type { StoredKey } from '../idempotency/keyed-answers.sql.ts';
 import type { KeyedInsert } from '../idempotency/keyed-calls.ts';
-import type { AskedPhone, PhoneAnswer, PhoneLimit } from '../phones/phone-limit.ts';
+import type { AskedPhone, PhoneLimit, PhoneRefusal } from '../phones/phone-limit.ts';
 import { insertingOrders } from './insert-orders.sql.ts';
 import type { NewOrderRows } from './insert-orders.sql.ts';
 import type { OrderEventValuesOf } from './order-event-values.ts';
@@ -45,7 +45,6 @@ export interface AddOrders {
   ) => Promise<AddedPaying>;
 }
 
-type PhoneRefusal = Exclude<PhoneAnswer, { readonly type: 'allowed' }>;
 export type AddedPaying = 'added' | 'taken' | PhoneRefusal;
 
 export interface AddOrdersParts {

@@ -132,7 +132,7 @@ function startLostAttempt(
   );
   if (!started.ok) return noAdoption;
   // The limits on prompts would hold up the payment, and with it the environment that waits for it.
-  return { changed: started.value, attemptId, promptsPhone: false };
+  return { changed: started.value, attemptId, isAdopted: true };
 }
 
 /** When the wallet was paid, but neither before the order nor in the future. */

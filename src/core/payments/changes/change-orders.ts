@@ -4,6 +4,7 @@ import { inChildSpan } from '../../../platform/tracing/span.ts';
 import type { SpanOptions } from '../../../platform/tracing/span.ts';
 import type { Database } from '../../database/database.ts';
 import type { OrderRow } from '../../database/order-entities.ts';
+import { attemptValuesOf } from '../../database/order-rows.ts';
 import { readClock } from '../../database/read-clock.ts';
 import type { Changed, OrderInFull } from '../../domain/order.ts';
 import { err, ok } from '../../domain/result.ts';
@@ -12,12 +13,11 @@ import type { PhoneLimit } from '../phones/phone-limit.ts';
 import { createAddOrders } from './add-orders.ts';
 import type { AddOrders, News } from './add-orders.ts';
 import { createOrderEventValues } from './order-event-values.ts';
-import type { Caller, Commit, Decision, Locked, OrderChange } from './order-change.ts';
+import type { Caller, Commit, Decision, Locked, NewAttempt, OrderChange } from './order-change.ts';
 import { hastenConfirmed } from './open-payments.sql.ts';
 import { readOrders } from './read-order.ts';
 import type { LockOrder } from './read-order.ts';
 import { writeLatestAttempt } from './write-latest-attempt.ts';
-import type { NewPrompt } from './write-latest-attempt.ts';
 import { createShareChange } from './share-change.ts';
 import type { ShareChange } from './share-change.ts';
 import { writeOrders } from './write-orders.sql.ts';
@@ -76,19 +76,24 @@ export function createOrderChanges(parts: OrderChangesParts): OrderChanges {
     em: EntityManager,
     row: OrderRow,
     before: OrderInFull,
-    { order, events }: Changed,
-    promptsPhone: boolean,
+    { changed, isAdopted, promptKind, browserHash }: Decision,
     { requestId, network = null, traceparent }: Caller,
   ): Promise<OrderToWrite> => {
-    const attempt = newAttemptOf(before, order);
-    let prompt: NewPrompt | undefined;
-    if (attempt !== undefined) {
+    const { order, events } = changed ?? { order: before, events: [] };
+    const started = newAttemptOf(before, order);
+    let attempt: NewAttempt | undefined;
+    if (started !== undefined) {
       const { environment, merchantId } = order;
-      const asked = { phone: attempt.phone, environment, merchantId, network };
-      prompt = { network, kind: promptsPhone ? await phoneLimit.demand(em, asked) : 'COMMON' };
+      const asked = { phone: started.phone, environment, merchantId, network };
+      const kind = isAdopted ? 'COMMON' : (promptKind ?? (await phoneLimit.demand(em, asked)));
+      attempt = { ...attemptValuesOf(order, started), network, promptKind: kind };
     }
-    await writeLatestAttempt(em, before, order, prompt);
-    return { row, order, events: events.map((event) => eventValuesOf(event, requestId, traceparent)) };
+    const prompted = isAdopted ? undefined : attempt;
+    await writeLatestAttempt(em, before, order, { prompted, adopted: isAdopted && attempt });
+    return {
+      ...{ row, order, prompted, browserHash },
+      events: events.map((event) => eventValuesOf(event, requestId, traceparent)),
+    };
   };
 
   const commit: Commit = async (take, timeOf, callerOf, steps) => {
@@ -109,9 +114,9 @@ export function createOrderChanges(parts: OrderChangesParts): OrderChanges {
         const context = await steps.read(em, taken);
         const decided = steps.decide(order, context, at, taken);
         if (decided.ok) {
-          const { changed, promptsPhone = true } = decided.value;
-          if (changed !== undefined)
-            toWrite.push(await writeAttempt(em, taken.row, order, changed, promptsPhone, callerOf(taken)));
+          const { changed, browserHash } = decided.value;
+          if (changed !== undefined || browserHash !== undefined)
+            toWrite.push(await writeAttempt(em, taken.row, order, decided.value, callerOf(taken)));
           made.push({ ...decided.value, before: order });
           results.push(ok(await steps.write(em, decided.value, { taken, context, order, now: at })));
         } else results.push(decided);

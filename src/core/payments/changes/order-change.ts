@@ -1,16 +1,28 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { OrderRow } from '../../database/order-entities.ts';
+import type { PaymentAttemptValues } from '../../database/order-rows.ts';
 import type { Changed, OrderInFull } from '../../domain/order.ts';
+import type { PromptKind } from '../../domain/prompt-allowance.ts';
 import type { Result } from '../../domain/result.ts';
 
 /** The result of a decision about an order. */
 export interface Decision {
   /** The changed order; undefined when the order does not change. */
   readonly changed: Changed | undefined;
-  /** False when the wallet of a new attempt is sent nothing, so that no phone is prompted. True by default. */
-  readonly promptsPhone?: false;
+  /** The kind of prompt of a new attempt whose phone the caller has claimed. Otherwise the change claims it. */
+  readonly promptKind?: PromptKind;
+  /** The new attempt was sent to its wallet in a lost time: no phone is prompted now, and `write` completes the attempt's row. */
+  readonly isAdopted?: true;
+  /** The browser that the checkout of the order is bound to from now on: the hash of its secret. */
+  readonly browserHash?: Buffer | undefined;
   /** What the caller's own write makes due. A new attempt is always due. */
   readonly makesDue?: 'attempt' | 'refund' | undefined;
+}
+
+/** A new attempt, with its prompt. */
+export interface NewAttempt extends PaymentAttemptValues {
+  readonly network: string | null;
+  readonly promptKind: PromptKind;
 }
 
 /** An order whose row this transaction has locked. */

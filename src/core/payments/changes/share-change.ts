@@ -23,7 +23,10 @@ interface Traced<Call> {
   readonly traceparent: string;
 }
 
-/** A change whose concurrent calls share a transaction. Its steps take no other locks, because they would hold up the other calls. */
+/** The outcome of a try to make a call; `left_out` if its transaction has left the call out. */
+export type TriedCall<Answer, Refusal> = Result<Answer, Refusal | 'not_found'> | typeof leftOut;
+
+/** A change whose concurrent calls share a transaction. Its steps never wait for other locks, because they would hold up the other calls. */
 export interface SharedChange<
   Call,
   Name,
@@ -36,10 +39,20 @@ export interface SharedChange<
   readonly orders: OrderLock<Name>;
   readonly nameOf: (call: Call) => Name;
   readonly requestIdOf: (call: Call) => string;
+  readonly networkOf?: (call: Call) => string | null;
   /** Runs a call that is made alone, once its owner may hold one more connection while it waits for its order. At once by default. */
-  readonly inTurn?: <Made>(call: Call, make: () => Promise<Made>) => Promise<Made>;
-  /** Reads what the steps of all calls need, with few statements. */
-  readonly load: (em: EntityManager, calls: readonly Call[]) => Loaded | Promise<Loaded>;
+  readonly alone?: <Made>(call: Call, make: () => Promise<Made>) => Promise<Made>;
+  /** Runs each try to make a call: together with others, and then alone if it was left out. At once by default. */
+  readonly inTurn?: <Made extends TriedCall<Answer, Refusal>>(
+    call: Call,
+    make: () => Promise<Made>,
+  ) => Promise<Made>;
+  /** Reads what the steps of all calls need, with few statements. `rows`: the locked orders; none if it loads first. */
+  readonly load: (
+    em: EntityManager,
+    calls: readonly Call[],
+    rows: readonly OrderRow[],
+  ) => Loaded | Promise<Loaded>;
   /**
    * Loads before the orders are locked, so that locks, and events of others (ADR 4), are held for one round trip less. Only for what the
    * locks do not protect.
@@ -58,9 +71,9 @@ export interface ShareChangeParts {
 }
 
 /** Stands for a call's answer when the call must be made alone. */
-const leftOut = Symbol('left out');
+const leftOut = 'left_out';
 
-/** Each call takes two locks. PostgreSQL has room for a few thousand, over all cores. */
+/** Each call takes up to three locks. PostgreSQL has room for a few thousand, over all cores. */
 const maxCalls = 50;
 
 /**
@@ -74,24 +87,30 @@ export function createShareChange({ commit, now }: ShareChangeParts): ShareChang
   ) => {
     type Shared = SharedLock<Call, Loaded>;
     type Outcome = Result<Answer, Refusal> | typeof leftOut;
-    const { orders, nameOf, requestIdOf, load, loadsFirst = false } = change;
-    const { inTurn = (_call, make) => make() } = change;
+    const { orders, nameOf, requestIdOf, networkOf, load, loadsFirst = false } = change;
+    const { inTurn = (_call, make) => make(), alone = (_call, make) => make() } = change;
     const callerOf = ({ call, traceparent }: Shared): Caller => ({
-      requestId: requestIdOf(call),
-      traceparent,
+      ...{ requestId: requestIdOf(call), traceparent },
+      network: networkOf?.(call) ?? null,
     });
 
-    const loadFor = (em: EntityManager, calls: readonly Traced<Call>[]): Loaded | Promise<Loaded> =>
+    const loadFor = (
+      em: EntityManager,
+      calls: readonly Traced<Call>[],
+      rows: readonly OrderRow[] = [],
+    ): Loaded | Promise<Loaded> =>
       load(
         em,
         calls.map(({ call }) => call),
+        rows,
       );
 
     const makeAlone = async (traced: Traced<Call>): Promise<Result<Answer, Refusal | 'not_found'>> => {
       const lockOrder = async (em: EntityManager): Promise<Shared[]> => {
         const first = loadsFirst ? await loadFor(em, [traced]) : undefined;
         const row = await orders.one(nameOf(traced.call))(em);
-        return row === undefined ? [] : [{ row, ...traced, loaded: first ?? (await loadFor(em, [traced])) }];
+        if (row === undefined) return [];
+        return [{ row, ...traced, loaded: first ?? (await loadFor(em, [traced], [row])) }];
       };
       const [answer] = await commit(lockOrder, now, callerOf, change);
       return answer ?? err('not_found');
@@ -111,7 +130,8 @@ export function createShareChange({ commit, now }: ShareChangeParts): ShareChang
           free.push({ row, ...call });
         }
         if (free.length === 0) return [];
-        const loaded = first ?? (await loadFor(em, free));
+        const rows = free.map(({ row }) => row);
+        const loaded = first ?? (await loadFor(em, free, rows));
         return free.map((each) => ({ ...each, loaded }));
       };
       try {
@@ -133,8 +153,9 @@ export function createShareChange({ commit, now }: ShareChangeParts): ShareChang
     });
     return async (call: Call) => {
       const traced = { call, traceparent: recordedTraceparent() };
-      const outcome = await together(traced, { aborted: false });
-      return outcome === leftOut ? inTurn(call, () => makeAlone(traced)) : outcome;
+      const outcome = await inTurn(call, () => together(traced, { aborted: false }));
+      if (outcome !== leftOut) return outcome;
+      return alone(call, () => inTurn(call, () => makeAlone(traced)));
     };
   };
 }

@@ -1,10 +1,17 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { bulkStatement, column, plainColumn, rowList } from '../../../platform/database/bulk-statement.ts';
+import {
+  bulkStatement,
+  column,
+  plainColumn,
+  rowList,
+  textColumn,
+} from '../../../platform/database/bulk-statement.ts';
 import { commitWith } from '../../../platform/database/transaction-statement.ts';
-import { orderValuesOf } from '../../database/order-rows.ts';
+import { newAttemptSchedule, orderValuesOf } from '../../database/order-rows.ts';
 import type { OrderRow } from '../../database/order-entities.ts';
 import type { OrderValues } from '../../database/order-rows.ts';
 import type { Order } from '../../domain/order.ts';
+import type { NewAttempt } from './order-change.ts';
 import type { OrderEventValues } from './order-event-values.ts';
 
 /** A changed order, with its row as the transaction has read it under the lock. */
@@ -12,6 +19,10 @@ export interface OrderToWrite {
   readonly row: OrderRow;
   readonly order: Order;
   readonly events: readonly OrderEventValues[];
+  /** A new attempt to prompt the payer. */
+  readonly prompted?: NewAttempt | undefined;
+  /** The browser that the checkout is bound to from now on, unless it has been bound before. */
+  readonly browserHash?: Buffer | undefined;
 }
 
 type OrderKey = Pick<OrderValues, 'merchantId' | 'environment' | 'id'>;
@@ -23,7 +34,7 @@ const key = {
 };
 
 /** The columns that a change of an order may write. The other columns hold the facts of its registration. */
-const changed = rowList<OrderValues>(
+const changed = rowList<OrderValues & Pick<OrderToWrite, 'browserHash'>>(
   {
     ...key,
     status: plainColumn('core.order_status', (row) => row.status),
@@ -36,6 +47,7 @@ const changed = rowList<OrderValues>(
     latest_attempt_id: plainColumn('uuid', (row) => row.latestAttemptId),
     updated_at: plainColumn('timestamptz', (row) => row.updatedAt),
     sweep_at: plainColumn('timestamptz', (row) => row.sweepAt),
+    browser_hash: textColumn('bytea', (row) => row.browserHash ?? null),
   },
   { hidesLength: true },
 );
@@ -54,10 +66,24 @@ const event = rowList<OrderEventValues & { readonly of: OrderKey }>(
   { ordinal: 'place' },
 );
 
-const statement = bulkStatement(
-  'write-orders',
-  { changed, event },
-  (sql) => `
+const attempt = rowList<NewAttempt>({
+  merchant_id: plainColumn('uuid', (row) => row.merchantId),
+  id: plainColumn('uuid', (row) => row.id),
+  environment: plainColumn('core.environment', (row) => row.environment),
+  order_id: plainColumn('uuid', (row) => row.orderId),
+  status: plainColumn('core.payment_attempt_status', (row) => row.status),
+  origin: plainColumn('text', (row) => row.origin),
+  payment_option: plainColumn('text', (row) => row.paymentOption),
+  phone: textColumn('text', (row) => row.phone),
+  created_at: plainColumn('timestamptz', (row) => row.createdAt),
+  updated_at: plainColumn('timestamptz', (row) => row.updatedAt),
+  due_at: plainColumn('timestamptz', (row) => newAttemptSchedule(row.createdAt).dueAt),
+  prompt_until: plainColumn('timestamptz', (row) => newAttemptSchedule(row.createdAt).promptUntil),
+  network: textColumn('text', (row) => row.network),
+  prompt_place: plainColumn('text', (row) => row.promptKind),
+});
+
+const writing = (sql: { readonly changed: string; readonly event: string }, attempts = ''): string => `
 with orders as (
   update core.orders o set
     status = changed.status,
@@ -69,28 +95,41 @@ with orders as (
     attempt_count = changed.attempt_count,
     latest_attempt_id = changed.latest_attempt_id,
     updated_at = changed.updated_at,
-    sweep_at = changed.sweep_at
+    sweep_at = changed.sweep_at,
+    checkout_browser_hash = coalesce(o.checkout_browser_hash, changed.browser_hash)
   from ${sql.changed}
   where o.merchant_id = changed.merchant_id and o.environment = changed.environment and o.id = changed.id
-)
+)${attempts}
 insert into core.order_events (merchant_id, environment, order_id, sequence, id, type, occurred_at, payload)
 select merchant_id, environment, order_id, sequence, id, type, occurred_at, payload
 from ${sql.event}
-order by place`,
+order by place`;
+
+const statement = bulkStatement('write-orders', { changed, event }, (sql) => writing(sql));
+
+const statementWithAttempts = bulkStatement('write-orders-and-attempts', { changed, event, attempt }, (sql) =>
+  writing(
+    sql,
+    `, attempts as (
+  insert into core.payment_attempts (${attempt.columns}) select ${attempt.columns} from ${sql.attempt}
+)`,
+  ),
 );
 
-/** Writes the changed orders and their new events, with one statement, and commits. If nothing is to write, the ORM commits. */
+/** Writes the changed orders, their new events and attempts, with one statement, and commits. If nothing is to write, the ORM commits. */
 export async function writeOrders(em: EntityManager, all: readonly OrderToWrite[]): Promise<void> {
-  const toWrite = all.flatMap(({ row, order }) => {
+  const toWrite = all.flatMap(({ row, order, browserHash }) => {
     const values = orderValuesOf(order);
-    return isSame(values, row) ? [] : [values];
+    return browserHash === undefined && isSame(values, row) ? [] : [{ ...values, browserHash }];
   });
   const events = all.flatMap(({ order, events: newEvents }) => {
     const of = orderValuesOf(order);
     return newEvents.map((each) => ({ ...each, of }));
   });
-  if (toWrite.length + events.length > 0)
-    await commitWith(em, statement.with({ changed: toWrite, event: events }));
+  const attempts = all.flatMap(({ prompted }) => prompted ?? []);
+  const rows = { changed: toWrite, event: events };
+  if (attempts.length > 0) await commitWith(em, statementWithAttempts.with({ ...rows, attempt: attempts }));
+  else if (toWrite.length + events.length > 0) await commitWith(em, statement.with(rows));
 }
 
 /** Whether the row stays as it is. Progress of an attempt often changes only the attempt's row. */

@@ -3,11 +3,18 @@ import { notPayable } from '../../../contract/not-payable.ts';
 import { invalidFields } from '../../../platform/rpc/rpc-error.ts';
 import { recovering } from '../../database/payment-gate.ts';
 import type { RejectionOf } from '../../domain/transition.ts';
+import type { PhoneRefusal } from '../phones/phone-limit.ts';
 
 /** Why a cancellation of a checkout is refused. */
 export type CancelRefusal = RejectionOf<'cancel'> | 'in_use' | 'may_be_paid' | 'payer_pays';
 /** Why a payment of a checkout is refused. */
-export type PaymentRefusal = RejectionOf<'start_payment'> | 'not_offered' | 'may_be_paid' | 'payer_pays';
+export type PaymentRefusal =
+  | RejectionOf<'start_payment'>
+  | 'in_use'
+  | 'not_offered'
+  | 'may_be_paid'
+  | 'payer_pays'
+  | { readonly type: 'phone_refused'; readonly answer: PhoneRefusal };
 
 export const notFound = () =>
   rpcError('CHECKOUT_NOT_FOUND', 'this checkout link is not valid; ask the shop for a new one');
@@ -20,8 +27,11 @@ export const notOffered = () =>
     },
   ]);
 
-/** The error of a refusal, for the caller of the RPC. */
-export function refusal(rejection: PaymentRefusal | CancelRefusal | 'not_found') {
+/** The error of a refusal, for the caller of the RPC. `phoneRefusal`: that of a phone, for which the time is left. */
+export function refusal(
+  rejection: PaymentRefusal | CancelRefusal | 'not_found',
+  phoneRefusal: (answer: PhoneRefusal) => Error,
+): Error {
   if (rejection === 'may_be_paid') return recovering();
   if (rejection === 'payer_pays')
     return rpcError('PAYMENT_IN_PROGRESS', 'a payment from the menu of the phone is being confirmed');
@@ -30,6 +40,8 @@ export function refusal(rejection: PaymentRefusal | CancelRefusal | 'not_found')
   if (rejection === 'in_use')
     return rpcError('CHECKOUT_IN_USE', 'this checkout is in use in another browser; continue there');
   switch (rejection.type) {
+    case 'phone_refused':
+      return phoneRefusal(rejection.answer);
     case 'payment_in_progress':
       return rpcError('PAYMENT_IN_PROGRESS', 'a payment is under way; wait for its outcome');
     case 'money_not_returned':

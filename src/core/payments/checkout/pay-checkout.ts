@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto';
-import type { CallOwner, FairCalls } from '../../../platform/fair-calls.ts';
+import type { FairCalls } from '../../../platform/fair-calls.ts';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { findByKey } from '../../../platform/database/find-by-key.ts';
 import type { Database } from '../../database/database.ts';
@@ -15,16 +14,17 @@ import type { PhoneNumber } from '../../domain/phone-number.ts';
 import { err, ok } from '../../domain/result.ts';
 import type { Result } from '../../domain/result.ts';
 import { maxAttempts, transition } from '../../domain/transition.ts';
-import type { CommandOf } from '../../domain/transition.ts';
 import type { FindMerchant, MerchantTerms } from '../../merchants/find-merchant.ts';
 import { requireMerchant } from '../../merchants/find-merchant.ts';
 import { allowedOptions } from '../../domain/merchant-terms.ts';
 import { optionsThatTake } from '../../domain/wallet.ts';
 import type { Wallet } from '../../domain/wallet.ts';
 import { notFound, notOffered, refusal } from './checkout-refusals.ts';
-import type { CancelRefusal, PaymentRefusal } from './checkout-refusals.ts';
+import type { CancelRefusal } from './checkout-refusals.ts';
+import { isUsableBy, nameOf, ownerOf } from './checkout-order.ts';
 import type { CheckoutTokens, TokenSubject } from './checkout-token.ts';
 import type { FindPaybills, Paybill } from './find-paybills.ts';
+import { createStartCheckoutPayment } from './start-checkout-payment.ts';
 import type { CallScope } from '../changes/add-orders.ts';
 import type { AttemptIds } from '../changes/attempt-ids.ts';
 import type { ClaimPayments } from '../changes/claim-payments.ts';
@@ -32,8 +32,8 @@ import { decisionOf } from '../changes/change-orders.ts';
 import type { OrderChanges } from '../changes/change-orders.ts';
 import { claimBeforeEnd, readLostPayment } from '../changes/lost-payment.ts';
 import type { Decision } from '../changes/order-change.ts';
-import { byOrderId, orderOfId, readOrder } from '../changes/read-order.ts';
-import { noSecondPaymentMinutes, readOpenPayments } from '../changes/open-payments.sql.ts';
+import { byOrderId, readOrder } from '../changes/read-order.ts';
+import { readOpenPayments } from '../changes/open-payments.sql.ts';
 import type { PhoneLimit } from '../phones/phone-limit.ts';
 
 /** The contents of a customer's page. */
@@ -92,7 +92,7 @@ export interface Checkouts {
 
 export interface CheckoutParts {
   readonly database: Database;
-  readonly changes: Pick<OrderChanges, 'change' | 'share'>;
+  readonly changes: Pick<OrderChanges, 'share'>;
   readonly attemptIds: AttemptIds;
   readonly claims: Pick<ClaimPayments, 'claimFor' | 'find'>;
   readonly tokens: CheckoutTokens;
@@ -112,18 +112,19 @@ export interface CheckoutParts {
 }
 
 export function createCheckouts(parts: CheckoutParts): Checkouts {
-  const { database, changes, tokens, phoneLimit, fairly } = parts;
+  const { database, changes, tokens, fairly } = parts;
 
   const subjectOf = (token: string): TokenSubject => {
     const subject = tokens.open(token);
     if (subject === undefined) throw notFound();
     return subject;
   };
+  const start = createStartCheckoutPayment(parts);
   const cancel = changes.share({
     orders: byOrderId,
     nameOf: ({ subject }: CancellingCall) => nameOf(subject),
     requestIdOf: ({ requestId }) => requestId,
-    inTurn: ({ subject }, make) => fairly(ownerOf(subject), { aborted: false }, make),
+    alone: ({ subject }, make) => fairly(ownerOf(subject), { aborted: false }, make),
     load: readTakesPayments,
     loadsFirst: true,
     read: async (em, { row, call, loaded }) => ({
@@ -167,33 +168,23 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
     async pay(token, browserSecret, payment, { requestId, signal }) {
       const subject = subjectOf(token);
       parts.gate.requireOpen(subject.environment, subject.merchantId);
-      const { customerNetwork, phone } = payment;
+      const { customerNetwork, paymentOption, phone } = payment;
       const network = customerNetwork === '' ? '' : parts.hashNetwork(customerNetwork);
-      const startPayment = () =>
-        changes.change(orderOfId(nameOf(subject)), {
-          requestId,
-          network,
-          read: async (em, { row }) => ({
-            isUsable: isUsableBy(row, browserSecret),
-            takesPayments: (await readTakesPayments(em)).of(row.environment, row.merchantId),
-            isPayerPaying: await readOpenPayments(em, parts.wallets, [row], noSecondPaymentMinutes),
-          }),
-          decide: (order, { isUsable, ...state }, now): Result<Decision, PaymentRefusal | 'in_use'> =>
-            isUsable ? decidePayment(parts, payment, order, state, now) : err('in_use'),
-          write(_em, { changed }, { taken: { row }, order }): ChangedCheckout {
-            row.checkoutBrowserHash ??= hashOf(browserSecret);
-            return { order: changed?.order ?? order, boundHere: true };
-          },
-        });
-      // Anyone with the link may send payments for many phones at once, and each waits for the order's lock with its connection.
-      return fairly(ownerOf(subject), signal, async () => {
-        await requireAllowed(parts, subject, payment.paymentOption);
+      const merchant = await fairly(ownerOf(subject), signal, async () => {
+        const terms = await requireAllowed(parts, subject, paymentOption);
         // An order may have been paid before the database was restored. Then it gets that payment, and no other starts.
         await parts.claims.claimFor(nameOf(subject), requestId);
-        return phoneLimit.inTurn({ ...subject, phone: phone.e164, network }, async () =>
-          answer(parts, subject, await startPayment()),
-        );
+        return terms;
       });
+      const asked = { ...subject, phone: phone.e164, network };
+      const started = await start({
+        ...{ subject, browserSecret, paymentOption, phone },
+        asked,
+        requestId,
+        signal,
+      });
+      const changed = started.ok ? ok({ order: started.value, boundHere: true }) : started;
+      return answer(parts, subject, changed, merchant);
     },
 
     async cancel(token, browserSecret, requestId) {
@@ -203,12 +194,6 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
     },
   };
 }
-
-/** The links of a merchant share its turns. The merchant's own calls have others, so that neither holds up the other. */
-const ownerOf = ({ environment, merchantId, orderId }: TokenSubject): CallOwner => ({
-  owner: `checkouts ${environment} ${merchantId}`,
-  part: orderId,
-});
 
 /** The browser and the call that cancel a checkout. */
 interface CancellingCall {
@@ -227,25 +212,27 @@ async function answer(
   parts: CheckoutParts,
   subject: TokenSubject,
   changed: Result<ChangedCheckout, Parameters<typeof refusal>[0]>,
+  merchant?: MerchantTerms,
 ): Promise<Checkout> {
   if (!changed.ok) {
-    const error = refusal(changed.error);
+    const error = refusal(changed.error, parts.phoneLimit.refusal);
     throw changed.error === 'not_found' ? await parts.gate.missing(subject, error) : error;
   }
   const { order, boundHere } = changed.value;
   // Neither change results in COMPLETED, so no transaction has paid the order. A payment that has just started was not sent yet.
   const seen = { usableHere: true, boundHere, nextAction: undefined, providerTransactionId: '' };
-  return describe(parts, order, seen);
+  return describe(parts, order, seen, merchant);
 }
 
 async function describe(
   parts: CheckoutParts,
   order: OrderInFull,
   seen: Pick<Checkout, 'usableHere' | 'boundHere' | 'nextAction' | 'providerTransactionId'>,
+  known?: MerchantTerms,
 ): Promise<Checkout> {
   const { wallets, findMerchant, rememberMerchant, findPaybills } = parts;
   const find = order.status === 'PENDING' ? findMerchant : rememberMerchant;
-  const merchant = await find(order.merchantId);
+  const merchant = known ?? (await find(order.merchantId));
   if (merchant === undefined) throw notFound();
   const allowed = allowedOptions(merchant, order.environment, wallets);
   const paymentOptions = optionsThatTake(wallets, allowed, order.amount);
@@ -296,55 +283,22 @@ async function findMoneyFromMenu(
   };
 }
 
-/** @throws MERCHANT_SUSPENDED, INVALID_FIELDS for an option that the merchant does not offer */
+/** The merchant's terms. @throws MERCHANT_SUSPENDED, INVALID_FIELDS for an option that the merchant does not offer */
 async function requireAllowed(
   { findMerchant, wallets }: CheckoutParts,
   { merchantId, environment }: TokenSubject,
   option: PaymentOption,
-): Promise<void> {
+): Promise<MerchantTerms> {
   const merchant = await requireMerchant(findMerchant, merchantId, environment);
   if (!allowedOptions(merchant, environment, wallets).includes(option)) throw notOffered();
+  return merchant;
 }
-
-function decidePayment(
-  { wallets, attemptIds }: CheckoutParts,
-  { paymentOption, phone }: CheckoutPayment,
-  order: OrderInFull,
-  {
-    takesPayments,
-    isPayerPaying,
-  }: { readonly takesPayments: boolean; readonly isPayerPaying: (order: OrderInFull) => boolean },
-  now: Date,
-): Result<Decision, PaymentRefusal> {
-  if (isSamePayment(order, paymentOption, phone)) return ok({ changed: undefined });
-  if (isPayerPaying(order)) return err('payer_pays');
-  // Core notices a restore seconds later, and the order may have been paid in the lost time.
-  if (!takesPayments) return err('may_be_paid');
-  if (optionsThatTake(wallets, [paymentOption], order.amount).length === 0) return err('not_offered');
-  const start: CommandOf<'start_payment'> = {
-    type: 'start_payment',
-    attemptId: attemptIds.next(order, order.attemptCount + 1, now),
-    origin: 'CHECKOUT',
-    paymentOption,
-    phone,
-  };
-  return decisionOf(transition(order, start, now));
-}
-
-const nameOf = ({ environment, merchantId, orderId: id }: TokenSubject) => ({ environment, merchantId, id });
 
 const rowKey = ({ environment, merchantId, orderId }: TokenSubject) => ({
   environment,
   merchantId: storedId('mer', merchantId),
   id: storedId('ord', orderId),
 });
-
-const hashOf = (secret: string): Buffer => createHash('sha256').update(secret).digest();
-
-function isUsableBy({ checkoutBrowserHash }: OrderRow, browserSecret: string): boolean {
-  if (checkoutBrowserHash == null) return true;
-  return browserSecret !== '' && hashOf(browserSecret).equals(checkoutBrowserHash);
-}
 
 /** The wallet's number of the transaction that paid an order; '' until it is paid. */
 async function paidBy(em: EntityManager, { status, merchantId, latestAttemptId: id }: OrderRow) {
@@ -357,11 +311,4 @@ async function nextActionOf(em: EntityManager, { merchantId, latestAttemptId: id
   if (id == null) return undefined;
   const attempt = await em.findOneOrFail(PaymentAttemptRow, { merchantId, id });
   return isInFlight(attempt) ? (attempt.nextAction ?? undefined) : undefined;
-}
-
-/** A double click or a repeated form: the requested payment is already in flight. */
-function isSamePayment({ latestAttempt }: Order, option: PaymentOption, { e164 }: PhoneNumber): boolean {
-  if (latestAttempt === null) return false;
-  const { paymentOption, phone } = latestAttempt;
-  return isInFlight(latestAttempt) && paymentOption === option && phone === e164;
 }

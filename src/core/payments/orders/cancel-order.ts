@@ -47,7 +47,7 @@ export function createCancelOrder(parts: CancelOrderParts): CancelOrder {
     orders: byOrderId,
     nameOf: ({ name }: Cancellation) => name,
     requestIdOf: ({ by }) => by.requestId,
-    inTurn: ({ name: { environment, merchantId, id } }, make) =>
+    alone: ({ name: { environment, merchantId, id } }, make) =>
       fairly({ owner: `${environment} ${merchantId}`, part: id }, { aborted: false }, make),
     load: readTakesPayments,
     loadsFirst: true,

@@ -28,6 +28,7 @@ export interface AskedPhone {
 
 /** `allowed` holds until the transaction ends. `elsewhere`: another transaction is about to have the phone prompted. */
 export type PhoneAnswer = PromptDecision | { readonly type: 'elsewhere' };
+export type PhoneRefusal = Exclude<PhoneAnswer, { readonly type: 'allowed' }>;
 
 /** Statements for the transaction that commits the attempts. They run before the commit. */
 export interface PhoneClaim {
@@ -47,10 +48,12 @@ export interface PhoneLimit {
    * The claim holds across all cores, by an advisory lock until the transaction ends. It never waits for a lock.
    */
   readonly claim: (asked: readonly AskedPhone[]) => PhoneClaim;
+  /** Claims phones in an ORM transaction. The answers are in their order. */
+  readonly claimIn: (em: EntityManager, asked: readonly AskedPhone[]) => Promise<readonly PhoneAnswer[]>;
   /** Claims one phone in an ORM transaction and returns the kind of its prompt. @throws `refusal` of any other answer. */
   readonly demand: (em: EntityManager, asked: AskedPhone) => Promise<PromptKind>;
   /** The error for a phone that may not be prompted now: RESOURCE_EXHAUSTED, PHONE_BUSY or PHONE_LIMIT. */
-  readonly refusal: (answer: Exclude<PhoneAnswer, { readonly type: 'allowed' }>) => Error;
+  readonly refusal: (answer: PhoneRefusal) => Error;
   /**
    * Runs the payments of a phone in this process one after another. Retries shortly after when another core holds the
    * phone. @throws RESOURCE_EXHAUSTED PHONE_BUSY when the phone stays busy for too long.
@@ -105,15 +108,19 @@ export function createPhoneLimit({ promptsPerTenMinutes, random }: PhoneLimitSet
   };
   const queues = new Map<string, Promise<unknown>>();
   const waiting = new Map<string, number>();
+  const claimIn: PhoneLimit['claimIn'] = async (em, asked) => {
+    const { statements, answers } = claim(asked);
+    const rows: QueryResultRow[][] = [];
+    for (const statement of statements) rows.push(await em.execute(statement));
+    return answers(rows);
+  };
   return {
     isSet: promptsPerTenMinutes > 0,
     claim,
+    claimIn,
     refusal,
     async demand(em, asked) {
-      const { statements, answers } = claim([asked]);
-      const rows: QueryResultRow[][] = [];
-      for (const statement of statements) rows.push(await em.execute(statement));
-      const [answer = unlimited] = answers(rows);
+      const [answer = unlimited] = await claimIn(em, [asked]);
       if (answer.type !== 'allowed') throw refusal(answer);
       return answer.kind;
     },

@@ -1,0 +1,27 @@
+import { createHash } from 'node:crypto';
+import type { CallOwner } from '../../../platform/fair-calls.ts';
+import type { OrderRow } from '../../database/order-entities.ts';
+import type { TokenSubject } from './checkout-token.ts';
+
+/** The name of a link's order. */
+export const nameOf = ({ environment, merchantId, orderId: id }: TokenSubject) => ({
+  environment,
+  merchantId,
+  id,
+});
+
+/** The links of a merchant share its turns. The merchant's own calls have others, so that neither holds up the other. */
+export const ownerOf = ({ environment, merchantId, orderId }: TokenSubject): CallOwner => ({
+  owner: `checkouts ${environment} ${merchantId}`,
+  part: orderId,
+});
+
+/** What is stored of the browser that a checkout is bound to. */
+export const browserHashOf = (browserSecret: string): Buffer =>
+  createHash('sha256').update(browserSecret).digest();
+
+/** Whether a browser may pay or cancel the order: it is bound, or no browser is bound yet. */
+export function isUsableBy({ checkoutBrowserHash }: OrderRow, browserSecret: string): boolean {
+  if (checkoutBrowserHash == null) return true;
+  return browserSecret !== '' && browserHashOf(browserSecret).equals(checkoutBrowserHash);
+}
