@@ -88,8 +88,7 @@ const merchantOf = (row: MerchantRow): Merchant => ({ ...row, id: publicId('mer'
 
 export function createMerchantStore({ database, newId, now }: MerchantStoreOptions): MerchantStore {
   const find = async (merchantId: PublicId<'mer'>): Promise<Merchant | undefined> => {
-    const connection = { em: database.fork(), pool: database.pool };
-    const row = await findByKey(connection, MerchantRow, { id: storedId('mer', merchantId) });
+    const row = await findByKey(database.fork(), MerchantRow, { id: storedId('mer', merchantId) });
     return row === null ? undefined : merchantOf(row);
   };
   /** Locks the merchant, calls `decide` for its next state, and writes that with its audit entry unless nothing changes. */

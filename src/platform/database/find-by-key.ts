@@ -1,45 +1,79 @@
-import type { EntityManager, EntityName } from '@mikro-orm/postgresql';
-import type { Pool } from 'pg';
+import type { EntityManager, EntityName, Primary } from '@mikro-orm/postgresql';
+import type { QueryResultRow } from 'pg';
+import { ofAnyLength } from './run-statement.ts';
+import type { Statement } from './run-statement.ts';
+import { runReading } from './transaction-statement.ts';
 
-interface KeyStatement {
-  readonly name: string;
-  readonly text: string;
+/** The statements that find rows of a table by its primary key. */
+interface KeyStatements {
   /** The properties of the primary key, in the order of the parameters. */
   readonly key: readonly string[];
+  readonly one: Statement;
+  readonly many: Statement;
 }
 
 /** By the table's name. */
-const statements = new Map<string, KeyStatement>();
+const statements = new Map<string, KeyStatements>();
 
 /**
- * Finds the row with this primary key like the ORM's `findOne`, outside of transactions. The server prepares the statement once for each
- * connection. The ORM builds its statements anew each time, and the server plans them anew, which is most of the cost of a look-up.
+ * Finds the row with this primary key like the ORM's `findOne`. The server prepares the statement once for each connection. The ORM builds
+ * its statements anew each time, and the server plans them anew, which is most of the cost of a look-up.
  */
 export async function findByKey<Row extends object>(
-  { em, pool }: { readonly em: EntityManager; readonly pool: Pool },
+  em: EntityManager,
   entity: EntityName<Row>,
   key: Partial<Row>,
 ): Promise<Row | null> {
-  const { key: names, ...statement } = statementFor(em, entity);
-  const values = names.map((name) => key[name as keyof Row]);
-  const { rows } = await pool.query<object>({ ...statement, values });
-  const [found] = rows;
-  return found === undefined ? null : em.map(entity, found as Parameters<typeof em.map<Row>>[1]);
+  const [row] = await findAllByKey(em, entity, [key]);
+  return row ?? null;
 }
 
-function statementFor<Row extends object>(em: EntityManager, entity: EntityName<Row>): KeyStatement {
+/** Finds the rows with these primary keys like the ORM's `find`, in any order. Those that `em` has already are not read again. */
+export async function findAllByKey<Row extends object>(
+  em: EntityManager,
+  entity: EntityName<Row>,
+  keys: readonly Partial<Row>[],
+): Promise<Row[]> {
+  const { key: names, one, many } = statementsFor(em, entity);
+  const found: Row[] = [];
+  const wanted: unknown[][] = [];
+  for (const key of keys) {
+    const values = names.map((name) => key[name as keyof Row]);
+    const known = em.getUnitOfWork().getById(entity, values as Primary<Row>[]);
+    if (known === undefined) wanted.push(values);
+    else found.push(known);
+  }
+  const [first] = wanted;
+  if (first === undefined) return found;
+  const statement =
+    wanted.length === 1
+      ? { ...one, values: first }
+      : { ...many, values: names.map((_, index) => wanted.map((values) => values[index])) };
+  const rows = await runReading<QueryResultRow>(em, statement);
+  return [...found, ...rows.map((row) => em.map(entity, row as Parameters<typeof em.map<Row>>[1]))];
+}
+
+function statementsFor<Row extends object>(em: EntityManager, entity: EntityName<Row>): KeyStatements {
   const { schema, tableName, props, primaryKeys } = em.getMetadata(entity);
   const table = `${schema ?? 'public'}.${tableName}`;
   const known = statements.get(table);
   if (known !== undefined) return known;
+  const keys = primaryKeys.flatMap((name) => props.filter((prop) => prop.name === name));
+  const columnsOf = (all: readonly { readonly fieldNames: readonly string[] }[]) =>
+    all.flatMap(({ fieldNames }) => fieldNames);
+  const arrays = keys.map(({ columnTypes: [type] }, index) => `$${index + 1}::${type}[]`);
+  const [array = '', ...others] = arrays;
   // Columns are listed, because a prepared `*` fails after a migration has added one.
-  const columns = props.flatMap(({ fieldNames }) => fieldNames);
-  const conditions = primaryKeys.map((name, index) => {
-    const [column] = props.find((prop) => prop.name === name)?.fieldNames ?? [];
-    return `${column} = $${index + 1}`;
-  });
-  const text = `select ${columns.join(', ')} from ${table} where ${conditions.join(' and ')}`;
-  const statement = { name: `find ${table}`, text, key: primaryKeys };
-  statements.set(table, statement);
-  return statement;
+  const select = `select ${columnsOf(props).join(', ')} from ${table}`;
+  const conditions = columnsOf(keys).map((column, index) => `${column} = $${index + 1}`);
+  const found: KeyStatements = {
+    key: primaryKeys,
+    one: { name: `find ${table}`, text: `${select} where ${conditions.join(' and ')}` },
+    many: {
+      name: `find all ${table}`,
+      text: `${select} join unnest(${[ofAnyLength(array), ...others].join(', ')}) as key (${columnsOf(keys).join(', ')}) using (${columnsOf(keys).join(', ')})`,
+    },
+  };
+  statements.set(table, found);
+  return found;
 }

@@ -3,13 +3,10 @@ import type { QueryResultRow } from 'pg';
 import { committing } from './grouped-transactions.ts';
 import type { Statement } from './run-statement.ts';
 
-/** What kysely's transactions offer, as far as it is used here. */
-interface OrmTransaction {
-  readonly executeQuery: (query: {
-    readonly query: { readonly kind: 'RawNode' };
-    readonly sql: unknown;
-    readonly parameters: unknown;
-  }) => Promise<{ readonly rows: QueryResultRow[] }>;
+/** What kysely and its transactions offer, as far as it is used here. */
+interface OrmExecutor {
+  /** Takes `{ query: { kind: 'RawNode' }, sql, parameters }`. */
+  executeQuery(query: object): Promise<{ readonly rows: QueryResultRow[] }>;
 }
 
 /**
@@ -19,12 +16,28 @@ interface OrmTransaction {
  */
 export async function runInTransaction<Row extends QueryResultRow>(
   em: EntityManager,
+  statement: Statement,
+): Promise<Row[]> {
+  const transaction = em.getTransactionContext<OrmExecutor | undefined>();
+  if (transaction === undefined) throw new TypeError('the statement needs a transaction');
+  return execute(transaction, statement);
+}
+
+/** The same for a reading, in the ORM's transaction if it has one. */
+export function runReading<Row extends QueryResultRow>(
+  em: EntityManager,
+  statement: Statement,
+): Promise<Row[]> {
+  const transaction = em.getTransactionContext<OrmExecutor | undefined>();
+  return execute(transaction ?? em.getConnection().getClient(), statement);
+}
+
+async function execute<Row extends QueryResultRow>(
+  executor: OrmExecutor,
   { values = [], ...statement }: Statement,
 ): Promise<Row[]> {
-  const transaction = em.getTransactionContext<OrmTransaction | undefined>();
-  if (transaction === undefined) throw new TypeError('the statement needs a transaction');
   // Kysely hands both to pg's `query` as they are, and pg takes a named statement there in place of a text.
-  const { rows } = await transaction.executeQuery({
+  const { rows } = await executor.executeQuery({
     query: { kind: 'RawNode' },
     sql: statement,
     parameters: values,

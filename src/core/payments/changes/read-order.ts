@@ -1,7 +1,11 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { publicId, storedId } from '../../../contract/public-id.ts';
-import type { OrderRow, RefundRow } from '../../database/order-entities.ts';
-import { PaymentAttemptRow, StrayPaymentRow } from '../../database/order-entities.ts';
+import type { StoredId } from '../../../contract/public-id.ts';
+import { bulkStatement, plainColumn, rowList } from '../../../platform/database/bulk-statement.ts';
+import { findAllByKey } from '../../../platform/database/find-by-key.ts';
+import { runReading } from '../../../platform/database/transaction-statement.ts';
+import type { OrderRow, RefundRow, StrayPaymentRow } from '../../database/order-entities.ts';
+import { PaymentAttemptRow } from '../../database/order-entities.ts';
 import { attemptOf, orderOf } from '../../database/order-rows.ts';
 import type { Order, OrderInFull } from '../../domain/order.ts';
 import { isInFlight } from '../../domain/order.ts';
@@ -123,13 +127,7 @@ async function readLatestAttempts(
   const keys = rows.flatMap(({ merchantId, latestAttemptId: id }) =>
     id == null ? [] : [{ merchantId, id }],
   );
-  const [only] = keys;
-  if (only === undefined) return new Map();
-  // One that this transaction has read already needs no statement.
-  const attempts =
-    keys.length === 1
-      ? [await em.findOneOrFail(PaymentAttemptRow, only)]
-      : await em.find(PaymentAttemptRow, { $or: keys });
+  const attempts = await findAllByKey(em, PaymentAttemptRow, keys);
   if (attempts.length < keys.length) throw new Error('the latest attempt of an order is missing');
   return new Map(attempts.map((attempt) => [attempt.id, attempt]));
 }
@@ -148,20 +146,45 @@ async function readAttempts(em: EntityManager, rows: readonly OrderRow[]) {
 
 type StrayMoney = OrderInFull['strayMoney'][number];
 
+type StoredStray = Pick<StrayMoney, 'amount' | 'currency' | 'status'> & {
+  readonly order_id: StoredId<'ord'>;
+  readonly attempt_id: StoredId<'pat'>;
+  readonly found_ms: number;
+};
+
+// Money that a payer sent for an order without a request of ours does not prevent other payments.
+const strayPayments = bulkStatement(
+  'stray-payments-of-attempts',
+  {
+    of: rowList<ReturnType<typeof keysOf>[number]>(
+      {
+        merchant_id: plainColumn('uuid', (key) => key.merchantId),
+        environment: plainColumn('core.environment', (key) => key.environment),
+        order_id: plainColumn('uuid', (key) => key.orderId),
+      },
+      { hidesLength: true },
+    ),
+  },
+  (sql) => `
+select s.order_id, s.payment_attempt_id as attempt_id, s.amount, s.currency, s.status,
+  (extract(epoch from s.created_at) * 1000)::float8 as found_ms
+from ${sql.of}
+join core.stray_payments s using (merchant_id, environment, order_id)
+where s.payment_attempt_id is not null
+order by s.id`,
+);
+
 /** The stray payments of orders' attempts, by the orders' stored ids, the oldest first. */
 async function readStrayMoney(
   em: EntityManager,
   rows: readonly OrderRow[],
 ): Promise<ReadonlyMap<string, readonly StrayMoney[]>> {
   const strays =
-    rows.length === 0
-      ? []
-      : await em.find(StrayPaymentRow, { $or: keysOf(rows) }, { orderBy: { id: 'asc' } });
+    rows.length === 0 ? [] : await runReading<StoredStray>(em, strayPayments.with({ of: keysOf(rows) }));
   const byOrder = new Map<string, StrayMoney[]>();
-  for (const { orderId, paymentAttemptId: id, amount, currency, status, createdAt: foundAt } of strays) {
-    // Money that a payer sent for this order without a request of ours does not prevent other payments.
-    if (orderId == null || id == null) continue;
+  for (const { order_id: orderId, attempt_id: id, amount, currency, status, found_ms: foundMs } of strays) {
     const ofOrder = byOrder.get(orderId) ?? [];
+    const foundAt = new Date(foundMs);
     ofOrder.push({ attemptId: publicId('pat', id), amount, currency, status, foundAt });
     byOrder.set(orderId, ofOrder);
   }

@@ -151,7 +151,7 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
       // Anyone who has the link may read it without a limit on requests, and each reading needs several statements.
       return fairly(ownerOf(subject), signal, async () => {
         const em = database.fork();
-        const row = await findByKey({ em, pool: database.pool }, OrderRow, rowKey(subject));
+        const row = await findByKey(em, OrderRow, rowKey(subject));
         if (row === null) throw await parts.gate.missing(subject, notFound());
         const usableHere = isUsableBy(row, browserSecret);
         const boundHere = usableHere && row.checkoutBrowserHash != null;
