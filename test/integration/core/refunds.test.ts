@@ -20,7 +20,7 @@ import type { LeasedRefund } from '../../../src/gen/gatehouse/v1/refund_service_
 import { holdLocks } from '../../support/database-connections.ts';
 import { publicId, storedId } from '../../support/ids.ts';
 import { orderNamed } from '../../support/order-requests.ts';
-import { failureOf, flood, refusalOf, wrongFields } from '../../support/rpc-failure.ts';
+import { failureOf, flood, outcomeOf, refusalOf, wrongFields } from '../../support/rpc-failure.ts';
 import { sharedClient, sharedStack } from '../../support/shared-stack.ts';
 import { hangMs, waitUntil } from '../../support/wait-until.ts';
 import { outcomes, sharedPaymentDesk, transactionOf } from './payment-desk.ts';
@@ -89,6 +89,9 @@ const left = async (orderId: string) => refunds.getRefundable({ merchantId, envi
 describe('a refund of a COMPLETED order', () => {
   test('is sent to the wallet that was paid, ends as the wallet says, and each step is an event of the order', async () => {
     const { orderId, attemptId } = await paidOrder();
+    await desk.query("update core.payment_attempts set provider_reference = 'pay-1' where merchant_id = $1", [
+      storedId('mer', merchantId),
+    ]);
     const created = await refund('R-1', '40.5');
 
     expect(created).toMatchObject({
@@ -110,7 +113,9 @@ describe('a refund of a COMPLETED order', () => {
     });
 
     const first = await lease(created);
-    expect(first).toMatchObject({ sentBefore: false, refund: { status: RefundStatus.SENT } });
+    expect(first).toMatchObject({
+      ...{ sentBefore: false, paymentReference: 'pay-1', refund: { status: RefundStatus.SENT } },
+    });
     expect(await desk.leaseRefunds()).toEqual([]);
     expect(await record(first, lost)).toMatchObject({ status: RefundStatus.UNKNOWN, detail: 'no answer' });
     await makeDue();
@@ -124,8 +129,11 @@ describe('a refund of a COMPLETED order', () => {
     // A repeat of the report, as after a lost answer.
     expect(await record(third, done)).toMatchObject({ status: RefundStatus.COMPLETED });
     expect(await refusalOf(record(second, done))).toBe('LEASE_LOST');
+    const exchanges = 'select from core.wallet_exchanges where merchant_id = $1';
+    expect(await desk.query(exchanges, [storedId('mer', merchantId)])).toHaveLength(3);
 
     expect(await orderNow()).toMatchObject({ status: OrderStatus.COMPLETED, refunded: '40.50' });
+    expect(await left(orderId)).toMatchObject({ left: '60.00', pending: '0.00', refunded: '40.50' });
     expect(await desk.history({ merchantId, orderId })).toEqual([
       '1 CREATED',
       '2 PAYMENT_STARTED',
@@ -159,6 +167,59 @@ describe('a refund of a COMPLETED order', () => {
       expect(failure).toMatchObject({ code: 'AlreadyExists', reason: 'REFUND_NUMBER_TAKEN' });
       expect(failure.issues['refund_number']).toContain(`another ${fields};`);
     }
+  });
+
+  test('gets a number once, also when it is requested for two orders at once', async () => {
+    const orderNumbers = ['D-1', 'D-2'];
+    for (const orderNumber of orderNumbers) await paidOrder(orderNumber);
+    for (let round = 0; round < 5; round += 1) {
+      const all = orderNumbers.map((orderNumber) =>
+        outcomeOf(refunds.createRefund(asked(`R-${round}`, '1', { orderNumber }))),
+      );
+      expect((await Promise.all(all)).sort()).toEqual(['REFUND_NUMBER_TAKEN', 'done']);
+    }
+  });
+
+  test('of one environment is unknown in the other', async () => {
+    await paidOrder();
+    const { refundId } = await refund('R-1', '1');
+    await desk.query("update core.refunds set environment = 'PRODUCTION' where merchant_id = $1", [
+      storedId('mer', merchantId),
+    ]);
+    const name = { case: 'refundId' as const, value: refundId };
+
+    const found = await refusalOf(refunds.getRefund({ merchantId, environment, name }));
+    const { repeated } = await refunds.createRefund(asked('R-1', '1'));
+
+    expect([found, repeated]).toEqual(['REFUND_NOT_FOUND', false]);
+  });
+
+  test('is leased by one of several workers that ask at the same moment', async () => {
+    await paidOrder();
+    await refund('R-1');
+    for (let round = 0; round < 5; round += 1) {
+      await makeDue();
+      const leased = await Promise.all(Array.from({ length: 8 }, () => desk.leaseRefunds()));
+      expect(leased.flat()).toHaveLength(1);
+    }
+  });
+
+  test('is leased only for its payment option and environment', async () => {
+    await paidOrder();
+    await desk.settle(
+      await desk.startDirect({ merchantId, orderNumber: 'B-1', paymentOption: 'walletb_ussd' }),
+      outcomes.completed(`${merchantId}/B-1`),
+    );
+    await refund('R-A');
+    for (const number of ['R-B', 'R-C'])
+      await refunds.createRefund(asked(number, '1', { orderNumber: 'B-1' }));
+    await desk.query("update core.refunds set environment = 'PRODUCTION' where refund_number = 'R-C'");
+
+    const leased = await desk.refundWork.leaseRefunds({
+      ...{ environment, paymentOptions: ['walletb_ussd'], maxRefunds: 9, lease: { seconds: 60n } },
+    });
+
+    expect(leased.refunds.map((each) => each.refund?.refundNumber)).toEqual(['R-B']);
   });
 
   test('without an amount returns the rest, and never more', async () => {
@@ -258,6 +319,12 @@ describe('a refusal to refund has a reason', () => {
     );
     expect(await refusal('R-1')).toBe('ORDER_NOT_REFUNDABLE');
     expect(await left(payment.orderId)).toMatchObject({ notRefundable: NotRefundable.STRAY_PAYMENT });
+    // The order was charged twice, and the other payment is being returned.
+    await desk.query(
+      "update core.stray_payments set provider_transaction_id = 'other' where merchant_id = $1",
+      [storedId('mer', merchantId)],
+    );
+    expect(await refund('R-1')).toMatchObject({ amount: '100.50' });
   });
 });
 
@@ -441,6 +508,33 @@ test('refunds are listed newest first, by page, state, order and time', async ()
   const page = await refunds.listRefunds({ merchantId, pageSize: 2 });
   expect(page.refunds).toHaveLength(2);
   expect(await numbers({ pageSize: 2, pageToken: page.nextPageToken })).toEqual(['R-1']);
+});
+
+test('refunds are listed by each state', async () => {
+  const approvalLimits = [{ currency: 'ETB', amount: '50' }];
+  await merchants.updateMerchant({ merchantId, refundPolicy: { approvalLimits } });
+  await paidOrder();
+  const outcomeOfNumber = { 'R-1': done, 'R-2': refused(true), 'R-3': lost, 'R-4': pending };
+  for (const [number, outcome] of Object.entries(outcomeOfNumber))
+    await record(await lease(await refund(number, '1')), outcome);
+  await refund('R-5', '1');
+  const { refundId } = await refund('R-6', '60');
+  const by = { headers: { 'x-gatehouse-actor': 'usr_b' } };
+  await stack.client(RefundService, 'dashboard').declineRefund({ merchantId, refundId }, by);
+  await refund('R-7', '60');
+
+  const numbersIn = async (status: RefundStatus) =>
+    (await refunds.listRefunds({ merchantId, statuses: [status] })).refunds.map((each) => each.refundNumber);
+  const { COMPLETED, FAILED, UNKNOWN, SENT, REQUESTED, AWAITING_APPROVAL } = RefundStatus;
+  const states = [COMPLETED, FAILED, UNKNOWN, SENT, REQUESTED, AWAITING_APPROVAL];
+  expect(await Promise.all(states.map(numbersIn))).toEqual([
+    ['R-1'],
+    ['R-6', 'R-2'],
+    ['R-3'],
+    ['R-4'],
+    ['R-5'],
+    ['R-7'],
+  ]);
 });
 
 test('the steps of refunds are streamed in order, filtered, and again after a cursor', async () => {

@@ -54,11 +54,30 @@ function tokenOf(id: PublicId<'ord'>): string {
   });
   return url.slice(url.lastIndexOf('/') + 1);
 }
-/** No core begins a recovery. */
-async function restore(): Promise<void> {
+/** No core begins a recovery, or carries one on. */
+async function keepCoresOut(): Promise<void> {
   await holder.query('set local idle_in_transaction_session_timeout = 0');
   await holder.query('select pg_advisory_xact_lock(7142006)');
+}
+async function restore(): Promise<void> {
+  await keepCoresOut();
   await setHome('another server');
+}
+/** A recovery holds the merchant. */
+async function hold(): Promise<void> {
+  await keepCoresOut();
+  await connection.query(
+    `with recovery as (
+       insert into core.recoveries (id, cause, lost_from, lost_until, stream, closed)
+       values (gen_random_uuid(), 'OPERATOR', now(), now(), 'COMPLETE', '{}') returning id
+     )
+     insert into core.recovery_holds select id, 'SANDBOX', $1 from recovery`,
+    [storedId('mer', merchantId as PublicId<'mer'>)],
+  );
+}
+async function resume(): Promise<void> {
+  await setHome(home);
+  await connection.query('delete from core.recovery_holds; delete from core.recoveries');
 }
 const find = (orderNumber: string) => orders.getOrder(orderNamed(merchantId, orderNumber));
 
@@ -73,7 +92,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  await setHome(home);
+  await resume();
   await holder.query('rollback');
 });
 
@@ -93,10 +112,29 @@ test('no new order is added to a restored database before core has noticed it', 
   expect(repeated).toBe(true);
 });
 
-describe('a database that was restored, before core has noticed it', () => {
+test('a restored database gives wallets no refund and no return before core has noticed it', async () => {
+  const paid = await desk.startDirect({ merchantId, orderNumber: 'R-1', phone: '0911002001' });
+  await desk.settle(paid, outcomes.completed('t-1'));
+  await desk.refund(merchantId, 'R-1');
+  const other = await desk.startDirect({ merchantId, orderNumber: 'R-2', phone: '0911002002' });
+  await desk.settle(other, outcomes.completed('t-2', '99.00'));
+  await restore();
+
+  expect([await desk.leaseRefunds(), await desk.leaseReversals()]).toEqual([[], []]);
+  await resume();
+  expect([await desk.leaseRefunds(), await desk.leaseReversals()]).toEqual([
+    [expect.objectContaining({ sentBefore: false })],
+    [expect.objectContaining({ sentBefore: false })],
+  ]);
+});
+
+describe.each([
+  ['a database that was restored', restore],
+  ['a database that holds the merchant', hold],
+])('%s, before core has noticed it', (_, begin) => {
   test('starts no payment of a known order', async () => {
     const hosted = await desk.registerHosted({ merchantId, orderNumber: 'P-1' });
-    await restore();
+    await begin();
 
     const direct = desk.startDirect({ merchantId, orderNumber: 'P-1' });
     expect([await refusalOf(direct), await refusalOf(desk.payHosted(hosted))]).toEqual([
@@ -115,7 +153,7 @@ describe('a database that was restored, before core has noticed it', () => {
         order: { case: 'orderNumber', value: 'R-1' },
       });
     await refund('known');
-    await restore();
+    await begin();
 
     expect(await refusalOf(refund('lost'))).toBe('RECOVERING');
     expect((await refund('known')).repeated).toBe(true);
@@ -140,7 +178,7 @@ describe('a database that was restored, before core has noticed it', () => {
     const by = { headers: { 'x-gatehouse-actor': 'usr_b' } };
     await approvals.approveRefund(approved, by);
     const before = await desk.history(payment);
-    await restore();
+    await begin();
 
     const unknown = { merchantId, refundId: newRandomId('rfd', new Date()) };
     const answers = [
@@ -162,10 +200,10 @@ describe('a database that was restored, before core has noticed it', () => {
       [storedId('stp', strayPaymentId as PublicId<'stp'>)],
     );
     const key = { merchantId, strayPaymentId };
-    await restore();
+    await begin();
 
     expect(await refusalOf(strayPayments.retryReversal(key))).toBe('RECOVERING');
-    await setHome(home);
+    await resume();
     expect((await strayPayments.retryReversal(key)).strayPayment?.status).toBe(
       StrayPaymentStatus.REVERSAL_DUE,
     );
@@ -189,7 +227,7 @@ describe('a database that was restored, before core has noticed it', () => {
     const confirm = (settlementId = '') =>
       settlements.confirmSettlement({ settlementId }, { headers: { 'x-gatehouse-actor': userId } });
     await confirm(confirmed?.settlementId);
-    await restore();
+    await begin();
 
     expect(await refusalOf(confirm(open?.settlementId))).toBe('RECOVERING');
     expect((await find('S-2')).order?.status).toBe(OrderStatus.PENDING);
