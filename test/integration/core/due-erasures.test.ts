@@ -8,6 +8,7 @@ import { readErasedOrders } from '../../../src/core/erasure/erased-orders.sql.ts
 import { newRandomId } from '../../../src/contract/public-id.ts';
 import { keptLog } from '../../support/kept-log.ts';
 import { sharedPool, sharedTestDatabase } from '../../support/shared-stack.ts';
+import { waitUntil } from '../../support/wait-until.ts';
 
 const testDatabase = sharedTestDatabase();
 const pool = sharedPool(() => testDatabase.url, 4);
@@ -100,6 +101,28 @@ test('a reader whose place in the list of erased orders no longer exists reads t
   const { orders: others } = await readErasedOrders(pool, first.next, 10);
 
   expect([again.length, first.orders.length, others.length]).toEqual([3, 1, 2]);
+});
+
+test('a reader of the list of erased orders does not pass one that is committed later', async () => {
+  const insert = `
+    insert into core.erased_orders (merchant_id, environment, order_id, from_sequence, to_sequence, erased_at, seal)
+    values (gen_random_uuid(), 'SANDBOX', gen_random_uuid(), 1, 1, now(), '')`;
+  let { next } = await readErasedOrders(pool, beginning, 100);
+  const holder = await pool.connect();
+  await holder.query('begin');
+  await holder.query(insert);
+  await pool.query(insert);
+
+  const meanwhile = await readErasedOrders(pool, next, 10);
+  next = meanwhile.next;
+  await holder.query('commit');
+  holder.release();
+
+  expect(meanwhile.orders).toEqual([]);
+  await waitUntil(
+    'both are listed',
+    async () => (await readErasedOrders(pool, next, 10)).orders.length === 2,
+  );
 });
 
 /** Payments that have ended and are listed for erasure. Returns their ids. */

@@ -122,6 +122,26 @@ test('the erasure of an order waits while the order may change, and names the re
   expect((await orderOf(merchantId, 'REFUNDED'))?.customerPhone).toBe(phone);
 });
 
+test.each([
+  ['payment_attempts', 'REQUESTED', 'PAYMENT_OPEN'],
+  ['payment_attempts', 'SENT', 'PAYMENT_OPEN'],
+  ['payment_attempts', 'UNKNOWN', 'PAYMENT_OPEN'],
+  ['refunds', 'AWAITING_APPROVAL', 'REFUND_OPEN'],
+  ['refunds', 'REVERSAL_DUE', 'REFUND_OPEN'],
+  ['stray_payments', 'REVERSAL_DUE', 'STRAY_PAYMENT_OPEN'],
+])('an order is not erased while its row of %s is %s', async (table, status, obstacle) => {
+  const payment = await (table === 'stray_payments' ? refusedStray : paidOrder)(newPhone());
+  if (table === 'refunds') await desk.refund(payment.merchantId, 'PAID');
+  const id = storedId('ord', payment.orderId);
+  await sealed(payment.merchantId);
+  const due = status === 'REVERSAL_DUE' ? "now() + interval '1 day'" : 'null';
+  await superuser.query(`update core.${table} set status = $2, due_at = ${due} where order_id = $1`, [
+    id,
+    status,
+  ]);
+  expect((await eraseNow(payment)).obstacles).toEqual(new Map([[id, obstacle]]));
+});
+
 test('the broker removes events after the commit, without locked orders, and again after an incomplete erasure', async () => {
   const payment = await paidOrder(newPhone());
   await sealed(payment.merchantId);
