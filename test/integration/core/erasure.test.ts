@@ -421,6 +421,43 @@ test('a reason that a refund gets after the erasure is erased when the refund ha
   expect(refund).toMatchObject({ reason: 'erased', amount: '100.50' });
 });
 
+test('every text in the rows of an order is erased', async () => {
+  const payment = await paidOrder(newPhone());
+  await desk.refund(payment.merchantId, 'PAID');
+  const key = [storedId('mer', payment.merchantId), storedId('ord', payment.orderId)];
+  await superuser.query(
+    `insert into core.stray_payments (merchant_id, id, environment, order_id, payment_attempt_id, payment_option,
+       provider_transaction_id, amount, currency, kind, status, detail, tries, maybe_sent, reversal_id, created_at, updated_at)
+     select merchant_id, gen_random_uuid(), environment, order_id, id, payment_option, 't', '1', 'ETB', 'LATE', 'REVERSED', '', 1, true,
+       gen_random_uuid(), now(), now()
+     from core.payment_attempts where merchant_id = $1 and order_id = $2`,
+    key,
+  );
+  const texts = "detail = 'of 0911223344', callback_notes = '{of 0911223344}'";
+  const ofOrder = 'where merchant_id = $1 and order_id = $2';
+  for (const change of [
+    "orders set checkout_browser_hash = '0911223344' where merchant_id = $1 and id = $2",
+    `payment_attempts set ${texts}, network = '0911223344', next_action = '{"of": "0911223344"}' ${ofOrder}`,
+    `refunds set ${texts}, status = 'REVERSED', due_at = null ${ofOrder}`,
+    `stray_payments set ${texts} ${ofOrder}`,
+  ])
+    await superuser.query(`update core.${change}`, key);
+  await sealed(payment.merchantId);
+
+  await eraseNow(payment);
+
+  const left = ['payment_attempts', 'refunds', 'stray_payments'].map(
+    (table) => `select to_jsonb(t)::text as row from core.${table} t ${ofOrder}`,
+  );
+  const { rows } = await superuser.query<{ row: string }>(
+    `select to_jsonb(t)::text as row from core.orders t where merchant_id = $1 and id = $2 union all ${left.join(' union all ')}`,
+    key,
+  );
+  expect(rows).toHaveLength(4);
+  const bytes = Buffer.from('0911223344').toString('hex');
+  expect(rows.filter(({ row }) => row.includes('0911223344') || row.includes(bytes))).toEqual([]);
+});
+
 /** A direct payment of another amount, whose return the wallet refused. */
 async function refusedStray(phone: string) {
   const { id: merchantId } = await stack.createMerchant();

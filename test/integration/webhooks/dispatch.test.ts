@@ -152,6 +152,24 @@ describe('a delivery', () => {
     await desk.untilState(later!.id, 'DELIVERED');
     expect(await desk.lanes()).toMatchObject([{ paused_at: null, pause_reason: '' }]);
   });
+
+  test('has the whole time of its schedule after a pause of a week', async () => {
+    const shop = await desk.receive(answer(410));
+    const dispatcher = await desk.startDispatcher();
+    const [gone, later] = await desk.add({ url: shop.origin }, { url: shop.origin });
+    await waitUntil('it is paused', async () => (await desk.lanes())[0]?.paused_at != null);
+    await desk.untilIdle();
+    await desk.letTimePass(7 * 24 * hour);
+    const before = shop.webhooks.length;
+    shop.behave(answer(500));
+
+    await resumeLane(desk.database.pool, laneOf(shop.origin));
+    dispatcher.ring();
+
+    await waitUntil('both are sent again', () => shop.webhooks.length >= before + 2);
+    await desk.untilIdle();
+    for (const { id } of [gone!, later!]) expect((await desk.delivery(id)).state).toBe('PENDING');
+  });
 });
 
 describe('the order of events', () => {
