@@ -66,7 +66,7 @@ export async function createAndFollow(
   };
 }
 
-/** Whether core may have created the refund all the same. */
+/** Whether core may have created the refund despite the failure. */
 const isUnanswered = (error: unknown): error is ConnectError =>
   error instanceof ConnectError &&
   [Code.Unavailable, Code.DeadlineExceeded, Code.Canceled, Code.Unknown].includes(error.code);

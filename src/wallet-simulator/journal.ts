@@ -46,7 +46,7 @@ export function openFileJournal(path: string): JournalFile {
             const entry = parseJson(line);
             if (Value.Check(schema, entry)) return entry;
             throw new Error(
-              `${path}, line ${index + 1} is not a journal entry: delete the file to start anew`,
+              `${path}, line ${index + 1} is not a journal entry: delete the file to start again without it`,
             );
           }),
       append: (entry) => {

@@ -164,7 +164,7 @@ function orderChecks({ sender, now }: ReceiverParts): readonly Check<ReceiverChe
       needs: ['accepts_genuine', 'reordered_orders'],
       fix:
         'Compare the clock with the header webhook-timestamp, never with created_at: Gatehouse repeats a webhook ' +
-        'for 76 hours, and signs it anew each time.',
+        'for 76 hours, and signs it again each time.',
       run: async () => {
         const event = completed(new Date(now().getTime() - 3 * dayMs));
         return allAccepted([['an event of three days ago, signed now', await sender.send(event)]]);

@@ -8,7 +8,7 @@ import { type Result, err, ok } from './result.ts';
  *                     ▼  │      leaseRun                       completeRun
  *   beginRun ──────▶ WAITING ───────────▶ RUNNING ───────────────────────▶ COMPLETED
  *                       ▲                 │ │  ▲ recordPage, beginComparison: the lease is renewed
- *                       │    failRun      │ │  │ leaseRun, once the lease has expired: the statement is read anew
+ *                       │    failRun      │ │  │ leaseRun, once the lease has expired: the statement is read again
  *                       └─────────────────┘ │
  *                                           └────────────────────────────▶ FAILED
  *                                            failRun, after the last try; leaseRun, when the lease of the last try has expired

@@ -69,7 +69,7 @@ export const refundJourneys: readonly Journey[] = [
     refund: '80.00',
   },
   {
-    title: 'The wallet’s answer to the refund is lost, and the money is returned once all the same',
+    title: 'The wallet’s answer to the refund is lost, and the money is still returned once',
     amount: '60.00',
     currency: 'ETB',
     payers: endingIn('23'),
@@ -109,10 +109,6 @@ export function journeysWith(wallet: string): readonly Journey[] | undefined {
     journey('A customer pays', '150', '00'),
     journey('A customer has insufficient funds', '2500', '01'),
     // telebirr learns the payer's number too late to lose the answer to the request. It loses the notification instead.
-    journey(
-      'The wallet’s answer is lost, and the payer is debited once all the same',
-      '99',
-      isHosted ? '10' : '14',
-    ),
+    journey('The wallet’s answer is lost, and the payer is still debited once', '99', isHosted ? '10' : '14'),
   ];
 }

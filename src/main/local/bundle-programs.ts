@@ -61,7 +61,7 @@ export async function bundlePrograms(projectRoot: string, folder: string): Promi
 }
 
 /**
- * The folder of the bundled programs: that of the image, or `folder`, which is made anew. Undefined if they cannot be bundled, after a call of
+ * The folder of the bundled programs: that of the image, or `folder`, which is replaced. Undefined if they cannot be bundled, after a call of
  * `onFailure` with the reason: the sources can still run.
  */
 export async function findPrograms(

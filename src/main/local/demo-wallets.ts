@@ -55,7 +55,7 @@ const mpesaShortCode = '174379';
 const mpesa = {
   channels: ['ussd'],
   reconcile: false,
-  // The simulator, like M-Pesa's sandbox, lets a short code register anew.
+  // The simulator, like M-Pesa's sandbox, lets a short code register again.
   payerStarted: { paybill: mpesaShortCode, register_at_start: true },
   makeSecrets: (make: () => string) => ({
     consumer_key: make(),

@@ -17,7 +17,7 @@ const statements = new Map<string, KeyStatements>();
 
 /**
  * Finds the row with this primary key like the ORM's `findOne`. The server prepares the statement once for each connection. The ORM builds
- * its statements anew each time, and the server plans them anew, which is most of the cost of a look-up.
+ * its statements again each time, and the server plans them again, which is most of the cost of a look-up.
  */
 export async function findByKey<Row extends object>(
   em: EntityManager,

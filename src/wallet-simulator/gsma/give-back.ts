@@ -8,7 +8,7 @@ import type { PaymentBody, ReversalBody } from './schemas.ts';
 import type { TransactionBook } from './transaction-book.ts';
 import type { PlannedTransfer, Transaction } from './transaction.ts';
 
-/** The new transaction that gives money back, and whether its request is answered with an error all the same. */
+/** The new transaction that gives money back, and whether its request is answered with an error nevertheless. */
 export interface PlannedReturn extends PlannedTransfer {
   readonly type: 'reversal' | 'adjustment';
   readonly originalReference: string | undefined;

@@ -19,7 +19,7 @@ export function addPayerStartedEndpoints(app: FastifyInstance, shop: MpesaShop):
       const type = required(body, 'ResponseType', /^(Completed|Cancelled|Canceled)$/i);
       const confirmation = requiredUrl(body, 'ConfirmationURL');
       const validation = requiredUrl(body, 'ValidationURL');
-      // The sandbox lets a short code register anew; production does not.
+      // The sandbox lets a short code register again; production does not.
       shop.urls = { confirmation, validation, completes: /^completed$/i.test(type) };
       return dialect.registered(body);
     });

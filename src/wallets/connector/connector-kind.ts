@@ -61,7 +61,7 @@ export type CreateConnector<Settings extends TObject = TObject> = {
 
 /** What a connector gets besides the settings of its kind. */
 export interface ConnectorOptions {
-  /** Our URL for the wallet. Callbacks go to `<callbackBaseUrl>/<our id>/<callback token>`. Read anew for each request. */
+  /** Our URL for the wallet. Callbacks go to `<callbackBaseUrl>/<our id>/<callback token>`. Read again for each request. */
   readonly callbackBaseUrl: () => string;
   /** The ISO 4217 codes that this wallet accepts. */
   readonly currencies: readonly string[];
