@@ -37,12 +37,16 @@ export function liveRows(rows: readonly StoredSecret[], at: Date): LiveRows | un
   return next === undefined ? { current } : { current, next };
 }
 
-const select = `
+/** Prepared, because the process reads the secrets of each merchant again every few seconds while it sends. */
+const select: Statement = {
+  name: 'find-signing-secrets',
+  text: `
 select merchant_id as "merchantId", environment, endpoint_id as "endpointId", id, is_current as "isCurrent",
   key_id as "keyId", sealed, ending, shown, created_at as "createdAt", promote_at as "promoteAt"
 from webhooks.signing_secrets
 where merchant_id = $1 and ($2::webhooks.environment is null or environment = $2) and endpoint_id = $3
-order by environment`;
+order by environment`,
+};
 
 /** Without an endpoint, the lock is that of processes of the previous version. */
 const ownerLock = (merchantId: string, environment: string, endpointId: string): string =>
@@ -112,7 +116,7 @@ export const findSecrets = (
   environment: Environment | undefined,
   endpointId: string,
 ): Promise<StoredSecret[]> =>
-  runStatement(client, { text: select, values: [merchantId, environment ?? null, endpointId] });
+  runStatement(client, { ...select, values: [merchantId, environment ?? null, endpointId] });
 
 export const findSecretsOf = (
   client: Pool | PoolClient,
