@@ -462,6 +462,9 @@ describe('who may refund', () => {
     const scopes = [ApiKeyScope.REFUNDS];
     await keys.setApiKeyScopes({ merchantId, apiKeyId, scopes });
     expect(await byKey(apiKeyId)).toMatchObject({ refund: { requestedBy: `facade:${apiKeyId}` } });
+    await merchants.activateProduction({ merchantId });
+    const live = await keys.issueApiKey({ merchantId, environment: Environment.PRODUCTION, scopes });
+    expect(await refusalOf(byKey(live.apiKey?.apiKeyId ?? ''))).toBe('API_KEY_NOT_ALLOWED');
     const { apiKey: next, secret } = await keys.rotateApiKey({ merchantId, apiKeyId });
     expect(next?.scopes).toEqual(scopes);
     const authenticated = await stack
