@@ -229,7 +229,8 @@ async function publishAll(
   stream: EventStream,
   inbox: { readonly inboxPrefix?: string },
 ): Promise<void> {
-  const store = () => publishStored(connection, messages, { ...inbox, timeoutMs: brokerAnswerMs });
+  const store = () =>
+    publishStored(connection, messages, { ...inbox, stream: stream.name, timeoutMs: brokerAnswerMs });
   if ((await store()) === 'stored') return;
   // A new broker, or one whose store was lost.
   await createEventStream(connection, stream);

@@ -27,18 +27,31 @@ export async function streamManager(connection: NatsConnection): Promise<JetStre
   }
 }
 
-/** Creates the stream if the broker does not have it. It may be called repeatedly, and by several processes at once. */
+/** JetStream's API errors for a name and for subjects that another stream has. */
+const taken = new Set([10058, 10065]);
+
+/**
+ * Creates the stream if the broker does not have it. It may be called repeatedly, and by several processes at once.
+ * @throws when another stream has its name or its subjects
+ */
 export async function createEventStream(
   connection: NatsConnection,
   { name, subjects }: EventStream,
 ): Promise<void> {
   const manager = await streamManager(connection);
-  await manager.streams.add({
+  const adding = manager.streams.add({
     name,
     subjects: [...subjects],
     retention: RetentionPolicy.Limits,
     storage: StorageType.File,
     max_age: nanos(maxAgeMs),
     duplicate_window: nanos(duplicateWindowMs),
+  });
+  await adding.catch((error: unknown) => {
+    if (!(error instanceof NatsError) || !taken.has(error.jsError()?.err_code ?? 0)) throw error;
+    throw new Error(
+      `another stream of the broker has the name ${name} or the subjects ${subjects.join(', ')}: delete or change that stream`,
+      { cause: error },
+    );
   });
 }

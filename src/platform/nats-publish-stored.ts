@@ -10,13 +10,15 @@ export interface EventMessage {
 }
 
 export interface StoreOptions {
+  /** The name of the stream that must store the messages. */
+  readonly stream: string;
   /** The prefix of the connection's inboxes; by default the client's own "_INBOX". */
   readonly inboxPrefix?: string;
   readonly timeoutMs: number;
 }
 
 /**
- * Publishes the messages in order without waiting between them. Resolves when a stream has stored every message, or with
+ * Publishes the messages in order without waiting between them. Resolves when the stream has stored every message, or with
  * 'no stream' when no stream accepts one of the subjects. One subscription receives all answers. The client's own function
  * creates a request, a promise, a timer and an error per message, which was two thirds of the cost of relaying.
  * @throws when an answer is late or a refusal
@@ -24,12 +26,13 @@ export interface StoreOptions {
 export function publishStored(
   connection: NatsConnection,
   messages: readonly EventMessage[],
-  { inboxPrefix, timeoutMs }: StoreOptions,
+  { stream, inboxPrefix, timeoutMs }: StoreOptions,
 ): Promise<'stored' | 'no stream'> {
   if (messages.length === 0) return Promise.resolve('stored');
   return new Promise((resolve, reject) => {
     const inbox = createInbox(inboxPrefix);
     let missing = messages.length;
+    let hint = '';
     const end = (settle: () => void): void => {
       clearTimeout(timer);
       answers.unsubscribe();
@@ -38,16 +41,22 @@ export function publishStored(
     // Before the timer, because it throws when the connection was closed meanwhile.
     const answers = connection.subscribe(inbox, {
       callback: (error, answer) => {
-        const failure = error ?? refusalIn(answer);
-        if (failure === 'no stream') end(() => resolve('no stream'));
-        else if (failure !== undefined) end(() => reject(failure));
+        const storedIn = error ?? streamOf(answer);
+        if (storedIn === undefined) end(() => resolve('no stream'));
+        else if (storedIn instanceof Error) end(() => reject(storedIn));
+        else if (storedIn !== stream)
+          hint = `: its stream ${storedIn} takes them; delete that stream, or remove their subjects from it`;
         else if ((missing -= 1) === 0) end(() => resolve('stored'));
       },
     });
     const timer = setTimeout(
       () =>
         end(() =>
-          reject(new Error(`the broker did not confirm ${missing} of ${messages.length} messages in time`)),
+          reject(
+            new Error(
+              `the broker did not confirm ${missing} of ${messages.length} messages for ${stream} in time${hint}`,
+            ),
+          ),
         ),
       timeoutMs,
     );
@@ -73,11 +82,14 @@ function lineOf(value: string): string {
   return value;
 }
 
-/** A PubAck names the stream and the sequence number in it. A refusal has an error instead. */
-function refusalIn(answer: Msg): Error | 'no stream' | undefined {
+/**
+ * The stream that has stored a message; undefined if there is none. A PubAck names the stream and the sequence number in it. A refusal has
+ * an error instead.
+ */
+function streamOf(answer: Msg): string | Error | undefined {
   // "No responders": no subscriber listens to the subject, so no stream accepts it.
-  if (answer.headers?.code === 503) return 'no stream';
+  if (answer.headers?.code === 503) return undefined;
   const ack = answer.json<{ readonly stream?: string; readonly error?: { readonly description?: string } }>();
-  if (ack.error === undefined && ack.stream !== undefined) return undefined;
+  if (ack.error === undefined && ack.stream !== undefined) return ack.stream;
   return new Error(`the broker refused a message: ${ack.error?.description ?? 'for no stated reason'}`);
 }

@@ -63,7 +63,9 @@ test('publishing on a connection that was closed fails at once, and its time lim
   await connection.close();
   mock.timers.enable({ apis: ['setTimeout'] });
   try {
-    await expect(publishStored(connection, [message], { timeoutMs: 1 })).rejects.toThrow('CONNECTION_CLOSED');
+    await expect(publishStored(connection, [message], { stream: 'ORDERS', timeoutMs: 1 })).rejects.toThrow(
+      'CONNECTION_CLOSED',
+    );
     mock.timers.tick(1);
   } finally {
     mock.timers.reset();
