@@ -1,5 +1,7 @@
+import { limitLines } from '../../platform/line-limit.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { OutgoingDelivery } from '../domain/delivery.ts';
+import { codeOf } from '../sending/error-code.ts';
 import { attemptDelivery } from './attempt-delivery.ts';
 import type { AttemptParts, Attempted } from './attempt-delivery.ts';
 import type { DeliveryStore } from './delivery-store.ts';
@@ -45,6 +47,7 @@ export interface LaneEventsParts extends AttemptParts {
 export function createLaneEvents(parts: LaneEventsParts): LaneEvents {
   const { logger, random, lanes, onHandled, isStopping, databaseTime, interruptAttempts } = parts;
   const { slots } = lanes;
+  const logUnsent = createUnsentLog(logger);
   /** Lanes that want to send and wait for a slot, in order of waiting time. */
   const waiting = new Set<HeldLane>();
   const events: { readonly held: HeldLane; readonly event: LaneEvent }[] = [];
@@ -118,7 +121,7 @@ export function createLaneEvents(parts: LaneEventsParts): LaneEvents {
       interrupt: interruptAttempts,
     });
     slots.giveBack(held.owner);
-    logUnsent(logger, held, delivery, attempted);
+    logUnsent(held, delivery, attempted);
     post(held, eventOf(delivery.id, attempted, random));
     serveWaiting();
   };
@@ -154,27 +157,36 @@ function eventOf(deliveryId: string, attempted: Attempted, random: () => number)
   }
 }
 
-function logUnsent(logger: Logger, { key }: HeldLane, { id }: OutgoingDelivery, attempted: Attempted): void {
-  if (attempted.type === 'ended' || attempted.type === 'not_begun') return;
-  const line = { ...laneFields(key), delivery_id: id };
-  switch (attempted.type) {
-    case 'interrupted':
-      logger.info(line, 'webhook attempt interrupted by shutdown; the webhook is sent again');
-      break;
-    case 'awaits_secret':
-      logger.info(
-        line,
-        'webhook waits: no signing secret was shown yet, so its receiver cannot verify it; the merchant must create one',
-      );
-      break;
-    case 'failed':
-      logger.error(
-        { err: attempted.error, ...line },
-        'webhook attempt failed before it was sent; it is retried',
-      );
-      break;
-  }
+function createUnsentLog(logger: Logger) {
+  // A process without name servers or file descriptors fails to send to every endpoint, every few seconds.
+  const logFailed = limitLines((line: object, count) => {
+    logger.error(
+      count === 1 ? line : { ...line, count },
+      'webhook attempt failed before it was sent; it is retried',
+    );
+  }, failedLinesPerMinute);
+  return ({ key }: HeldLane, { id }: OutgoingDelivery, attempted: Attempted): void => {
+    if (attempted.type === 'ended' || attempted.type === 'not_begun') return;
+    const line = { ...laneFields(key), delivery_id: id };
+    switch (attempted.type) {
+      case 'interrupted':
+        logger.info(line, 'webhook attempt interrupted by shutdown; the webhook is sent again');
+        break;
+      case 'awaits_secret':
+        logger.info(
+          line,
+          'webhook waits: no signing secret was shown yet, so its receiver cannot verify it; the merchant must create one',
+        );
+        break;
+      case 'failed':
+        logFailed(codeOf(attempted.error), { err: attempted.error, ...line });
+        break;
+    }
+  };
 }
+
+/** Of each error code. */
+const failedLinesPerMinute = 5;
 
 function logCircuit(logger: Logger, { key, state }: HeldLane, before: Lane): void {
   const failures = state.health.consecutiveFailures;

@@ -53,6 +53,26 @@ test('a lane with attempts in progress renews its lease', async () => {
   await first.stop();
 });
 
+test('webhooks to many endpoints that cannot be sent for one reason share a few log lines', async () => {
+  const shops = await Promise.all(Array.from({ length: 8 }, () => desk.receive()));
+  await desk.add(...shops.map(({ origin }) => ({ url: origin })));
+  const dispatcher = await desk.startDispatcher({
+    secret: () => {
+      throw new Error('the secret cannot be read');
+    },
+  });
+
+  await waitUntil('every lane waits for its next try', async () =>
+    (await desk.lanes()).every(
+      ({ lease_id, next_due_at }) => lease_id === null && Number(next_due_at) > Date.now(),
+    ),
+  );
+
+  const unsent = dispatcher.log.filter(({ msg }) => String(msg).includes('failed before it was sent'));
+  expect(unsent).toHaveLength(5);
+  expect(unsent[0]).toMatchObject({ level: 'error', err: { message: 'the secret cannot be read' } });
+});
+
 test('a lane that another process has taken is not written to', async () => {
   const { held, behaviour, release } = onDemand();
   const shop = await desk.receive(behaviour);

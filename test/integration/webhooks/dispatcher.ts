@@ -14,6 +14,8 @@ export interface DispatcherOptions {
   readonly maxInFlight?: number;
   /** How far its clock is off. */
   readonly clockOffMs?: number;
+  /** The secret of every owner; throws when it cannot be read. */
+  readonly secret?: () => string;
 }
 
 export const openWebhooksDatabase = (url: string, applicationName = 'dispatch test'): Promise<Database> =>
@@ -22,7 +24,13 @@ export const openWebhooksDatabase = (url: string, applicationName = 'dispatch te
 /** A dispatcher with database connections of its own, named `dispatcher`. */
 export async function startDispatcher(
   databaseUrl: string,
-  { leaseMs = 20_000, deadlineMs = 15_000, maxInFlight = 256, clockOffMs = 0 }: DispatcherOptions = {},
+  {
+    leaseMs = 20_000,
+    deadlineMs = 15_000,
+    maxInFlight = 256,
+    clockOffMs = 0,
+    secret = () => 'whsec_c2VjcmV0',
+  }: DispatcherOptions = {},
 ) {
   const database = await openWebhooksDatabase(databaseUrl, 'dispatcher');
   const { logger, log } = keptLog({ process: 'webhooks' });
@@ -34,7 +42,7 @@ export async function startDispatcher(
     {
       store: createDeliveryStore({ database, newLeaseId: randomUUID, random: Math.random, leaseMs }),
       sender,
-      secrets: { live: async () => ({ current: 'whsec_c2VjcmV0' }) },
+      secrets: { live: async () => ({ current: secret() }) },
       metrics: { attempted: () => {} },
       signal,
       logger,
