@@ -1,4 +1,4 @@
-import { BlockList, isIPv6 } from 'node:net';
+import { BlockList, isIP, isIPv6 } from 'node:net';
 import type { Client } from '@connectrpc/connect';
 import { Code, ConnectError } from '@connectrpc/connect';
 import Fastify from 'fastify';
@@ -289,5 +289,6 @@ function allowList(sources: readonly string[]): (ip: string) => boolean {
     if (bits === undefined) list.addAddress(address, family(address));
     else list.addSubnet(address, Number(bits), family(address));
   }
-  return (ip) => list.check(ip, family(ip));
+  // A trusted balancer may pass on a text that is no address.
+  return (ip) => isIP(ip) !== 0 && list.check(ip, family(ip));
 }

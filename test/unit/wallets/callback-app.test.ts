@@ -126,6 +126,22 @@ test('a message to the address for timeouts reaches the connector as one, and a 
   ]);
 });
 
+test('a sender that a trusted balancer does not name by an address is none of the wallet', async () => {
+  const tokens = createCallbackTokens(Buffer.alloc(32), 'walleta-sandbox');
+  const wallet: CallbackWallet = {
+    ...{ name: 'walleta-sandbox', sources: ['192.0.2.0/24'], apiKey: undefined, payerStarted: undefined },
+    ...{ tokens, connector: {} as WalletConnector },
+  };
+  const { app } = loggedApp({ wallets: [wallet], trustedProxies: ['127.0.0.1'] });
+  const [merchantId, attemptId] = ['mer_01m7xpezd5eza9vfaxreydn4e9', 'pat_01m7xpezgke04r7skj5rcme9ye'];
+  const url = `/callbacks/walleta-sandbox/${attemptId}/${tokens.make(merchantId, attemptId)}`;
+
+  const answer = await app.inject({ method: 'PUT', url, headers: { 'x-forwarded-for': 'unknown' } });
+  await app.close();
+
+  expect(answer.statusCode).toBe(404);
+});
+
 test('callbacks that core does not take are answered 503, and warnings say that no payment is lost, in few lines', async () => {
   const tokens = createCallbackTokens(Buffer.alloc(32), 'walleta-sandbox');
   const merchantId = 'mer_01m7xpezd5eza9vfaxreydn4e9';
