@@ -21,8 +21,12 @@ const settings = Type.Object(
     api_key: secretHeaderText('The X-API-Key that the wallet issued.'),
     payee: Type.Object(
       {
-        type: text("The type of the account's identifier, such as accountid."),
-        id: text('The identifier of the account.'),
+        // Both are parts of a path. A part of only dots would lead to another one.
+        type: Type.String({
+          pattern: '^[A-Za-z]+$',
+          description: "The type of the account's identifier, such as accountid.",
+        }),
+        id: Type.String({ pattern: '[^.]', description: 'The identifier of the account.' }),
       },
       { additionalProperties: false, description: 'The account that receives payments.' },
     ),

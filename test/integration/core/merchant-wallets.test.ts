@@ -184,6 +184,9 @@ describe('an own account', () => {
       expect.stringContaining('must contain only these fields: client_id'),
     ],
     [{ 'payee.id': '1' }, 'values.payee.type', 'is required with the other parts of payee'],
+    // Both are parts of the path of a statement.
+    [{ 'payee.type': '..', 'payee.id': '1' }, 'values.payee.type', expect.stringContaining('must match')],
+    [{ 'payee.type': 'msisdn', 'payee.id': '..' }, 'values.payee.id', expect.stringContaining('must match')],
     [{ client_id: 'a\u0000b' }, 'values.client_id', 'must not contain control characters'],
     [{ client_id: 'x'.repeat(8193) }, 'values.client_id', 'must be at most 8192 characters'],
     // The next two are sent in a header.
