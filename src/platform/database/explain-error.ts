@@ -113,6 +113,9 @@ function whatToDo(error: unknown): string {
     return 'PostgreSQL is read-only: it is a standby, or default_transaction_read_only is on; give this process the address of the primary, or turn the setting off';
   if (all.some(isWithoutConnections))
     return 'PostgreSQL has no free connection; end the connections of other programs, or raise its max_connections';
+  // SQLSTATE 25P04.
+  if (all.some(({ code }) => code === '25P04'))
+    return 'PostgreSQL ended a transaction after its transaction_timeout; set it to 0 for the role and the database of this process';
   if (all.some(isOutOfTime))
     return 'PostgreSQL did not finish a statement in time; `gatehouse doctor` says whether another session holds a lock';
   return 'the database does not answer; try again in a moment';

@@ -25,6 +25,7 @@ describe('a statement that fails with', () => {
     ['53300', 'PostgreSQL has no free connection'],
     ['55P03', 'whether another session holds a lock'],
     ['57014', 'whether another session holds a lock'],
+    ['25P04', 'after its transaction_timeout'],
   ])('%s is to be tried again, and the reason is named: %s', (code, reason) => {
     expect(explainDatabaseError(errorWith(code))).toMatchObject({
       code: Code.Unavailable,
