@@ -25,7 +25,8 @@ RUN mkdir compile-cache && chown node compile-cache && ln -s /app/scripts/gateho
       mkdir -p "/run/gatehouse/$name" && chown node "/run/gatehouse/$name" || exit 1; \
     done \
  && mkdir -p /var/lib/gatehouse/wallet-simulator /var/lib/gatehouse/first-start && chown -R node /var/lib/gatehouse
-USER node
+# By its number, so that Kubernetes can check `runAsNonRoot`. It is the image's user `node`.
+USER 1000
 # Fills the compile cache (docs/adr/0001). Without settings, each process loads all its modules, reports the missing settings
 # and exits with 2. Later starts reuse the compiled code: they are faster and use about 30 MB less memory. The cache is valid
 # only for the same V8 flags, so this starts each process as its container does.
