@@ -123,18 +123,16 @@ const rules: Rules = {
   start_payment: startPayment,
   send_attempt: sendAttempt,
   lose_attempt: (order, { attemptId }, now) =>
-    applyWalletAnswer(order, attemptId, (attempt) => unrecorded(order, movedTo(attempt, 'UNKNOWN', now))),
+    applyAnswer(order, attemptId, (attempt) => unrecorded(order, movedTo(attempt, 'UNKNOWN', now))),
   confirm_attempt: (order, { attemptId, debited }, now) =>
-    applyWalletAnswer(order, attemptId, (attempt) => complete(order, attempt, debited, now)),
+    applyAnswer(order, attemptId, (attempt) => complete(order, attempt, debited, now)),
   receive_payment: receivePayment,
   decline_attempt: (order, { attemptId, reason }, now) =>
-    applyWalletAnswer(order, attemptId, (attempt) =>
+    applyAnswer(order, attemptId, (attempt) =>
       ok(refuse(order, { ...movedTo(attempt, 'DECLINED', now), declineReason: reason }, now)),
     ),
   time_out_attempt: (order, { attemptId }, now) =>
-    applyWalletAnswer(order, attemptId, (attempt) =>
-      ok(refuse(order, movedTo(attempt, 'TIMED_OUT', now), now)),
-    ),
+    applyAnswer(order, attemptId, (attempt) => ok(refuse(order, movedTo(attempt, 'TIMED_OUT', now), now))),
   cancel: (order, _command, now) => closeUnpaid(order, 'FAILED', now),
   expire: (order, _command, now) =>
     sessionEnded(order, now) ? closeUnpaid(order, 'EXPIRED', now) : err({ type: 'session_not_ended' }),
@@ -298,7 +296,7 @@ function sendAttempt(
 }
 
 /** Applies a wallet's answer to the order's latest attempt, if the wallet has not decided it yet. */
-function applyWalletAnswer<Rejection>(
+function applyAnswer<Rejection>(
   { latestAttempt: attempt }: OrderInFull,
   attemptId: AttemptId,
   decide: (attempt: PaymentAttempt) => Result<Changed, Rejection>,
