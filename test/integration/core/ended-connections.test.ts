@@ -108,7 +108,7 @@ describe('a connection', () => {
     });
 
     await expect(tooLong.catch(explainDatabaseError)).resolves.toMatchObject({
-      rawMessage: expect.stringContaining('the database does not answer'),
+      rawMessage: expect.stringContaining('after its transaction_timeout'),
     });
     await expectWholePool();
   });
