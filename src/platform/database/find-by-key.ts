@@ -28,7 +28,10 @@ export async function findByKey<Row extends object>(
   return row ?? null;
 }
 
-/** Finds the rows with these primary keys like the ORM's `find`, in any order. Those that `em` has already are not read again. */
+/**
+ * Finds the rows with these primary keys like the ORM's `find`, in any order. Those that `em` has already are not read again, because
+ * `em.map` would overwrite their unsaved changes.
+ */
 export async function findAllByKey<Row extends object>(
   em: EntityManager,
   entity: EntityName<Row>,

@@ -101,7 +101,7 @@ export interface CheckoutParts {
   /** May be cached. For the page of an order that nobody can pay any more. */
   readonly rememberMerchant: FindMerchant;
   readonly phoneLimit: PhoneLimit;
-  /** Limits the readings, the payments and the waiting cancellations at a time, by merchant and then by checkout. */
+  /** Limits the readings, and the payments and cancellations that wait for their order, by merchant and then by checkout. */
   readonly fairly: FairCalls;
   readonly gate: Pick<PaymentGate, 'isOpenFor' | 'requireOpen' | 'missing'>;
   /** A keyed hash. Networks are personal data, and only their equality matters. */
