@@ -120,6 +120,7 @@ export const WalletExchangeRow = defineEntity({
     payload: p.blob(),
   },
 });
+export type WalletExchangeRow = InferEntity<typeof WalletExchangeRow>;
 
 export type StrayPaymentKind = 'LATE' | 'WRONG_AMOUNT' | 'NO_ORDER';
 

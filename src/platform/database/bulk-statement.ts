@@ -54,16 +54,19 @@ export const plainColumn = <Row>(type: string, valueOf: (row: Row) => PlainValue
  * replace characters in each.
  */
 export const textColumn = <Row>(
-  type: 'text' | 'bytea',
+  type: 'text' | 'jsonb' | 'bytea',
   valueOf: (row: Row) => string | Buffer | null,
 ): Column<Row> => ({
   type,
-  arrayOf: (rows) => {
-    let text = '';
-    for (const row of rows) text += `${text === '' ? '{' : ','}${elementOf(valueOf(row))}`;
-    return text === '' ? '{}' : `${text}}`;
-  },
+  arrayOf: (rows) => arrayLiteral(rows.map(valueOf)),
 });
+
+/** An array as PostgreSQL writes it. */
+export const arrayLiteral = (values: readonly (string | Buffer | null)[]): string => {
+  let text = '';
+  for (const value of values) text += `${text === '' ? '{' : ','}${elementOf(value)}`;
+  return text === '' ? '{}' : `${text}}`;
+};
 
 /** A value as an element of PostgreSQL's array literals. */
 function elementOf(value: string | Buffer | null): string {

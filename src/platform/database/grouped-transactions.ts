@@ -2,11 +2,21 @@ import type { CustomTypesConfig, QueryResult, QueryResultRow } from 'pg';
 import type { Statement } from './run-statement.ts';
 import { runGroup } from './statement-group.ts';
 
-/** Marks a statement that the transaction is committed with. */
+/** Marks a statement that the transaction is committed with. Its value: the statements that run before it. */
 const commits = Symbol('commits');
 
-/** A statement with which a grouped transaction is committed. Every later statement of the transaction is refused. */
-export const committing = <S extends Statement>(statement: S): S => ({ ...statement, [commits]: true });
+interface Committing extends Statement {
+  readonly [commits]: readonly Statement[];
+}
+
+/**
+ * Statements with which a grouped transaction is committed, as the one statement that the ORM takes. Every later statement of the transaction
+ * is refused.
+ */
+export const committing = (statements: readonly [Statement, ...Statement[]]): Committing => ({
+  ...(statements.at(-1) ?? statements[0]),
+  [commits]: statements.slice(0, -1),
+});
 
 /** A connection as the ORM uses it (kysely's `DatabaseConnection`). pg gets `sql` and `parameters` as they are. */
 export interface OrmConnection {
@@ -76,16 +86,17 @@ class GroupedTransaction {
     }
     if (state === 'COMMITTED')
       throw new Error('a statement came after the one that committed the transaction');
-    const isLast = commits in statement;
+    const isLast = isCommitting(statement);
     if (state === 'NONE' && !isLast) return this.#execute(query);
     this.#state = 'NONE';
-    return this.#send(statement, state === 'BEGUN', isLast);
+    const before = isLast ? statement[commits] : [];
+    return this.#send([...(state === 'BEGUN' ? [begin] : []), ...before], statement, isLast);
   }
 
-  async #send(statement: Statement, isFirst: boolean, isLast: boolean): Promise<OrmResult> {
+  async #send(before: readonly Statement[], statement: Statement, isLast: boolean): Promise<OrmResult> {
     const types = this.#types();
     const typed = types === undefined ? statement : { ...statement, types };
-    const sent = [...(isFirst ? [begin] : []), typed, ...(isLast ? [commit] : [])];
+    const sent = [...before, typed, ...(isLast ? [commit] : [])];
     // pg's client answers the group itself, and the ORM's connection returns at once.
     const results = await runGroup((group) => this.#execute({ sql: group, parameters: [] }), sent);
     if (isLast) {
@@ -93,11 +104,13 @@ class GroupedTransaction {
       if (results.at(-1)?.command !== 'COMMIT') throw new Error('the transaction was rolled back');
       this.#state = 'COMMITTED';
     }
-    const result = results[isFirst ? 1 : 0];
+    const result = results[before.length];
     if (result === undefined) throw new Error('the server has not answered the statement');
     return resultOf(result);
   }
 }
+
+const isCommitting = (statement: Statement): statement is Committing => commits in statement;
 
 const statementOf = ({ sql, parameters }: OrmQuery): Statement => ({
   ...(typeof sql === 'string' ? { text: sql } : (sql as Statement)),

@@ -46,12 +46,15 @@ async function execute<Row extends QueryResultRow>(
 }
 
 /**
- * Runs an SQL statement as the last one of the ORM's transaction, and commits in the same round trip. What the ORM has yet to write is
+ * Runs SQL statements as the last ones of the ORM's transaction, and commits in the same round trip. What the ORM has yet to write is
  * written first. Any later statement of the transaction is refused.
  */
-export async function commitWith(em: EntityManager, statement: Statement): Promise<void> {
+export async function commitWith(
+  em: EntityManager,
+  statements: readonly [Statement, ...Statement[]],
+): Promise<void> {
   await em.flush();
   // Otherwise the ORM would compare all rows once more before the COMMIT that it still sends.
   em.clear();
-  await runInTransaction(em, committing(statement));
+  await runInTransaction(em, committing(statements));
 }

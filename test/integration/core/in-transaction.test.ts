@@ -122,15 +122,15 @@ describe('a transaction of the ORM', () => {
       orm.fork().transactional(async (em) => {
         expect(await runInTransaction(em, insert(11))).toEqual([{ id: 11 }]);
         await em.execute('insert into kept values (12)');
-        await commitWith(em, insert(13));
+        await commitWith(em, [insert(13), insert(14)]);
       }),
     );
     expect(answers).toBe(3);
-    expect(await kept()).toEqual([11, 12, 13]);
+    expect(await kept()).toEqual([11, 12, 13, 14]);
   });
 
   test('is sent in one group if its only statement commits', async () => {
-    expect(await answersTo(() => orm.fork().transactional((em) => commitWith(em, insert(14))))).toBe(1);
+    expect(await answersTo(() => orm.fork().transactional((em) => commitWith(em, [insert(14)])))).toBe(1);
     expect(await kept()).toEqual([14]);
   });
 
@@ -154,13 +154,15 @@ describe('a transaction of the ORM', () => {
   });
 
   test.each([
-    ['the first statement fails', [insert(18)]],
-    ['the last statement fails', [insert(19), insert(18)]],
-  ])('commits nothing if %s', async (_which, statements) => {
+    ['the first statement fails', [], [insert(18)]],
+    ['the last statement fails', [insert(19)], [insert(18)]],
+    ['the first of the last statements fails', [], [insert(18), insert(19)]],
+    ['the last of the last statements fails', [], [insert(19), insert(18)]],
+  ] as const)('commits nothing if %s', async (_which, statements, last) => {
     await pool.query('insert into kept values (18)');
     const failing = orm.fork().transactional(async (em) => {
-      for (const statement of statements.slice(0, -1)) await runInTransaction(em, statement);
-      for (const statement of statements.slice(-1)) await commitWith(em, statement);
+      for (const statement of statements) await runInTransaction(em, statement);
+      await commitWith(em, last);
     });
     await expect(failing).rejects.toThrow('duplicate key');
     expect(await kept()).toEqual([18]);
@@ -178,7 +180,7 @@ describe('a transaction of the ORM', () => {
 
   test('refuses a statement after the one that committed it', async () => {
     const failing = orm.fork().transactional(async (em) => {
-      await commitWith(em, insert(21));
+      await commitWith(em, [insert(21)]);
       await runInTransaction(em, insert(22));
     });
     await expect(failing).rejects.toThrow('a statement came after the one that committed the transaction');

@@ -180,10 +180,11 @@ describe('the notes of callbacks', () => {
     const payment = await desk.startDirect({ merchantId });
     await desk.settle(payment, outcomes.pending());
     const { attemptId: paymentAttemptId } = payment;
-    for (const callbackNote of ['first', 'second', 'second', ''])
+    const second = '{"code": "a\\\\b, c"}';
+    for (const callbackNote of ['first', second, second, ''])
       await desk.payments.hastenPaymentAttempt({ merchantId, paymentAttemptId, callbackNote });
 
-    expect((await desk.take(payment)).callbackNotes).toEqual(['first', 'second']);
+    expect((await desk.take(payment)).callbackNotes).toEqual(['first', second]);
   });
 
   test('of a reversal make it due, and are given to the next worker that leases it', async () => {

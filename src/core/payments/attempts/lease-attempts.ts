@@ -3,6 +3,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { storedId } from '../../../contract/public-id.ts';
 import type { StoredId } from '../../../contract/public-id.ts';
 import type { Database } from '../../database/database.ts';
+import { findAllByKey } from '../../../platform/database/find-by-key.ts';
 import { leaseWhenDue } from '../../database/next-due.sql.ts';
 import type { LeasedRows } from '../../database/next-due.sql.ts';
 import { OrderRow, PaymentAttemptRow } from '../../database/order-entities.ts';
@@ -16,7 +17,6 @@ import { workOf } from './attempt-work-row.ts';
 import { lockCurrentAccounts } from './current-accounts.ts';
 import type { CurrentAccounts } from './current-accounts.ts';
 import { lockDueAttempts } from './lock-due-attempts.sql.ts';
-import type { DueAttempt } from './lock-due-attempts.sql.ts';
 
 export interface LeaseRequest {
   readonly environment: Environment;
@@ -79,10 +79,16 @@ export function createLeaseAttempts({
       environment,
       all.map(({ merchantId }) => merchantId),
     );
-    await loadTogether(em, environment, all);
-    const rows: { row: OrderRow; attemptId: StoredId<'pat'> }[] = [];
-    for (const { merchantId, orderId: id, attemptId } of all)
-      rows.push({ row: await em.findOneOrFail(OrderRow, { merchantId, environment, id }), attemptId });
+    const orders = await findAllByKey(
+      em,
+      OrderRow,
+      all.map(({ merchantId, orderId: id }) => ({ merchantId, environment, id })),
+    );
+    const byId = new Map<string, OrderRow>(orders.map((row) => [row.id, row]));
+    const rows = all.flatMap(({ orderId, attemptId }) => {
+      const row = byId.get(orderId);
+      return row === undefined ? [] : [{ row, attemptId }];
+    });
     const isPayerPaying = await readOpenPayments(
       em,
       wallets,
@@ -119,16 +125,4 @@ export function createLeaseAttempts({
     return leased.flatMap((one) => (one.ok && one.value !== undefined ? [one.value] : []));
   };
   return (request) => leaseWhenDue(database.pool, 'payment_attempts', request, () => lease(request));
-}
-
-/** Loads the locked orders with one statement. Later readers of one need no further statement. */
-async function loadTogether(
-  em: EntityManager,
-  environment: Environment,
-  all: readonly DueAttempt[],
-): Promise<void> {
-  if (all.length < 2) return;
-  await em.find(OrderRow, {
-    $or: all.map(({ merchantId, orderId: id }) => ({ merchantId, environment, id })),
-  });
 }

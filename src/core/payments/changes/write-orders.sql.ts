@@ -6,6 +6,7 @@ import {
   rowList,
   textColumn,
 } from '../../../platform/database/bulk-statement.ts';
+import type { Statement } from '../../../platform/database/run-statement.ts';
 import { commitWith } from '../../../platform/database/transaction-statement.ts';
 import { newAttemptSchedule, orderValuesOf } from '../../database/order-rows.ts';
 import type { OrderRow } from '../../database/order-entities.ts';
@@ -13,6 +14,7 @@ import type { OrderValues } from '../../database/order-rows.ts';
 import type { Order } from '../../domain/order.ts';
 import type { NewAttempt } from './order-change.ts';
 import type { OrderEventValues } from './order-event-values.ts';
+import { attemptStatements } from './write-attempts.sql.ts';
 
 /** A changed order, with its row as the transaction has read it under the lock. */
 export interface OrderToWrite {
@@ -116,8 +118,19 @@ const statementWithAttempts = bulkStatement('write-orders-and-attempts', { chang
   ),
 );
 
-/** Writes the changed orders, their new events and attempts, with one statement, and commits. If nothing is to write, the ORM commits. */
+/**
+ * Writes the changed orders, their new events and attempts, and what the ORM has yet to write, and commits, in one round trip if possible. If
+ * nothing is to write, the ORM commits.
+ */
 export async function writeOrders(em: EntityManager, all: readonly OrderToWrite[]): Promise<void> {
+  const ofAttempts = attemptStatements(em);
+  // They are written here. Otherwise the ORM writes before the statement.
+  if (ofAttempts !== undefined) em.clear();
+  const [first, ...others] = [...(ofAttempts ?? []), ...orderStatements(all)];
+  if (first !== undefined) await commitWith(em, [first, ...others]);
+}
+
+function orderStatements(all: readonly OrderToWrite[]): Statement[] {
   const toWrite = all.flatMap(({ row, order, browserHash }) => {
     const values = orderValuesOf(order);
     return browserHash === undefined && isSame(values, row) ? [] : [{ ...values, browserHash }];
@@ -128,8 +141,8 @@ export async function writeOrders(em: EntityManager, all: readonly OrderToWrite[
   });
   const attempts = all.flatMap(({ prompted }) => prompted ?? []);
   const rows = { changed: toWrite, event: events };
-  if (attempts.length > 0) await commitWith(em, statementWithAttempts.with({ ...rows, attempt: attempts }));
-  else if (toWrite.length + events.length > 0) await commitWith(em, statement.with(rows));
+  if (attempts.length > 0) return [statementWithAttempts.with({ ...rows, attempt: attempts })];
+  return toWrite.length + events.length > 0 ? [statement.with(rows)] : [];
 }
 
 /** Whether the row stays as it is. Progress of an attempt often changes only the attempt's row. */
