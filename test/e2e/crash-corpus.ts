@@ -63,6 +63,7 @@ const heads = (prefix: Prefix): CrashCase[] => [
   { name: 'a host with a space', bytes: get('/', 'Host: a b\n'), status: 400 },
   { name: 'HTTP/1.0 without a host', bytes: crlf('GET / HTTP/1.0\n\n') },
   { name: 'HTTP/0.9', bytes: 'GET /\r\n\r\n' },
+  { name: 'HTTP/2.0 in the first line', bytes: crlf('GET / HTTP/2.0\nHost: a\n\n'), status: 400 },
   { name: 'HTTP/3.0', bytes: crlf('GET / HTTP/3.0\nHost: a\n\n'), status: 400 },
   { name: 'a header without a name', bytes: get('/', 'Host: a\n: x\n'), status: 400 },
   { name: 'NUL in a header', bytes: get('/', 'Host: a\nX: \0\n'), status: 400 },

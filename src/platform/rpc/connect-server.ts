@@ -1,6 +1,5 @@
 import { constants } from 'node:crypto';
-import { createServer as createHttp1Server } from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer as createHttp1Server, IncomingMessage, ServerResponse } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { createServer as createHttp2Server } from 'node:http2';
 import type { ServerHttp2Session } from 'node:http2';
@@ -238,7 +237,7 @@ function requestHandler(options: ConnectServerOptions): RequestHandler {
   const pageOf = new Map(Object.entries(pages));
   const keepUnread = limitUnread();
   return (request, response) => {
-    if ('rawHeaders' in request && request.httpVersionMajor === 1) {
+    if (request instanceof IncomingMessage) {
       const problem = httpProblemOf(request);
       if (problem !== undefined) {
         refuse(response, `${problem.field} ${problem.issue}\n`);
@@ -282,7 +281,7 @@ function refuse(response: Response, message: string, status = 400): void {
     response.destroy();
     return;
   }
-  const close = 'req' in response && response.req.httpVersionMajor === 1 ? { connection: 'close' } : {};
+  const close = response instanceof ServerResponse ? { connection: 'close' } : {};
   response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', ...close });
   response.end(message);
 }

@@ -153,6 +153,14 @@ describe('a request that violates HTTP is answered in the JSON envelope', () => 
     ['a chunk of another size', `${post}Transfer-Encoding: chunked\n\n1\n{}\n0\n\n`, 'body', 'size'],
     ['HTTP/2', 'PRI * HTTP/2.0\n\nSM\n\n', 'request', 'HTTP/1.1: HTTP/2 is not supported'],
     ['HTTP/3', 'POST /api/v1/verify HTTP/3.0\nHost: a\n\n', 'request', 'HTTP/1.1 or HTTP/1.0'],
+    [
+      'HTTP/2 in the first line',
+      'POST /api/v1/verify HTTP/2.0\nHost: a\n\n',
+      'request',
+      'HTTP/1.1 or HTTP/1.0',
+    ],
+    ['HTTP/0.9', 'POST /api/v1/verify HTTP/0.9\nHost: a\n\n', 'request', 'HTTP/1.1 or HTTP/1.0'],
+    ['a fragment', 'POST /api/v1/verify#x HTTP/1.1\nHost: a\n\n', 'request', 'without #'],
     ['a space in the path', 'POST /api/v1/verify x HTTP/1.1\nHost: a\n\n', 'request', 'without spaces'],
     ['a path with other letters', 'POST /api/v1/ሰ HTTP/1.1\nHost: a\n\n', 'request', 'percent-encoded'],
     ['a header without a name', `${post}: x\n\n`, 'headers', 'a name, a colon and a value'],
@@ -160,6 +168,12 @@ describe('a request that violates HTTP is answered in the JSON envelope', () => 
     ['a line break inside a header', `${post}X: a\rb\n\n`, 'headers', 'CR LF'],
     ['a control character', `${post}X: a\0b\n\n`, 'headers', 'control characters'],
     ['two lengths', `${post}Content-Length: 2\nContent-Length: 1\n\n`, 'Content-Length', 'only header'],
+    [
+      'chunks in HTTP/1.0',
+      'POST / HTTP/1.0\nConnection: keep-alive\nTransfer-Encoding: chunked\n\n0\n\n',
+      'Transfer-Encoding',
+      'left out in HTTP/1.0',
+    ],
     [
       'both Content-Length and Transfer-Encoding',
       `${post}Content-Length: 2\nTransfer-Encoding: chunked\n\n`,
