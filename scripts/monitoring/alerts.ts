@@ -217,8 +217,8 @@ export const alerts: readonly Alert[] = [
   },
   {
     name: 'GatehouseWalletBusy',
-    // One merchant gets three quarters of the payments: src/wallets/merchant-share.ts.
-    expr: 'gatehouse_wallet_work_in_flight{work="payments"} >= clamp_min(floor(gatehouse_wallet_work_in_flight_limit * 0.75), 1) or gatehouse_wallet_work_in_flight{work!="payments"} / gatehouse_wallet_work_in_flight_limit > 0.9',
+    // One merchant gets three quarters of the payments, and of the reversals: src/wallets/merchant-share.ts.
+    expr: 'gatehouse_wallet_work_in_flight{work!="payer_payments"} >= clamp_min(floor(gatehouse_wallet_work_in_flight_limit * 0.75), 1) or gatehouse_wallet_work_in_flight{work="payer_payments"} / gatehouse_wallet_work_in_flight_limit > 0.9',
     for: '10m',
     severity: 'ticket',
     summary:

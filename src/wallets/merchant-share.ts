@@ -8,7 +8,7 @@ export interface MerchantShare {
   readonly giveBack: (merchantId: string) => void;
 }
 
-/** Lets each merchant use three quarters of a wallet's slots, so that one merchant's hanging payments do not block another's. */
+/** Lets each merchant use three quarters of a wallet's slots, so that the hanging calls of one merchant do not block those of another. */
 export function createMerchantShare(slots: number): MerchantShare {
   const maxOfOne = Math.max(1, Math.floor(slots * 0.75));
   const taken = new Map<string, number>();

@@ -190,14 +190,21 @@ const subjectOf = (own: Readonly<Record<string, string>>, orderId: string): Leas
 /** The reversals and refunds of one wallet. They are sent, and queried until the wallet has decided. */
 export function reversalWork(parts: WalletWorkParts): LeasedWork<LeasedTask> {
   const { wallet, environment, paymentOptions, strayPayments, refunds, logger, newRequestId } = parts;
-  const scope = { environment, paymentOptions: [...paymentOptions], lease: { seconds: leaseSeconds } };
+  const share = createMerchantShare(parts.maxInFlight);
+  const scopeNow = () => ({
+    ...{ environment, paymentOptions: [...paymentOptions], lease: { seconds: leaseSeconds } },
+    exceptMerchantIds: share.full(),
+  });
   const reportOf = ({ outcome, exchanges, retryAfterMs }: Served<ReversalReport>) => ({
     outcome: withWait(outcome, retryAfterMs),
     exchanges: exchanges.map(exchangeMessage),
   });
   const sources = [
     async (maxReversals: number): Promise<Leased<LeasedTask>> => {
-      const { reversals, nothingDueFor } = await strayPayments.leaseReversals({ ...scope, maxReversals });
+      const { reversals, nothingDueFor } = await strayPayments.leaseReversals({
+        ...scopeNow(),
+        maxReversals,
+      });
       const items = reversals.map((leased): LeasedTask => {
         const { merchantId = '', strayPaymentId = '', orderId = '' } = leased.strayPayment ?? {};
         const key = { merchantId, strayPaymentId, leaseId: leased.leaseId };
@@ -211,7 +218,10 @@ export function reversalWork(parts: WalletWorkParts): LeasedWork<LeasedTask> {
       return { items, nothingDueForMs: msOf(nothingDueFor) };
     },
     async (maxRefunds: number): Promise<Leased<LeasedTask>> => {
-      const { refunds: leasedRefunds, nothingDueFor } = await refunds.leaseRefunds({ ...scope, maxRefunds });
+      const { refunds: leasedRefunds, nothingDueFor } = await refunds.leaseRefunds({
+        ...scopeNow(),
+        maxRefunds,
+      });
       const items = leasedRefunds.map((leased): LeasedTask => {
         const { merchantId = '', refundId = '', orderId = '' } = leased.refund ?? {};
         const key = { merchantId, refundId, leaseId: leased.leaseId };
@@ -234,6 +244,15 @@ export function reversalWork(parts: WalletWorkParts): LeasedWork<LeasedTask> {
       servedWithoutCall({ case: 'pending', value: { providerReference, detail, notSent: !sentBefore } }),
     );
   };
+  const serve = async ({ task, subject, record }: LeasedTask): Promise<boolean | undefined> => {
+    const ids = { merchant_id: task.merchantId, ...subject };
+    activeSpan()?.set(Object.fromEntries(Object.entries(ids).map(([name, id]) => [`gatehouse.${name}`, id])));
+    const requestId = newRequestId();
+    const served = await callWallet(task);
+    await reportToCore(() => record(served, requestId), parts, { request_id: requestId, wallet, ...ids });
+    logger.info({ request_id: requestId, wallet, ...ids, outcome: served.outcome.case }, 'reversal');
+    return walletHealthOf(served, task);
+  };
   return {
     name: `${wallet} reversals`,
     async lease(limit) {
@@ -243,29 +262,20 @@ export function reversalWork(parts: WalletWorkParts): LeasedWork<LeasedTask> {
       let nothingDueForMs: number | undefined = Number.POSITIVE_INFINITY;
       for (const leaseFrom of sources) {
         if (items.length >= limit) continue;
-        const leased = await leaseFrom(limit - items.length).catch((error: unknown) => {
+        const leased = await leaseFrom(share.free(limit - items.length)).catch((error: unknown) => {
           // Core has leased the items already, and perhaps they can be sent only now. The next call reports a lasting error.
           if (items.length > 0) return undefined;
           throw error;
         });
         if (leased === undefined) return { items };
+        for (const { task } of leased.items) share.take(task.merchantId);
         items.push(...leased.items);
         nothingDueForMs = earlier(nothingDueForMs, leased.nothingDueForMs);
       }
       return { items, nothingDueForMs };
     },
     idsOf: ({ task, subject }) => ({ merchant_id: task.merchantId, ...subject }),
-    async serve({ task, subject, record }) {
-      const ids = { merchant_id: task.merchantId, ...subject };
-      activeSpan()?.set(
-        Object.fromEntries(Object.entries(ids).map(([name, id]) => [`gatehouse.${name}`, id])),
-      );
-      const requestId = newRequestId();
-      const served = await callWallet(task);
-      await reportToCore(() => record(served, requestId), parts, { request_id: requestId, wallet, ...ids });
-      logger.info({ request_id: requestId, wallet, ...ids, outcome: served.outcome.case }, 'reversal');
-      return walletHealthOf(served, task);
-    },
+    serve: (leased) => serve(leased).finally(() => share.giveBack(leased.task.merchantId)),
   };
 }
 

@@ -1,5 +1,16 @@
 import type { Pool } from 'pg';
-import type { Environment } from '../domain/order.ts';
+import type { PublicId } from '../../contract/public-id.ts';
+import type { Environment, PaymentOption } from '../domain/order.ts';
+
+/** Which due rows `wallets` leases. */
+export interface LeaseRequest {
+  readonly environment: Environment;
+  readonly paymentOptions: readonly PaymentOption[];
+  /** Merchants whose rows are left out. */
+  readonly exceptMerchantIds: readonly PublicId<'mer'>[];
+  readonly limit: number;
+  readonly leaseMs: number;
+}
 
 /** Work that `wallets` leases. */
 export interface LeasedRows<Item> {
@@ -18,7 +29,7 @@ const longestMs = 2_000;
 export async function leaseWhenDue<Item>(
   pool: Pool,
   table: 'payment_attempts' | 'refunds' | 'stray_payments',
-  { environment, paymentOptions }: { environment: Environment; paymentOptions: readonly string[] },
+  { environment, paymentOptions }: Pick<LeaseRequest, 'environment' | 'paymentOptions'>,
   lease: () => Promise<readonly Item[]>,
 ): Promise<LeasedRows<Item>> {
   const nothingDueForMs = await untilNextDue(pool, table, environment, paymentOptions);

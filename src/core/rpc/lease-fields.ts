@@ -1,10 +1,17 @@
 import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import type { Duration } from '@bufbuild/protobuf/wkt';
+import { isPublicId } from '../../contract/public-id.ts';
+import type { PublicId } from '../../contract/public-id.ts';
+import type { LeasePaymentAttemptsRequest } from '../../gen/gatehouse/v1/payment_attempt_service_pb.js';
+import type { LeaseRequest } from '../database/next-due.sql.ts';
+import { combine } from '../domain/combine.ts';
 import type { Issue } from '../domain/issue.ts';
 import type { PaymentOption } from '../domain/order.ts';
 import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';
+import { parseEnvironment } from './environment.ts';
 import { paymentOptionOf } from './order-messages.ts';
+import { parseId, valuesOrThrow } from './request-fields.ts';
 
 const maxLeased = 100;
 const minLeaseSeconds = 5;
@@ -34,6 +41,34 @@ export function parseLease(lease: Duration | undefined): Result<number, Issue> {
   }
   return ok(seconds * 1000);
 }
+
+const maxExcepted = 100;
+
+function parseExcepted(ids: readonly string[]): Result<PublicId<'mer'>[], Issue> {
+  const field = 'except_merchant_ids';
+  if (ids.length > maxExcepted) return err({ field, issue: `must name at most ${maxExcepted} merchants` });
+  const wrong = ids.map((id) => parseId('mer', id, field)).find((parsed) => !parsed.ok);
+  return wrong ?? ok(ids.filter((id) => isPublicId('mer', id)));
+}
+
+/** A request for payments, reversals or refunds. @throws INVALID_ARGUMENT INVALID_FIELDS with every issue. */
+export const parseLeaseRequest = (
+  request: Pick<
+    LeasePaymentAttemptsRequest,
+    'environment' | 'paymentOptions' | 'lease' | 'exceptMerchantIds'
+  >,
+  limitField: string,
+  limit: number,
+): LeaseRequest =>
+  valuesOrThrow(
+    combine({
+      environment: parseEnvironment(request.environment),
+      paymentOptions: parsePaymentOptions(request.paymentOptions),
+      limit: parseLeaseLimit(limit, limitField),
+      leaseMs: parseLease(request.lease),
+      exceptMerchantIds: parseExcepted(request.exceptMerchantIds),
+    }),
+  );
 
 /** For how long a caller finds nothing, as a field of the answer. */
 export const nothingDueFor = (ms: number | undefined): { nothingDueFor?: Duration } =>

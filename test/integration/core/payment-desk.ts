@@ -157,16 +157,16 @@ export async function openPaymentDesk(stack: Stack) {
       return refund;
     },
     /** Every refund that is due at wallet A's USSD in the sandbox. */
-    leaseRefunds: async (maxRefunds = 100) =>
-      (await refundWork.leaseRefunds({ ...work, maxRefunds })).refunds,
+    leaseRefunds: async (maxRefunds = 100, exceptMerchantIds: string[] = []) =>
+      (await refundWork.leaseRefunds({ ...work, maxRefunds, exceptMerchantIds })).refunds,
     recordRefund: ({ refund, leaseId }: LeasedRefund, outcome: RefundOutcome) =>
       refundWork.recordRefundOutcome({
         ...{ merchantId: refund?.merchantId ?? '', refundId: refund?.refundId ?? '', leaseId, outcome },
         exchanges: [{ purpose: 'reverse' }],
       }),
     /** Every reversal that is due at wallet A's USSD in the sandbox. */
-    leaseReversals: async (maxReversals = 100) =>
-      (await reversals.leaseReversals({ ...work, maxReversals })).reversals,
+    leaseReversals: async (maxReversals = 100, exceptMerchantIds: string[] = []) =>
+      (await reversals.leaseReversals({ ...work, maxReversals, exceptMerchantIds })).reversals,
     /** The customer cancels at the checkout. */
     cancelHosted: ({ token }: HostedOrder) =>
       checkout.cancelCheckout({ token, browserSecret: browserSecret() }),

@@ -8,7 +8,6 @@ import type { Payment, Outcome } from './payment-desk.ts';
 import { connectToDatabase } from '../../support/database-connections.ts';
 import { sharedStack } from '../../support/shared-stack.ts';
 import { PaymentAttemptService } from '../../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
-import { StrayPaymentService } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
 import type { StrayPaymentStatus } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
 
 let merchantId: string;
@@ -255,8 +254,9 @@ test('leasing, recording and listing report all invalid fields at once', async (
   expect(await wrongFields(lease(wrongLease))).toBe(
     'environment except_merchant_ids lease max_attempts payment_options',
   );
-  expect(await wrongFields(stack.client(StrayPaymentService, 'wallets').leaseReversals({}))).toBe(
-    'environment lease max_reversals payment_options',
+  const wrongReversals = { exceptMerchantIds: [paymentAttemptId] };
+  expect(await wrongFields(desk.reversals.leaseReversals(wrongReversals))).toBe(
+    'environment except_merchant_ids lease max_reversals payment_options',
   );
   expect(await wrongFields(desk.payments.recordPaymentOutcome({}))).toBe(
     'lease_id merchant_id outcome payment_attempt_id',

@@ -87,6 +87,14 @@ const orderNow = async () => (await desk.orders.getOrder(orderNamed(merchantId, 
 const left = async (orderId: string) => refunds.getRefundable({ merchantId, environment, orderId });
 
 describe('a refund of a COMPLETED order', () => {
+  test('is not leased to a worker that excludes its merchant', async () => {
+    await paidOrder();
+    const created = await refund('R-1');
+
+    expect(await desk.leaseRefunds(100, [merchantId])).toEqual([]);
+    expect(await lease(created)).toMatchObject({ sentBefore: false });
+  });
+
   test('is sent to the wallet that was paid, ends as the wallet says, and each step is an event of the order', async () => {
     const { orderId, attemptId } = await paidOrder();
     await desk.query("update core.payment_attempts set provider_reference = 'pay-1' where merchant_id = $1", [

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
+import { noMerchantId } from '../../../src/contract/public-id.ts';
 import { publicId, storedId } from '../../support/ids.ts';
 import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
 import { Environment, OrderStatus, PaymentAttemptStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
@@ -338,6 +339,13 @@ describe('a reversal', () => {
     await makeDue();
     const reversalIds = (await desk.leaseReversals()).map(({ reversalId }) => reversalId);
     expect(reversalIds).toEqual(outcome === undefined ? [strayPaymentId] : []);
+  });
+
+  test('is not leased to a worker that excludes its merchant', async () => {
+    await payWrongly();
+
+    expect(await desk.leaseReversals(100, [merchantId, noMerchantId])).toEqual([]);
+    expect(await desk.leaseReversals(100, [noMerchantId])).toHaveLength(1);
   });
 
   test('that ten people retry at once is retried once', async () => {

@@ -48,6 +48,40 @@ test('the wait that a wallet requests is reported with the outcome of a reversal
   expect(recorded).toMatchObject([waiting, waiting]);
 });
 
+// A merchant can create thousands of refunds at once, and the wallet can be slow to answer.
+test('refunds of one merchant leave slots to reversals of other merchants', async () => {
+  subject.wallet.on(routes.reverse, json(503, {}));
+  const [flooding, other] = [newRandomId('mer', new Date()), newRandomId('mer', new Date())];
+  const core = createRouterTransport(({ service }) => {
+    service(RefundService, {
+      leaseRefunds: ({ maxRefunds, exceptMerchantIds }) => ({
+        refunds: exceptMerchantIds.includes(flooding)
+          ? []
+          : Array.from({ length: maxRefunds }, () => ({
+              refund: { merchantId: flooding, refundId: newRandomId('rfd', new Date()) },
+            })),
+      }),
+      recordRefundOutcome: () => ({}),
+    });
+    service(StrayPaymentService, {
+      leaseReversals: () => ({ reversals: [{ strayPayment: { merchantId: other } }] }),
+      recordReversalOutcome: () => ({}),
+    });
+  });
+  const work = reversalWorkAt(core, subject.connector);
+  const merchantsOf = (items: readonly { readonly task: { readonly merchantId: string } }[]) =>
+    items.map(({ task }) => task.merchantId);
+
+  const { items } = await work.lease(2);
+  const { items: noMore } = await work.lease(1);
+  await Promise.all([...items, ...noMore].map((item) => work.serve(item)));
+  const { items: next } = await work.lease(2);
+
+  expect(merchantsOf(items)).toEqual([flooding, other]);
+  expect(merchantsOf(noMore)).toEqual([other]);
+  expect(merchantsOf(next)).toContain(flooding);
+});
+
 const away = () => new ConnectError('the database does not answer', Code.Unavailable);
 const removed = () => rpcError('WALLET_ACCOUNT_NOT_FOUND', 'the merchant has no such account');
 

@@ -1,14 +1,13 @@
-import type { PublicId } from '../../../contract/public-id.ts';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { storedId } from '../../../contract/public-id.ts';
 import type { StoredId } from '../../../contract/public-id.ts';
 import type { Database } from '../../database/database.ts';
 import { findAllByKey } from '../../../platform/database/find-by-key.ts';
 import { leaseWhenDue } from '../../database/next-due.sql.ts';
-import type { LeasedRows } from '../../database/next-due.sql.ts';
+import type { LeasedRows, LeaseRequest } from '../../database/next-due.sql.ts';
 import { OrderRow, PaymentAttemptRow } from '../../database/order-entities.ts';
 import { decideLease } from '../../domain/attempt-work.ts';
-import type { Environment, Order, PaymentAttempt, PaymentOption } from '../../domain/order.ts';
+import type { Environment, Order, PaymentAttempt } from '../../domain/order.ts';
 import type { Wallet } from '../../domain/wallet.ts';
 import type { OrderChanges } from '../changes/change-orders.ts';
 import type { Locked } from '../changes/order-change.ts';
@@ -17,15 +16,6 @@ import { workOf } from './attempt-work-row.ts';
 import { lockCurrentAccounts } from './current-accounts.ts';
 import type { CurrentAccounts } from './current-accounts.ts';
 import { lockDueAttempts } from './lock-due-attempts.sql.ts';
-
-export interface LeaseRequest {
-  readonly environment: Environment;
-  readonly paymentOptions: readonly PaymentOption[];
-  /** Merchants whose attempts are left out. */
-  readonly exceptMerchantIds: readonly PublicId<'mer'>[];
-  readonly limit: number;
-  readonly leaseMs: number;
-}
 
 export interface LeasedAttempt {
   readonly order: Order;

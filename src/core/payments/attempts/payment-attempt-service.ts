@@ -1,7 +1,6 @@
 import { durationMs, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { PaymentAttemptService } from '../../../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import type {
-  LeasePaymentAttemptsRequest,
   ListPaymentAttemptsRequest,
   NextAction as NextActionMessage,
   RecordPaymentOutcomeRequest,
@@ -11,7 +10,7 @@ import { rpcError } from '../../../contract/error-reason.ts';
 import { invalidFields } from '../../../platform/rpc/rpc-error.ts';
 import { rpcService } from '../../../contract/rpc-service.ts';
 import type { RpcService } from '../../../platform/rpc/rpc-service.ts';
-import { publicId, isPublicId } from '../../../contract/public-id.ts';
+import { publicId } from '../../../contract/public-id.ts';
 import type { PublicId } from '../../../contract/public-id.ts';
 import type { PaymentGate } from '../../database/payment-gate.ts';
 import { combine } from '../../domain/combine.ts';
@@ -24,7 +23,7 @@ import type { Order } from '../../domain/order.ts';
 import { err, ok } from '../../domain/result.ts';
 import type { Result } from '../../domain/result.ts';
 import { environmentNumbers, parseEnvironment } from '../../rpc/environment.ts';
-import { nothingDueFor, parseLease, parseLeaseLimit, parsePaymentOptions } from '../../rpc/lease-fields.ts';
+import { nothingDueFor, parseLeaseRequest } from '../../rpc/lease-fields.ts';
 import { attemptMessage, attemptStatusOf, orderMessage } from '../../rpc/order-messages.ts';
 import { pageOf } from '../../../platform/rpc/page-token.ts';
 import { parsePageSize, parsePageToken } from '../../rpc/page-token.ts';
@@ -59,7 +58,8 @@ export function paymentAttemptService(parts: PaymentAttemptServiceParts): RpcSer
     PaymentAttemptService,
     {
       async leasePaymentAttempts(request, context) {
-        const { items: attempts, nothingDueForMs } = await parts.leaseAttempts(parseLeaseRequest(request));
+        const asked = parseLeaseRequest(request, 'max_attempts', request.maxAttempts);
+        const { items: attempts, nothingDueForMs } = await parts.leaseAttempts(asked);
         annotate(context, { items: attempts.length });
         if (attempts.length === 0) markUneventful(context);
         const traceOf = await parts.findTraces(attempts);
@@ -133,27 +133,6 @@ export function paymentAttemptService(parts: PaymentAttemptServiceParts): RpcSer
       listPaymentAttempts: ['dashboard', 'operator', 'reader'],
     },
   );
-}
-
-function parseLeaseRequest(request: LeasePaymentAttemptsRequest) {
-  return valuesOrThrow(
-    combine({
-      environment: parseEnvironment(request.environment),
-      paymentOptions: parsePaymentOptions(request.paymentOptions),
-      limit: parseLeaseLimit(request.maxAttempts, 'max_attempts'),
-      leaseMs: parseLease(request.lease),
-      exceptMerchantIds: parseExcepted(request.exceptMerchantIds),
-    }),
-  );
-}
-
-const maxExcepted = 100;
-
-function parseExcepted(ids: readonly string[]): Result<PublicId<'mer'>[], Issue> {
-  const field = 'except_merchant_ids';
-  if (ids.length > maxExcepted) return err({ field, issue: `must name at most ${maxExcepted} merchants` });
-  const wrong = ids.map((id) => parseId('mer', id, field)).find((parsed) => !parsed.ok);
-  return wrong ?? ok(ids.filter((id) => isPublicId('mer', id)));
 }
 
 const parseKey = (request: { readonly merchantId: string; readonly paymentAttemptId: string }) => ({

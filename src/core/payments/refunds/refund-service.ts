@@ -30,7 +30,7 @@ import { parseText } from '../../domain/text.ts';
 import { merchantRefusal } from '../../merchants/find-merchant.ts';
 import type { FindMerchant } from '../../merchants/find-merchant.ts';
 import { parseEnvironment } from '../../rpc/environment.ts';
-import { nothingDueFor, parseLease, parseLeaseLimit, parsePaymentOptions } from '../../rpc/lease-fields.ts';
+import { nothingDueFor, parseLeaseRequest } from '../../rpc/lease-fields.ts';
 import { refundMessage } from '../../rpc/refund-message.ts';
 import { refundingRoleNumber } from '../../rpc/refund-policy-message.ts';
 import { parseId, valuesOrThrow } from '../../rpc/request-fields.ts';
@@ -169,15 +169,8 @@ export function refundService(parts: RefundServiceParts): RpcService {
         return decide(key, { type: 'decline', reason }, context);
       },
       async leaseRefunds(request, context) {
-        const { environment, options, limit, leaseMs } = valuesOrThrow(
-          combine({
-            environment: parseEnvironment(request.environment),
-            options: parsePaymentOptions(request.paymentOptions),
-            limit: parseLeaseLimit(request.maxRefunds, 'max_refunds'),
-            leaseMs: parseLease(request.lease),
-          }),
-        );
-        const { items: leased, nothingDueForMs } = await work.lease(environment, options, limit, leaseMs);
+        const asked = parseLeaseRequest(request, 'max_refunds', request.maxRefunds);
+        const { items: leased, nothingDueForMs } = await work.lease(asked);
         annotate(context, { items: leased.length });
         if (leased.length === 0) markUneventful(context);
         return {

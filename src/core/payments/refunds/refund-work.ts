@@ -7,12 +7,11 @@ import type { Database } from '../../database/database.ts';
 import { eraseAgain } from '../../database/erase-again.sql.ts';
 import { PaymentAttemptRow, RefundRow } from '../../database/order-entities.ts';
 import { leaseWhenDue } from '../../database/next-due.sql.ts';
-import type { LeasedRows } from '../../database/next-due.sql.ts';
+import type { LeasedRows, LeaseRequest } from '../../database/next-due.sql.ts';
 import { readClock } from '../../database/read-clock.ts';
 import { takesPayments } from '../../database/takes-payments.sql.ts';
 import { isErased } from '../../domain/erased.ts';
 import { hastenedTo } from '../../domain/hastened.ts';
-import type { Environment, PaymentOption } from '../../domain/order.ts';
 import {
   failureReason,
   hastenRefund,
@@ -46,13 +45,8 @@ export interface LeasedRefund {
 
 /** The work of the wallets process on refunds. Each function is one transaction. */
 export interface RefundWork {
-  /** Leases up to `limit` due refunds to a worker, for `leaseMs`. */
-  readonly lease: (
-    environment: Environment,
-    options: readonly PaymentOption[],
-    limit: number,
-    leaseMs: number,
-  ) => Promise<LeasedRows<LeasedRefund>>;
+  /** Leases due refunds to a worker. */
+  readonly lease: (request: LeaseRequest) => Promise<LeasedRows<LeasedRefund>>;
   /** Records the wallet's answer under a lease. A repeat changes nothing. */
   readonly record: (
     key: RefundKey,
@@ -93,14 +87,20 @@ export function createRefundWork({
   onDue,
 }: RefundWorkParts): RefundWork {
   return {
-    lease: (environment, paymentOptions, limit, leaseMs) =>
-      leaseWhenDue(database.pool, 'refunds', { environment, paymentOptions }, () =>
+    lease: (request) =>
+      leaseWhenDue(database.pool, 'refunds', request, () =>
         database.fork().transactional(async (em) => {
+          const { environment, paymentOptions, exceptMerchantIds, limit, leaseMs } = request;
           if (!(await takesPayments(em, environment))) return [];
           const at = await readClock(em);
           const rows = await em.find(
             RefundRow,
-            { environment, paymentOption: { $in: [...paymentOptions] }, dueAt: { $lte: at } },
+            {
+              environment,
+              paymentOption: { $in: [...paymentOptions] },
+              dueAt: { $lte: at },
+              merchantId: { $nin: exceptMerchantIds.map((id) => storedId('mer', id)) },
+            },
             { orderBy: { dueAt: 'asc' }, limit, lockMode: LockMode.PESSIMISTIC_PARTIAL_WRITE },
           );
           const all: LeasedRefund[] = [];

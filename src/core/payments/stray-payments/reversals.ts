@@ -7,13 +7,12 @@ import { eraseAgainByMoney } from '../../database/erase-again.sql.ts';
 import { PaymentAttemptRow, StrayPaymentRow } from '../../database/order-entities.ts';
 import { noMerchantId, publicId, storedId } from '../../../contract/public-id.ts';
 import { leaseWhenDue } from '../../database/next-due.sql.ts';
-import type { LeasedRows } from '../../database/next-due.sql.ts';
+import type { LeasedRows, LeaseRequest } from '../../database/next-due.sql.ts';
 import { readClock } from '../../database/read-clock.ts';
 import { recovering } from '../../database/payment-gate.ts';
 import { readTakesPayments, takesPayments } from '../../database/takes-payments.sql.ts';
 import type { NewId, PublicId, StoredId } from '../../../contract/public-id.ts';
 import { hastenedTo } from '../../domain/hastened.ts';
-import type { Environment, PaymentOption } from '../../domain/order.ts';
 import { err, ok } from '../../domain/result.ts';
 import type { Result } from '../../domain/result.ts';
 import {
@@ -48,13 +47,8 @@ export interface LeasedReversal {
 
 /** The return of stray payments through the wallet that received them. Each function is one transaction. */
 export interface Reversals {
-  /** Leases up to `limit` due reversals to a worker, for `leaseMs`. */
-  readonly lease: (
-    environment: Environment,
-    options: readonly PaymentOption[],
-    limit: number,
-    leaseMs: number,
-  ) => Promise<LeasedRows<LeasedReversal>>;
+  /** Leases due reversals to a worker. */
+  readonly lease: (request: LeaseRequest) => Promise<LeasedRows<LeasedReversal>>;
   /** Records the wallet's answer under a lease. A repeat changes nothing. */
   readonly record: (
     key: StrayPaymentKey,
@@ -104,14 +98,20 @@ export function createReversals({ database, newId, newLeaseId, now, onDue }: Rev
     );
 
   return {
-    lease: (environment, paymentOptions, limit, leaseMs) =>
-      leaseWhenDue(database.pool, 'stray_payments', { environment, paymentOptions }, () =>
+    lease: (request) =>
+      leaseWhenDue(database.pool, 'stray_payments', request, () =>
         database.fork().transactional(async (em) => {
+          const { environment, paymentOptions, exceptMerchantIds, limit, leaseMs } = request;
           if (!(await takesPayments(em, environment))) return [];
           const at = await readClock(em);
           const rows = await em.find(
             StrayPaymentRow,
-            { environment, paymentOption: { $in: [...paymentOptions] }, dueAt: { $lte: at } },
+            {
+              environment,
+              paymentOption: { $in: [...paymentOptions] },
+              dueAt: { $lte: at },
+              merchantId: { $nin: exceptMerchantIds.map((id) => storedId('mer', id)) },
+            },
             { orderBy: { dueAt: 'asc' }, limit, lockMode: LockMode.PESSIMISTIC_PARTIAL_WRITE },
           );
           const leasedRows: LeasedReversal[] = [];

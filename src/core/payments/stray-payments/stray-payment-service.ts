@@ -1,6 +1,5 @@
 import { StrayPaymentService } from '../../../gen/gatehouse/v1/stray_payment_service_pb.js';
 import type {
-  LeaseReversalsRequest,
   ListStrayPaymentsRequest,
   RecordReversalOutcomeRequest,
 } from '../../../gen/gatehouse/v1/stray_payment_service_pb.js';
@@ -13,8 +12,8 @@ import { publicId } from '../../../contract/public-id.ts';
 import { combine } from '../../domain/combine.ts';
 import { err, ok } from '../../domain/result.ts';
 import { parseEnumWords } from '../../rpc/enum-words.ts';
-import { parseEnvironment, parseOptionalEnvironment } from '../../rpc/environment.ts';
-import { nothingDueFor, parseLease, parseLeaseLimit, parsePaymentOptions } from '../../rpc/lease-fields.ts';
+import { parseOptionalEnvironment } from '../../rpc/environment.ts';
+import { nothingDueFor, parseLeaseRequest } from '../../rpc/lease-fields.ts';
 import { pageOf } from '../../../platform/rpc/page-token.ts';
 import { parsePageSize, parsePageToken } from '../../rpc/page-token.ts';
 import { parseId, parseOptionalId, valuesOrThrow } from '../../rpc/request-fields.ts';
@@ -48,13 +47,8 @@ export function strayPaymentService({ listStrayPayments, reversals }: StrayPayme
         };
       },
       async leaseReversals(request, context) {
-        const { environment, options, limit, leaseMs } = parseLeaseRequest(request);
-        const { items: leased, nothingDueForMs } = await reversals.lease(
-          environment,
-          options,
-          limit,
-          leaseMs,
-        );
+        const asked = parseLeaseRequest(request, 'max_reversals', request.maxReversals);
+        const { items: leased, nothingDueForMs } = await reversals.lease(asked);
         annotate(context, { items: leased.length });
         if (leased.length === 0) markUneventful(context);
         const leasedReversals = leased.map(
@@ -129,17 +123,6 @@ const parseKey = (request: { readonly merchantId: string; readonly strayPaymentI
   merchantId: parseId('mer', request.merchantId, 'merchant_id'),
   strayPaymentId: parseId('stp', request.strayPaymentId, 'stray_payment_id'),
 });
-
-function parseLeaseRequest(request: LeaseReversalsRequest) {
-  return valuesOrThrow(
-    combine({
-      environment: parseEnvironment(request.environment),
-      options: parsePaymentOptions(request.paymentOptions),
-      limit: parseLeaseLimit(request.maxReversals, 'max_reversals'),
-      leaseMs: parseLease(request.lease),
-    }),
-  );
-}
 
 function parseReport(request: RecordReversalOutcomeRequest) {
   return valuesOrThrow(

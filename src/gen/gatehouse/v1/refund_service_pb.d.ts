@@ -547,6 +547,13 @@ export declare type LeaseRefundsRequest = Message<"gatehouse.v1.LeaseRefundsRequ
    * @generated from field: google.protobuf.Duration lease = 4;
    */
   lease?: Duration | undefined;
+
+  /**
+   * As in LeasePaymentAttemptsRequest.
+   *
+   * @generated from field: repeated string except_merchant_ids = 5;
+   */
+  exceptMerchantIds: string[];
 };
 
 /**

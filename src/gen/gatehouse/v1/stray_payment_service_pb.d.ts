@@ -257,6 +257,13 @@ export declare type LeaseReversalsRequest = Message<"gatehouse.v1.LeaseReversals
    * @generated from field: google.protobuf.Duration lease = 4;
    */
   lease?: Duration | undefined;
+
+  /**
+   * As in LeasePaymentAttemptsRequest. "mer_00000000000000000000000000" stands for the money that belongs to no merchant.
+   *
+   * @generated from field: repeated string except_merchant_ids = 6;
+   */
+  exceptMerchantIds: string[];
 };
 
 /**
