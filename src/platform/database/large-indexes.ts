@@ -34,7 +34,7 @@ export async function createLargeIndexes(
   const client = await pool.connect();
   try {
     allowSilence(client);
-    await client.query(`${withoutTimeLimits}; set lock_timeout = 0`);
+    await client.query(withoutTimeLimits);
     const { rows } = await client.query<{ held: boolean; pid: number }>(
       'select pg_try_advisory_lock($1) as held, pg_backend_pid() as pid',
       [lockKey],

@@ -34,4 +34,4 @@ export function withSessionOptions(url: string): string {
 
 /** For work on whole tables, which may take hours. The role or the database may have limits for other statements. */
 export const withoutTimeLimits =
-  'set statement_timeout = 0; set idle_in_transaction_session_timeout = 0; set transaction_timeout = 0; set idle_session_timeout = 0';
+  'set statement_timeout = 0; set idle_in_transaction_session_timeout = 0; set transaction_timeout = 0; set idle_session_timeout = 0; set lock_timeout = 0';

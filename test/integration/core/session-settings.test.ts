@@ -92,7 +92,7 @@ test('options in the URL change nothing of what a backup contains and how it is 
   await rm(folder, { recursive: true });
 
   expect(migrations).toMatch(/\t20\d\d-\d\d-\d\d /);
-  expect(restoring).toEqual([{ iso: true, lock: '4321ms', statement: '0' }]);
+  expect(restoring).toEqual([{ iso: true, lock: '0', statement: '0' }]);
 });
 
 test.each(["set DateStyle = 'SQL, DMY'", 'set statement_timeout = 0'])(
