@@ -59,16 +59,22 @@ export function demoWallets(
 export const walletsOfCore = (different: Readonly<Partial<Record<WalletId, DifferentWallet>>> = {}): string =>
   demoWallets('http://127.0.0.1:1', different, ['sandbox', 'production']);
 
-/** The same, with payments from the menu of the phone at walleta. Checkout shows its paybill. */
-export function walletsOfCoreWithPaybill(paybill: string): string {
+/**
+ * The same, with payments from the menu of the phone at walleta. Checkout shows its paybill. With `merchantId`, there are such payments at
+ * walletb too, to an account of this merchant alone.
+ */
+export function walletsOfCoreWithPaybill(paybill: string, merchantId?: string): string {
   const { wallets } = JSON.parse(walletsOfCore()) as {
     wallets: { id: string; environments: Record<string, object> }[];
   };
+  const terms: Readonly<Record<string, object | undefined>> = {
+    walleta: { paybill },
+    walletb: merchantId === undefined ? undefined : { merchant_id: merchantId },
+  };
   const changed = wallets.map((wallet) => {
-    if (wallet.id !== 'walleta') return wallet;
     const environments = Object.entries(wallet.environments).map(([name, entry]) => [
       name,
-      { ...entry, payer_started: { paybill } },
+      { ...entry, payer_started: terms[wallet.id] },
     ]);
     return { ...wallet, environments: Object.fromEntries(environments) as Record<string, object> };
   });
