@@ -7,7 +7,7 @@ import { leaseWhenDue } from '../../database/next-due.sql.ts';
 import type { LeasedRows, LeaseRequest } from '../../database/next-due.sql.ts';
 import { OrderRow, PaymentAttemptRow } from '../../database/order-entities.ts';
 import { decideLease } from '../../domain/attempt-work.ts';
-import type { Environment, Order, PaymentAttempt } from '../../domain/order.ts';
+import type { Order, PaymentAttempt } from '../../domain/order.ts';
 import type { Wallet } from '../../domain/wallet.ts';
 import type { OrderChanges } from '../changes/change-orders.ts';
 import type { Locked } from '../changes/order-change.ts';
