@@ -94,10 +94,14 @@ export function openEventBus<WakeTopic extends string>(
     logger.info({ broker: connected.getServer() }, 'connected to the broker');
     void followStatus(connected, (reached) => {
       // Ignore the state of a connection that has been replaced.
-      if (connection !== connected) return;
+      // A broker that accepts connections and ends them is left again at each attempt.
+      if (connection !== connected || isReached === reached) return;
       isReached = reached;
       if (reached) logger.info('reconnected to the broker');
-      else logger.warn('disconnected from the broker; events wait in the database');
+      else
+        logger.warn(
+          "disconnected from the broker; events wait in the database until this process is connected again; check the broker's log",
+        );
     });
     for (const [topic, waiting] of listeners) {
       connected.subscribe(subjectOf(topic), {
@@ -115,7 +119,7 @@ export function openEventBus<WakeTopic extends string>(
   const logFailed = limitFailures((error) =>
     logger.error(
       { err: error },
-      'cannot connect to the broker; this process tries again and works without it until then; check GATEHOUSE_NATS_URL',
+      "cannot connect to the broker; this process tries again and works without it until then; check GATEHOUSE_NATS_URL and the broker's log",
     ),
   );
   const stayConnected = async (): Promise<void> => {
@@ -176,8 +180,6 @@ function connectionOptions(url: string, name: string, tls: CertificateFiles | un
     ...(url.startsWith('tls:') ? { tls: tls === undefined ? {} : tlsOptions(tls) } : {}),
     // The sender has already notified itself.
     noEcho: true,
-    // The client waits in silence, also for a broker whose certificate it refuses. Then `stayConnected` repeats and logs.
-    waitOnFirstConnect: !url.startsWith('tls:'),
     maxReconnectAttempts: -1,
     reconnectTimeWait: 500,
     timeout: 5_000,

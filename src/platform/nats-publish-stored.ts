@@ -1,4 +1,4 @@
-import { createInbox, headers as newHeaders } from 'nats';
+import { ErrorCode, NatsError, createInbox, headers as newHeaders } from 'nats';
 import type { Msg, MsgHdrs, NatsConnection } from 'nats';
 
 export interface EventMessage {
@@ -60,10 +60,24 @@ export function publishStored(
         ),
       timeoutMs,
     );
-    for (const { subject, id, headers, body } of messages) {
-      connection.publish(subject, body, { reply: inbox, headers: headersOf(id, headers) });
+    try {
+      for (const { subject, id, headers, body } of messages)
+        connection.publish(subject, body, { reply: inbox, headers: headersOf(id, headers) });
+    } catch (error) {
+      end(() => reject(refusalOf(error, connection)));
     }
   });
+}
+
+/** The client refuses a message that the broker would refuse, and its own text is a code. */
+function refusalOf(error: unknown, { info }: NatsConnection): Error {
+  const tooLarge: string = ErrorCode.MaxPayloadExceeded;
+  if (!(error instanceof Error)) return new Error(String(error));
+  if (!(error instanceof NatsError) || error.code !== tooLarge) return error;
+  return new Error(
+    `the broker accepts messages of at most ${info?.max_payload} bytes, and one has more: raise max_payload in its configuration`,
+    { cause: error },
+  );
 }
 
 /**

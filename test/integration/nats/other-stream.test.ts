@@ -58,6 +58,14 @@ test('a stream of the same name without the subjects fails the publishing with a
   );
 });
 
+test('a message above the limit of the broker fails the publishing with a message that says what to do', async () => {
+  const body = Buffer.alloc(connection.info?.max_payload ?? 0);
+
+  await expect(bus.publish([{ subject: `${id}.created`, id, headers: {}, body }])).rejects.toThrow(
+    `the broker accepts messages of at most ${body.length} bytes, and one has more: raise max_payload`,
+  );
+});
+
 test('a consumer whose subjects another stream has logs what to do', async () => {
   await addStream(`OTHER-${id}`, `${id}.>`);
   const stopped = new AbortController();

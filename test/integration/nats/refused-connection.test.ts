@@ -9,25 +9,25 @@ import { closersOfEachTest } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
 const broker = new URL(sharedServers().natsUrl);
-/** Whether connections are refused as by a broker that does not know the password. */
-let isRefusing: boolean;
+/** The error with which the broker ends connections; empty while it accepts them. */
+let refusal: string;
 let refusals: number;
 let lines: string[];
 let server: Awaited<ReturnType<typeof startTcpServer>>;
 const closers = closersOfEachTest();
 
 beforeEach(async () => {
-  isRefusing = false;
+  refusal = '';
   refusals = 0;
   lines = [];
   server = await startTcpServer((client) => {
-    if (isRefusing) {
+    if (refusal !== '') {
       client.write(
         'INFO {"server_id":"T","version":"2.10.0","proto":1,"headers":true,"auth_required":true,"max_payload":1048576}\r\n',
       );
       client.once('data', () => {
         refusals += 1;
-        client.end("-ERR 'Authorization Violation'\r\n");
+        client.end(`-ERR '${refusal}'\r\n`);
       });
       return;
     }
@@ -48,23 +48,46 @@ function openBus(): EventBus {
   return bus;
 }
 
+const linesWith = (text: string): number => lines.filter((line) => line.includes(text)).length;
+
+test('a process that starts while no broker listens logs that once, with the reason', async () => {
+  await server.close();
+  const bus = openBus();
+  await waitUntil('it is logged', () => linesWith('cannot connect to the broker') === 1);
+  expect(linesWith('CONNECTION_REFUSED')).toBe(1);
+  expect(bus.isConnected()).toBe(false);
+});
+
+test('a process that loses its broker logs that once, although the broker refuses each further connection', async () => {
+  const bus = openBus();
+  await waitUntil('it is connected', bus.isConnected);
+  refusal = 'maximum connections exceeded';
+  server.disconnect();
+  await waitUntil('it was refused again and again', () => refusals > 1);
+  expect(linesWith('disconnected from the broker')).toBe(1);
+  refusal = '';
+  await waitUntil('it is connected again', bus.isConnected);
+  expect(linesWith('disconnected from the broker')).toBe(1);
+});
+
 test.each(['from the start', 'after it was connected'])(
   'a process whose password the broker refuses %s connects and subscribes again by itself',
   async (when) => {
-    isRefusing = when === 'from the start';
+    const password = 'Authorization Violation';
+    refusal = when === 'from the start' ? password : '';
     const bus = openBus();
     let rings = 0;
     bus.onWake('order_events', () => (rings += 1));
-    if (!isRefusing) {
+    if (refusal === '') {
       await waitUntil('it is connected', bus.isConnected);
-      isRefusing = true;
+      refusal = password;
       server.disconnect();
     }
     // By default the client stops at the second refusal.
     await waitUntil('it was refused again and again', () => refusals > 4);
     expect(bus.isConnected()).toBe(false);
-    expect(lines.filter((line) => line.includes('cannot connect to the broker'))).toHaveLength(1);
-    isRefusing = false;
+    expect(linesWith('cannot connect to the broker')).toBe(1);
+    refusal = '';
 
     await waitUntil('it is connected again', bus.isConnected);
     const other = openBus();
