@@ -35,7 +35,10 @@ const usualParts: readonly Part[] = ['load', 'tails', 'size', 'webhooks', 'overl
 
 /** Ends the process with the help or an error, if the arguments require it. */
 export function readOptions(args: readonly string[]): BenchOptions {
-  const command = benchmark('bench', 'Loads Gatehouse and its yardsticks in turns, and prints the results.')
+  const command = benchmark(
+    'bench',
+    'Loads Gatehouse and the programs that it is compared with, in turns, and prints the results.',
+  )
     .option('--parts <names>', `parts to run, of ${allParts.join(', ')}`, namesOf(allParts))
     .option('--only <text>', 'contenders of the part load whose names contain the text', '')
     .option('--connections <numbers>', 'numbers of connections', wholeNumbers, [1, 64, 256])

@@ -121,7 +121,7 @@ function webhookTargets({ webhooks }: Reports): Target[] {
       '/s',
     ),
     judge(
-      'webhooks: p99 beside a million due deliveries of a dead endpoint ≤ 1.2 × that without',
+      'webhooks: p99 beside a million due deliveries of a hanging endpoint ≤ 1.2 × that without',
       dispatching === undefined ? undefined : dispatching.beside.p99 / dispatching.idle.p99,
       { atMost: 1.2 },
     ),
@@ -186,7 +186,7 @@ function overloadTargets({ overload }: Reports): Target[] {
       ' ms',
     ),
     judge(
-      'of all requests under overload, neither made nor answered with 429 and Retry-After',
+      'of all requests under overload, neither accepted nor answered with 429 and Retry-After',
       unclear,
       { atMost: 0 },
       ' requests',

@@ -17,7 +17,7 @@ export interface WebhooksReport extends CommitToReceipt {
 }
 
 const merchants = 100;
-/** Deliveries a second whose latency is measured, with and without the dead endpoint. */
+/** Deliveries a second whose latency is measured, with and without the hanging endpoint. */
 const rate = 200;
 
 /** From the commit of an order's end to the receipt of its webhook, on a separate system, and what one process can send. */

@@ -94,9 +94,9 @@ const renderers: { readonly [P in Part]: (report: PartReports[P], reports: Repor
         ['one order at a time', '', ...latencyCells(oneAtATime)],
         [`${rate} orders a second`, median(perSecond).toFixed(0), ...latencyCells(atRate)],
         ['one process, as fast as it can', sent.before.toFixed(0), '', '', ''],
-        ['the same beside a dead endpoint', sent.beside.toFixed(0), '', '', ''],
+        ['the same beside a hanging endpoint', sent.beside.toFixed(0), '', '', ''],
         ['commit to receipt, one dispatcher', '', ...latencyCells([idle])],
-        ['the same beside a dead endpoint', '', ...latencyCells([beside])],
+        ['the same beside a hanging endpoint', '', ...latencyCells([beside])],
       ],
     ),
   overload: (report) =>
@@ -117,7 +117,7 @@ const renderers: { readonly [P in Part]: (report: PartReports[P], reports: Repor
           turn.broken,
         ]),
       ),
-      `${report.connections} clients that think for ${report.thinkMs} ms; kept of the peak, median: ${keptPart(report).toFixed(2)}.`,
+      `${report.connections} clients that pause for ${report.thinkMs} ms between requests; kept of the peak, median: ${keptPart(report).toFixed(2)}.`,
       peaksInWords(report.peakMegabytes),
     ].join('\n\n'),
   memory: (report) =>

@@ -9,7 +9,7 @@ import { clockMs } from './receiver-process.ts';
 import type { ReceiverProcess } from './receiver-process.ts';
 
 export interface DispatchingOptions {
-  /** The number of deliveries that are due on the dead endpoint. */
+  /** The number of deliveries that are due on the hanging endpoint. */
   readonly due: number;
   readonly samples: number;
   readonly rate: number;
@@ -19,7 +19,7 @@ export interface DispatchingOptions {
 
 /** What one dispatcher does. */
 export interface Dispatching {
-  /** Deliveries a second with every attempt stored, before and beside the due ones of a dead endpoint. */
+  /** Deliveries a second with every attempt stored, before and beside the due ones of a hanging endpoint. */
   readonly perSecond: { readonly before: number; readonly beside: number };
   readonly idle: Latencies;
   readonly beside: Latencies;
@@ -29,7 +29,7 @@ const body = (id: string): Buffer => Buffer.from(JSON.stringify({ id, data: 'x'.
 
 /**
  * Measures the latency and the rate at which one dispatcher sends due deliveries, also beside a million due deliveries
- * on a merchant's dead endpoint.
+ * on a merchant's hanging endpoint.
  */
 export async function measureDispatching(
   receiver: ReceiverProcess,
@@ -92,7 +92,7 @@ export async function measureDispatching(
     await desk.add({ url: deadUrl, merchantId: 'mer_dead' });
     await addManyDue(desk.database.pool, 'mer_dead', deadUrl, due);
     await desk.database.pool.query('checkpoint');
-    const beside = await measureLatency(desk, `beside ${due} due on a dead endpoint`);
+    const beside = await measureLatency(desk, `beside ${due} due on a hanging endpoint`);
     console.log(
       `ratio: p50 ${(beside.p50 / idle.p50).toFixed(2)}, p99 ${(beside.p99 / idle.p99).toFixed(2)}`,
     );

@@ -1,7 +1,7 @@
 /**
  * How soon and how fast webhooks are sent, to a receiver in a separate process, with a durable PostgreSQL: from the
  * commit of an order's end to the receipt, one order at a time and at a rate; deliveries a second with every attempt
- * stored; latency without and with very many deliveries due on a merchant's dead endpoint; memory over minutes. See
+ * stored; latency without and with very many deliveries due on a merchant's hanging endpoint; memory over minutes. See
  * bench/webhooks/README.md.
  */
 import { benchmark, namesOf, positiveNumber, wholeNumber } from '../command-line.ts';

@@ -91,7 +91,7 @@ async function secondsToWait(
   } catch (exceeded) {
     if (!(exceeded instanceof RateLimiterRes)) throw exceeded;
     await limiter?.reward(key);
-    // The library reckons with the machine's clock, which may have been set back since.
+    // The library uses the machine's clock, which may have been set back since.
     const leftMs = Math.min(exceeded.msBeforeNext, windowSeconds * 1000);
     return Math.max(1, Math.ceil(leftMs / 60_000)) * 60;
   }

@@ -3,7 +3,7 @@ import { networkOf } from '../platform/http/client-address.ts';
 
 const windowSeconds = 60;
 
-/** Counts an unknown link for an address. Gives the seconds to wait above the limit. */
+/** Counts an unknown link for an address. Returns the seconds to wait if the limit is exceeded. */
 export type CountUnknownLink = (ip: string) => Promise<number | undefined>;
 
 /**
@@ -18,7 +18,7 @@ export function createUnknownLinkLimit(perMinute: number): CountUnknownLink {
       await limiter.consume(networkOf(ip));
       return undefined;
     } catch (exceeded) {
-      // The library reckons with the machine's clock, which may have been set back since.
+      // The library uses the machine's clock, which may have been set back since.
       if (exceeded instanceof RateLimiterRes)
         return Math.min(windowSeconds, Math.max(1, Math.ceil(exceeded.msBeforeNext / 1000)));
       throw exceeded;

@@ -12,7 +12,7 @@ export function reportedSettings(environment: ProcessEnvironment): string[] {
     const wallets = readWallets({ file: file || undefined, json: json || undefined });
     return unknownSettings(environment, secretNames(wallets));
   } catch {
-    // Whoever needs the file reports what is wrong with it.
+    // The code that needs the file reports what is wrong with it.
     return misspeltSettings(environment);
   }
 }

@@ -43,7 +43,7 @@ interface Entry<Item> {
 /**
  * Combines concurrent calls into few batches, without timers. Calls that arrive in one turn of the event loop, or while the
  * previous batches run, form one batch. A call whose caller disconnects before its batch starts is dropped.
- * Errors: RESOURCE_EXHAUSTED OVERLOADED; the error of `dropped`; whatever `run` throws for the item.
+ * Errors: RESOURCE_EXHAUSTED OVERLOADED; the error of `dropped`; the error of `run` for the item.
  */
 export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outcome>): Batcher<Item, Outcome> {
   const { name = 'batch', run, isOneItemsFault = () => false, maxItems, maxInFlight, maxWaiting } = options;

@@ -25,7 +25,7 @@ interface WaitingCall {
 /**
  * Runs a call when its owner may have one more running. `signal`: a call whose caller disconnects before its turn is dropped, so
  * that another call can wait.
- * Errors: RESOURCE_EXHAUSTED OVERLOADED; CALL_CANCELLED; whatever the call throws.
+ * Errors: RESOURCE_EXHAUSTED OVERLOADED; CALL_CANCELLED; those of the call.
  */
 export type FairCalls = <T>(owner: CallOwner, signal: CallerSignal, call: () => Promise<T>) => Promise<T>;
 

@@ -164,7 +164,7 @@ const isEncoded = (url: string): boolean => url.includes('%') && (url.split('?',
 
 function noSuchRoute({ url, server }: FastifyRequest): RequestFailure {
   const path = url.split('?', 1)[0] ?? '';
-  // Whoever sends to the base URL has forgotten the path.
+  // A client that calls the base URL has forgotten the path.
   if (path === '/') return noSuchPath();
   const allowed = (['POST', 'GET'] as const).find((method) => server.hasRoute({ url: path, method }));
   return allowed === undefined ? noSuchPath() : noSuchMethod(allowed);

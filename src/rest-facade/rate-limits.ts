@@ -84,7 +84,7 @@ const retryAfterSeconds = (limiter: RateLimiterMemory, key: string): Promise<num
     (exceeded: unknown) => secondsLeft(limiter, exceeded),
   );
 
-/** At most the limiter's window: the library reckons with the machine's clock, which may have been set back since. */
+/** At most the limiter's window: the library uses the machine's clock, which may have been set back since. */
 function secondsLeft({ duration }: RateLimiterMemory, exceeded: unknown): number {
   if (exceeded instanceof RateLimiterRes)
     return Math.min(duration, Math.max(1, Math.ceil(exceeded.msBeforeNext / 1000)));

@@ -26,7 +26,7 @@ interface Leaf {
 const propertiesOf = (schema: TSchema): Readonly<Record<string, TSchema>> =>
   schema['type'] === 'object' ? (schema['properties'] as Readonly<Record<string, TSchema>>) : {};
 
-/** The texts of a merchant's account are those of the leaves of its settings. */
+/** The leaves of the settings that a merchant may have. A merchant's account has a text for each. */
 function leavesOf({ settings, merchantSettings }: ConnectorKind): Leaf[] {
   return merchantSettings.flatMap((setting): Leaf[] => {
     const schema = propertiesOf(settings)[setting];
@@ -79,7 +79,7 @@ function formOf(schema: TSchema): string {
 }
 
 /**
- * The operator's settings of a wallet with a merchant's own in their places. An object is replaced as a whole. The operator's
+ * The operator's settings of a wallet, of which a merchant's own replace some. An object is replaced as a whole. The operator's
  * settings that are bound to an account do not apply to the account of the merchant.
  */
 export function withMerchantValues(

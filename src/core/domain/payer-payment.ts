@@ -8,7 +8,7 @@ import { parseDebited } from './wallet-outcome.ts';
 
 /*
  * Payments that payers start themselves, at a till or paybill. The payer types the order_number as the reference. The wallet asks
- * whether we take the payment, if the operator has ordered that, and reports it afterwards. Only our own query proves it.
+ * whether we take the payment, if the provider has enabled that, and reports it afterwards. Only our own query proves it.
  */
 
 /** The status of a payment that its payer started. All states except OPEN and ABANDONED are final. */
@@ -36,7 +36,7 @@ export function orderNamed<Numbered extends Pick<Order, 'merchantId' | 'orderNum
   return named.length === 1 ? named[0] : undefined;
 }
 
-/** The spellings of a reference under which an order is looked for, each by its index. */
+/** The spellings of a reference, for each of which an order is looked up in an index. */
 export const spellingsOf = (reference: string): readonly string[] =>
   reference === '' ? [] : [...new Set([reference, reference.toUpperCase(), reference.toLowerCase()])];
 
@@ -93,7 +93,7 @@ export function paysAmount({ amount }: Order, money: Pick<FoundMoney, 'amount' |
 }
 
 /** The effect of confirmed money on the order that its reference names. */
-export type PayerSettlement =
+export type PayerPaymentEffect =
   | { readonly type: 'order_paid'; readonly changed: Changed }
   /** The order cannot accept the money. */
   | { readonly type: 'stray'; readonly kind: 'LATE' | 'WRONG_AMOUNT' }
@@ -101,12 +101,12 @@ export type PayerSettlement =
   | { readonly type: 'wait' };
 
 /** Decides what becomes of money that the wallet confirmed to our query. */
-export function settlePayerPayment(
+export function effectOfPayerPayment(
   order: OrderInFull,
   payment: { readonly attemptId: AttemptId; readonly paymentOption: PaymentOption },
   money: FoundMoney,
   now: Date,
-): PayerSettlement {
+): PayerPaymentEffect {
   const debited = parseDebited(money);
   if (debited === undefined) return { type: 'stray', kind: 'WRONG_AMOUNT' };
   const received = transition(order, { type: 'receive_payment', ...payment, debited }, now);

@@ -1,4 +1,4 @@
-/** One payment to play. */
+/** One payment of the demo. */
 export interface Journey {
   readonly title: string;
   readonly amount: string;
@@ -108,7 +108,7 @@ export function journeysWith(wallet: string): readonly Journey[] | undefined {
   return [
     journey('A customer pays', '150', '00'),
     journey('A customer has insufficient funds', '2500', '01'),
-    // telebirr learns the payer's number too late to lose the answer to the request. It loses the notification instead.
+    // The simulated telebirr learns the payer's number after its answer to the request. It loses the notification instead.
     journey('The wallet’s answer is lost, and the payer is still debited once', '99', isHosted ? '10' : '14'),
   ];
 }

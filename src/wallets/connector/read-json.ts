@@ -6,8 +6,8 @@ export type JsonReading =
 const jsonType = /^application\/(?:[a-z0-9!#$&^_.+-]+\+)?json\s*(?:;|$)/i;
 
 /**
- * Reads a body that is declared as JSON, is not compressed, is UTF-8 (RFC 8259, section 8.1), and is JSON. A problem calls the
- * message by `name`.
+ * Reads a body that is declared as JSON, is not compressed, is UTF-8 (RFC 8259, section 8.1), and is JSON. The text of a
+ * problem begins with `name`.
  */
 export function readJson(
   answer: { readonly headers: Readonly<Record<string, string>>; readonly body: Uint8Array },

@@ -54,7 +54,7 @@ export interface InsertedDelivery extends EventReceiver {
 
 /**
  * Whether a lane has no other deliveries to send, and its last attempt succeeded. Then its new deliveries are its first ones, and are
- * known without reading them. A release sets `next_due_at` to null only if no delivery is left, and whatever adds or repeats
+ * known without reading them. A release sets `next_due_at` to null only if no delivery is left, and every statement that adds or repeats
  * a delivery sets it.
  */
 const isIdle = `(lanes.lease_id is null and lanes.next_due_at is null and lanes.paused_at is null and lanes.resting_until is null

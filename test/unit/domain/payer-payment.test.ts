@@ -5,7 +5,7 @@ import {
   isAbandoned,
   nextConfirmation,
   orderNamed,
-  settlePayerPayment,
+  effectOfPayerPayment,
   spellingsOf,
   validatePayerPayment,
   validateRequestedPayment,
@@ -116,8 +116,8 @@ describe('before money of our own request moves, it is', () => {
 
 describe('confirmed money', () => {
   const payment = { attemptId: 'pat_new', paymentOption: 'walleta_ussd' } as const;
-  const settle = (own: Partial<OrderInFull>, money = exact, now = inTime) =>
-    settlePayerPayment(buildOrder(own), payment, { providerTransactionId: 'T1', ...money }, now);
+  const effectOf = (own: Partial<OrderInFull>, money = exact, now = inTime) =>
+    effectOfPayerPayment(buildOrder(own), payment, { providerTransactionId: 'T1', ...money }, now);
 
   test('that validation accepts always pays its order', () => {
     const statuses = [null, 'REQUESTED', 'SENT', 'UNKNOWN', 'DECLINED', 'TIMED_OUT'] as const;
@@ -138,7 +138,7 @@ describe('confirmed money', () => {
         const decision = validatePayerPayment(buildOrder(own), { ...exact, amount }, true, now);
 
         if (decision === 'ACCEPT')
-          expect(settle(own, { ...exact, amount }, now)).toMatchObject({
+          expect(effectOf(own, { ...exact, amount }, now)).toMatchObject({
             type: 'order_paid',
             changed: {
               order: { status: 'COMPLETED', latestAttempt: { origin: 'PAYER', status: 'SUCCEEDED' } },
@@ -155,8 +155,8 @@ describe('confirmed money', () => {
     ['is stray with another amount', {}, { ...exact, amount: '1' }, { type: 'stray', kind: 'WRONG_AMOUNT' }],
     ['is stray when unreadable', {}, { ...exact, amount: '' }, { type: 'stray', kind: 'WRONG_AMOUNT' }],
     ['waits for an attempt in progress', attempted('SENT'), exact, { type: 'wait' }],
-  ])('%s', (_name, own, money, settlement) => {
-    expect(settle(own, money, expiresAt)).toMatchObject(settlement);
+  ])('%s', (_name, own, money, effect) => {
+    expect(effectOf(own, money, expiresAt)).toMatchObject(effect);
   });
 });
 

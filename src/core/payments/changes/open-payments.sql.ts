@@ -35,8 +35,8 @@ interface OpenPayment {
 const holdMinutes = 15;
 
 /**
- * For how long a report keeps its order from a second payment, which the payer could confirm too. Shorter, because it stops customers of
- * whoever knows that URL.
+ * For how long a report keeps its order from a second payment, which the payer could confirm too. Shorter, because anybody who knows that
+ * URL can keep customers from paying.
  */
 export const noSecondPaymentMinutes = 2;
 

@@ -22,7 +22,7 @@ export interface AwaitedOrder {
 /**
  * The order as soon as it differs from what the caller knows, or at the end of the wait; undefined when it does not exist.
  * All waits share one reader of changes, and none reads its order at intervals.
- * Errors: OVERLOADED when too many wait; whatever the database throws.
+ * Errors: OVERLOADED when too many wait; those of the database.
  */
 export type WaitForOrder = (
   wait: OrderWait,

@@ -11,8 +11,8 @@ import type { WalletReceiptRow } from '../../database/payer-payment-entities.ts'
 import { readClock } from '../../database/read-clock.ts';
 import { isErased } from '../../domain/erased.ts';
 import type { Changed, Order } from '../../domain/order.ts';
-import { isAbandoned, settlePayerPayment } from '../../domain/payer-payment.ts';
-import type { PayerSettlement } from '../../domain/payer-payment.ts';
+import { isAbandoned, effectOfPayerPayment } from '../../domain/payer-payment.ts';
+import type { PayerPaymentEffect } from '../../domain/payer-payment.ts';
 import { err, ok } from '../../domain/result.ts';
 import type { Result } from '../../domain/result.ts';
 import { unreachable } from '../../domain/unreachable.ts';
@@ -147,11 +147,11 @@ function recordUnconfirmed(
 }
 
 /** What a report changes. */
-interface Settled {
+interface ReportChange {
   readonly changed: Changed | undefined;
   /** Undefined when the lease has reported before, so that nothing changes. */
-  readonly settlement:
-    | PayerSettlement
+  readonly effect:
+    | PayerPaymentEffect
     | { readonly type: 'known'; readonly receipt: WalletReceiptRow }
     | undefined;
 }
@@ -172,34 +172,29 @@ function recordForOrder(
       const at = await readClock(em);
       return { row, receipt: await findReceipt(em, row), attemptId: parts.newId('pat', at), at };
     },
-    decide(inFull, { row, receipt, attemptId, at }): Result<Settled, 'lease_lost'> {
+    decide(inFull, { row, receipt, attemptId, at }): Result<ReportChange, 'lease_lost'> {
       if (row.leaseId !== leaseId) return err('lease_lost');
-      if (row.leasedUntil == null) return ok({ changed: undefined, settlement: undefined });
-      if (receipt !== null) return ok({ changed: undefined, settlement: { type: 'known', receipt } });
+      if (row.leasedUntil == null) return ok({ changed: undefined, effect: undefined });
+      if (receipt !== null) return ok({ changed: undefined, effect: { type: 'known', receipt } });
       const { paymentOption } = row;
-      const settlement = settlePayerPayment(
-        inFull,
-        { attemptId, paymentOption },
-        moneyOf(row, confirmed),
-        at,
-      );
+      const effect = effectOfPayerPayment(inFull, { attemptId, paymentOption }, moneyOf(row, confirmed), at);
       return ok({
-        changed: settlement.type === 'order_paid' ? settlement.changed : undefined,
-        settlement,
+        changed: effect.type === 'order_paid' ? effect.changed : undefined,
+        effect,
       });
     },
-    async write(em, { settlement }, { context, order: before }): Promise<PayerPayment> {
+    async write(em, { effect }, { context, order: before }): Promise<PayerPayment> {
       const { row, at } = context;
       const { leasedUntil } = row;
-      if (settlement === undefined || leasedUntil == null) return { ...row };
+      if (effect === undefined || leasedUntil == null) return { ...row };
       row.leasedUntil = null;
       const money = takeMoney(row, confirmed);
-      switch (settlement.type) {
+      switch (effect.type) {
         case 'known':
-          await belongToAttempt(em, row, settlement.receipt, at);
+          await belongToAttempt(em, row, effect.receipt, at);
           break;
         case 'stray':
-          recordStray(parts, em, row, { money, kind: settlement.kind, order: before }, at);
+          recordStray(parts, em, row, { money, kind: effect.kind, order: before }, at);
           if (isErased(before)) await eraseAgain(em, before);
           break;
         case 'wait':
@@ -211,7 +206,7 @@ function recordForOrder(
           await recordPaid(em, row, before, context);
           break;
         default:
-          unreachable(settlement);
+          unreachable(effect);
       }
       await keepReported(parts, em, row, report, at);
       if (row.status === 'ORDER_PAID') await moveExchanges(em, row);
