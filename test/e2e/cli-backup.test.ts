@@ -1,5 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { cp, mkdtemp, readFile, rm, truncate, unlink, writeFile } from 'node:fs/promises';
+import {
+  cp,
+  mkdir,
+  mkdtemp,
+  readFile,
+  readdir,
+  rename,
+  rm,
+  truncate,
+  unlink,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -131,8 +142,18 @@ const damages: readonly Damage[] = [
   {
     name: 'a missing manifest',
     damage: (of) => unlink(join(of, manifest)),
-    error: 'it is not a backup, or the backup did not finish',
-    advice: 'Use another backup',
+    error: `has no ${manifest}: the backup did not finish`,
+    advice: 'use another backup',
+  },
+  {
+    name: 'the folder that contains the backups',
+    damage: async (of) => {
+      const names = await readdir(of);
+      await mkdir(join(of, 'monday'));
+      await Promise.all(names.map((name) => rename(join(of, name), join(of, 'monday', name))));
+    },
+    error: 'is not a backup',
+    advice: 'Check the path',
   },
   {
     name: 'a manifest that was cut off',

@@ -1,11 +1,14 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { readFile, stat } from 'node:fs/promises';
+import { readFile, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { Type } from '@sinclair/typebox';
 import type { Static } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
+
+/** How the name of a table's file ends. */
+export const tableFileEnding = '.copy.gz';
 
 /** One table of a snapshot: a file with the rows of PostgreSQL's COPY in text form, compressed by gzip. */
 const SnapshotTable = Type.Object({
@@ -66,7 +69,7 @@ export class SnapshotError extends Error {
 
 const copyAgain =
   'Copy the folder again from where the backup was written. If the files there are damaged too, use another backup.';
-const useAnother = 'Use another backup. Delete this one: it cannot be restored.';
+const copyOrUseAnother = 'If this is a copy, copy the folder again. Otherwise use another backup.';
 
 /** The manifest as a file. Its last field is the checksum of the rest. */
 export function writtenManifest(manifest: Manifest): string {
@@ -101,9 +104,15 @@ async function readText(folder: string): Promise<string> {
   } catch (error) {
     if (codeOf(error) !== 'ENOENT')
       throw new SnapshotError(`${manifestFile} cannot be read (${codeOf(error)})`, canRead);
+    // Somebody who names the folder above must not be told that the backups in it are of no use.
+    if (!(await readdir(folder).catch(() => [])).some((name) => name.endsWith(tableFileEnding)))
+      throw new SnapshotError(
+        `${folder} is not a backup: it has no ${manifestFile}`,
+        'Check the path of the backup.',
+      );
     throw new SnapshotError(
-      `${folder} has no ${manifestFile}: it is not a backup, or the backup did not finish`,
-      useAnother,
+      `${folder} has no ${manifestFile}: the backup did not finish, or was not copied completely`,
+      copyOrUseAnother,
     );
   }
 }

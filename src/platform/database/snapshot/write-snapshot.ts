@@ -9,7 +9,7 @@ import type { Client } from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
 import { withSnapshotClient } from './connect-snapshot.ts';
 import type { SnapshotDatabase } from './connect-snapshot.ts';
-import { SnapshotError, manifestFile, quoted, writtenManifest } from './manifest.ts';
+import { SnapshotError, manifestFile, quoted, tableFileEnding, writtenManifest } from './manifest.ts';
 import type { Manifest, SnapshotTable } from './manifest.ts';
 
 export interface SnapshotSource extends SnapshotDatabase {
@@ -58,7 +58,7 @@ const writeSource = (
     await requireMigrated(client, schemas);
     const tables: SnapshotTable[] = [];
     for (const { schema, name, columns } of await readTables(client, schemas)) {
-      const file = `${schema}.${name}.copy.gz`;
+      const file = `${schema}.${name}${tableFileEnding}`;
       const written = await writeTable(client, join(folder, file), { schema, name, columns });
       const table = { schema, name, columns, file, ...written };
       tables.push(table);
