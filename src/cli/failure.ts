@@ -67,3 +67,17 @@ export function failureJson(failure: Failure, stack: string | undefined): string
   };
   return jsonLine({ error });
 }
+
+/** What the command says when its output cannot be written, for example to a full disk. */
+export function lostOutput(code: string | undefined, isJson: boolean): string {
+  const failure = {
+    message: `the output could not be written (${code ?? 'unknown error'})`,
+    exitCode: exitCodes.unexpected,
+    issues: [],
+    advice:
+      'The command itself may have succeeded. What its output shows only once, such as an API key, is lost: replace it.',
+    reason: undefined,
+    requestId: undefined,
+  };
+  return isJson ? failureJson(failure, undefined) : failureText(failure, undefined);
+}

@@ -4,7 +4,9 @@ import { userInfo } from 'node:os';
 import { resolve } from 'node:path';
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
+import { exitCodes } from '../cli/cli-error.ts';
 import { openCore } from '../cli/core-clients.ts';
+import { lostOutput } from '../cli/failure.ts';
 import { createLogger } from '../platform/logger.ts';
 import { runCli } from '../cli/program.ts';
 import { openWebhooks } from '../cli/webhook-clients.ts';
@@ -39,18 +41,20 @@ async function openProveTools() {
   return proveTools(process.env, projectRoot);
 }
 
+const isJson = process.argv.includes('--json');
 const outputClosed = new AbortController();
-// The reader of the output, such as `head`, may close the pipe early. A command that runs on, such as `listen`, then has no reader.
-for (const stream of [process.stdout, process.stderr]) {
-  stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error;
-    if (stream === process.stdout) outputClosed.abort();
-  });
-}
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  // The reader of the output, such as `head`, may close the pipe early. A command that runs on, such as `listen`, then has no reader.
+  outputClosed.abort();
+  if (error.code === 'EPIPE') return;
+  process.stderr.write(lostOutput(error.code, isJson));
+  process.exit(exitCodes.unexpected);
+});
+// A command that changes something must not end in the middle of it because its progress cannot be shown.
+process.stderr.on('error', () => undefined);
 
 // Programs read both streams of a command with --json.
-if (!process.argv.includes('--json'))
-  for (const sentence of reportedSettings(process.env)) process.stderr.write(`${sentence}\n`);
+if (!isJson) for (const sentence of reportedSettings(process.env)) process.stderr.write(`${sentence}\n`);
 process.exitCode = await runCli(process.argv.slice(2), {
   readConfig: () => {
     const config = readCliSettings(process.env);

@@ -64,3 +64,21 @@ test('without its packages, the command says how to install them', async () => {
   expect(exitCode).toBe(1);
   expect(stderr).toContain(`npm --prefix ${folder} ci`);
 });
+
+test.each([[[]], [['--json']]])(
+  'an output that cannot be written is an error in one line: %j',
+  async (options) => {
+    const full = ['-c', '"$0" "$@" >/dev/full', join(root, 'scripts/gatehouse'), ...options];
+
+    const { exitCode, stderr } = await run(
+      'sh',
+      [...full, 'wallet', 'schema'],
+      root,
+      process.env['PATH'] ?? '',
+    );
+
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/^(error: |\{"error":.*)the output could not be written \(ENOSPC\)/);
+    expect(stderr.trim().split('\n')).toHaveLength(options.length > 0 ? 1 : 2);
+  },
+);
