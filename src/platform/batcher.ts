@@ -114,8 +114,8 @@ async function settle<Item, Outcome>(
           run,
           isOneItemsFault,
         );
-  const byEntry = new Map(live.map((entry, index) => [entry, outcomes[index]]));
-  return entries.map((entry) => byEntry.get(entry) ?? dropped());
+  const byEntry = new Map(live.map((entry, index) => [entry, outcomes[index] as Outcome | Error]));
+  return entries.map((entry) => (byEntry.has(entry) ? (byEntry.get(entry) as Outcome | Error) : dropped()));
 }
 
 /**

@@ -1,7 +1,9 @@
 import { UniqueConstraintViolationException } from '@mikro-orm/core';
 import { LockMode } from '@mikro-orm/postgresql';
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { findByKey } from '../../platform/database/find-by-key.ts';
+import { createBatcher } from '../../platform/batcher.ts';
+import { findAllByKey } from '../../platform/database/find-by-key.ts';
+import { batchLimits } from '../database/batch-limits.ts';
 import type { Database } from '../database/database.ts';
 import { MerchantRow } from '../database/merchant-entities.ts';
 import { publicId, storedId } from '../../contract/public-id.ts';
@@ -87,10 +89,23 @@ export interface MerchantStoreOptions {
 const merchantOf = (row: MerchantRow): Merchant => ({ ...row, id: publicId('mer', row.id) });
 
 export function createMerchantStore({ database, newId, now }: MerchantStoreOptions): MerchantStore {
-  const find = async (merchantId: PublicId<'mer'>): Promise<Merchant | undefined> => {
-    const row = await findByKey(database.fork(), MerchantRow, { id: storedId('mer', merchantId) });
-    return row === null ? undefined : merchantOf(row);
-  };
+  // Calls of one moment share a statement.
+  const findTogether = createBatcher({
+    ...batchLimits,
+    name: 'find merchants',
+    async run(ids: readonly PublicId<'mer'>[]) {
+      const distinct = [...new Set(ids)];
+      const rows = await findAllByKey(
+        database.fork(),
+        MerchantRow,
+        distinct.map((id) => ({ id: storedId('mer', id) })),
+      );
+      const byId = new Map(rows.map((row) => [publicId('mer', row.id), merchantOf(row)]));
+      return ids.map((id) => byId.get(id));
+    },
+  });
+  const find = (merchantId: PublicId<'mer'>): Promise<Merchant | undefined> =>
+    findTogether(merchantId, { aborted: false });
   /** Locks the merchant, calls `decide` for its next state, and writes that with its audit entry unless nothing changes. */
   const change = <Rejection>(
     merchantId: PublicId<'mer'>,

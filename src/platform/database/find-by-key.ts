@@ -16,21 +16,9 @@ interface KeyStatements {
 const statements = new Map<string, KeyStatements>();
 
 /**
- * Finds the row with this primary key like the ORM's `findOne`. The server prepares the statement once for each connection. The ORM builds
- * its statements again each time, and the server plans them again, which is most of the cost of a look-up.
- */
-export async function findByKey<Row extends object>(
-  em: EntityManager,
-  entity: EntityName<Row>,
-  key: Partial<Row>,
-): Promise<Row | null> {
-  const [row] = await findAllByKey(em, entity, [key]);
-  return row ?? null;
-}
-
-/**
- * Finds the rows with these primary keys like the ORM's `find`, in any order. Those that `em` has already are not read again, because
- * `em.map` would overwrite their unsaved changes.
+ * Finds the rows with these primary keys like the ORM's `find`, in any order. The server prepares the statement once for each connection.
+ * The ORM builds its statements again each time, and the server plans them again, which is most of the cost of a look-up. Rows that `em` has
+ * already are not read again, because `em.map` would overwrite their unsaved changes.
  */
 export async function findAllByKey<Row extends object>(
   em: EntityManager,

@@ -58,6 +58,18 @@ describe('a batcher', () => {
     expect(await outcomes).toEqual([10, 20, 30]);
   });
 
+  test('returns an outcome of undefined or null like any other', async () => {
+    const find = createBatcher({
+      ...limits,
+      run: (items: readonly (null | undefined)[]) => Promise.resolve(items),
+    });
+
+    expect(await Promise.all([find(null, nobodyLeaves), find(undefined, nobodyLeaves)])).toEqual([
+      null,
+      undefined,
+    ]);
+  });
+
   test('collects calls that arrive while the previous statement runs', async () => {
     const { batch, batches, commit, running, first } = await runningBatcher();
 

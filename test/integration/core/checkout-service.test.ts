@@ -1,8 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { PublicId } from '../../../src/contract/public-id.ts';
 import { createCheckoutTokens } from '../../../src/core/payments/checkout/checkout-token.ts';
 import { deriveKey } from '../../../src/main/derive-key.ts';
-import { storedId } from '../../support/ids.ts';
+import { publicId, storedId } from '../../support/ids.ts';
 import { Environment, OrderStatus, PaymentAttemptStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
 import { holdLocks } from '../../support/database-connections.ts';
@@ -151,6 +152,35 @@ test('readings of many checkouts of one merchant leave connections to the checko
     await release();
   }
   expect(await Promise.all(reading)).toHaveLength(held.length);
+});
+
+test('readings of one moment get the answers of their own checkouts', async () => {
+  const { id: otherId } = await stack.createMerchant();
+  const paying = await desk.registerHosted({ merchantId, orderNumber: 'PAYING' });
+  const { attemptId } = await desk.payHosted(paying);
+  const unpaid = await desk.registerHosted({ merchantId: otherId, orderNumber: 'PAYING' });
+  const unknown = createCheckoutTokens(
+    '',
+    deriveKey(Buffer.from(stack.ground.masterKey, 'hex'), 'checkout-token'),
+  ).urlOf({
+    merchantId: merchantId as PublicId<'mer'>,
+    id: publicId('ord', randomUUID()),
+    environment: 'SANDBOX',
+  });
+  const orders = [paying, { ...unpaid, token: unknown.split('/').at(-1) ?? '' }, unpaid, paying, unpaid];
+
+  const read = await Promise.all(
+    orders.map(async (order) => {
+      const found = await get(order).catch(() => undefined);
+      return [found?.order?.orderId, found?.latestAttempt?.paymentAttemptId];
+    }),
+  );
+
+  const [ofPaying, ofUnpaid] = [
+    [paying.orderId, attemptId],
+    [unpaid.orderId, undefined],
+  ];
+  expect(read).toEqual([ofPaying, [undefined, undefined], ofUnpaid, ofPaying, ofUnpaid]);
 });
 
 test('reading a checkout fifty times changes nothing, from any browser', async () => {

@@ -1,8 +1,6 @@
 import type { FairCalls } from '../../../platform/fair-calls.ts';
-import type { EntityManager } from '@mikro-orm/postgresql';
-import { findByKey } from '../../../platform/database/find-by-key.ts';
 import type { Database } from '../../database/database.ts';
-import { OrderRow, PaymentAttemptRow, StrayPaymentRow } from '../../database/order-entities.ts';
+import { PaymentAttemptRow, StrayPaymentRow } from '../../database/order-entities.ts';
 import type { PaymentGate } from '../../database/payment-gate.ts';
 import { readTakesPayments } from '../../database/takes-payments.sql.ts';
 import { storedId } from '../../../contract/public-id.ts';
@@ -24,6 +22,7 @@ import type { CancelRefusal } from './checkout-refusals.ts';
 import { isUsableBy, nameOf, ownerOf } from './checkout-order.ts';
 import type { CheckoutTokens, TokenSubject } from './checkout-token.ts';
 import type { FindPaybills, Paybill } from './find-paybills.ts';
+import { createReadCheckoutOrder } from './read-checkout-order.ts';
 import { createStartCheckoutPayment } from './start-checkout-payment.ts';
 import type { CallScope } from '../changes/add-orders.ts';
 import type { AttemptIds } from '../changes/attempt-ids.ts';
@@ -32,7 +31,7 @@ import { decisionOf } from '../changes/change-orders.ts';
 import type { OrderChanges } from '../changes/change-orders.ts';
 import { claimBeforeEnd, readLostPayment } from '../changes/lost-payment.ts';
 import type { Decision } from '../changes/order-change.ts';
-import { byOrderId, readOrder } from '../changes/read-order.ts';
+import { byOrderId } from '../changes/read-order.ts';
 import { readOpenPayments } from '../changes/open-payments.sql.ts';
 import type { PhoneLimit } from '../phones/phone-limit.ts';
 
@@ -119,6 +118,7 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
     if (subject === undefined) throw notFound();
     return subject;
   };
+  const read = createReadCheckoutOrder(database);
   const start = createStartCheckoutPayment(parts);
   const cancel = changes.share({
     orders: byOrderId,
@@ -150,17 +150,20 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
       const subject = subjectOf(token);
       // Anyone who has the link may read it without a limit on requests, and each reading needs several statements.
       return fairly(ownerOf(subject), signal, async () => {
-        const em = database.fork();
-        const row = await findByKey(em, OrderRow, rowKey(subject));
-        if (row === null) throw await parts.gate.missing(subject, notFound());
+        const found = await read(rowKey(subject), signal);
+        if (found === null) throw await parts.gate.missing(subject, notFound());
+        const { row, order, attempt } = found;
         const usableHere = isUsableBy(row, browserSecret);
         const boundHere = usableHere && row.checkoutBrowserHash != null;
-        return describe(parts, await readOrder(em, row), {
+        return describe(parts, order, {
           usableHere,
           boundHere,
           // Only the payer's own browser may carry it out.
-          nextAction: boundHere ? await nextActionOf(em, row) : undefined,
-          providerTransactionId: await paidBy(em, row),
+          nextAction:
+            boundHere && attempt !== undefined && isInFlight(attempt)
+              ? (attempt.nextAction ?? undefined)
+              : undefined,
+          providerTransactionId: order.status === 'COMPLETED' ? (attempt?.providerTransactionId ?? '') : '',
         });
       });
     },
@@ -299,16 +302,3 @@ const rowKey = ({ environment, merchantId, orderId }: TokenSubject) => ({
   merchantId: storedId('mer', merchantId),
   id: storedId('ord', orderId),
 });
-
-/** The wallet's number of the transaction that paid an order; '' until it is paid. */
-async function paidBy(em: EntityManager, { status, merchantId, latestAttemptId: id }: OrderRow) {
-  if (status !== 'COMPLETED' || id == null) return '';
-  return (await em.findOneOrFail(PaymentAttemptRow, { merchantId, id })).providerTransactionId ?? '';
-}
-
-/** What the payer must do to confirm the payment in flight. */
-async function nextActionOf(em: EntityManager, { merchantId, latestAttemptId: id }: OrderRow) {
-  if (id == null) return undefined;
-  const attempt = await em.findOneOrFail(PaymentAttemptRow, { merchantId, id });
-  return isInFlight(attempt) ? (attempt.nextAction ?? undefined) : undefined;
-}
