@@ -23,6 +23,7 @@ const stack = sharedStack({
 });
 const desk = sharedPaymentDesk(stack);
 const payers = sharedClient(stack, PayerPaymentService, 'wallets');
+const reader = sharedClient(stack, PayerPaymentService, 'reader');
 const merchants = sharedClient(stack, MerchantService, 'operator');
 
 const money = { amount: '100.50', currency: 'ETB' };
@@ -42,24 +43,36 @@ const validate = async (reference: string, own: object = {}): Promise<string | u
 };
 const transaction = (reference: string): string => transactionOf(merchantId, reference);
 /** A wallet reports a payment. Returns the payment's id. */
-async function report(reference: string, wallet = 'walleta'): Promise<string> {
+async function report(reference: string, wallet = 'walleta', own: object = {}): Promise<string> {
   const { payerPayment } = await payers.reportPayerPayment({
     ...{ environment, wallet, paymentOption: `${wallet}_ussd`, reference, payee: '174379' },
-    ...{ providerTransactionId: transaction(reference), ...money },
+    ...{ providerTransactionId: transaction(reference), ...money, ...own },
   });
   return payerPayment?.payerPaymentId ?? '';
 }
+/** A worker takes all payments that are due. */
+async function leaseAll(wallet = 'walleta') {
+  const due = { environment, wallet, maxPayments: 100, lease: { seconds: 60n } };
+  return (await payers.leasePayerPayments(due)).payments;
+}
 /** A worker takes the only payment that is due. */
 async function lease(wallet = 'walleta'): Promise<string> {
-  const due = { environment, wallet, maxPayments: 100, lease: { seconds: 60n } };
-  const { payments } = await payers.leasePayerPayments(due);
+  const payments = await leaseAll(wallet);
   expect(payments).toHaveLength(1);
   return payments[0]?.leaseId ?? '';
 }
-async function confirm(payerPaymentId: string, leaseId: string, reference: string) {
+const makeDue = () =>
+  desk.query('update core.payer_payments set due_at = now(), leased_until = now() where due_at is not null');
+const noAnswer = { case: 'unknown', value: { detail: 'no answer' } } as const;
+const exchange = { purpose: 'callback' };
+async function confirm(payerPaymentId: string, leaseId: string, reference: string, own: object = {}) {
   const { payerPayment } = await payers.recordPayerPaymentOutcome({
     ...{ payerPaymentId, leaseId },
-    outcome: { case: 'completed', value: { providerTransactionId: transaction(reference), ...money } },
+    outcome: {
+      case: 'completed',
+      value: { providerTransactionId: transaction(reference), ...money, ...own },
+    },
+    exchanges: [{ purpose: 'query' }],
   });
   return payerPayment;
 }
@@ -71,17 +84,96 @@ const statusesOf = async (orderNumber: string): Promise<string[]> =>
     )
   ).map(({ status }) => status);
 
-test('a payment that the wallet does not confirm is asked about less and less often', async () => {
-  const payerPaymentId = await report('unconfirmed');
-  await desk.query('update core.payer_payments set tries = 7 where due_at is not null');
-  const leaseId = await lease();
+describe('a payment that the wallet does not confirm is asked about', () => {
+  test.each([
+    ['less and less often', "due_at > now() + interval '10 minutes'", false],
+    ['at once if news of it arrived meanwhile', 'due_at <= now()', true],
+  ])('%s', async (_name, due, hasNews) => {
+    const payerPaymentId = await report('unconfirmed');
+    await desk.query('update core.payer_payments set tries = 7 where due_at is not null');
+    const leaseId = await lease();
+    if (hasNews) await payers.hastenPayerPayment({ payerPaymentId });
 
-  await payers.recordPayerPaymentOutcome({
-    ...{ payerPaymentId, leaseId, outcome: { case: 'unknown', value: { detail: 'no answer' } } },
+    await payers.recordPayerPaymentOutcome({ payerPaymentId, leaseId, outcome: noAnswer });
+
+    expect(await desk.query(`select from core.payer_payments where ${due}`)).toHaveLength(1);
   });
+});
 
-  const later = "select from core.payer_payments where due_at > now() + interval '10 minutes'";
-  expect(await desk.query(later)).toHaveLength(1);
+test('a payment is held by one worker, also when news of it arrives', async () => {
+  const payerPaymentId = await report('held');
+  await lease();
+
+  await payers.hastenPayerPayment({ payerPaymentId });
+
+  expect(await leaseAll()).toEqual([]);
+});
+
+test.each<[string, (payerPaymentId: string) => Promise<unknown>]>([
+  ['a message about it', (payerPaymentId) => payers.hastenPayerPayment({ payerPaymentId })],
+  ['another report of it', () => report('abandoned')],
+])('an abandoned payment is open for three more days after %s', async (_name, sendNews) => {
+  const payerPaymentId = await report('abandoned');
+  const refuse = async () => {
+    await makeDue();
+    const leaseId = await lease();
+    const answer = { payerPaymentId, leaseId, outcome: noAnswer };
+    return (await payers.recordPayerPaymentOutcome(answer)).payerPayment;
+  };
+  await desk.query("update core.payer_payments set created_at = now() - interval '3 days'");
+  const abandoned = { status: PayerPaymentStatus.ABANDONED, detail: 'no answer' };
+  expect([await refuse(), await leaseAll()]).toMatchObject([abandoned, []]);
+
+  await sendNews(payerPaymentId);
+
+  expect(await refuse()).toMatchObject({ status: PayerPaymentStatus.OPEN, tries: 1 });
+});
+
+test('a worker gets the reference of the wallet and the notes of its messages', async () => {
+  const payerPaymentId = await report('noted');
+  for (const providerReference of ['ref-1', '']) {
+    const outcome = { case: 'pending', value: { providerReference } } as const;
+    await payers.recordPayerPaymentOutcome({ payerPaymentId, leaseId: await lease(), outcome });
+    await makeDue();
+  }
+
+  await payers.hastenPayerPayment({ payerPaymentId, callbackNote: 'note' });
+
+  expect(await leaseAll()).toMatchObject([{ providerReference: 'ref-1', callbackNotes: ['note'] }]);
+});
+
+test('a report that names a prompt has the prompt asked about, and waits for its answer', async () => {
+  const prompt = await desk.startDirect({ merchantId });
+  await desk.settle(prompt, outcomes.pending('r-1'));
+  await desk.query("update core.payment_attempts set due_at = now() + interval '1 hour'");
+
+  await report('prompt', 'walleta', { paymentAttemptIdEnd: prompt.attemptId.slice(-12) });
+
+  const waits = 'select from core.payer_payments where due_at > created_at';
+  expect(await desk.query(waits)).toHaveLength(1);
+  await desk.take(prompt);
+});
+
+test('another amount than the reported one is recorded as the wallet confirms it', async () => {
+  await desk.registerHosted({ merchantId, orderNumber: 'less' });
+  const reported = await report('less');
+
+  const stray = await confirm(reported, await lease(), 'less', { amount: '99' });
+
+  expect(stray).toMatchObject({ status: PayerPaymentStatus.STRAY, merchantId, amount: '99' });
+  expect(await desk.strays(merchantId)).toMatchObject([{ amount: '99', currency: 'ETB' }]);
+});
+
+test('news of a payment that has ended changes nothing', async () => {
+  const payerPaymentId = await report('ended', 'walleta', { exchange });
+  await confirm(payerPaymentId, await lease(), 'ended');
+  const before = await reader.getPayerPayment({ payerPaymentId });
+  expect(before.exchanges).toHaveLength(2);
+
+  await report('ended', 'walleta', { exchange });
+  await payers.hastenPayerPayment({ payerPaymentId, exchange });
+
+  expect([await reader.getPayerPayment({ payerPaymentId }), await leaseAll()]).toEqual([before, []]);
 });
 
 test('a report keeps out a second payment for 2 minutes, and a cancellation for 15', async () => {
@@ -174,6 +266,11 @@ describe('at the account of one merchant, money', () => {
 
     expect(paid).toMatchObject({ status: PayerPaymentStatus.ORDER_PAID, merchantId: ownerId });
     expect(await statusesOf('both')).toEqual(['PENDING', 'COMPLETED']);
+    const attempt = { merchantId: ownerId, paymentAttemptId: paid?.paymentAttemptId ?? '' };
+    expect(await desk.payments.getPaymentAttempt(attempt)).toMatchObject({
+      providerTransactionId: transaction('both'),
+      exchanges: [{ purpose: 'query' }],
+    });
   });
 
   test('that names an order of another merchant belongs to that merchant, and does not hold the order', async () => {
@@ -198,18 +295,17 @@ test('money for no order at an account of several merchants belongs to none', as
 });
 
 describe.each(['for an order', 'for no order'])('a confirmation of money %s', (what) => {
-  const reference = what.replaceAll(' ', '-');
-  const register = async () => {
+  /** The money names an order, or nothing that is known. */
+  let reference: string;
+  beforeEach(async () => {
+    reference = `${what.replaceAll(' ', '-')}-${merchantId}`;
     if (what === 'for an order') await desk.registerHosted({ merchantId, orderNumber: reference });
-  };
+  });
 
   test('under a lease that another worker has now is refused, and repeating one changes nothing', async () => {
-    await register();
     const reported = await report(reference);
     const lost = await lease();
-    await desk.query(
-      'update core.payer_payments set due_at = now(), leased_until = now() where due_at is not null',
-    );
+    await makeDue();
     const held = await lease();
 
     expect(await refusalOf(confirm(reported, lost, reference))).toBe('LEASE_LOST');
@@ -220,7 +316,6 @@ describe.each(['for an order', 'for no order'])('a confirmation of money %s', (w
   });
 
   test('that a prompt took meanwhile is that of the prompt', async () => {
-    await register();
     const reported = await report(reference);
     const leaseId = await lease();
     const prompt = await desk.startDirect({ merchantId, orderNumber: 'prompt', phone: '0911777004' });
