@@ -9,7 +9,12 @@ import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { bool, str } from 'envalid';
 import { SettingsError, readSettings } from '../platform/settings/read-settings.ts';
-import { completeSecrets, filesOfProcesses, requireKeyOfSecrets } from './deployment/secret-store.ts';
+import {
+  completeSecrets,
+  filesOfProcesses,
+  requireKeyOfSecrets,
+  requireSameMasterKey,
+} from './deployment/secret-store.ts';
 import type { SecretStore } from './deployment/secret-store.ts';
 import { readIfThere, writePrivateFile } from './local/private-file.ts';
 import { exitForSettings } from './read-settings.ts';
@@ -29,12 +34,12 @@ const settings = {
 function parseStore(text: string, path: string): SecretStore {
   try {
     const content: unknown = JSON.parse(text);
-    if (Value.Check(Type.Record(Type.String(), Type.String({ minLength: 8 })), content)) return content;
+    if (Value.Check(Type.Record(Type.String(), Type.String()), content)) return content;
   } catch {
     // The same advice as for JSON of another form.
   }
   throw new SettingsError(
-    `${path} is not usable. Restore it from a backup, because no API key works without it`,
+    `${path} is not a JSON object of texts. Correct it, or restore it from a backup, because no API key works without it`,
   );
 }
 
@@ -59,6 +64,8 @@ try {
     database: { address: config.GATEHOUSE_DATABASE_ADDRESS, hasTls: config.GATEHOUSE_DATABASE_TLS },
     nats: { address: config.GATEHOUSE_NATS_ADDRESS, hasTls: config.GATEHOUSE_NATS_TLS },
   });
+  const masterKeyFile = join(folder, 'core', 'GATEHOUSE_MASTER_KEY');
+  requireSameMasterKey(masterKeyFile, await readIfThere(masterKeyFile), secrets['GATEHOUSE_MASTER_KEY']);
   const keysFile = join(folder, 'webhooks', 'GATEHOUSE_WEBHOOK_SECRET_KEYS');
   requireKeyOfSecrets(
     keysFile,

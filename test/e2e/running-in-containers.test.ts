@@ -199,7 +199,9 @@ describe('docker compose up without any preparation, run as plain processes', ()
     const environment = { ...make.environment, GATEHOUSE_SECRETS_FOLDER: secrets };
     expect(await machine.run({ ...make, environment })).toMatchObject({
       exitCode: 2,
-      stderr: expect.stringContaining('secrets.json is not usable. Restore it from a backup'),
+      stderr: expect.stringContaining(
+        'secrets.json is not a JSON object of texts. Correct it, or restore it from a backup',
+      ),
     });
     expect(await readdir(secrets)).toEqual(['make-secrets']);
   });

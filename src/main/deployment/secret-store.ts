@@ -6,7 +6,6 @@ import { readSettingText } from '../../platform/settings/setting-text.ts';
 /** The secrets that the processes share, by name. */
 export type SecretStore = Readonly<Record<string, string>>;
 
-/** nats-server parses a password as configuration, in which a text that begins with a digit would be a number. */
 const natsPasswords = ['CORE', 'WEBHOOKS', 'WALLETS', 'SANDBOX_READER', 'SHOP_READER'].map(
   (user) => `NATS_${user}_PASSWORD`,
 );
@@ -20,11 +19,32 @@ const names: readonly string[] = [
   ...tokens,
   'SIMULATOR_SECRET',
 ];
+const keys: readonly string[] = [
+  'GATEHOUSE_MASTER_KEY',
+  'GATEHOUSE_WALLET_CALLBACK_KEY',
+  'WEBHOOK_SECRET_KEY',
+];
+
+/** What a secret may be, so that its processes can read it within a URL or a list, and a sentence that says so. */
+function formOf(name: string): { readonly pattern: RegExp; readonly rule: string } {
+  const make = 'make one with: openssl rand -hex 32';
+  if (keys.includes(name))
+    return { pattern: /^[0-9a-f]{64}$/i, rule: `must be 64 hexadecimal digits; ${make}` };
+  if (tokens.includes(name))
+    return { pattern: /^[\w.~-]{24,256}$/, rule: `must be 24 to 256 letters, digits and . _ ~ -; ${make}` };
+  // nats-server parses a password as configuration, in which some texts that begin with a digit are numbers.
+  if (natsPasswords.includes(name))
+    return {
+      pattern: /^[a-z][\w.~-]{7,255}$/i,
+      rule: 'must be 8 to 256 letters, digits and . _ ~ -, and begin with a letter; make one with: echo "n$(openssl rand -hex 32)"',
+    };
+  return { pattern: /^[\w.~-]{8,256}$/, rule: `must be 8 to 256 letters, digits and . _ ~ -; ${make}` };
+}
 
 /**
  * All secrets of a deployment: those of an earlier start, else those that the environment sets, else new ones.
  * @param randomBytes a source of cryptographically random bytes
- * @throws SettingsError for a set secret that a URL or a list cannot contain as it is, or that differs from that of an earlier start
+ * @throws SettingsError for a secret that its processes could not read, or one that the environment sets and that differs from that of an earlier start
  */
 export function completeSecrets(
   kept: SecretStore,
@@ -36,10 +56,10 @@ export function completeSecrets(
     names.map((name) => {
       const given = readSettingText(environment, name);
       if ('problem' in given) throw new SettingsError(`${name} is not set: ${given.problem}`);
-      if (given.text !== undefined && !/^[\w.~-]{8,256}$/.test(given.text))
-        throw new SettingsError(
-          `${name} must be 8 to 256 letters, digits and . _ ~ -; make one with: openssl rand -hex 32`,
-        );
+      const { pattern, rule } = formOf(name);
+      if (given.text !== undefined && !pattern.test(given.text)) throw new SettingsError(`${name} ${rule}`);
+      if (kept[name] !== undefined && !pattern.test(kept[name]))
+        throw new SettingsError(`${name} in secrets.json ${rule}`);
       if (given.text !== undefined && given.text !== (kept[name] ?? given.text)) differing.add(name);
       const digits = randomBytes(32).toString('hex');
       return [name, kept[name] ?? given.text ?? (natsPasswords.includes(name) ? `n${digits}` : digits)];
@@ -66,6 +86,21 @@ export function requireKeyOfSecrets(
   if (key !== '' && next !== undefined && !keysOf(next).includes(key))
     throw new SettingsError(
       `${path} encrypts signing secrets with a key that secrets.json lacks. Write the content of that file into secrets.json as WEBHOOK_SECRET_KEYS, or delete the file if no signing secret was made with its key`,
+    );
+}
+
+/**
+ * Refuses another master key than the processes have, because the file of core can be its only copy.
+ * @throws SettingsError
+ */
+export function requireSameMasterKey(
+  path: string,
+  current: string | undefined,
+  next: string | undefined,
+): void {
+  if (current !== undefined && current !== next)
+    throw new SettingsError(
+      `${path} has another master key than secrets.json. The key of a database can never change. Write the content of that file into secrets.json as GATEHOUSE_MASTER_KEY, or delete the file if its database is gone`,
     );
 }
 

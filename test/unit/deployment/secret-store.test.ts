@@ -5,6 +5,7 @@ import {
   completeSecrets,
   filesOfProcesses,
   requireKeyOfSecrets,
+  requireSameMasterKey,
 } from '../../../src/main/deployment/secret-store.ts';
 import { roles } from '../../../src/contract/roles.ts';
 import { SettingsError } from '../../../src/platform/settings/read-settings.ts';
@@ -42,9 +43,9 @@ describe('the secrets of a deployment', () => {
   });
 
   test('cannot differ from those of an earlier start, because the replacement of one of the two would have no effect', () => {
-    const kept = { FACADE_TOKEN: 'replaced-one', READER_TOKEN: 'the-same-one' };
-    const make = () =>
-      completeSecrets(kept, { FACADE_TOKEN: 'leaked-one', READER_TOKEN: 'the-same-one' }, randomBytes);
+    const [replaced, leaked, same] = ['replaced', 'leaked', 'same'].map((word) => word.padEnd(24, '-'));
+    const kept = { FACADE_TOKEN: replaced ?? '', READER_TOKEN: same ?? '' };
+    const make = () => completeSecrets(kept, { FACADE_TOKEN: leaked, READER_TOKEN: same }, randomBytes);
     expect(make).toThrow(SettingsError);
     expect(make).toThrow(/than the environment \(\.env\) for FACADE_TOKEN\. Remove it from \.env/);
   });
@@ -68,6 +69,25 @@ describe('the secrets of a deployment', () => {
       expect(make).not.toThrow(text);
     },
   );
+
+  test.each([
+    ['POSTGRES_PASSWORD', 'p@ssword/of:a,url', /^must be 8 to 256 letters, digits and \. _ ~ -; make/],
+    ['FACADE_TOKEN', 'too-short-for-core', /^must be 24 to 256 letters/],
+    ['FACADE_TOKEN', `${'x'.repeat(24)},operator:y`, /^must be 24 to 256 letters/],
+    ['NATS_CORE_PASSWORD', `1e5${'a'.repeat(61)}`, /begin with a letter; make one with: echo "n\$\(openssl/],
+    ['GATEHOUSE_WALLET_CALLBACK_KEY', 'a'.repeat(63), /^must be 64 hexadecimal digits; make/],
+  ])('%s in secrets.json cannot be "%s", which a process could not read', (name, text, rule) => {
+    const make = () => completeSecrets({ [name]: text }, {}, randomBytes);
+    expect(make).toThrow(SettingsError);
+    expect(make).toThrow(new RegExp(`^${name} in secrets\\.json .*${rule.source.replace('^', '')}`));
+    expect(make).not.toThrow(text);
+  });
+
+  test('have the master key of the processes, and never replace it', () => {
+    for (const current of [undefined, 'aa'])
+      expect(() => requireSameMasterKey('file', current, 'aa')).not.toThrow();
+    expect(() => requireSameMasterKey('file', 'bb', 'aa')).toThrow(/as GATEHOUSE_MASTER_KEY/);
+  });
 
   test('authenticate every process, and no other caller', () => {
     const secrets = completeSecrets({}, {}, randomBytes);
