@@ -314,7 +314,7 @@ test('a reversal that was accepted and then failed succeeds exactly once when it
   expect(before).toMatchObject([{ reversed: '0' }]);
   expect(retried).toMatchObject({ exitCode: 0, stderr: '' });
   expect([early.exitCode, late.exitCode]).toEqual([4, 4]);
-  expect(late.stderr).toContain('the money of this one went back');
+  expect(late.stderr).toContain('this reversal has succeeded');
   expect(await charges()).toMatchObject([{ amount: '100.5', reversed: '100.5' }]);
   const requests =
     await simulator<Record<'kind' | 'subject' | 'correlation_id' | 'answer', string>>('requests');

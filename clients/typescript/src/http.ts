@@ -13,7 +13,7 @@ import type { ErrorDetail } from './types.ts';
 import { version } from './version.ts';
 
 export interface CallOptions {
-  /** Ends the call early. The request may have been carried out all the same. */
+  /** Ends the call early. The request may have been carried out nevertheless. */
   readonly signal?: AbortSignal;
   /** Sent as X-Request-Id, and found in the gateway's logs. A new one by default. */
   readonly requestId?: string;

@@ -47,7 +47,7 @@ final class RefundRecord
         return $this->status === self::UNKNOWN || $this->status === 'PENDING';
     }
 
-    /** Whether the wallet has decided the refund. A REJECTED one may be decided all the same, if its request arrived late. */
+    /** Whether the wallet has decided the refund. A REJECTED one may be decided nevertheless, if its request arrived late. */
     public function hasOutcome(): bool
     {
         return $this->status === RefundStatus::Completed->value || $this->status === RefundStatus::Failed->value;

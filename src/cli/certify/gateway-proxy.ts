@@ -48,7 +48,7 @@ export interface GatewayProxy {
   readonly verified: () => readonly string[];
   /** The gateway's answers to placed orders since the last `begin`: status and text. */
   readonly answers: () => readonly { readonly status: number; readonly text: string }[];
-  /** How many requests that placed orders were given up by their sender since the last `begin`. */
+  /** How many requests that placed orders were ended early by their sender since the last `begin`. */
   readonly givenUp: () => number;
   /** Forgets what was seen. `first`: what happens to the next placed order; later ones are forwarded. */
   readonly begin: (first: Placement) => void;

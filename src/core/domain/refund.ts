@@ -18,7 +18,7 @@ import { unreachable } from './unreachable.ts';
  *        └─────────────────────────────────────────────▶ with the refund's id as the name at the wallet
  *
  * A reversal of stray money and a refund are the same machine. They differ in one rule. A refused reversal of stray money
- * waits for a person, who may retry it. A refund that its wallet definitely refuses is FAILED for good, and its money can be
+ * waits for a person, who may retry it. A refund that its wallet definitely refuses is FAILED permanently, and its money can be
  * refunded again under another refund. So a refund has one name at its wallet for ever. A refusal that is not definite leaves
  * the outcome unknown, because the money may have gone through.
  */

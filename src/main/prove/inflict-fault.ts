@@ -49,7 +49,7 @@ export async function inflictFault(fault: Fault, parts: FaultParts): Promise<str
       links.forEach((link) => link.heal(earlier));
     }
     return earlier === 'dead'
-      ? 'all packets lost; earlier connections stay dead without notice'
+      ? 'all packets lost; earlier connections stay silent without an error'
       : 'all packets lost; earlier connections continue';
   }
   if (attacked === undefined) throw new Error(`${target} does not run here`);

@@ -10,7 +10,7 @@ export interface DatabaseClock {
 
 /**
  * Expiry of orders and prompts and the limits of phones use one clock, that of the database. A machine whose clock is an hour
- * fast must not expire an order an hour early. `monotonicMs` is a monotonic clock, such as performance.now. Just after it is set,
+ * ahead must not expire an order an hour early. `monotonicMs` is a monotonic clock, such as performance.now. Just after it is set,
  * this clock is never ahead of the database's. Drift may bring it ahead by less than the time of one query.
  */
 export async function openDatabaseClock(pool: Pool, monotonicMs: () => number): Promise<DatabaseClock> {

@@ -58,7 +58,7 @@ export interface Database {
 /** No statement of ours should take this long. The limit keeps a statement from holding a connection for ever. */
 const statementTimeoutMs = 10_000;
 
-/** A connection that does not even report a statement timeout is dead. */
+/** A connection that does not even report a statement timeout is lost. */
 const silenceMs = 15_000;
 
 /** Opens the database of a process. It runs no migrations. @throws SettingsError for TLS settings in the URL that cannot be used */

@@ -210,7 +210,7 @@ export interface UnreadableEntry {
 
 /**
  * Payments that payers start themselves, in the menu of their phone, at a till or paybill. The wallet first asks whether we take
- * the payment, if the operator has ordered that, and afterwards reports it.
+ * the payment, if the provider has enabled that, and afterwards reports it.
  */
 export interface PayerStartedPayments {
   /** Reads a message to the validation or the confirmation URL. Its sender is not proved. */

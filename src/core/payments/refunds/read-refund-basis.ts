@@ -13,7 +13,7 @@ export interface StoredRefundBasis {
   /** The transaction that paid the order; '' when nothing has. */
   readonly providerTransactionId: string;
   readonly isStrayToo: boolean;
-  /** Whether the merchant's own account that was paid is gone. */
+  /** Whether the merchant's own account that was paid does not exist any more. */
   readonly isAccountGone: boolean;
   /** Whether a restore may have lost that account, so that it can be added again. */
   readonly mayAccountBeRestored: boolean;

@@ -112,9 +112,8 @@ const notFound = (id: string) =>
   rpcError('STRAY_PAYMENT_NOT_FOUND', `the merchant has no stray payment ${id}`);
 
 const notRefused = {
-  under_way:
-    'the wallet has not said what becomes of this one, and a second one could send the money back twice',
-  reversed: 'the money of this one went back',
+  under_way: 'the wallet has not decided this reversal, and a second one could return the money twice',
+  reversed: 'this reversal has succeeded',
   not_returnable:
     'the wallet reported no amount that can be returned: ask the wallet what it took, and settle the stray payment',
 } as const;

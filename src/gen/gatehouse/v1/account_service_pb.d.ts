@@ -797,7 +797,7 @@ export declare type StartPasswordResetRequest = Message<"gatehouse.v1.StartPassw
   remoteAddress: string;
 
   /**
-   * As in VerifyPasswordRequest. Such a browser has links of its own, which nobody else can use up.
+   * As in VerifyPasswordRequest. Such a browser has its own limit of links, which nobody else can use up.
    *
    * @generated from field: string browser_secret = 5;
    */
@@ -831,8 +831,8 @@ export declare type StartPasswordResetResponse = Message<"gatehouse.v1.StartPass
   expireTime?: Timestamp | undefined;
 
   /**
-   * The address to mail the link to, as the account has it; empty without an account. The requester may have typed it in
-   * other letters, which can be another mailbox.
+   * The address to mail the link to, as the account has it; empty without an account. The requester may have typed other
+   * capitals, which can be another mailbox.
    *
    * @generated from field: string email = 3;
    */
@@ -928,7 +928,7 @@ export declare type VerifyPasswordRequest = Message<"gatehouse.v1.VerifyPassword
 
   /**
    * A random secret that only the user's browser has; may be empty. A browser in which the user gave the right password within
-   * 30 days has tries of its own, which nobody else can use up.
+   * 30 days has its own limit of tries, which nobody else can use up.
    *
    * @generated from field: string browser_secret = 5;
    */

@@ -13,7 +13,7 @@ export const file_gatehouse_v1_display_text = /*@__PURE__*/
 
 /**
  * Marks text that is written for people. Its wording may change at any time: show it, never match or parse it.
- * What it says is in other fields of the same message as data. test/unit/repository/display-text.test.ts enforces this.
+ * Other fields of the same message have its facts as data. test/unit/repository/display-text.test.ts enforces this.
  *
  * @generated from extension: optional bool display_text = 50001;
  */

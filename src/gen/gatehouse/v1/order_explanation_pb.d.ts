@@ -114,7 +114,7 @@ export declare type OrderExplanation = Message<"gatehouse.v1.OrderExplanation"> 
 export declare const OrderExplanationSchema: GenMessage<OrderExplanation>;
 
 /**
- * The one fact that an order waits for.
+ * The one fact that an order waits for. The order waits until the sentence at the value is true.
  *
  * @generated from enum gatehouse.v1.OrderFact
  */

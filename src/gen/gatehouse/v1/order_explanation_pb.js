@@ -27,7 +27,7 @@ export const OrderFactSchema = /*@__PURE__*/
   enumDesc(file_gatehouse_v1_order_explanation, 0);
 
 /**
- * The one fact that an order waits for.
+ * The one fact that an order waits for. The order waits until the sentence at the value is true.
  *
  * @generated from enum gatehouse.v1.OrderFact
  */

@@ -411,7 +411,7 @@ export declare type Refund = Message<"gatehouse.v1.Refund"> & {
 export declare const RefundSchema: GenMessage<Refund>;
 
 /**
- * Money that a wallet debited and that does not pay the order, as a decision met it.
+ * Money that a wallet debited and that does not pay the order, as it was when a decision was made.
  *
  * @generated from message gatehouse.v1.DecisionStrayMoney
  */
@@ -438,7 +438,7 @@ export declare type DecisionStrayMoney = Message<"gatehouse.v1.DecisionStrayMone
   currency: string;
 
   /**
-   * What became of the money until then: "reversal_due", "reversed" or "reversal_refused".
+   * The state of its reversal: "reversal_due", "reversed" or "reversal_refused".
    *
    * @generated from field: string status = 4;
    */
@@ -696,7 +696,7 @@ export enum OrderStatus {
   COMPLETED = 2,
 
   /**
-   * Not paid, and cannot be paid any more: the payment failed for good, or the order was cancelled.
+   * Not paid, and cannot be paid any more: the last payment failed, or the order was cancelled.
    *
    * @generated from enum value: ORDER_STATUS_FAILED = 3;
    */

@@ -244,7 +244,7 @@ export const WatchOrderEventsResponseSchema = /*@__PURE__*/
  * fail for those in docs/internal-events.md#errors, such as OVERLOADED.
  * INVALID_ARGUMENT also carries google.rpc.BadRequest with one violation for each problem in the request. RECOVERING means that
  * the database was restored, and may lack orders that the wallets have charged. It carries google.rpc.RetryInfo: send the same
- * request again then.
+ * request again after that time.
  *
  * @generated from service gatehouse.v1.OrderService
  */

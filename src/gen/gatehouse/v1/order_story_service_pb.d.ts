@@ -143,7 +143,7 @@ export declare type GetOrderStoryRequest = Message<"gatehouse.v1.GetOrderStoryRe
 export declare const GetOrderStoryRequestSchema: GenMessage<GetOrderStoryRequest>;
 
 /**
- * The order and its story.
+ * The order and what core knows about it.
  *
  * @generated from message gatehouse.v1.GetOrderStoryResponse
  */

@@ -412,7 +412,7 @@ export declare type LeasedPayerPayment = Message<"gatehouse.v1.LeasedPayerPaymen
   leaseId: string;
 
   /**
-   * The connector's reference of its question; empty without one.
+   * The connector's reference of its last query; empty without one.
    *
    * @generated from field: string provider_reference = 3;
    */

@@ -938,7 +938,7 @@ export declare type MissingMoneyDay = Message<"gatehouse.v1.MissingMoneyDay"> & 
   reason: MissingMoneyDayReason;
 
   /**
-   * What the last try to read the statement met; empty without a failed try.
+   * Why the last try to read the statement failed; empty without a failed try.
    *
    * @generated from field: string detail = 5;
    */
@@ -1356,7 +1356,7 @@ export enum StatementEntryStatus {
   REVERSED = 4,
 
   /**
-   * The wallet's word for the outcome is unknown.
+   * Gatehouse does not know the outcome that the statement names.
    *
    * @generated from enum value: STATEMENT_ENTRY_STATUS_OTHER = 5;
    */

@@ -231,7 +231,7 @@ export declare type RecoveredWallet = Message<"gatehouse.v1.RecoveredWallet"> & 
   unclaimedPaymentCount: number;
 
   /**
-   * The operator who has looked; empty when nobody had to, or has not yet.
+   * The operator who has accepted the wallet; empty when nobody had to, or has not yet.
    *
    * @generated from field: string decided_by = 6;
    */
@@ -308,14 +308,14 @@ export declare type Recovery = Message<"gatehouse.v1.Recovery"> & {
   streamUntilTime?: Timestamp | undefined;
 
   /**
-   * Orders that the stream brought back or carried on.
+   * Orders that were rebuilt or continued from the stream.
    *
    * @generated from field: int32 rebuilt_order_count = 7;
    */
   rebuiltOrderCount: number;
 
   /**
-   * Their events.
+   * The events of these orders that were rebuilt.
    *
    * @generated from field: int32 rebuilt_event_count = 8;
    */
@@ -497,7 +497,7 @@ export declare const BeginRecoveryResponseSchema: GenMessage<BeginRecoveryRespon
  */
 export declare type AcceptRecoveryRequest = Message<"gatehouse.v1.AcceptRecoveryRequest"> & {
   /**
-   * What the operator has looked at. Required.
+   * What the operator has checked or done. Required.
    *
    * @generated from oneof gatehouse.v1.AcceptRecoveryRequest.subject
    */
@@ -759,7 +759,7 @@ export enum RecoveryCause {
   STREAM_AHEAD = 2,
 
   /**
-   * An operator said so.
+   * An operator called BeginRecovery.
    *
    * @generated from enum value: RECOVERY_CAUSE_OPERATOR = 3;
    */
@@ -846,7 +846,7 @@ export enum RecoveredWalletState {
   READ = 2,
 
   /**
-   * An operator has looked.
+   * An operator has compared the wallet's payments and accepted the wallet.
    *
    * @generated from enum value: RECOVERED_WALLET_STATE_ACCEPTED = 3;
    */
@@ -942,7 +942,7 @@ export declare const RecoveredStatementStateSchema: GenEnum<RecoveredStatementSt
 /**
  * Reports what a restored gateway knows about the time since its backup, and takes an operator's decisions.
  *
- * Core notices by itself that its database is older than the gateway has been. It then rebuilds lost orders from the broker's
+ * Core detects that its database is an earlier state of the lost one. It then rebuilds lost orders from the broker's
  * stream, reads the wallets' statements, and takes no payments before it knows what the wallets did.
  *
  * Every error carries google.rpc.ErrorInfo with domain "gatehouse"; INVALID_ARGUMENT also carries google.rpc.BadRequest.
@@ -972,7 +972,7 @@ export declare const RecoveryService: GenService<{
     output: typeof BeginRecoveryResponseSchema;
   },
   /**
-   * Records that an operator has looked where core cannot: at a wallet without a complete statement, or at orders that cannot be
+   * Records that an operator has checked what core cannot: a wallet without a complete statement, or orders that cannot be
    * rebuilt. It also records that requests for erasure were repeated, or that lost accounts or merchants were added again.
    * Errors: INVALID_ARGUMENT INVALID_FIELDS; FAILED_PRECONDITION NOT_RECOVERING when nothing waits for that decision;
    * FAILED_PRECONDITION ADDED_ACCOUNTS_NOT_ACCEPTED for accounts while the provider has not accepted the credentials of one that was added

@@ -212,7 +212,7 @@ export const RecoveredStatementState = /*@__PURE__*/
 /**
  * Reports what a restored gateway knows about the time since its backup, and takes an operator's decisions.
  *
- * Core notices by itself that its database is older than the gateway has been. It then rebuilds lost orders from the broker's
+ * Core detects that its database is an earlier state of the lost one. It then rebuilds lost orders from the broker's
  * stream, reads the wallets' statements, and takes no payments before it knows what the wallets did.
  *
  * Every error carries google.rpc.ErrorInfo with domain "gatehouse"; INVALID_ARGUMENT also carries google.rpc.BadRequest.

@@ -92,14 +92,14 @@ export declare type Settlement = Message<"gatehouse.v1.Settlement"> & {
   status: SettlementStatus;
 
   /**
-   * Why the operators know better than the wallet's answers.
+   * How the operators know the outcome.
    *
    * @generated from field: string reason = 10;
    */
   reason: string;
 
   /**
-   * The evidence: the provider's id of the transaction, or of the case in which it told the outcome.
+   * The evidence: the provider's id of the transaction, or of the support case in which it named the outcome.
    *
    * @generated from field: string provider_reference = 11;
    */

@@ -126,8 +126,8 @@ export declare type StrayPayment = Message<"gatehouse.v1.StrayPayment"> & {
   updateTime?: Timestamp | undefined;
 
   /**
-   * Why the wallet refused the reversal, as one of Gatehouse's lower_snake words, such as account_state. Empty while it is
-   * not refused, and on refusals that a version before this one recorded: their detail begins with the word. The word
+   * Why the wallet refused the reversal, as a code of Gatehouse such as account_state. Empty while it is not refused, and on
+   * refusals that an earlier version recorded: their detail begins with the code. The code
    * amount_not_returnable means that no wallet was asked: the wallet reported zero, a negative amount, or no readable
    * amount. RetryReversal then fails with REVERSAL_NOT_REFUSED.
    *
@@ -519,7 +519,7 @@ export declare type ReversalRefused = Message<"gatehouse.v1.ReversalRefused"> & 
   definite: boolean;
 
   /**
-   * The reason, as one of Gatehouse's lower_snake words, such as account_state; may be empty.
+   * The reason, as a code of Gatehouse such as account_state; may be empty.
    *
    * @generated from field: string reason = 3;
    */
