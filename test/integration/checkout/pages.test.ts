@@ -248,7 +248,7 @@ describe('the way back to the shop', () => {
     const { body } = await customer.get(order.url);
 
     expect(body).toContain(`href="${escaped}" data-return`);
-    expect(body).toContain(`<noscript><meta http-equiv="refresh" content="20;url=${escaped}"></noscript>`);
+    expect(body).toContain(`<noscript><meta http-equiv="refresh" content="20; url=${escaped}"></noscript>`);
   });
 
   test.each<[string, (paid: CheckoutOrder, customer: Customer) => Promise<Customer>]>([
