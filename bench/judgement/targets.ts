@@ -112,8 +112,8 @@ function webhookTargets({ webhooks }: Reports): Target[] {
       { atLeast: 490 },
       '/s',
     ),
-    judge('webhooks: commit to receipt p50 at that rate < 10 ms', atRate('p50'), { atMost: 10 }, ' ms'),
-    judge('webhooks: commit to receipt p99 at that rate < 50 ms', atRate('p99'), { atMost: 50 }, ' ms'),
+    judge('webhooks: commit to arrival p50 at that rate < 10 ms', atRate('p50'), { atMost: 10 }, ' ms'),
+    judge('webhooks: commit to arrival p99 at that rate < 50 ms', atRate('p99'), { atMost: 50 }, ' ms'),
     judge(
       'webhooks: one process sends ≥ 2,000 a second, with every attempt stored',
       dispatching?.perSecond.before,

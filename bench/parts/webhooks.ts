@@ -20,7 +20,7 @@ const merchants = 100;
 /** Deliveries a second whose latency is measured, with and without the hanging endpoint. */
 const rate = 200;
 
-/** From the commit of an order's end to the receipt of its webhook, on a separate system, and what one process can send. */
+/** From the commit of an order's end to the arrival of its webhook, on a separate system, and what one process can send. */
 export async function measureWebhooks(options: WebhooksOptions): Promise<WebhooksReport> {
   const receiver = await startReceiverProcess();
   try {

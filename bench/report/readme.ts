@@ -13,7 +13,7 @@ const titles: Readonly<Record<Part, string>> = {
   load: 'Throughput and latency',
   tails: 'Tails at a steady rate',
   size: 'Cost against table size',
-  webhooks: 'Webhooks, from commit to receipt',
+  webhooks: 'Webhooks, from commit to arrival',
   overload: 'Twice the capacity',
   memory: 'Memory over time',
 };

@@ -89,13 +89,13 @@ const renderers: { readonly [P in Part]: (report: PartReports[P], reports: Repor
     ].join('\n\n'),
   webhooks: ({ oneAtATime, atRate, perSecond, rate, dispatching: { idle, beside, perSecond: sent } }) =>
     table(
-      ['commit to receipt', '1/s', 'p50 ms', 'p99 ms', 'max ms'],
+      ['commit to arrival', '1/s', 'p50 ms', 'p99 ms', 'max ms'],
       [
         ['one order at a time', '', ...latencyCells(oneAtATime)],
         [`${rate} orders a second`, median(perSecond).toFixed(0), ...latencyCells(atRate)],
         ['one process, as fast as it can', sent.before.toFixed(0), '', '', ''],
         ['the same beside a hanging endpoint', sent.beside.toFixed(0), '', '', ''],
-        ['commit to receipt, one dispatcher', '', ...latencyCells([idle])],
+        ['commit to arrival, one dispatcher', '', ...latencyCells([idle])],
         ['the same beside a hanging endpoint', '', ...latencyCells([beside])],
       ],
     ),

@@ -43,7 +43,7 @@ export async function measureCommitToReceipt(
     const singles = await oneAtATime(system, receiver, await system.register(samples));
     const alone = latenciesOf(singles.map(latencyOf));
     idle.push(alone);
-    console.log(`commit to receipt, one order at a time: ${inWords(alone)} (${load()})`);
+    console.log(`commit to arrival, one order at a time: ${inWords(alone)} (${load()})`);
     console.log(await stagesInWords(system, singles));
     const orders = await system.register(rate * seconds);
     const ended = await endSteadily(system, orders, rate);
@@ -52,7 +52,7 @@ export async function measureCommitToReceipt(
     busy.push(together);
     rates.push(ended.perSecond);
     console.log(
-      `commit to receipt at ${ended.perSecond.toFixed(0)} orders/s: ${inWords(together)} (${ended.refused} refused, ${load()})`,
+      `commit to arrival at ${ended.perSecond.toFixed(0)} orders/s: ${inWords(together)} (${ended.refused} refused, ${load()})`,
     );
     console.log(await stagesInWords(system, webhooks));
   }
@@ -119,7 +119,7 @@ async function stagesInWords(system: WholeSystem, webhooks: readonly ReceivedWeb
     ['commit to broker', ({ committed, stored }) => stored - committed],
     ['broker to delivery', ({ stored, created }) => created - stored],
     ['delivery to attempt', ({ created, started }) => started - created],
-    ['attempt to receipt', ({ started, received }) => received - started],
+    ['attempt to arrival', ({ started, received }) => received - started],
   ];
   return lines.map(([name, took]) => `  ${name}: ${inWords(latenciesOf(passed.map(took)))}`).join('\n');
 }

@@ -24,7 +24,7 @@ export interface WholeSystem {
   readonly end: (order: OpenOrder) => Promise<unknown>;
   /** The commit time of each event that ended an order since the last call, by `clockMs`. */
   readonly commits: () => Promise<ReadonlyMap<string, number>>;
-  /** When each of these events passed the stages between its commit and its receipt. Waits until all their attempts are stored. */
+  /** When each of these events passed the stages between its commit and its arrival. Waits until all their attempts are stored. */
   readonly stages: (eventIds: readonly string[]) => Promise<ReadonlyMap<string, Stages>>;
   readonly stop: () => Promise<void>;
 }
