@@ -73,6 +73,19 @@ order by place`,
   return rows.map(({ known }) => known);
 }
 
+/**
+ * Whether the database has the event with this cursor from before `since`. Then events that the stream lacks before it were committed before the
+ * loss. An erasure of personal data removes such events.
+ */
+async function isFromBeforeLoss(pool: Pool, { xid, position }: EventCursor, since: Date): Promise<boolean> {
+  const rows = await runStatement(pool, {
+    // Events that a restore adopted have the transaction 1.
+    text: `select from core.order_events where xid in ($1::xid8, '1') and position = $2::bigint and occurred_at < $3`,
+    values: [xid, position, since],
+  });
+  return rows.length > 0;
+}
+
 export interface LostTime {
   readonly lineage: string;
   /** A little before `lostFrom`, because the order of the stream differs a little from that of the commits. */
@@ -155,7 +168,8 @@ export async function followStream(
     if (accountChanges === undefined) isContinuous = false;
     for (const { cursor, previous, storedAt } of events) {
       // A relay that starts again repeats events, so a predecessor may be earlier than the latest one.
-      if (latest !== undefined && !isSame(laterCursor(latest, previous), latest)) isContinuous = false;
+      if (isContinuous && latest !== undefined && !isSame(laterCursor(latest, previous), latest))
+        isContinuous = await isFromBeforeLoss(pool, previous, since);
       latest = latest === undefined ? cursor : laterCursor(latest, cursor);
       until = storedAt;
     }

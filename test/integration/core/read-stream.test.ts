@@ -1,8 +1,9 @@
+import { randomInt, randomUUID } from 'node:crypto';
 import { expect, test } from '@jest/globals';
 import { followStream } from '../../../src/core/recovery/read-stream.ts';
 import { sharedCoreDatabase, sharedTestDatabase } from '../../support/shared-stack.ts';
 import type { StoredStream } from '../../../src/platform/nats-stored-events.ts';
-import { firstOf, streamOf } from './stored-events.ts';
+import { eventOf, streamOf } from './stored-events.ts';
 
 const testDatabase = sharedTestDatabase();
 const database = sharedCoreDatabase('read stream', () => testDatabase.url, 2);
@@ -13,9 +14,9 @@ const noticedAt = new Date('2026-03-10T12:00:00Z');
 
 test('a stream begins with the first event of the database, however many events of other databases come before it, and although a part is read late', async () => {
   const others = Array.from({ length: 1_200 }, (_, index) =>
-    firstOf('another database', index + 1, occurredAt),
+    eventOf('another database', index + 1, occurredAt),
   );
-  const stored = streamOf([...others, firstOf('this database', others.length + 1, occurredAt)]);
+  const stored = streamOf([...others, eventOf('this database', others.length + 1, occurredAt)]);
   let failures = 3;
   const stream: StoredStream = {
     ...stored,
@@ -39,7 +40,7 @@ test.each([
 ])(
   'a stream with the first event of the database that was stored %s',
   async (_, storedAt, beginsInDatabase) => {
-    const stream = streamOf([{ ...firstOf('this database', 1, occurredAt), storedAt }]);
+    const stream = streamOf([{ ...eventOf('this database', 1, occurredAt), storedAt }]);
 
     const followed = await followStream(
       database.pool,
@@ -51,3 +52,33 @@ test.each([
     expect(followed).toMatchObject({ beginsInDatabase, messages: 1 });
   },
 );
+
+const minutesBefore = (minutes: number): Date => new Date(lostFrom.getTime() - minutes * 60_000);
+
+test.each([
+  ['that the database has from before the loss', '710', 11, true],
+  ['that the database has from before the loss, and adopted', '1', 11, true],
+  ['that the database has from a time that may be lost', '710', 9, false],
+  ['that the database has with another transaction', '709', 11, false],
+])('a stream without erased events after one %s', async (_, xid, minutes, isContinuous) => {
+  const position = String(randomInt(1_000, 1_000_000_000));
+  await database.pool.query(
+    `insert into core.order_events (merchant_id, environment, order_id, sequence, id, type, occurred_at, payload, xid, position)
+     overriding system value values ($1, 'SANDBOX', $1, 1, $1, 'CREATED', $2, '', $3::xid8, $4::bigint)`,
+    [randomUUID(), minutesBefore(minutes), xid, position],
+  );
+  const erased = { xid: '710', position };
+  const stream = streamOf([
+    eventOf('this database', 1, minutesBefore(60)),
+    eventOf('this database', 2, occurredAt, { xid: '720', position: '99' }, erased),
+  ]);
+
+  const followed = await followStream(
+    database.pool,
+    stream,
+    { lineage: 'this database', since: minutesBefore(10), lostFrom, noticedAt, pauseMs: 0 },
+    () => Promise.resolve(),
+  );
+
+  expect(followed).toMatchObject({ isContinuous, messages: 2 });
+});

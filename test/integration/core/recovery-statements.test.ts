@@ -14,7 +14,7 @@ import type { Wallet } from '../../../src/core/domain/wallet.ts';
 import type { StoredStream } from '../../../src/platform/nats-stored-events.ts';
 import { createLogger } from '../../../src/platform/logger.ts';
 import { sharedConnection, sharedCoreDatabase, sharedTestDatabase } from '../../support/shared-stack.ts';
-import { firstOf, streamOf } from './stored-events.ts';
+import { eventOf, streamOf } from './stored-events.ts';
 
 const testDatabase = sharedTestDatabase();
 const database = sharedCoreDatabase('recovery statements', () => testDatabase.url, 4);
@@ -496,7 +496,7 @@ async function recoveries() {
 
 test('a copy of the database is noticed although the broker answered late, its lost time begins with the last use, and nothing is relayed before', async () => {
   const lineage = await replaceByCopy();
-  const lost = streamOf([firstOf(lineage, 1, new Date())]);
+  const lost = streamOf([eventOf(lineage, 1, new Date())]);
   let isReady = false;
   const { step: check, continuesStream } = recoverySteps({
     stream: {
@@ -520,11 +520,11 @@ test('a copy of the database is noticed although the broker answered late, its l
 
 test('a database that is replaced by its copy while core runs is compared with the stream at once', async () => {
   const lineage = await replaceByCopy();
-  const messages = [firstOf('another database', 1, new Date())];
+  const messages = [eventOf('another database', 1, new Date())];
   const { step: check } = recoverySteps({ stream: streamOf(messages) });
   await check();
   await check();
-  messages.push(firstOf(lineage, 2, new Date()));
+  messages.push(eventOf(lineage, 2, new Date()));
   await replaceByCopy();
 
   await check();
@@ -536,7 +536,7 @@ test.each([
   ['every message', false, [1, 2, 3]],
   ['no message from before a new database', true, [3]],
 ])('%s is read, once, until the stream is made again', async (_name, isNewDatabase, expected) => {
-  const messages = [1, 2].map((number) => firstOf('another database', number, new Date()));
+  const messages = [1, 2].map((number) => eventOf('another database', number, new Date()));
   const numbers: number[] = [];
   const other = streamOf(messages);
   const stream = {
@@ -553,7 +553,7 @@ test.each([
   };
   const { continuesStream } = recoverySteps({ stream, isNewDatabase });
   await continuesStream();
-  messages.push(firstOf('another database', 3, new Date()));
+  messages.push(eventOf('another database', 3, new Date()));
   await continuesStream();
   await continuesStream();
   expect(numbers.splice(0).toSorted()).toEqual(expected);
@@ -565,7 +565,7 @@ test.each([
 
 test('a core whose broker cannot read events notices that the database is on another server, and counts the stream as lost', async () => {
   await connection.query("update core.database_life set home = 'another server'");
-  const stream = { ...streamOf([firstOf('', 1, new Date())]), read: () => Promise.reject(new Error('503')) };
+  const stream = { ...streamOf([eventOf('', 1, new Date())]), read: () => Promise.reject(new Error('503')) };
 
   await recoverySteps({ stream })
     .step()

@@ -1,15 +1,22 @@
 import { create, toBinary } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { beginning, formatCursor } from '../../../src/contract/event-cursor.ts';
+import type { EventCursor } from '../../../src/contract/event-cursor.ts';
 import { OrderEventSchema } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import type { StoredMessage, StoredStream } from '../../../src/platform/nats-stored-events.ts';
 
-/** A message with the first event of a database. */
-export function firstOf(lineage: string, number: number, occurredAt: Date): StoredMessage {
+/** A message with an event of a database, by default its first one. */
+export function eventOf(
+  lineage: string,
+  number: number,
+  occurredAt: Date,
+  cursor: EventCursor = { xid: '700', position: '1' },
+  previous: EventCursor = beginning,
+): StoredMessage {
   const headers = new Map([
     ['Gatehouse-Lineage', lineage],
-    ['Gatehouse-Cursor', formatCursor({ xid: '700', position: '1' })],
-    ['Gatehouse-Previous-Cursor', formatCursor(beginning)],
+    ['Gatehouse-Cursor', formatCursor(cursor)],
+    ['Gatehouse-Previous-Cursor', formatCursor(previous)],
   ]);
   const event = create(OrderEventSchema, { occurTime: timestampFromDate(occurredAt) });
   return {
