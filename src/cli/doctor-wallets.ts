@@ -47,13 +47,13 @@ export function judgeRequests(
     })),
   );
   if (walletEnvironments.length === 0) return [];
-  const silent = walletEnvironments.filter((place) => place.reports.every(({ stale }) => stale));
+  const silent = walletEnvironments.filter((entry) => entry.reports.every(({ stale }) => stale));
   const findings = [
     ...judgeSilent(silent),
-    ...walletEnvironments.flatMap((place) =>
+    ...walletEnvironments.flatMap((entry) =>
       judgeState(
-        place.name,
-        place.reports.filter(({ stale }) => !stale),
+        entry.name,
+        entry.reports.filter(({ stale }) => !stale),
       ),
     ),
   ];

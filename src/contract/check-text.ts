@@ -337,11 +337,11 @@ function unsettledText(facts: Facts<'unsettled'>): Text {
 
 function walletsText({ missing }: Facts<'wallets'>): Text {
   if (missing.length === 0) return ['the file of wallets has every wallet that work waits for'];
-  const places = missing.map(
+  const wallets = missing.map(
     ({ wallet, environment }) => `${wallet} in ${Environment[environment].toLowerCase()}`,
   );
   return [
-    `payments, refunds or returns wait for wallets that the file of wallets lacks: ${places.join(', ')}`,
+    `payments, refunds or returns wait for wallets that the file of wallets lacks: ${wallets.join(', ')}`,
     'put each of them back with its former settings, and restart core and wallets. To remove a wallet, see ' +
       'docs/operating/wallets.md#remove-a-wallet',
   ];

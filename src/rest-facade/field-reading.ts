@@ -118,8 +118,8 @@ async function problemsCoreSees(ask: () => Promise<unknown>): Promise<readonly E
 function merge(sources: readonly (readonly ErrorDetail[])[], order: readonly string[]): ErrorDetail[] {
   const byField = new Map<string, readonly ErrorDetail[]>(order.map((field) => [field, []]));
   for (const source of sources) {
-    const news = Map.groupBy(source, ({ field }) => field);
-    for (const [field, details] of news) {
+    const found = Map.groupBy(source, ({ field }) => field);
+    for (const [field, details] of found) {
       if ((byField.get(field) ?? []).length === 0) byField.set(field, details);
     }
   }

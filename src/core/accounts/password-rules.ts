@@ -16,7 +16,7 @@ const maxLength = 256;
 /** Code units before normalisation. This is enough for 256 characters of any script and keyboard. */
 const maxTyped = 2048;
 /** Shorter words of an address occur in too many passwords by chance. */
-const telling = 4;
+const minAddressWord = 4;
 const leastDifferent = 5;
 
 /** Read at the first new password, because most cores need none and the list takes 20 MB. */
@@ -49,7 +49,7 @@ export function createPasswordRules(): ParsePassword {
     const words = about
       .flatMap((known) => known.toLowerCase().split(/[\s@.]+/))
       .concat(about.map((known) => known.toLowerCase()));
-    return words.some((word) => word.length >= telling && shapes.includes(word));
+    return words.some((word) => word.length >= minAddressWord && shapes.includes(word));
   };
   return (text, field, about) => {
     if (text === '') return err({ field, issue: requiredIssue });

@@ -8,7 +8,7 @@ export interface RecoveryCodes {
   readonly hashOf: (typed: string) => Buffer | undefined;
 }
 
-const howMany = 10;
+const codeCount = 10;
 const groups = 3;
 const groupLength = 4;
 /** Crockford's base32, without letters that look like digits or each other. */
@@ -21,7 +21,7 @@ export function createRecoveryCodes(key: Buffer, randomBytes: (length: number) =
       Array.from(randomBytes(groupLength), (byte) => alphabet[byte % alphabet.length]).join(''),
     ).join('-');
   return {
-    make: () => Array.from({ length: howMany }, make),
+    make: () => Array.from({ length: codeCount }, make),
     hashOf(typed) {
       const code = typed.toLowerCase().replace(/[\s-]/g, '').replace(/o/g, '0').replace(/[il]/g, '1');
       if (code.length !== groups * groupLength || ![...code].every((letter) => alphabet.includes(letter)))

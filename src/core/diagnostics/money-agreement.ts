@@ -52,10 +52,10 @@ export function moneyFaults(money: StoredMoney): FoundFault[] {
   ];
   const completed = new Map(of('completed').map(({ id, amount }) => [id, amount]));
   const differing = [...refundsByEvents].filter(([id, amount]) => completed.get(id) !== amount);
-  const untold = [...completed.keys()].filter((id) => !refundsByEvents.has(id));
+  const withoutEvent = [...completed.keys()].filter((id) => !refundsByEvents.has(id));
   return [
     ...orderFaults.filter(([, isFault]) => isFault).map(([fault]) => ({ fault })),
     ...differing.map(([refundId]) => ({ fault: 'refund_differs' as const, refundId })),
-    ...untold.map((refundId) => ({ fault: 'refund_without_event' as const, refundId })),
+    ...withoutEvent.map((refundId) => ({ fault: 'refund_without_event' as const, refundId })),
   ];
 }

@@ -112,13 +112,13 @@ async function findRecords(
 ): Promise<(entry: Entry) => Records> {
   const transactions = await findByTransaction(em, scope, textsOf(entries, transactionIdsOf));
   // Our ids are looked up only when the wallet's id is unknown. That is rare, and costs more.
-  const strangers = entries.filter(
+  const unknownEntries = entries.filter(
     (entry) => isMoney(entry) && knownUnder(transactions, entry) === undefined,
   );
-  const requestIds = textsOf(strangers, ({ requestId }) => storedRequestId(requestId) ?? []);
+  const requestIds = textsOf(unknownEntries, ({ requestId }) => storedRequestId(requestId) ?? []);
   const none: ReadonlyMap<string, KnownMoney> = new Map();
   const requests = requestIds.length === 0 ? none : await findByRequest(em, scope, requestIds);
-  const idEnds = textsOf(strangers, ({ requestId }) => storedEndOf(requestId) ?? []);
+  const idEnds = textsOf(unknownEntries, ({ requestId }) => storedEndOf(requestId) ?? []);
   const byIdEnd = idEnds.length === 0 ? none : await findByIdEnd(em, scope, idEnds);
   const refunds = await findRefunds(em, scope, {
     transactions: textsOf(entries.filter(isMoney), transactionIdsOf),

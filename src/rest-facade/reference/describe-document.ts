@@ -126,12 +126,12 @@ function describeOperation(operation: Operation, schemas: Schemas) {
     id,
     summary,
     description,
-    parameters: parameters.map(({ in: place, name, required, example, schema: value, ...own }) => ({
+    parameters: parameters.map(({ in: location, name, required, example, schema: value, ...own }) => ({
       ...describeField(name, value),
       ...own,
       ...(example === undefined ? {} : { example }),
       required,
-      in: place,
+      in: location,
     })),
     fields: schema === undefined ? [] : fieldsOf(schema, schemas, sharedObjects),
     body: schema === undefined ? undefined : asJson(exampleOf(schema, schemas, true)),

@@ -76,8 +76,8 @@ export function requestExamples(
 
 const requiredQuery = ({ parameters = [] }: Operation): Record<string, string> =>
   Object.fromEntries(
-    parameters.flatMap(({ in: place, required, name, example = '' }) =>
-      place === 'query' && required ? [[name, example]] : [],
+    parameters.flatMap(({ in: location, required, name, example = '' }) =>
+      location === 'query' && required ? [[name, example]] : [],
     ),
   );
 

@@ -91,10 +91,10 @@ async function* listenToEvents(
         yield {};
         continue;
       }
-      const heard = await next.answer;
-      if (heard.done === true) return;
+      const received = await next.answer;
+      if (received.done === true) return;
       next = ask();
-      const event = heard.value;
+      const event = received.value;
       // As for a webhook endpoint that receives every type.
       const eventType = event === undefined ? undefined : webhookTypes(event).at(-1);
       if (event === undefined) yield {};

@@ -38,8 +38,8 @@ export type Execute = (text: string, values: readonly unknown[]) => Promise<unkn
 export const executeOn =
   (client: Pool | PoolClient): Execute =>
   (text, values) => {
-    let place = 0;
-    const numbered = text.replaceAll('?', () => `$${(place += 1)}`);
+    let position = 0;
+    const numbered = text.replaceAll('?', () => `$${(position += 1)}`);
     return runStatement(client, { text: numbered, values: [...values] });
   };
 
