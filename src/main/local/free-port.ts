@@ -34,8 +34,26 @@ async function listen(host: string, port: number): Promise<Server> {
 
 const close = (server: Server): Promise<unknown> => new Promise((resolve) => server.close(resolve));
 
-/** Explains why a port is unusable, and what to do. `others` are the settings with the same port. */
-async function portProblem(request: PortRequest, error: unknown, others: readonly string[]): Promise<string> {
+interface Problem {
+  readonly reason: string;
+  /** The setting of the port; undefined when no port of this address can be used. */
+  readonly setting?: string;
+}
+
+/** Explains why nothing can listen on an address, whatever the port. */
+const addressProblem = (host: string, error: unknown): Problem => ({
+  reason:
+    `Cannot listen on ${host}: ${error instanceof Error ? error.message.replace(/:\d+$/, '') : String(error)}.\n` +
+    'Set GATEHOUSE_HOST to an address of this machine, or to 0.0.0.0 for all of them. To list them: ip -brief address\n' +
+    'PostgreSQL, NATS and the default of GATEHOUSE_HOST need 127.0.0.1.',
+});
+
+/** Explains why a port is unusable, and what to do; undefined if the address is. `others` are the settings with the same port. */
+async function portProblem(
+  request: PortRequest,
+  error: unknown,
+  others: readonly string[],
+): Promise<string | undefined> {
   const { setting, host, port } = request;
   const [other] = others;
   if (error instanceof NoFreePort)
@@ -56,19 +74,20 @@ async function portProblem(request: PortRequest, error: unknown, others: readonl
       : `${taken} by ${holder.program}`;
   }
   if (hasCode(error, 'EACCES')) return `Port ${port} (${setting}) needs root. Choose one above 1023.`;
-  return `Cannot listen on ${host}:${port} (GATEHOUSE_HOST, ${setting}): ${String(error)}`;
+  return undefined;
 }
 
 /** All problems with ports in one error, and one command that starts with other ports. */
-function refuse(problems: readonly { readonly setting: string; readonly reason: string }[]): StartError {
-  const settings = problems.map(({ setting }) => `${setting}=0`).join(' ');
-  const all = problems.length === 1 ? 'it' : 'all of them';
-  return new StartError(
-    [
-      ...problems.map(({ reason }) => reason),
-      `Stop the program that uses the port, or set another port. 0 selects any free port. For ${all}: ${settings} npm start`,
-    ].join('\n'),
-  );
+function refuse(problems: readonly Problem[]): StartError {
+  const settings = problems.flatMap(({ setting }) => (setting === undefined ? [] : [`${setting}=0`]));
+  const all = settings.length === 1 ? 'it' : 'all of them';
+  const advice =
+    settings.length === 0
+      ? []
+      : [
+          `Stop the program that uses the port, or set another port. 0 selects any free port. For ${all}: ${settings.join(' ')} npm start`,
+        ];
+  return new StartError([...new Set(problems.map(({ reason }) => reason)), ...advice].join('\n'));
 }
 
 /**
@@ -119,14 +138,17 @@ async function openFree(host: string): Promise<{ server: Server; port: number }>
  */
 export async function choosePorts(requests: readonly PortRequest[]): Promise<number[]> {
   const held: { readonly server: Server; readonly port: number; readonly setting: string }[] = [];
-  const problems: { readonly setting: string; readonly reason: string }[] = [];
+  const problems: Problem[] = [];
   try {
     for (const request of requests) {
       try {
         held.push({ ...(await open(request)), setting: request.setting });
       } catch (error) {
         const others = held.filter(({ port }) => port === request.port).map(({ setting }) => setting);
-        problems.push({ setting: request.setting, reason: await portProblem(request, error, others) });
+        const reason = await portProblem(request, error, others);
+        problems.push(
+          reason === undefined ? addressProblem(request.host, error) : { setting: request.setting, reason },
+        );
       }
     }
     if (problems.length > 0) throw refuse(problems);

@@ -104,8 +104,11 @@ describe('choosing ports', () => {
     connection.destroy();
   });
 
-  test('an address that this machine does not have names GATEHOUSE_HOST', async () => {
-    const choosing = choosePorts([{ setting: 'GATEHOUSE_NATS_PORT', host: '192.0.2.1', port: 0 }]);
-    await expect(choosing).rejects.toThrow('GATEHOUSE_HOST');
+  test('an address that this machine does not have is named once, with the setting, and no port is blamed', async () => {
+    const request = { setting: 'GATEHOUSE_NATS_PORT', host: '192.0.2.1', port: 0 };
+
+    await expect(choosePorts([request, { ...request, port: 8080 }])).rejects.toThrow(
+      /^Cannot listen on 192\.0\.2\.1: .+ 192\.0\.2\.1\.\nSet GATEHOUSE_HOST to an address of this machine.+\n.+127\.0\.0\.1\.$/,
+    );
   });
 });
