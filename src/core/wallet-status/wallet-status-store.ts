@@ -25,8 +25,10 @@ export interface WalletStatusStore {
 
 /** A process that was silent for this long does not return under its name. */
 const forgottenAfter = '1 day';
+/** The same once another process reports the wallet, so that restarts leave no long list of exited processes. */
+const replacedAfter = '15 minutes';
 
-/** One statement, which also deletes the process's reports of wallets that it no longer uses. */
+/** One statement, which also deletes the process's reports of wallets that it no longer uses, and those of exited processes. */
 const replacement = bulkStatement(
   undefined,
   {
@@ -49,6 +51,8 @@ with said as (
 )
 delete from core.wallet_statuses known
 where known.reported_at < ${sql.reported_at} - interval '${forgottenAfter}'
+  or known.reported_at < ${sql.reported_at} - interval '${replacedAfter}'
+    and (known.environment, known.wallet) in (select environment, wallet from said)
   or known.instance = ${sql.instance} and (known.environment, known.wallet) not in (select environment, wallet from said)`,
 );
 

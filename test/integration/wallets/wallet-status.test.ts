@@ -62,6 +62,41 @@ test('a wallet is available, its calls are counted, and the report of an exited 
   expect(gone.instance).toBe(up.instance);
 });
 
+test('the reports of an exited process are kept until another one has reported the wallet for a while', async () => {
+  const stack = await openStack();
+  const desk = await openPaymentDesk(stack);
+  closers.push(desk.close);
+  const statuses = stack.client(WalletStatusService, 'wallets');
+  const environment = Environment.SANDBOX;
+  const window = { seconds: 300n };
+  const report = (instance: string, ...wallets: string[]) =>
+    statuses.reportWalletStatus({
+      instance,
+      window,
+      wallets: wallets.map((wallet) => ({ wallet, environment })),
+    });
+  await stack.wallets[0]!.stop();
+  await report('exited', 'first', 'second');
+  await report('paused', 'first');
+  const age = (instance: string, minutes: number) =>
+    desk.query(
+      `update core.wallet_statuses set reported_at = reported_at - make_interval(mins => $1) where instance = $2`,
+      [minutes, instance],
+    );
+  await age('exited', 16);
+  await age('paused', 14);
+  await report('started', 'first');
+
+  const { statuses: kept } = await stack
+    .client(WalletStatusService, 'dashboard')
+    .listWalletStatuses({ environment });
+  expect(
+    kept
+      .filter(({ status }) => /^(first|second)$/.test(status?.wallet ?? ''))
+      .map(({ instance, status }) => `${status?.wallet} ${instance}`),
+  ).toEqual(['first paused', 'first started', 'second exited']);
+});
+
 test('a process reports as many wallets as the file may have, in both environments', async () => {
   const stack = await openStack();
   const statuses = stack.client(WalletStatusService, 'wallets');

@@ -427,7 +427,7 @@ export declare const WalletStatusService: GenService<{
   },
   /**
    * Lists the latest report of each process about each wallet, by environment and wallet, then by process. Reports older
-   * than a day are left out.
+   * than a day are left out, and those older than 15 minutes about a wallet that another process has reported since.
    *
    * @generated from rpc gatehouse.v1.WalletStatusService.ListWalletStatuses
    */
