@@ -188,7 +188,7 @@ func main() {
     environment: (folder) => ({
       GOPATH: `${folder}/path`,
       GOTOOLCHAIN: 'local',
-      GOFLAGS: '-mod=mod',
+      GOFLAGS: `-mod=mod ${process.env['GOFLAGS'] ?? ''}`,
     }),
   },
 ];
