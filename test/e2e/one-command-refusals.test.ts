@@ -74,6 +74,24 @@ describe('the one command refuses to start, and says what to do', () => {
       );
     });
 
+    test.each([
+      ['cannot be written to', 'mount --bind -o ro "$0" "$0"', 'Gatehouse cannot write into '],
+      [
+        'is full',
+        'mount -t tmpfs -o size=4k none "$0" && mkdir "$0/logs"',
+        'There is no room on the disk of ',
+      ],
+    ])('when the disk of its data folder %s', async (_name, mount, message) => {
+      const dataFolder = await newFolder();
+      // In a mount namespace of its own.
+      const script = `${mount} && exec "$@"`;
+      const run = start({
+        dataFolder,
+        command: ['unshare', '--mount', 'sh', '-c', script, dataFolder, process.execPath, ...command],
+      });
+      await expectRefusal(run, `${message}${dataFolder}`);
+    });
+
     test('when its data folder belongs to another user', async () => {
       const dataFolder = await newFolder();
       await chown(dataFolder, nobody.uid, nobody.gid);

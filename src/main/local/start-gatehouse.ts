@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, realpath, stat } from 'node:fs/promises';
+import { access, constants, mkdir, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { LocalSettings } from './settings.ts';
 import type { ProcessEnvironment } from '../../platform/settings/read-settings.ts';
@@ -26,6 +26,7 @@ import {
 } from './gatehouse-processes.ts';
 import { lockFolder } from './instance-lock.ts';
 import { dataFolderMarker, endLeftovers } from './leftovers.ts';
+import { hasCode } from './error-code.ts';
 import { findOrInstallNatsServer } from './nats-binary.ts';
 import { natsProcess, natsUrl } from './nats.ts';
 import { findPostgresHome, installedPostgres, rememberPostgresHome, sharedFolder } from './postgres-home.ts';
@@ -78,6 +79,11 @@ async function makeDataFolder(path: string): Promise<string> {
     throw new StartError(
       `${path} belongs to another user (uid ${uid}).\nStart Gatehouse as that user, ${orElse}`,
     );
+  await access(path, constants.W_OK).catch((error: unknown) => {
+    throw new StartError(
+      `Gatehouse cannot write into ${path} (${String(error)}).\nMake it writable and start Gatehouse again, ${orElse}`,
+    );
+  });
   return realpath(path);
 }
 
@@ -174,6 +180,17 @@ async function isRecovering(operator: Transport): Promise<boolean> {
  * @throws StartError, SettingsError or the signal's reason; nothing is left running then
  */
 export async function startGatehouse(options: StartOptions): Promise<Gatehouse> {
+  try {
+    return await startAll(options);
+  } catch (error) {
+    if (!hasCode(error, 'ENOSPC') && !hasCode(error, 'EDQUOT')) throw error;
+    throw new StartError(
+      `There is no room on the disk of ${options.dataFolder} (${String(error)}).\nFree space on it, and start again.`,
+    );
+  }
+}
+
+async function startAll(options: StartOptions): Promise<Gatehouse> {
   const { config, report, warn, signal } = options;
   const dataFolder = await makeDataFolder(options.dataFolder);
   const locks = [await lock(dataFolder)];
