@@ -81,9 +81,9 @@ export function createCoreStores(parts: CoreStoresParts) {
     now,
   });
   /**
-   * For calls of merchants and payers that do not share a statement with others. Together they use at most half of the
-   * connections. The calls of one merchant use at most a quarter of the connections. The readings of its checkouts use at most another
-   * quarter.
+   * For calls of merchants and payers, and callbacks of wallets, that do not share a statement with others. Together they use at
+   * most half of the connections. The calls of one merchant use at most a quarter of the connections. So do the readings of its
+   * checkouts, and the callbacks about its payments.
    */
   const fairly = createFairCalls({
     maxRunning: Math.max(1, Math.floor(config.GATEHOUSE_DATABASE_POOL_SIZE / 2)),
@@ -118,6 +118,7 @@ export function createCoreStores(parts: CoreStoresParts) {
   const paymentParts = {
     database,
     changes,
+    fairly,
     newId,
     newLeaseId: randomUUID,
     now,

@@ -1,10 +1,12 @@
 import { fromBinary } from '@bufbuild/protobuf';
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import { holdLocks } from '../../support/database-connections.ts';
 import { storedId } from '../../support/ids.ts';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { PayerPaymentService } from '../../../src/gen/gatehouse/v1/payer_payment_service_pb.js';
 import { WalletExchangeSchema } from '../../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
 import { sharedClient, sharedStack } from '../../support/shared-stack.ts';
+import { waitUntil } from '../../support/wait-until.ts';
 import { outcomes, sharedPaymentDesk } from './payment-desk.ts';
 import type { Outcome } from './payment-desk.ts';
 
@@ -175,6 +177,35 @@ describe.each(Object.entries(subjects))('a callback about a %s', (_what, start) 
     expect(max).toBeLessThanOrEqual(0);
   });
 });
+
+test.each(['attempt', 'declined attempt', 'refund'])(
+  'many callbacks at once about one %s leave connections for other merchants',
+  async (what) => {
+    const subject = await subjects[what]!();
+    const { id: otherId } = await stack.createMerchant();
+    const release = await holdLocks(
+      stack.databaseUrl,
+      'select 1 from core.orders where merchant_id = $1 for update',
+      [storedId('mer', merchantId)],
+    );
+    const callbacks = Promise.allSettled(Array.from({ length: 60 }, subject.hasten));
+    try {
+      await waitUntil('callbacks wait', async () => {
+        const [waiting] = await desk.query<{ count: number }>(
+          `select count(*)::int from pg_stat_activity
+           where datname = current_database() and wait_event_type = 'Lock'`,
+        );
+        return (waiting?.count ?? 0) >= 3;
+      });
+      for (let index = 0; index < 5; index += 1)
+        await desk.startDirect({ merchantId: otherId, orderNumber: `O-${index}` });
+    } finally {
+      await release();
+    }
+    const failures = (await callbacks).filter(({ status }) => status === 'rejected');
+    expect(failures).toEqual([]);
+  },
+);
 
 test('an endless series of callbacks causes about ten queries, and then one every ten seconds', async () => {
   const payment = await desk.startDirect({ merchantId });

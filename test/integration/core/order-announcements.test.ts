@@ -181,7 +181,7 @@ describe('a commit notifies waiting processes', () => {
     expect(announced).toEqual([]);
 
     const attemptId = latestAttempt?.id ?? newId('pat', new Date());
-    await createMakeAttemptDue({ changes, newId })({
+    await createMakeAttemptDue({ changes, fairly: (_owner, _signal, call) => call(), newId })({
       merchantId,
       attemptId,
       exchange: undefined,

@@ -1,4 +1,5 @@
 import type { WalletExchange } from '../../../gen/gatehouse/v1/payment_attempt_service_pb.js';
+import type { FairCalls } from '../../../platform/fair-calls.ts';
 import { storedId } from '../../../contract/public-id.ts';
 import type { NewId, PublicId } from '../../../contract/public-id.ts';
 import { eraseAgain } from '../../database/erase-again.sql.ts';
@@ -31,6 +32,8 @@ export type MakeAttemptDue = (
 
 export interface MakeAttemptDueParts {
   readonly changes: Pick<OrderChanges, 'share'>;
+  /** Limits the callbacks that wait for orders that others hold, by merchant. */
+  readonly fairly: FairCalls;
   readonly newId: NewId;
 }
 
@@ -39,7 +42,7 @@ export interface MakeAttemptDueParts {
  * itself is not trusted. A worker that holds the attempt records its own result first, and then the attempt is due at once.
  * Undefined when the attempt does not exist.
  */
-export function createMakeAttemptDue({ changes, newId }: MakeAttemptDueParts): MakeAttemptDue {
+export function createMakeAttemptDue({ changes, fairly, newId }: MakeAttemptDueParts): MakeAttemptDue {
   const keyOf = ({ merchantId, attemptId }: MakeAttemptDueRequest): AttemptKey => ({
     merchantId: storedId('mer', merchantId),
     id: storedId('pat', attemptId),
@@ -48,6 +51,9 @@ export function createMakeAttemptDue({ changes, newId }: MakeAttemptDueParts): M
     orders: byAttempt,
     nameOf: keyOf,
     requestIdOf: () => '',
+    // A wallet may repeat a callback hundreds of times at once.
+    alone: ({ merchantId, attemptId: part }, make) =>
+      fairly({ owner: `callbacks ${merchantId}`, part }, { aborted: false }, make),
     load: async (em, calls) => {
       const keys = calls.map(keyOf);
       const clock = await readClock(em);

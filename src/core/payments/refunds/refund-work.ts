@@ -1,4 +1,5 @@
 import { LockMode } from '@mikro-orm/postgresql';
+import type { FairCalls } from '../../../platform/fair-calls.ts';
 import { storedId } from '../../../contract/public-id.ts';
 import type { NewId, StoredId } from '../../../contract/public-id.ts';
 import type { WalletExchange } from '../../../gen/gatehouse/v1/payment_attempt_service_pb.js';
@@ -70,6 +71,8 @@ export interface RefundWork {
 export interface RefundWorkParts {
   readonly database: Database;
   readonly changes: Pick<OrderChanges, 'change'>;
+  /** Limits callbacks, which wait for orders that others hold, by merchant. */
+  readonly fairly: FairCalls;
   readonly newId: NewId;
   readonly newLeaseId: () => string;
   /** Called when a refund became due. */
@@ -82,6 +85,7 @@ const wallet = { actor: 'wallets', requestId: '' };
 export function createRefundWork({
   database,
   changes,
+  fairly,
   newId,
   newLeaseId,
   onDue,
@@ -159,25 +163,28 @@ export function createRefundWork({
 
     async hasten({ merchantId, refundId }, { exchange, note }) {
       const key = { merchantId: storedId('mer', merchantId), id: storedId('rfd', refundId) };
-      const hastened = await changes.change(orderOfRefund(key), {
-        requestId: '',
-        async read(em) {
-          const row = await em.findOneOrFail(RefundRow, key, { lockMode: LockMode.PESSIMISTIC_WRITE });
-          const at = await readClock(em);
-          const attempt = { merchantId: key.merchantId, id: row.paymentAttemptId };
-          const recent = (await readRecentExchanges(em, [attempt], at))(attempt);
-          return { row, at, attempt, recent };
-        },
-        decide: (_order, { row, at, recent }) =>
-          ok({ changed: undefined, refund: hastenRefund(refundOf(row), hastenedTo(recent.count, at)) }),
-        async write(em, { refund }, { context: { row, at, attempt, recent }, order }) {
-          if (exchange !== undefined) await keepCallback(em, attempt, { exchange, recent, newId, at });
-          row.callbackNotes = withNote(row.callbackNotes, note);
-          writeRefund(em, row, refund);
-          if (isErased(order)) await eraseAgain(em, order);
-          return refund;
-        },
-      });
+      const hasten = () =>
+        changes.change(orderOfRefund(key), {
+          requestId: '',
+          async read(em) {
+            const row = await em.findOneOrFail(RefundRow, key, { lockMode: LockMode.PESSIMISTIC_WRITE });
+            const at = await readClock(em);
+            const attempt = { merchantId: key.merchantId, id: row.paymentAttemptId };
+            const recent = (await readRecentExchanges(em, [attempt], at))(attempt);
+            return { row, at, attempt, recent };
+          },
+          decide: (_order, { row, at, recent }) =>
+            ok({ changed: undefined, refund: hastenRefund(refundOf(row), hastenedTo(recent.count, at)) }),
+          async write(em, { refund }, { context: { row, at, attempt, recent }, order }) {
+            if (exchange !== undefined) await keepCallback(em, attempt, { exchange, recent, newId, at });
+            row.callbackNotes = withNote(row.callbackNotes, note);
+            writeRefund(em, row, refund);
+            if (isErased(order)) await eraseAgain(em, order);
+            return refund;
+          },
+        });
+      const owner = { owner: `callbacks ${merchantId}`, part: refundId };
+      const hastened = await fairly(owner, { aborted: false }, hasten);
       if (!hastened.ok) return undefined;
       onDue();
       return hastened.value;
