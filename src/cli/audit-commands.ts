@@ -86,7 +86,7 @@ async function list(audit: CoreClients['audit'], options: AuditOptions): Promise
     },
     text: (width) =>
       rows.length === 0
-        ? 'No entries of the audit log match.'
+        ? `No entries of the audit log match.${kind === '' ? '' : ' A kind is written as in the log: user for user.invite, api_key for api_key.issue.'}`
         : `${table(columns, rows, width)}${showMore(page)}`,
   };
 }

@@ -144,6 +144,9 @@ test('audit list names the author of each change, and has filters', async () => 
   expect(entries).toMatchObject([{ action: expect.stringMatching(/^user\./) }]);
   const { stdout } = await cli.run('audit', 'list', '--kind', 'user', '--from', '2020-01-01');
   expect(stdout).toContain('owner@shop.example');
+
+  const misspelled = await cli.run('audit', 'list', '--kind', 'users');
+  expect(misspelled.stdout).toContain('user for user.invite');
 });
 
 test('links lead to the dashboard of demo.json when npm start runs core', async () => {
