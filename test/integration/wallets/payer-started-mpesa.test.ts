@@ -1,5 +1,12 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import { Code, ConnectError, createClient, createRouterTransport } from '@connectrpc/connect';
 import { newRandomId } from '../../../src/contract/public-id.ts';
+import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import {
+  PayerPaymentDecision,
+  PayerPaymentService,
+} from '../../../src/gen/gatehouse/v1/payer_payment_service_pb.js';
+import type { ReportPayerPaymentRequest } from '../../../src/gen/gatehouse/v1/payer_payment_service_pb.js';
 import { mpesaDaraja as kenya } from '../../../src/wallet-simulator/mpesa-daraja/mpesa-daraja.ts';
 import { mpesaEthiopia as ethiopia } from '../../../src/wallet-simulator/mpesa-ethiopia/mpesa-ethiopia.ts';
 import type { PaymentOutcome } from '../../../src/wallets/connector/outcomes.ts';
@@ -10,6 +17,8 @@ import type {
 } from '../../../src/wallets/connector/wallet-connector.ts';
 import { mpesaDaraja } from '../../../src/wallets/mpesa-daraja/mpesa-daraja.ts';
 import { mpesaEthiopia } from '../../../src/wallets/mpesa-ethiopia/mpesa-ethiopia.ts';
+import { answerValidation, storeConfirmation } from '../../../src/wallets/payer-started.ts';
+import { keptLog } from '../../support/kept-log.ts';
 import { shared } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { startCallbackListener } from './callback-listener.ts';
@@ -108,6 +117,96 @@ describe.each([
         ? [{ stage, ...message.payment }]
         : [],
     );
+
+  const wallet = () => ({
+    ...{ wallet: 'mpesa', environment: Environment.SANDBOX, paymentOption: 'mpesa_ussd' as const },
+    connector: payerStarted(),
+  });
+  /** A message about a payment to our account, with other values of a test. */
+  const message = (own: object) => ({
+    ...{ method: 'POST', url: '/', headers: {}, receivedAt: new Date() },
+    body: Buffer.from(
+      JSON.stringify({
+        ...{ TransID: 'SGR7X1ABCD', TransAmount: '250', BusinessShortCode: credentials.short_code },
+        ...{ BillRefNumber: 'ORDER-1', ...own },
+      }),
+    ),
+  });
+  const away = new ConnectError('the database does not answer', Code.Unavailable);
+  /** Core, which gives these answers one after another, and repeats the last one. */
+  function answering(...answers: (PayerPaymentDecision | ConnectError)[]) {
+    const reports: ReportPayerPaymentRequest[] = [];
+    const next = (): PayerPaymentDecision => {
+      const answer = answers.length > 1 ? answers.shift() : answers[0];
+      if (answer instanceof ConnectError) throw answer;
+      return answer ?? PayerPaymentDecision.UNSPECIFIED;
+    };
+    const transport = createRouterTransport(({ service }) => {
+      service(PayerPaymentService, {
+        validatePayerPayment: () => ({ decision: next() }),
+        reportPayerPayment(request) {
+          reports.push(request);
+          next();
+          return {};
+        },
+      });
+    });
+    const { logger } = keptLog({ level: 'info' });
+    return { payerPayments: createClient(PayerPaymentService, transport), logger, reports };
+  }
+
+  test.each([
+    ['that core accepts', {}, PayerPaymentDecision.ACCEPT, '0'],
+    ['that core does not answer', {}, away, 'C2B00016'],
+    [
+      'of a payment to another account',
+      { BusinessShortCode: '999999' },
+      PayerPaymentDecision.ACCEPT,
+      'C2B00015',
+    ],
+    ['that cannot be read', { TransID: '' }, PayerPaymentDecision.ACCEPT, 'C2B00016'],
+  ])('the validation %s gets its code', async (_name, own, answer, code) => {
+    const { body } = await answerValidation(answering(answer), wallet(), message(own));
+
+    expect(JSON.parse(body)).toMatchObject({ ResultCode: code });
+  });
+
+  const acknowledgement = { status: 200, body: 'stored' };
+
+  test('a confirmation waits for a core that is away, which then gets the attempt and the receipt', async () => {
+    const core = answering(away, PayerPaymentDecision.ACCEPT);
+    const named = message({ BillRefNumber: 'abcdefghjkmn' });
+
+    expect(await storeConfirmation(core, wallet(), named, acknowledgement)).toBe(acknowledgement);
+
+    expect(core.reports).toHaveLength(2);
+    expect(core.reports[1]).toMatchObject({
+      ...{ paymentAttemptIdEnd: 'abcdefghjkmn', payee: credentials.short_code, amount: '250' },
+      callbackNote: expect.stringContaining('SGR7X1ABCD'),
+    });
+  });
+
+  test.each([Code.InvalidArgument, Code.PermissionDenied])(
+    'a confirmation that core refuses with %s is not acknowledged, and not sent again',
+    async (code) => {
+      const core = answering(new ConnectError('refused', code));
+
+      await expect(storeConfirmation(core, wallet(), message({}), acknowledgement)).rejects.toMatchObject({
+        code,
+      });
+
+      expect(core.reports).toHaveLength(1);
+    },
+  );
+
+  test('a confirmation that cannot be read is refused', async () => {
+    const core = answering(PayerPaymentDecision.ACCEPT);
+
+    expect(await storeConfirmation(core, wallet(), message({ TransID: '' }), acknowledgement)).toMatchObject({
+      status: 400,
+    });
+    expect(core.reports).toEqual([]);
+  });
 
   test('are queried, reported, and confirmed by their receipt', async () => {
     decision = 'accept';
