@@ -49,11 +49,7 @@ async function renameField(): Promise<void> {
   await writeFile(join(copy, order), text.replace('string order_number =', 'string order_reference ='));
 }
 
-test('generated code that matches the contract passes without output', async () => {
-  expect(await runTool('generated.mjs')).toEqual({ code: 0, output: '' });
-});
-
-test('generated code that was edited, added or left behind is named, with the command that repairs it', async () => {
+test('only generated code that was edited, added or left behind is named, with the command that repairs it', async () => {
   await appendFile(join(copy, 'src/gen/gatehouse/v1/order_pb.js'), '// edited\n');
   await writeFile(join(copy, 'src/gen/gatehouse/v1/gone_pb.js'), '');
   await rm(join(copy, 'src/gen/gatehouse/v1/order_pb.d.ts'));
@@ -62,9 +58,11 @@ test('generated code that was edited, added or left behind is named, with the co
 
   expect(code).toBe(1);
   expect(output).toContain('npm run generate');
-  expect(output).toContain('src/gen/gatehouse/v1/order_pb.js: differs');
-  expect(output).toContain('src/gen/gatehouse/v1/gone_pb.js: no .proto generates it any more');
-  expect(output).toContain('src/gen/gatehouse/v1/order_pb.d.ts: missing');
+  expect(output.match(/(?<=^ {2}src\/gen\/).*/gm)).toEqual([
+    'gatehouse/v1/gone_pb.js: no .proto generates it any more',
+    'gatehouse/v1/order_pb.d.ts: missing',
+    'gatehouse/v1/order_pb.js: differs',
+  ]);
 });
 
 test('a contract that adds to the newest release passes', async () => {
