@@ -143,16 +143,24 @@ describe('compared entries', () => {
     ]);
   });
 
-  test('other wallets and environments are ignored', async () => {
+  test.each([
+    ['wallet', { wallet: 'walletb', environment: Environment.SANDBOX }],
+    ['environment', { wallet: 'walleta', environment: Environment.PRODUCTION }],
+  ])('records of another %s match no entry, and are not missing', async (_name, other) => {
     await desk.payment(merchantId, completed('w-1'));
+    await desk.payment(merchantId, completed('w-2', '101.50'));
     await desk.moveTo(merchantId, day);
-    const other = { wallet: 'walletb', environment: Environment.SANDBOX };
     await desk.operator.startReconciliation({ ...other, date: day });
     const { leased } = await desk.wallets.leaseReconciliation({ ...other, lease: { seconds: 60n } });
+    const entries = [entryOf('w-1'), entryOf('w-2', { amount: '101.5' })];
+    const placed = entries.map((entry, position) => ({ ...entry, position }));
+    await desk.wallets.recordStatementPage({ ...key(leased), entries: placed });
 
     const { reconciliation } = await desk.wallets.completeReconciliation(key(leased));
 
-    expect(reconciliation).toMatchObject({ status: ReconciliationStatus.COMPLETED, differences: 0 });
+    expect(reconciliation?.status).toBe(ReconciliationStatus.COMPLETED);
+    const unknown = { kind: DifferenceKind.MISSING_HERE, merchantId: '', paymentAttemptId: '' };
+    expect((await desk.operator.listDifferences(key(leased))).differences).toMatchObject([unknown, unknown]);
   });
 });
 
@@ -179,6 +187,12 @@ describe('stray payments', () => {
   test.each<[string, string, readonly Entry[], readonly object[], string?]>([
     ['that the statement lacks is missing in it', 'REVERSAL_DUE', [], differs(MISSING_IN_STATEMENT, {})],
     ['that was returned is no difference', 'REVERSED', [reversalOf('st-1'), strayEntry], []],
+    [
+      'that the statement has only as a return under the same number is missing in it',
+      'REVERSED',
+      [reversal({ amount: '101.5', originalTransactionId: 'st-1', providerTransactionId: 'st-1' })],
+      differs(MISSING_IN_STATEMENT, {}),
+    ],
     [
       'that was returned only according to the wallet differs',
       'REVERSED',
@@ -403,8 +417,9 @@ describe('refunds', () => {
   const refundEntry = (own: Entry): Entry =>
     entryOf('rev-1', { type: StatementEntryType.REVERSAL, originalTransactionId: 'p-1', ...own });
 
+  type RefundEnd = 'done' | 'refused' | 'pending' | 'not sent';
   /** A payment of 100.50 whose refunds of 40.00 ended in these ways, as the wallet told us. */
-  async function refundsOf(...ends: readonly ('done' | 'refused' | 'pending')[]): Promise<string[]> {
+  async function refundsOf(...ends: readonly RefundEnd[]): Promise<string[]> {
     const { paymentAttemptId } = await desk.payment(merchantId, completed('p-1'));
     const { order } = await payments.payments.getPaymentAttempt({ merchantId, paymentAttemptId });
     const outcomes = {
@@ -417,6 +432,7 @@ describe('refunds', () => {
       const asked = { refundNumber: `R-${index}`, amount: '40' };
       const { refundId } = await payments.refund(merchantId, order?.orderNumber ?? '', asked);
       refundIds.push(refundId);
+      if (end === 'not sent') continue;
       const [leased] = await payments.leaseRefunds(1);
       await payments.recordRefund(leased!, outcomes[end]);
     }
@@ -482,6 +498,40 @@ describe('refunds', () => {
     expect(differences).toMatchObject([
       { kind: DifferenceKind.MISSING_IN_STATEMENT, refundId, ourAmount: '40.00', ourStatus: 'reversed' },
     ]);
+  });
+
+  const { STATUS_DIFFERS, MISSING_IN_STATEMENT } = DifferenceKind;
+  const notAsked = { kind: STATUS_DIFFERS, refundId: '' };
+  test.each<[string, readonly RefundEnd[], Entry, readonly object[]]>([
+    ['is that of a COMPLETED one first', ['pending', 'done'], {}, []],
+    ['is not that of one that was never sent', ['not sent'], {}, [notAsked]],
+    [
+      'in another currency is that of none',
+      ['done'],
+      { currency: 'USD' },
+      [notAsked, { kind: MISSING_IN_STATEMENT, ourAmount: '40.00' }],
+    ],
+  ])('an entry of 40.00 %s', async (_name, ends, own, expected) => {
+    await refundsOf(...ends);
+
+    const { differences } = await desk.reconcile(day, [
+      entryOf('p-1'),
+      refundEntry({ amount: '40', ...own }),
+    ]);
+
+    expect(differences).toHaveLength(expected.length);
+    expect(differences).toMatchObject(expected);
+  });
+
+  test('a reversed payment is a difference although its reversal in the statement is only pending', async () => {
+    await refundsOf();
+
+    const { differences } = await desk.reconcile(day, [
+      entryOf('p-1', { status: StatementEntryStatus.REVERSED }),
+      refundEntry({ amount: '100.5', status: StatementEntryStatus.PENDING }),
+    ]);
+
+    expect(differences).toMatchObject([notAsked]);
   });
 });
 
