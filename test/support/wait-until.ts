@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
  */
 export const hangMs = 4 * 60_000;
 
-/** A poll costs processor time, so it waits a tenth of the time that it has waited already, within these limits. */
+/** A poll costs processor time, so it waits a fifth of the time that it has waited already, within these limits. */
 const pollMs = { least: 10, most: 200 };
 
 /** Polls the condition until it gives a value. @throws an error that names the condition when it never does. */
@@ -21,7 +21,7 @@ export async function waitUntil<T>(
     if (found !== undefined && found !== false) return found;
     const waitedMs = Date.now() - startedAt;
     if (waitedMs > timeoutMs) throw new Error(`waited ${timeoutMs} ms, and still not: ${what}`);
-    await delay(Math.min(pollMs.most, Math.max(pollMs.least, waitedMs / 10)));
+    await delay(Math.min(pollMs.most, Math.max(pollMs.least, waitedMs / 5)));
   }
 }
 
