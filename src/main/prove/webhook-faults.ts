@@ -51,7 +51,10 @@ export function findChanged(webhooks: readonly ArrivedWebhook[]): WebhookFault[]
   });
 }
 
-/** Events that arrived before the previous event of their order was accepted. */
+/**
+ * Events that arrived before the previous event of their order was accepted. A receiver may answer an earlier arrival last, if its sender has
+ * exited and another process has sent the event again.
+ */
 export function findOutOfOrder(
   events: readonly DueEvent[],
   webhooks: readonly ArrivedWebhook[],
@@ -60,8 +63,9 @@ export function findOutOfOrder(
   return [...Map.groupBy(events, ({ orderId }) => orderId).values()].flatMap((ofOrder) =>
     ofOrder.slice(1).flatMap(({ eventId }, index) => {
       const before = ofOrder[index]?.eventId ?? '';
-      const accepted = byEvent.get(before)?.find(({ acceptedAt }) => acceptedAt !== undefined);
-      const acceptedAt = accepted?.acceptedAt ?? Infinity;
+      const acceptedAt = Math.min(
+        ...(byEvent.get(before) ?? []).map((webhook) => webhook.acceptedAt ?? Infinity),
+      );
       const arrivedAt = byEvent.get(eventId)?.[0]?.arrival ?? Infinity;
       return arrivedAt > acceptedAt || arrivedAt === Infinity
         ? []

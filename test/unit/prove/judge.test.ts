@@ -106,6 +106,12 @@ describe('the judge of a campaign', () => {
     expect(judge([]).map(({ result }) => result)).toEqual(invariants.map(() => 'not_tried'));
   });
 
+  test('accepts an event after its predecessor was accepted from one sender and before another one got its answer', () => {
+    const [first, ...others] = good.exchanges;
+    const slowly = { ...webhook('evt_3', 0), acceptedAt: 9 };
+    expect(brokenBy(withWebhooks(slowly, ...(first === undefined ? [] : [first]), ...others))).toEqual([]);
+  });
+
   test.each<[string, string, Evidence]>([
     ['a lost order', 'acknowledged_orders_kept', { ...good, records: [paid] }],
     ['an order that verify does not find', 'acknowledged_orders_kept', { ...good, finals: new Map() }],
