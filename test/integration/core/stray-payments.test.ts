@@ -325,8 +325,8 @@ describe('a reversal', () => {
   });
 
   test.each([
-    ['is with a worker', undefined, 'could send the money back twice'],
-    ['is done', done, 'went back'],
+    ['is with a worker', undefined, 'could return the money twice'],
+    ['is done', done, 'has succeeded'],
   ])('cannot be retried while the last try %s', async (_name, outcome, why) => {
     const { leased, strayPaymentId } = await findMoney();
     if (outcome !== undefined) await recordReversal(leased, outcome);

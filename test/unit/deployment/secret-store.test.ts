@@ -60,6 +60,13 @@ describe('the secrets of a deployment', () => {
     expect(() => requireKeyOfSecrets('file', 'third:33,second:22', next)).toThrow(/as WEBHOOK_SECRET_KEYS/);
   });
 
+  test('give each role a token of its own', () => {
+    const kept = { READER_TOKEN: 'x'.repeat(24), WRITER_TOKEN: 'x'.repeat(24) };
+    expect(() => completeSecrets(kept, {}, randomBytes)).toThrow(
+      /^(READER|WRITER)_TOKEN and (READER|WRITER)_TOKEN are the same/,
+    );
+  });
+
   test.each(['short', 'with spaces in it', 'p@ssword/of:a,url', 'x'.repeat(257)])(
     'cannot be "%s", which a URL or a list would cut',
     (text) => {
