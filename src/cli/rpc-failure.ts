@@ -76,7 +76,7 @@ const adviceFor = (reason: string, context: FailureContext): string => {
     ACCOUNT_HELP_NOT_FOUND: `To list open requests: gatehouse user requests`,
     TOTP_NOT_ENABLED: `To see which users have one-time codes: gatehouse user list --merchant <merchant_id>`,
     SECOND_OPERATOR_NEEDED:
-      'Let another operator approve it in the dashboard (help for users: on the page Users). All users of one service token count as one operator.',
+      'Let another operator approve it in the dashboard: a settlement on the page Waiting for a person, help for a user on the page Users. All users of one service token count as one operator.',
     OPERATOR_TOO_NEW:
       'Wait until the operator whom the message names has been an operator for 24 hours. Or withdraw the request or proposal, and have another operator make it again.',
     MAILED_TO_USER: 'Tell the user to look for the mail, or to request another link on the sign-in page.',

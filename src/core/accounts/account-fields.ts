@@ -1,3 +1,4 @@
+import { durationText } from '../../platform/language/duration-text.ts';
 import type { Duration } from '@bufbuild/protobuf/wkt';
 import {
   AccountHelp as HelpMessage,
@@ -73,7 +74,10 @@ export function parseValidity(
 ): Result<number, Issue> {
   const seconds = validFor === undefined ? standardSeconds : Number(validFor.seconds);
   if (seconds < 60 || seconds > maxSeconds || (validFor?.nanos ?? 0) !== 0)
-    return err({ field: 'valid_for', issue: `must be whole seconds from 60s (a minute) to ${maxSeconds}s` });
+    return err({
+      field: 'valid_for',
+      issue: `must be whole seconds from 60s (a minute) to ${maxSeconds}s (${durationText(maxSeconds, 'en')})`,
+    });
   return ok(seconds * 1000);
 }
 

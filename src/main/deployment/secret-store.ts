@@ -44,7 +44,7 @@ function formOf(name: string): { readonly pattern: RegExp; readonly rule: string
 /**
  * All secrets of a deployment: those of an earlier start, else those that the environment sets, else new ones.
  * @param randomBytes a source of cryptographically random bytes
- * @throws SettingsError for a secret that its processes could not read, or one that the environment sets and that differs from that of an earlier start
+ * @throws SettingsError for a secret that its processes could not read, a token of two roles, or a secret that the environment sets and that differs from that of an earlier start
  */
 export function completeSecrets(
   kept: SecretStore,
@@ -69,6 +69,15 @@ export function completeSecrets(
     throw new SettingsError(
       `secrets.json has another value than the environment (.env) for ${[...differing].join(', ')}. Remove it from .env, so that the value in secrets.json counts, or write the value of .env into secrets.json`,
     );
+  const roleOfToken = new Map<string | undefined, string>();
+  for (const name of tokens) {
+    const other = roleOfToken.get(secrets[name]);
+    if (other !== undefined)
+      throw new SettingsError(
+        `${other} and ${name} are the same, and each role needs a token of its own; make one with: openssl rand -hex 32`,
+      );
+    roleOfToken.set(secrets[name], name);
+  }
   return secrets;
 }
 
