@@ -312,6 +312,23 @@ describe('the balance of a running day', () => {
     expect(rings).toBe(2);
   });
 
+  test('keeps each run that corrected it', async () => {
+    await payOn('2026-03-10');
+    await keepAt('2026-03-10T13:00:00Z');
+    await complete('2026-03-10T13:00:00Z', 5);
+    await desk.database.query(
+      `insert into core.money_day_corrections (environment, wallet, day, merchant_id, currency, reconciliation_id, corrected_at,
+         statement_in, statement_out, completed, strays, reversals, refunds)
+       select environment, wallet, day, merchant_id, currency, reconciliation_id, now(), 0, 0, 0, 0, 0, 0 from core.money_days`,
+    );
+    await keepAt('2026-03-10T14:01:00Z');
+    await complete('2026-03-10T14:01:00Z', 0);
+
+    await keepAt('2026-03-10T14:02:00Z');
+
+    expect(await kept()).toEqual(Array<string>(2).fill('walleta SANDBOX 2026-03-10 COMPLETED'));
+  });
+
   test('is not compared without an interval, nor after the day has ended and balances', async () => {
     await payOn('2026-03-10');
 
@@ -337,6 +354,7 @@ describe('the balance of a running day', () => {
       await complete('2026-03-12T02:00:00Z', 1);
       expect(await keepBalances(withReach('2026-03-13T03:00:00Z'))).toBe(0);
       expect(await keepAt('2026-03-13T03:00:00Z')).toBe(1);
+      expect(await scheduled()).toEqual(['walleta SANDBOX 2026-03-10']);
     });
 
     test('is compared again after a failure only while the statement contains the day', async () => {

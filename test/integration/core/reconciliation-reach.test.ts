@@ -5,8 +5,10 @@ import { PaymentAttemptService } from '../../../src/gen/gatehouse/v1/payment_att
 import {
   DifferenceKind,
   ReconciliationStatus,
+  StatementEntryStatus,
 } from '../../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
 import { RefundService } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
+import { storedId } from '../../support/ids.ts';
 import { sharedStack } from '../../support/shared-stack.ts';
 import { walletsOfCore } from '../../support/simulated-wallets.ts';
 import { paymentEntry, sharedReconciliationDesk, walletA } from './reconciliation-desk.ts';
@@ -46,10 +48,14 @@ const balances = async () => {
 
 test('a payment that began before the statement reaches back does not prevent its day from being read, and is not missing', async () => {
   await desk.payment(merchantId, completed('recent'));
-  await desk.payment(merchantId, completed('settled-late'));
+  const late = [
+    await desk.payment(merchantId, completed('settled-late')),
+    await desk.payment(merchantId, completed('stray-late', '7.00')),
+  ];
   await desk.moveTo(merchantId, day);
   await desk.database.query(
-    "update core.payment_attempts set created_at = updated_at - interval '5 days' where provider_transaction_id = 'settled-late'",
+    "update core.payment_attempts set created_at = updated_at - interval '5 days' where id = any ($1)",
+    [late.map(({ paymentAttemptId }) => storedId('pat', paymentAttemptId))],
   );
   await desk.operator.startReconciliation({ ...walletA, date: day });
 
@@ -81,6 +87,7 @@ test('the end of an attempt’s id names the attempt of the same amount, whose o
     { ...entryOf('debited'), requestId: named },
     { ...entryOf('beside', '100.49'), requestId: named },
     { ...entryOf('unknown'), requestId: typed },
+    { ...entryOf('returned'), requestId: typed, status: StatementEntryStatus.REVERSED },
   ]);
 
   const kept = await desk.database.query<{ reference_end: string }>(
@@ -89,6 +96,7 @@ test('the end of an attempt’s id names the attempt of the same amount, whose o
   );
   expect(differences).toMatchObject([
     { kind: DifferenceKind.STATUS_DIFFERS, paymentAttemptId },
+    { kind: DifferenceKind.MISSING_HERE, paymentAttemptId: '' },
     { kind: DifferenceKind.MISSING_HERE, paymentAttemptId: '' },
     { kind: DifferenceKind.MISSING_HERE, paymentAttemptId: '' },
   ]);

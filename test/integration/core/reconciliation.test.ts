@@ -73,6 +73,16 @@ describe('compared entries', () => {
     );
   });
 
+  test('a payment that was recorded after the statement was read is not missing in it', async () => {
+    await desk.operator.startReconciliation({ ...walletA, date: new Date().toISOString().slice(0, 10) });
+    const leased = key(await desk.lease());
+    await desk.payment(merchantId, completed('later'));
+
+    await desk.wallets.completeReconciliation(leased);
+
+    expect((await desk.operator.listDifferences(leased)).differences).toEqual([]);
+  });
+
   test("money that a merchant's own account received is not missing, and is known if the statement has it", async () => {
     const own = async (outcome: Parameters<ReconciliationDesk['payment']>[1]): Promise<void> => {
       const { paymentAttemptId } = await desk.payment(merchantId, outcome);
@@ -489,6 +499,25 @@ describe('refunds', () => {
       storedId('rfd', pending),
     ]);
     expect(due.rowCount).toBe(1);
+  });
+
+  test('that both have are no difference if the statement marks the payment too', async () => {
+    await refundsOf('done');
+    await desk.database.query('update core.refunds set amount_minor_units = 10050');
+
+    const { differences } = await desk.reconcile(day, [
+      entryOf('p-1', { status: StatementEntryStatus.REVERSED }),
+      refundEntry({ amount: '100.5' }),
+    ]);
+
+    expect(differences).toEqual([]);
+  });
+
+  test('that operators settled are not missing in the statement', async () => {
+    await refundsOf('done');
+    await desk.database.query('update core.refunds set settlement_id = gen_random_uuid()');
+
+    expect((await desk.reconcile(day, [entryOf('p-1')])).differences).toEqual([]);
   });
 
   test('that the statement does not have are missing in it', async () => {

@@ -200,6 +200,20 @@ describe('the balance and the comparison with the statement are right for an ent
       'out 10',
     ],
     ['another account, for a refund', entry(reversal), refundElsewhere, 'OTHER_ACCOUNT', 'out 10'],
+    [
+      'this account, for a refund that the wallet has not carried out yet',
+      entry({ ...reversal, status: 'PENDING' }),
+      refundHere,
+      undefined,
+      '',
+    ],
+    [
+      'this account, and is returned by an entry of its own',
+      returned,
+      records({ byTransaction: attempt(false), hasReversal: true }),
+      undefined,
+      'in 10 completed 10',
+    ],
   ])('%s', (_name, given, found, kind, expected) => {
     const balance = new MoneyBalance(period);
     balance.addEntry(given, found);
