@@ -18,7 +18,7 @@ const minLeaseSeconds = 5;
 const maxLeaseSeconds = 300;
 
 /** Which wallets' work the caller takes: at least one option. */
-export function parsePaymentOptions(names: readonly string[]): Result<PaymentOption[], Issue> {
+function parsePaymentOptions(names: readonly string[]): Result<PaymentOption[], Issue> {
   const options = names.map(paymentOptionOf).filter((option) => option !== undefined);
   if (options.length === 0 || options.length < names.length) {
     const issue = 'must name at least one option, each a wallet id with _ussd or _wallet';
