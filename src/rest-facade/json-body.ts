@@ -34,8 +34,8 @@ export function unreadableBody(issue: string, field = 'body'): BodyReading {
  * one object, no `__proto__`, at most 16 levels. An empty body counts as `{}`, so that the answer names the
  * required fields. A duplicate key is reported on its field if `fields` contains it, otherwise on the body.
  *
- * Of a body with other content than texts of `fields`, little is kept. A request may wait for long, and such a body can need
- * twenty times its size in memory.
+ * Unknown members, lists and objects are dropped, except in a short excerpt. A request may wait for long, and such a body can need twenty
+ * times its size in memory.
  */
 export function readJsonObject(bytes: Buffer, fields: readonly string[]): BodyReading {
   if (bytes.length === 0) return { readable: true, object: {}, excerpt: undefined, issues: [] };

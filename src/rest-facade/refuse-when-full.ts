@@ -2,7 +2,7 @@ import type { FastifyRequest, onRequestHookHandler } from 'fastify';
 import { createShareOfTime } from '../platform/share-of-time.ts';
 import { RequestFailure } from './request-failure.ts';
 
-/** To read a request that is refused costs more than the refusal, and is not limited. docs/adr/0008 has what other shares gave. */
+/** The part of the event loop's time for refusals (docs/adr/0008). Reading a refused request costs more than this, and is not limited. */
 const refusalsShare = 0.1;
 const retryAfterSeconds = 1;
 

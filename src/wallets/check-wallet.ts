@@ -22,7 +22,7 @@ export const noCallbackUrl = (): string => 'https://gatehouse.invalid';
  */
 export async function checkWallet(connector: WalletConnector, signal: AbortSignal): Promise<WalletCheck> {
   const { result: health, exchanges: ofHealth } = await connector.health({ signal });
-  // Without a request, the connector holds an access token that the wallet issued for these credentials, which is no news.
+  // If the health check sent no request, the connector still has a token that the wallet issued for these credentials.
   const holdsToken = health.kind === 'untold' && ofHealth.length === 0;
   const id = randomUUID();
   const { result, exchanges } = connector.capabilities.recovery

@@ -151,8 +151,8 @@ function walletHealthOf(
 }
 
 /**
- * The same work. If the wallet refused the credentials, the account may have new ones by now. So the connector is dropped, and the next call
- * opens it with the current credentials.
+ * Drops the connector of an account after work in which the wallet refused the credentials. The account may have new ones by now, and the next
+ * call opens a connector with the current ones.
  */
 const forgettingRefused =
   <Outcome>(serveWith: (connector: WalletConnector) => Promise<Served<Outcome>>) =>

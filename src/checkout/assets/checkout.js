@@ -56,7 +56,7 @@ function openWallet() {
     if (window.sessionStorage.getItem(opened) !== null) return;
     window.sessionStorage.setItem(opened, '1');
   } catch {
-    // A browser that keeps nothing could not tell the way back from the way there. The customer follows the link.
+    // Without storage, a customer who comes back would be sent to the wallet again. So the customer follows the link.
     return;
   }
   location.assign(link.getAttribute('href'));

@@ -53,7 +53,7 @@ export async function changeMembership(
       if (membership.role === 'OWNER') refuseLastOwner(owners, user.id);
       const at = now();
       const details = { email: user.email, from: membership.role, to: role };
-      // Before the user is one of the owners.
+      // Before the change, so that the new owner is not among the notified owners.
       if (isByOperator && role === 'OWNER') await tellOwners(em, newId, at, merchantId);
       em.assign(membership, { role, updatedAt: at });
       if (membership.role !== 'OWNER') await withdrawInvitations(em, newId, at, by, userId, merchantId);

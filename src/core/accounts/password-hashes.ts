@@ -3,7 +3,7 @@ import type { CallerSignal } from '../../platform/batcher.ts';
 import { createFairCalls } from '../../platform/fair-calls.ts';
 import { normalPassword } from './password-rules.ts';
 
-/** For whom a password is hashed. Both kinds take turns, and so do the accounts of the one and the sites of the other. */
+/** For whom a password is hashed. The two kinds take turns. Within its kind, each account or site takes turns with the others. */
 export type PasswordOwner =
   /** A person with a session, a link, or a browser or network in which the account signed in recently. */
   | { readonly kind: 'known'; readonly emailKey: string }

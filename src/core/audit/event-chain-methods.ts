@@ -25,8 +25,8 @@ export type EventChainParts = VerifyParts;
 const maxFindings = 1_000;
 const maxKeptRoots = 4_000;
 /**
- * With more chains, of about 75 bytes each, a root would be longer than a message may be. Their search takes seconds, so it is left out
- * then.
+ * The chains of a root are listed up to this number. More of them, at about 75 bytes each, do not fit into a message, and a search for them
+ * takes seconds.
  */
 const maxChains = 50_000;
 

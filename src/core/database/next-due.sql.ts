@@ -19,12 +19,12 @@ export interface LeasedRows<Item> {
   readonly nothingDueForMs?: number;
 }
 
-/** A caller that nothing wakes finds an added row after this time. */
+/** The longest answer. A caller asks again after it, so it finds an added row even if no signal arrives. */
 const longestMs = 2_000;
 
 /**
- * Leases due rows of these payment options. `wallets` asks all the time, and mostly nothing is due. One statement then answers in
- * place of a transaction of several.
+ * Leases due rows of these payment options. `wallets` asks several times a second, and usually nothing is due. Then one statement answers,
+ * and no transaction is needed.
  */
 export async function leaseWhenDue<Item>(
   pool: Pool,

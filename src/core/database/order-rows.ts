@@ -20,7 +20,7 @@ export type PaymentAttemptValues = Pick<
   | 'updatedAt'
 >;
 
-/** An attempt's values, with those that say which account has requested it. Without them, none has. */
+/** An attempt's values, with those that say whether it was requested, and with which account. Without them, it was not requested. */
 type ReadAttempt = PaymentAttemptValues &
   Partial<Pick<PaymentAttemptRow, 'walletAccountId' | 'leases' | 'maybeSent'>>;
 

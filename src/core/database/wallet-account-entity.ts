@@ -4,7 +4,7 @@ import type { StoredId } from '../../contract/public-id.ts';
 import type { Environment } from '../domain/order.ts';
 import type { WalletAccountCheck, WalletAccountState } from '../domain/wallet-account.ts';
 
-/** A merchant's own account at a wallet. The values are what it replaces of the operator's settings. */
+/** A merchant's own account at a wallet. Its values replace settings of the operator. */
 export const WalletAccountRow = defineEntity({
   name: 'WalletAccountRow',
   tableName: 'wallet_accounts',
@@ -34,7 +34,7 @@ export const WalletAccountRow = defineEntity({
 });
 export type WalletAccountRow = InferEntity<typeof WalletAccountRow>;
 
-/** The payee account of an own account. It remains when the account is removed. */
+/** The payee account that a merchant's own account names. The row remains when the own account is removed. */
 export const PayeeAccountRow = defineEntity({
   name: 'PayeeAccountRow',
   tableName: 'payee_accounts',

@@ -106,8 +106,8 @@ export const revokeApiKey = <Key extends ApiKeyTimes>(key: Key, now: Date): Key 
   key.revokedAt === null ? { ...key, revokedAt: now } : key;
 
 /**
- * Records the use of a key. Returns the key unchanged if a use in the last minute is already recorded. A use that is recorded further
- * in the future was recorded by a wrong clock.
+ * Records the use of a key. Returns the key unchanged if a use in the last minute is already recorded. A recorded use that is more than a
+ * minute in the future comes from a wrong clock, and is replaced.
  */
 export function recordKeyUse<Key extends { readonly lastUsedAt: Date | null }>(key: Key, now: Date): Key {
   const { lastUsedAt } = key;

@@ -25,7 +25,7 @@ export interface AccountStore extends AccountChanges {
   readonly add: (account: NewAccount, by: Actor) => Promise<Result<WalletAccount, AddRefusal>>;
   /** Accounts whose check is due. The check is due again after a minute without a result. */
   readonly leaseChecks: (environment: Environment, wallet: string, limit: number) => Promise<WalletAccount[]>;
-  /** Returns false for an unknown account. Returns that were not sent with an accepted one are due. */
+  /** False for an unknown account. If the credentials were accepted, reversals that could not be sent with the account become due. */
   readonly recordCheck: (
     key: AccountKey,
     result: Exclude<WalletAccountCheck, 'WAITING'>,

@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { StoredId } from '../../contract/public-id.ts';
 
-/** A return that another transaction holds has news of its own. So none is awaited, and two transactions cannot block each other. */
+/** A reversal that another transaction holds is skipped, because it has news of its own. So two transactions cannot block each other. */
 const statementOf = (table: 'refunds' | 'stray_payments'): string => `
 update core.${table} set due_at = ?
 where (merchant_id, id) in (
@@ -12,7 +12,7 @@ where (merchant_id, id) in (
   for update of r skip locked
 )`;
 
-/** Makes the returns due that were not sent with this account, because the wallet accepts its credentials now. */
+/** Makes the reversals due that could not be sent with this account, because the wallet accepts its credentials now. */
 export async function hastenReturns(
   em: EntityManager,
   { merchantId, id }: { readonly merchantId: StoredId<'mer'>; readonly id: StoredId<'wac'> },

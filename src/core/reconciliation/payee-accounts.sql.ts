@@ -61,7 +61,7 @@ export interface StatementCredentials {
 }
 
 /**
- * Those that new payments use, or else the latest ones that did; undefined if all were removed. Several merchants may name one payee, and the
+ * The credentials that new payments use, or else the latest that did; undefined if all were removed. Several merchants may name one payee, and the
  * wallet may refuse it to some of them. So the first merchant that named it comes first, and each try takes the next merchant.
  */
 export async function findCredentials(

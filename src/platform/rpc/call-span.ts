@@ -19,8 +19,8 @@ const sharedFields = [
 const server: SpanOptions = { kind: 'server' };
 
 /**
- * Runs the handler of a call in a span of its own. Only a caller with a service token has one, and its span follows the caller's.
- * A call without a traceparent has none: callers send one for each trace, and others are programs that ask for work.
+ * Runs the handler of a call in a span whose parent is the span of the caller. A call has no span if its caller has no service token or sends
+ * no traceparent, as when a program asks for work.
  */
 export function inCallSpan<Response>(
   context: CallContext,

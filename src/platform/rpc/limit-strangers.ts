@@ -9,7 +9,7 @@ import type { IsKnownCaller } from './known-caller.ts';
 /** Enough for a health checker whose calls reach their deadline. It connects again. */
 const maxResets = 100;
 /**
- * The calls of strangers, and their connections. An open call needs about 10 kB and a connection 21 kB, and a stranger may leave both
+ * The limits on open calls of strangers and on their connections. An open call needs about 10 kB and a connection 21 kB, and a stranger may leave both
  * open for ever.
  */
 export const maxOpen = { ofConnection: 100, ofAll: 1_000, connections: 1_000 };

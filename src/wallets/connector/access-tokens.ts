@@ -28,7 +28,7 @@ export const refusesTokenBy = (status: number | undefined): boolean =>
 export const adviceOnToken = (status: number, credentials: string): string =>
   refusesTokenBy(status) ? `; check ${credentials}` : '';
 
-/** A token is not used so shortly before its expiry, so that it is still valid when the request arrives. A short lifetime has less. */
+/** A token is not used in this time before its expiry, so that it is still valid when the request arrives. A short-lived one has less. */
 const longestMarginMs = 30_000;
 
 /** The access token of one set of credentials, and the request for the next one. */

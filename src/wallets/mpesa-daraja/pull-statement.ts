@@ -84,7 +84,7 @@ export async function* readPullStatement(
 }
 
 /**
- * The first receipt with the account reference of the attempt that was not tried before. That none is found decides nothing.
+ * The first receipt with the account reference of the attempt that was not tried before. Finding none decides nothing.
  *
  * The statement also contains payments of other attempts, and of other merchants that share the short code. So the exchanges, which are
  * stored with the attempt, contain no other transaction, and one of them stands for all pages. A check of credentials asks about an id

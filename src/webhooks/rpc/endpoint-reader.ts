@@ -4,7 +4,7 @@ import { isWebhookEndpoint } from '../database/webhook-endpoint.sql.ts';
 import { statusOf } from '../delivery/after-attempt.ts';
 import type { AttemptResult, Environment, LaneKey } from '../domain/delivery.ts';
 
-/** An endpoint and its state. */
+/** The state of an endpoint, as `gatehouse.v1.EndpointState` names it. */
 export type EndpointState = 'PAUSED' | 'RESTING' | 'OPEN';
 
 export interface StoredEndpoint extends LaneKey {

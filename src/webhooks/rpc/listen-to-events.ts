@@ -79,7 +79,7 @@ async function* listenToEvents(
       asked.isOver = true;
       arrived.ring();
     };
-    // Once, because a listener may wait for days. It may fail while the listener is slow to read earlier events, and is handled later.
+    // Listened to once, because a listener may wait for days. A failure is handled when the listener has read the earlier events.
     asked.answer.then(note, note);
     return asked;
   };

@@ -6,7 +6,7 @@ import { reasonOf } from '../../platform/rpc/rpc-error.ts';
 
 /** The error for our caller when a call to core fails. Errors with a reason from core are passed on unchanged. */
 export function explainCoreFailure(error: unknown): unknown {
-  // Our caller has left, which the answer to it says.
+  // Our caller has disconnected, which this error already says.
   if (!(error instanceof ConnectError) || error.code === Code.Canceled) return error;
   const isUnavailable = error.code === Code.Unavailable || error.code === Code.DeadlineExceeded;
   if (!isUnavailable && reasonOf(error) !== undefined) return error;

@@ -11,7 +11,7 @@ import { isFlooded } from '../../domain/hastened.ts';
 /** The number of an attempt's first exchanges that are always kept, besides the latest ones. */
 const firstKept = 20;
 const latestKept = 30;
-/** The number of requests to pay or return money that are also kept between these. A wallet that takes no refund gets one each hour. */
+/** The number of requests to pay or return money that are also kept between these. A refund that the wallet never accepts is requested hourly. */
 const requestsKept = 50;
 
 export interface KeptExchanges {
@@ -44,7 +44,7 @@ export async function keepExchanges(
   await add(em, owner, entries, { newId, at, stored });
 }
 
-/** The exchanges of an owner that are stored since `recentMs`. */
+/** The exchanges of an owner in the last `recentMs`. */
 export interface RecentExchanges {
   /** Their number, together with those that were only counted. */
   readonly count: number;

@@ -3,7 +3,7 @@ import type { StoredId } from '../../../contract/public-id.ts';
 import { PaymentAttemptRow } from '../../database/order-entities.ts';
 import type { ReversalOutcome } from '../../domain/reversal.ts';
 
-/** The outcome of a return to be recorded. If nothing was sent, it tells whether the payment was made to a merchant's own account. */
+/** The outcome of a reversal. If nothing was sent, it also tells whether the payment was made to a merchant's own account. */
 export async function withOwnAccount(
   em: EntityManager,
   attempt: { readonly merchantId: StoredId<'mer'>; readonly id: StoredId<'pat'> | null | undefined },

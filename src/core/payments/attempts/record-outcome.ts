@@ -78,7 +78,7 @@ export function createRecordOutcome({ changes, newId, wallets }: RecordOutcomePa
     orders: byAttempt,
     nameOf: keyOf,
     requestIdOf: ({ requestId }: AttemptReport) => requestId,
-    // Not for one report after another: the ORM would write what it has of the earlier ones before each reading.
+    // For all reports at once. Otherwise the ORM would write its changes before the reading for each report.
     load: async (em, reports) => ({
       storedOf: await countExchanges(em, reports.map(keyOf)),
       receiptOf: await findReceipts(em, reports.flatMap(transactionOf)),
@@ -115,7 +115,7 @@ export function createRecordOutcome({ changes, newId, wallets }: RecordOutcomePa
       // A payment from the menu that waited for this attempt is then returned.
       if (changed?.order.status === 'COMPLETED' && takesPayerPayments(wallets, order))
         await hastenConfirmed(em, [row.orderId]);
-      // As after a settlement: a worker may report to an attempt that it did not decide.
+      // A worker may report to an attempt that was decided without it, for example by a settlement, and erased since.
       if (isErased(order)) await eraseAgain(em, order);
       const isParked = stray !== undefined && !isReturnable(stray.money);
       return { order: changed?.order ?? order, attempt, dueAt, strayPaymentId, isParked };

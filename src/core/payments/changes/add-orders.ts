@@ -137,8 +137,8 @@ function settle(outcome: Inserted | PhoneRefusal, keyed: KeyedInsert | undefined
 }
 
 /**
- * PostgreSQL refuses all items if the key of one is used after the statement has begun, or has an expired answer. Once more, they find the
- * answer of the other call, and none that has expired.
+ * PostgreSQL refuses all items if the key of one is used after the statement has begun, or has an expired answer. The second try first
+ * removes expired answers, and finds the answer of the other call.
  */
 async function insertKeyed<Rows extends NewOrderRows, Outcome>(
   insert: Insert<Rows, Outcome>,

@@ -86,8 +86,8 @@ function recordedAttempt(
 }
 
 /**
- * Whether the money can be of an attempt of the order. The end of an attempt's id is also what payers enter. With another amount, money that
- * names only the end is a payment beside the attempt, about which the wallet's answer for the attempt says nothing.
+ * Whether the money can be of an attempt of the order. Payers can enter the end of an attempt's id too. So money that names only the end and
+ * has another amount is a separate payment, about which the wallet's answer for the attempt says nothing.
  */
 const isOfOrder = (order: Order, money: UnclaimedPaymentRow): boolean =>
   isPublicId('pat', money.requestId) || paysAmount(order, money);

@@ -18,7 +18,7 @@ import type { NumberedOrder } from './attempt-ids.ts';
 export interface ClaimPayments {
   /**
    * Money that names this order and that no record has, oldest first. It reads nothing unless such money may name the order. A transaction
-   * passes its own `em`: if it waited for a second connection, as many such transactions as there are connections would all wait for ever.
+   * passes its own `em`. If transactions that hold all connections each waited for a second one, they would wait for ever.
    */
   readonly find: (order: NumberedOrder, em?: EntityManager) => Promise<readonly UnclaimedPaymentRow[]>;
   /** Whether `find` finds money. */

@@ -79,7 +79,7 @@ export async function rebuildOrders(
         if (order !== undefined && result !== 0)
           await recordResult(em, order, typeof result === 'number' ? 'REBUILT' : result.state);
         each.push({ orderId, result });
-        // Every flush compares all rows that it knows, so those of the orders before would cost more with each order.
+        // A flush compares all rows that the ORM has read, so without this each order would cost more than the one before.
         em.clear();
       }
       return each;
@@ -121,7 +121,7 @@ function conflictOf(error: unknown): Conflict | undefined {
 }
 
 /**
- * The list of an operator and of the merchant. An order whose own ids cannot be read is in the log only. A conflict stays in the list,
+ * Adds an order to the list that operators and the merchant see. An order whose own ids cannot be read is in the log only. A conflict stays in the list,
  * also when a later recovery rebuilds the order.
  */
 async function recordResult(em: EntityManager, order: Order, state: RecoveredOrderState): Promise<void> {

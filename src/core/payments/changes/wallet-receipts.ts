@@ -69,7 +69,7 @@ export async function findReceipts(
 
 /**
  * How the wallet spells a transaction that a person typed in another case or with blanks; undefined if it has reported none that
- * differs only so. It finds the spellings in one case, which are those of receipts, because an index then answers.
+ * differs only so. It looks up the typed, the upper-case and the lower-case spelling in an index. No id in a receipt mixes them.
  */
 export async function findOtherSpelling(
   em: EntityManager,

@@ -94,7 +94,7 @@ const newReceipts = bulkStatement(
 
 /**
  * The statements that write the attempts, exchanges and receipts of a transaction, in place of the ORM. Undefined if the ORM must write something
- * else as well. It then writes all, because it knows the order.
+ * else as well. It then writes all, because it knows which rows must come first.
  */
 export function attemptStatements(em: EntityManager): Statement[] | undefined {
   const unwritten = unwrittenRows(em);

@@ -27,7 +27,7 @@ export const notOffered = () =>
     },
   ]);
 
-/** The error of a refusal, for the caller of the RPC. `phoneRefusal`: that of a phone, for which the time is left. */
+/** The error of a refusal, for the caller of the RPC. `phoneRefusal` makes the error for a phone that may not be prompted now. */
 export function refusal(
   rejection: PaymentRefusal | CancelRefusal | 'not_found',
   phoneRefusal: (answer: PhoneRefusal) => Error,

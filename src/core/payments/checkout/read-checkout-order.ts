@@ -38,7 +38,7 @@ export function createReadCheckoutOrder(database: Pick<Database, 'fork'>): ReadC
         const row = rows[index];
         if (row === undefined) continue;
         const { merchantId, environment, id, latestAttemptId } = row;
-        // The order's reading has loaded it.
+        // `readOrders` has loaded it.
         const attempt =
           latestAttemptId == null
             ? undefined

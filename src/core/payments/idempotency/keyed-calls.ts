@@ -70,7 +70,7 @@ class AnsweredBefore extends Error {
   }
 }
 
-/** More requests than a client sends at once because it got no answer. */
+/** A client that got no answer repeats its request less often than this before the first call ends. */
 const maxInTurn = 20;
 
 export interface AnswerOnceParts {
@@ -143,7 +143,7 @@ export function createAnswerOnce({ pool, fairly }: AnswerOnceParts): AnswerOnce 
       };
       try {
         const result = await run(keyed);
-        // A repeat without an effect has no statement of its own.
+        // A repeat without an effect has run no statement that stores its answer.
         if (!effect.isStored)
           await inShare(() =>
             inTransaction(pool, [], async (client) => {
@@ -166,7 +166,7 @@ export function createAnswerOnce({ pool, fairly }: AnswerOnceParts): AnswerOnce 
   };
 }
 
-/** Refusals before which nothing was decided about the request, or its key was read already. */
+/** Errors after which no earlier answer is looked for: nothing was decided about the request, or its key was read already. */
 const undecided: readonly unknown[] = ['OVERLOADED', 'CALL_CANCELLED', 'IDEMPOTENCY_KEY_REUSED', undefined];
 const isRefusal = (error: unknown): boolean =>
   error instanceof ConnectError && !undecided.includes(reasonOf(error));

@@ -16,7 +16,7 @@ export const findByNumber = (
   findOrder({ merchantId, environment, by: 'order_number', value: orderNumber }, scope);
 
 /**
- * The order that holds a taken order_number. Orders are never deleted, so without one the database was restored, and did not add the order.
+ * The order that holds a taken order_number. Orders are never deleted. So if there is none, a restored database refused to add the order.
  * @throws RECOVERING
  */
 export async function findTaken(findOrder: FindOrder, facts: OrderFacts, scope: CallScope): Promise<Order> {
