@@ -22,6 +22,12 @@ export class AddressNotAllowedError extends Error {}
 /** The codes of node:dns for a name that does not exist, or that has no address. */
 const unknownCodes: readonly string[] = ['ENOTFOUND', 'ENODATA'];
 
+/**
+ * The addresses of each kind, IPv4 and IPv6, that are considered. A merchant's name server can give thousands. Node compares each with all
+ * others, which keeps this process busy, and recurses for each one to which the machine has no route, which can exhaust the stack.
+ */
+const maxOfKind = 32;
+
 /** How long a name waits for its turn in the system's lookup. Not shorter than the time for a connection. */
 const longestTurnMs = 5_000;
 
@@ -124,7 +130,8 @@ async function resolveName(hostname: string, resolve: Resolve): Promise<readonly
     throw new NameNotResolvedError(codeOf(error), error);
   }
   if (addresses.length === 0) throw new NameNotResolvedError('ENODATA', undefined);
-  return addresses;
+  if (addresses.length <= maxOfKind) return addresses;
+  return [4, 6].flatMap((kind) => addresses.filter((address) => isIP(address) === kind).slice(0, maxOfKind));
 }
 
 const isUnknown = (error: unknown): boolean => unknownCodes.includes(codeOf(error));

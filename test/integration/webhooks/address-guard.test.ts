@@ -173,6 +173,17 @@ describe('names with several or changing addresses', () => {
     expect(report).toMatchObject({ result: 'DELIVERED', remoteAddress: '127.0.0.2' });
   });
 
+  test.each([
+    ['not tried', '127.0.0.2', { result: 'CONNECTION_FAILED', remoteAddress: '' }],
+    ['tried if it is the only one of its kind', '::1', { result: 'DELIVERED', remoteAddress: '::1' }],
+  ])('the last of a hundred addresses is %s', async (_what, host, result) => {
+    const receiver = await openReceiver(undefined, { host });
+    const refusing = Array.from({ length: 99 }, (_, index) => `127.0.1.${index}`);
+    const sender = openSender({ resolve: async () => [...refusing, host] });
+
+    expect(await sendTo(sender, `http://shop.example:${receiver.port}/hook`)).toMatchObject(result);
+  });
+
   test('rebinding: a name is resolved once, and the connection goes to the checked address', async () => {
     const allowed = await openReceiver(undefined, { host: '127.0.0.2' });
     const forbidden = await openReceiver(undefined, { host: '127.0.0.1', port: allowed.port });
