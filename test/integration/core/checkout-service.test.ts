@@ -256,6 +256,17 @@ describe('the browser that pays first', () => {
   });
 });
 
+test('nobody learns from the link which phone the merchant has prompted', async () => {
+  const orderNumber = 'PROMPTED';
+  const order = await desk.registerHosted({ merchantId, orderNumber });
+  await desk.startDirect({ merchantId, orderNumber, phone: '0911223344', paymentOption: 'walleta_ussd' });
+
+  const guesses = ['0911223344', '0911223345'].map((phone) => desk.payHosted(order, 'walleta_ussd', phone));
+
+  expect(await Promise.all(guesses.map(refusalOf))).toEqual(['PAYMENT_IN_PROGRESS', 'PAYMENT_IN_PROGRESS']);
+  expect(await get(order, browserSecret())).toMatchObject({ usableHere: true, boundHere: false });
+});
+
 describe('after a declined payment', () => {
   test('the customer may try again, five times in all, and then the order is FAILED', async () => {
     const order = await desk.registerHosted({ merchantId });

@@ -69,14 +69,15 @@ export function createStartCheckoutPayment(parts: StartCheckoutPaymentParts): St
     decide(order, _none, now, { row, call, loaded }): Result<Decision, PaymentRefusal> {
       const { browserSecret } = call;
       if (!isUsableBy(row, browserSecret)) return err('in_use');
+      const isBound = row.checkoutBrowserHash != null;
       const decided = decidePayment(parts, call, order, {
+        isBound,
         takesPayments: loaded.takes.of(row.environment, row.merchantId),
         isPayerPaying: loaded.isPayerPaying(order),
         phoneAnswer: loaded.phones.get(call) ?? { type: 'elsewhere' },
         now,
       });
       if (!decided.ok) return decided;
-      const isBound = row.checkoutBrowserHash != null;
       return ok({ ...decided.value, browserHash: isBound ? undefined : browserHashOf(browserSecret) });
     },
     write: (_em, { changed }, { order }) => changed?.order ?? order,
@@ -101,8 +102,9 @@ function orThrow<Made extends TriedCall<unknown, PaymentRefusal>>(phoneLimit: Ph
   return made;
 }
 
-/** What the transaction knows beside the order. */
+/** What the transaction knows beside the order. `isBound`: whether the checkout is bound to a browser, which is then the caller's. */
 interface PaymentState {
+  readonly isBound: boolean;
   readonly takesPayments: boolean;
   readonly isPayerPaying: boolean;
   readonly phoneAnswer: PhoneAnswer;
@@ -113,9 +115,10 @@ function decidePayment(
   { wallets, attemptIds }: StartCheckoutPaymentParts,
   { paymentOption, phone }: PayingCall,
   order: OrderInFull,
-  { takesPayments, isPayerPaying, phoneAnswer, now }: PaymentState,
+  { isBound, takesPayments, isPayerPaying, phoneAnswer, now }: PaymentState,
 ): Result<Decision, PaymentRefusal> {
-  if (isSamePayment(order, paymentOption, phone)) return ok({ changed: undefined });
+  // No browser started a payment of an unbound order. An answer that depends on the phone would tell anyone with the link which phone pays.
+  if (isBound && isSamePayment(order, paymentOption, phone)) return ok({ changed: undefined });
   if (isPayerPaying) return err('payer_pays');
   // Core notices a restore seconds later, and the order may have been paid in the lost time.
   if (!takesPayments) return err('may_be_paid');

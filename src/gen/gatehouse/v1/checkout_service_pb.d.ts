@@ -375,9 +375,9 @@ export declare const CheckoutService: GenService<{
     output: typeof GetCheckoutResponseSchema;
   },
   /**
-   * Starts a payment, and binds the checkout to the first browser that does so. A repeat while the same payment is in
-   * flight returns that payment. Errors: NOT_FOUND CHECKOUT_NOT_FOUND; INVALID_ARGUMENT INVALID_FIELDS; FAILED_PRECONDITION
-   * CHECKOUT_IN_USE for another browser, PAYMENT_IN_PROGRESS, MONEY_NOT_RETURNED, ORDER_NOT_PAYABLE; RESOURCE_EXHAUSTED
+   * Starts a payment, and binds the checkout to the first browser that does so. A repeat by that browser while the
+   * same payment is in flight returns that payment. Errors: NOT_FOUND CHECKOUT_NOT_FOUND; INVALID_ARGUMENT INVALID_FIELDS;
+   * FAILED_PRECONDITION CHECKOUT_IN_USE for another browser, PAYMENT_IN_PROGRESS, MONEY_NOT_RETURNED, ORDER_NOT_PAYABLE; RESOURCE_EXHAUSTED
    * PHONE_BUSY, PHONE_LIMIT; PERMISSION_DENIED MERCHANT_SUSPENDED or PRODUCTION_NOT_ACTIVATED; UNAVAILABLE RECOVERING while the
    * gateway recovers from a restore.
    *
