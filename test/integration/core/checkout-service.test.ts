@@ -214,17 +214,6 @@ describe('the browser that pays first', () => {
       expect(failure).toMatchObject({ code: 'FailedPrecondition', reason: 'CHECKOUT_IN_USE' });
   });
 
-  test('may be one that repeats the payment that its shop has started', async () => {
-    const order = await desk.registerHosted({ merchantId });
-    const started = await desk.startDirect({ merchantId, orderNumber: 'A-1' });
-
-    const repeated = await desk.payHosted(order);
-
-    expect(repeated.attemptId).toBe(started.attemptId);
-    expect((await get(order, browserSecret()))?.boundHere).toBe(true);
-    expect(await get(order, browserSecret('x'))).toMatchObject({ usableHere: false, boundHere: false });
-  });
-
   test('is one of twenty that submit at once, and its repeats get its attempt', async () => {
     const order = await desk.registerHosted({ merchantId });
     await failureOf(desk.checkout.submitCheckoutPayment(submission(order, { phone: '12' })));
