@@ -187,54 +187,68 @@ interface LeasedTask {
 const subjectOf = (own: Readonly<Record<string, string>>, orderId: string): LeasedTask['subject'] =>
   orderId === '' ? own : { ...own, order_id: orderId };
 
+/** Leases reversals of one kind, at most `limit`, and none of the merchants that are left out. */
+type LeaseTasks = (limit: number, exceptMerchantIds: string[]) => Promise<Leased<LeasedTask>>;
+
+const scopeOf = ({ environment, paymentOptions }: WalletWorkParts) => ({
+  environment,
+  paymentOptions: [...paymentOptions],
+  lease: { seconds: leaseSeconds },
+});
+
+const reportOf = ({ outcome, exchanges, retryAfterMs }: Served<ReversalReport>) => ({
+  outcome: withWait(outcome, retryAfterMs),
+  exchanges: exchanges.map(exchangeMessage),
+});
+
+const leaseStrayPayments =
+  (parts: WalletWorkParts): LeaseTasks =>
+  async (maxReversals, exceptMerchantIds) => {
+    const { strayPayments } = parts;
+    const { reversals, nothingDueFor } = await strayPayments.leaseReversals({
+      ...scopeOf(parts),
+      exceptMerchantIds,
+      maxReversals,
+    });
+    const items = reversals.map((leased): LeasedTask => {
+      const { merchantId = '', strayPaymentId = '', orderId = '' } = leased.strayPayment ?? {};
+      const key = { merchantId, strayPaymentId, leaseId: leased.leaseId };
+      return {
+        task: taskOfStrayPayment(leased),
+        subject: subjectOf({ stray_payment_id: strayPaymentId }, orderId),
+        record: (served, requestId) =>
+          strayPayments.recordReversalOutcome({ ...key, ...reportOf(served) }, headersOf(requestId)),
+      };
+    });
+    return { items, nothingDueForMs: msOf(nothingDueFor) };
+  };
+
+const leaseRefunds =
+  (parts: WalletWorkParts): LeaseTasks =>
+  async (maxRefunds, exceptMerchantIds) => {
+    const { refunds, nothingDueFor } = await parts.refunds.leaseRefunds({
+      ...scopeOf(parts),
+      exceptMerchantIds,
+      maxRefunds,
+    });
+    const items = refunds.map((leased): LeasedTask => {
+      const { merchantId = '', refundId = '', orderId = '' } = leased.refund ?? {};
+      const key = { merchantId, refundId, leaseId: leased.leaseId };
+      return {
+        task: taskOfRefund(leased),
+        subject: subjectOf({ refund_id: refundId }, orderId),
+        record: (served, requestId) =>
+          parts.refunds.recordRefundOutcome({ ...key, ...reportOf(served) }, headersOf(requestId)),
+      };
+    });
+    return { items, nothingDueForMs: msOf(nothingDueFor) };
+  };
+
 /** The reversals and refunds of one wallet. They are sent, and queried until the wallet has decided. */
 export function reversalWork(parts: WalletWorkParts): LeasedWork<LeasedTask> {
-  const { wallet, environment, paymentOptions, strayPayments, refunds, logger, newRequestId } = parts;
+  const { wallet, logger, newRequestId } = parts;
   const share = createMerchantShare(parts.maxInFlight);
-  const scopeNow = () => ({
-    ...{ environment, paymentOptions: [...paymentOptions], lease: { seconds: leaseSeconds } },
-    exceptMerchantIds: share.full(),
-  });
-  const reportOf = ({ outcome, exchanges, retryAfterMs }: Served<ReversalReport>) => ({
-    outcome: withWait(outcome, retryAfterMs),
-    exchanges: exchanges.map(exchangeMessage),
-  });
-  const sources = [
-    async (maxReversals: number): Promise<Leased<LeasedTask>> => {
-      const { reversals, nothingDueFor } = await strayPayments.leaseReversals({
-        ...scopeNow(),
-        maxReversals,
-      });
-      const items = reversals.map((leased): LeasedTask => {
-        const { merchantId = '', strayPaymentId = '', orderId = '' } = leased.strayPayment ?? {};
-        const key = { merchantId, strayPaymentId, leaseId: leased.leaseId };
-        return {
-          task: taskOfStrayPayment(leased),
-          subject: subjectOf({ stray_payment_id: strayPaymentId }, orderId),
-          record: (served, requestId) =>
-            strayPayments.recordReversalOutcome({ ...key, ...reportOf(served) }, headersOf(requestId)),
-        };
-      });
-      return { items, nothingDueForMs: msOf(nothingDueFor) };
-    },
-    async (maxRefunds: number): Promise<Leased<LeasedTask>> => {
-      const { refunds: leasedRefunds, nothingDueFor } = await refunds.leaseRefunds({
-        ...scopeNow(),
-        maxRefunds,
-      });
-      const items = leasedRefunds.map((leased): LeasedTask => {
-        const { merchantId = '', refundId = '', orderId = '' } = leased.refund ?? {};
-        const key = { merchantId, refundId, leaseId: leased.leaseId };
-        return {
-          task: taskOfRefund(leased),
-          subject: subjectOf({ refund_id: refundId }, orderId),
-          record: (served, requestId) =>
-            refunds.recordRefundOutcome({ ...key, ...reportOf(served) }, headersOf(requestId)),
-        };
-      });
-      return { items, nothingDueForMs: msOf(nothingDueFor) };
-    },
-  ];
+  const sources = [leaseStrayPayments(parts), leaseRefunds(parts)];
   const callWallet = (task: ReversalTask): Promise<Served<ReversalReport>> => {
     const options = { signal: workSignal(parts.stop) };
     const serveWith = (connector: WalletConnector) => serveReversal({ ...parts, connector }, task, options);
@@ -262,11 +276,13 @@ export function reversalWork(parts: WalletWorkParts): LeasedWork<LeasedTask> {
       let nothingDueForMs: number | undefined = Number.POSITIVE_INFINITY;
       for (const leaseFrom of sources) {
         if (items.length >= limit) continue;
-        const leased = await leaseFrom(share.free(limit - items.length)).catch((error: unknown) => {
-          // Core has leased the items already, and perhaps they can be sent only now. The next call reports a lasting error.
-          if (items.length > 0) return undefined;
-          throw error;
-        });
+        const leased = await leaseFrom(share.free(limit - items.length), share.full()).catch(
+          (error: unknown) => {
+            // Core has leased the items already, and perhaps they can be sent only now. The next call reports a lasting error.
+            if (items.length > 0) return undefined;
+            throw error;
+          },
+        );
         if (leased === undefined) return { items };
         for (const { task } of leased.items) share.take(task.merchantId);
         items.push(...leased.items);
