@@ -184,17 +184,7 @@ async function rebuildOrder(
   };
   if (row === null) em.create(OrderRow, { ...columns, ...counts });
   else em.assign(row, { ...columns, ...counts });
-  const isFollowed = ({ id, createdAt }: Pick<PaymentAttemptRow, 'id' | 'createdAt'>): boolean =>
-    latest !== undefined && id !== latest.id && createdAt <= latest.createdAt;
-  // The table has at most one open or paid attempt of an order, so the earlier ones end first.
-  for (const attempt of storedAttempts)
-    if (isFollowed(attempt))
-      em.assign(attempt, { status: followedAttempt({ status: attempt.status }).status });
-  await em.flush();
-  for (const attempt of attemptRows) {
-    const written = isFollowed(attempt) ? followedAttempt(attempt) : attempt;
-    await writeAttempt(em, { ...written, ...key }, storedAttempt.get(attempt.id), accounts);
-  }
+  await writeAttempts(em, key, attemptRows, storedAttempt, accounts);
   for (const refund of refundRows) await writeRefund(em, refund);
   for (const event of eventRows) em.create(OrderEventRow, { ...event, ...key });
   await em.flush();
@@ -218,6 +208,27 @@ async function missingEvents(
     else if (knownId !== idIn('evt', each.event.eventId)) return undefined;
   }
   return missing;
+}
+
+/** Writes the attempts of an order. Those before the latest one end first, because the table has at most one open or paid attempt of an order. */
+async function writeAttempts(
+  em: EntityManager,
+  key: OrderKey,
+  attemptRows: readonly ReturnType<typeof attemptColumns>[],
+  storedAttempt: ReadonlyMap<string, PaymentAttemptRow>,
+  accounts: AccountTimeline,
+): Promise<void> {
+  const latest = attemptRows.at(-1);
+  const isFollowed = ({ id, createdAt }: Pick<PaymentAttemptRow, 'id' | 'createdAt'>): boolean =>
+    latest !== undefined && id !== latest.id && createdAt <= latest.createdAt;
+  for (const attempt of storedAttempt.values())
+    if (isFollowed(attempt))
+      em.assign(attempt, { status: followedAttempt({ status: attempt.status }).status });
+  await em.flush();
+  for (const attempt of attemptRows) {
+    const written = isFollowed(attempt) ? followedAttempt(attempt) : attempt;
+    await writeAttempt(em, { ...written, ...key }, storedAttempt.get(attempt.id), accounts);
+  }
 }
 
 async function writeAttempt(
