@@ -15,7 +15,7 @@ import type { Check } from '../../gen/gatehouse/v1/diagnostics_service_pb.js';
 import pTimeout from 'p-timeout';
 import type { Database } from '../database/database.ts';
 import { walletsMissing } from '../payments/work-without-wallet.sql.ts';
-import type { WalletPlace } from '../payments/work-without-wallet.sql.ts';
+import type { WalletEnvironments } from '../payments/work-without-wallet.sql.ts';
 import { readUnsettled } from '../payments/settlements/unsettled.sql.ts';
 import { readRelayLag } from '../events/relay-lag.ts';
 import { toleratedSilenceMs } from '../../platform/database/pool-watch.ts';
@@ -35,7 +35,7 @@ export interface ChecksParts {
   /** Whether the database was used with this core's master key. */
   readonly hasMasterKey: () => Promise<boolean>;
   /** The wallets in the file of wallets. */
-  readonly configuredWallets: readonly WalletPlace[];
+  readonly configuredWallets: readonly WalletEnvironments[];
   /** The stream whose relay is checked. */
   readonly stream: string;
   readonly now: () => Date;

@@ -17,7 +17,7 @@ from (
 ) open
 order by wallet, environment`;
 
-export type WalletPlace = Pick<Wallet, 'id' | 'environments'>;
+export type WalletEnvironments = Pick<Wallet, 'id' | 'environments'>;
 
 export interface MissingWallet {
   readonly wallet: string;
@@ -27,7 +27,7 @@ export interface MissingWallet {
 /** The wallets with open work that are not in the file of wallets. No process gets such work, so it would never end. */
 export async function walletsMissing(
   pool: Pool,
-  configured: readonly WalletPlace[],
+  configured: readonly WalletEnvironments[],
 ): Promise<readonly MissingWallet[]> {
   const rows = await runStatement<MissingWallet>(pool, { text });
   return rows.filter(
@@ -39,7 +39,7 @@ export async function walletsMissing(
 /** Logs these wallets, such as `mpesa production`. */
 export async function warnOfWorkWithoutWallet(
   { pool }: { readonly pool: Pool },
-  configured: readonly WalletPlace[],
+  configured: readonly WalletEnvironments[],
   logger: Logger,
 ): Promise<void> {
   const missing = await walletsMissing(pool, configured);
