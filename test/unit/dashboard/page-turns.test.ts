@@ -73,7 +73,7 @@ test('requests above the limit of waiting ones are refused', async () => {
   expect(statuses.slice(4)).toEqual(many(66, () => 200));
 });
 
-test('a waiting request whose client has left keeps no place from the user', async () => {
+test('a request whose client disconnected while it waited takes no turn from the user', async () => {
   const { app, runningOf, releaseAll } = buildPages();
   let open = 0;
   app.server.on('connection', (socket) => {
