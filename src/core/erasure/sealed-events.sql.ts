@@ -44,7 +44,7 @@ interface Row {
   readonly commitment: Buffer;
 }
 
-/** An event is searched in this many blocks. Blocks of one merchant hardly overlap, except after a restore. */
+/** The number of blocks in which an event is looked for. Blocks of one merchant hardly overlap, except after a restore. */
 const blocksRead = 8;
 
 /** The events of some orders of one merchant, by order and in their order. */

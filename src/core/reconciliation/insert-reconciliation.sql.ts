@@ -76,8 +76,8 @@ on conflict do nothing returning id`,
 
 /**
  * Creates a due reconciliation of each day, unless one of that day is under way. A scheduled one is also skipped if the day has one
- * already, or if there was no payment before the day's end. For an own account, an attempt at one is enough. Returns how many were
- * created.
+ * already, or if there was no payment before the day's end. For a merchant's own account, a payment attempt counts even if it failed. Returns how
+ * many were created.
  */
 export async function insertReconciliations(database: Database, made: NewReconciliations): Promise<number> {
   const { days, key, scheduled, startedBy, at } = made;

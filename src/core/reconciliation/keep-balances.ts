@@ -65,7 +65,7 @@ const hasOwnMoney = `
       and a.status = 'SUCCEEDED' and a.updated_at >= $4 and a.updated_at <= $5
   )`;
 
-/** Which payee accounts have had stray payments today for an interval. Read once, because each account would read those of all. */
+/** Which payee accounts had a stray payment today, at least an interval ago. Read once, because a query for one account reads those of all. */
 async function readStrayPayees(
   { database, wallets, balanceMinutes }: BalanceParts,
   at: Date,

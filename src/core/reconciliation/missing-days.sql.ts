@@ -38,7 +38,7 @@ const days = 30;
 const dayMs = 24 * 60 * 60_000;
 
 /*
- * A balance of a running day is provisional. So only a comparison that began after the day is one. A day that could not be compared
+ * A balance of a running day is provisional. So a day has a balance only after a comparison that began when the day was over. A day that could not be compared
  * is listed even without a payment, because it may have refunds.
  */
 const statement = `

@@ -85,7 +85,7 @@ const serviceTokens = ({ service_tokens: tokens }: Secrets): string =>
     .map(([role, token]) => `${role}:${token}`)
     .join(',');
 
-/** The order core. @throws SettingsError */
+/** Core. @throws SettingsError */
 export function coreProcess(settings: LocalSettings): ProcessSpec {
   const { secrets, addresses } = settings;
   const env = {

@@ -29,7 +29,7 @@ export interface Span {
   readonly end: (error?: string) => void;
 }
 
-/** The span of the running code, in all processes' code. It is empty while tracing is off, and then costs nothing. */
+/** The span of the running code. It is empty while tracing is off, and then costs nothing. */
 const active = new AsyncLocalStorage<Span | undefined>();
 
 export const activeSpan = (): Span | undefined => active.getStore();

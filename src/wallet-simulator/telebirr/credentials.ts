@@ -5,7 +5,7 @@ import { Value } from '@sinclair/typebox/value';
 
 const text = Type.String({ minLength: 1 });
 
-/** The configuration of a simulated telebirr: the merchant's credentials, and both halves that telebirr has of the keys. */
+/** The configuration of a simulated telebirr: the merchant's credentials and public key, and telebirr's private key. */
 export const credentialsSchema = Type.Object({
   fabric_app_id: text,
   app_secret: text,

@@ -6,7 +6,7 @@ import { ConnectTimeoutError } from './open-socket.ts';
 import { EndlessHeadersError } from './pinned-connection.ts';
 import { AddressNotAllowedError, hiddenCauseOf, NameNotResolvedError } from './resolve-host.ts';
 
-/** The codes of a connection for which this process or its machine has no file descriptor or no memory. */
+/** The error codes when this process or its machine has no file descriptor or memory left for a connection. */
 const exhaustedCodes: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM']);
 
 /** An attempt without a complete response. */
