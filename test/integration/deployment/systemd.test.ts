@@ -39,6 +39,15 @@ test.each(['gatehouse@.service', 'gatehouse-nats.service'])(
   },
 );
 
+test('each process is a user of its own, because systemd names a dynamic user by the part of the unit in front of the @', async () => {
+  expect(await assignmentsOf('gatehouse@.service')).toEqual(
+    expect.arrayContaining([
+      ['DynamicUser', 'yes'],
+      ['User', 'gatehouse-%i'],
+    ]),
+  );
+});
+
 test('each process has the settings of its container, with its secrets from its own folder', async () => {
   const services = await readComposeFile({});
   const folders = (await readdir(units)).flatMap(
