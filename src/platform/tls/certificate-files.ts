@@ -132,13 +132,13 @@ function parse({ ca: caPath, own }: CertificatePaths, contents: readonly Buffer[
   const [ca = Buffer.alloc(0), certificate, key] = contents;
   const authorities = certificatesIn(ca);
   if (authorities === undefined || authorities.length === 0)
-    return `${caPath} must contain PEM certificates that begin with -----BEGIN CERTIFICATE-----`;
+    return `${caPath} must contain whole PEM certificates, from ${beginLine} to ${endLine}`;
   const caExpiry = Math.min(...authorities.map(({ validTo }) => Date.parse(validTo)));
   if (own === undefined || certificate === undefined || key === undefined)
     return { ca, own: undefined, expiry: { ca: caExpiry, own: undefined }, validFrom: undefined };
   const [leaf] = certificatesIn(certificate) ?? [];
   if (leaf === undefined)
-    return `${own.certificate} must contain a PEM certificate that begins with -----BEGIN CERTIFICATE-----`;
+    return `${own.certificate} must contain whole PEM certificates, from ${beginLine} to ${endLine}`;
   try {
     createSecureContext({ ca, cert: certificate, key });
   } catch (error) {
@@ -153,11 +153,16 @@ function parse({ ca: caPath, own }: CertificatePaths, contents: readonly Buffer[
   };
 }
 
-/** The certificates in a PEM text; undefined when one of them is damaged. */
+const beginLine = '-----BEGIN CERTIFICATE-----';
+const endLine = '-----END CERTIFICATE-----';
+
+/** The certificates in a PEM text; undefined when one of them is damaged or cut off, for example while a program writes the file. */
 function certificatesIn(pem: Buffer): readonly X509Certificate[] | undefined {
-  const blocks = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
+  const text = pem.toString('latin1');
+  const blocks = text.match(new RegExp(`${beginLine}[^-]+${endLine}`, 'g')) ?? [];
+  if (blocks.length !== text.split(beginLine).length - 1) return undefined;
   try {
-    return (pem.toString('latin1').match(blocks) ?? []).map((block) => new X509Certificate(block));
+    return blocks.map((block) => new X509Certificate(block));
   } catch {
     return undefined;
   }

@@ -527,6 +527,19 @@ describe('renewed certificates', () => {
     expect(files.current().own?.certificate).toEqual(next);
   });
 
+  test('are not used from a file that is cut off', async () => {
+    const ca = join(authority.folder, 'both.crt');
+    const whole = Buffer.concat([await readFile(authority.ca), await readFile(foreign.ca)]);
+    await writeFile(ca, whole);
+    const files = filesOf({ ca, own: certificate('server').own });
+
+    await writeFile(ca, whole.subarray(0, -100));
+    await files.reload();
+
+    expect(files.current().ca).toEqual(whole);
+    expect(isLogged(`${ca} must contain whole PEM certificates`)()).toBe(true);
+  });
+
   test('are used for new connections to PostgreSQL, while open ones stay', async () => {
     const { paths, put } = replaceable('d');
     await put('reader');
