@@ -227,6 +227,16 @@ describe('a session', () => {
     expect((await desk.endOf(visitor)).getTime()).toBeGreaterThan(aged.getTime() + 30 * 60_000);
   });
 
+  test('lasts longer when its user opens a page after a wrong clock was set back', async () => {
+    const visitor = await desk.signedIn(await desk.users.member(merchant.id));
+    await desk.age(visitor, -24 * 60 * 60_000);
+    const aged = await desk.endOf(visitor);
+
+    await visitor.get(keysPage());
+
+    expect((await desk.endOf(visitor)).getTime()).toBeGreaterThan(aged.getTime() + 30 * 60_000);
+  });
+
   test('ends for its old cookie when its user signs out', async () => {
     const visitor = await desk.signedIn(await desk.users.member(merchant.id));
     const stolen = desk.visitor();
