@@ -1,11 +1,12 @@
-import { copyFile, open, rename, stat, statfs, truncate } from 'node:fs/promises';
+import { copyFile, mkdir, open, rename, stat, statfs, truncate } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { hasCode } from './error-code.ts';
 
 /** The log of one process. The process writes it, and this module bounds its size. */
 export interface LogFile {
   readonly path: string;
-  /** Opens it for a process that is about to start. `readNew` reads from here. */
+  /** Opens it for a process that is about to start, also if its folder was deleted. `readNew` reads from here. */
   readonly open: () => Promise<FileHandle>;
   /** The text written since `open`. */
   readonly readNew: () => Promise<string>;
@@ -47,6 +48,7 @@ export async function beginLog(path: string, largestBytes = defaultLargestBytes)
   return {
     path,
     open: async () => {
+      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
       const file = await open(path, 'a', 0o600);
       from = await sizeOf(path);
       return file;
@@ -67,5 +69,22 @@ export async function beginLog(path: string, largestBytes = defaultLargestBytes)
       await copyFile(path, `${path}.1`);
       await truncate(path);
     },
+  };
+}
+
+/** Bounds a log, and calls `warn` about each problem once until it has passed. Never rejects. */
+export function createLogBounds(warn: (line: string) => void): (log: LogFile) => Promise<void> {
+  const known = new Map<LogFile, string>();
+  return async (log) => {
+    try {
+      await log.bound();
+      known.delete(log);
+    } catch (error) {
+      const problem = hasCode(error, 'ENOENT')
+        ? `${log.path} was deleted. Its process still writes to the deleted file, which grows without limit; start Gatehouse again`
+        : `${log.path} cannot be rotated: ${String(error)}`;
+      if (known.get(log) !== problem) warn(problem);
+      known.set(log, problem);
+    }
   };
 }

@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { beginLog } from './log-file.ts';
+import { beginLog, createLogBounds } from './log-file.ts';
 import type { LogFile } from './log-file.ts';
 import { supervise } from './supervisor.ts';
 import type { ProcessSpec, SupervisedProcess } from './supervisor.ts';
@@ -26,11 +26,8 @@ export async function stackProcesses(options: {
   await mkdir(logFolder, { recursive: true, mode: 0o700 });
   const levels: SupervisedProcess[][] = [];
   const logs: LogFile[] = [];
-  const checkLogs = () => {
-    for (const log of logs)
-      log.bound().catch((error: unknown) => warn(`${log.path} cannot be rotated: ${String(error)}`));
-  };
-  const logCheck = setInterval(checkLogs, logCheckMs);
+  const boundLog = createLogBounds(warn);
+  const logCheck = setInterval(() => void Promise.all(logs.map(boundLog)), logCheckMs);
 
   return {
     start: async (...specs) => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { beginLog } from '../../../src/main/local/log-file.ts';
+import { beginLog, createLogBounds } from '../../../src/main/local/log-file.ts';
 import { mountSmallDisk } from '../../../src/main/prove/small-disk.ts';
 import { temporaryFolders } from './temporary-folder.ts';
 
@@ -75,5 +75,23 @@ describe('the log of a process', () => {
     await output.close();
     expect(await readFile(`${log.path}.1`, 'utf8')).toBe('more than ten bytes\n');
     expect(await readFile(log.path, 'utf8')).toBe('next\n');
+  });
+
+  test('is written for the next process after its folder was deleted, which is reported once', async () => {
+    const folder = await newFolder();
+    const log = await beginLog(join(folder, 'core.log'));
+    await (await log.open()).close();
+    const lines: string[] = [];
+    const bound = createLogBounds((line) => lines.push(line));
+
+    await rm(folder, { recursive: true });
+    await bound(log);
+    await bound(log);
+    const next = await log.open();
+    await next.write('ready\n');
+    await next.close();
+
+    expect(lines).toEqual([expect.stringContaining('start Gatehouse again')]);
+    expect(await log.readNew()).toBe('ready\n');
   });
 });
