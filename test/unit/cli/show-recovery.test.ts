@@ -101,6 +101,10 @@ test('a recovery with all events asks for no accounts', () => {
   expect(statusOf({ stream: COMPLETE })).not.toContain('not known');
 });
 
+test('a recovery that reads the events of the broker does not blame the broker', () => {
+  expect(statusOf({ stream: WAITING })).toContain('not read to the end yet; if this lasts for minutes,');
+});
+
 test('a recovery writes one order, one event and one payment in the singular', () => {
   const status = statusOf({
     ...{ stream: COMPLETE, rebuiltOrderCount: 1, rebuiltEventCount: 1, conflictingOrderCount: 1 },
