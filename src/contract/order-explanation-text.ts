@@ -13,10 +13,11 @@ export type OrderExplanationFacts = Pick<
 
 /**
  * An explanation of an order in English: the fact, and what comes next. The process that knows the facts puts the text into
- * `OrderExplanation.english_text`, and all others show it. The times are absolute, so that the text is the same a moment later.
+ * `OrderExplanation.english_text`, and all others show it. The times are absolute, so that the text is the same a moment later. Only a page
+ * whose other times are in another time zone passes its own `timeText`.
  */
-export const orderExplanationText = (facts: OrderExplanationFacts): string =>
-  [factText(facts), nextText(facts)].filter((text) => text !== '').join(' ');
+export const orderExplanationText = (facts: OrderExplanationFacts, timeText = clockWords): string =>
+  [factText(facts), nextText(facts, timeText)].filter((text) => text !== '').join(' ');
 
 function factText(facts: OrderExplanationFacts): string {
   const { waitingFor, walletName: wallet, orderStatus, reason } = facts;
@@ -139,8 +140,11 @@ function endText(status: OrderStatus, reason: string): string {
   }
 }
 
-function nextText({ next, nextTime, walletName: wallet }: OrderExplanationFacts): string {
-  const at = nextTime === undefined ? '' : ` at ${clockWords(timestampDate(nextTime))}`;
+function nextText(
+  { next, nextTime, walletName: wallet }: OrderExplanationFacts,
+  timeText: typeof clockWords,
+): string {
+  const at = nextTime === undefined ? '' : ` at ${timeText(timestampDate(nextTime))}`;
   const nowOrAt = at === '' ? ' now' : at;
   switch (next) {
     case OrderNextStep.NONE:

@@ -47,6 +47,7 @@ import { addReconciliations } from './operator/add-reconciliations.ts';
 import { addSettlements } from './operator/add-settlements.ts';
 import { addStrayPayments } from './operator/add-stray-payments.ts';
 import { addOrderSearch } from './operator/add-order-search.ts';
+import { zoneText } from './local-time.ts';
 import { addWallets } from './operator/add-wallets.ts';
 import { addRequests } from './requests/add-requests.ts';
 import { addOrder } from './payments/add-order.ts';
@@ -127,7 +128,12 @@ export async function buildDashboard(options: DashboardOptions): Promise<Fastify
   });
   const dashboard: Dashboard = {
     clients,
-    sendPage: createSendPage(createRender(), assets, (url) => app.hasRoute({ method: 'GET', url })),
+    sendPage: createSendPage({
+      render: createRender(),
+      assets,
+      hasPage: (url) => app.hasRoute({ method: 'GET', url }),
+      zone: () => zoneText(options.timeZone, options.now()),
+    }),
     baseUrl: () => options.baseUrl ?? app.listeningOrigin,
     isSecure,
     restUrls: options.restUrls,

@@ -18,6 +18,14 @@ export function latestDays(at: Date, count: number, timeZone: string): LocalDay 
   return { from: begin(1 - count), to: begin(1) };
 }
 
+/** The day of a time in a time zone, such as 2026-11-21. */
+export const dayText = (at: Date, timeZone: string): string =>
+  DateTime.fromJSDate(at, { zone: timeZone }).toFormat('yyyy-MM-dd');
+
+/** A time zone with its offset at a time: `Africa/Addis_Ababa (UTC+03:00)`. */
+export const zoneText = (timeZone: string, at: Date): string =>
+  `${timeZone} (UTC${DateTime.fromJSDate(at, { zone: timeZone }).toFormat('ZZ')})`;
+
 /** A day such as 2026-11-21 in a time zone; undefined when invalid or outside the years 1 to 9999 in UTC. */
 export function dayNamed(text: string, timeZone: string): LocalDay | undefined {
   const day = DateTime.fromFormat(text, 'yyyy-MM-dd', { zone: timeZone });

@@ -36,7 +36,15 @@ export interface Page {
 /** Answers with a page. */
 export type SendPage = (request: FastifyRequest, reply: FastifyReply, page: Page) => FastifyReply;
 
-export function createSendPage(render: Render, assets: Assets, hasPage: HasPage): SendPage {
+export interface SendPageParts {
+  readonly render: Render;
+  readonly assets: Assets;
+  readonly hasPage: HasPage;
+  /** The time zone of all times on the pages, in words. */
+  readonly zone: () => string;
+}
+
+export function createSendPage({ render, assets, hasPage, zone }: SendPageParts): SendPage {
   return (request, reply, page) => {
     const { language, viewer, pageMerchant } = request;
     const words = shellWords[language];
@@ -72,6 +80,7 @@ export function createSendPage(render: Render, assets: Assets, hasPage: HasPage)
           : navigationOf(viewer, pageMerchant ?? undefined, page.area, words, hasPage),
       flash: takeFlash(request),
       requestId: request.id,
+      zone: viewer === null ? undefined : zone(),
       hasAccountPage: hasPage('/account'),
     });
     return reply

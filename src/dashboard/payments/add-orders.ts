@@ -7,6 +7,7 @@ import type { Panel } from '../ask.ts';
 import { sendCsv } from '../csv/send-csv.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { wordsFor } from '../language/words.ts';
+import { dayText } from '../local-time.ts';
 import { momentOf } from '../moment-text.ts';
 import { PageProblem } from '../page-problem.ts';
 import { shellWords } from '../send-page.ts';
@@ -74,7 +75,7 @@ export function addOrders(app: FastifyInstance, dashboard: Dashboard): void {
         options,
       );
     const first = await read('', callOptions(request));
-    const name = `orders-${pageMerchantOf(request).environment}-${now().toISOString().slice(0, 10)}.csv`;
+    const name = `orders-${pageMerchantOf(request).environment}-${dayText(now(), timeZone)}.csv`;
     const { start, lines } = ordersCsv(timeZone);
     return sendCsv(request, reply, { name, start, first, lines, read });
   });

@@ -1,6 +1,6 @@
 import { joinExplanations } from '../../contract/explain-order.ts';
-import { holderText } from '../../contract/order-explanation-text.ts';
-import { OrderFact } from '../../gen/gatehouse/v1/order_explanation_pb.js';
+import { holderText, orderExplanationText } from '../../contract/order-explanation-text.ts';
+import { OrderFact, OrderNextStep } from '../../gen/gatehouse/v1/order_explanation_pb.js';
 import type { OrderExplanation } from '../../gen/gatehouse/v1/order_explanation_pb.js';
 import { explanation as amharic } from '../language/amharic/explanation.ts';
 import { explanation as english } from '../language/english/explanation.ts';
@@ -41,8 +41,10 @@ export function orderExplanation(
   const isOver = waitingFor === OrderFact.NOTHING;
   return {
     title: words.title,
-    // The English text is the one that Gatehouse shows everywhere.
-    text: language === 'en' ? explanation.englishText : amharicExplanation(writing),
+    text:
+      language === 'en'
+        ? englishExplanation({ ...explanation, reason: writing.reason }, seconds)
+        : amharicExplanation(writing),
     holder: isOver
       ? undefined
       : {
@@ -54,4 +56,13 @@ export function orderExplanation(
       { label: words.next, moment: next },
     ],
   };
+}
+
+/**
+ * The words that Gatehouse shows everywhere, with times in the time zone of the page. The text of a process of a later version, whose facts
+ * or steps are unknown here, is shown as it is.
+ */
+function englishExplanation(explanation: OrderExplanation, times: Intl.DateTimeFormat): string {
+  const isKnown = explanation.waitingFor in OrderFact && explanation.next in OrderNextStep;
+  return isKnown ? orderExplanationText(explanation, (time) => times.format(time)) : explanation.englishText;
 }

@@ -5,6 +5,7 @@ import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
 import { callOptions, panel } from '../ask.ts';
 import { sendCsv } from '../csv/send-csv.ts';
 import type { Dashboard } from '../dashboard.ts';
+import { dayText } from '../local-time.ts';
 import { PageProblem } from '../page-problem.ts';
 import { failureOfRpc } from '../rpc-failure.ts';
 import { choices } from '../payments/add-orders.ts';
@@ -100,7 +101,7 @@ export function addRefunds(app: FastifyInstance, { clients, sendPage, timeZone, 
       (await reads?.(pageToken, options)) ?? { refunds: [], nextPageToken: '' };
     const first = await read('', callOptions(request));
     const { start, lines } = refundsCsv(timeZone);
-    const name = `refunds-${pageMerchantOf(request).environment}-${now().toISOString().slice(0, 10)}.csv`;
+    const name = `refunds-${pageMerchantOf(request).environment}-${dayText(now(), timeZone)}.csv`;
     return sendCsv(request, reply, { name, start, first, lines, read });
   });
 }

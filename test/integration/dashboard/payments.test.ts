@@ -302,7 +302,11 @@ describe('one order', () => {
     const { orderId } = await register({ orderNumber: 'HELD', webhookUrl: '' });
     const page = async () => (await developer.get(at(`orders/${orderId}`))).body;
 
-    expect(await page()).toMatch(/Held by<.*>the payer</);
+    const { body } = await developer.get(at(`orders/${orderId}`));
+    expect(body).toMatch(/Held by<.*>the payer</);
+    const { 1: expires } = /Unless it is paid, it expires at ([^<]*)\.</.exec(body)!;
+    expect(body).toMatch(new RegExp(`Next step</dt><dd><time [^>]*>${expires}<`));
+    expect(body).toContain('Times in Africa/Addis_Ababa (UTC+03:00)');
     await developer.post(at(`orders/${orderId}/cancel`));
     await waitUntil('the order waits for nothing', async () => !(await page()).includes('Held by'));
   });

@@ -1,5 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
-import { dayNamed, latestDays, timeNamed } from '../../../src/dashboard/local-time.ts';
+import {
+  dayNamed,
+  latestDays,
+  dayText,
+  timeNamed,
+  zoneText,
+} from '../../../src/dashboard/local-time.ts';
 
 describe('a day', () => {
   test.each([
@@ -28,6 +34,14 @@ describe('a day', () => {
     const at = new Date('2026-11-20T22:30:00.000Z');
 
     expect(latestDays(at, count, zone)).toEqual({ from: new Date(from), to: new Date(to) });
+  });
+
+  test('begins at midnight of its time zone', () => {
+    expect(dayText(new Date('2026-11-20T21:00Z'), 'Africa/Addis_Ababa')).toBe('2026-11-21');
+  });
+
+  test('is displayed in a time zone whose offset is known', () => {
+    expect(zoneText('Africa/Addis_Ababa', new Date())).toBe('Africa/Addis_Ababa (UTC+03:00)');
   });
 });
 

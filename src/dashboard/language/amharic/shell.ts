@@ -17,6 +17,7 @@ export const shell: typeof english = {
   allMerchants: 'ሁሉም ነጋዴዎች',
   operatorArea: 'ኦፕሬተር',
   requestId: 'የጥያቄ መለያ',
+  zone: (zone) => `ሰዓቶች በ${zone}`,
   copy: 'ይቅዱ',
   copied: 'ተቀድቷል',
   unavailable: {

@@ -19,6 +19,7 @@ export const shell = {
   allMerchants: 'All merchants',
   operatorArea: 'Operator',
   requestId: 'Request',
+  zone: (zone: string) => `Times in ${zone}`,
   copy: 'Copy',
   copied: 'Copied',
   unavailable: {
