@@ -18,12 +18,17 @@ export function addOrderSearch(app: FastifyInstance, { clients, sendPage, timeZo
     const words = writing.words.orderSearch;
     const text = textIn(request.query, 'text');
     const pageToken = textIn(request.query, 'page');
-    const rowsOf = async ({ orders, providerTransactionIds }: FindOrdersResponse) => {
+    const rowsOf = async ({ orders, providerTransactionIds, payerPhones }: FindOrdersResponse) => {
       const names = await merchantNames(request, clients, orders);
       return orders.map((order) => {
         const environment = environmentName(order.environment);
         return {
-          ...orderRow(order, { ...writing, words: wordsFor(request, orderWords) }, now()),
+          ...orderRow(
+            order,
+            payerPhones[order.orderId],
+            { ...writing, words: wordsFor(request, orderWords) },
+            now(),
+          ),
           href: `/m/${order.merchantId}/${environment}/orders/${order.orderId}`,
           merchant: names.get(order.merchantId) ?? order.merchantId,
           environment: { name: environment, text: writing.words.environments[environment] },

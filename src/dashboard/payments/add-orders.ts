@@ -48,7 +48,9 @@ export function addOrders(app: FastifyInstance, dashboard: Dashboard): void {
         search,
         errors,
         isThere: found.isThere,
-        orders: answer?.orders.map((order) => orderRow(order, writing, now())) ?? [],
+        orders:
+          answer?.orders.map((order) => orderRow(order, answer.payerPhones[order.orderId], writing, now())) ??
+          [],
         older: answer?.nextPageToken ? `${self}${search.query(answer.nextPageToken)}` : undefined,
         newest: search.pageToken === '' ? undefined : `${self}${search.query()}`,
         searchedTo:

@@ -57,7 +57,9 @@ export function addPaymentLinks(app: FastifyInstance, dashboard: Dashboard): voi
       );
       const writing = { words: wordsFor(request, orderWords), language, timeZone, wallets: request.wallets };
       return {
-        rows: answer.orders.map((order) => orderRow(order, writing, now())),
+        rows: answer.orders.map((order) =>
+          orderRow(order, answer.payerPhones[order.orderId], writing, now()),
+        ),
         older:
           answer.nextPageToken === ''
             ? undefined

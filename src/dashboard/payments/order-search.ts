@@ -18,8 +18,12 @@ const fields = [
   'type',
   'from',
   'to',
+  'paid_from',
+  'paid_to',
 ] as const;
 type Field = (typeof fields)[number];
+
+const dayFields = ['from', 'to', 'paid_from', 'paid_to'] as const;
 
 /** The filter of the list of orders, from the page's query. */
 export interface OrderSearch {
@@ -38,6 +42,8 @@ export interface OrderSearch {
   readonly query: (pageToken?: string) => string;
 }
 
+const timestampOf = (at: Date | undefined) => (at === undefined ? undefined : timestampFromDate(at));
+
 export function readOrderSearch(query: unknown, timeZone: string): OrderSearch {
   const given = (name: string): string => {
     const value: unknown = (query as Readonly<Record<string, unknown>>)[name];
@@ -45,24 +51,23 @@ export function readOrderSearch(query: unknown, timeZone: string): OrderSearch {
   };
   const values = Object.fromEntries(fields.map((name) => [name, given(name)])) as Record<Field, string>;
   const hasAmount = values.amount_from !== '' || values.amount_to !== '';
-  const from = dayNamed(values.from, timeZone);
-  const to = dayNamed(values.to, timeZone);
+  const day = (name: (typeof dayFields)[number]): LocalDay | undefined => dayNamed(values[name], timeZone);
+  const begin = (name: 'from' | 'paid_from') => timestampOf(day(name)?.from);
+  const end = (name: 'to' | 'paid_to') => timestampOf(day(name)?.to);
   const one = <Value>(table: Readonly<Record<string, Value>>, name: string): Value[] => {
     const value = Object.hasOwn(table, name) ? table[name] : undefined;
     return value === undefined ? [] : [value];
   };
-  const wrong = (name: 'from' | 'to', day: LocalDay | undefined): Field[] =>
-    values[name] !== '' && day === undefined ? [name] : [];
   return {
     values,
     isEmpty: fields.every((name) => values[name] === ''),
     hasMore: fields.slice(3).some((name) => name !== 'status' && values[name] !== ''),
     pageToken: given('page'),
     lacksCurrency: hasAmount && values.currency === '',
-    wrongDays: [...wrong('from', from), ...wrong('to', to)],
+    wrongDays: dayFields.filter((name) => values[name] !== '' && day(name) === undefined),
     conditions: {
       orderNumberPrefix: values.number,
-      customerPhone: values.phone,
+      phone: values.phone,
       providerTransactionId: values.transaction,
       currency: values.currency.toUpperCase(),
       amountFrom: values.amount_from,
@@ -70,8 +75,10 @@ export function readOrderSearch(query: unknown, timeZone: string): OrderSearch {
       statuses: one(orderStatuses, values.status),
       paymentOptions: isPaymentOption(values.option) ? [values.option] : [],
       paymentTypes: one(paymentTypes, values.type),
-      ...(from === undefined ? {} : { createTimeFrom: timestampFromDate(from.from) }),
-      ...(to === undefined ? {} : { createTimeTo: timestampFromDate(to.to) }),
+      createTimeFrom: begin('from'),
+      createTimeTo: end('to'),
+      completeTimeFrom: begin('paid_from'),
+      completeTimeTo: end('paid_to'),
     },
     query(pageToken = '') {
       const set = Object.entries({ ...values, page: pageToken }).filter(([, value]) => value !== '');
@@ -83,11 +90,13 @@ export function readOrderSearch(query: unknown, timeZone: string): OrderSearch {
 /** The field of the page for each field of ListOrders. */
 export const searchFieldOf: Readonly<Record<string, Field>> = {
   order_number_prefix: 'number',
-  customer_phone: 'phone',
+  phone: 'phone',
   provider_transaction_id: 'transaction',
   currency: 'currency',
   amount_from: 'amount_from',
   amount_to: 'amount_to',
   create_time_from: 'from',
   create_time_to: 'to',
+  complete_time_from: 'paid_from',
+  complete_time_to: 'paid_to',
 };

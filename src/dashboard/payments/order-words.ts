@@ -84,8 +84,12 @@ function undecidedText({ status, expireTime }: Order, now: Date, { words, langua
   return seconds < usualExpirySeconds ? undefined : words.undecided(durationText(seconds, language));
 }
 
-/** A row of the list of orders. */
-export function orderRow(order: Order, writing: OrderWriting, now: Date) {
+/** Whether a payer's phone, in E.164 form, is that of the customer as the merchant wrote it. */
+const isOfCustomer = (payer: string, { customerPhone }: Order): boolean =>
+  customerPhone !== '' && payer.endsWith(customerPhone.replace(/^(?:\+?251|0|\+)/, ''));
+
+/** A row of the list of orders. `payer` is the phone of the latest payment in E.164 form, if it is known. */
+export function orderRow(order: Order, payer: string | undefined, writing: OrderWriting, now: Date) {
   const { words, language, timeZone } = writing;
   return {
     id: order.orderId,
@@ -93,9 +97,13 @@ export function orderRow(order: Order, writing: OrderWriting, now: Date) {
     status: statusText(order.status, words),
     undecided: undecidedText(order, now, writing),
     amount: amountText(order.amount, order.currency, language),
+    refunded: /[1-9]/.test(order.refunded)
+      ? words.refunded(amountText(order.refunded, order.currency, language))
+      : undefined,
     option: optionText(order.paymentOption, writing),
     type: typeText(order.paymentType, words),
     phone: order.customerPhone || words.none,
+    payer: payer === undefined || isOfCustomer(payer, order) ? undefined : words.payer(payer),
     reason: order.reason,
     created: momentOf(order.createTime, language, timeZone),
     expires: momentOf(order.expireTime, language, timeZone),

@@ -7,14 +7,16 @@ import { csvTimes } from '../csv/csv-time.ts';
 
 interface Column {
   readonly name: string;
-  readonly field: (order: Order, transaction: string) => string;
+  readonly field: (order: Order, page: OrdersPage) => string;
 }
+
+type OrdersPage = Pick<ListOrdersResponse, 'orders' | 'providerTransactionIds' | 'payerPhones'>;
 
 /** Orders as a table in CSV. */
 export interface OrdersCsv {
   /** The lines before the first order. */
   readonly start: string;
-  readonly lines: (page: Pick<ListOrdersResponse, 'orders' | 'providerTransactionIds'>) => string;
+  readonly lines: (page: OrdersPage) => string;
 }
 
 /** Times are in the IANA time zone that the heading names. */
@@ -32,7 +34,10 @@ export function ordersCsv(timeZone: string): OrdersCsv {
     { name: 'deducted', field: (order) => csvField(order.deducted) },
     { name: 'currency', field: (order) => csvField(order.currency) },
     { name: 'payment_option', field: (order) => csvField(order.paymentOption) },
-    { name: 'wallet_transaction', field: (_order, transaction) => csvName(transaction) },
+    {
+      name: 'wallet_transaction',
+      field: ({ orderId }, page) => csvName(page.providerTransactionIds[orderId] ?? ''),
+    },
     { name: 'payment_type', field: (order) => csvField(PaymentType[order.paymentType]) },
     { name: 'customer_phone', field: (order) => csvName(order.customerPhone) },
     { name: 'reason', field: (order) => csvName(order.reason) },
@@ -40,14 +45,12 @@ export function ordersCsv(timeZone: string): OrdersCsv {
     time('created', (order) => order.createTime),
     time('updated', (order) => order.updateTime),
     time('expires', (order) => order.expireTime),
+    { name: 'payer_phone', field: ({ orderId }, page) => csvName(page.payerPhones[orderId] ?? '') },
+    { name: 'refunded', field: (order) => csvField(order.refunded) },
   ];
   return {
     start: csvMark + csvLine(columns.map(({ name }) => csvField(name))),
-    lines: ({ orders, providerTransactionIds }) =>
-      orders
-        .map((order) =>
-          csvLine(columns.map(({ field }) => field(order, providerTransactionIds[order.orderId] ?? ''))),
-        )
-        .join(''),
+    lines: (page) =>
+      page.orders.map((order) => csvLine(columns.map(({ field }) => field(order, page)))).join(''),
   };
 }

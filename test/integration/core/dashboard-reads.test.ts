@@ -11,6 +11,7 @@ import { hangMs } from '../../support/wait-until.ts';
 import { sharedStack, sharedClient, sharedMerchant } from '../../support/shared-stack.ts';
 import { ReportService, ReportStep } from '../../../src/gen/gatehouse/v1/report_service_pb.js';
 import { newRandomId } from '../../../src/contract/public-id.ts';
+import { storedId } from '../../support/ids.ts';
 import { ApiEndpoint, RequestLogService } from '../../../src/gen/gatehouse/v1/request_log_service_pb.js';
 
 let merchantId: string;
@@ -33,6 +34,7 @@ beforeAll(async () => {
   await orders.registerOrder(registration({ merchantId: other.id, orderNumber: 'red-0' }));
 });
 
+const timeAt = (text: string) => timestampFromDate(new Date(text));
 const sandbox = { environment: Environment.SANDBOX };
 const numbersOf = (list: readonly Order[]): string[] => list.map(({ orderNumber }) => orderNumber);
 const newestFirst = (): string[] => numbersOf(registered).reverse();
@@ -124,6 +126,50 @@ describe('listing orders', () => {
     expect(listed.length).toBeGreaterThan(0);
   });
 
+  test('filters by the time of completion: from is included, to is not', async () => {
+    const { id } = await stack.createMerchant();
+    for (const orderNumber of ['open', 'early', 'late'])
+      await orders.registerOrder(registration({ merchantId: id, orderNumber }));
+    const [early, late] = [timeAt('2030-01-01T12:00:00Z'), timeAt('2030-02-01T12:00:00Z')];
+    await queryOnce(
+      stack.databaseUrl,
+      `update core.orders set sweep_at = null, status = 'COMPLETED', deducted_minor_units = 10050,
+         updated_at = case order_number when 'early' then '2030-01-01T12:00:00Z' else '2030-02-01T12:00:00Z' end::timestamptz
+       where merchant_id = '${storedId('mer', id)}' and order_number <> 'open'`,
+    );
+    const find = async (times: object) =>
+      numbersOf((await orders.listOrders({ merchantId: id, ...sandbox, ...times })).orders);
+
+    expect(await find({ completeTimeFrom: early })).toEqual(['late', 'early']);
+    expect(await find({ completeTimeFrom: early, completeTimeTo: late })).toEqual(['early']);
+    expect(await find({ completeTimeTo: early })).toEqual([]);
+    expect(await find({ completeTimeTo: timeAt('2020-01-01T00:00:00Z') })).toEqual([]);
+  });
+
+  test('finds the orders of a phone: of the customer, and of a payer', async () => {
+    const { id } = await stack.createMerchant();
+    const other = await stack.createMerchant();
+    const [own, payers] = ['0922000011', '+251922000012'];
+    for (const orderNumber of ['named', 'paid', 'both'])
+      await orders.registerOrder(registration({ merchantId: id, orderNumber, customerPhone: own }));
+    const pay = (orderNumber: string, phone: string, merchantId = id) =>
+      orders.startDirectPayment(directPayment({ merchantId, orderNumber, phone }));
+    await pay('paid', payers);
+    await pay('both', own);
+    await pay('elsewhere', payers, other.id);
+    const find = async (request: object) => orders.listOrders({ merchantId: id, ...sandbox, ...request });
+
+    expect(numbersOf((await find({ phone: '0922-000-012' })).orders)).toEqual(['paid']);
+    const ofOwn = await find({ phone: own });
+    expect(numbersOf(ofOwn.orders)).toEqual(['both', 'paid', 'named']);
+    expect(ofOwn.orders.map(({ orderId }) => ofOwn.payerPhones[orderId])).toEqual([
+      '+251922000011',
+      payers,
+      undefined,
+    ]);
+    expect(numbersOf((await find({ customerPhone: payers })).orders)).toEqual([]);
+  });
+
   test('shows the payment option of the latest attempt', async () => {
     const { id } = await stack.createMerchant();
     await orders.startDirectPayment(directPayment({ merchantId: id }));
@@ -141,6 +187,9 @@ describe('a listing is refused with', () => {
     ['unknown status', { statuses: [42 as OrderStatus] }, 'statuses'],
     ['prefix with a space', { orderNumberPrefix: 'a b' }, 'order_number_prefix'],
     ['time after the year 9999', { createTimeFrom: { seconds: 10n ** 15n } }, 'create_time_from'],
+    ['incomplete phone', { phone: '12' }, 'phone'],
+    ['incomplete customer phone', { customerPhone: '12' }, 'customer_phone'],
+    ['completion after the year 9999', { completeTimeTo: { seconds: 10n ** 15n } }, 'complete_time_to'],
     ['no environment', { environment: Environment.UNSPECIFIED }, 'environment'],
   ])('%s', async (_name, change, field) => {
     expect(await wrongFields(orders.listOrders({ merchantId, ...sandbox, ...change }))).toBe(field);
@@ -148,9 +197,17 @@ describe('a listing is refused with', () => {
 
   test('a page token of another listing', async () => {
     const { nextPageToken: pageToken } = await orders.listOrders({ merchantId, ...sandbox, pageSize: 1 });
-    const other = { merchantId, ...sandbox, pageToken, createTimeFrom: timestampFromDate(new Date(0)) };
+    const others = [
+      { createTimeFrom: timeAt('1970-01-01T00:00:00Z') },
+      { completeTimeFrom: timeAt('1970-01-01T00:00:00Z') },
+      { completeTimeTo: timeAt('2100-01-01T00:00:00Z') },
+      { phone: '0911223344' },
+    ];
 
-    expect(await wrongFields(orders.listOrders(other))).toBe('page_token');
+    for (const other of others)
+      expect(await wrongFields(orders.listOrders({ merchantId, ...sandbox, pageToken, ...other }))).toBe(
+        'page_token',
+      );
   });
 });
 

@@ -101,7 +101,13 @@ test.each<[string, Partial<OrderFilter>, (numbers: readonly string[]) => void]>(
     (found) => expect(new Set(found.map((number) => number.slice(0, 9)))).toEqual(new Set(['SEED-1111'])),
   ],
   ['a prefix of all', { orderNumberPrefix: 'SEED-' }, (found) => expect(found[0]).toBe(name(count - 1))],
+  [
+    'a customer_phone',
+    { customerPhone: '+251900000042' },
+    (found) => expect(found).toEqual(rarely(50_000, 42)),
+  ],
   ['a phone', { phone: '+251900000042' }, (found) => expect(found).toEqual(rarely(50_000, 42))],
+  ['the phone of a payer', { phone: '+251955000001' }, (found) => expect(found).toEqual([name(0)])],
   ['a frequent status', { statuses: ['EXPIRED'] }, (found) => expect(found).toHaveLength(50)],
 ])('%s is found by reading one page', async (_name, own, check) => {
   const { numbers, blocks } = await read(own);

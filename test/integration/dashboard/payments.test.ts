@@ -80,6 +80,7 @@ describe('orders', () => {
     ['amount_to=1,5', 'amount_to-error">Use a point before the decimals. Enter 1.5 instead of 1,5.'],
     ['currency=XXX', 'currency-error">Enter one of these currencies: ETB, USD.'],
     ['from=yesterday', 'from-error"'],
+    ['paid_to=2026-02-30', 'paid_to-error"'],
   ])('a search for %s shows the mistake at its field', async (query, marked) => {
     const { status, body } = await viewer.get(`${at('orders')}?${query}`);
 
@@ -108,7 +109,8 @@ describe('orders', () => {
     const [head, line, end] = body.replace('\uFEFF', '').split('\r\n');
     expect(head).toBe(
       'order_id,order_number,status,amount,deducted,currency,payment_option,wallet_transaction,payment_type,customer_phone,' +
-        'reason,business_name,created (Africa/Addis_Ababa),updated (Africa/Addis_Ababa),expires (Africa/Addis_Ababa)',
+        'reason,business_name,created (Africa/Addis_Ababa),updated (Africa/Addis_Ababa),expires (Africa/Addis_Ababa),' +
+        'payer_phone,refunded',
     );
     // Addis Ababa is three hours ahead of UTC all year.
     const created = new Date((Number(createTime?.seconds) + 3 * 3600) * 1000).toISOString();
@@ -141,6 +143,31 @@ describe('orders', () => {
     );
     expect(numbersIn((await viewer.get(`${at('orders', 'production')}?${search}`)).body)).toEqual([]);
     expect(numbersIn((await viewer.get(`${at('orders')}?transaction=none`)).body)).toEqual([]);
+  });
+
+  test('are found by the phone that paid and by the day of the payment, which the CSV also has', async () => {
+    await register({ orderNumber: 'PAYER-1', customerPhone: '0922000021' });
+    await orders.startDirectPayment(
+      directPayment({ merchantId: shop.id, orderNumber: 'PAYER-1', phone: '0911000779' }),
+    );
+    const scope = { merchantId: shop.id, environment: Environment.SANDBOX };
+    await waitUntil('the order is paid', async () => {
+      const { order } = await orders.getOrder({
+        ...scope,
+        key: { case: 'orderNumber', value: 'PAYER-1' },
+      });
+      return order?.status === OrderStatus.COMPLETED;
+    });
+    const find = async (query: string) => (await viewer.get(`${at('orders')}?${query}`)).body;
+    const ofPayer = await find('phone=0911000779');
+
+    expect(numbersIn(ofPayer)).toEqual(['PAYER-1']);
+    expect(ofPayer).toContain('<bdi>0922000021</bdi><br><span class="quiet"><bdi>Payer: +251911000779</bdi>');
+    expect(numbersIn(await find('number=PAYER-1&paid_from=2020-01-01'))).toEqual(['PAYER-1']);
+    expect(numbersIn(await find('number=PAYER-1&paid_to=2020-01-01'))).toEqual([]);
+    expect((await viewer.get(`${at('orders')}.csv?phone=0911000779`)).body).toContain(
+      `,'+251911000779,0.00\r\n`,
+    );
   });
 
   test('are downloaded over many pages, each order once, and HEAD does not read them', async () => {

@@ -20,7 +20,7 @@ export function parseFindOrders(
   });
   if (!parsed.ok) return parsed;
   const { text, ...page } = parsed.value;
-  const phone = readPhone(text);
+  const phone = readPhone(text, 'text');
   const isNumber = /^[\x21-\x7e]+$/.test(text);
   return ok({
     search: {

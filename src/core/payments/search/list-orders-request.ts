@@ -34,7 +34,10 @@ export function parseOrderFilter(
     orderNumber:
       request.orderNumber === '' ? ok(undefined) : OrderNumber.parse(request.orderNumber, 'order_number'),
     orderNumberPrefix: parsePrefix(request.orderNumberPrefix),
-    phone: parsePhone(request.customerPhone),
+    completedFrom: parseTime(request.completeTimeFrom, 'complete_time_from'),
+    completedTo: parseTime(request.completeTimeTo, 'complete_time_to'),
+    customerPhone: parsePhone(request.customerPhone, 'customer_phone'),
+    phone: parsePhone(request.phone, 'phone'),
     providerTransactionId: parseTransaction(request.providerTransactionId),
     money: parseAmounts(request, currencies),
     paymentTypes: parseWords(
@@ -73,6 +76,9 @@ const keyOf = (request: ListOrdersRequest): unknown => [
   request.paymentTypes,
   request.paymentOptions,
   request.providerTransactionId,
+  request.phone,
+  timeKey(request.completeTimeFrom),
+  timeKey(request.completeTimeTo),
 ];
 
 function parseWords<Given, Word>(
@@ -100,12 +106,12 @@ function parsePrefix(prefix: string): Result<string | undefined, Issue> {
 const phonePunctuation = /[\s().\-/]/g;
 
 /** Parses a phone number with punctuation. */
-export const readPhone = (text: string): Result<PhoneNumber, Issue> =>
-  PhoneNumber.parse(text.replace(phonePunctuation, '').replace(/^00/, '+'), 'customer_phone');
+export const readPhone = (text: string, field: string): Result<PhoneNumber, Issue> =>
+  PhoneNumber.parse(text.replace(phonePunctuation, '').replace(/^00/, '+'), field);
 
-function parsePhone(text: string): Result<string | undefined, Issue> {
+function parsePhone(text: string, field: string): Result<string | undefined, Issue> {
   if (text === '') return ok(undefined);
-  const phone = readPhone(text);
+  const phone = readPhone(text, field);
   return phone.ok ? ok(phone.value.e164) : phone;
 }
 

@@ -1,6 +1,7 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { ServiceImpl } from '@connectrpc/connect';
 import type { OrderService } from '../../../gen/gatehouse/v1/order_service_pb.js';
+import { attemptPhone } from '../../../contract/attempt-phone.ts';
 import { createdAtOf } from '../../../contract/public-id.ts';
 import type { FairCalls } from '../../../platform/fair-calls.ts';
 import { pageTokenAfter } from '../../../platform/rpc/page-token.ts';
@@ -53,5 +54,11 @@ export function searchMethods(
 
 const foundMessage = ({ orders, providerTransactionIds }: FoundOrders) => ({
   orders: orders.map(orderMessage),
+  payerPhones: Object.fromEntries(
+    orders.flatMap(({ id, latestAttempt }) => {
+      const phone = latestAttempt === null ? undefined : attemptPhone(latestAttempt);
+      return phone === undefined ? [] : [[id, phone]];
+    }),
+  ),
   providerTransactionIds: Object.fromEntries(providerTransactionIds),
 });

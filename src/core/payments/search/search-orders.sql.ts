@@ -14,12 +14,17 @@ export interface StoredOrderFilter {
   readonly orderNumber: string | undefined;
   /** The first matching order_number, and the first one after all matches. */
   readonly orderNumberRange: { readonly from: string; readonly to: string } | undefined;
+  /** The customer_phone, in E.164 form. */
+  readonly customerPhone: string | undefined;
+  /** The customer_phone or the phone of a payment attempt, in E.164 form. */
   readonly phone: string | undefined;
   readonly providerTransactionId: string | undefined;
   readonly currency: string | undefined;
   readonly minMinorUnits: bigint | undefined;
   readonly maxMinorUnits: bigint | undefined;
   readonly statuses: readonly OrderStatus[];
+  readonly completedFrom: Date | undefined;
+  readonly completedTo: Date | undefined;
   readonly paymentTypes: readonly PaymentType[];
   readonly paymentOptions: readonly PaymentOption[];
 }
@@ -35,6 +40,8 @@ export interface FoundOrderIds {
 const walkedRows = 50_000;
 /** A lower limit, because the latest attempt of each order is looked up as well. */
 const walkedRowsWithAttempts = 10_000;
+/** Beyond this number of payments of one phone, at all merchants together, its newest ones are searched. */
+const phoneAttempts = 10_000;
 /** With more matches of a prefix than this, a walk through all orders is as fast. */
 const sortedRows = 20_000;
 
@@ -90,6 +97,7 @@ function sourceOf(filter: StoredOrderFilter, isRarePrefix: boolean, bind: Bind):
     fromId,
     orderNumber,
     orderNumberRange,
+    customerPhone,
     phone,
     providerTransactionId: transaction,
   } = filter;
@@ -99,7 +107,8 @@ function sourceOf(filter: StoredOrderFilter, isRarePrefix: boolean, bind: Bind):
     ...(belowId === undefined ? [] : [`o.id < ${bind(belowId)}`]),
     ...(fromId === undefined ? [] : [`o.id >= ${bind(fromId)}`]),
     ...(orderNumber === undefined ? [] : [`o.order_number = ${bind(orderNumber)}`]),
-    ...(phone === undefined ? [] : [`o.customer_phone_e164 = ${bind(phone)}`, `o.customer_phone_e164 <> ''`]),
+    ...(customerPhone === undefined ? [] : [isPhone(bind(customerPhone))]),
+    ...(phone === undefined ? [] : [`o.id in (${ordersOfPhone(filter, phone, bind)})`]),
     ...(areLinks(filter) ? [`o.payment_type in ('LINK', 'QR')`] : []),
     ...(transaction === undefined ? [] : [`o.id in (${ordersOfTransaction(filter, transaction, bind)})`]),
   ];
@@ -113,6 +122,27 @@ function sourceOf(filter: StoredOrderFilter, isRarePrefix: boolean, bind: Bind):
 /** Whether only payment links match. Their index is used only under exactly this condition. */
 const areLinks = ({ paymentTypes }: StoredOrderFilter): boolean =>
   paymentTypes.length > 0 && paymentTypes.every((type) => type === 'LINK' || type === 'QR');
+
+/** Written so that the index of the phones is used. */
+const isPhone = (phone: string): string => `o.customer_phone_e164 = ${phone} and o.customer_phone_e164 <> ''`;
+
+/** The orders that name the phone, and those that it paid or was asked to pay. Each index returns the newest first. */
+function ordersOfPhone(filter: StoredOrderFilter, phone: string, bind: Bind): string {
+  const { belowId } = filter;
+  const [merchantId, environment, number] = [filter.merchantId, filter.environment, phone].map(bind);
+  const below = belowId === undefined ? '' : `and o.id < ${bind(belowId)}`;
+  return `
+(
+  select o.id from core.orders o
+  where o.merchant_id = ${merchantId} and o.environment = ${environment} and ${isPhone(number ?? '')} ${below}
+  order by o.id desc limit ${walkedRows}
+)
+union
+select order_id from (
+  select a.* from core.payment_attempts a where a.phone = ${number} order by a.created_at desc limit ${phoneAttempts}
+) asked
+where merchant_id = ${merchantId} and environment = ${environment}`;
+}
 
 /** The orders of the payments and stray payments that a wallet reported under this number. */
 function ordersOfTransaction(filter: StoredOrderFilter, transaction: string, bind: Bind): string {
@@ -129,6 +159,8 @@ where environment = ${environment} and provider_transaction_id = ${number} and m
 /** The conditions for each examined order. */
 function wantedOf(filter: StoredOrderFilter, isRarePrefix: boolean, bind: Bind): string[] {
   const { currency, minMinorUnits, maxMinorUnits, statuses, paymentTypes, paymentOptions } = filter;
+  const { completedFrom, completedTo } = filter;
+  const isCompleted = `w.status = 'COMPLETED' and w.updated_at`;
   const optionOf =
     '(select a.payment_option from core.payment_attempts a where a.merchant_id = w.merchant_id and a.id = w.latest_attempt_id)';
   return [
@@ -139,6 +171,9 @@ function wantedOf(filter: StoredOrderFilter, isRarePrefix: boolean, bind: Bind):
     ...(minMinorUnits === undefined ? [] : [`w.amount_minor_units >= ${bind(String(minMinorUnits))}`]),
     ...(maxMinorUnits === undefined ? [] : [`w.amount_minor_units <= ${bind(String(maxMinorUnits))}`]),
     ...(statuses.length === 0 ? [] : [`w.status = any(${bind(statuses)}::core.order_status[])`]),
+    // An order changes no more after it became COMPLETED.
+    ...(completedFrom === undefined ? [] : [`${isCompleted} >= ${bind(completedFrom)}`]),
+    ...(completedTo === undefined ? [] : [`${isCompleted} < ${bind(completedTo)}`]),
     ...(paymentTypes.length === 0
       ? []
       : [`w.payment_type = any(${bind(paymentTypes)}::core.payment_type[])`]),

@@ -15,8 +15,13 @@ export interface OrderFilter {
   readonly createdTo: Date | undefined;
   readonly orderNumber: string | undefined;
   readonly orderNumberPrefix: string | undefined;
-  /** In E.164 form. */
+  /** The customer_phone, in E.164 form. */
+  readonly customerPhone: string | undefined;
+  /** The customer_phone or the phone of a payment attempt, in E.164 form. */
   readonly phone: string | undefined;
+  /** When the orders became COMPLETED. */
+  readonly completedFrom: Date | undefined;
+  readonly completedTo: Date | undefined;
   /** In the wallet's own form. */
   readonly providerTransactionId: string | undefined;
   readonly currency: string | undefined;
@@ -86,12 +91,16 @@ export function createSearchOrders(
   };
 }
 
+/** An order is registered before it is completed, and the clocks of the cores that do this never differ by more. */
+const clocksMs = 24 * 3_600_000;
+
 function storedFilterOf(filter: OrderFilter): StoredOrderFilter {
-  const { beforeId, createdFrom, createdTo, orderNumberPrefix: prefix } = filter;
+  const { beforeId, createdFrom, createdTo, completedTo, orderNumberPrefix: prefix } = filter;
   // Ids sort by creation time, so a time range is a range of the primary key.
   const upperBounds = [
     beforeId === undefined ? undefined : storedId('ord', beforeId),
     createdTo === undefined ? undefined : lowestStoredIdAt(createdTo),
+    completedTo === undefined ? undefined : lowestStoredIdAt(new Date(completedTo.getTime() + clocksMs)),
   ].filter((id) => id !== undefined);
   return {
     ...filter,

@@ -1056,6 +1056,28 @@ export declare type ListOrdersRequest = Message<"gatehouse.v1.ListOrdersRequest"
    * @generated from field: string provider_transaction_id = 16;
    */
   providerTransactionId: string;
+
+  /**
+   * Only orders of this phone: those whose customer_phone it is, and those that it paid or was asked to pay. Compared as customer_phone.
+   * Of all merchants' payments of the phone, the newest 10,000 are searched.
+   *
+   * @generated from field: string phone = 18;
+   */
+  phone: string;
+
+  /**
+   * Only COMPLETED orders that became COMPLETED at or after this time.
+   *
+   * @generated from field: google.protobuf.Timestamp complete_time_from = 19;
+   */
+  completeTimeFrom?: Timestamp | undefined;
+
+  /**
+   * Only COMPLETED orders that became COMPLETED before this time.
+   *
+   * @generated from field: google.protobuf.Timestamp complete_time_to = 20;
+   */
+  completeTimeTo?: Timestamp | undefined;
 };
 
 /**
@@ -1097,6 +1119,14 @@ export declare type ListOrdersResponse = Message<"gatehouse.v1.ListOrdersRespons
    * @generated from field: map<string, string> provider_transaction_ids = 4;
    */
   providerTransactionIds: { [key: string]: string };
+
+  /**
+   * The phone of each order's latest payment attempt in E.164 form, by order_id. Absent before the first attempt, and when the payer
+   * started the payment at a wallet that does not tell the phone.
+   *
+   * @generated from field: map<string, string> payer_phones = 5;
+   */
+  payerPhones: { [key: string]: string };
 };
 
 /**
@@ -1166,6 +1196,13 @@ export declare type FindOrdersResponse = Message<"gatehouse.v1.FindOrdersRespons
    * @generated from field: map<string, string> provider_transaction_ids = 3;
    */
   providerTransactionIds: { [key: string]: string };
+
+  /**
+   * The phone of each order's latest payment attempt, as in ListOrdersResponse.
+   *
+   * @generated from field: map<string, string> payer_phones = 4;
+   */
+  payerPhones: { [key: string]: string };
 };
 
 /**
