@@ -18,6 +18,18 @@ export function latestDays(at: Date, count: number, timeZone: string): LocalDay 
   return { from: begin(1 - count), to: begin(1) };
 }
 
+/** The day before that of `at`. */
+export function dayBefore(at: Date, timeZone: string): LocalDay {
+  const today = DateTime.fromJSDate(at, { zone: timeZone }).startOf('day');
+  return { from: today.minus({ days: 1 }).startOf('day').toJSDate(), to: today.toJSDate() };
+}
+
+/** The calendar month before that of `at`, as one span. */
+export function monthBefore(at: Date, timeZone: string): LocalDay {
+  const month = DateTime.fromJSDate(at, { zone: timeZone }).startOf('month');
+  return { from: month.minus({ months: 1 }).startOf('month').toJSDate(), to: month.toJSDate() };
+}
+
 /** The day of a time in a time zone, such as 2026-11-21. */
 export const dayText = (at: Date, timeZone: string): string =>
   DateTime.fromJSDate(at, { zone: timeZone }).toFormat('yyyy-MM-dd');

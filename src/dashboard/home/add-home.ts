@@ -2,9 +2,11 @@ import type { FastifyInstance } from 'fastify';
 import { pathIn, pageMerchantOf } from '../access/page-context.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { wordsFor } from '../language/words.ts';
+import { dayBefore, latestDays, monthBefore } from '../local-time.ts';
 import { refundWords } from '../refunds/refund-writing.ts';
 import {
   awaitedSecretsPanel,
+  closedPanel,
   firstStepsPanel,
   homeWords,
   inactiveEndpointsPanel,
@@ -16,21 +18,28 @@ import {
 } from './home-panels.ts';
 
 /** The days of the report, by the name in the URL. */
-const spans = { today: 1, week: 7, month: 30 } as const;
+const spans = {
+  today: (at: Date, timeZone: string) => latestDays(at, 1, timeZone),
+  yesterday: dayBefore,
+  week: (at: Date, timeZone: string) => latestDays(at, 7, timeZone),
+  month: (at: Date, timeZone: string) => latestDays(at, 30, timeZone),
+  last_month: monthBefore,
+} as const;
 type Span = keyof typeof spans;
 const isSpan = (text: unknown): text is Span => typeof text === 'string' && Object.hasOwn(spans, text);
 
 /** A merchant's first page: the numbers, problems, and next steps. */
 export function addHome(app: FastifyInstance, dashboard: Dashboard): void {
-  const { sendPage, assets } = dashboard;
+  const { sendPage, assets, timeZone, now } = dashboard;
 
   app.get('/m/:merchantId/:environment', async (request, reply) => {
     const words = wordsFor(request, homeWords);
     const pageMerchant = pageMerchantOf(request);
     const asked = (request.query as Readonly<Record<string, unknown>>)['span'];
     const span: Span = isSpan(asked) ? asked : 'today';
-    const [report, trouble, steps, waiting, awaited, recovery] = await Promise.all([
-      reportPanel(dashboard, request, spans[span]),
+    const [report, closed, trouble, steps, waiting, awaited, recovery] = await Promise.all([
+      reportPanel(dashboard, request, spans[span](now(), timeZone)),
+      closedPanel(dashboard, request),
       inactiveEndpointsPanel(dashboard, request),
       firstStepsPanel(dashboard, request),
       waitingRefundsPanel(dashboard, request),
@@ -52,7 +61,7 @@ export function addHome(app: FastifyInstance, dashboard: Dashboard): void {
           text: words.spans[name],
           current: name === span,
         })),
-        recovery: recovery.isThere ? recovery.value : undefined,
+        notices: [closed, recovery].flatMap((each) => (each.isThere ? (each.value ?? []) : [])),
         report,
         trouble,
         waiting,

@@ -1,6 +1,7 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { FastifyRequest } from 'fastify';
-import { RefundStatus } from '../../gen/gatehouse/v1/order_pb.js';
+import { MerchantStatus } from '../../gen/gatehouse/v1/merchant_service_pb.js';
+import { Environment, RefundStatus } from '../../gen/gatehouse/v1/order_pb.js';
 import { ReportStep } from '../../gen/gatehouse/v1/report_service_pb.js';
 import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
 import { isAtLeast } from '../access/viewer.ts';
@@ -14,7 +15,7 @@ import { webhookEndpoints as endpointsInAmharic } from '../language/amharic/webh
 import { home as english } from '../language/english/home.ts';
 import { webhookEndpoints as endpointsInEnglish } from '../language/english/webhook-endpoints.ts';
 import { wordsFor } from '../language/words.ts';
-import { latestDays } from '../local-time.ts';
+import type { LocalDay } from '../local-time.ts';
 import { orderWords } from '../payments/order-words.ts';
 import { refundWords } from '../refunds/refund-writing.ts';
 import { recoveryNotice } from './recovery-notice.ts';
@@ -32,12 +33,18 @@ const maxEndpoints = 5;
 /** The limit of the count. Above it the exact number does not matter. */
 const maxWaiting = 50;
 
-/** The numbers of the latest `days`, by hour for one day and by day otherwise. */
-export const reportPanel = ({ clients, timeZone, now }: Dashboard, request: FastifyRequest, days: number) =>
+/** Longer than the longest day. */
+const dayMs = 26 * 3_600_000;
+
+/** The numbers of a day by hour, or of several by day. */
+export const reportPanel = (
+  { clients, timeZone, now }: Dashboard,
+  request: FastifyRequest,
+  { from, to }: LocalDay,
+) =>
   panel(request, async (options) => {
     const { language } = request;
-    const { from, to } = latestDays(now(), days, timeZone);
-    const step = days === 1 ? 'hour' : 'day';
+    const step = to.getTime() - from.getTime() < dayMs ? 'hour' : 'day';
     const report = await clients.reports.getOrderReport(
       {
         ...scopeOf(request),
@@ -57,6 +64,17 @@ export const reportPanel = ({ clients, timeZone, now }: Dashboard, request: Fast
       timeZone,
     });
     return { ...view, title: words.chart.title[step] };
+  });
+
+/** That the environment takes no payments, because the merchant is suspended or not activated for it. */
+export const closedPanel = ({ clients }: Dashboard, request: FastifyRequest) =>
+  panel(request, async (options) => {
+    const { merchantId, environment } = scopeOf(request);
+    const { merchant } = await clients.merchants.getMerchant({ merchantId }, options);
+    const { closed } = wordsFor(request, homeWords);
+    if (merchant?.status === MerchantStatus.SUSPENDED) return { tone: 'warn', ...closed.suspended };
+    const isClosed = environment === Environment.PRODUCTION && merchant?.productionActivated === false;
+    return isClosed ? { tone: 'warn', ...closed.notActivated } : undefined;
   });
 
 /** The hosts and webhook endpoints that are paused or whose circuit is open. */

@@ -579,9 +579,27 @@ describe('home', () => {
         /Orders<\/dt><dd class="tile-value">4</,
       );
     }
+    for (const span of ['yesterday', 'last_month'])
+      expect((await reader.get(`/m/${merchant.id}/sandbox/?span=${span}`)).body).toMatch(
+        /Orders<\/dt><dd class="tile-value">0</,
+      );
     expect((await reader.get(`/m/${merchant.id}/production/`)).body).toMatch(
       /Orders<\/dt><dd class="tile-value">0</,
     );
+  });
+
+  test('says that the environment takes no payments: not activated, or suspended', async () => {
+    const merchants = stack.client(MerchantService, 'operator');
+    const { merchant } = await merchants.createMerchant({ name: 'New shop' });
+    const id = merchant?.merchantId ?? '';
+    const reader = await desk.signedIn(await desk.users.member(id, MemberRole.VIEWER));
+    const home = async (environment: string) => (await reader.get(`/m/${id}/${environment}/`)).body;
+
+    expect(await home('production')).toContain('Production is not activated yet');
+    expect(await home('sandbox')).not.toContain('Production is not activated yet');
+    await merchants.suspendMerchant({ merchantId: id });
+    for (const environment of ['sandbox', 'production'])
+      expect(await home(environment)).toContain('This merchant is suspended');
   });
 
   test('shows a viewer no first step that is for developers', async () => {

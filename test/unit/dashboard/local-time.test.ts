@@ -1,8 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import {
+  dayBefore,
   dayNamed,
   latestDays,
   dayText,
+  monthBefore,
   timeNamed,
   zoneText,
 } from '../../../src/dashboard/local-time.ts';
@@ -34,6 +36,24 @@ describe('a day', () => {
     const at = new Date('2026-11-20T22:30:00.000Z');
 
     expect(latestDays(at, count, zone)).toEqual({ from: new Date(from), to: new Date(to) });
+  });
+
+  test.each([
+    ['UTC', '2026-10-31T00:00Z', '2026-11-01T00:00Z', '2026-10-01T00:00Z', '2026-11-01T00:00Z'],
+    [
+      'Africa/Addis_Ababa',
+      '2026-10-31T21:00Z',
+      '2026-11-01T21:00Z',
+      '2026-09-30T21:00Z',
+      '2026-10-31T21:00Z',
+    ],
+    // The clocks change on 1 November.
+    ['America/New_York', '2026-10-31T04:00Z', '2026-11-01T04:00Z', '2026-10-01T04:00Z', '2026-11-01T04:00Z'],
+  ])('and a calendar month come before today in %s', (zone, dayFrom, dayTo, monthFrom, monthTo) => {
+    const at = new Date(zone === 'Africa/Addis_Ababa' ? '2026-11-01T21:30Z' : '2026-11-01T20:30Z');
+
+    expect(dayBefore(at, zone)).toEqual({ from: new Date(dayFrom), to: new Date(dayTo) });
+    expect(monthBefore(at, zone)).toEqual({ from: new Date(monthFrom), to: new Date(monthTo) });
   });
 
   test('begins at midnight of its time zone', () => {

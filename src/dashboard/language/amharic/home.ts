@@ -2,7 +2,7 @@ import type { home as english } from '../english/home.ts';
 
 export const home: typeof english = {
   title: 'መነሻ',
-  spans: { label: 'ጊዜ', today: 'ዛሬ', week: '7 ቀን', month: '30 ቀን' },
+  spans: { label: 'ጊዜ', today: 'ዛሬ', yesterday: 'ትናንት', week: '7 ቀን', month: '30 ቀን', last_month: 'ያለፈው ወር' },
   tiles: {
     orders: 'ትዕዛዞች',
     completed: 'የተከፈሉ',
@@ -13,6 +13,16 @@ export const home: typeof english = {
     abandoned: 'የተተዉ',
     abandonedHint: 'የተሰረዙ፣ ሳይከፈሉ ጊዜያቸው ያለፈ፣ ወይም የመጨረሻ ክፍያቸው ያልተላከ ትዕዛዞች',
     nothing: 'ገና ምንም የለም',
+  },
+  closed: {
+    suspended: {
+      title: 'ይህ ነጋዴ ታግዷል',
+      body: 'Gatehouse አዲስ ትዕዛዞችን፣ ክፍያዎችን እና ተመላሾችን አይቀበልም። ኦፕሬተሩን ያነጋግሩ።',
+    },
+    notActivated: {
+      title: 'እውነተኛው አካባቢ ገና አልተፈቀደም',
+      body: 'ቁልፎችን፣ ዋሌቶችን እና ዌብሁኮችን እዚህ ማዘጋጀት ይችላሉ። ኦፕሬተሩ እስኪፈቅድ ድረስ በእውነተኛ ቁልፍ የተላኩ ጥያቄዎች ተቀባይነት አያገኙም። በመሞከሪያው ያደረጉት ሙከራ ሲጠናቀቅ ኦፕሬተሩን ይጠይቁ።',
+    },
   },
   recovery: {
     waiting: {

@@ -3,7 +3,14 @@ import { counted } from '../counted.ts';
 /** The first page of a merchant. */
 export const home = {
   title: 'Home',
-  spans: { label: 'Time', today: 'Today', week: '7 days', month: '30 days' },
+  spans: {
+    label: 'Time',
+    today: 'Today',
+    yesterday: 'Yesterday',
+    week: '7 days',
+    month: '30 days',
+    last_month: 'Last month',
+  },
   tiles: {
     orders: 'Orders',
     completed: 'Completed',
@@ -14,6 +21,16 @@ export const home = {
     abandoned: 'Abandoned',
     abandonedHint: 'Orders that were cancelled, that expired unpaid, or whose last payment was never sent',
     nothing: 'Nothing yet',
+  },
+  closed: {
+    suspended: {
+      title: 'This merchant is suspended',
+      body: 'Gatehouse refuses new orders, payments and refunds. Contact the operator.',
+    },
+    notActivated: {
+      title: 'Production is not activated yet',
+      body: 'You can prepare keys, wallets and webhooks here. Requests with a live key are refused until the operator activates production. Ask the operator when your tests in the sandbox are complete.',
+    },
   },
   recovery: {
     waiting: {
