@@ -142,6 +142,9 @@ function receiptOf(page: CheckoutPage, amount: string, shop: ShopView, messages:
   const phone = attempt && attemptPhone(attempt);
   const facts: (Fact | undefined)[] = [
     ...factsOf(order, amount, messages),
+    /[1-9]/.test(order.refunded)
+      ? { label: labels.refunded, text: amountText(order.refunded, order.currency, language) }
+      : undefined,
     { label: labels.payee, text: payee },
     order.updateTime && {
       label: labels.paidAt,

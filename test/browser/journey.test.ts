@@ -96,6 +96,19 @@ describe('a customer', () => {
     expect(visitsTo('/not-yet')).toEqual([]);
   });
 
+  test('who has days to pay sees days, and a countdown on the last day', async () => {
+    const order = await orders.register();
+    await orders.endSessionIn(order, 2 * 86_400 + 30);
+    await page.clock.install();
+    await page.goto(order.url);
+    await page.locator('html.js').waitFor();
+    const timer = page.getByRole('timer');
+
+    expect(await timer.textContent()).toMatch(/^2 days/);
+    await page.clock.fastForward('24:01:00');
+    expect(await timer.textContent()).toMatch(/^23:59:[0-9]{2}$/);
+  });
+
   test('who entered a wrong number sees what to do, and can cancel only until the request is sent', async () => {
     const order = await orders.register();
     await page.goto(order.url);

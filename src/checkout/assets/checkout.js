@@ -2,6 +2,8 @@
 
 /** How long until the payment is looked at again: often at first, when most people confirm. */
 const followMs = { soon: 1500, later: 4000, soonForMs: 60_000 };
+/** From this long on, the server's text, such as “29 days, 23 hours”, says more than a number of hours. */
+const daySeconds = 86_400;
 
 document.documentElement.classList.add('js');
 for (const start of [followPayment, openWallet, countDown, returnToShop, printReceipt, submitOnce]) start();
@@ -84,12 +86,13 @@ function everySecond(seconds, each) {
   return () => clearTimeout(timer);
 }
 
-/** Shows the time left to the second, and looks again when there is none. */
+/** Shows the time left to the second, on the last day, and looks again when there is none. */
 function countDown() {
   const timer = document.querySelector('[data-countdown]');
   if (timer === null) return;
   everySecond(Number(timer.dataset.countdown), (left) => {
     if (left === 0) return showAgain();
+    if (left >= daySeconds) return;
     const [hours, minutes, seconds] = [left / 3600, (left / 60) % 60, left % 60].map(Math.floor);
     const parts = hours > 0 ? [hours, minutes, seconds] : [minutes, seconds];
     timer.textContent = parts

@@ -18,6 +18,7 @@ export const amharic: Messages = {
     phone: 'የስልክ ቁጥር',
     paidAt: 'ቀንና ሰዓት',
     walletReference: 'የዋሌቱ የግብይት ቁጥር',
+    refunded: 'የተመለሰ',
   },
   pay: {
     title: (amount, shop) => `ለ${shop} ${amount} ይክፈሉ`,

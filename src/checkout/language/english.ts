@@ -16,6 +16,7 @@ export const english: Messages = {
     phone: 'Mobile number',
     paidAt: 'Date and time',
     walletReference: 'Wallet reference',
+    refunded: 'Refunded',
   },
   pay: {
     title: (amount, shop) => `Pay ${amount} to ${shop}`,

@@ -38,6 +38,7 @@ export interface Messages {
     readonly phone: string;
     readonly paidAt: string;
     readonly walletReference: string;
+    readonly refunded: string;
   };
   readonly pay: {
     readonly title: (amount: string, shop: string) => string;

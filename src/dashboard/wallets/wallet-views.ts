@@ -1,4 +1,4 @@
-import { amountText } from '../../contract/amount-text.ts';
+import { amountText, usualDecimals } from '../../contract/amount-text.ts';
 import type { WalletDirectory } from '../../contract/wallet-directory.ts';
 import { WalletAccountCheck, WalletAccountState } from '../../gen/gatehouse/v1/merchant_wallet_service_pb.js';
 import type { MerchantWallet, WalletAccount } from '../../gen/gatehouse/v1/merchant_wallet_service_pb.js';
@@ -28,7 +28,10 @@ export function walletRow(wallet: MerchantWallet, writing: WalletWriting) {
     name: directory.walletNames(wallet.wallet)[language],
     logo: directory.logoFile(wallet.wallet),
     takes: (directory.wallets.find((each) => each.wallet === wallet.wallet)?.currencies ?? []).map(
-      (currency) => rangeText(currency, words, language),
+      (currency) => ({
+        range: rangeText(currency, words, language),
+        decimals: decimalsText(currency, words),
+      }),
     ),
     isGranted,
     isOn: wallet.on,
@@ -40,6 +43,12 @@ export function walletRow(wallet: MerchantWallet, writing: WalletWriting) {
     account: current === undefined ? words.accounts.operators : words.accounts.own,
     takesAccounts: wallet.accountFields.length > 0,
   };
+}
+
+/** The decimals that a wallet takes, in words; undefined if it takes those of the currency. */
+function decimalsText({ currency, decimals }: WalletCurrency, words: Words): string | undefined {
+  if (decimals >= usualDecimals(currency)) return undefined;
+  return decimals === 0 ? words.wholeAmounts : words.fewerDecimals(decimals);
 }
 
 /** The amounts that a wallet takes. */

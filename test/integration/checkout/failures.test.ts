@@ -234,6 +234,18 @@ test('the receipt of a payment from the menu of the phone has no row for its unk
   expect(body).not.toContain('Mobile number');
 });
 
+test.each([
+  ['40.00', 'ETB\u00a040.00'],
+  ['0.00', undefined],
+])('the receipt of a payment of which %s was refunded shows %j', async (refunded, shown) => {
+  const paid = openCheckout({ status: OrderStatus.COMPLETED, deducted: '100.50', refunded });
+  running = await startCheckoutOverRpc({ checkout: { getCheckout: () => ({ checkout: paid }) } });
+
+  const { body } = await createCustomer().get(running.page);
+
+  expect(/Refunded<\/dt><dd><bdi>(.*?)</.exec(body)?.[1]).toBe(shown);
+});
+
 describe('the way back to the shop', () => {
   test.each(['', 'javascript:alert(1)', ' https://shop.example', 'data:text/html,x'])(
     'is not a link when the return_url is %j',

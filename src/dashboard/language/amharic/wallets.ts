@@ -16,6 +16,8 @@ export const wallets: typeof english = {
     from: (least) => `ከ${least} ጀምሮ`,
     upTo: (greatest) => `እስከ ${greatest}`,
   },
+  wholeAmounts: 'ያለ ሳንቲም ሙሉ መጠን ብቻ',
+  fewerDecimals: (most) => `ከነጥቡ በኋላ ቢበዛ ${most} አሃዞች`,
   accounts: { operators: 'የኦፕሬተሩ ሒሳብ', own: 'የራስዎ ሒሳብ', open: 'ሒሳቦች' },
   switchOn: { submit: 'ያብሩ', done: (name) => `${name} በርቷል።` },
   switchOff: {

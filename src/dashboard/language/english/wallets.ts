@@ -26,6 +26,8 @@ export const wallets = {
     from: (least: string) => `from ${least}`,
     upTo: (greatest: string) => `up to ${greatest}`,
   },
+  wholeAmounts: 'whole amounts only',
+  fewerDecimals: (most: number) => `at most ${counted(most, 'decimal')}`,
   accounts: {
     operators: 'The operator’s account',
     own: 'Your own account',
