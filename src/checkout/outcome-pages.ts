@@ -91,6 +91,8 @@ export function finalPage(page: CheckoutPage, stage: keyof typeof tones): Outcom
   const amount = amountText(isPaid ? order.deducted : order.amount, order.currency, language);
   const back = backToShop(order, shop, messages);
   const isNews = order.updateTime !== undefined && nowMs - timestampMs(order.updateTime) < autoReturnWithinMs;
+  const { body, bodyElsewhere } = messages.paid;
+  const paidText = page.checkout.boundHere ? body : bodyElsewhere;
   const returns = back !== undefined && isFirstSight && isNews && !stay;
   return {
     template: 'outcome',
@@ -99,7 +101,7 @@ export function finalPage(page: CheckoutPage, stage: keyof typeof tones): Outcom
     refresh: returns ? { seconds: returnAfterSeconds, url: back.href } : undefined,
     tone: tones[stage],
     heading: messages[stage].title,
-    lead: stage === 'paid' ? messages.paid.body(amount, shop.name) : unpaidText(page, stage, shop, messages),
+    lead: stage === 'paid' ? paidText(amount, shop.name) : unpaidText(page, stage, shop, messages),
     facts: isPaid ? receiptOf(page, amount, shop, messages) : factsOf(order, amount, messages),
     self,
     shop,

@@ -91,6 +91,7 @@ export const amharic: Messages = {
   paid: {
     title: 'ክፍያው ተፈጽሟል',
     body: (amount, shop) => `ለ${shop} ${amount} ከፍለዋል።`,
+    bodyElsewhere: (amount, shop) => `ለ${shop} ${amount} ተከፍሏል።`,
   },
   failed: {
     title: 'ክፍያው አልተሳካም',

@@ -97,6 +97,7 @@ export const english: Messages = {
   paid: {
     title: 'Payment received',
     body: (amount, shop) => `You have paid ${amount} to ${shop}.`,
+    bodyElsewhere: (amount, shop) => `${amount} was paid to ${shop}.`,
   },
   failed: {
     title: 'The payment did not go through',

@@ -100,7 +100,12 @@ export interface Messages {
     readonly offline: string;
     readonly stopLooking: string;
   };
-  readonly paid: { readonly title: string; readonly body: (amount: string, shop: string) => string };
+  readonly paid: {
+    readonly title: string;
+    readonly body: (amount: string, shop: string) => string;
+    /** For a browser that did not pay: the link was passed on, or the payment began elsewhere. */
+    readonly bodyElsewhere: (amount: string, shop: string) => string;
+  };
   readonly failed: Notice;
   readonly cancelled: Notice;
   readonly expired: Notice;

@@ -186,6 +186,8 @@ describe('the receipt', () => {
     };
     expect(facts(own)).toEqual({ ...expected, 'Mobile number': '0911\u00a022\u00a033\u00a044' });
     expect(facts(other)).toEqual({ ...expected, 'Mobile number': '09••\u00a0••\u00a0••\u00a044' });
+    expect(own.body).toContain('You have paid ETB\u00a0100.50 to Shoes &amp; Co.');
+    expect(other.body).toContain('>ETB\u00a0100.50 was paid to Shoes &amp; Co.<');
     expect(own.body).toContain('<a href="tel:0911556677">0911\u00a055\u00a066\u00a077</a>');
     expect(own.body).toContain('<a href="mailto:help@abeba.example">help@abeba.example</a>');
   });
