@@ -83,7 +83,8 @@ export function createCoreStores(parts: CoreStoresParts) {
   /**
    * For calls of merchants and payers, and callbacks of wallets, that do not share a statement with others. Together they use at
    * most half of the connections. The calls of one merchant use at most a quarter of the connections. So do the readings of its
-   * checkouts, and the callbacks about its payments.
+   * checkouts, the callbacks about its payments and reversals, and the outcomes of its refunds. So do the messages about one payment that its
+   * payer started.
    */
   const fairly = createFairCalls({
     maxRunning: Math.max(1, Math.floor(config.GATEHOUSE_DATABASE_POOL_SIZE / 2)),
@@ -149,8 +150,10 @@ export function createCoreStores(parts: CoreStoresParts) {
   const reconciliations = createReconciliationStore({
     ...paymentParts,
     wallets,
-    makeAttemptDue: (attempt) => makeAttemptDue({ ...attempt, exchange: undefined, callbackNote: '' }),
-    hastenRefund: (refund) => refundWork.hasten(refund, { exchange: undefined, note: '' }),
+    makeAttemptDue: (attempt) =>
+      makeAttemptDue({ ...attempt, exchange: undefined, callbackNote: '', signal: { aborted: false } }),
+    hastenRefund: (refund) =>
+      refundWork.hasten(refund, { exchange: undefined, note: '' }, { aborted: false }),
   });
   const recovery = createCoreRecovery({
     ...paymentParts,

@@ -1,4 +1,5 @@
 import { fromBinary } from '@bufbuild/protobuf';
+import type { CallOptions } from '@connectrpc/connect';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { holdLocks } from '../../support/database-connections.ts';
 import { storedId } from '../../support/ids.ts';
@@ -30,7 +31,9 @@ interface Undecided {
   readonly id: string;
   /** The merchant's and the own stored id of the attempt or payment that has the exchanges. */
   readonly exchangesOf: readonly [merchantId: string, id: string];
-  readonly hasten: () => Promise<unknown>;
+  readonly hasten: (options?: CallOptions) => Promise<unknown>;
+  /** Another call on the connection of `hasten`, which waits for nothing. */
+  readonly touch: () => Promise<unknown>;
 }
 
 const callback = { exchange: { purpose: 'callback' }, callbackNote: '' };
@@ -45,7 +48,9 @@ const attempt = (outcome: Outcome) => async (): Promise<Undecided> => {
     table: 'payment_attempts',
     id: storedId('pat', paymentAttemptId),
     exchangesOf: ownExchanges(paymentAttemptId),
-    hasten: () => desk.payments.hastenPaymentAttempt({ merchantId, paymentAttemptId, ...callback }),
+    hasten: (options) =>
+      desk.payments.hastenPaymentAttempt({ merchantId, paymentAttemptId, ...callback }, options),
+    touch: () => desk.story({ attemptId: paymentAttemptId, ...payment }),
   };
 };
 /** A payment that its payer started. The callback is one about its id, or another report of the wallet. */
@@ -60,10 +65,11 @@ const payerPayment = (isReport: boolean) => async (): Promise<Undecided> => {
     table: 'payer_payments',
     id,
     exchangesOf: ['00000000-0000-0000-0000-000000000000', id],
-    hasten: () =>
+    hasten: (options) =>
       isReport
-        ? payers.reportPayerPayment({ ...report, exchange: callback.exchange })
-        : payers.hastenPayerPayment({ payerPaymentId, ...callback }),
+        ? payers.reportPayerPayment({ ...report, exchange: callback.exchange }, options)
+        : payers.hastenPayerPayment({ payerPaymentId, ...callback }, options),
+    touch: () => payers.validatePayerPayment({ ...report, reference: 'none' }),
   };
 };
 
@@ -78,7 +84,8 @@ const subjects: Readonly<Record<string, () => Promise<Undecided>>> = {
       table: 'refunds',
       id: storedId('rfd', refundId),
       exchangesOf: ownExchanges(payment.attemptId),
-      hasten: () => desk.refundWork.hastenRefund({ merchantId, refundId, ...callback }),
+      hasten: (options) => desk.refundWork.hastenRefund({ merchantId, refundId, ...callback }, options),
+      touch: () => desk.leaseRefunds(1, [merchantId]),
     };
   },
   async reversal() {
@@ -88,7 +95,8 @@ const subjects: Readonly<Record<string, () => Promise<Undecided>>> = {
       table: 'stray_payments',
       id: storedId('stp', reversalId),
       exchangesOf: ownExchanges(payment.attemptId),
-      hasten: () => desk.reversals.hastenReversal({ merchantId, reversalId, ...callback }),
+      hasten: (options) => desk.reversals.hastenReversal({ merchantId, reversalId, ...callback }, options),
+      touch: () => desk.leaseReversals(1, [merchantId]),
     };
   },
   'payment that its payer started': payerPayment(false),
@@ -178,34 +186,84 @@ describe.each(Object.entries(subjects))('a callback about a %s', (_what, start) 
   });
 });
 
-test.each(['attempt', 'declined attempt', 'refund'])(
-  'many callbacks at once about one %s leave connections for other merchants',
-  async (what) => {
-    const subject = await subjects[what]!();
-    const { id: otherId } = await stack.createMerchant();
-    const release = await holdLocks(
-      stack.databaseUrl,
-      'select 1 from core.orders where merchant_id = $1 for update',
-      [storedId('mer', merchantId)],
+/** Holds everything that a callback about a subject may wait for. Returns how to release it. */
+const hold = () =>
+  holdLocks(
+    stack.databaseUrl,
+    `with orders as (select id from core.orders where merchant_id = $1 for update),
+       strays as (select id from core.stray_payments where merchant_id = $1 for update),
+       payers as (select id from core.payer_payments where provider_transaction_id = $2 for update)
+     select from orders full join strays using (id) full join payers using (id)`,
+    [storedId('mer', merchantId), `t-${merchantId}`],
+  );
+
+const waitForCalls = (count: number) =>
+  waitUntil(`${count} calls wait with a connection`, async () => {
+    const [waiting] = await desk.query<{ count: number }>(
+      `select count(*)::int from pg_stat_activity
+       where datname = current_database() and wait_event_type = 'Lock'`,
     );
-    const callbacks = Promise.allSettled(Array.from({ length: 60 }, subject.hasten));
-    try {
-      await waitUntil('callbacks wait', async () => {
-        const [waiting] = await desk.query<{ count: number }>(
-          `select count(*)::int from pg_stat_activity
-           where datname = current_database() and wait_event_type = 'Lock'`,
-        );
-        return (waiting?.count ?? 0) >= 3;
-      });
-      for (let index = 0; index < 5; index += 1)
-        await desk.startDirect({ merchantId: otherId, orderNumber: `O-${index}` });
-    } finally {
-      await release();
-    }
-    const failures = (await callbacks).filter(({ status }) => status === 'rejected');
-    expect(failures).toEqual([]);
-  },
-);
+    return (waiting?.count ?? 0) >= count;
+  });
+
+/** Makes calls that wait for what `hold` holds, and meanwhile payments of another merchant. Returns the calls that failed. */
+async function payMeanwhile(call: (index: number) => Promise<unknown>, count: number) {
+  const { id: otherId } = await stack.createMerchant();
+  const release = await hold();
+  const calls = Promise.allSettled(Array.from({ length: count }, (_, index) => call(index)));
+  try {
+    await waitForCalls(3);
+    for (let index = 0; index < 5; index += 1)
+      await desk.startDirect({ merchantId: otherId, orderNumber: `O-${index}` });
+  } finally {
+    await release();
+  }
+  return (await calls).filter(({ status }) => status === 'rejected');
+}
+
+describe.each(Object.entries(subjects))('while another transaction holds a %s', (_what, start) => {
+  test('many callbacks about it leave connections for other merchants', async () => {
+    const { hasten } = await start();
+
+    expect(await payMeanwhile(() => hasten(), 60)).toEqual([]);
+  });
+
+  test('callbacks whose callers have left are not stored', async () => {
+    const subject = await start();
+    const release = await hold();
+    const caller = new AbortController();
+    const left = Promise.allSettled(
+      Array.from({ length: 60 }, () => subject.hasten({ signal: caller.signal })),
+    );
+    await waitForCalls(3);
+    caller.abort();
+    await left;
+    // Core reads a connection in its order. So it knows now that the callers have left.
+    await subject.touch();
+    const stays = subject.hasten();
+    await release();
+    await stays;
+
+    const stored = await exchangesOf(subject);
+    expect(stored.reduce((sum, { omitted }) => sum + Math.max(omitted, 1), 0)).toBeLessThan(10);
+  });
+});
+
+test('outcomes of many refunds of one order leave connections for other merchants', async () => {
+  const payment = await desk.startDirect({ merchantId, orderNumber: 'D-1' });
+  await desk.settle(payment, outcomes.completed('t-1'));
+  for (let index = 0; index < 24; index += 1)
+    await desk.refund(merchantId, 'D-1', { refundNumber: `R-${index}`, amount: '1.00' });
+  const leased = await desk.leaseRefunds();
+  expect(leased).toHaveLength(24);
+
+  const failed = await payMeanwhile(
+    (index) => desk.recordRefund(leased[index]!, { case: 'done', value: {} }),
+    leased.length,
+  );
+
+  expect(failed).toEqual([]);
+});
 
 test('an endless series of callbacks causes about ten queries, and then one every ten seconds', async () => {
   const payment = await desk.startDirect({ merchantId });

@@ -186,6 +186,7 @@ describe('a commit notifies waiting processes', () => {
       attemptId,
       exchange: undefined,
       callbackNote: '',
+      signal: { aborted: false },
     });
     expect(announced).toEqual(['attempts']);
   });

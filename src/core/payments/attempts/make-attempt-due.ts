@@ -1,4 +1,5 @@
 import type { WalletExchange } from '../../../gen/gatehouse/v1/payment_attempt_service_pb.js';
+import type { CallerSignal } from '../../../platform/batcher.ts';
 import type { FairCalls } from '../../../platform/fair-calls.ts';
 import { storedId } from '../../../contract/public-id.ts';
 import type { NewId, PublicId } from '../../../contract/public-id.ts';
@@ -24,6 +25,8 @@ export interface MakeAttemptDueRequest {
   readonly exchange: WalletExchange | undefined;
   /** What a later query needs of the callback; '' without one. */
   readonly callbackNote: string;
+  /** A call that waits alone for its order is dropped once its caller has left. */
+  readonly signal: CallerSignal;
 }
 
 export type MakeAttemptDue = (
@@ -52,8 +55,8 @@ export function createMakeAttemptDue({ changes, fairly, newId }: MakeAttemptDueP
     nameOf: keyOf,
     requestIdOf: () => '',
     // A wallet may repeat a callback hundreds of times at once.
-    alone: ({ merchantId, attemptId: part }, make) =>
-      fairly({ owner: `callbacks ${merchantId}`, part }, { aborted: false }, make),
+    alone: ({ merchantId, attemptId: part, signal }, make) =>
+      fairly({ owner: `callbacks ${merchantId}`, part }, signal, make),
     load: async (em, calls) => {
       const keys = calls.map(keyOf);
       const clock = await readClock(em);

@@ -95,6 +95,7 @@ export function paymentAttemptService(parts: PaymentAttemptServiceParts): RpcSer
           ...key,
           exchange: request.exchange,
           callbackNote: request.callbackNote,
+          signal: context.signal,
         });
         annotate(context, { payment_attempt_id: key.attemptId });
         // The wallets process repeats the callback of an attempt that a restore may have lost.

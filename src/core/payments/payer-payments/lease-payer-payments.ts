@@ -3,6 +3,8 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { storedId } from '../../../contract/public-id.ts';
 import type { NewId, PublicId, StoredId } from '../../../contract/public-id.ts';
 import type { WalletExchange } from '../../../gen/gatehouse/v1/payment_attempt_service_pb.js';
+import type { CallerSignal } from '../../../platform/batcher.ts';
+import type { FairCalls } from '../../../platform/fair-calls.ts';
 import type { Database } from '../../database/database.ts';
 import { eraseAgainByMoney } from '../../database/erase-again.sql.ts';
 import { PayerPaymentRow } from '../../database/payer-payment-entities.ts';
@@ -30,15 +32,21 @@ export interface PayerPaymentQueue {
     limit: number,
     leaseMs: number,
   ) => Promise<readonly { readonly payment: PayerPayment; readonly leaseId: string }[]>;
-  /** Stores a callback, and makes an open or abandoned payment due now, or soon after many callbacks (`hastenedTo`). */
+  /**
+   * Stores a callback, and makes an open or abandoned payment due now, or soon after many callbacks (`hastenedTo`). Callbacks take turns. One
+   * whose caller has left before its turn is dropped.
+   */
   readonly hasten: (
     payerPaymentId: PublicId<'ppm'>,
     callback: { readonly exchange: WalletExchange | undefined; readonly note: string },
+    signal: CallerSignal,
   ) => Promise<PayerPayment | undefined>;
 }
 
 export interface PayerPaymentQueueParts {
   readonly database: Database;
+  /** Limits callbacks, which wait for a payment that others hold, by payment. */
+  readonly fairly: FairCalls;
   readonly wallets: readonly Wallet[];
   readonly newId: NewId;
   readonly newLeaseId: () => string;
@@ -50,7 +58,7 @@ export interface PayerPaymentQueueParts {
 const heldRetryMs = 15_000;
 
 export function createPayerPaymentQueue(parts: PayerPaymentQueueParts): PayerPaymentQueue {
-  const { database, wallets, newId, newLeaseId, onDue } = parts;
+  const { database, fairly, wallets, newId, newLeaseId, onDue } = parts;
   return {
     lease: (wallet, environment, limit, leaseMs) =>
       database.fork().transactional(async (em) => {
@@ -86,20 +94,22 @@ export function createPayerPaymentQueue(parts: PayerPaymentQueueParts): PayerPay
         return leased;
       }),
 
-    async hasten(payerPaymentId, { exchange, note }) {
-      const hastened = await database.fork().transactional(async (em) => {
-        const row = await lockPayerPayment(em, payerPaymentId);
-        if (row === null) return undefined;
-        const at = await readClock(em);
-        row.callbackNotes = withNote(row.callbackNotes, note);
-        const owner = exchangeOwner(row);
-        const recent = (await readRecentExchanges(em, [owner], at))(owner);
-        makeDue(row, recent, at);
-        if (exchange !== undefined && row.status === 'OPEN')
-          await keepCallback(em, owner, { exchange, recent, newId, at });
-        await eraseAgainByMoney(em, { ...row, payerPaymentId: row.id });
-        return { ...row };
-      });
+    async hasten(payerPaymentId, { exchange, note }, signal) {
+      const hasten = () =>
+        database.fork().transactional(async (em) => {
+          const row = await lockPayerPayment(em, payerPaymentId);
+          if (row === null) return undefined;
+          const at = await readClock(em);
+          row.callbackNotes = withNote(row.callbackNotes, note);
+          const owner = exchangeOwner(row);
+          const recent = (await readRecentExchanges(em, [owner], at))(owner);
+          makeDue(row, recent, at);
+          if (exchange !== undefined && row.status === 'OPEN')
+            await keepCallback(em, owner, { exchange, recent, newId, at });
+          await eraseAgainByMoney(em, { ...row, payerPaymentId: row.id });
+          return { ...row };
+        });
+      const hastened = await fairly({ owner: `payer-started payment ${payerPaymentId}` }, signal, hasten);
       if (hastened !== undefined) onDue();
       return hastened;
     },

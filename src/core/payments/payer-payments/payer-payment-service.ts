@@ -73,7 +73,11 @@ export function payerPaymentService(parts: PayerPaymentServiceParts): RpcService
         return { decision: decisions[decision] };
       },
       async reportPayerPayment(request, context) {
-        const payment = await report({ ...parseReported(request), exchange: request.exchange });
+        const payment = await report({
+          ...parseReported(request),
+          exchange: request.exchange,
+          signal: context.signal,
+        });
         annotate(context, { payer_payment_id: publicId('ppm', payment.id), status: payment.status });
         return { payerPayment: messageOf(payment) };
       },
@@ -115,7 +119,7 @@ export function payerPaymentService(parts: PayerPaymentServiceParts): RpcService
         const id = valuesOrThrow(parseId('ppm', request.payerPaymentId, 'payer_payment_id'));
         annotate(context, { payer_payment_id: id });
         const { exchange, callbackNote: note } = request;
-        const hastened = await queue.hasten(id, { exchange, note });
+        const hastened = await queue.hasten(id, { exchange, note }, context.signal);
         if (hastened === undefined) throw notFound(id);
         return { payerPayment: messageOf(hastened) };
       },

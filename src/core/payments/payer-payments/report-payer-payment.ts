@@ -1,6 +1,8 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import { publicId, storedId } from '../../../contract/public-id.ts';
 import type { NewId } from '../../../contract/public-id.ts';
+import type { CallerSignal } from '../../../platform/batcher.ts';
+import type { FairCalls } from '../../../platform/fair-calls.ts';
 import type { WalletExchange } from '../../../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import type { Database } from '../../database/database.ts';
 import { eraseAgainByMoney } from '../../database/erase-again.sql.ts';
@@ -28,12 +30,16 @@ export interface PayerPaymentReport {
   readonly attemptIdEnd: string;
   readonly callbackNote: string;
   readonly exchange: WalletExchange | undefined;
+  /** A report whose caller has left before its turn is dropped. */
+  readonly signal: CallerSignal;
 }
 
 export type ReportPayerPayment = (report: PayerPaymentReport) => Promise<PayerPayment>;
 
 export interface ReportPayerPaymentParts {
   readonly database: Database;
+  /** Limits reports, which may wait for a payment that others hold, by payment. */
+  readonly fairly: FairCalls;
   readonly makeAttemptDue: MakeAttemptDue;
   readonly newId: NewId;
   /** Called when a confirmation became due. */
@@ -48,38 +54,49 @@ const attemptFirstMs = 30_000;
  * first report counts, and an open or abandoned one is confirmed now.
  */
 export function createReportPayerPayment(parts: ReportPayerPaymentParts): ReportPayerPayment {
-  const { database, makeAttemptDue, newId, onDue } = parts;
+  const { database, fairly, makeAttemptDue, newId, onDue } = parts;
   return async (report) => {
-    const { wallet, environment, providerTransactionId, exchange } = report;
-    const { payment, attempt } = await database.fork().transactional(async (em) => {
-      const at = await readClock(em);
-      const named = await findNamedAttempt(em, report);
-      const facts = [report.paymentOption, providerTransactionId, report.reference, report.payee];
-      const links = [named?.merchant_id ?? null, named?.order_id ?? null, named?.id ?? null];
-      const dueAt = new Date(at.getTime() + (named === undefined ? 0 : attemptFirstMs));
-      const inserted = await em.execute<{ id: string }[]>(insert, [
-        ...[storedId('ppm', newId('ppm', at)), environment, wallet, ...facts, report.amount, report.currency],
-        ...[...links, dueAt.toISOString(), at.toISOString(), at.toISOString()],
-      ]);
-      const row = await em.findOneOrFail(
-        PayerPaymentRow,
-        { environment, wallet, providerTransactionId },
-        { lockMode: LockMode.PESSIMISTIC_WRITE },
-      );
-      const owner = exchangeOwner(row);
-      const recent = (await readRecentExchanges(em, [owner], at))(owner);
-      if (inserted.length === 0) makeDue(row, recent, at);
-      if (exchange !== undefined && (row.status === 'OPEN' || inserted.length > 0))
-        await keepCallback(em, owner, { exchange, recent, newId, at });
-      if (inserted.length === 0) await eraseAgainByMoney(em, { ...row, payerPaymentId: row.id });
-      return { payment: { ...row }, attempt: named };
-    });
+    const { wallet, environment, providerTransactionId, exchange, signal } = report;
+    const store = () =>
+      database.fork().transactional(async (em) => {
+        const at = await readClock(em);
+        const named = await findNamedAttempt(em, report);
+        const facts = [report.paymentOption, providerTransactionId, report.reference, report.payee];
+        const links = [named?.merchant_id ?? null, named?.order_id ?? null, named?.id ?? null];
+        const dueAt = new Date(at.getTime() + (named === undefined ? 0 : attemptFirstMs));
+        const inserted = await em.execute<{ id: string }[]>(insert, [
+          ...[
+            storedId('ppm', newId('ppm', at)),
+            environment,
+            wallet,
+            ...facts,
+            report.amount,
+            report.currency,
+          ],
+          ...[...links, dueAt.toISOString(), at.toISOString(), at.toISOString()],
+        ]);
+        const row = await em.findOneOrFail(
+          PayerPaymentRow,
+          { environment, wallet, providerTransactionId },
+          { lockMode: LockMode.PESSIMISTIC_WRITE },
+        );
+        const owner = exchangeOwner(row);
+        const recent = (await readRecentExchanges(em, [owner], at))(owner);
+        if (inserted.length === 0) makeDue(row, recent, at);
+        if (exchange !== undefined && (row.status === 'OPEN' || inserted.length > 0))
+          await keepCallback(em, owner, { exchange, recent, newId, at });
+        if (inserted.length === 0) await eraseAgainByMoney(em, { ...row, payerPaymentId: row.id });
+        return { payment: { ...row }, attempt: named };
+      });
+    const owner = `payer-started payment ${environment} ${wallet} ${providerTransactionId}`;
+    const { payment, attempt } = await fairly({ owner }, signal, store);
     if (attempt !== undefined)
       await makeAttemptDue({
         merchantId: publicId('mer', attempt.merchant_id),
         attemptId: publicId('pat', attempt.id),
         exchange,
         callbackNote: report.callbackNote,
+        signal,
       });
     onDue();
     return payment;

@@ -195,7 +195,7 @@ export function refundService(parts: RefundServiceParts): RpcService {
         annotate(context, { refund_id: key.refundId, outcome: outcome.type });
         const { requestId } = callerOf(context);
         const { exchanges } = request;
-        const recorded = await work.record(key, { leaseId, outcome, exchanges, requestId });
+        const recorded = await work.record(key, { leaseId, outcome, exchanges, requestId }, context.signal);
         if (recorded.ok) return { refund: refundMessage(recorded.value) };
         if (recorded.error === 'not_found') throw notFound();
         throw rpcError('LEASE_LOST', 'the lease has expired, and another worker holds the refund');
@@ -205,7 +205,7 @@ export function refundService(parts: RefundServiceParts): RpcService {
         const key = valuesOrThrow(combine(parseKey(request)));
         annotate(context, { refund_id: key.refundId });
         const { exchange, callbackNote: note } = request;
-        const hastened = await work.hasten(key, { exchange, note });
+        const hastened = await work.hasten(key, { exchange, note }, context.signal);
         if (hastened === undefined) throw await missing(key);
         return { refund: refundMessage(hastened) };
       },

@@ -1,4 +1,5 @@
 import { LockMode } from '@mikro-orm/postgresql';
+import type { CallerSignal } from '../../../platform/batcher.ts';
 import type { FairCalls } from '../../../platform/fair-calls.ts';
 import { storedId } from '../../../contract/public-id.ts';
 import type { NewId, StoredId } from '../../../contract/public-id.ts';
@@ -44,7 +45,10 @@ export interface LeasedRefund {
   readonly walletAccountId: StoredId<'wac'> | null;
 }
 
-/** The work of the wallets process on refunds. Each function is one transaction. */
+/**
+ * The work of the wallets process on refunds. Each function is one transaction. Calls that wait for their order take turns. One whose caller
+ * has left before its turn is dropped.
+ */
 export interface RefundWork {
   /** Leases due refunds to a worker. */
   readonly lease: (request: LeaseRequest) => Promise<LeasedRows<LeasedRefund>>;
@@ -57,6 +61,7 @@ export interface RefundWork {
       readonly exchanges: readonly WalletExchange[];
       readonly requestId: string;
     },
+    signal: CallerSignal,
   ) => Promise<Result<Refund, 'not_found' | 'lease_lost'>>;
   /**
    * Stores a callback, and makes the refund due now, or soon after many callbacks (`hastenedTo`). A worker that holds it reports
@@ -65,13 +70,14 @@ export interface RefundWork {
   readonly hasten: (
     key: RefundKey,
     callback: { readonly exchange: WalletExchange | undefined; readonly note: string },
+    signal: CallerSignal,
   ) => Promise<Refund | undefined>;
 }
 
 export interface RefundWorkParts {
   readonly database: Database;
   readonly changes: Pick<OrderChanges, 'change'>;
-  /** Limits callbacks, which wait for orders that others hold, by merchant. */
+  /** Limits outcomes and callbacks, which wait for orders that others hold, by merchant. */
   readonly fairly: FairCalls;
   readonly newId: NewId;
   readonly newLeaseId: () => string;
@@ -124,44 +130,47 @@ export function createRefundWork({
         }),
       ),
 
-    record({ merchantId, refundId }, { leaseId, outcome, exchanges, requestId }) {
+    record({ merchantId, refundId }, { leaseId, outcome, exchanges, requestId }, signal) {
       const key = { merchantId: storedId('mer', merchantId), id: storedId('rfd', refundId) };
-      return changes.change(orderOfRefund(key), {
-        requestId,
-        async read(em) {
-          const row = await em.findOneOrFail(RefundRow, key, { lockMode: LockMode.PESSIMISTIC_WRITE });
-          const attempt = { merchantId: key.merchantId, id: row.paymentAttemptId };
-          return { row, reported: await withOwnAccount(em, attempt, outcome) };
-        },
-        decide: (order, { row, reported }, now) =>
-          recordRefundOutcome(order, refundOf(row), leaseId, reported, now),
-        async write(em, { refund, changed, isRepeat }, { context: { row }, now: at }) {
-          if (isRepeat) return refund;
-          const attempt = { merchantId: key.merchantId, id: row.paymentAttemptId };
-          const areDecisive = changed !== undefined;
-          await keepExchanges(em, attempt, { exchanges, areDecisive, newId, at });
-          writeRefund(em, row, refund);
-          if (areDecisive) {
-            const reason = failureReason(refund);
-            recordAudit(
-              em,
-              newId,
-              at,
-              { ...wallet, requestId },
-              {
-                action: refundStatus(refund) === 'COMPLETED' ? 'refund.complete' : 'refund.fail',
-                merchantId,
-                targetId: refundId,
-                details: { refund_number: refund.refundNumber, ...(reason === '' ? {} : { reason }) },
-              },
-            );
-          }
-          return refund;
-        },
-      });
+      const record = () =>
+        changes.change(orderOfRefund(key), {
+          requestId,
+          async read(em) {
+            const row = await em.findOneOrFail(RefundRow, key, { lockMode: LockMode.PESSIMISTIC_WRITE });
+            const attempt = { merchantId: key.merchantId, id: row.paymentAttemptId };
+            return { row, reported: await withOwnAccount(em, attempt, outcome) };
+          },
+          decide: (order, { row, reported }, now) =>
+            recordRefundOutcome(order, refundOf(row), leaseId, reported, now),
+          async write(em, { refund, changed, isRepeat }, { context: { row }, now: at }) {
+            if (isRepeat) return refund;
+            const attempt = { merchantId: key.merchantId, id: row.paymentAttemptId };
+            const areDecisive = changed !== undefined;
+            await keepExchanges(em, attempt, { exchanges, areDecisive, newId, at });
+            writeRefund(em, row, refund);
+            if (areDecisive) {
+              const reason = failureReason(refund);
+              recordAudit(
+                em,
+                newId,
+                at,
+                { ...wallet, requestId },
+                {
+                  action: refundStatus(refund) === 'COMPLETED' ? 'refund.complete' : 'refund.fail',
+                  merchantId,
+                  targetId: refundId,
+                  details: { refund_number: refund.refundNumber, ...(reason === '' ? {} : { reason }) },
+                },
+              );
+            }
+            return refund;
+          },
+        });
+      // Many refunds of one order may be under way, and each waits for the order with a connection.
+      return fairly({ owner: `refund outcomes ${merchantId}`, part: refundId }, signal, record);
     },
 
-    async hasten({ merchantId, refundId }, { exchange, note }) {
+    async hasten({ merchantId, refundId }, { exchange, note }, signal) {
       const key = { merchantId: storedId('mer', merchantId), id: storedId('rfd', refundId) };
       const hasten = () =>
         changes.change(orderOfRefund(key), {
@@ -184,7 +193,7 @@ export function createRefundWork({
           },
         });
       const owner = { owner: `callbacks ${merchantId}`, part: refundId };
-      const hastened = await fairly(owner, { aborted: false }, hasten);
+      const hastened = await fairly(owner, signal, hasten);
       if (!hastened.ok) return undefined;
       onDue();
       return hastened.value;

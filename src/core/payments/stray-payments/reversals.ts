@@ -1,5 +1,7 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import type { EntityManager } from '@mikro-orm/postgresql';
+import type { CallerSignal } from '../../../platform/batcher.ts';
+import type { FairCalls } from '../../../platform/fair-calls.ts';
 import type { Actor } from '../../../platform/rpc/actor.ts';
 import { recordAudit } from '../../audit/record-audit.ts';
 import type { Database } from '../../database/database.ts';
@@ -58,11 +60,13 @@ export interface Reversals {
   ) => Promise<Result<StrayPayment, 'not_found' | 'lease_lost'>>;
   /**
    * Stores a callback about a reversal, and makes the reversal due now, or soon after many callbacks (`hastenedTo`). A worker that
-   * holds it reports first. The due time stays as it is if the reversal has ended.
+   * holds it reports first. The due time stays as it is if the reversal has ended. Callbacks take turns. One whose caller has left before
+   * its turn is dropped.
    */
   readonly hasten: (
     key: { readonly merchantId: PublicId<'mer'>; readonly reversalId: PublicId<'stp'> },
     callback: { readonly exchange: WalletExchange | undefined; readonly note: string },
+    signal: CallerSignal,
   ) => Promise<StrayPayment | undefined>;
   /**
    * Makes a refused reversal due again. Refusals: `under_way` while the wallet has not decided, `reversed` when the
@@ -82,6 +86,8 @@ export interface StrayPaymentKey {
 
 export interface ReversalsParts {
   readonly database: Database;
+  /** Limits callbacks, which wait for a reversal that others hold, by merchant. */
+  readonly fairly: FairCalls;
   readonly newId: NewId;
   readonly newLeaseId: () => string;
   readonly now: () => Date;
@@ -89,7 +95,8 @@ export interface ReversalsParts {
   readonly onDue: () => void;
 }
 
-export function createReversals({ database, newId, newLeaseId, now, onDue }: ReversalsParts): Reversals {
+export function createReversals(parts: ReversalsParts): Reversals {
+  const { database, fairly, newId, newLeaseId, now, onDue } = parts;
   const lock = (em: EntityManager, { merchantId, strayPaymentId }: StrayPaymentKey) =>
     em.findOne(
       StrayPaymentRow,
@@ -159,21 +166,23 @@ export function createReversals({ database, newId, newLeaseId, now, onDue }: Rev
         return ok({ ...row });
       }),
 
-    async hasten({ merchantId: merchant, reversalId: reversal }, { exchange, note }) {
+    async hasten({ merchantId: merchant, reversalId: reversal }, { exchange, note }, signal) {
       const merchantId = storedId('mer', merchant);
       const key = { merchantId, reversalId: storedId('stp', reversal) };
-      const hastened = await database.fork().transactional(async (em) => {
-        const row = await em.findOne(StrayPaymentRow, key, { lockMode: LockMode.PESSIMISTIC_WRITE });
-        if (row === null) return undefined;
-        const at = await readClock(em);
-        const owner = exchangeOwnerOf(row);
-        const recent = (await readRecentExchanges(em, [owner], at))(owner);
-        if (exchange !== undefined) await keepCallback(em, owner, { exchange, recent, newId, at });
-        row.callbackNotes = withNote(row.callbackNotes, note);
-        em.assign(row, reversalColumns(makeReversalDue(reversalOf(row), hastenedTo(recent.count, at))));
-        await eraseAgainByMoney(em, row);
-        return { ...row };
-      });
+      const hasten = () =>
+        database.fork().transactional(async (em) => {
+          const row = await em.findOne(StrayPaymentRow, key, { lockMode: LockMode.PESSIMISTIC_WRITE });
+          if (row === null) return undefined;
+          const at = await readClock(em);
+          const owner = exchangeOwnerOf(row);
+          const recent = (await readRecentExchanges(em, [owner], at))(owner);
+          if (exchange !== undefined) await keepCallback(em, owner, { exchange, recent, newId, at });
+          row.callbackNotes = withNote(row.callbackNotes, note);
+          em.assign(row, reversalColumns(makeReversalDue(reversalOf(row), hastenedTo(recent.count, at))));
+          await eraseAgainByMoney(em, row);
+          return { ...row };
+        });
+      const hastened = await fairly({ owner: `callbacks ${merchant}`, part: reversal }, signal, hasten);
       if (hastened !== undefined) onDue();
       return hastened;
     },

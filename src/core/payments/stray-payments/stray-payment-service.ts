@@ -81,7 +81,7 @@ export function strayPaymentService({ listStrayPayments, reversals }: StrayPayme
           }),
         );
         const { exchange, callbackNote: note } = request;
-        const hastened = await reversals.hasten(key, { exchange, note });
+        const hastened = await reversals.hasten(key, { exchange, note }, context.signal);
         if (hastened === undefined) throw notFound(key.reversalId);
         annotate(context, { stray_payment_id: publicId('stp', hastened.id) });
         return { strayPayment: strayPaymentMessage(hastened) };
