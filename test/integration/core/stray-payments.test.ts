@@ -272,6 +272,20 @@ describe('money that does not belong to the order', () => {
 });
 
 describe('a reversal', () => {
+  test('has its first name again when a restored database finds the money again', async () => {
+    const { leased, payment } = await findMoney();
+    await recordReversal(leased, done);
+    const id = storedId('pat', payment.attemptId);
+    await desk.query('delete from core.stray_payments where payment_attempt_id = $1', [id]);
+    await desk.query('delete from core.wallet_receipts where payment_attempt_id = $1', [id]);
+
+    await hasten(payment);
+    await desk.settle(payment, outcomes.completed('t-1', '99.00'));
+
+    expect((await leaseReversal()).reversalId).toBe(leased.reversalId);
+    expect(leased.reversalId.slice(0, 12).replace('stp_', 'pat_')).toBe(payment.attemptId.slice(0, 12));
+  });
+
   test('belongs to one worker at a time, and counts as sent when that worker has exited', async () => {
     const { leased, strayPaymentId } = await findMoney();
     const { reversalId } = leased;

@@ -107,7 +107,7 @@ export function createRecordOutcome({ changes, newId, wallets }: RecordOutcomePa
       }
       const { changed, stray, attempt, dueAt, maybeSent, updates, isDecisive: areDecisive } = decided;
       const strayPaymentId =
-        stray === undefined ? '' : await recordStrayPayment(em, newId, row, stray.kind, stray.money, at);
+        stray === undefined ? '' : await recordStrayPayment(em, row, stray.kind, stray.money, at);
       if (outcome.type === 'completed' && isTransactionNew) useReceipt(em, { ...row, ...outcome }, row);
       const stored = taken.loaded.storedOf(row);
       await keepExchanges(em, row, { exchanges, areDecisive, newId, at, stored });

@@ -1,8 +1,10 @@
+import { createHash } from 'node:crypto';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { PaymentAttemptRow, StrayPaymentKind } from '../../database/order-entities.ts';
 import { StrayPaymentRow } from '../../database/order-entities.ts';
-import { publicId, storedId } from '../../../contract/public-id.ts';
-import type { NewId, PublicId, StoredId } from '../../../contract/public-id.ts';
+import { walletOf } from '../../../contract/payment-option.ts';
+import { publicId } from '../../../contract/public-id.ts';
+import type { PublicId, StoredId } from '../../../contract/public-id.ts';
 import { isReturnable } from '../../domain/wallet-outcome.ts';
 import type { FoundMoney } from '../../domain/wallet-outcome.ts';
 import { beginReversal, parkReversal } from '../../domain/reversal.ts';
@@ -24,7 +26,6 @@ export async function findStrayPayment(
  */
 export async function recordStrayPayment(
   em: EntityManager,
-  newId: NewId,
   attempt: PaymentAttemptRow,
   kind: StrayPaymentKind,
   money: FoundMoney,
@@ -34,7 +35,7 @@ export async function recordStrayPayment(
   if (known !== undefined) return known;
   const { merchantId, environment, orderId, id: paymentAttemptId, paymentOption } = attempt;
   const origin = { merchantId, environment, orderId, paymentAttemptId, payerPaymentId: null, paymentOption };
-  return addStrayPayment(em, newId, origin, kind, money, now);
+  return addStrayPayment(em, origin, kind, money, now);
 }
 
 /** The payment that brought stray money. */
@@ -47,22 +48,41 @@ export interface StrayOrigin extends Pick<StrayPaymentRow, 'merchantId' | 'envir
 /** Adds money that pays no order. Its reversal is due at once, or parked if the money cannot be returned. Returns its public id. */
 export function addStrayPayment(
   em: EntityManager,
-  newId: NewId,
   origin: StrayOrigin,
   kind: StrayPaymentKind,
   money: FoundMoney,
   now: Date,
 ): PublicId<'stp'> {
-  const id = newId('stp', now);
-  const stored = storedId('stp', id);
-  const reversal = beginReversal(stored, now);
+  const id = idOf(origin, money);
+  const reversal = beginReversal(id, now);
   em.create(StrayPaymentRow, {
     ...origin,
-    id: stored,
+    id,
     ...money,
     kind,
     ...reversalColumns(isReturnable(money) ? reversal : parkReversal(reversal, now)),
     createdAt: now,
   });
-  return id;
+  return publicId('stp', id);
+}
+
+const timeLength = 'xxxxxxxx-xxxx-'.length;
+
+/**
+ * The id of a stray payment, by which the wallet knows its reversal. It depends on the payment only: its beginning is the time in the
+ * payment's own id, and its end is derived from the wallet's transaction. So a database that was restored to an earlier state, and finds the
+ * money again, uses the same name, and the wallet does not return the money twice.
+ */
+function idOf(
+  { environment, paymentOption, paymentAttemptId, payerPaymentId }: StrayOrigin,
+  { providerTransactionId }: FoundMoney,
+): StoredId<'stp'> {
+  const transaction = [environment, walletOf(paymentOption), providerTransactionId];
+  const end = createHash('sha256').update(JSON.stringify(transaction)).digest();
+  // The version and the variant of a UUID (RFC 9562).
+  end[0] = ((end[0] ?? 0) & 0x0f) | 0x70;
+  end[2] = ((end[2] ?? 0) & 0x3f) | 0x80;
+  const groups = [end.toString('hex', 0, 2), end.toString('hex', 2, 4), end.toString('hex', 4, 10)];
+  const begin = (paymentAttemptId ?? payerPaymentId ?? '').slice(0, timeLength);
+  return `${begin}${groups.join('-')}` as StoredId<'stp'>;
 }

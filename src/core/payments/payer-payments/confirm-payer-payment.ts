@@ -240,7 +240,7 @@ interface StrayMoney {
 
 /** Ends the payment with a stray payment, whose reversal becomes due. */
 function recordStray(
-  { wallets, newId }: ConfirmPayerPaymentParts,
+  { wallets }: ConfirmPayerPaymentParts,
   em: EntityManager,
   row: PayerPaymentRow,
   { money, kind, order }: StrayMoney,
@@ -252,7 +252,7 @@ function recordStray(
       ? { merchantId: storedId('mer', merchantOfAccount(wallets, row) ?? noMerchantId), orderId: null }
       : storedOrder(order);
   const origin = { ...links, environment, paymentOption, paymentAttemptId: null, payerPaymentId: row.id };
-  const id = addStrayPayment(em, newId, origin, kind, money, at);
+  const id = addStrayPayment(em, origin, kind, money, at);
   useReceipt(em, row, undefined);
   Object.assign(row, { ...links, paymentAttemptId: null, strayPaymentId: storedId('stp', id) });
   end(row, 'STRAY', at);

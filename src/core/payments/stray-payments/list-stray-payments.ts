@@ -14,7 +14,7 @@ export interface StrayPaymentFilter {
   readonly limit: number;
 }
 
-/** Stray payments, newest first. */
+/** Stray payments, newest first: by the time at which their payments began. */
 export type ListStrayPayments = (filter: StrayPaymentFilter) => Promise<StrayPayment[]>;
 
 export const createListStrayPayments =
