@@ -48,6 +48,9 @@ export function isNetwork(text: string): boolean {
   );
 }
 
+const notValid =
+  'is not a valid URL. In a user name or password, write / as %2F, # as %23, @ as %40, : as %3A, ? as %3F and % as %25';
+
 const url = (
   protocols: readonly string[],
   problemOf: (url: URL, text: string) => string | undefined = () => undefined,
@@ -57,11 +60,7 @@ const url = (
     if (!protocols.some((protocol) => input.startsWith(`${protocol}//`))) {
       throw new EnvError(`must be a URL starting with ${expected}`);
     }
-    if (!URL.canParse(input)) {
-      throw new EnvError(
-        'is not a valid URL. In a user name or password, write / as %2F, # as %23, @ as %40, : as %3A, ? as %3F and % as %25',
-      );
-    }
+    if (!URL.canParse(input)) throw new EnvError(notValid);
     const problem = problemOf(new URL(input), input);
     if (problem !== undefined) throw new EnvError(problem);
     return input.replace(/\/+$/, '');
@@ -86,6 +85,16 @@ export const origin = makeExactValidator<string>((input) => {
   return parsed.origin;
 });
 
+/** Whether a URL has its host too early, because of a character in its password, or has a percent sign that encodes nothing. */
+function endsTooEarly({ username, password, pathname, searchParams, hash }: URL): boolean {
+  const afterHost = [pathname, ...searchParams.keys()];
+  return (
+    hash !== '' ||
+    afterHost.some((text) => text.includes('@')) ||
+    [username, password, pathname].some((text) => /%(?![0-9a-f]{2})/i.test(text))
+  );
+}
+
 const sslModes = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'];
 /** What libpq also reads after the question mark. One of our two drivers does not, and would connect to another server. */
 const destinations = [
@@ -98,7 +107,9 @@ const destinations = [
   'service',
   'target_session_attrs',
 ];
-export const databaseUrl = url(['postgres:', 'postgresql:'], ({ hostname, searchParams }) => {
+export const databaseUrl = url(['postgres:', 'postgresql:'], (parsed) => {
+  if (endsTooEarly(parsed)) return notValid;
+  const { hostname, searchParams } = parsed;
   const misplaced = destinations.find((name) => searchParams.has(name));
   if (misplaced !== undefined)
     return (

@@ -116,7 +116,17 @@ const settings: readonly Setting[] = [
   {
     ...{ name: 'GATEHOUSE_DATABASE_URL', of: 'core' },
     good: { 'postgres://a:b%23%2F@db/x': 'postgres://a:b%23%2F@db/x' },
-    bad: ['postgres://a:b#c@db/x', 'postgres://a:b/c@db/x', 'postgres://a:b@/x?host=/run/postgresql'],
+    bad: [
+      ...['postgres://a:b#c@db/x', 'postgres://a:b/c@db/x', 'postgres://a:b@/x?host=/run/postgresql'],
+      // With digits or another @ before it, the character ends a host that the URL does not have.
+      ...[
+        'postgres://a:1#c@db/x',
+        'postgres://a:1/c@db/x',
+        'postgres://a:1?c@db/x',
+        'postgres://a:b@c#d@db/x',
+      ],
+      ...['postgres://a:b%@db/x', 'postgres://a:b%c@db/x'],
+    ],
     advice: /is not a valid URL\. In a user name or password, write \/ as %2F/,
   },
   {
