@@ -301,7 +301,7 @@ const relayText = ({ waitingCount, lag }: Facts<'eventRelay'>): Text => [
   waitingCount === 0n
     ? 'every event has been published'
     : `${counted(waitingCount, 'event')} not published yet, the oldest for ${seconds(lag)} s`,
-  "look for 'publishing events failed' in core's log: it says what the broker refuses. Without such a line, look in " +
+  "look for 'publishing events failed' in core's log: it says what the broker refuses, and what to do. Without such a line, look in " +
     'pg_stat_activity for a transaction left open. No event is lost',
 ];
 

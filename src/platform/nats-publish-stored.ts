@@ -41,7 +41,7 @@ export function publishStored(
     // Before the timer, because it throws when the connection was closed meanwhile.
     const answers = connection.subscribe(inbox, {
       callback: (error, answer) => {
-        const storedIn = error ?? streamOf(answer);
+        const storedIn = error ?? streamOf(answer, stream);
         if (storedIn === undefined) end(() => resolve('no stream'));
         else if (storedIn instanceof Error) end(() => reject(storedIn));
         else if (storedIn !== stream)
@@ -100,10 +100,22 @@ function lineOf(value: string): string {
  * The stream that has stored a message; undefined if there is none. A PubAck names the stream and the sequence number in it. A refusal has
  * an error instead.
  */
-function streamOf(answer: Msg): string | Error | undefined {
+function streamOf(answer: Msg, stream: string): string | Error | undefined {
   // "No responders": no subscriber listens to the subject, so no stream accepts it.
   if (answer.headers?.code === 503) return undefined;
   const ack = answer.json<{ readonly stream?: string; readonly error?: { readonly description?: string } }>();
   if (ack.error === undefined && ack.stream !== undefined) return ack.stream;
-  return new Error(`the broker refused a message: ${ack.error?.description ?? 'for no stated reason'}`);
+  const description = ack.error?.description ?? 'for no stated reason';
+  const option = limitOptions[description];
+  const full =
+    option === undefined
+      ? ''
+      : `. The stream ${stream} is full: raise this limit, or remove it with nats stream edit ${stream} ${option}=-1`;
+  return new Error(`the broker refused a message: ${description}${full}`);
 }
+
+/** The limits that a stream with "discard new" refuses messages at, in the broker's words, and their options. */
+const limitOptions: Readonly<Record<string, string>> = {
+  'maximum bytes exceeded': '--max-bytes',
+  'maximum messages exceeded': '--max-msgs',
+};

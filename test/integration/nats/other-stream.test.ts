@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { connect } from 'nats';
+import { DiscardPolicy, connect } from 'nats';
 import type { NatsConnection } from 'nats';
 import { pino } from 'pino';
 import { openEventBus } from '../../../src/platform/nats-event-bus.ts';
@@ -35,8 +35,25 @@ afterEach(async () => {
   await connection.close();
 });
 
-const publish = (): Promise<void> =>
-  bus.publish([{ subject: `${id}.created`, id, headers: {}, body: Buffer.from('x') }]);
+const publish = (messageId = id): Promise<void> =>
+  bus.publish([{ subject: `${id}.created`, id: messageId, headers: {}, body: Buffer.from('x') }]);
+
+test.each([
+  ['maximum bytes exceeded', '--max-bytes', { max_bytes: 120 }],
+  ['maximum messages exceeded', '--max-msgs', { max_msgs: 1 }],
+])(
+  'a stream that refuses a message because of its %s is named with what to do',
+  async (refusal, option, limit) => {
+    const { streams } = await connection.jetstreamManager();
+    const name = `OWN-${id}`;
+    await streams.add({ name, subjects: [`${id}.>`], discard: DiscardPolicy.New, ...limit });
+    await publish();
+
+    await expect(publish(`${id}-2`)).rejects.toThrow(
+      `${refusal}. The stream ${name} is full: raise this limit, or remove it with nats stream edit ${name} ${option}=-1`,
+    );
+  },
+);
 const addStream = async (name: string, subject: string): Promise<void> => {
   const { streams } = await connection.jetstreamManager();
   await streams.add({ name, subjects: [subject] });
