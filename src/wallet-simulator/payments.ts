@@ -28,7 +28,12 @@ const confirmed = Type.Object({
 /** The payment ended: failed with `code`, and completed otherwise. */
 const ended = Type.Object({ kind: Type.Literal('ended'), id: text, at: text, code: Type.Optional(text) });
 
-const journalEntry = Type.Union([opened, confirmed, ended]);
+/** What a protocol keeps beside its payments. The latest entry counts. */
+const kept = Type.Object({ kind: Type.Literal('kept'), facts: Type.Record(text, text) });
+
+const journalEntry = Type.Union([opened, confirmed, ended, kept]);
+
+export type KeptFacts = Readonly<Record<string, string>>;
 
 export interface PaymentsOptions {
   readonly wallet: string;
@@ -73,6 +78,10 @@ export interface Payments extends Pick<
   readonly prompts: (payer?: string) => readonly PromptView[];
   readonly charges: (payer?: string) => readonly ChargeView[];
   readonly balances: () => readonly object[];
+  /** Replaces what the protocol keeps beside its payments, such as registered URLs. */
+  readonly keep: (facts: KeptFacts) => void;
+  /** Undefined before the first `keep`, in this run of the simulator or an earlier one. */
+  readonly kept: () => KeptFacts | undefined;
   readonly decide: (id: string, decision: Decision) => 'done' | 'not_open' | undefined;
   readonly close: () => void;
 }
@@ -87,6 +96,7 @@ export function createPayments(options: PaymentsOptions): Payments {
   const journal = options.journal.of(journalEntry);
   const book = createPaymentBook();
   const timers = new Map<Payment, () => void>();
+  let keptFacts: KeptFacts | undefined;
 
   function outcomeOf({
     kind,
@@ -152,6 +162,10 @@ export function createPayments(options: PaymentsOptions): Payments {
   }
 
   function replay(entry: Static<typeof journalEntry>): void {
+    if (entry.kind === 'kept') {
+      keptFacts = entry.facts;
+      return;
+    }
     if (entry.kind === 'opened') {
       book.add(revive(entry.payment, outcomeOf(entry.payment)));
       return;
@@ -214,6 +228,11 @@ export function createPayments(options: PaymentsOptions): Payments {
         .newestFirst(payer)
         .flatMap((payment) => chargeViews(wallet, payment, book.refundsOf(payment.requestId))),
     balances: () => balanceViews(wallet, ledger),
+    keep(facts) {
+      journal.append({ kind: 'kept', facts });
+      keptFacts = facts;
+    },
+    kept: () => keptFacts,
     decide,
     close: () => {
       for (const callOff of timers.values()) callOff();

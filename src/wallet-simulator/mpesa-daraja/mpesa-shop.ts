@@ -30,10 +30,16 @@ export interface MpesaShop {
   ) => Promise<{ readonly status: number | string; readonly text: string }>;
   /** Whether the body of an initiator's request has the right name and the right encrypted password. */
   readonly isInitiator: (name: string, credential: string) => boolean;
-  /** Where confirmations of payments go; set by a registration. */
-  urls:
-    | { readonly confirmation: string; readonly validation: string; readonly completes: boolean }
-    | undefined;
+  /** Where confirmations of payments go, as the latest registration says; undefined before the first. */
+  readonly urls: () => RegisteredUrls | undefined;
+  readonly registerUrls: (urls: RegisteredUrls) => void;
+}
+
+export interface RegisteredUrls {
+  readonly confirmation: string;
+  readonly validation: string;
+  /** Whether payments are taken that the validation does not answer in time. */
+  readonly completes: boolean;
 }
 
 export function createMpesaShop(
@@ -71,9 +77,10 @@ export function createMpesaShop(
   /** Requested payments are confirmed like all others, once. */
   const confirmed = new Set<string>();
   async function confirm(payment: Payment): Promise<void> {
-    if (shop.urls === undefined || payment.state.status !== 'completed' || confirmed.has(payment.id)) return;
+    const urls = shop.urls();
+    if (urls === undefined || payment.state.status !== 'completed' || confirmed.has(payment.id)) return;
     confirmed.add(payment.id);
-    await post(shop.urls.confirmation, confirmationMessage(payment, credentials.short_code));
+    await post(urls.confirmation, confirmationMessage(payment, credentials.short_code));
   }
 
   const isResultLost = (reversal: Payment): boolean =>
@@ -100,7 +107,13 @@ export function createMpesaShop(
     isInitiator: (name, credential) =>
       name === credentials.initiator_name &&
       isPassword(credentials, decrypt(credentials.security_key, credential) ?? ''),
-    urls: undefined,
+    // The provider keeps a registration for ever.
+    urls() {
+      const { confirmation, validation, completes } = payments.kept() ?? {};
+      if (confirmation === undefined || validation === undefined) return undefined;
+      return { confirmation, validation, completes: completes === 'true' };
+    },
+    registerUrls: ({ completes, ...urls }) => payments.keep({ ...urls, completes: String(completes) }),
   };
   return shop;
 }

@@ -20,7 +20,7 @@ export function addPayerStartedEndpoints(app: FastifyInstance, shop: MpesaShop):
       const confirmation = requiredUrl(body, 'ConfirmationURL');
       const validation = requiredUrl(body, 'ValidationURL');
       // The sandbox lets a short code register again; production does not.
-      shop.urls = { confirmation, validation, completes: /^completed$/i.test(type) };
+      shop.registerUrls({ confirmation, validation, completes: /^completed$/i.test(type) });
       return dialect.registered(body);
     });
   }
@@ -43,7 +43,7 @@ export function addPayerStartedEndpoints(app: FastifyInstance, shop: MpesaShop):
       expiresAt: new Date(now().getTime() + delaysMs.promptExpiry),
       awaitsPerson: false,
     });
-    const { urls } = shop;
+    const urls = shop.urls();
     if (urls === undefined) {
       payments.end(payment);
       return;

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import Fastify from 'fastify';
 import { scaleDelays, standardDelaysMs } from '../../../src/wallet-simulator/delays.ts';
 import { createMemoryJournal } from '../../../src/wallet-simulator/journal.ts';
+import type { JournalFile } from '../../../src/wallet-simulator/journal.ts';
 import { createLedger } from '../../../src/wallet-simulator/ledger.ts';
 import { createReceivedRequests } from '../../../src/wallet-simulator/received-requests.ts';
 import type { SimulatedProtocol, SimulatedWallet } from '../../../src/wallet-simulator/simulated-wallet.ts';
@@ -11,7 +12,12 @@ import { credentials, securityKey } from './mpesa-subject.ts';
 /** A simulator of its own, in which payers answer in a moment instead of minutes. */
 export async function startMpesaSimulator(
   protocol: SimulatedProtocol,
-  over: { readonly interactive?: boolean; readonly timeScale?: number; readonly now?: () => Date } = {},
+  over: {
+    readonly interactive?: boolean;
+    readonly timeScale?: number;
+    readonly now?: () => Date;
+    readonly journal?: JournalFile;
+  } = {},
 ) {
   const app = Fastify({ forceCloseConnections: true });
   const closing = new AbortController();
@@ -23,7 +29,7 @@ export async function startMpesaSimulator(
         basePath: '/wallet',
         credentials: { ...credentials, security_key: securityKey },
         ledger: createLedger(),
-        journal: createMemoryJournal(),
+        journal: over.journal ?? createMemoryJournal(),
         interactive: over.interactive ?? false,
         delaysMs: scaleDelays(standardDelaysMs, over.timeScale ?? 0.005),
         tokenLifetimeSeconds: 3_599,

@@ -7,6 +7,7 @@ import {
   PayerPaymentService,
 } from '../../../src/gen/gatehouse/v1/payer_payment_service_pb.js';
 import type { ReportPayerPaymentRequest } from '../../../src/gen/gatehouse/v1/payer_payment_service_pb.js';
+import { createMemoryJournal } from '../../../src/wallet-simulator/journal.ts';
 import { mpesaDaraja as kenya } from '../../../src/wallet-simulator/mpesa-daraja/mpesa-daraja.ts';
 import { mpesaEthiopia as ethiopia } from '../../../src/wallet-simulator/mpesa-ethiopia/mpesa-ethiopia.ts';
 import type { PaymentOutcome } from '../../../src/wallets/connector/outcomes.ts';
@@ -66,38 +67,35 @@ describe.each([
       }),
     ({ close }) => close(),
   );
+  const connectTo = async (baseUrl: string): Promise<WalletConnector> =>
+    (await kind.load())(mpesaSettings(baseUrl), mpesaOptions({ callbackBaseUrl: () => listener.baseUrl }));
   const connector: WalletConnector = shared<WalletConnector>(
-    async () =>
-      (await kind.load())(
-        mpesaSettings(started.baseUrl),
-        mpesaOptions({ callbackBaseUrl: () => listener.baseUrl }),
-      ),
+    () => connectTo(started.baseUrl),
     (opened) => opened.close(),
   );
+  const urls = () =>
+    ({
+      validation: `${listener.baseUrl}/validation/x`,
+      confirmation: `${listener.baseUrl}/confirmation/x`,
+      withoutAnswer: 'cancel',
+    }) as const;
 
   beforeAll(async () => {
-    const { result } = await payerStarted().register(
-      {
-        validation: `${listener.baseUrl}/validation/x`,
-        confirmation: `${listener.baseUrl}/confirmation/x`,
-        withoutAnswer: 'cancel',
-      },
-      options,
-    );
+    const { result } = await payerStarted().register(urls(), options);
     expect(result).toEqual({ kind: 'registered' });
   });
 
   /** A payer pays 250 in the menu of the phone, with this text as account. */
-  async function payInMenu(reference: string): Promise<void> {
+  async function payInMenu(reference: string, { baseUrl } = started): Promise<void> {
     const basic = Buffer.from(`${credentials.consumer_key}:${credentials.consumer_secret}`).toString(
       'base64',
     );
     const path = code === '254' ? '/oauth/v1/generate' : '/v1/token/generate';
-    const answer = await fetch(`${started.baseUrl}${path}?grant_type=client_credentials`, {
+    const answer = await fetch(`${baseUrl}${path}?grant_type=client_credentials`, {
       headers: { authorization: `Basic ${basic}` },
     });
     const { access_token: token } = (await answer.json()) as { access_token: string };
-    const response = await fetch(`${started.baseUrl}${simulate}`, {
+    const response = await fetch(`${baseUrl}${simulate}`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
       body: JSON.stringify({
@@ -239,6 +237,26 @@ describe.each([
       ...{ kind: 'completed', amount: '250', currency },
       providerTransactionId: reported.providerTransactionId,
     });
+  });
+
+  test('are reported to the registered URLs after a restart of the simulator', async () => {
+    decision = 'accept';
+    const journal = createMemoryJournal();
+    const first = await startMpesaSimulator(simulator, { journal });
+    const opened = await connectTo(first.baseUrl);
+    await opened.payerStarted?.register(urls(), options);
+    await opened.close();
+    await first.close();
+    const second = await startMpesaSimulator(simulator, { journal });
+    try {
+      await payInMenu('ORDER-43', second);
+
+      await waitUntil('the payment is reported', () =>
+        messagesAbout('ORDER-43').some(({ stage }) => stage === 'confirmation'),
+      );
+    } finally {
+      await second.close();
+    }
   });
 
   test('move no money when validation rejects them', async () => {
