@@ -13,6 +13,7 @@ import {
   RefundSchema,
 } from '../gen/gatehouse/v1/order_pb.js';
 import type { Order, OrderEvent } from '../gen/gatehouse/v1/order_pb.js';
+import type { PaymentAttemptStory } from '../gen/gatehouse/v1/order_story_service_pb.js';
 import { StrayPaymentSchema, StrayPaymentStatus } from '../gen/gatehouse/v1/stray_payment_service_pb.js';
 import type { StrayPayment } from '../gen/gatehouse/v1/stray_payment_service_pb.js';
 import type { CoreClients } from './core-clients.ts';
@@ -27,7 +28,7 @@ import {
 } from './options.ts';
 import { addOrderExplainCommand } from './order-explain-command.ts';
 import type { ExplainParts } from './order-explain-command.ts';
-import { attemptsOf, showAttempts, showTimeline } from './order-history.ts';
+import { showAttempts, showTimeline, unsentIn } from './order-history.ts';
 import { answered } from './output.ts';
 import type { Output } from './output.ts';
 import { collectPages, showMore } from './paging.ts';
@@ -67,15 +68,17 @@ export function addOrderCommands(program: Command, parts: ExplainParts): void {
     new Argument('<order>', "the merchant's order_number, or ord_…"),
     find,
     (merchantId: string, name: string, options: { environment: Environment }) =>
-      run(async ({ orders, strayPayments, refunds }) => {
+      run(async ({ orders, orderStories, strayPayments, refunds }) => {
         const key = orderKey(name);
         const order = answered((await orders.getOrder({ merchantId, ...options, key })).order);
-        const [events, strays, refunded] = await Promise.all([
+        const { environment, orderId } = order;
+        const [events, { paymentAttempts }, strays, refunded] = await Promise.all([
           readEvents(orders, order),
+          orderStories.getOrderStory({ merchantId, environment, orderId }),
           straysOf(strayPayments, order),
           refundsOf(refunds, order),
         ]);
-        return show({ order, events, strays, refunds: refunded });
+        return show({ order, events, attempts: paymentAttempts.toReversed(), strays, refunds: refunded });
       }),
   );
 
@@ -122,12 +125,21 @@ const isHeldOfAttempt = ({ status, paymentAttemptId }: StrayPayment): boolean =>
 interface OrderStory {
   readonly order: Order;
   readonly events: readonly OrderEvent[];
+  /** Oldest first, as they are now. Events do not tell that an attempt was sent. */
+  readonly attempts: readonly PaymentAttemptStory[];
   readonly strays: readonly StrayPayment[];
   readonly refunds: RefundsOfOrder;
 }
 
-function show({ order, events, strays, refunds: { latest: refunds, hasMore } }: OrderStory): Output {
-  const attempts = attemptsOf(events);
+function show({
+  order,
+  events,
+  attempts: stories,
+  strays,
+  refunds: { latest: refunds, hasMore },
+}: OrderStory): Output {
+  const attempts = stories.flatMap(({ paymentAttempt }) => paymentAttempt ?? []);
+  const unsent = unsentIn(stories);
   const sections = (width: number): string[] => [
     `Order ${order.orderNumber} in ${showEnvironment(order.environment)}`,
     fields([
@@ -148,7 +160,9 @@ function show({ order, events, strays, refunds: { latest: refunds, hasMore } }: 
       ['Changed', showTime(order.updateTime)],
       ['To be paid by', showTime(order.expireTime)],
     ]),
-    attempts.length === 0 ? 'No payment attempts' : `Payment attempts\n${showAttempts(attempts, width)}`,
+    attempts.length === 0
+      ? 'No payment attempts'
+      : `Payment attempts\n${showAttempts(attempts, width, unsent)}`,
     ...(strays.length === 0
       ? []
       : [`Stray payments of the order\n${showStrays(strays, order, width)}${explainHold(order, strays)}`]),
@@ -161,7 +175,10 @@ function show({ order, events, strays, refunds: { latest: refunds, hasMore } }: 
   return {
     json: {
       ...plainJson(OrderSchema, order),
-      payment_attempts: attempts.map((attempt) => plainJson(PaymentAttemptSchema, attempt)),
+      payment_attempts: attempts.map((attempt) => ({
+        ...plainJson(PaymentAttemptSchema, attempt),
+        unsent: unsent.has(attempt.paymentAttemptId),
+      })),
       stray_payments: strays.map((stray) => plainJson(StrayPaymentSchema, stray)),
       refunds: refunds.map((refund) => plainJson(RefundSchema, refund)),
       has_more_refunds: hasMore,

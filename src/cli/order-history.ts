@@ -1,23 +1,16 @@
 import {
   OrderEventType,
   OrderEventTypeSchema,
+  PaymentAttemptStatus,
   PaymentAttemptStatusSchema,
 } from '../gen/gatehouse/v1/order_pb.js';
 import type { Order, OrderEvent, PaymentAttempt, Refund } from '../gen/gatehouse/v1/order_pb.js';
+import type { PaymentAttemptStory } from '../gen/gatehouse/v1/order_story_service_pb.js';
 import { endedUnsent } from '../contract/ended-unsent.ts';
 import { isCancellation } from '../contract/is-cancellation.ts';
 import { wordOf } from './plain-json.ts';
 import { table } from './table.ts';
 import { showTime } from './time.ts';
-
-/** An order's payment attempts, oldest first, each in the state of its latest event. */
-export function attemptsOf(events: readonly OrderEvent[]): readonly PaymentAttempt[] {
-  const latest = new Map<string, PaymentAttempt>();
-  for (const { paymentAttempt } of events) {
-    if (paymentAttempt !== undefined) latest.set(paymentAttempt.paymentAttemptId, paymentAttempt);
-  }
-  return [...latest.values()];
-}
 
 /** The status of an attempt and, if it was declined, the reason. */
 export function showAttemptStatus({ status, declineReason }: PaymentAttempt): string {
@@ -25,7 +18,25 @@ export function showAttemptStatus({ status, declineReason }: PaymentAttempt): st
   return declineReason === '' ? word : `${word}: ${declineReason}`;
 }
 
-export function showAttempts(attempts: readonly PaymentAttempt[], width: number): string {
+/** Said of an attempt of which the wallet certainly has no request, although the attempt is SENT or TIMED_OUT. */
+export const notAtWallet = 'not received by the wallet';
+
+/** The ids of the attempts of which the wallet certainly has no request. One that is not due yet needs no such remark. */
+export const unsentIn = (stories: readonly PaymentAttemptStory[]): ReadonlySet<string> =>
+  new Set(
+    stories.flatMap(({ paymentAttempt, unsent }) =>
+      paymentAttempt !== undefined && unsent && paymentAttempt.status !== PaymentAttemptStatus.REQUESTED
+        ? [paymentAttempt.paymentAttemptId]
+        : [],
+    ),
+  );
+
+/** @param unsent - the ids of the attempts of which that is known */
+export function showAttempts(
+  attempts: readonly PaymentAttempt[],
+  width: number,
+  unsent: ReadonlySet<string> = new Set(),
+): string {
   const columns = [
     { head: 'ATTEMPT', wraps: true },
     { head: 'STATUS' },
@@ -33,10 +44,10 @@ export function showAttempts(attempts: readonly PaymentAttempt[], width: number)
     { head: 'PHONE' },
     { head: 'STARTED' },
   ];
+  const noteOf = ({ paymentAttemptId, declineReason }: PaymentAttempt): string =>
+    unsent.has(paymentAttemptId) ? notAtWallet : declineReason;
   const rows = attempts.map((attempt) => [
-    attempt.declineReason === ''
-      ? attempt.paymentAttemptId
-      : `${attempt.paymentAttemptId}\n${attempt.declineReason}`,
+    noteOf(attempt) === '' ? attempt.paymentAttemptId : `${attempt.paymentAttemptId}\n${noteOf(attempt)}`,
     wordOf(PaymentAttemptStatusSchema, attempt.status) ?? '',
     attempt.paymentOption,
     attempt.phone,

@@ -19,7 +19,7 @@ import {
   showEnvironment,
   statusesOption,
 } from './options.ts';
-import { showAttempts, showAttemptStatus } from './order-history.ts';
+import { notAtWallet, showAttempts, showAttemptStatus, unsentIn } from './order-history.ts';
 import { answered } from './output.ts';
 import type { Output, Runner } from './output.ts';
 import { collectPages, showMore } from './paging.ts';
@@ -65,9 +65,12 @@ export function addPaymentCommands(program: Command, run: Runner, find: FindMerc
     new Argument('<payment_attempt_id>', 'pat_…'),
     find,
     (merchantId: string, paymentAttemptId: string, options: { exchanges: ShownExchanges }) =>
-      run(async ({ payments }) =>
-        show(await payments.getPaymentAttempt({ merchantId, paymentAttemptId }), options.exchanges),
-      ),
+      run(async ({ payments, orderStories }) => {
+        const story = await payments.getPaymentAttempt({ merchantId, paymentAttemptId });
+        const { environment, orderId } = answered(story.order);
+        const { paymentAttempts } = await orderStories.getOrderStory({ merchantId, environment, orderId });
+        return show(story, unsentIn(paymentAttempts).has(paymentAttemptId), options.exchanges);
+      }),
   );
 
   addStrayPaymentCommands(payment, run, find);
@@ -108,14 +111,14 @@ const howToRead = {
   all: 'Exchanges with the wallet: > request, < answer',
 } as const satisfies Record<ShownExchanges, string>;
 
-function show(story: GetPaymentAttemptResponse, shown: ShownExchanges): Output {
+function show(story: GetPaymentAttemptResponse, unsent: boolean, shown: ShownExchanges): Output {
   const attempt = answered(story.paymentAttempt);
   const order = answered(story.order);
   const due = showTime(story.dueTime);
   const sections = [
     `Payment attempt ${attempt.paymentAttemptId} in ${showEnvironment(order.environment)}`,
     fields([
-      ['Status', showAttemptStatus(attempt)],
+      ['Status', unsent ? `${showAttemptStatus(attempt)}: ${notAtWallet}` : showAttemptStatus(attempt)],
       ['Option', attempt.paymentOption],
       ['Phone', attempt.phone],
       ['Started', showTime(attempt.createTime)],
@@ -137,6 +140,7 @@ function show(story: GetPaymentAttemptResponse, shown: ShownExchanges): Output {
   return {
     json: {
       ...plainJson(PaymentAttemptSchema, attempt),
+      unsent,
       provider_reference: story.providerReference,
       provider_transaction_id: story.providerTransactionId,
       due_time: story.dueTime === undefined ? null : showInstant(story.dueTime),

@@ -2,7 +2,7 @@ import { create } from '@bufbuild/protobuf';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { expect, test } from '@jest/globals';
-import { attemptsOf, showAttempts, showTimeline } from '../../../src/cli/order-history.ts';
+import { showTimeline } from '../../../src/cli/order-history.ts';
 import {
   OrderEventSchema,
   OrderEventType,
@@ -11,13 +11,16 @@ import {
   PaymentAttemptSchema,
   PaymentAttemptStatus,
 } from '../../../src/gen/gatehouse/v1/order_pb.js';
-import type { OrderEvent } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import type { OrderEvent, PaymentAttempt } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
+import { OrderStoryService } from '../../../src/gen/gatehouse/v1/order_story_service_pb.js';
+import { PaymentAttemptService } from '../../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
 import { RefundService } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
 import {
   StrayPaymentService,
   StrayPaymentStatus,
 } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
+import type { StrayPaymentSchema } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
 import { runCommand, serversWith } from '../../support/run-command.ts';
 
 const at = (second: number) => timestampFromDate(new Date(Date.UTC(2026, 0, 31, 8, 30, second)));
@@ -42,7 +45,6 @@ const event = (
 const declined = attempt('pat_1', PaymentAttemptStatus.DECLINED, 'insufficient_funds');
 
 const { PAYMENT_STARTED, PAYMENT_DECLINED, FAILED } = OrderEventType;
-const requested = (id: string) => ({ paymentAttempt: attempt(id, PaymentAttemptStatus.REQUESTED) });
 const timedOut = { paymentAttempt: attempt('pat_1', PaymentAttemptStatus.TIMED_OUT) };
 const ofDeclined = { paymentAttempt: declined };
 
@@ -89,21 +91,54 @@ test('the timeline says that the order has newer events than can be listed', () 
   );
 });
 
-test('each payment attempt is in the state of its latest event', () => {
-  const attempts = attemptsOf([
-    event(OrderEventType.CREATED, 1),
-    event(PAYMENT_STARTED, 2, requested('pat_1')),
-    event(OrderEventType.PAYMENT_DECLINED, 3, { paymentAttempt: declined }),
-    event(PAYMENT_STARTED, 4, requested('pat_2')),
+const settings = { GATEHOUSE_CORE_ADDRESSES: '127.0.0.1:1', GATEHOUSE_SERVICE_TOKEN: 'token' };
+
+/** Core with one order, which has these attempts, newest first, and stray payments. */
+const coreWith = (
+  paymentAttempts: readonly { readonly paymentAttempt: PaymentAttempt; readonly unsent?: boolean }[],
+  strayPayments: MessageInitShape<typeof StrayPaymentSchema>[] = [],
+) =>
+  serversWith(({ service }) => {
+    const pending = { ...order, status: OrderStatus.PENDING };
+    service(OrderService, { getOrder: () => ({ order: pending }), listOrderEvents: () => ({}) });
+    service(OrderStoryService, {
+      getOrderStory: () => ({ order: pending, paymentAttempts: [...paymentAttempts] }),
+    });
+    service(PaymentAttemptService, {
+      getPaymentAttempt: () => ({ paymentAttempt: paymentAttempts[0]!.paymentAttempt, order: pending }),
+    });
+    service(StrayPaymentService, { listStrayPayments: () => ({ strayPayments }) });
+    service(RefundService, { listRefunds: () => ({}) });
+  });
+
+test('the attempts of an order are shown as they are now, oldest first', async () => {
+  const servers = coreWith([
+    { paymentAttempt: attempt('pat_2', PaymentAttemptStatus.SENT) },
+    { paymentAttempt: declined },
   ]);
 
-  expect(attempts.map(({ paymentAttemptId, status }) => [paymentAttemptId, status])).toEqual([
-    ['pat_1', PaymentAttemptStatus.DECLINED],
-    ['pat_2', PaymentAttemptStatus.REQUESTED],
-  ]);
-  expect(showAttempts(attempts, 100)).toMatch(
-    /^pat_1 +declined +walletb_ussd +\+251911223344 .*\ninsufficient_funds$/m,
+  const { stdout } = await runCommand(['order', 'show', 'mer_1', 'A-1'], settings, servers);
+
+  expect(stdout).toMatch(
+    /^pat_1 +declined +walletb_ussd +\+251911223344 .*\ninsufficient_funds\npat_2 +sent +walletb_ussd .*\n\n/m,
   );
+});
+
+test.each([
+  ['SENT', true, 'sent'],
+  ['TIMED_OUT', true, 'timed_out'],
+  ['REQUESTED', false, 'requested'],
+] as const)('of a %s attempt that no wallet has, that is said: %p', async (status, isSaid, word) => {
+  const servers = coreWith([
+    { paymentAttempt: attempt('pat_1', PaymentAttemptStatus[status]), unsent: true },
+  ]);
+
+  const ofOrder = await runCommand(['order', 'show', 'mer_1', 'A-1'], settings, servers);
+  const ofPayment = await runCommand(['payment', 'show', 'mer_1', 'pat_1'], settings, servers);
+
+  const note = 'not received by the wallet';
+  expect(ofOrder.stdout.includes(`\n${note}\n`)).toBe(isSaid);
+  expect(ofPayment.stdout).toMatch(new RegExp(`^Status +${word}${isSaid ? `: ${note}` : ''}$`, 'm'));
 });
 
 test.each([
@@ -113,17 +148,7 @@ test.each([
   'stray money of the attempt %j keeps its order from other payments: %p',
   async (paymentAttemptId, isKept) => {
     const stray = { paymentAttemptId, status: StrayPaymentStatus.REVERSAL_DUE };
-    const servers = serversWith(({ service }) => {
-      service(OrderService, {
-        getOrder: () => ({ order: { ...order, status: OrderStatus.PENDING } }),
-        listOrderEvents: () => ({}),
-      });
-      service(StrayPaymentService, { listStrayPayments: () => ({ strayPayments: [stray] }) });
-      service(RefundService, { listRefunds: () => ({}) });
-    });
-    const settings = { GATEHOUSE_CORE_ADDRESSES: '127.0.0.1:1', GATEHOUSE_SERVICE_TOKEN: 'token' };
-
-    const { stdout } = await runCommand(['order', 'show', 'mer_1', 'A-1'], settings, servers);
+    const { stdout } = await runCommand(['order', 'show', 'mer_1', 'A-1'], settings, coreWith([], [stray]));
 
     expect(stdout).toContain('Stray payments of the order');
     expect(stdout.includes('accepts no other payment')).toBe(isKept);
