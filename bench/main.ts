@@ -35,7 +35,7 @@ const measurers: {
       includes: (name) => name.includes(options.only),
     }),
   tails: (prepared, { repeats }) => measureTails(prepared, { connections: 64, seconds: 10, repeats }),
-  size: (prepared, options) => measureSizes(prepared, { ...options, connections: [1, 64], warmUpSeconds: 2 }),
+  size: (prepared, options) => measureSizes(prepared, { ...options, connections: [1, 64], warmUpSeconds: 4 }),
   webhooks: (_, { repeats, seconds }) =>
     measureWebhooks({
       samples: 200,

@@ -64,7 +64,7 @@ export async function measureOverload(prepared: Prepared, options: OverloadOptio
       for (const count of options.peakConnections) rates.push((await register.run(count, seconds)).perSecond);
       return Math.max(...rates);
     };
-    await register.run(64, seconds);
+    await register.run(64, 2 * seconds);
     const thinkMs = await thinkTimeFor(timesCapacity * (await findPeak()), connections, flood);
     const turns: OverloadTurn[] = [];
     for (let repeat = 0; repeat < options.repeats; repeat += 1) {

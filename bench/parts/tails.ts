@@ -40,7 +40,7 @@ export async function measureTails(prepared: Prepared, options: TailsOptions): P
     const scripts = await pgbenchScripts(baselineUrl, merchant);
     const baseline = { databaseUrl: baselineUrl, scripts, seeded, postmaster, nextRun };
     const closed = restContender('register', { gatehouse, merchant, postmaster, nextRun });
-    await closed.run(connections, 4);
+    await closed.run(connections, 8);
     const perSecond = Math.round((await closed.run(connections, 4)).perSecond / 2);
     const register: Tail[] = [];
     const pgbench: Tail[] = [];

@@ -14,6 +14,8 @@ export interface CommitToReceiptOptions {
   readonly repeats: number;
 }
 
+const warmUpSeconds = 15;
+
 /** One result for each measurement. */
 export interface CommitToReceipt {
   readonly oneAtATime: readonly Latencies[];
@@ -32,9 +34,9 @@ export async function measureCommitToReceipt(
   receiver: ReceiverProcess,
   { samples, rate, seconds, repeats }: CommitToReceiptOptions,
 ): Promise<CommitToReceipt> {
-  // The first run is slower than all later ones, so it is not measured.
+  // V8 compiles a program while it runs, so the first ends take longer than all later ones. They are not measured.
   await oneAtATime(system, receiver, await system.register(100));
-  await endSteadily(system, await system.register(rate), rate);
+  await endSteadily(system, await system.register(rate * warmUpSeconds), rate);
   await webhooksOf(system, receiver);
   const idle: Latencies[] = [];
   const busy: Latencies[] = [];
