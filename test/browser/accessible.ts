@@ -53,6 +53,14 @@ export async function expectAccessible(page: Page, language: Language): Promise<
   expect([width, colorScheme, await problemsOf(page, rules)]).toEqual([width, colorScheme, []]);
 }
 
+/** Fails unless the page fits the least width with text of 200 % (WCAG 2.2, 1.4.4 with 1.4.10). */
+export async function expectLargeTextFits(page: Page): Promise<void> {
+  await page.setViewportSize({ width: 320, height: 740 });
+  await page.evaluate("document.documentElement.style.fontSize = '32px'");
+  expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(320);
+  await page.evaluate("document.documentElement.style.fontSize = ''");
+}
+
 /** Writes a picture for people to look at, when GATEHOUSE_TEST_PICTURES names a folder. */
 export async function keepPicture(page: Page, name: string): Promise<void> {
   const folder = process.env['GATEHOUSE_TEST_PICTURES'];
