@@ -61,7 +61,7 @@ describe('the one command', () => {
     expect(stderr).toContain('Start it in another terminal with: npm start');
   });
 
-  test('starts no database and no broker when settings say where they are, and stops on Ctrl-C', async () => {
+  test('starts no database and no broker when settings say where they are, stops on Ctrl-C, and does not return to its own', async () => {
     const dataFolder = await newFolder();
     const [database, nats] = await Promise.all([createTestDatabase(), startTemporaryNats()]);
     try {
@@ -77,6 +77,10 @@ describe('the one command', () => {
       run.process.kill('SIGINT');
       expect(await run.ended).toBe(0);
       await untilGone(processes.keys());
+      await expectRefusal(
+        start({ dataFolder, env: { GATEHOUSE_NATS_URL: nats.url } }),
+        `Gatehouse has run with the database ${new URL(database.url).host}/`,
+      );
     } finally {
       await Promise.all([database.drop(), nats.stop()]);
     }

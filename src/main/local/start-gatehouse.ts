@@ -25,6 +25,7 @@ import {
   webhooksProcess,
 } from './gatehouse-processes.ts';
 import { lockFolder } from './instance-lock.ts';
+import { compareDatabase, rememberDatabase } from './known-database.ts';
 import { dataFolderMarker, endLeftovers } from './leftovers.ts';
 import { hasCode } from './error-code.ts';
 import { findOrInstallNatsServer } from './nats-binary.ts';
@@ -200,6 +201,8 @@ async function startAll(options: StartOptions): Promise<Gatehouse> {
     for (const release of locks) await release();
   };
   try {
+    const otherDatabase = await compareDatabase(dataFolder, config.GATEHOUSE_DATABASE_URL);
+    if (otherDatabase !== undefined) warn(otherDatabase);
     const home = await findHome(config, dataFolder, report);
     // A copied data folder still points to the database of the original.
     if (home !== undefined && existsSync(home.data)) locks.push(await lock(home.data));
@@ -276,6 +279,7 @@ async function startAll(options: StartOptions): Promise<Gatehouse> {
       ...seeded,
       tokens: { operator, writer, reader },
     };
+    await rememberDatabase(dataFolder, config.GATEHOUSE_DATABASE_URL);
     await writePrivateFile(join(dataFolder, demoFile), `${JSON.stringify(demo, undefined, 2)}\n`);
     return { demo, isRecovering, stop };
   } catch (error) {

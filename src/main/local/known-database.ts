@@ -1,0 +1,48 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { readIfThere, writePrivateFile } from './private-file.ts';
+import { StartError } from './start-error.ts';
+
+/** In the data folder: the server and name of the database elsewhere that the latest start has used, without its login. */
+const file = 'external-database';
+
+function placeOf(url: string): string {
+  const { host, pathname } = new URL(url);
+  return `${host}${pathname}`;
+}
+
+/**
+ * Compares the database of this start, undefined for the one in the data folder, with that of the start before. Another database has other
+ * orders. Returns what to warn of.
+ * @throws StartError when this start would silently return to the data folder's own database
+ */
+export async function compareDatabase(
+  dataFolder: string,
+  url: string | undefined,
+): Promise<string | undefined> {
+  const path = join(dataFolder, file);
+  const before = (await readIfThere(path))?.trim();
+  if (url === undefined) {
+    if (before === undefined) return undefined;
+    throw new StartError(
+      `Gatehouse has run with the database ${before} (see ${path}), and GATEHOUSE_DATABASE_URL is not set now.\n` +
+        'Name that database: GATEHOUSE_DATABASE_URL=postgres://… npm start\n' +
+        `If its orders are no longer needed, and Gatehouse is to use a database in ${dataFolder}, remove the file first: rm ${path}`,
+    );
+  }
+  const place = placeOf(url);
+  if (before !== undefined)
+    return before === place
+      ? undefined
+      : `the start before used the database ${before}; this one uses ${place}, which has other orders unless it is a copy`;
+  // The second names a folder elsewhere.
+  const hasOwn = ['postgres', 'postgres.path'].some((name) => existsSync(join(dataFolder, name)));
+  return hasOwn
+    ? `the starts before used the database in ${dataFolder}; this one uses ${place}, which has other orders unless it is a copy`
+    : undefined;
+}
+
+/** Records the database of a start that has succeeded. */
+export async function rememberDatabase(dataFolder: string, url: string | undefined): Promise<void> {
+  if (url !== undefined) await writePrivateFile(join(dataFolder, file), `${placeOf(url)}\n`);
+}
