@@ -5,7 +5,16 @@ import { newRandomId } from '../../../src/contract/public-id.ts';
 import { createAccountTimeline } from '../../../src/core/payments/changes/account-timeline.ts';
 import { rebuildOrders } from '../../../src/core/payments/changes/rebuild-orders.ts';
 import type { LostEvent } from '../../../src/core/payments/changes/rebuild-orders.ts';
-import { Environment, OrderEventSchema, RefundStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import {
+  MerchantWalletService,
+  WalletAccountCheck,
+} from '../../../src/gen/gatehouse/v1/merchant_wallet_service_pb.js';
+import {
+  Environment,
+  OrderEventSchema,
+  PaymentAttemptStatus,
+  RefundStatus,
+} from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { PayerPaymentService } from '../../../src/gen/gatehouse/v1/payer_payment_service_pb.js';
 import { RefundService } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
 import { storedId } from '../../support/ids.ts';
@@ -18,6 +27,8 @@ const stack = sharedStack({ cores: 1, facades: 0 });
 const desk = sharedPaymentDesk(stack);
 const refunds = sharedClient(stack, RefundService, 'writer');
 const wallets = sharedClient(stack, RefundService, 'wallets');
+const owners = sharedClient(stack, MerchantWalletService, 'dashboard');
+const accountChecks = sharedClient(stack, MerchantWalletService, 'wallets');
 const payerPayments = sharedClient(stack, PayerPaymentService, 'wallets');
 const database = sharedCoreDatabase('rebuild', () => stack.databaseUrl, 2);
 
@@ -53,6 +64,16 @@ const askRefund = (merchantId: string, orderNumber: string, amount = '') =>
     ...{ merchantId, environment, refundNumber: 'N-1', amount, reason: 'back' },
     order: { case: 'orderNumber', value: orderNumber },
   });
+
+async function useAccountInProduction(merchantId: string): Promise<void> {
+  const { account } = await owners.addWalletAccount({
+    ...{ merchantId, environment: Environment.PRODUCTION, wallet: 'walleta' },
+    values: { client_id: 'own', client_secret: 'own-secret', api_key: 'own-key' },
+  });
+  const key = { merchantId, walletAccountId: account?.walletAccountId ?? '' };
+  await accountChecks.recordWalletAccountCheck({ ...key, check: WalletAccountCheck.ACCEPTED });
+  await owners.promoteWalletAccount(key);
+}
 
 const statesOf = (merchantId: string) =>
   desk.query<{ order_number: string; state: string }>(
@@ -97,7 +118,7 @@ test('a refund whose payment is in no event any more proves the payment', async 
     });
 });
 
-test('an order that one part of the stream contradicts stays as it is after the next part', async () => {
+test('an order that one part of the stream contradicts stays as it is after the next part, until a later recovery', async () => {
   const { id: merchantId } = await stack.createMerchant();
   await paidOrder(merchantId, 'C-1', 't-1');
   const events = (await readEvents())
@@ -122,6 +143,8 @@ test('an order that one part of the stream contradicts stays as it is after the 
   ]);
   expect(second.orders).toEqual([]);
   expect(await readOrder()).toEqual(before);
+  const later = await rebuild([other(5), other(6)], new Date(noticedAt.getTime() + 3_600_000));
+  expect(later).toMatchObject({ orders: { length: 1 }, conflicts: [] });
   expect(await statesOf(merchantId)).toEqual([{ order_number: 'C-1', state: 'CHANGED_OTHERWISE' }]);
 });
 
@@ -130,22 +153,51 @@ test('an order that the database refuses is a conflict, and the others are rebui
   await paidOrder(merchantId, 'T-1', 't-1');
   await askRefund(merchantId, 'T-1', '1.00');
   await paidOrder(merchantId, 'T-2', 't-2');
+  await paidOrder(merchantId, 'T-4', 't-4');
   const events = (await readEvents())
     .map(lostEvent)
     .filter(({ event }) => event.order?.merchantId === merchantId);
   await loseRows(tables);
-  // The refund_number is used again before the events are read.
+  // The refund_number and an order_number are used again before the events are read.
   await paidOrder(merchantId, 'T-3', 't-3');
   await askRefund(merchantId, 'T-3', '1.00');
+  await paidOrder(merchantId, 'T-4', 't-5');
 
   const { orders, conflicts } = await rebuild(events);
 
-  expect([orders.length, conflicts]).toMatchObject([1, [{ state: 'CHANGED_OTHERWISE' }]]);
+  expect([orders.length, conflicts]).toMatchObject([
+    1,
+    [{ state: 'CHANGED_OTHERWISE' }, { state: 'NUMBER_TAKEN' }],
+  ]);
   expect(await statesOf(merchantId)).toEqual([
     { order_number: 'T-1', state: 'CHANGED_OTHERWISE' },
     { order_number: 'T-2', state: 'REBUILT' },
+    { order_number: 'T-4', state: 'NUMBER_TAKEN' },
   ]);
   expect(await desk.query("select from core.orders where order_number = 'T-1'")).toEqual([]);
+});
+
+test('an open order is swept again, and wallets are asked about its payment and about a due refund before they are sent', async () => {
+  const { id: merchantId } = await stack.createMerchant();
+  await paidOrder(merchantId, 'O-1', 't-1');
+  await askRefund(merchantId, 'O-1');
+  const payment = await desk.startDirect({ merchantId, orderNumber: 'O-2', phone: '0911303001' });
+  await useAccountInProduction(merchantId);
+  const events = (await readEvents())
+    .map(lostEvent)
+    .filter(({ event }) => event.order?.merchantId === merchantId);
+  await loseRows(tables);
+
+  await rebuild(events);
+
+  expect(await desk.query('select sweep_at = expires_at as is_swept from core.orders order by id')).toEqual([
+    { is_swept: null },
+    { is_swept: true },
+  ]);
+  expect(await desk.take(payment)).toMatchObject({
+    ...{ sentBefore: true, paymentAttempt: { status: PaymentAttemptStatus.UNKNOWN }, walletAccountId: '' },
+  });
+  expect(await desk.leaseRefunds()).toMatchObject([{ sentBefore: true }]);
 });
 
 test.each(['at once', 'in two parts'])(
