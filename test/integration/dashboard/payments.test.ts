@@ -11,6 +11,8 @@ import {
 } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { MerchantWalletService } from '../../../src/gen/gatehouse/v1/merchant_wallet_service_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
+import { holdLocks, queryOnce } from '../../support/database-connections.ts';
+import { storedId } from '../../support/ids.ts';
 import { directPayment, registration } from '../../support/order-requests.ts';
 import type { DashboardVisitor } from '../../support/dashboard-visitor.ts';
 import { waitUntil } from '../../support/wait-until.ts';
@@ -44,6 +46,15 @@ const register = async (own: object = {}) => {
   const { order } = await orders.registerOrder(registration({ merchantId: shop.id, ...own }));
   return order!;
 };
+/** Registers more orders than core lists at once. Returns the path of their download. */
+async function twoPages(merchantId: string): Promise<string> {
+  const requests = Array.from({ length: 500 }, (_, index) =>
+    registration({ merchantId, orderNumber: `P-${index}` }),
+  );
+  await orders.batchRegisterOrders({ requests });
+  await orders.registerOrder(registration({ merchantId, orderNumber: 'last' }));
+  return `/m/${merchantId}/sandbox/orders.csv`;
+}
 const numbersIn = (body: string): string[] =>
   [...body.matchAll(/orders\/ord_[a-z0-9]+"><bdi>([^<]*)<\/bdi>/g)].map(([, number]) => number ?? '');
 
@@ -173,12 +184,7 @@ describe('orders', () => {
   test('are downloaded over many pages, each order once, and HEAD does not read them', async () => {
     const merchant = await stack.createMerchant();
     const reader = await desk.signedIn(await desk.users.member(merchant.id, MemberRole.VIEWER));
-    const requests = Array.from({ length: 500 }, (_, index) =>
-      registration({ merchantId: merchant.id, orderNumber: `P-${index}` }),
-    );
-    await orders.batchRegisterOrders({ requests });
-    await orders.registerOrder(registration({ merchantId: merchant.id, orderNumber: 'last' }));
-    const path = `/m/${merchant.id}/sandbox/orders.csv`;
+    const path = await twoPages(merchant.id);
     const before = await callsOf(stack, 'ListOrders');
     const sessionsBefore = await callsOf(stack, 'ReadSession');
 
@@ -197,6 +203,34 @@ describe('orders', () => {
     const lines = body.trim().split('\r\n').slice(1);
     expect(lines).toHaveLength(501);
     expect(new Set(lines.map((line) => line.split(',')[1])).size).toBe(501);
+  });
+
+  test.each<[string, (reader: DashboardVisitor, userId: string) => Promise<unknown>]>([
+    ['session ends', (reader) => desk.end(reader)],
+    [
+      'membership ends',
+      (_reader, userId) =>
+        queryOnce(stack.databaseUrl, 'delete from core.memberships where user_id = $1', [
+          storedId('usr', userId),
+        ]),
+    ],
+  ])('are downloaded no further than the page that is being read when the %s', async (_what, end) => {
+    const merchant = await stack.createMerchant();
+    const user = await desk.users.member(merchant.id, MemberRole.VIEWER);
+    const reader = await desk.signedIn(user);
+    const path = await twoPages(merchant.id);
+    const before = await callsOf(stack, 'ReadSession');
+    const release = await holdLocks(stack.databaseUrl, 'lock table core.orders in access exclusive mode');
+
+    const download = reader.get(path).then(
+      ({ status }) => status,
+      () => 'aborted',
+    );
+    await waitUntil('its session is read', async () => (await callsOf(stack, 'ReadSession')) > before);
+    await end(reader, user.userId);
+    await release();
+
+    expect(await download).toBe('aborted');
   });
 
   test('show the texts of orders as text, never as HTML', async () => {
