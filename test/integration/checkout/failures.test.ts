@@ -169,7 +169,7 @@ describe('unknown links', () => {
     expect((await customer.get(running.page)).status).toBe(200);
   });
 
-  test('are counted by the address that a trusted balancer names', async () => {
+  test('are counted by the address or the IPv6 /64 that a trusted balancer names', async () => {
     running = await startCheckoutOverRpc(failing(rpcError('CHECKOUT_NOT_FOUND', 'no')), {
       unknownLinksPerMinute: 1,
       trustedProxies: ['127.0.0.1'],
@@ -178,6 +178,9 @@ describe('unknown links', () => {
     const from = async (ip: string) => (await createCustomer().get(page, { 'x-forwarded-for': ip })).status;
 
     expect([await from('203.0.113.1'), await from('203.0.113.1'), await from('203.0.113.2')]).toEqual([
+      404, 429, 404,
+    ]);
+    expect([await from('2001:db8::1'), await from('2001:db8::2'), await from('2001:db8:0:1::')]).toEqual([
       404, 429, 404,
     ]);
   });
@@ -395,7 +398,7 @@ describe('the limit on payment forms', () => {
     (url: string) =>
       customer.post(url, payment, { 'x-forwarded-for': address, 'sec-fetch-site': 'same-origin' });
 
-  test('counts each browser at a page, and each network, before a call to core, and gives the wait in minutes', async () => {
+  test('counts each browser at a page, and each network, before a call to core, and gives the wait of up to ten minutes', async () => {
     let asked = 0;
     const submitCheckoutPayment = () => {
       asked += 1;
@@ -423,6 +426,7 @@ describe('the limit on payment forms', () => {
     for (const { status, headers, body } of answers.filter((answer) => answer.status === 429)) {
       expect(headingOf({ status, headers, body })).toBe('Too many payments were started here');
       expect(Number(headers.get('retry-after')) % 60).toBe(0);
+      expect(Number(headers.get('retry-after'))).toBeGreaterThan(5 * 60);
     }
   });
 
