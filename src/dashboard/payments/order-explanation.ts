@@ -4,6 +4,7 @@ import { OrderFact, OrderNextStep } from '../../gen/gatehouse/v1/order_explanati
 import type { OrderExplanation } from '../../gen/gatehouse/v1/order_explanation_pb.js';
 import { explanation as amharic } from '../language/amharic/explanation.ts';
 import { explanation as english } from '../language/english/explanation.ts';
+import type { MomentFormat } from '../../platform/language/moment-text.ts';
 import { amharicExplanation, amharicHolder } from './amharic-explanation.ts';
 import type { ExplanationWriting } from './amharic-explanation.ts';
 import { momentOf } from '../moment-text.ts';
@@ -62,7 +63,7 @@ export function orderExplanation(
  * The words that Gatehouse shows everywhere, with times in the time zone of the page. The text of a process of a later version, whose facts
  * or steps are unknown here, is shown as it is.
  */
-function englishExplanation(explanation: OrderExplanation, times: Intl.DateTimeFormat): string {
+function englishExplanation(explanation: OrderExplanation, times: MomentFormat): string {
   const isKnown = explanation.waitingFor in OrderFact && explanation.next in OrderNextStep;
   return isKnown ? orderExplanationText(explanation, (time) => times.format(time)) : explanation.englishText;
 }

@@ -11,6 +11,8 @@ import { amountText } from '../../contract/amount-text.ts';
 import { endedUnsent } from '../../contract/ended-unsent.ts';
 import { isCancellation } from '../../contract/is-cancellation.ts';
 import type { Language } from '../../platform/language/language.ts';
+import { momentFormat } from '../../platform/language/moment-text.ts';
+import type { MomentFormat } from '../../platform/language/moment-text.ts';
 import type { home } from '../language/english/home.ts';
 import type { order } from '../language/english/order.ts';
 import type { refunds } from '../language/english/refunds.ts';
@@ -261,12 +263,8 @@ export const millisecondsOf = (time: Timestamp | undefined): number =>
 const timeOf = ({ at }: StoryEntry): number => millisecondsOf(at);
 
 /** With seconds, because many steps happen within a minute. */
-export const secondsIn = (language: Language, timeZone: string): Intl.DateTimeFormat =>
-  new Intl.DateTimeFormat(language === 'en' ? 'en-GB' : 'am-ET', {
-    timeZone,
-    dateStyle: 'medium',
-    timeStyle: 'medium',
-  });
+export const secondsIn = (language: Language, timeZone: string): MomentFormat =>
+  momentFormat(language, timeZone, 'medium');
 
 /** Steps that changed the order or its money. Other steps are technical, and folded on the page. */
 const isPlain = ({ kind }: StoryEntry): boolean => kind === 'event' || kind === 'stray' || kind === 'refund';

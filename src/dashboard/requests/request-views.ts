@@ -2,6 +2,7 @@ import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import type { ApiRequest } from '../../gen/gatehouse/v1/request_log_service_pb.js';
 import type { Language } from '../../platform/language/language.ts';
+import { momentFormat } from '../../platform/language/moment-text.ts';
 import type { requests } from '../language/english/requests.ts';
 import type { Moment } from '../moment-text.ts';
 import { endpoints } from './request-filter.ts';
@@ -46,16 +47,11 @@ function endpointName({ endpoint }: ApiRequest): keyof typeof endpoints {
   return names.find((name) => endpoints[name] === endpoint) ?? 'register';
 }
 
-/** With milliseconds, because several requests may arrive within a second. */
+/** With seconds, because several requests may arrive within a second. */
 function momentWithSeconds(time: Timestamp | undefined, { language, timeZone }: Writing): Moment | undefined {
   if (time === undefined) return undefined;
   const date = timestampDate(time);
-  const format = new Intl.DateTimeFormat(language === 'en' ? 'en-GB' : 'am-ET', {
-    dateStyle: 'medium',
-    timeStyle: 'medium',
-    timeZone,
-  });
-  return { iso: date.toISOString(), text: format.format(date) };
+  return { iso: date.toISOString(), text: momentFormat(language, timeZone, 'medium').format(date) };
 }
 
 const tookText = ({ durationMicros }: ApiRequest, { words, language }: Writing): string =>
