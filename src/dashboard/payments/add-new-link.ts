@@ -110,7 +110,16 @@ export function addNewLink(app: FastifyInstance, { clients, sendPage, randomByte
   app.post(path, async (request, reply) => {
     const words = wordsFor(request, dictionary);
     const form = readForm(NewLink, request.body, shellWords[request.language].forms, words.form.issues);
-    if (!form.ok) return showForm(request, reply, { form, status: 400 });
+    if (!form.ok) {
+      const { amount = '', currency = '' } = form.values;
+      // One answer marks all fields that are wrong.
+      const money = amount === '' ? {} : await moneyProblems(request, amount, currency.toUpperCase());
+      const errors = {
+        ...form.errors,
+        ...(money['amount'] === undefined ? {} : { amount: money['amount'] }),
+      };
+      return showForm(request, reply, { form: { ...form, errors }, status: 400 });
+    }
     const { value } = form;
     const currency = value.currency.toUpperCase();
     const answer = await ask(request, (options) =>

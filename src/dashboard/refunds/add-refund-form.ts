@@ -113,15 +113,18 @@ export function addRefundForm(app: FastifyInstance, dashboard: Dashboard): void 
     // The user pressed Back on the page that asks for confirmation.
     if (fieldOf(request.body, 'edit') !== '')
       return showForm(request, reply, { form: { ...form, errors: {} } });
-    if (!form.ok) return showForm(request, reply, { form, status: 400 });
     const refunded = await read(request);
     const { refundable } = refunded;
     // The page of the form says why an order cannot be refunded.
     if (refundable.notRefundable !== NotRefundable.UNSPECIFIED)
       return showForm(request, reply, { form: { ...form, errors: {} }, status: 409 });
-    const problem = refundAmountProblem(form.value.amount, refundable, page.writing);
-    if (problem !== undefined)
-      return showForm(request, reply, { form: { ...form, errors: { amount: problem } }, status: 400 });
+    const { amount = '' } = form.values;
+    const problem = amount === '' ? undefined : refundAmountProblem(amount, refundable, page.writing);
+    // One answer marks all fields that are wrong.
+    if (!form.ok || problem !== undefined) {
+      const errors = { ...form.errors, ...(problem === undefined ? {} : { amount: problem }) };
+      return showForm(request, reply, { form: { ...form, errors }, status: 400 });
+    }
     const words = page.writing.own.confirm;
     return sendPage(request, reply, {
       template: 'refunds/confirm',

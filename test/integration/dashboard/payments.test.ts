@@ -455,6 +455,13 @@ describe('payment links', () => {
 
   test('of an amount above the limit, or while no wallet is on, are refused with the reason', async () => {
     const merchant = await stack.createMerchant();
+  test('show a wrong amount together with an empty field', async () => {
+    const { body } = await developer.post(at('links'), { ...fields, amount: '1,500', reason: '' });
+
+    expect(body).toContain('id="amount-error">Leave out the thousands separators.');
+    expect(body).toContain('id="reason-error">Fill in this field.');
+  });
+
     const own = await desk.signedIn(await desk.users.member(merchant.id, MemberRole.DEVELOPER));
     const list = `/m/${merchant.id}/sandbox/links`;
     const largestAmounts = [{ currency: 'ETB', amount: '50000' }];

@@ -195,7 +195,8 @@ describe('a refund', () => {
     const { form, refund_number } = await openForm(developer, orderId);
     const check = async (amount: string, reason = 'x') => {
       const { status, body } = await developer.post(`${form}/check`, { amount, reason, refund_number });
-      return [status, /class="error" id="[a-z]+-error">([^<]*)/.exec(plain(body))?.[1]];
+      const errors = [...plain(body).matchAll(/class="error" id="[a-z]+-error">([^<]*)/g)];
+      return [status, ...errors.map(([, text]) => text)];
     };
 
     expect(await check('100.51')).toEqual([
@@ -205,6 +206,7 @@ describe('a refund', () => {
     expect(await check('1,5')).toEqual([400, 'Use a point before the decimals. Enter 1.5 instead of 1,5.']);
     expect(await check('0')).toEqual([400, 'Enter an amount greater than zero.']);
     expect(await check('5', '')).toEqual([400, 'Fill in this field.']);
+    expect(await check('0', '')).toEqual([400, 'Enter an amount greater than zero.', 'Fill in this field.']);
     const tooMuch = await developer.post(form, { amount: '100.51', reason: 'x', refund_number });
     expect([tooMuch.status, tooMuch.body.includes('The amount that can be refunded has changed.')]).toEqual([
       400,
