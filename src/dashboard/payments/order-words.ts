@@ -103,7 +103,7 @@ export function orderRow(order: Order, payer: string | undefined, writing: Order
     option: optionText(order.paymentOption, writing),
     type: typeText(order.paymentType, words),
     phone: order.customerPhone || words.none,
-    payer: payer === undefined || isOfCustomer(payer, order) ? undefined : words.payer(payer),
+    payer: payer === undefined || isOfCustomer(payer, order) ? undefined : payer,
     reason: order.reason,
     created: momentOf(order.createTime, language, timeZone),
     expires: momentOf(order.expireTime, language, timeZone),

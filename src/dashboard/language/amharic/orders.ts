@@ -57,7 +57,7 @@ export const orders: typeof english = {
   searchedTo: (when) => `እስከ ${when} ድረስ ተፈልጓል። ከዚያ በፊትም የሚስማሙ ሊኖሩ ይችላሉ።`,
   undecided: (age) => `ዋሌቱ ገና አልወሰነም። የትዕዛዙ ጊዜ ያለፈው ከ${age} በፊት ነው።`,
   refunded: (amount) => `${amount} ተመልሷል`,
-  payer: (phone) => `ከፋይ፦ ${phone}`,
+  payer: 'ከፋይ፦',
   goOn: 'ወደ ኋላ መፈለግ ይቀጥሉ',
   newest: 'አዳዲሶቹ',
   none: '–',

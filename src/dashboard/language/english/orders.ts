@@ -61,7 +61,7 @@ export const orders = {
   searchedTo: (when: string) => `Searched back to ${when}. Older orders may match too.`,
   undecided: (age: string) => `The wallet has not decided. The order should have expired ${age} ago.`,
   refunded: (amount: string) => `${amount} refunded`,
-  payer: (phone: string) => `Payer: ${phone}`,
+  payer: 'Payer:',
   goOn: 'Search further back',
   newest: 'Newest',
   none: '–',
