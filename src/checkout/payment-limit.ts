@@ -36,7 +36,7 @@ const windowSeconds = 10 * 60;
  *
  * The network is counted first, because it bounds how many pages one client can have in memory. A page is counted for each
  * browser, so that another person who has the link cannot keep the paying customer from a second try. Anyone can have many browsers.
- * So a page is counted for all of them too, and the link of one page cannot use up the limit of an address that many customers share. The
+ * So a page is also counted for all browsers together. Then one link cannot use up the limit of an address that many customers share. The
  * environments are counted apart, because anyone with a test key has as many links of the sandbox as they like.
  */
 export function createPaymentLimit({ perBrowser, perPage, perNetwork }: PaymentLimitSettings): PaymentLimit {

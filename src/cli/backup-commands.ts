@@ -9,7 +9,7 @@ import { fields } from './table.ts';
 /** The addresses of the databases with the tables of core and of `webhooks`. */
 export interface DatabaseUrls {
   readonly core: string;
-  /** Undefined when nobody has named it, so it is that of core. */
+  /** Undefined if no option or setting names it. Then it is that of core. */
   readonly webhooks?: string | undefined;
 }
 

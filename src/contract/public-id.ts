@@ -62,7 +62,7 @@ const suffixLength = 26;
 /** The largest value of the first character, because two of the 130 bits are always 0. */
 const maxFirstValue = 7;
 
-/** What an id must be, for a caller whose text is none. An id that was copied in part has its prefix too. */
+/** The issue of a text that is not such an id. It names the length, because an id that was copied in part has its prefix too. */
 export const idIssue = (prefix: IdPrefix): string =>
   `must be an id of the form ${prefix}_… with ${suffixLength} characters after the underscore`;
 

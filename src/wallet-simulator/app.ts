@@ -113,7 +113,7 @@ function requireBasePath(path: string): string {
   throw new RangeError(`a wallet cannot be mounted at "${path}": give it a path such as /walleta`);
 }
 
-/** The path of a wallet's API for each other path at which its protocol answers: at the root, or below that of a sandbox. */
+/** The URL below the base path of its wallet. A protocol may also answer at the root, or below the path of its sandbox. Other URLs stay. */
 function withBasePath(wallets: readonly MountedWallet[], url: string): string {
   const atRoot = wallets.find(({ protocol }) => protocolOf(protocol).rootPaths?.test(url));
   if (atRoot !== undefined) return `${atRoot.basePath}${url}`;

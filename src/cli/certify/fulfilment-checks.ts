@@ -20,7 +20,7 @@ const acceptEach = 'Answer each genuine webhook with 2xx, even if it changes not
 export function fulfilmentChecks(parts: IntegrationParts): readonly Check<IntegrationCheckName>[] {
   const { shop, sender, limits, now, stop } = parts;
 
-  /** Ends the order at the proxy, and gives the webhook. `registeredMs`: how long ago the order was registered. */
+  /** Ends the order at the proxy, and returns the event for a webhook. `registeredMs`: how long ago the order was registered. */
   const end = (
     order: PlacedOrder,
     type: OrderEventName,
@@ -38,7 +38,10 @@ export function fulfilmentChecks(parts: IntegrationParts): readonly Check<Integr
     return orderEvent(type, ended, at);
   };
 
-  /** Sends a genuine webhook. The verdict when the receiver did not accept it: what the shop then did proves nothing. */
+  /**
+   * Sends a genuine webhook. Returns the verdict of the check if the receiver did not accept it, because what the shop did then proves
+   * nothing.
+   */
   const refusalOf = async (event: MadeUpEvent, fix?: string): Promise<Verdict | undefined> => {
     const { status, problem } = await sender.send(event);
     if (status === 0) return notTested(`the webhook did not arrive: ${problem}`);

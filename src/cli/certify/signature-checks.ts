@@ -43,7 +43,7 @@ function rotationChecks({
         const other = randomSecret();
         const ours = await sender.send(completed(now()), { secrets: { current: secret, next: other } });
         const event = completed(now());
-        // The order after the receiver has replaced its secret early. X-SVC-HMAC-Signature has no second signature.
+        // The receiver's secret now signs second, as if the receiver had replaced it early. X-SVC-HMAC-Signature has no second signature.
         const body = Buffer.from(JSON.stringify(event.body));
         const own = signedHeaders({ eventId: event.id, body, at: now(), secrets: { current: secret } });
         const theirs = await sender.send(event, {

@@ -31,7 +31,7 @@ const FaultResult = Type.Object({
   target: text,
   fault: text,
   tried: Type.Boolean(),
-  /** It could have been tried, and the time was over. */
+  /** It was possible, but the time was over. */
   missed: Type.Boolean(),
   /** How it was done, or why it was not tried. */
   detail: text,

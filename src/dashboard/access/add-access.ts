@@ -81,7 +81,7 @@ export function addAccess(app: FastifyInstance, options: AccessOptions): void {
   app.addHook('onRequest', async (request) => enterAsViewer(request));
   app.addHook('preHandler', async (request) => {
     // A form may arrive bit by bit, until the time limit of the request, and a request may wait for its turn. Its session may have ended
-    // meanwhile, and the user may have lost the role. Core does not know the id of a session without a user.
+    // meanwhile, and the user may have lost the role. A session without a user is not stored in core, so it cannot be read again.
     if (!request.hasWaited || request.session.userId === undefined) return;
     await request.session.reload();
     enterAsViewer(request);

@@ -24,7 +24,7 @@ declare module 'fastify' {
     /** Whether the request waited after its session was read: for the rest of its form, or for its turn. */
     hasWaited: boolean;
     /**
-     * Checks again whether the user may read the answer, which a long download asks before each of its parts.
+     * Checks again whether the user may read the answer. A long download calls it before each of its parts.
      * @throws PageProblem when the session has ended or the user has lost the role
      */
     readonly recheckAccess: () => Promise<void>;

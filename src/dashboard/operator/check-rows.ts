@@ -54,7 +54,10 @@ export function checkRows(checks: readonly Check[], { words }: Writing) {
     });
 }
 
-/** Whether the detail tells more than the result: a recovery's only while payments of lost orders wait, that of unsettled money or of wallets never. */
+/**
+ * Whether the detail tells more than the result. That of a recovery does only while payments of lost orders wait. Those of unsettled
+ * money and of wallets never do.
+ */
 function hasFigures({ case: kind, value }: Check['facts']): boolean {
   if (kind === 'unsettled' || kind === 'wallets') return false;
   if (kind === 'recovery') return value.unclaimedPaymentCount > 0n;

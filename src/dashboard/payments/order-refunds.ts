@@ -18,8 +18,8 @@ export interface OrderRefunds {
 }
 
 /**
- * The refunds of an order. The form asks core again, because only core knows whether the same payment is on its way back as a stray
- * payment, and an order of very many refunds is shown without the oldest.
+ * The refunds of an order, of very many without the oldest. The form asks core again, because only core knows whether the same payment is
+ * also a stray payment on its way back.
  */
 export function orderRefunds(
   order: Order,

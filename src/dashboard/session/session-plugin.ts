@@ -26,13 +26,12 @@ export async function addSessions(
     return id !== undefined && idForm.test(id) ? id : undefined;
   };
   const { strangers } = options;
-  // Before the session is read, and after.
   app.addHook('onRequest', async (request) => {
     const secret = givenTo(request);
     if (secret === undefined) return;
     const refusal = await strangers.refusalOf(request, { kind: 'session', secret });
     if (refusal === undefined) return;
-    // Nobody would end the session, although its user would believe so.
+    // Without the cookie, the session would not end, although its user would believe so.
     if (request.routeOptions.url === '/sign-out') throw refusal;
     logFacts(request, { reason: refusal.reason });
     // The request is handled as one without the cookie, and the browser keeps the cookie. So a user whose session has ended can sign in,
@@ -57,7 +56,7 @@ export async function addSessions(
     // Null after the session was ended.
     const current = request.session as typeof request.session | null;
     const id = current?.sessionId;
-    // Another tab may have got a new id meanwhile, which the old one would replace. A browser keeps its id without this header.
+    // The browser may have got a new id in another tab meanwhile. This header would replace it with the old one.
     if (given !== undefined && given === id)
       changeCookies(reply, (line) => (line.startsWith(`${cookieName}=`) ? undefined : line));
     // The plugin removes an unknown id without Secure. Browsers ignore that for a name with the prefix.

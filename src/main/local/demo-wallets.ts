@@ -186,7 +186,7 @@ const demoWallets: readonly DemoWallet[] = [
   },
 ];
 
-/** The currencies of the demo: those of core, and those of the wallets that take only another one. */
+/** The currencies of the demo: core's default ones, and those of the simulated wallets that take none of these. */
 export const demoCurrencies = 'ETB,USD,KES,EUR';
 
 /** The secrets of all simulated wallets. Those that are known are kept. */

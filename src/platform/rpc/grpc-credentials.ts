@@ -11,7 +11,7 @@ function providerOf(files: CertificateFiles): Provider {
   const removers = new Map<unknown, () => void>();
   const follow = (listener: unknown, give: () => void): void => {
     removers.set(listener, files.onChange(give));
-    // grpc-js adds its listeners while it constructs what they change.
+    // Later, because grpc-js adds a listener before it has constructed the object that the listener changes.
     queueMicrotask(give);
   };
   const unfollow = (listener: unknown): void => {

@@ -6,7 +6,7 @@ export interface NamedKey {
   readonly key: Buffer;
 }
 
-/** A key that the process makes itself from another one, in its place among the others. */
+/** Stands in the list for a key that the process derives itself. */
 export interface DerivedKey {
   readonly name: string;
   readonly key: undefined;
@@ -37,7 +37,7 @@ function readKeys<Key extends NamedKey | DerivedKey>(input: string, read: (entry
 
 export const namedKeys = makeExactValidator<Keys<NamedKey>>((input) => readKeys(input, readKey));
 
-/** The same, and `name` without a key stands for the one that the process derives. */
+/** The same. `name` without a key stands for a key that the process derives. */
 export const namedKeysOrDerived = (name: string) =>
   makeExactValidator<Keys<NamedKey | DerivedKey>>((input) =>
     readKeys<NamedKey | DerivedKey>(input, (entry) =>

@@ -2,7 +2,7 @@ import type { DelaysMs } from '../delays.ts';
 import { refusal } from './refusal.ts';
 import type { Refusal } from './refusal.ts';
 
-/** The client's answer to a payment request. */
+/** The wallet's answer to a payment request. */
 export type Acknowledgement =
   | { readonly kind: 'accepted' }
   /** Accepted, but the answer is sent only after the callback was answered. */

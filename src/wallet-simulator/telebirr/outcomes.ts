@@ -4,7 +4,7 @@ import type { PayerOutcome } from '../payer-outcomes.ts';
 /** telebirr gives no reason for a failed payment. */
 const failed = 'PAY_FAILED';
 
-/** The number is typed after the order was created, so those rows of the table that concern the acknowledgement just pay. */
+/** The payer types the number after the order was acknowledged. So rows that differ only in the acknowledgement mean success. */
 const table: readonly PayerOutcome[] = outcomeTable({
   insufficientFunds: failed,
   wrongPin: failed,

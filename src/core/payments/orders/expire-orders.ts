@@ -16,8 +16,8 @@ import { readOpenPayments } from '../changes/open-payments.sql.ts';
 const batchSize = 200;
 
 /**
- * An order whose attempt is in flight, that may have been paid before a restore, or that its payer has paid from the menu of the phone, cannot
- * expire. Its expiry is tried again after this time.
+ * The time until the expiry of an order is tried again. An order cannot expire while its attempt is in flight, while it may have been paid
+ * before a restore, or while its payer pays from the menu of the phone.
  */
 const retryAfterMs = 15_000;
 
