@@ -179,7 +179,7 @@ function streamText({ stream, streamUntilTime }: Recovery): string {
   const until = streamUntilTime === undefined ? '' : `, up to ${showTime(streamUntilTime)}`;
   switch (stream) {
     case RecoveryStream.WAITING:
-      return 'not read to the end yet; if this lasts for minutes, gatehouse doctor says whether the broker is available';
+      return 'not read to the end yet; if this lasts for minutes, see whether the broker is available: gatehouse doctor';
     case RecoveryStream.COMPLETE:
       return `without a gap${until}`;
     case RecoveryStream.PARTIAL:
