@@ -77,11 +77,15 @@ async function measurePart<P extends Part>(
   const [loadAverage = Number.NaN] = loadavg();
   return {
     at: new Date().toISOString(),
-    options: process.argv.slice(2).join(' '),
+    options: measuringOptions(process.argv.slice(2)).join(' '),
     machine: { ...machine, loadAverage },
     report: await measurers[part](prepared, options),
   };
 }
+
+/** All but the folder for the results, which is a path of one machine. */
+const measuringOptions = (words: readonly string[]): readonly string[] =>
+  words.filter((word, index) => word !== '--out' && words[index - 1] !== '--out');
 
 async function run(options: BenchOptions): Promise<void> {
   if (options.install) installMissingTools();

@@ -39,7 +39,7 @@ export function renderResults(reports: Reports): string {
 function sectionOf<P extends Part>(part: P, dated: Dated<PartReports[P]>, reports: Reports): string {
   return [
     `### ${titles[part]}`,
-    `Measured ${dated.at} by \`npm run bench -- ${dated.options}\`. ${machineInWords(dated.machine)}`,
+    `Measured ${dated.at} by \`${['npm run bench', dated.options].filter((words) => words !== '').join(' -- ')}\`. ${machineInWords(dated.machine)}`,
     ...pictures[part].map((name) => `![${titles[part]}: ${name}](${name}.svg)`),
     renderPart(part, dated, reports),
   ].join('\n\n');
