@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { Eta } from 'eta';
 import type { Assets } from './assets.ts';
 import { messagesIn } from './language/dictionary.ts';
+import { readTemplates } from '../platform/http/templates.ts';
 import { languages } from '../platform/language/language.ts';
 import type { Language } from '../platform/language/language.ts';
 import type { PageView } from './page-views.ts';
@@ -18,9 +18,9 @@ export interface PageFrame {
 /** Renders a page as HTML. The templates escape all values. */
 export type RenderPage = (page: PageView, frame: PageFrame) => string;
 
-/** Reads the templates at first use and caches them. */
+/** Reads the templates now, and compiles each on first use. */
 export function createRenderer({ style, script, icon }: Assets): RenderPage {
-  const eta = new Eta({ views: join(import.meta.dirname, 'templates'), cache: true, autoEscape: true });
+  const eta = readTemplates(join(import.meta.dirname, 'templates'));
   return (page, { language, prefix, path }) => {
     const other = languages.find((code) => code !== language) ?? language;
     return eta.render(`./${page.template}`, {

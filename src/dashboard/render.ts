@@ -1,11 +1,11 @@
 import { join } from 'node:path';
-import { Eta } from 'eta';
+import { readTemplates } from '../platform/http/templates.ts';
 
 /** Renders a template to HTML. The template escapes all values. */
 export type Render = (template: string, data: object) => string;
 
-/** Reads each template on first use and caches it. */
+/** Reads the templates now, and compiles each on first use. */
 export function createRender(): Render {
-  const eta = new Eta({ views: join(import.meta.dirname, 'templates'), cache: true, autoEscape: true });
+  const eta = readTemplates(join(import.meta.dirname, 'templates'));
   return (template, data) => eta.render(`/${template}`, data);
 }

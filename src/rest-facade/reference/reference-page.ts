@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { Eta } from 'eta';
 import type { FastifyInstance } from 'fastify';
 import { readAsset, serveAssets } from '../../platform/http/assets.ts';
+import { readTemplates } from '../../platform/http/templates.ts';
 import { describeDocument } from './describe-document.ts';
 import { addOpenApiDocument } from './openapi-document.ts';
 import type { PublicUrls } from './openapi-document.ts';
@@ -34,16 +34,15 @@ export async function addReference(
   const policy = `default-src 'none'; ${policies[environment]}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
   // Anyone may ask for the page, and Node would encode a text again for each answer.
   let page: Buffer | undefined;
-  const renderPage = (): string => {
-    const eta = new Eta({ views: join(import.meta.dirname, 'templates'), cache: true, autoEscape: true });
-    return eta.render('/reference', {
+  const templates = readTemplates(join(import.meta.dirname, 'templates'));
+  const renderPage = (): string =>
+    templates.render('/reference', {
       view: describeDocument(readDocument()),
       environment,
       style: style.path,
       script: script.path,
       paragraphsOf,
     });
-  };
   const hidden = { schema: { hide: true } };
   app.get('/docs', hidden, (_request, reply) =>
     reply
