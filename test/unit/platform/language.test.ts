@@ -11,6 +11,7 @@ describe('a page', () => {
     ['the browser refuses English', { accepted: 'en;q=0,am' }, 'am'],
     ['the browser takes anything', { accepted: '*' }, 'en'],
     ['the header is invalid', { accepted: ';;=,,q' }, 'en'],
+    ['the header goes on for long', { accepted: `om,${'x,'.repeat(500)}am` }, 'en'],
     ['the language was chosen before', { remembered: 'am', accepted: 'en' }, 'am'],
     ['the language is chosen now', { chosen: 'en', remembered: 'am', accepted: 'am' }, 'en'],
     ['the chosen language is not supported', { chosen: 'fr', remembered: 'xx', accepted: 'am' }, 'am'],
