@@ -134,6 +134,7 @@ export const operatorPages: Readonly<Record<string, VisitPage>> = {
   merchants: at('/operator/merchants'),
   'one merchant': (page, { origin, merchantId }) => page.goto(`${origin}/operator/merchants/${merchantId}`),
   'orders of all merchants': at('/operator/orders?text=no-such-order'),
+  'orders of all merchants, found': at('/operator/orders?text=PAID-1'),
   wallets: at('/operator/wallets?environment=sandbox'),
   'stray payments': at('/operator/stray-payments?environment=sandbox'),
   'what waits for a person': at('/operator/settlements'),

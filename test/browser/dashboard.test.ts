@@ -205,6 +205,20 @@ describe('a visitor of the dashboard', () => {
     expect(await page.locator('.facts', { hasText: 'Collected' }).textContent()).toContain('0911000002');
   });
 
+  test.each([1024, 1280])(
+    'sees all columns of the orders that an operator finds, at %i pixels',
+    async (width) => {
+      const page = await open(site.operator, { viewport: { width, height: 740 } });
+      await page.goto(`${site.origin}/operator/orders?text=PAID-1`);
+
+      const [box, shown] = ['scrollWidth', 'clientWidth'].map(
+        (name) => `document.querySelector('.table-box').${name}`,
+      );
+      expect(await page.locator('.table-box tbody tr').count()).toBe(1);
+      expect(await page.evaluate(`${box} - ${shown}`)).toBe(0);
+    },
+  );
+
   test('without JavaScript, figures are in a table, and orders can be searched', async () => {
     const page = await open(site.owner, { javaScriptEnabled: false });
     await page.goto(inSandbox('?span=month'));
