@@ -6,8 +6,8 @@ import { failureOf } from '../../support/rpc-failure.ts';
 const connected = { aborted: false };
 
 /** Calls by name, which run until the test ends them. */
-function openCalls(maxRunning: number, maxWaiting = 10) {
-  const fairly = createFairCalls({ maxRunning, maxWaiting });
+function openCalls(maxRunning: number, maxWaiting = 10, maxWaitingOfOwner = 100) {
+  const fairly = createFairCalls({ maxRunning, maxWaiting, maxWaitingOfOwner });
   const running = new Map<string, () => void>();
   const begin = (ownerAndPart: string, name: string, signal = connected) => {
     const [owner = '', part = ''] = ownerAndPart.split('/');
@@ -84,6 +84,16 @@ test('a part with too many waiting calls is refused, and other parts and owners 
   await calls.end('a1');
   await calls.end('a2');
   expect(calls.running()).toEqual(['b1', 'p1']);
+});
+
+test('an owner with too many waiting calls is refused, whatever their parts, and other owners are not', async () => {
+  const calls = openCalls(1, 1, 2);
+  for (const part of ['p', 'q', 'r']) void calls.begin(`a/${part}`, part);
+
+  expect((await failureOf(calls.begin('a/s', 's'))).reason).toBe('OVERLOADED');
+  void calls.begin('b', 'b1');
+  await nextTurn();
+  expect(await calls.endAll()).toEqual(['p', 'q', 'b1', 'r']);
 });
 
 test('a call whose caller disconnected before its turn is dropped', async () => {
