@@ -1,0 +1,117 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { connect } from 'node:http2';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { describe, expect, test } from '@jest/globals';
+import { choosePorts } from '../../../src/main/local/free-port.ts';
+import { listenLocally } from '../../support/listen-locally.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+
+const root = resolve(import.meta.dirname, '../../..');
+const sites = { api: 8080, sandbox: 8081, checkout: 8082, dashboard: 8083, callbacks: 8084 } as const;
+const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+  (name) => `${name}_temp_path ${name};`,
+);
+
+/** How a proxy runs with its file in a folder, which also has the certificate, and gets its log. */
+const proxies = [
+  {
+    program: 'nginx',
+    file: 'nginx/gatehouse.conf',
+    adapt: (written: string, folder: string) =>
+      `daemon off; pid pid; events {} http { ${temporary.join(' ')} access_log ${folder}/access.log;\n` +
+      `${written.replaceAll(/\/(?:etc\/letsencrypt\/live\/pay\.example|var\/log\/nginx)/g, folder)}}\n`,
+    args: (folder: string) => ['-p', folder, '-e', join(folder, 'main.log'), '-c', join(folder, 'adapted')],
+  },
+  {
+    program: 'haproxy',
+    file: 'haproxy/haproxy.cfg',
+    adapt: (written: string, folder: string) =>
+      written
+        .replace(/^ {2}(?:user|group) haproxy\n/gm, '')
+        .replace('/etc/haproxy/certs/', join(folder, 'both.pem')),
+    args: (folder: string) => ['-db', '-f', join(folder, 'adapted')],
+  },
+] as const;
+
+/** Without the proxy, its tests are skipped. */
+describe.each(proxies)('$program with the file of deploy', ({ program, file, adapt, args }) => {
+  const path = `/usr/sbin/${program}`;
+  const isThere = spawnSync(path, ['-v']).error === undefined;
+
+  (isThere ? test : test.skip)(
+    'gives each process the requests for its host with the address of the caller, and writes no URL into a log',
+    async () => {
+      const folder = await mkdtemp(join(tmpdir(), 'gatehouse-proxy-'));
+      const openssl = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-subj', '/CN=pay.example'];
+      spawnSync('openssl', [...openssl, '-keyout', 'privkey.pem', '-out', 'fullchain.pem'], { cwd: folder });
+      const pem = await Promise.all(
+        ['fullchain.pem', 'privkey.pem'].map((name) => readFile(join(folder, name), 'utf8')),
+      );
+      await writeFile(join(folder, 'both.pem'), pem.join(''));
+      const [port = 0] = await choosePorts([{ setting: '', host: '127.0.0.1', port: 0 }]);
+      let config = adapt(await readFile(join(root, 'deploy', file), 'utf8'), folder)
+        .replaceAll('listen 443', `listen 127.0.0.1:${port}`)
+        .replace('bind :443', `bind 127.0.0.1:${port}`);
+      const processes = await Promise.all(
+        Object.entries(sites).map(async ([site, own]) => {
+          const server = createServer(({ headers }, reply) =>
+            reply.end(JSON.stringify({ site, ...headers })),
+          );
+          const local = await listenLocally(server);
+          config = config.replace(`127.0.0.1:${own}`, new URL(local.origin).host);
+          return local;
+        }),
+      );
+      await writeFile(join(folder, 'adapted'), config);
+      const proxy = spawn(path, args(folder), { stdio: ['ignore', 'pipe', 'pipe'] });
+      const printed = Promise.all([text(proxy.stdout), text(proxy.stderr)]);
+      const ended = once(proxy, 'exit');
+
+      /** What the process of a site got. */
+      const ask = async (site: string): Promise<{ readonly status: unknown; readonly body: string }> => {
+        const session = connect(`https://127.0.0.1:${port}`, {
+          servername: `${site}.pay.example`,
+          rejectUnauthorized: false,
+        }).on('error', () => undefined);
+        try {
+          const request = session.request({
+            ':path': '/invitation/one-time-link',
+            ':authority': `${site}.pay.example`,
+            'x-forwarded-for': '192.0.2.66',
+          });
+          const [headers] = (await once(request, 'response')) as [Record<string, unknown>];
+          return { status: headers[':status'], body: await text(request) };
+        } finally {
+          session.destroy();
+        }
+      };
+      try {
+        await waitUntil(`${program} answers`, async () => (await ask('api').catch(() => undefined))?.status);
+        for (const site of Object.keys(sites))
+          expect(JSON.parse((await ask(site)).body)).toMatchObject({
+            site,
+            host: `${site}.pay.example`,
+            'x-forwarded-for': '127.0.0.1',
+            'x-forwarded-proto': 'https',
+          });
+        await Promise.all(processes.map(({ close }) => close()));
+        expect((await ask('dashboard')).status).toBeGreaterThanOrEqual(502);
+      } finally {
+        proxy.kill();
+        await ended;
+      }
+      const logs = await Promise.all(
+        (await readdir(folder, { withFileTypes: true }))
+          .filter((entry) => entry.isFile())
+          .map(({ name }) => readFile(join(folder, name), 'utf8')),
+      );
+      expect([...logs, ...(await printed)].join('')).not.toContain('one-time-link');
+      await rm(folder, { recursive: true });
+    },
+  );
+});
