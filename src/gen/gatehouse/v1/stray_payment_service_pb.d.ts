@@ -204,7 +204,7 @@ export declare const ListStrayPaymentsRequestSchema: GenMessage<ListStrayPayment
  */
 export declare type ListStrayPaymentsResponse = Message<"gatehouse.v1.ListStrayPaymentsResponse"> & {
   /**
-   * Newest first.
+   * The latest payment first.
    *
    * @generated from field: repeated gatehouse.v1.StrayPayment stray_payments = 1;
    */
@@ -749,7 +749,7 @@ export declare const StrayPaymentStatusSchema: GenEnum<StrayPaymentStatus>;
  */
 export declare const StrayPaymentService: GenService<{
   /**
-   * Lists stray payments, newest first. Errors: INVALID_ARGUMENT INVALID_FIELDS.
+   * Lists stray payments, by the time at which the payment began, the latest first. Errors: INVALID_ARGUMENT INVALID_FIELDS.
    *
    * @generated from rpc gatehouse.v1.StrayPaymentService.ListStrayPayments
    */
