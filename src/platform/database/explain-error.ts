@@ -58,9 +58,14 @@ const isWithoutDescriptors = (error: unknown): boolean =>
 export const isCertificateRefused = (error: unknown): boolean =>
   hasCode(error, (code) => tlsErrors.test(code));
 
+/** Whether the URL of the database demands TLS, and PostgreSQL has it off. pg gives this error no code. */
+const isWithoutTls = (error: unknown): boolean =>
+  [...causes(error)].some(({ message }) => message === 'The server does not support SSL connections');
+
 /** Whether a statement failed because of the database, not because of the statement. */
 export function isDatabaseUnavailable(error: unknown): boolean {
   if (isConnectionRefused(error) || isCertificateRefused(error) || isWithoutDescriptors(error)) return true;
+  if (isWithoutTls(error)) return true;
   for (const cause of causes(error)) {
     const { code, message } = cause;
     if (isReadOnlyRefusal(cause)) return true;
@@ -105,6 +110,8 @@ function whatToDo(error: unknown): string {
   if (isConnectionRefused(error)) return connectionRefused;
   if (isCertificateRefused(error))
     return 'the TLS connection to the database fails; check the certificates of PostgreSQL and of this process';
+  if (isWithoutTls(error))
+    return 'PostgreSQL has TLS off, and GATEHOUSE_DATABASE_URL demands it with its sslmode; turn on its setting ssl';
   if (isWithoutDescriptors(error))
     return 'this process has no free file descriptor for a connection to the database; raise its limit of open files';
   const all = [...causes(error)];

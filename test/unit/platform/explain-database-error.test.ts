@@ -51,6 +51,15 @@ describe('a statement that fails with', () => {
     });
   });
 
+  test('no TLS at PostgreSQL is to be tried again, after its setting is turned on', () => {
+    // The words of pg, which has no code for it.
+    const cause = new Error('The server does not support SSL connections');
+    expect(explainDatabaseError(new Error('the statement failed', { cause }))).toMatchObject({
+      code: Code.Unavailable,
+      rawMessage: expect.stringContaining('turn on its setting ssl'),
+    });
+  });
+
   test.each(['ERR_INVALID_ARG_TYPE', '42601', '23505'])(
     '%s is a mistake in the statement or the code',
     (code) => {
