@@ -18,8 +18,8 @@ import { openCommandLine } from './cli-harness.ts';
 import type { CommandLine } from './cli-harness.ts';
 
 /**
- * An explanation as one surface shows it. Every surface has the text. The dashboard shows the other facts in its own
- * words.
+ * An explanation as one surface shows it. Every surface has the text. The dashboard shows the other facts in its
+ * own words.
  */
 export interface Shown {
   readonly text: string;
@@ -59,6 +59,15 @@ const factsOf = (explained: OrderExplanation): readonly string[] => [
 
 const unescaped = (html: string): string =>
   html.replaceAll('&#39;', "'").replaceAll('&quot;', '"').replaceAll('&amp;', '&');
+
+/** The dashboard's text as the others write it: it has times by the clock of Addis Ababa, and the reason of a failure in words. */
+const asElsewhere = (text: string): string =>
+  text
+    .replace('(Insufficient funds in the wallet)', '(insufficient_funds)')
+    .replaceAll(/\d{1,2} \w{3} \d{4}, [\d:]{8}/g, (local) => {
+      const [day = '', time = ''] = new Date(`${local} GMT+0300`).toISOString().split(/[T.]/);
+      return `${day} ${time} UTC`;
+    });
 
 export async function openExplanationSurfaces(stack: Stack): Promise<ExplanationSurfaces> {
   const stories = stack.client(OrderStoryService, 'reader');
@@ -112,7 +121,7 @@ export async function openExplanationSurfaces(stack: Stack): Promise<Explanation
       const { status, body } = await visitor.get(`/m/${id}/sandbox/orders/${orderId}`);
       const text = /<p data-explanation><bdi>([^<]*)<\/bdi>/.exec(body)?.[1];
       if (text === undefined) throw new Error(`${status}: the page of ${orderId} has no explanation`);
-      return { text: unescaped(text) };
+      return { text: asElsewhere(unescaped(text)) };
     },
     commandLine: cli,
     close: () => cli.stop(),
