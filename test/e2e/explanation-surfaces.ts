@@ -63,7 +63,8 @@ const unescaped = (html: string): string =>
 /** The dashboard's text as the others write it: it has times by the clock of Addis Ababa, and the reason of a failure in words. */
 const asElsewhere = (text: string): string =>
   text
-    .replace('(Insufficient funds in the wallet)', '(insufficient_funds)')
+    .replace('(insufficient funds in the wallet)', '(insufficient_funds)')
+    .replace('(the order was cancelled)', '(cancelled)')
     .replaceAll(/\d{1,2} \w{3} \d{4}, [\d:]{8}/g, (local) => {
       const [day = '', time = ''] = new Date(`${local} GMT+0300`).toISOString().split(/[T.]/);
       return `${day} ${time} UTC`;

@@ -44,7 +44,7 @@ export function orderExplanation(
     title: words.title,
     text:
       language === 'en'
-        ? englishExplanation({ ...explanation, reason: writing.reason }, seconds)
+        ? englishExplanation({ ...explanation, reason: withinSentence(writing.reason) }, seconds)
         : amharicExplanation(writing),
     holder: isOver
       ? undefined
@@ -58,6 +58,8 @@ export function orderExplanation(
     ],
   };
 }
+
+const withinSentence = (label: string): string => label.charAt(0).toLowerCase() + label.slice(1);
 
 /**
  * The words that Gatehouse shows everywhere, with times in the time zone of the page. The text of a process of a later version, whose facts
