@@ -1,40 +1,27 @@
-import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from '@jest/globals';
-import { SMTPServer } from 'smtp-server';
 import { AccountService, MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import { headingOf } from '../../support/customer.ts';
+import { startMailServer } from '../../support/mail-server.ts';
+import type { ReceivedMail } from '../../support/mail-server.ts';
 import { shared, sharedMerchant, sharedStack } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { sharedDashboardDesk } from './dashboard-desk.ts';
 
-const mails: { readonly to: string; readonly text: string }[] = [];
-
-/** A mail server that keeps every mail. */
 const mailServer = shared(
-  async () => {
-    const server = new SMTPServer({
-      authOptional: true,
-      disabledCommands: ['STARTTLS'],
-      onData: (stream, session, done) => {
-        const chunks: Buffer[] = [];
-        stream.on('data', (chunk: Buffer) => chunks.push(chunk));
-        stream.on('end', () => {
-          const to = session.envelope.rcptTo.map(({ address }) => address).join();
-          mails.push({ to, text: Buffer.concat(chunks).toString() });
-          done();
-        });
-      },
-    });
-    await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-    return server;
-  },
-  (server) => new Promise<void>((closed) => server.close(closed)),
+  () => startMailServer({ authOptional: true, disabledCommands: ['STARTTLS'] }),
+  ({ close }) => close(),
 );
+const mailTo = (email: string, text = '') =>
+  waitUntil(`a mail to ${email} with: ${text}`, () =>
+    mailServer.mails.find((mail) => mail.to === email && mail.text.includes(text)),
+  );
+const resetLinkIn = (mail: ReceivedMail): string => /\/reset\/[A-Za-z0-9_-]+/.exec(mail.text)?.[0] ?? '';
+
 const stack = sharedStack({
   ...{ facades: 0, dashboards: 1 },
   settings: {
     get GATEHOUSE_SMTP_URL() {
-      return `smtp://127.0.0.1:${(mailServer.server.address() as AddressInfo).port}`;
+      return `smtp://127.0.0.1:${mailServer.port}`;
     },
     GATEHOUSE_MAIL_FROM: 'gatehouse@pay.example',
   },
@@ -118,8 +105,7 @@ describe('a forgotten password', () => {
     const visitor = desk.visitor();
 
     const asked = await visitor.post('/reset', { email: user.email });
-    const mail = await waitUntil('the mail is there', () => mails.find(({ to }) => to === user.email));
-    const link = /\/reset\/[A-Za-z0-9_-]+/.exec(mail.text)?.[0] ?? '';
+    const link = resetLinkIn(await mailTo(user.email));
     await visitor.get(link);
     const set = await visitor.post(link, { password: 'another four unrelated words' });
     const again = await visitor.post(link, { password: 'yet another four unrelated words' });
@@ -139,11 +125,11 @@ describe('a forgotten password', () => {
     const user = await desk.users.member(merchant.id);
 
     await desk.visitor().post('/reset', { email: user.email.toUpperCase() });
-    const mail = await waitUntil('the mail is there', () =>
-      mails.find(({ to }) => to.toLowerCase() === user.email.toLowerCase()),
+    const { to } = await waitUntil('the mail is there', () =>
+      mailServer.mails.find((mail) => mail.to.toLowerCase() === user.email.toLowerCase()),
     );
 
-    expect(mail.to).toBe(user.email);
+    expect(to).toBe(user.email);
   });
 
   test('of an address without an account gets the same answer, and no mail is sent', async () => {
@@ -154,27 +140,23 @@ describe('a forgotten password', () => {
       await unknown.post('/reset', { email: 'nobody.at.all@shop.example' }),
       await known.post('/reset', { email: user.email }),
     ];
-    await waitUntil('the mail is there', () => mails.find(({ to }) => to === user.email));
+    await mailTo(user.email);
 
     const shown = answers.map(({ status, body }) => [
       status,
       /<main[^]*?role="status"[^]*?<\/div>/.exec(body)?.[0],
     ]);
     expect(shown[0]).toEqual(shown[1]);
-    expect(mails.map(({ to }) => to)).not.toContain('nobody.at.all@shop.example');
+    expect(mailServer.mails.map(({ to }) => to)).not.toContain('nobody.at.all@shop.example');
   });
 });
 
 test('an operator who helps with a password sees no link, and the user gets it by mail with a notice', async () => {
   const user = await desk.users.member(merchant.id, MemberRole.VIEWER);
   const operator = await desk.signedIn(await desk.users.operator());
-  const mailOf = (text: string) =>
-    waitUntil(`a mail with: ${text}`, () =>
-      mails.find((mail) => mail.to === user.email && mail.text.includes(text)),
-    );
 
   const asked = await operator.post('/operator/users/reset', { email: user.email });
-  const link = /\/reset\/[A-Za-z0-9_-]+/.exec((await mailOf('/reset/')).text)?.[0] ?? '';
+  const link = resetLinkIn(await mailTo(user.email, '/reset/'));
   const shown = await operator.get('/operator/users');
   const visitor = desk.visitor();
   await visitor.get(link);
@@ -185,8 +167,8 @@ test('an operator who helps with a password sees no link, and the user gets it b
     false,
     false,
   ]);
-  await mailOf('an operator requested');
-  await mailOf('a new password was set');
+  await mailTo(user.email, 'an operator requested');
+  await mailTo(user.email, 'a new password was set');
 });
 
 test('no password, link, session or form token is in the log', async () => {
