@@ -10,6 +10,7 @@ import {
 import { createSessionStore, sessionExpiry } from '../../../src/dashboard/session/session-store.ts';
 import { SessionService } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import { isAtLeast, memberRoles } from '../../../src/dashboard/access/viewer.ts';
+import { ownPath } from '../../../src/dashboard/access/own-path.ts';
 
 const minutes = 60_000;
 const limits = { idleMs: 60 * minutes, absoluteMs: 720 * minutes, codeMs: 10 * minutes };
@@ -106,4 +107,43 @@ test('each role has the permissions of the roles before it', () => {
   const table = memberRoles.map((role) => memberRoles.filter((least) => isAtLeast(role, least)));
 
   expect(table).toEqual([['viewer'], ['viewer', 'developer'], ['viewer', 'developer', 'owner']]);
+});
+
+const keys = '/m/mer_1/sandbox/keys';
+
+describe('a path of the dashboard', () => {
+  test.each([
+    ['/', '/'],
+    ['/account', '/account'],
+    [`${keys}/`, `${keys}/`],
+    [keys, keys],
+    ['/m/mer_1/sandbox/orders.csv?number=a%20b', '/m/mer_1/sandbox/orders.csv?number=a%20b'],
+    // The parsed path is used, and never the text.
+    ['/m/mer_1/x/../sandbox/keys#top', keys],
+    ['/m/mer_1\\sandbox\\keys', keys],
+    ['/m/mer_1/sandbox/k\teys', keys],
+  ])('may be %p', (text, path) => {
+    expect(ownPath(text, 'GET')).toBe(path);
+  });
+
+  test.each([
+    ...['', 'm/mer_1', '//evil.example', '///evil.example', '/\\evil.example', '\\\\evil.example'],
+    ...['/\t/evil.example', '/\n\\evil.example', `/x/..//evil.example${keys}`, `//evil.example${keys}`],
+    ...[`/\\evil.example${keys}`, '/%5Cevil.example', '/%2F%2Fevil.example', `https://evil.example${keys}`],
+    ...[`http://dashboard.invalid${keys}`, '//[', 'javascript:alert(1)', '/no-such-route'],
+    // A page that is open to everyone never leads to the sign-in.
+    '/sign-in?next=/',
+    ...[`${keys}?${'x'.repeat(2000)}`, ['/account', '/account'], undefined],
+  ])('cannot be %p, with any method', (text) => {
+    expect([ownPath(text, 'GET'), ownPath(text, 'POST')]).toEqual([undefined, undefined]);
+  });
+
+  test('accepts a form only where a route does', () => {
+    const carried = (action: string) => readCarriedForm(writeCarriedForm({ action, fields: [] }));
+
+    expect(carried(keys)).toEqual({ action: keys, fields: [] });
+    const elsewhere = ['/\\evil.example', `/\\evil.example${keys}`];
+    for (const action of [...elsewhere, '/sign-out', '/m/mer_1/sandbox', '/sign-in'])
+      expect(carried(action)).toBeUndefined();
+  });
 });

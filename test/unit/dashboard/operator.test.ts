@@ -3,6 +3,10 @@ import { expect, test } from '@jest/globals';
 import { adviceOn } from '../../../src/dashboard/operator/difference-advice.ts';
 import { operator } from '../../../src/dashboard/language/amharic/operator.ts';
 import { DifferenceKind, DifferenceSchema } from '../../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
+import { createClient, createRouterTransport } from '@connectrpc/connect';
+import type { FastifyRequest } from 'fastify';
+import { merchantNames } from '../../../src/dashboard/operator/merchant-names.ts';
+import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
 
 const attempt = { paymentAttemptId: 'pat_1' };
 const refund = { paymentAttemptId: 'pat_1', refundId: 'rfd_1' };
@@ -28,4 +32,27 @@ test.each([
 
   expect(adviceOn(difference)).toBe(advice);
   expect(operator.reconciliations.one.advice[advice]).toBeDefined();
+});
+
+test('the merchants of a page are asked for a few at a time', async () => {
+  let underWay = 0;
+  let most = 0;
+  const core = createRouterTransport(({ service }) =>
+    service(MerchantService, {
+      async getMerchant({ merchantId }) {
+        most = Math.max(most, (underWay += 1));
+        await new Promise((resolve) => setImmediate(resolve));
+        underWay -= 1;
+        return { merchant: { name: `Shop ${merchantId}` } };
+      },
+    }),
+  );
+  const request = { id: 'request', viewer: null } as FastifyRequest;
+  const page = Array.from({ length: 50 }, (_, index) => ({ merchantId: `mer_${index}` }));
+
+  const names = await merchantNames(request, { merchants: createClient(MerchantService, core) }, page);
+
+  expect([...names]).toHaveLength(50);
+  expect(names.get('mer_49')).toBe('Shop mer_49');
+  expect(most).toBe(8);
 });
