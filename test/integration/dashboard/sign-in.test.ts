@@ -2,8 +2,10 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { headingOf } from '../../support/customer.ts';
+import type { PageAnswer } from '../../support/customer.ts';
 import { sessionCookie, sessionsRead, sharedDashboardDesk } from './dashboard-desk.ts';
-import { sharedMerchant, sharedPool, sharedStack } from '../../support/shared-stack.ts';
+import { duringChange, holdLocks, queryOnce } from '../../support/database-connections.ts';
+import { sharedMerchant, sharedStack } from '../../support/shared-stack.ts';
 import { formTokenOf, hiddenField } from '../../support/dashboard-visitor.ts';
 import { newRandomId } from '../../../src/contract/public-id.ts';
 import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
@@ -17,9 +19,15 @@ const desk = sharedDashboardDesk(stack);
 
 const merchant = sharedMerchant(stack);
 
-const pool = sharedPool(() => stack.databaseUrl, 2);
-
 const keysPage = (): string => `/m/${merchant.id}/sandbox/keys`;
+
+/** Signs in with wrong passwords until the answer is not that they are wrong. */
+async function guessUntilDelayed(visitor: DashboardVisitor, { email }: TestUser): Promise<PageAnswer> {
+  let answer = await visitor.signIn({ email, password: 'guess' });
+  for (let tries = 1; answer.status === 401 && tries < 50; tries += 1)
+    answer = await visitor.post('/sign-in', { email, password: `guess ${tries}` });
+  return answer;
+}
 
 describe('signing in', () => {
   test('leads to the requested page', async () => {
@@ -84,9 +92,7 @@ describe('signing in', () => {
     const user = await desk.users.member(merchant.id);
     const visitor = desk.visitor();
 
-    let answer = await visitor.signIn({ ...user, password: 'guess' });
-    for (let tries = 1; answer.status === 401 && tries < 50; tries += 1)
-      answer = await visitor.post('/sign-in', { email: user.email, password: `guess ${tries}` });
+    const answer = await guessUntilDelayed(visitor, user);
 
     expect(answer.status).toBe(429);
     expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
@@ -98,9 +104,7 @@ describe('signing in', () => {
     const user = await desk.users.member(merchant.id);
     const own = await desk.signedIn(user);
     const stranger = desk.visitor();
-    let answer = await stranger.signIn({ ...user, password: 'guess' });
-    for (let tries = 1; answer.status === 401 && tries < 50; tries += 1)
-      answer = await stranger.post('/sign-in', { email: user.email, password: `guess ${tries}` });
+    await guessUntilDelayed(stranger, user);
 
     await own.get('/confirm');
     const confirmed = await own.post('/confirm', { password: user.password });
@@ -114,26 +118,15 @@ describe('signing in', () => {
   test('with a password that is changed meanwhile begins no session', async () => {
     const user = await desk.users.member(merchant.id);
     const visitor = desk.visitor();
-    const changing = await pool.connect();
-    await changing.query('begin');
-    // The sign-in with the correct password waits here to store its time.
-    await changing.query(
+    // The sign-in with the correct password waits for the change, to store its time.
+    const { status } = await duringChange(
+      stack.databaseUrl,
       `update core.users set password_hash = password_hash || 'changed' where email = $1`,
       [user.email],
+      () => visitor.signIn(user),
     );
-    const { rows } = await changing.query<{ pid: number }>('select pg_backend_pid() as pid');
-    const answer = visitor.signIn(user);
-    await waitUntil('the sign-in waits for the change', async () => {
-      const waiting = await pool.query(
-        'select from pg_stat_activity where $1 = any (pg_blocking_pids(pid))',
-        [rows[0]!.pid],
-      );
-      return waiting.rowCount === 1;
-    });
-    await changing.query('commit');
-    changing.release();
 
-    expect((await answer).status).toBe(409);
+    expect(status).toBe(409);
     expect((await visitor.get('/account')).headers.get('location')).toContain('/sign-in');
   });
 
@@ -190,22 +183,13 @@ describe('a session', () => {
     await desk.age(visitor, 5 * 60_000);
     const otherTab = desk.visitor();
     for (const [name, value] of visitor.cookies) otherTab.cookies.set(name, value);
-    const client = await pool.connect();
-    await client.query('begin');
-    await client.query('lock table core.api_keys in access exclusive mode');
-    const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+    const release = await holdLocks(stack.databaseUrl, 'lock table core.api_keys in access exclusive mode');
     const page = otherTab.get(keysPage());
-    await waitUntil('the page waits', async () => {
-      const waiting = await pool.query(
-        'select from pg_stat_activity where $1 = any (pg_blocking_pids(pid))',
-        [rows[0]!.pid],
-      );
-      return waiting.rowCount === 1;
-    });
+    const waiting = "select from pg_locks where not granted and relation = 'core.api_keys'::regclass";
+    await waitUntil('the page waits', async () => (await queryOnce(stack.databaseUrl, waiting)).length > 0);
 
     const confirmed = await visitor.post('/confirm', { password: user.password });
-    await client.query('rollback');
-    client.release();
+    await release();
     const late = await page;
 
     expect([confirmed.status, late.status]).toEqual([303, 200]);
@@ -252,19 +236,17 @@ describe('a session', () => {
   test('that cannot be stored is answered with a page', async () => {
     const visitor = await desk.signedIn(await desk.users.member(merchant.id));
     await desk.age(visitor, 5 * 60_000);
-    const client = await pool.connect();
-    try {
-      await client.query('begin; lock table core.dashboard_sessions in exclusive mode');
+    const release = await holdLocks(
+      stack.databaseUrl,
+      'lock table core.dashboard_sessions in exclusive mode',
+    );
 
-      const { status, headers, body } = await visitor.get(keysPage());
+    const { status, headers, body } = await visitor.get(keysPage());
+    await release();
 
-      expect(status).toBe(503);
-      expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
-      expect(body).toContain('</html>');
-    } finally {
-      await client.query('rollback');
-      client.release();
-    }
+    expect(status).toBe(503);
+    expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(body).toContain('</html>');
   });
 
   test('that ends while a form arrives bit by bit sends no form', async () => {
@@ -454,20 +436,19 @@ describe('a page that opens access to payments', () => {
     expect(confirmed.headers.get('location')).toBe('/');
   });
 
-  test('asks for the identity again when the confirmation is dated in the future, as after a wrong clock was set back', async () => {
+  test.each([
+    ['asks again when the confirmation is dated in the future, as after a wrong clock', -24 * 60 * 60_000],
+    ['does not ask again within ten minutes', stepUpMs - 60_000],
+  ])('%s', async (what, provedMsAgo) => {
     const visitor = await desk.signedIn(await desk.users.member(merchant.id));
-    await desk.age(visitor, -24 * 60 * 60_000);
+    await desk.age(visitor, provedMsAgo);
 
-    const asked = await visitor.post(keysPage(), { label: 'tomorrow' });
+    const answer = await visitor.post(keysPage(), { label: 'soon' });
 
-    expect(asked.headers.get('location')).toBe('/confirm');
-  });
-
-  test('does not ask again within ten minutes', async () => {
-    const visitor = await desk.signedIn(await desk.users.member(merchant.id));
-    await desk.age(visitor, stepUpMs - 60_000);
-
-    expect(headingOf(await visitor.post(keysPage(), { label: 'soon' }))).toBe('Your new key');
+    const asks = what.startsWith('asks');
+    expect([answer.headers.get('location'), headingOf(answer)]).toEqual(
+      asks ? ['/confirm', ''] : [null, 'Your new key'],
+    );
   });
 
   test('is not opened by a request for the page, because viewing it confirms no identity', async () => {

