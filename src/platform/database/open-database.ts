@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Migrator } from '@mikro-orm/migrations';
 import type { Migration } from '@mikro-orm/migrations';
 import { MikroORM } from '@mikro-orm/postgresql';
@@ -6,6 +7,7 @@ import type { ClientBase, CustomTypesConfig, Pool } from 'pg';
 import type { Logger } from '../logger.ts';
 import { SettingsError } from '../settings/read-settings.ts';
 import type { CertificateFiles } from '../tls/certificate-files.ts';
+import { withAdvisoryLock } from './advisory-lock.ts';
 import { databaseTls } from './database-tls.ts';
 import { takeBackEnded } from './ended-connections.ts';
 import { groupTransactions } from './grouped-transactions.ts';
@@ -15,7 +17,7 @@ import type { PoolWatch } from './pool-watch.ts';
 import { closeReadOnlyConnections } from './read-only-connections.ts';
 import { sessionOptions, withoutTimeLimits } from './session-options.ts';
 import { areSessionsShared, sharedSessionsRefusal } from './shared-sessions.ts';
-import { allowSilence, closeSilentConnections } from './silent-connections.ts';
+import { closeSilentConnections } from './silent-connections.ts';
 
 export interface DatabaseOptions {
   readonly url: string;
@@ -46,7 +48,7 @@ export interface Database {
   readonly poolWatch: Pick<PoolWatch, 'state' | 'isGiving'>;
   /**
    * Runs the pending migrations, up to the named one if there is a name, each in a transaction of its own. After an error, those before
-   * the failed one remain. Several processes may call it at once: one migrates, and the others wait.
+   * the failed one remain. Several processes may call it at once: one migrates, and the others wait and say so in their logs.
    * @throws SettingsError behind a pooler that shares sessions, without a change of the database
    */
   readonly migrate: (last?: string) => Promise<void>;
@@ -60,6 +62,13 @@ const statementTimeoutMs = 10_000;
 
 /** A connection that does not even report a statement timeout is lost. */
 const silenceMs = 15_000;
+
+/** The server ends the sessions of a migration whose process does not use them for this time, because its machine may be lost. */
+const lostAfterMs = 60_000;
+/** A migration's statements may take any time. But nothing may hold its locks for long between two of them. */
+const limitsOfMigration = `${withoutTimeLimits}; set idle_in_transaction_session_timeout = ${lostAfterMs}`;
+const lockRetryMs = 1_000;
+const triesPerLine = 60;
 
 /** Opens the database of a process. It runs no migrations. @throws SettingsError for TLS settings in the URL that cannot be used */
 export async function openSchema(own: DatabaseSchema, options: DatabaseOptions): Promise<Database> {
@@ -123,7 +132,7 @@ export async function openSchema(own: DatabaseSchema, options: DatabaseOptions):
           prepare(created);
           // By a statement, because a pooler may ignore options, and the role may have limits. The pool waits for it, which its type hides.
           Object.assign(created.options, {
-            onConnect: (client: ClientBase) => client.query(withoutTimeLimits),
+            onConnect: (client: ClientBase) => client.query(limitsOfMigration),
           });
         },
       },
@@ -136,7 +145,7 @@ export async function openSchema(own: DatabaseSchema, options: DatabaseOptions):
     fork: () => orm.em.fork({ clear: true }),
     pool,
     poolWatch,
-    migrate: (last) => migrate(openForMigration, pool, own, last),
+    migrate: (last) => migrate({ openForMigration, pool, own, logger }, last),
     pendingMigrations: async () => {
       await adoptDatabaseName(orm, pool);
       return (await orm.migrator.getPending()).map(({ name }) => name);
@@ -151,31 +160,58 @@ export async function openSchema(own: DatabaseSchema, options: DatabaseOptions):
   };
 }
 
+interface MigrateParts {
+  readonly openForMigration: () => Promise<MikroORM>;
+  readonly pool: Pool;
+  readonly own: DatabaseSchema;
+  readonly logger: Logger;
+}
+
 async function migrate(
-  openForMigration: () => Promise<MikroORM>,
-  pool: Pool,
-  { schema, migrationLock }: DatabaseSchema,
+  { openForMigration, pool, own, logger }: MigrateParts,
   last: string | undefined,
 ): Promise<void> {
   if (await areSessionsShared(pool)) throw new SettingsError(sharedSessionsRefusal);
   const orm = await openForMigration();
   try {
     await adoptDatabaseName(orm, pool);
-    const client = await pool.connect();
-    try {
-      // The process that has the lock may migrate for longer than other statements take.
-      allowSilence(client);
-      await client.query(withoutTimeLimits);
-      await client.query('select pg_advisory_lock($1)', [migrationLock]);
-      await client.query(`create schema if not exists ${schema}`);
+    await alone(pool, own, logger, async () => {
+      await pool.query(`create schema if not exists ${own.schema}`);
       await orm.migrator.up(last === undefined ? undefined : { to: last });
-    } finally {
-      // Closes the connection, which releases the lock and resets the setting.
-      client.release(true);
-    }
+    });
   } finally {
     await orm.close(true);
   }
+}
+
+/** Runs the migrations while no other process migrates the schema. */
+async function alone(
+  pool: Pool,
+  { schema, migrationLock: key }: DatabaseSchema,
+  logger: Logger,
+  work: () => Promise<void>,
+): Promise<void> {
+  const lock = { key, silenceMs: lostAfterMs, keepAliveMs: lostAfterMs / 6 };
+  // Tried again and again: the server would keep a session that waits for the lock when its process has ended.
+  for (let tries = 0; !(await withAdvisoryLock(pool, lock, work)); tries += 1) {
+    if (tries % triesPerLine === 0)
+      logger.warn(
+        { schema, holder: await holderOf(pool, key) },
+        'another process migrates the database, and this one waits; if that process has stopped responding, end it',
+      );
+    await delay(lockRetryMs);
+  }
+}
+
+/** The name of the process whose session holds the lock, and the id of that session. */
+async function holderOf(pool: Pool, key: number): Promise<object | undefined> {
+  const { rows } = await pool.query<object>(
+    `select pid, application_name as name from pg_locks join pg_stat_activity using (pid)
+     where locktype = 'advisory' and classid = 0 and objid = $1 and objsubid = 1 and granted
+       and database = (select oid from pg_database where datname = current_database())`,
+    [key],
+  );
+  return rows[0];
 }
 
 /**

@@ -30,8 +30,11 @@ class UnlimitedMigration extends Migration {
 
   override up(): void {
     this.addSql(`do $$ begin
-      if current_setting('statement_timeout') <> '0' or current_setting('idle_in_transaction_session_timeout') <> '0' then
+      if current_setting('statement_timeout') <> '0' then
         raise exception 'a migration has a time limit';
+      end if;
+      if current_setting('idle_in_transaction_session_timeout') <> '1min' then
+        raise exception 'a migration whose machine was lost would keep its locks';
       end if;
     end $$`);
   }
@@ -74,6 +77,35 @@ describe('migrating', () => {
       expect(await database.pendingMigrations()).toEqual([]);
       await database.close();
     }
+  });
+
+  test('waits for another process that migrates, names its session, and leaves no session in the queue', async () => {
+    const log: string[] = [];
+    const write = (line: string): void => void log.push(line);
+    const holder = await openCoreDatabase('migrations holder', empty.url, 2);
+    const options = { url: empty.url, poolSize: 2, applicationName: 'migrations waiter' };
+    const logger = createLogger({ process: 'test', instance: 'waiter', level: 'warn' }, { write });
+    const own = { schema: 'waited', entities, migrations: [], migrationLock: 2 };
+    const waiter = await openSchema(own, { ...options, logger });
+    const client = await holder.pool.connect();
+    await client.query('select pg_advisory_lock(2)');
+
+    const migrated = waiter.migrate();
+    await waitUntil('it says that it waits', () => log.length > 0);
+    const { rows: queue } = await client.query(
+      "select 1 from pg_stat_activity where application_name = 'migrations waiter' and wait_event_type = 'Lock'",
+    );
+    await client.query('select pg_advisory_unlock(2)');
+    await migrated;
+
+    expect(log[0]).toContain('another process migrates the database');
+    expect(JSON.parse(log[0] ?? '')).toMatchObject({
+      schema: 'waited',
+      holder: { name: 'migrations holder' },
+    });
+    expect(queue).toEqual([]);
+    client.release();
+    await Promise.all([holder.close(), waiter.close()]);
   });
 
   test('releases its lock and its connection', async () => {
