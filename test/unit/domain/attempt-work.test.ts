@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
 import type { AttemptWork } from '../../../src/core/domain/attempt-work.ts';
 import { decideLease, canMakeDue } from '../../../src/core/domain/attempt-work.ts';
 import type {
@@ -8,6 +9,7 @@ import type {
   StrayMoney,
 } from '../../../src/core/domain/order.ts';
 import { buildAttempt, buildOrder, buildStrayMoney, buildWork, expiresAt } from './build-order.ts';
+import { orderHistories } from './order-histories.ts';
 
 const now = new Date('2026-03-01T12:05:00.000Z');
 const before = new Date(now.getTime() - 1);
@@ -53,32 +55,23 @@ describe('a lease', () => {
   const promptOver = { promptUntil: now };
   const sessionOver = { now: expiresAt, work: { promptUntil: new Date(expiresAt.getTime() + 1) } };
   const maybeSent = { maybeSent: true };
+  const directPromptOver = { paymentType: 'DIRECT', work: promptOver } as const;
+  const askFirst = 'PENDING SENT ask first';
   const timedOut = 'PENDING TIMED_OUT PAYMENT_DECLINED no lease';
+  const directTimedOut = 'FAILED TIMED_OUT FAILED no lease';
   test.each<[string, PaymentAttemptStatus, Omit<State, 'attempt'>, string]>([
     ['of a new attempt sends it', 'REQUESTED', {}, 'PENDING SENT send'],
     ['at its due time', 'SENT', { work: { dueAt: now } }, 'PENDING SENT send'],
     ['before its due time', 'SENT', { work: { dueAt: after } }, 'not_due'],
     ['of a settled attempt', 'SUCCEEDED', { order: 'COMPLETED', work: { dueAt: null } }, 'not_due'],
     ['while another is valid', 'SENT', { work: { leaseId: 'a', leasedUntil: after } }, 'not_due'],
-    ['after another has expired', 'SENT', { work: lapsed }, 'PENDING SENT ask first'],
-    ['after the wallet was reached', 'SENT', { work: maybeSent }, 'PENDING SENT ask first'],
+    ['after another has expired', 'SENT', { work: lapsed }, askFirst],
+    ['after the wallet was reached', 'SENT', { work: maybeSent }, askFirst],
     ['of a new attempt after its prompt', 'REQUESTED', { work: promptOver }, timedOut],
-    [
-      'of a new direct attempt after its prompt',
-      ...([
-        'REQUESTED',
-        { paymentType: 'DIRECT', work: promptOver },
-        'FAILED TIMED_OUT FAILED no lease',
-      ] as const),
-    ],
+    ['of a new direct attempt after its prompt', 'REQUESTED', directPromptOver, directTimedOut],
     ['of a new attempt after its session', 'REQUESTED', sessionOver, 'PENDING REQUESTED no lease'],
     ['of an unsent attempt after its session', 'SENT', sessionOver, timedOut],
-    [
-      'of a sent attempt after its session',
-      'SENT',
-      { now: expiresAt, work: maybeSent },
-      'PENDING SENT ask first',
-    ],
+    ['of a sent attempt after its session', 'SENT', { now: expiresAt, work: maybeSent }, askFirst],
     ['of a new attempt while money is held', 'REQUESTED', { strayMoney: held }, timedOut],
     ['of an unsent attempt while money is held', 'SENT', { strayMoney: held }, timedOut],
     ['of an ended attempt, for news of it', 'DECLINED', { work: maybeSent }, 'PENDING DECLINED ask first'],
@@ -124,4 +117,32 @@ test.each<[PaymentAttemptStatus, boolean, boolean]>([
   ['SUCCEEDED', true, false],
 ])('news of an attempt that is %s and maybe sent (%s) makes it due: %s', (status, maybeSent, expected) => {
   expect(canMakeDue({ attempt: buildAttempt({ status }), maybeSent })).toBe(expected);
+});
+
+test('in every history, money that a wallet reports pays the order or is stray, and one payment completes it', () => {
+  fc.assert(
+    fc.property(orderHistories, ({ order, told }) => {
+      expect(told.filter((one) => one === 'payment')).toHaveLength(order.status === 'COMPLETED' ? 1 : 0);
+      expect(told.filter((one) => one === 'neither' || one === 'both')).toEqual([]);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('in every history, a wallet can have been called only under a lease', () => {
+  fc.assert(
+    fc.property(orderHistories, ({ sentUnleased }) => {
+      expect(sentUnleased).toBe(false);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('the histories reach payments, stray money and every end of an order', () => {
+  const sample = fc.sample(orderHistories, { numRuns: 1_000, seed: 1 });
+
+  expect(new Set(sample.flatMap(({ told }) => told))).toEqual(new Set(['payment', 'stray']));
+  expect(new Set(sample.map(({ order }) => order.status))).toEqual(
+    new Set(['PENDING', 'COMPLETED', 'FAILED', 'EXPIRED']),
+  );
 });

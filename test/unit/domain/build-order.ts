@@ -4,6 +4,7 @@ import { Money } from '../../../src/core/domain/money.ts';
 import type { OrderFacts, OrderInFull, PaymentAttempt, StrayMoney } from '../../../src/core/domain/order.ts';
 import { registerOrder } from '../../../src/core/domain/order.ts';
 import type { RefundFacts } from '../../../src/core/domain/refund-record.ts';
+import type { Result } from '../../../src/core/domain/result.ts';
 import type { Wallet } from '../../../src/core/domain/wallet.ts';
 import { PhoneNumber } from '../../../src/core/domain/phone-number.ts';
 
@@ -11,17 +12,15 @@ import { PhoneNumber } from '../../../src/core/domain/phone-number.ts';
 export const registeredAt = new Date('2026-03-01T12:00:00.000Z');
 export const expiresAt = new Date('2026-03-01T12:30:00.000Z');
 
-export function money(text: string, code = 'ETB'): Money {
-  const result = Money.parse(text, 'amount', Currency.of(code));
-  if (!result.ok) throw new Error(`${text} ${code} ${result.error.issue}`);
+export function valueOf<T>(result: Result<T, unknown>): T {
+  if (!result.ok) throw new Error(JSON.stringify(result.error));
   return result.value;
 }
 
-export function phone(text: string): PhoneNumber {
-  const result = PhoneNumber.parse(text, 'phone');
-  if (!result.ok) throw new Error(`${text} ${result.error.issue}`);
-  return result.value;
-}
+export const money = (text: string, code = 'ETB'): Money =>
+  valueOf(Money.parse(text, 'amount', Currency.of(code)));
+
+export const phone = (text: string): PhoneNumber => valueOf(PhoneNumber.parse(text, 'phone'));
 
 export function buildFacts(changes: Partial<OrderFacts> = {}): OrderFacts {
   return {
@@ -85,13 +84,8 @@ export function buildRefundFacts(changes: Partial<RefundFacts> = {}): RefundFact
   return {
     ...{ id: 'rfd_1', merchantId: 'mer_1', environment: 'SANDBOX', refundNumber: 'R-1' },
     ...{ orderId: 'ord_1', orderNumber: 'INV-1', attemptId: 'pat_latest', paymentOption: 'walleta_ussd' },
-    ...{
-      providerTransactionId: 'T-1',
-      minorUnits: 10_050n,
-      currency: Currency.of('ETB'),
-      isAmountGiven: true,
-    },
-    ...{ reason: 'Sold out', requestedBy: 'merchant', createdAt: registeredAt },
+    ...{ providerTransactionId: 'T-1', minorUnits: 10_050n, currency: Currency.of('ETB') },
+    ...{ isAmountGiven: true, reason: 'Sold out', requestedBy: 'merchant', createdAt: registeredAt },
     ...changes,
   };
 }

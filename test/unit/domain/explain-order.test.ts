@@ -12,6 +12,7 @@ import type {
   WalletState,
 } from '../../../src/core/domain/order-explanation.ts';
 import { isInFlight } from '../../../src/core/domain/order.ts';
+import type { PaymentAttempt } from '../../../src/core/domain/order.ts';
 import type { Refund, RefundProgress } from '../../../src/core/domain/refund-record.ts';
 import {
   buildAttempt,
@@ -184,15 +185,17 @@ describe('money and payments of one order', () => {
     isOfAttempt,
   });
 
+  /** The work of an attempt that was leased once. */
+  const leased = (attempt: PaymentAttempt, maybeSent = true) => ({
+    ...buildWork({ attempt, leases: 1, maybeSent }),
+    isAccountRefused: false,
+  });
+
   test('money of an attempt prevents payments of a PENDING order, and money that a payer sent does not', () => {
-    const declined = buildAttempt({ status: 'DECLINED' });
-    const attempt = {
-      ...buildWork({ attempt: declined, leases: 1, maybeSent: true }),
-      isAccountRefused: false,
-    };
-    const order = buildOrder({ attemptCount: 1, latestAttempt: attempt.attempt });
+    const latestAttempt = buildAttempt({ status: 'DECLINED' });
+    const order = buildOrder({ attemptCount: 1, latestAttempt });
     const explain = (stray: ExplainedStray) =>
-      explainOrder({ ...quiet, order, attempt, strays: [stray] }, now).waitingFor;
+      explainOrder({ ...quiet, order, attempt: leased(latestAttempt), strays: [stray] }, now).waitingFor;
     expect([explain(due(true)), explain(due(false))]).toEqual(['MONEY_RETURNED', 'ANOTHER_PAYMENT']);
   });
 
@@ -201,10 +204,7 @@ describe('money and payments of one order', () => {
     ['not_sent', false],
   ])('an ended payment is %s if it may have been sent: %s', (reason, maybeSent) => {
     const latestAttempt = buildAttempt({ status: 'TIMED_OUT' });
-    const attempt = {
-      ...buildWork({ attempt: latestAttempt, leases: 1, maybeSent }),
-      isAccountRefused: false,
-    };
+    const attempt = leased(latestAttempt, maybeSent);
     const pending = buildOrder({ attemptCount: 1, latestAttempt });
     const failed = buildOrder({ status: 'FAILED', attemptCount: 5, latestAttempt });
     const reasons = [pending, failed].map((order) => explainOrder({ ...quiet, order, attempt }, now).reason);
@@ -223,10 +223,7 @@ describe('money and payments of one order', () => {
     (status, attemptCount, reason) => {
       const latestAttempt =
         attemptCount === 0 ? null : buildAttempt({ status: 'DECLINED', declineReason: 'wrong_pin' });
-      const attempt = latestAttempt && {
-        ...buildWork({ attempt: latestAttempt, leases: 1, maybeSent: true }),
-        isAccountRefused: false,
-      };
+      const attempt = latestAttempt && leased(latestAttempt);
       const order = buildOrder({ status, attemptCount, latestAttempt });
       expect(explainOrder({ ...quiet, order, attempt }, now).reason).toBe(reason);
     },

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { Currency } from '../../../src/core/domain/currency.ts';
 import { Money } from '../../../src/core/domain/money.ts';
+import { money } from './build-order.ts';
 
 const notDecimalText = 'must be decimal text greater than zero, such as 100.50';
 
@@ -15,12 +16,6 @@ const amounts = currency.chain((of) =>
     minorUnits: fc.bigInt({ min: 1n, max: 10n ** BigInt(12 + of.exponent) - 1n }),
   }),
 );
-
-function parsed(text: string, code: string): Money {
-  const result = Money.parse(text, 'amount', Currency.of(code));
-  if (!result.ok) throw new Error(`${text} ${result.error.issue}`);
-  return result.value;
-}
 
 describe('Money.parse', () => {
   test.each([
@@ -45,22 +40,8 @@ describe('Money.parse', () => {
 
   test.each([
     ...['0', '0.00', '-0', '-1', '+1', '1e3', '1E3', '01', '00', '1.', '.5', '.', '1.2.3', '1,000', '1,5'],
-    ...[
-      '1_000',
-      '1 000',
-      ' 1',
-      '1 ',
-      '1\n',
-      '1\0',
-      '0x10',
-      '1n',
-      'NaN',
-      'Infinity',
-      'ETB 1',
-      '١٠٠',
-      '１００',
-    ],
-    ...['−1', '0000000000001'],
+    ...['1_000', '1 000', ' 1', '1 ', '1\n', '1\0', '0x10', '1n', 'NaN', 'Infinity', 'ETB 1'],
+    ...['١٠٠', '１００', '−1', '0000000000001'],
   ])('refuses %j, which is not a decimal', (text) => {
     for (const code of ['ETB', 'JPY'])
       expect(Money.parse(text, 'amount', Currency.of(code))).toEqual({
@@ -87,10 +68,7 @@ describe('Money.parse', () => {
       fc.property(amounts, ({ of, minorUnits }) => {
         const text = Money.formatMinorUnits(minorUnits, of);
 
-        expect(Money.parse(text, 'amount', of)).toEqual({
-          ok: true,
-          value: { text, minorUnits, currency: of },
-        });
+        expect(money(text, of.code)).toEqual({ text, minorUnits, currency: of });
       }),
     );
   });
@@ -101,7 +79,7 @@ describe('Money.parse', () => {
         const full = Money.formatMinorUnits(minorUnits, of);
         const short = full.includes('.') ? full.replace(/\.?0+$/, '') : full;
 
-        expect(parsed(short, of.code)).toEqual({ text: short, minorUnits, currency: of });
+        expect(money(short, of.code)).toEqual({ text: short, minorUnits, currency: of });
       }),
     );
   });
@@ -150,7 +128,7 @@ describe('Money.equal', () => {
     ['100', 'ETB', '100', 'USD', false],
     ['100', 'JPY', '1', 'ETB', false],
   ])('of %s %s and %s %s is %s', (a, aCode, b, bCode, expected) => {
-    expect(Money.equal(parsed(a, aCode), parsed(b, bCode))).toBe(expected);
+    expect(Money.equal(money(a, aCode), money(b, bCode))).toBe(expected);
   });
 });
 

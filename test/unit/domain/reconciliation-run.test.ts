@@ -11,17 +11,13 @@ import {
   recordPage,
   runUnderLease,
 } from '../../../src/core/domain/reconciliation-run.ts';
+import { valueOf } from './build-order.ts';
 
 const start = Date.UTC(2026, 0, 31);
 const at = (seconds: number) => new Date(start + seconds * 1000);
 const period = { from: at(-86_400), to: at(0) };
 const leaseMs = 60_000;
 const lease = (leaseId: string) => ({ leaseId, leaseMs, period });
-
-function valueOf<T>(result: { ok: true; value: T } | { ok: false; error: string }): T {
-  if (!result.ok) throw new Error(result.error);
-  return result.value;
-}
 
 function leased(run: ReconciliationRun, leaseId: string, now: Date) {
   const value = valueOf(leaseRun(run, lease(leaseId), now));

@@ -1,5 +1,4 @@
 import { describe, expect, test } from '@jest/globals';
-import { Money } from '../../../src/core/domain/money.ts';
 import type { Refund, RefundProgress } from '../../../src/core/domain/refund-record.ts';
 import {
   approveRefund,
@@ -8,14 +7,15 @@ import {
   recordRefundOutcome,
   refundStatus,
 } from '../../../src/core/domain/refund.ts';
+import { refundLimitOf } from '../../../src/core/domain/refund-limits.ts';
+import type { RefundPolicy, RefundingRole } from '../../../src/core/domain/refund-limits.ts';
 import { needsApproval, refundAmount, refundable } from '../../../src/core/domain/refundable.ts';
 import type { RefundBasis } from '../../../src/core/domain/refundable.ts';
 import { beginReversal } from '../../../src/core/domain/reversal.ts';
 import type { ReversalOutcome } from '../../../src/core/domain/reversal.ts';
-import { buildAttempt, buildOrder, buildRefundFacts, buildWallet, money } from './build-order.ts';
+import { buildAttempt, buildOrder, buildRefundFacts, buildWallet, money, valueOf } from './build-order.ts';
 
 const at = new Date('2026-03-01T13:00:00.000Z');
-const etb = money('1').currency;
 
 const paid = buildOrder({
   status: 'COMPLETED',
@@ -74,11 +74,8 @@ describe('what is left of an order', () => {
 describe('the amount of a refund', () => {
   const decide = (text: string | undefined, changes: Partial<RefundBasis> = {}) => {
     const known = basis(changes);
-    const found = refundable(known);
-    if (!found.ok) throw new Error(found.error);
-    const wanted = text === undefined ? undefined : Money.parse(text, 'amount', etb);
-    if (wanted?.ok === false) throw new Error(wanted.error.issue);
-    const amount = refundAmount(known, found.value, wanted?.value);
+    const wanted = text === undefined ? undefined : money(text);
+    const amount = refundAmount(known, valueOf(refundable(known)), wanted);
     return amount.ok ? amount.value : amount.error.issue;
   };
   const partly = { refunds: [refund(6_000n, 'due')] };
@@ -155,15 +152,28 @@ describe("a wallet's answer to a refund", () => {
     ['a lost answer', { type: 'pending', providerReference: '', detail: 'timeout' }, 'UNKNOWN', null],
     ['nothing sent', { type: 'not_sent', detail: 'no connection' }, 'REQUESTED', null],
   ])('is recorded: %s', (_what, outcome, status, event) => {
-    const leased = leaseRefund(refund(6_000n, 'due'), 'lease', 60_000, at);
-    if (!leased.ok) throw new Error(leased.error);
+    const leased = valueOf(leaseRefund(refund(6_000n, 'due'), 'lease', 60_000, at));
 
-    const recorded = recordRefundOutcome(paid, leased.value.refund, 'lease', outcome, at);
+    const recorded = valueOf(recordRefundOutcome(paid, leased.refund, 'lease', outcome, at));
 
-    if (!recorded.ok) throw new Error(recorded.error);
-    expect(refundStatus(recorded.value.refund)).toBe(status);
-    expect(recorded.value.changed?.events.map(({ type }) => type)).toEqual(
-      event === null ? undefined : [event],
-    );
+    expect(refundStatus(recorded.refund)).toBe(status);
+    expect(recorded.changed?.events.map(({ type }) => type)).toEqual(event === null ? undefined : [event]);
   });
+});
+
+const policy: RefundPolicy = {
+  refundApprovalLimits: { ETB: '1000', USD: '20' },
+  refundRoleLimits: { DEVELOPER: { ETB: '200' }, OWNER: { ETB: '5000', KES: '0' } },
+};
+
+test.each<[RefundingRole | undefined, string, string, RefundingRole | undefined]>([
+  ['DEVELOPER', 'ETB', '200', 'DEVELOPER'],
+  ['OWNER', 'ETB', '5000', 'OWNER'],
+  ['OWNER', 'KES', '0', 'OWNER'],
+  ['OWNER', 'USD', '20', undefined],
+  ['DEVELOPER', 'KES', '', undefined],
+  [undefined, 'ETB', '1000', undefined],
+  [undefined, 'KES', '', undefined],
+])('the limit of %s in %s is "%s"', (role, currency, amount, holder) => {
+  expect(refundLimitOf(policy, role, currency)).toEqual({ amount, role: holder });
 });

@@ -11,6 +11,7 @@ import {
   retryReversal,
   settleReversal,
 } from '../../../src/core/domain/reversal.ts';
+import { valueOf } from './build-order.ts';
 
 const start = Date.UTC(2026, 0, 31);
 const at = (seconds: number) => new Date(start + seconds * 1000);
@@ -29,11 +30,6 @@ const refused = (definite: boolean): ReversalOutcome => ({
   detail: 'closed',
   definite,
 });
-
-function valueOf<T>(result: { ok: true; value: T } | { ok: false; error: string }): T {
-  if (!result.ok) throw new Error(result.error);
-  return result.value;
-}
 
 const free = beginReversal('name-1', at(0));
 const leased = valueOf(leaseReversal(free, 'lease-1', leaseMs, at(0))).reversal;

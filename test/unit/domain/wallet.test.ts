@@ -5,12 +5,7 @@ import { Money } from '../../../src/core/domain/money.ts';
 import type { PaymentOption } from '../../../src/core/domain/order.ts';
 import { offeredOptions, optionsThatTake, unpayableIssues } from '../../../src/core/domain/wallet.ts';
 import type { Wallet, WalletCurrency } from '../../../src/core/domain/wallet.ts';
-
-const money = (text: string, code: string): Money => {
-  const parsed = Money.parse(text, 'amount', Currency.of(code));
-  if (!parsed.ok) throw new Error(parsed.error.issue);
-  return parsed.value;
-};
+import { money } from './build-order.ts';
 
 const takes = (code: string, own: Partial<WalletCurrency> = {}): WalletCurrency => ({
   currency: Currency.of(code),
