@@ -39,6 +39,17 @@ test.each(['gatehouse@.service', 'gatehouse-nats.service'])(
   },
 );
 
+test.each(['gatehouse@.service', 'gatehouse-nats.service'])(
+  '%s waits for the secrets, and keeps the former ones when new ones are refused',
+  async (name) => {
+    const assignments = await assignmentsOf(name);
+    const keysWith = (unit: string): readonly string[] =>
+      assignments.flatMap(([key, value]) => (value.split(' ').includes(unit) ? [key] : [])).sort();
+    // Requires= and its like would stop the process before make-secrets reads the file.
+    expect(keysWith('gatehouse-secrets.service')).toEqual(['After', 'Wants']);
+  },
+);
+
 test('each process is a user of its own, because systemd names a dynamic user by the part of the unit in front of the @', async () => {
   expect(await assignmentsOf('gatehouse@.service')).toEqual(
     expect.arrayContaining([
