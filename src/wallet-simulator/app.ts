@@ -11,6 +11,7 @@ import type { Ledger } from './ledger.ts';
 import { addPage } from './page.ts';
 import { protocols } from './protocols.ts';
 import type { ProtocolName } from './protocols.ts';
+import { createRepeatingTimers } from './repeating-timers.ts';
 import { createReceivedRequests } from './received-requests.ts';
 import type { SimulatedProtocol, SimulatedWallet, Timers } from './simulated-wallet.ts';
 
@@ -79,6 +80,7 @@ export async function buildWalletSimulator(options: WalletSimulatorOptions): Pro
   );
   const closing = new AbortController();
   const received = createReceivedRequests();
+  const after = createRepeatingTimers(options.after, logger);
   const wallets: SimulatedWallet[] = [];
   logWhenAnswered(app, logger);
   app.addHook('onClose', async () => {
@@ -90,7 +92,7 @@ export async function buildWalletSimulator(options: WalletSimulatorOptions): Pro
     const context = {
       ...options,
       ...given,
-      ...{ basePath, ledger, journal, received },
+      ...{ basePath, ledger, journal, received, after },
       closing: closing.signal,
     };
     await app.register(async (scope) => void wallets.push(await protocols[protocol].mount(scope, context)), {

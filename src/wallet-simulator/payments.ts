@@ -123,8 +123,6 @@ export function createPayments(options: PaymentsOptions): Payments {
 
   function end(payment: Payment, code?: string): boolean {
     if (payment.state.status !== 'open') return false;
-    timers.get(payment)?.();
-    timers.delete(payment);
     const at = now();
     journal.append({
       kind: 'ended',
@@ -132,6 +130,8 @@ export function createPayments(options: PaymentsOptions): Payments {
       at: at.toISOString(),
       ...(code === undefined ? {} : { code }),
     });
+    timers.get(payment)?.();
+    timers.delete(payment);
     conclude(ledger, payment, at, code);
     return true;
   }

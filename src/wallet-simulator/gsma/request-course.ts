@@ -46,8 +46,6 @@ export function createRequestCourse(options: RequestCourseOptions): RequestCours
   function end(request: PaymentRequest, because?: Refusal): boolean {
     const { transaction, serverCorrelationId } = request;
     if (transaction.state.status !== 'open') return false;
-    timers.get(request)?.();
-    timers.delete(request);
     const at = now();
     journal.append({
       kind: 'ended',
@@ -55,6 +53,8 @@ export function createRequestCourse(options: RequestCourseOptions): RequestCours
       at: at.toISOString(),
       ...(because === undefined ? {} : { refusal: { ...because, parameters: [...because.parameters] } }),
     });
+    timers.get(request)?.();
+    timers.delete(request);
     conclude(transaction, ledger, at, because);
     return true;
   }

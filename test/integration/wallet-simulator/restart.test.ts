@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -162,6 +162,23 @@ test('an entry that does not fit on the disk leaves no part of its line', async 
 
   await expect(filling).rejects.toThrow('EFBIG');
   expect(await readFile(journalFile(), 'utf8')).toMatch(/^(\{.+\}\n)+$/);
+});
+
+test('a payment whose end cannot be recorded stays open, and ends once it can be', async () => {
+  const { pay, time, charges } = await start();
+  await pay('251911223344');
+  // A folder in its place cannot be written to, not even by root.
+  await rename(journalFile(), `${journalFile()}.full`);
+  await mkdir(journalFile());
+  time.pass(1_500);
+  const before = await charges();
+  await rm(journalFile(), { recursive: true });
+  await rename(`${journalFile()}.full`, journalFile());
+
+  time.pass(1_000);
+
+  expect([before, await charges()]).toMatchObject([[], [{ amount: '100.5' }]]);
+  expect(await (await start(time)).charges()).toHaveLength(1);
 });
 
 test('a file that is not a journal is refused with the line', async () => {
