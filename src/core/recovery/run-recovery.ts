@@ -57,6 +57,7 @@ const streamMarginMs = 10 * 60_000;
 
 /** After a look at the stream, this many steps look at the database only. */
 const stepsBetweenStreams = 30;
+const progressEveryMs = 10_000;
 /** How old the record of the last use may become. A recovery counts all changes after the recorded use as lost. */
 const recordEveryMs = 5_000;
 
@@ -290,6 +291,7 @@ async function rebuildFromStream(
   const orders = new Set<string>();
   const conflicts = new Set<string>();
   let events = 0;
+  const logProgress = createProgressLog(logger, recovery.id);
   const accounts = createAccountTimeline();
   const lostTime = {
     lineage,
@@ -302,7 +304,16 @@ async function rebuildFromStream(
     lost.throwIfAborted();
     accounts.add(part.accountChanges);
     await keepLostAccounts(database.fork(), recovery.id, part.accountChanges);
-    const rebuilt = await rebuildOrders(database, part.events, accounts, lostTime.noticedAt);
+    const until = part.events.at(-1)?.storedAt;
+    const rebuilt = await rebuildOrders(database, part.events, {
+      ...{ accounts, noticedAt: lostTime.noticedAt, signal: lost },
+      onCommit: (some) =>
+        logProgress({
+          rebuilt_orders: orders.size + some.orders.length,
+          until,
+          lost_until: recovery.lostUntil,
+        }),
+    });
     rebuilt.orders.forEach((id) => orders.add(id));
     events += rebuilt.events;
     for (const { orderId, why } of rebuilt.conflicts) {
@@ -315,6 +326,19 @@ async function rebuildFromStream(
     }
   });
   return { orders: orders.size, events, conflicts: conflicts.size, read };
+}
+
+/** Logs how far the rebuilding is, if it takes longer than `progressEveryMs`. */
+function createProgressLog(
+  logger: Logger,
+  recovery: string,
+): (facts: Readonly<Record<string, unknown>>) => void {
+  let loggedAtMs = performance.now();
+  return (facts) => {
+    if (performance.now() - loggedAtMs < progressEveryMs) return;
+    loggedAtMs = performance.now();
+    logger.info({ recovery, ...facts }, 'rebuilding orders of the lost time from the stream of events');
+  };
 }
 
 /** When core first noticed that events of this recovery were lost. An earlier restore may have lost some of them already. */

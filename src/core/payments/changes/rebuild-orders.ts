@@ -46,21 +46,34 @@ interface Conflict {
   readonly why: string;
 }
 
+export interface RebuildOptions {
+  readonly accounts: AccountTimeline;
+  /** Only conflicts that were recorded then or later count. */
+  readonly noticedAt: Date;
+  /** After this time, the transaction gets no further order. By default a second. */
+  readonly transactionMs?: number;
+  /** Ends the work after the transaction that runs then. */
+  readonly signal?: AbortSignal;
+  /** Called after each transaction, with what this call has rebuilt so far. */
+  readonly onCommit?: (rebuilt: Rebuilt) => void;
+}
+
 /** Orders per transaction. Each has a savepoint, and PostgreSQL keeps 64 of them in memory. */
 const batchSize = 50;
+/** An open transaction holds locks, and the events of all orders wait for it. On an overloaded machine, one order can take more than a second. */
+const longestTransactionMs = 1_000;
 
 /**
  * Writes the orders of lost events as the events left them, with their attempts, refunds and the events themselves, whose ids and
  * bytes stay the same. Events that the database has are skipped, so a repeat changes nothing. An order of which an event is
  * missing is rebuilt too, because its latest state matters more than a gap in its history, which `doctor` reports. The result of each order
  * is recorded in the same transaction. The events may come in parts. An order that one part contradicts stays as it is in all later
- * parts. Only conflicts that were recorded at `noticedAt` or later count.
+ * parts. @throws the reason of `signal`
  */
 export async function rebuildOrders(
   database: Database,
   lost: readonly LostEvent[],
-  accounts: AccountTimeline,
-  noticedAt: Date,
+  options: RebuildOptions,
 ): Promise<Rebuilt> {
   const byOrder = Map.groupBy(lost, ({ event }) => event.order?.orderId ?? '');
   const all = [...byOrder].map(([orderId, events]) => ({
@@ -69,28 +82,51 @@ export async function rebuildOrders(
   }));
   const orders: string[] = [];
   const conflicts: ({ orderId: string } & Conflict)[] = [];
-  let added = 0;
-  for (let first = 0; first < all.length; first += batchSize) {
-    const results = await database.fork().transactional(async (em) => {
-      const each: { orderId: string; result: number | Conflict }[] = [];
-      for (const { orderId, events } of all.slice(first, first + batchSize)) {
-        const result = await rebuildAlone(em, () => rebuildOrder(em, events, accounts, noticedAt));
-        const order = events.at(-1)?.event.order;
-        if (order !== undefined && result !== 0)
-          await recordResult(em, order, typeof result === 'number' ? 'REBUILT' : result.state);
-        each.push({ orderId, result });
-        // A flush compares all rows that the ORM has read, so without this each order would cost more than the one before.
-        em.clear();
-      }
-      return each;
-    });
+  let events = 0;
+  for (let first = 0; first < all.length;) {
+    options.signal?.throwIfAborted();
+    const batch = all.slice(first, first + batchSize);
+    const results = await database.fork().transactional((em) => rebuildBatch(em, batch, options));
+    first += results.length;
     for (const { orderId, result } of results) {
       if (typeof result !== 'number') conflicts.push({ orderId, ...result });
       else if (result > 0) orders.push(orderId);
-      if (typeof result === 'number') added += result;
+      if (typeof result === 'number') events += result;
     }
+    options.onCommit?.({ orders, events, conflicts });
   }
-  return { orders, events: added, conflicts };
+  return { orders, events, conflicts };
+}
+
+interface LostOrder {
+  readonly orderId: string;
+  readonly events: readonly LostEvent[];
+}
+
+interface RebuiltOrder {
+  readonly orderId: string;
+  readonly result: number | Conflict;
+}
+
+/** Rebuilds the first of the orders, as many as the time allows and at least one. Returns their results. */
+async function rebuildBatch(
+  em: EntityManager,
+  batch: readonly LostOrder[],
+  { accounts, noticedAt, transactionMs = longestTransactionMs }: RebuildOptions,
+): Promise<readonly RebuiltOrder[]> {
+  const endsAt = performance.now() + transactionMs;
+  const results: RebuiltOrder[] = [];
+  for (const { orderId, events } of batch) {
+    const result = await rebuildAlone(em, () => rebuildOrder(em, events, accounts, noticedAt));
+    const order = events.at(-1)?.event.order;
+    if (order !== undefined && result !== 0)
+      await recordResult(em, order, typeof result === 'number' ? 'REBUILT' : result.state);
+    results.push({ orderId, result });
+    // A flush compares all rows that the ORM has read, so without this each order would cost more than the one before.
+    em.clear();
+    if (performance.now() >= endsAt) break;
+  }
+  return results;
 }
 
 /** Rebuilds one order. What the database refuses is undone, and is a conflict of this order only. */
