@@ -295,7 +295,7 @@ const runStatementWorker = (wallet: ConnectedWallet, signals: Signals): Promise<
         logger,
         wallet: `${wallet.name} statement`,
         // A wallet's status says nothing about its statements. Only reading one does.
-        ask: () => Promise.resolve({ kind: 'untold', detail: 'statements have no heartbeat' }),
+        ask: () => Promise.resolve({ kind: 'unreported', detail: 'statements have no heartbeat' }),
         ...breakerLimits,
       }),
       signal: signals.reconciliations,

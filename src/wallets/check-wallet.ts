@@ -23,7 +23,7 @@ export const noCallbackUrl = (): string => 'https://gatehouse.invalid';
 export async function checkWallet(connector: WalletConnector, signal: AbortSignal): Promise<WalletCheck> {
   const { result: health, exchanges: ofHealth } = await connector.health({ signal });
   // If the health check sent no request, the connector still has a token that the wallet issued for these credentials.
-  const holdsToken = health.kind === 'untold' && ofHealth.length === 0;
+  const holdsToken = health.kind === 'unreported' && ofHealth.length === 0;
   const id = randomUUID();
   const { result, exchanges } = connector.capabilities.recovery
     ? await connector.recover(id, { signal })

@@ -80,7 +80,7 @@ const healths = {
   available: WalletHealth.UP,
   degraded: WalletHealth.DEGRADED,
   unavailable: WalletHealth.DOWN,
-  untold: WalletHealth.UNTOLD,
+  unreported: WalletHealth.UNTOLD,
 } as const satisfies Record<Health['kind'], WalletHealth>;
 
 const breakerStates = {

@@ -56,7 +56,8 @@ export function createWalletBreaker(options: WalletBreakerOptions): WalletBreake
   };
   const open = (health: Health): void => {
     isOpen = true;
-    isHalfOpen ||= cooldowns > 0 && (health.kind === 'untold' || cooldowns % cooldownsBetweenTrials === 0);
+    isHalfOpen ||=
+      cooldowns > 0 && (health.kind === 'unreported' || cooldowns % cooldownsBetweenTrials === 0);
     cooldowns += 1;
     nextCheck = setTimeout(() => void check(), cooldownMs).unref();
     logger.warn(

@@ -57,7 +57,7 @@ final class RefundRecords
     }
 
     /** A refund of this amount that was made, and of which nobody was told. */
-    public function untold(string $amount): ?RefundRecord
+    public function unannounced(string $amount): ?RefundRecord
     {
         foreach ($this->records as $record) {
             if ($record->mustBeTold && Amount::isSame($record->amount, $amount)) {

@@ -88,13 +88,13 @@ final class Refunds
             $text = __('The answer to an earlier refund of %s was lost. Refund that amount again first. It is not returned twice.', 'gatehouse-for-woocommerce');
             return self::error(sprintf($text, "$record->amount $paid->currency"));
         }
-        $untold = $record === null ? $records->untold($amount) : null;
-        if ($untold !== null) {
-            $records->put($untold->told(true));
+        $unannounced = $record === null ? $records->unannounced($amount) : null;
+        if ($unannounced !== null) {
+            $records->put($unannounced->told(true));
             $order->save();
             /* translators: %s: an amount with its currency */
             $text = __('The earlier refund of %s was made, although its answer was lost. Reload this page. Refund again only if you want to return this amount once more.', 'gatehouse-for-woocommerce');
-            return self::error(sprintf($text, "$untold->amount $paid->currency"));
+            return self::error(sprintf($text, "$unannounced->amount $paid->currency"));
         }
         $isRepeat = $record !== null;
         // A process that ended during its request has left its refund in WooCommerce. The refund of this request replaces it.

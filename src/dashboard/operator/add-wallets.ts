@@ -136,7 +136,7 @@ function healthOf(health: WalletHealth | undefined, { health: words }: Writing['
     case WalletHealth.DOWN:
       return { tone: 'bad', text: words.down };
     case WalletHealth.UNTOLD:
-      return { tone: 'info', text: words.untold };
+      return { tone: 'info', text: words.unreported };
     default:
       return { tone: 'info', text: words.unasked };
   }

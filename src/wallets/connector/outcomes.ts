@@ -149,4 +149,4 @@ export type Health =
   | { readonly kind: 'degraded'; readonly detail: string }
   | { readonly kind: 'unavailable'; readonly detail: string }
   /** The wallet is reachable but has no health endpoint, so its health is unknown. */
-  | { readonly kind: 'untold'; readonly detail: string };
+  | { readonly kind: 'unreported'; readonly detail: string };

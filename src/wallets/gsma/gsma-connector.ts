@@ -200,7 +200,7 @@ function readRecovery(reply: JsonReply): Recovery {
 
 function readHealth(reply: JsonReply): Health {
   if (reply.kind !== 'answered' || reply.status !== 200) {
-    const kind = reply.kind === 'answered' && offersNoHeartbeat(reply.status) ? 'untold' : 'unavailable';
+    const kind = reply.kind === 'answered' && offersNoHeartbeat(reply.status) ? 'unreported' : 'unavailable';
     return { kind, detail: unansweredQuestion(reply).detail };
   }
   if (!reply.body.ok) return { kind: 'unavailable', detail: reply.body.problem };

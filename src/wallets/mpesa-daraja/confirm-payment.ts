@@ -27,7 +27,7 @@ export type TransactionState =
   /** The transaction has not ended. */
   | { readonly kind: 'open' }
   /** The question failed, or its answer does not concern the transaction. */
-  | { readonly kind: 'untold'; readonly detail: string };
+  | { readonly kind: 'unanswered'; readonly detail: string };
 
 /** The newest answer to one of our questions about `of`. Only conversations that M-Pesa acknowledged to us count. */
 export function answerTo(
@@ -51,17 +51,17 @@ export function readStatus(
   currency: string,
 ): TransactionState {
   if (note.code !== '0') {
-    return { kind: 'untold', detail: `the status query ended with the result code ${note.code}` };
+    return { kind: 'unanswered', detail: `the status query ended with the result code ${note.code}` };
   }
   if (receipt !== undefined && note.receipt !== receipt) {
-    return { kind: 'untold', detail: `the status answer is about another transaction than ${receipt}` };
+    return { kind: 'unanswered', detail: `the status answer is about another transaction than ${receipt}` };
   }
   const status = (note.status ?? '').toLowerCase();
   if (endedStatuses.has(status)) return { kind: 'ended', status };
   if (openStatuses.has(status)) return { kind: 'open' };
   if (status !== 'completed' || note.amount === undefined || note.receipt === undefined) {
     return {
-      kind: 'untold',
+      kind: 'unanswered',
       detail: `the status answer says "${note.status ?? ''}", without amount or receipt`,
     };
   }
@@ -156,7 +156,7 @@ function outcomeOf(state: Confirmation, receipt: string, reference: PaymentRefer
         kind: 'pending',
         providerReference: writeReference({ ...reference, receipt, asked: [...state.asked] }),
       };
-    case 'untold':
+    case 'unanswered':
       return unknown('inconsistent', state.detail);
     case 'unknown':
       return state;

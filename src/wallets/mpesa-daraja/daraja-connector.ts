@@ -260,7 +260,7 @@ export class DarajaConnector implements WalletConnector {
         case 'ended':
           last = contradiction(receipt, state.result.status);
           break;
-        case 'untold':
+        case 'unanswered':
           last = unknown('inconsistent', state.result.detail);
           break;
       }

@@ -147,7 +147,7 @@ function healthOf(access: TokenResult): Health {
   if (access.kind === 'none') return { kind: 'unavailable', detail: access.detail };
   if (access.exchanges.length > 0) return { kind: 'available' };
   return {
-    kind: 'untold',
+    kind: 'unreported',
     detail:
       'M-Pesa has no health check, and the access token in use was issued earlier, so its health is not known now',
   };

@@ -123,7 +123,7 @@ function outcomeOf(
         kind: 'pending',
         providerReference: writeReference({ ...reference, asked: [...state.asked] }),
       };
-    case 'untold':
+    case 'unanswered':
       return unknown('not_found', state.detail);
     case 'unknown':
       return state;

@@ -98,7 +98,7 @@ async function readWholeStatement(connector: WalletConnector, signal: AbortSigna
 
 /** The results that decide nothing. A wallet without a report about its health may not have understood the query. */
 const inconclusive = (operation: Operation): readonly string[] =>
-  operation === 'health' ? ['unavailable', 'untold'] : ['unknown'];
+  operation === 'health' ? ['unavailable', 'unreported'] : ['unknown'];
 
 /**
  * The promises of every connector, whatever its wallet does. `supported` are the calls of this wallet. `start`

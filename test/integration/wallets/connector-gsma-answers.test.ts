@@ -411,10 +411,10 @@ test.each([
 });
 
 test.each([
-  [401, 'untold'],
-  [404, 'untold'],
-  [405, 'untold'],
-  [501, 'untold'],
+  [401, 'unreported'],
+  [404, 'unreported'],
+  [405, 'unreported'],
+  [501, 'unreported'],
   [408, 'unavailable'],
   [429, 'unavailable'],
   [500, 'unavailable'],

@@ -44,7 +44,7 @@ describe('an access token', () => {
   test.each([
     ['as text', '100', 74, 75],
     ['short', 8, 5, 6],
-    ['untold', undefined, 269, 270],
+    ['unreported', undefined, 269, 270],
   ])('whose lifetime is %s (%s) is used for %i s and no longer', async (_what, lifetime, used, stale) => {
     const { wallet } = subject;
     wallet.on(routes.token, json(200, { ...token, expires_in: lifetime }));

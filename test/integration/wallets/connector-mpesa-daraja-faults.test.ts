@@ -178,7 +178,7 @@ describe('the statement', () => {
 
     expect(checks).toMatchObject([
       { health: 'available', credentials: 'accepted', detail: '' },
-      { health: 'untold', credentials: 'accepted', detail: '' },
+      { health: 'unreported', credentials: 'accepted', detail: '' },
     ]);
     expect(wallet.requestsTo(routes.statement.route)).toHaveLength(2);
   });

@@ -28,7 +28,7 @@ interface WorkerOptions {
   readonly isSignalled?: boolean;
 }
 
-const untold: Health = { kind: 'untold', detail: 'no heartbeat' };
+const unreported: Health = { kind: 'unreported', detail: 'no heartbeat' };
 
 const succeed = () => Promise.resolve(true);
 
@@ -45,7 +45,7 @@ function start(
     maxInFlight = 4,
     idleMs = 5,
     cooldownMs = 50,
-    ask = () => Promise.resolve(untold),
+    ask = () => Promise.resolve(unreported),
     log = logger,
     nothingDueForMs,
     isSignalled = true,

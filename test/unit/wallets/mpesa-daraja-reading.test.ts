@@ -201,12 +201,12 @@ describe('the answer to a status query', () => {
   const asked = [{ ids: ['AG_1'], at: 0, of: 'NLJ7RT61SV' }];
 
   test.each([
-    ['another receipt', { receipt: 'AAAAAAAAAA' }, 'untold'],
-    ['no receipt', { receipt: undefined }, 'untold'],
-    ['no amount', { amount: undefined }, 'untold'],
-    ['a result code', { code: '2001' }, 'untold'],
-    ['an unknown status', { status: 'Levitating' }, 'untold'],
-    ['no status', { status: undefined }, 'untold'],
+    ['another receipt', { receipt: 'AAAAAAAAAA' }, 'unanswered'],
+    ['no receipt', { receipt: undefined }, 'unanswered'],
+    ['no amount', { amount: undefined }, 'unanswered'],
+    ['a result code', { code: '2001' }, 'unanswered'],
+    ['an unknown status', { status: 'Levitating' }, 'unanswered'],
+    ['no status', { status: undefined }, 'unanswered'],
     ['Initiated', { status: 'Initiated' }, 'open'],
     ['Pending Authorized', { status: 'Pending Authorized' }, 'open'],
     ['Cancelled', { status: 'Cancelled' }, 'ended'],

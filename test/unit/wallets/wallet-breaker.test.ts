@@ -8,7 +8,7 @@ import { waitUntil } from '../../support/wait-until.ts';
 const logger = createLogger({ process: 'test', instance: 'wallet-breaker', level: 'silent' });
 const available: Health = { kind: 'available' };
 const unavailable: Health = { kind: 'unavailable', detail: 'no answer' };
-const untold: Health = { kind: 'untold', detail: 'no heartbeat' };
+const unreported: Health = { kind: 'unreported', detail: 'no heartbeat' };
 
 /** A breaker that opens at the third failure in a row, and a wallet whose health the test sets. */
 function begin(first: Health | Promise<Health>, { cooldownMs = 60_000, threshold = 3 } = {}) {
@@ -101,7 +101,7 @@ describe('a failing wallet', () => {
   });
 
   test('without a health check gets one request, and all requests again after it succeeds', async () => {
-    const { breaker, answer, isLeftAlone } = begin(untold, { cooldownMs: 5 });
+    const { breaker, answer, isLeftAlone } = begin(unreported, { cooldownMs: 5 });
     await answer(false, false, false);
     await waitUntil('it is left alone', isLeftAlone);
 
@@ -115,7 +115,7 @@ describe('a failing wallet', () => {
   });
 
   test('gets another request if the one after a rest said nothing about it', async () => {
-    const { breaker, answer, isLeftAlone } = begin(untold, { cooldownMs: 5 });
+    const { breaker, answer, isLeftAlone } = begin(unreported, { cooldownMs: 5 });
     await answer(false, false, false);
     await waitUntil('it is left alone', isLeftAlone);
     await waitUntil('one is allowed after a rest', () => breaker.allows() === 'one');
@@ -141,7 +141,7 @@ describe('a failing wallet', () => {
   });
 
   test('that has recovered gets no request at once when it fails again', async () => {
-    const { wallet, breaker, answer } = begin(untold, { cooldownMs: 5 });
+    const { wallet, breaker, answer } = begin(unreported, { cooldownMs: 5 });
     await answer(false, false, false);
     await waitUntil('one is allowed after a rest', () => breaker.allows() === 'one');
     wallet.health = available;
@@ -150,7 +150,7 @@ describe('a failing wallet', () => {
     const { promise, resolve } = Promise.withResolvers<Health>();
     wallet.health = promise;
     await answer(false, false, false);
-    resolve(untold);
+    resolve(unreported);
     wallet.health = Promise.withResolvers<Health>().promise;
     await setImmediate();
 
@@ -158,14 +158,14 @@ describe('a failing wallet', () => {
   });
 
   test('stays closed after its recovery, and the previous wait has no further effect', async () => {
-    const { wallet, breaker, answer } = begin(untold, { cooldownMs: 20 });
+    const { wallet, breaker, answer } = begin(unreported, { cooldownMs: 20 });
     await answer(false, false, false);
     await waitUntil('one is allowed', () => breaker.allows() === 'one');
     await answer(true);
     const { asked } = wallet;
 
     // Another breaker completes its cooldown, so this one would be checked again too.
-    const other = begin(untold, { cooldownMs: 40 });
+    const other = begin(unreported, { cooldownMs: 40 });
     await other.answer(false, false, false);
     await waitUntil('the other has rested', () => other.breaker.allows() === 'one');
 

@@ -144,7 +144,7 @@ export const operator: typeof english = {
       up: 'ይሠራል',
       degraded: 'ተዳክሟል',
       down: 'አይሠራም',
-      untold: 'ሪፖርት አልተደረገም',
+      unreported: 'ሪፖርት አልተደረገም',
     },
     breaker: { unknown: 'አልተነገረም', closed: 'በሥራ ላይ', open: 'ለጊዜው ተቋርጧል', trying: 'በመፈተሽ ላይ፤ አንድ የሙከራ ክፍያ' },
     unknown: 'አይታወቅም',

@@ -149,7 +149,7 @@ export const operator = {
       up: 'Up',
       degraded: 'Degraded',
       down: 'Down',
-      untold: 'Not reported',
+      unreported: 'Not reported',
     },
     breaker: {
       unknown: 'Not reported',
