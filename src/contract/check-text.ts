@@ -341,7 +341,7 @@ function walletsText({ missing }: Facts<'wallets'>): Text {
     ({ wallet, environment }) => `${wallet} in ${Environment[environment].toLowerCase()}`,
   );
   return [
-    `payments, refunds or returns wait for wallets that the file of wallets lacks: ${wallets.join(', ')}`,
+    `payments, refunds or reversals wait for wallets that the file of wallets lacks: ${wallets.join(', ')}`,
     'put each of them back with its former settings, and restart core and wallets. To remove a wallet, see ' +
       'docs/operating/wallets.md#remove-a-wallet',
   ];

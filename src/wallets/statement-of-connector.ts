@@ -3,4 +3,4 @@ import type { StatementTerms } from './connector/connector-kind.ts';
 
 /** What the statements of a connector cover, by its name in the wallets file. */
 export const statementOfConnector = (connector: string): StatementTerms =>
-  connectorKinds.find(({ name }) => name === connector)?.statementTerms ?? { listsReturns: true };
+  connectorKinds.find(({ name }) => name === connector)?.statementTerms ?? { listsReversals: true };

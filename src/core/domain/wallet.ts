@@ -32,12 +32,12 @@ export interface StatementTerms {
   /** How far back it reaches, in milliseconds; without limit when undefined. */
   readonly reachMs?: number;
   /** Whether it shows money that went back to payers. */
-  readonly listsReturns: boolean;
+  readonly listsReversals: boolean;
 }
 
 /** What the statement of a wallet covers: everything unless its connector says otherwise. */
 export const statementTermsOf = (wallets: readonly Wallet[], wallet: string): StatementTerms =>
-  wallets.find(({ id }) => id === wallet)?.statement ?? { listsReturns: true };
+  wallets.find(({ id }) => id === wallet)?.statement ?? { listsReversals: true };
 
 /** How payments that payers start are matched to orders. */
 export interface PayerStartedTerms {

@@ -11,7 +11,7 @@ import { addAccount } from './add-account.ts';
 import type { AddAccountParts, AddRefusal, NewAccount } from './add-account.ts';
 import { createAccountChanges } from './change-account.ts';
 import type { AccountChanges, AccountChangesParts } from './change-account.ts';
-import { hastenReturns } from './hasten-returns.sql.ts';
+import { hastenReversals } from './hasten-reversals.sql.ts';
 import { resealAccounts } from './reseal-accounts.ts';
 import type { Resealed } from './reseal-accounts.ts';
 import { storedKey, withoutSecrets } from './wallet-account.ts';
@@ -79,7 +79,7 @@ export function createAccountStore(parts: AccountStoreParts): AccountStore {
         });
         if (row === null) return false;
         Object.assign(row, { checkResult, checkDetail, checkedAt: now(), checkDueAt: null });
-        if (checkResult === 'ACCEPTED') await hastenReturns(em, row, await readClock(em));
+        if (checkResult === 'ACCEPTED') await hastenReversals(em, row, await readClock(em));
         return true;
       });
       if (isKnown && checkResult === 'ACCEPTED') parts.onCheckDue();

@@ -46,6 +46,6 @@ export async function warnOfWorkWithoutWallet(
   if (missing.length > 0)
     logger.warn(
       { wallets: missing.map(({ wallet, environment }) => `${wallet} ${environment.toLowerCase()}`) },
-      'payments, refunds or returns wait for wallets that the file of wallets lacks; put these wallets back until nothing waits for them: docs/operating/wallets.md#remove-a-wallet',
+      'payments, refunds or reversals wait for wallets that the file of wallets lacks; put these wallets back until nothing waits for them: docs/operating/wallets.md#remove-a-wallet',
     );
 }

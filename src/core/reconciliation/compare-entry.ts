@@ -77,8 +77,8 @@ export interface ComparedPeriod {
   /** The period that was read. */
   readonly readFrom: Date;
   readonly readUntil: Date;
-  /** Whether the statement shows money that went back to payers. If not, no returns are compared. */
-  readonly listsReturns: boolean;
+  /** Whether the statement shows money that went back to payers. If not, no reversals are compared. */
+  readonly listsReversals: boolean;
 }
 
 export interface FoundDifference {
@@ -239,7 +239,7 @@ function compareStatus(
   entry: Entry,
   known: Exclude<KnownMoney, KnownRefund>,
   { hasReversal, refund }: Records,
-  { readUntil, listsReturns }: ComparedPeriod,
+  { readUntil, listsReversals }: ComparedPeriod,
 ): FoundDifference | undefined {
   const differs = (advice: string): FoundDifference => ({ kind: 'STATUS_DIFFERS', entry, known, advice });
   const moved = entry.status === 'COMPLETED' || entry.status === 'REVERSED';
@@ -253,7 +253,7 @@ function compareStatus(
         'the wallet first refused to return this stray payment, and returned it later; nothing is left to settle',
       );
     const wentBack = entry.status === 'REVERSED' || hasReversal;
-    if (listsReturns && known.status === 'REVERSED' && !wentBack && known.updatedAt <= readUntil)
+    if (listsReversals && known.status === 'REVERSED' && !wentBack && known.updatedAt <= readUntil)
       return differs(
         'the wallet confirmed the return of this money, and its statement does not have it; ask the wallet about it',
       );

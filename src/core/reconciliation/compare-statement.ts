@@ -30,7 +30,7 @@ const batchSize = 500;
 /**
  * Compares a complete statement with the records: first each entry, then the records without an entry. Returns the
  * differences in the order of the statement, with missing entries last, and adds what it compares to the balance. If the statement
- * lists no returns, the public ids of those on record are added to `notCompared`.
+ * lists no reversals, the public ids of those on record are added to `notCompared`.
  */
 export async function* compareStatement(
   em: EntityManager,
@@ -53,7 +53,7 @@ export async function* compareStatement(
       if (difference !== undefined) yield difference;
     }
   }
-  const { day, readFrom, readUntil, listsReturns } = period;
+  const { day, readFrom, readUntil, listsReversals } = period;
   const until = day.until < readUntil ? day.until : readUntil;
   for (const known of await findMissing(em, scope, reconciliationId, { from: day.from, until, readFrom })) {
     balance.addMissing(known);
@@ -61,7 +61,7 @@ export async function* compareStatement(
   }
   for (const refund of await findCompletedRefunds(em, scope, { from: day.from, until }))
     if (!matched.has(refund.refundId)) {
-      if (!listsReturns) {
+      if (!listsReversals) {
         notCompared.push(publicId('rfd', refund.refundId));
         continue;
       }
@@ -74,9 +74,9 @@ export async function* compareStatement(
 function unlistedReturn(
   { type, status, occurredAt }: Entry,
   { byTransaction, hasReversal }: Records,
-  { day, listsReturns }: ComparedPeriod,
+  { day, listsReversals }: ComparedPeriod,
 ): string | undefined {
-  if (listsReturns || type !== 'PAYMENT' || status !== 'COMPLETED' || hasReversal) return undefined;
+  if (listsReversals || type !== 'PAYMENT' || status !== 'COMPLETED' || hasReversal) return undefined;
   if (byTransaction?.recordType !== 'stray' || byTransaction.status !== 'REVERSED') return undefined;
   return isOn(day, occurredAt) ? publicId('stp', byTransaction.strayPaymentId) : undefined;
 }

@@ -13,8 +13,8 @@ export type Difference = Omit<ReconciliationDifferenceRow, symbol>;
 
 /** A wrong account gives a difference for each entry. Differences beyond this number are counted, not stored. */
 const maxKept = 10_000;
-/** Returns that are named in the detail of a run. */
-const namedReturns = 10;
+/** Reversals that are named in the detail of a run. */
+const namedReversals = 10;
 
 /** What a comparison found. */
 export interface Comparison {
@@ -48,11 +48,11 @@ export async function findDifferences(
   return { count, differences, unclaimed, balance, detail: returnsText(notCompared) };
 }
 
-/** Which returns were not compared, because the statement lists none. */
+/** Which reversals were not compared, because the statement lists none. */
 function returnsText(ids: readonly string[]): string {
   if (ids.length === 0) return '';
-  const more = ids.length > namedReturns ? ' …' : '';
-  return `not compared, because this statement lists no returned money: ${ids.length} returned (${ids.slice(0, namedReturns).join(', ')}${more})`;
+  const more = ids.length > namedReversals ? ' …' : '';
+  return `not compared, because this statement lists no returned money: ${ids.length} returned (${ids.slice(0, namedReversals).join(', ')}${more})`;
 }
 
 export function differenceRow(

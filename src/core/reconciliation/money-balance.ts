@@ -81,7 +81,7 @@ export class MoneyBalance {
     // Some statements mark a returned payment instead of adding an entry.
     if (entry.status === 'REVERSED' && !hasReversal) this.#addReturn(entry, { ...records, original: paid });
     else if (
-      this.#period.listsReturns &&
+      this.#period.listsReversals &&
       counted?.recordType === 'stray' &&
       counted.status === 'REVERSED' &&
       !hasReversal &&

@@ -197,7 +197,7 @@ export function createReconciliationStore(options: ReconciliationStoreOptions): 
             day: dayOf(row.day),
             readFrom,
             readUntil,
-            listsReturns: termsOf(key).listsReturns,
+            listsReversals: termsOf(key).listsReversals,
           };
           return ok({ key, ...(await findDifferences(em, row.id, key, period)) });
         },

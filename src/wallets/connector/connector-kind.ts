@@ -50,7 +50,7 @@ export interface StatementTerms {
   /** How far back the statement reaches, in milliseconds; without limit when absent. */
   readonly reachMs?: number;
   /** Whether the statement shows money that went back to payers. */
-  readonly listsReturns: boolean;
+  readonly listsReversals: boolean;
 }
 
 /** Creates a connector. It throws an Error for settings that only the connector can judge, such as keys and certificates. */

@@ -341,7 +341,7 @@ describe('the balance of a running day', () => {
   describe('of a statement that reaches back three days', () => {
     const withReach = (time: string) => {
       const parts = partsAt(time);
-      const statement = { reachMs: 72 * 3_600_000, listsReturns: false };
+      const statement = { reachMs: 72 * 3_600_000, listsReversals: false };
       return { ...parts, wallets: parts.wallets.map((each) => ({ ...each, statement })), balanceMinutes: 60 };
     };
 

@@ -73,6 +73,6 @@ export const ofChecks = {
   wallets: {
     name: 'Wallets',
     good: 'The file of wallets has every wallet that work waits for.',
-    bad: 'Payments, refunds or returns wait for wallets that the file of wallets lacks. Put these wallets back, and restart core and wallets.',
+    bad: 'Payments, refunds or reversals wait for wallets that the file of wallets lacks. Put these wallets back, and restart core and wallets.',
   },
 };

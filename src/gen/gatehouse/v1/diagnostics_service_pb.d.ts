@@ -842,7 +842,7 @@ export enum CheckSubject {
   MASTER_KEY = 14,
 
   /**
-   * Whether the file of wallets has every wallet that payments, refunds or returns wait for.
+   * Whether the file of wallets has every wallet that payments, refunds or reversals wait for.
    *
    * @generated from enum value: CHECK_SUBJECT_WALLETS = 15;
    */
@@ -1036,7 +1036,7 @@ export enum CheckFinding {
   MERCHANTS_HELD = 23,
 
   /**
-   * Payments, refunds or returns wait for wallets that the file of wallets lacks.
+   * Payments, refunds or reversals wait for wallets that the file of wallets lacks.
    *
    * @generated from enum value: CHECK_FINDING_WALLETS_MISSING = 25;
    */

@@ -15,7 +15,7 @@ import type { Reversal } from '../../../../src/core/domain/reversal.ts';
 import { storedId } from '../../../support/ids.ts';
 
 const day = dayOf('2026-03-10');
-const period = { day, readFrom: day.from, readUntil: day.until, listsReturns: true };
+const period = { day, readFrom: day.from, readUntil: day.until, listsReversals: true };
 const noon = new Date('2026-03-10T12:00:00Z');
 const merchantId = storedId('mer', newRandomId('mer', noon));
 const entry = (own: Partial<Entry> = {}): Entry => ({

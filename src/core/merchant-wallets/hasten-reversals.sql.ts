@@ -13,7 +13,7 @@ where (merchant_id, id) in (
 )`;
 
 /** Makes the reversals due that could not be sent with this account, because the wallet accepts its credentials now. */
-export async function hastenReturns(
+export async function hastenReversals(
   em: EntityManager,
   { merchantId, id }: { readonly merchantId: StoredId<'mer'>; readonly id: StoredId<'wac'> },
   at: Date,
