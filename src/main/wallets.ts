@@ -32,6 +32,7 @@ import { connectorKinds } from '../wallets/connector-kinds.ts';
 import { readWallets, secretNames } from '../contract/wallets-file/read-wallets-file.ts';
 import { SharedTokens } from '../wallets/connector/access-tokens.ts';
 import type { Health } from '../wallets/connector/outcomes.ts';
+import { createLeaseFailures } from '../wallets/lease-failures.ts';
 import { runLeaseWorker } from '../wallets/lease-worker.ts';
 import { payerPaymentWork } from '../wallets/payer-payment-work.ts';
 import { payerStartedUrls, payerStartedWallet } from '../wallets/payer-started.ts';
@@ -233,7 +234,7 @@ const workerParts = ({ name, tokens, settings, connector, accounts, maxInFlight 
   maxInFlight,
   stop: leaving.signal,
 });
-const polling = { isSignalled: bus.isConnected, tracing, logger };
+const polling = { isSignalled: bus.isConnected, failures: createLeaseFailures(logger), tracing, logger };
 
 /** The workers for payments, reversals and refunds. They stop taking new work while the circuit of the wallet is open. */
 function runPaymentWorkers(wallet: ConnectedWallet, signals: Signals): Promise<void>[] {

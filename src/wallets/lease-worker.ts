@@ -1,9 +1,8 @@
-import { ConnectError } from '@connectrpc/connect';
-import type { Code } from '@connectrpc/connect';
 import type { Logger } from '../platform/logger.ts';
 import type { WakeSignal } from '../platform/wake-signal.ts';
 import { untilEnd } from '../platform/tracing/span.ts';
 import type { Tracing } from '../platform/tracing/tracing.ts';
+import type { LeaseFailures } from './lease-failures.ts';
 import type { WalletBreaker } from './wallet-breaker.ts';
 
 /** An answer of core. */
@@ -34,6 +33,8 @@ export interface LeaseWorkerOptions {
   readonly isSignalled: () => boolean;
   readonly breaker: WalletBreaker;
   readonly signal: WakeSignal;
+  /** The log of failed leases, which all workers of the process share. */
+  readonly failures: LeaseFailures;
   /** Undefined when tracing is off. */
   readonly tracing?: Tracing | undefined;
   readonly logger: Logger;
@@ -48,7 +49,7 @@ export async function runLeaseWorker<Item>(
   options: LeaseWorkerOptions,
   stop: AbortSignal,
 ): Promise<void> {
-  const { maxInFlight, idleMs, isSignalled, breaker, signal, tracing, logger } = options;
+  const { maxInFlight, idleMs, isSignalled, breaker, signal, failures, tracing, logger } = options;
   const serve = (item: Item): Promise<boolean | undefined> => {
     const span = tracing?.follow(work.name, work.traceparentOf?.(item), { kind: 'consumer' });
     return span === undefined ? work.serve(item) : untilEnd(span, () => work.serve(item));
@@ -75,7 +76,17 @@ export async function runLeaseWorker<Item>(
     return Math.max(0, allowed - inFlight.size);
   };
 
-  const takeWork = createWorkTaker(work, logger);
+  /** No work while core fails. */
+  const takeWork = async (limit: number): Promise<Leased<Item>> => {
+    try {
+      const leased = await work.lease(limit);
+      failures.ended(work.name);
+      return leased;
+    } catch (error) {
+      failures.failed(work.name, error);
+      return nothing;
+    }
+  };
 
   while (!stop.aborted) {
     // Work that becomes due during the query to core sends a signal, which must not be missed.
@@ -90,22 +101,3 @@ export async function runLeaseWorker<Item>(
 }
 
 const nothing: Leased<never> = { items: [] };
-
-/** Leases work; returns none while core fails. Core is called several times a second, so a repeated error is logged once. */
-function createWorkTaker<Item>(work: LeasedWork<Item>, logger: Logger) {
-  let loggedCode: Code | undefined;
-  return async (limit: number): Promise<Leased<Item>> => {
-    try {
-      const leased = await work.lease(limit);
-      if (loggedCode !== undefined) logger.info({ work: work.name }, 'core answers again; work continues');
-      loggedCode = undefined;
-      return leased;
-    } catch (error) {
-      const { code } = ConnectError.from(error);
-      const level = code === loggedCode ? 'debug' : 'warn';
-      logger[level]({ err: error, work: work.name }, 'work could not be leased from core; trying again');
-      loggedCode = code;
-      return nothing;
-    }
-  };
-}

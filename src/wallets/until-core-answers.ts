@@ -6,7 +6,7 @@ const retryMs = 500;
 
 /** The errors of a core that restarts, is overloaded, or does not reach its database. */
 const unavailableCodes: readonly Code[] = [Code.Unavailable, Code.DeadlineExceeded, Code.ResourceExhausted];
-const isUnavailable = (error: unknown): boolean =>
+export const isUnavailable = (error: unknown): boolean =>
   error instanceof ConnectError && unavailableCodes.includes(error.code);
 
 export interface Repetition {

@@ -5,6 +5,8 @@ import { createLogger } from '../../../src/platform/logger.ts';
 import type { Logger } from '../../../src/platform/logger.ts';
 import { createWakeSignal } from '../../../src/platform/wake-signal.ts';
 import type { Health } from '../../../src/wallets/connector/outcomes.ts';
+import { createLeaseFailures } from '../../../src/wallets/lease-failures.ts';
+import type { LeaseFailures } from '../../../src/wallets/lease-failures.ts';
 import { runLeaseWorker } from '../../../src/wallets/lease-worker.ts';
 import type { LeasedWork } from '../../../src/wallets/lease-worker.ts';
 import { createWalletBreaker } from '../../../src/wallets/wallet-breaker.ts';
@@ -19,11 +21,13 @@ afterEach(async () => {
 });
 
 interface WorkerOptions {
+  readonly name?: string;
   readonly maxInFlight?: number;
   readonly idleMs?: number;
   readonly cooldownMs?: number;
   readonly ask?: () => Promise<Health>;
   readonly log?: Logger;
+  readonly failures?: LeaseFailures;
   readonly nothingDueForMs?: number;
   readonly isSignalled?: boolean;
 }
@@ -42,11 +46,13 @@ function start(
     readonly serve?: LeasedWork<number>['serve'];
   },
   {
+    name = 'test',
     maxInFlight = 4,
     idleMs = 5,
     cooldownMs = 50,
     ask = () => Promise.resolve(unreported),
     log = logger,
+    failures = createLeaseFailures(log),
     nothingDueForMs,
     isSignalled = true,
   }: WorkerOptions = {},
@@ -54,9 +60,10 @@ function start(
   const signal = createWakeSignal();
   const breaker = createWalletBreaker({ wallet: 'test', logger, cooldownMs, threshold: 3, ask });
   const stopping = new AbortController();
-  const options = { maxInFlight, idleMs, isSignalled: () => isSignalled, breaker, signal, logger: log };
+  const polling = { idleMs, isSignalled: () => isSignalled, signal };
+  const options = { ...polling, maxInFlight, breaker, failures, logger: log };
   const work = {
-    name: 'test',
+    name,
     idsOf: (item: number) => ({ item: String(item) }),
     lease: async (limit: number) => ({ items: await lease(limit), nothingDueForMs }),
     serve,
@@ -180,20 +187,40 @@ test('the log line about failed work names the item', async () => {
   ]);
 });
 
-test('an unavailable core is logged once, however often it is called, and so is its recovery', async () => {
+test('an outage of core is logged once for all workers, and so is its end', async () => {
   const { logger: log, log: lines } = keptLog({ level: 'info' });
-  const { lease, calls } = answering((call) => {
-    if (call < 5) throw new ConnectError('away', Code.Unavailable);
-    return [];
+  const failures = createLeaseFailures(log);
+  let isAvailable = false;
+  const codes = [Code.Unavailable, Code.DeadlineExceeded, Code.ResourceExhausted];
+  const workers = codes.map((code, index) => {
+    const { lease, calls } = answering((call) => {
+      // Another core already answers one of the workers at times.
+      if (isAvailable || (index === 0 && call % 2 === 0)) return [];
+      throw new ConnectError('away', code);
+    });
+    start({ lease }, { idleMs: 1, failures, name: `worker ${index}` });
+    return calls;
   });
-  start({ lease }, { idleMs: 1, log });
+  const allHaveAsked = (times: number) => () => workers.every((calls) => calls() > times);
 
-  await waitUntil('it has asked in vain and then not', () => calls() > 6);
+  await waitUntil('all have asked in vain', allHaveAsked(5));
+  isAvailable = true;
+  const before = Math.max(...workers.map((calls) => calls()));
+  await waitUntil('all have got an answer', allHaveAsked(before + 1));
 
   expect(lines).toMatchObject([
     { level: 'warn', msg: 'work could not be leased from core; trying again' },
     { level: 'info', msg: 'core answers again; work continues' },
   ]);
+});
+
+test('an error that is no outage is logged during one too', () => {
+  const { logger: log, log: lines } = keptLog({ level: 'info' });
+  const failures = createLeaseFailures(log);
+  for (const code of [Code.Unavailable, Code.Unauthenticated, Code.Unavailable, Code.Unauthenticated])
+    failures.failed(`worker ${lines.length}`, new ConnectError('away', code));
+
+  expect(lines).toHaveLength(2);
 });
 
 test('after a stop, the worker leases nothing new and completes what it has begun', async () => {
