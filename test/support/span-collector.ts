@@ -1,6 +1,9 @@
 import { BinaryReader } from '@bufbuild/protobuf/wire';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { createLogger } from '../../src/platform/logger.ts';
+import { startTracing } from '../../src/platform/tracing/tracing.ts';
+import type { Tracing } from '../../src/platform/tracing/tracing.ts';
 
 /** A span as a collector receives it. Ids are hexadecimal; the parent of a root is empty. */
 export interface ReceivedSpan {
@@ -57,6 +60,28 @@ export async function startSpanCollector(port = 0): Promise<SpanCollector> {
         server.closeAllConnections();
       }),
   };
+}
+
+/** The spans, by name, that a collector receives when a process records this. It samples this ratio of new traces. */
+export async function collectSpans(
+  record: (tracing: Tracing) => void,
+  ratio = 1,
+): Promise<Readonly<Record<string, ReceivedSpan | undefined>>> {
+  const collector = await startSpanCollector();
+  const tracing = await startTracing({
+    settings: {
+      ...{ endpoint: `${collector.url}/v1/traces`, headers: {}, ratio, delayMs: 1 },
+      ...{ resourceAttributes: {}, serviceName: undefined },
+    },
+    ...{ process: 'core', instance: 'test', version: '0' },
+    logger: createLogger({ process: 'test', instance: 'test', level: 'fatal' }),
+    random: () => 0,
+  });
+  if (tracing === undefined) throw new Error('tracing is off');
+  record(tracing);
+  await tracing.close();
+  await collector.close();
+  return Object.fromEntries(collector.spans.map((span) => [span.name, span]));
 }
 
 /*

@@ -1,6 +1,6 @@
 import { create } from '@bufbuild/protobuf';
 import { createClient, createRouterTransport } from '@connectrpc/connect';
-import type { Transport } from '@connectrpc/connect';
+import type { ConnectRouter } from '@connectrpc/connect';
 import { expect, test } from '@jest/globals';
 import { checkCore } from '../../../src/cli/doctor-checks.ts';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
@@ -23,9 +23,13 @@ import {
 
 const { SANDBOX: sandbox, PRODUCTION: production } = Environment;
 
-/** The findings about a core behind a transport. */
-const check = (transport: Transport) =>
-  checkCore({
+/** The findings about a core that serves, and has these services. */
+function check(services: (router: ConnectRouter) => void) {
+  const transport = createRouterTransport((router) => {
+    router.rpc(Health.method.check, () => ({ status: ServingStatus.SERVING }));
+    services(router);
+  });
+  return checkCore({
     address: 'core:50051',
     core: {
       health: createClient(Health, transport),
@@ -36,11 +40,12 @@ const check = (transport: Transport) =>
     },
     now: () => new Date(0),
   });
+}
+const diagnosis = () => ({ instance: 'core-1', coreTime: { seconds: 0n } });
 
 test('doctor names each wallet without a compared statement, its environment, and the replacement', async () => {
-  const transport = createRouterTransport(({ rpc }) => {
-    rpc(Health.method.check, () => ({ status: ServingStatus.SERVING }));
-    rpc(DiagnosticsService.method.diagnose, () => ({ instance: 'core-1', coreTime: { seconds: 0n } }));
+  const findings = await check(({ rpc }) => {
+    rpc(DiagnosticsService.method.diagnose, diagnosis);
     rpc(WalletStatusService.method.listWalletStatuses, () => ({}));
     rpc(WalletService.method.listWallets, () => ({
       wallets: [
@@ -50,8 +55,6 @@ test('doctor names each wallet without a compared statement, its environment, an
       ],
     }));
   });
-
-  const findings = await check(transport);
 
   const instead =
     "Gatehouse queries each payment until the wallet decides it. Compare the totals of a day with the wallet's portal by hand";
@@ -73,28 +76,26 @@ test('doctor names each wallet without a compared statement, its environment, an
 test('doctor shows a check that a later version of core has added in the words of that core', async () => {
   const words = { name: 'weather', detail: 'it rains', advice: 'wait' };
   const added: number = 999;
-  const transport = createRouterTransport(({ rpc }) => {
-    rpc(Health.method.check, () => ({ status: ServingStatus.SERVING }));
+  const findings = await check(({ rpc }) => {
     rpc(DiagnosticsService.method.diagnose, () => ({
       coreTime: { seconds: 0n },
       checks: [create(CheckSchema, { ...words, result: CheckResult.FAILED, subject: added, finding: added })],
     }));
   });
 
-  expect(await check(transport)).toContainEqual({
+  expect(findings).toContainEqual({
     ...{ subject: 'core core:50051', check: 'weather', result: 'failed', code: 'unknown' },
     ...{ detail: 'it rains', advice: 'wait' },
   });
 });
 
 test('doctor reports a call about wallets or payments that fails although core answers the diagnosis', async () => {
-  const transport = createRouterTransport(({ rpc }) => {
-    rpc(Health.method.check, () => ({ status: ServingStatus.SERVING }));
-    rpc(DiagnosticsService.method.diagnose, () => ({ instance: 'core-1', coreTime: { seconds: 0n } }));
+  const findings = await check(({ rpc }) => {
+    rpc(DiagnosticsService.method.diagnose, diagnosis);
     rpc(WalletService.method.listWallets, () => ({}));
   });
 
-  expect((await check(transport)).filter(({ result }) => result === 'failed')).toMatchObject([
+  expect(findings.filter(({ result }) => result === 'failed')).toMatchObject([
     { check: 'wallet requests', code: 'unreachable', detail: expect.stringContaining('is not a core') },
     { check: 'payer-started', code: 'unreachable' },
   ]);
@@ -112,8 +113,7 @@ interface Report {
 async function requestsOf(
   ...reports: readonly (Report & { readonly stale?: boolean; readonly instance?: string })[]
 ): Promise<readonly Record<string, unknown>[]> {
-  const transport = createRouterTransport(({ rpc }) => {
-    rpc(Health.method.check, () => ({ status: ServingStatus.SERVING }));
+  const findings = await check(({ rpc }) => {
     rpc(WalletService.method.listWallets, () => ({
       wallets: [{ wallet: 'walleta', environments: [sandbox, production] }],
     }));
@@ -124,7 +124,6 @@ async function requestsOf(
       })),
     }));
   });
-  const findings = await check(transport);
   return findings
     .filter(({ check }) => check === 'wallet requests')
     .map(({ result, code, detail }) => ({ result, code, detail }));

@@ -6,6 +6,7 @@ import { ApiKeyService } from '../../../src/gen/gatehouse/v1/api_key_service_pb.
 import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
 import { MerchantWalletService } from '../../../src/gen/gatehouse/v1/merchant_wallet_service_pb.js';
 import { Environment, RefundSchema, RefundStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { ReconciliationService } from '../../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
 import { RefundService } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
 import { SettlementService, UnsettledSchema } from '../../../src/gen/gatehouse/v1/settlement_service_pb.js';
 import { WebhookEndpointService } from '../../../src/gen/gatehouse/v1/webhook_endpoint_service_pb.js';
@@ -114,6 +115,30 @@ test('refund create without an answer prints the whole command with its refund_n
     String.raw`gatehouse refund create mer_1 A-1 --environment production --amount 4.50 --reason 'it'\''s' ` +
       `--refund-number ${asked} --wait 120s\n`,
   );
+});
+
+test.each([
+  ['reconcile --wallet walleta', { reconciliation_id: 'rec_1' }],
+  ['webhook redeliver mer_1 --since 24h', { redelivery_id: 'whr_1' }],
+])('a script learns the id of the work whose end the command did not see: %s', async (line, noted) => {
+  const dropConnection = () => {
+    throw new ConnectError('Connection dropped', Code.Unavailable);
+  };
+  const services = ({ service }: ConnectRouter): void => {
+    service(ReconciliationService, {
+      startReconciliation: () => ({ reconciliation: { reconciliationId: 'rec_1' } }),
+      getReconciliation: dropConnection,
+    });
+    service(WebhookService, {
+      startRedelivery: () => ({ redelivery: { redeliveryId: 'whr_1' } }),
+      getRedelivery: dropConnection,
+    });
+  };
+
+  const { exitCode, stderr } = await run(services, `${line} --json`);
+
+  expect(exitCode).toBe(5);
+  expect(stderr.startsWith(`${JSON.stringify(noted)}\n`)).toBe(true);
 });
 
 test.each([

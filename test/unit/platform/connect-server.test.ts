@@ -8,6 +8,9 @@ import { createLogger } from '../../../src/platform/logger.ts';
 import { startConnectServer } from '../../../src/platform/rpc/connect-server.ts';
 import type { ConnectServer, ConnectServerOptions } from '../../../src/platform/rpc/connect-server.ts';
 import { rpcService } from '../../../src/platform/rpc/rpc-service.ts';
+import { closersOfEachTest } from '../../support/shared-stack.ts';
+
+const closers = closersOfEachTest();
 
 /** A server whose Health.Check reports its handler's deadline to the test. */
 async function start(
@@ -28,7 +31,9 @@ async function start(
     { check: 'anyone', list: 'anyone', watch: 'anyone' },
   );
   const logger = createLogger({ process: 'test', instance: 'test', level: 'silent' });
-  return startConnectServer({ host: '127.0.0.1', port, services: [spec], pages, logger });
+  const server = await startConnectServer({ host: '127.0.0.1', port, services: [spec], pages, logger });
+  closers.push(() => server.stop(1_000));
+  return server;
 }
 
 test.each([
@@ -43,7 +48,6 @@ test.each([
     nodeOptions: { agent: false },
   });
   await createClient(Health, transport).check({}, timeoutMs === undefined ? {} : { timeoutMs });
-  await server.stop(1_000);
   expect(seen).toHaveLength(1);
   expect(seen[0]).toBeGreaterThan(atLeast);
   expect(seen[0]).toBeLessThanOrEqual(atMost);
@@ -53,7 +57,6 @@ test('a port in use is an error of the start', async () => {
   const server = await start(() => undefined);
   const port = Number(server.address.split(':')[1]);
   await expect(start(() => undefined, port)).rejects.toMatchObject({ code: 'EADDRINUSE' });
-  await server.stop(1_000);
 });
 
 test('a page answers GET requests to its path, and no other request', async () => {
@@ -63,20 +66,19 @@ test('a page answers GET requests to its path, and no other request', async () =
     const answer = await fetch(`http://${server.address}${path}`, { method });
     return [answer.status, await answer.text()];
   };
-  const answers = [await ask('/hello'), await ask('/hello?a=b'), await ask('/hello', 'POST'), await ask('/')];
-  await server.stop(1_000);
-  expect(answers).toEqual([
-    [200, 'hello'],
-    [200, 'hello'],
-    [404, expect.stringContaining('the server does not implement the method /hello')],
-    [404, expect.stringContaining('the server does not implement the method /')],
-  ]);
+  expect([await ask('/hello'), await ask('/hello?a=b'), await ask('/hello', 'POST'), await ask('/')]).toEqual(
+    [
+      [200, 'hello'],
+      [200, 'hello'],
+      [404, expect.stringContaining('the server does not implement the method /hello')],
+      [404, expect.stringContaining('the server does not implement the method /')],
+    ],
+  );
 });
 
 test('a page that fails is answered with 500', async () => {
   const server = await start(() => undefined, 0, { '/broken': () => Promise.reject(new Error('broken')) });
   const { status } = await fetch(`http://${server.address}/broken`);
-  await server.stop(1_000);
   expect(status).toBe(500);
 });
 
@@ -91,8 +93,5 @@ test('a client that leaves 65 pages unread is disconnected, and others get their
     reader.request({ ':path': '/hello' }).on('error', () => undefined);
   }
   await left;
-  const answer = await fetch(`${url}/hello`);
-  const text = await answer.text();
-  await server.stop(1_000);
-  expect(text).toBe(body);
+  expect(await (await fetch(`${url}/hello`)).text()).toBe(body);
 });

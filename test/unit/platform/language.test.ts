@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { languageFor } from '../../../src/platform/language/language.ts';
 import { durationText, waitText } from '../../../src/platform/language/duration-text.ts';
+import { momentFormat } from '../../../src/platform/language/moment-text.ts';
 
 describe('a page', () => {
   test.each([
@@ -52,4 +53,15 @@ describe('a duration is shown in its two largest units', () => {
   ] as const)('%d seconds in %s', (seconds, language, text) => {
     expect(durationText(seconds, language)).toBe(text);
   });
+});
+
+test.each([
+  ['en', 'short', '29 Nov 2026, 14:45'],
+  ['en', 'medium', '29 Nov 2026, 14:45:09'],
+  ['am', 'short', '29 ኖቬም 2026 14:45'],
+  ['am', 'medium', '29 ኖቬም 2026 14:45:09'],
+] as const)('a time in %s, %s, has 24 hours', (language, style, text) => {
+  const format = momentFormat(language, 'Africa/Addis_Ababa', style);
+
+  expect(format.format(new Date('2026-11-29T11:45:09Z'))).toBe(text);
 });

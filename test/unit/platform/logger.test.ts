@@ -58,17 +58,18 @@ test('nothing below the level is written', () => {
 
 describe('a secret is masked', () => {
   const names = [
-    'apiKey',
-    'apikey',
-    'api_key',
-    'authorization',
-    'Authorization',
-    'secret',
-    'token',
-    'password',
-    'masterKey',
+    ...[
+      'apiKey',
+      'apikey',
+      'api_key',
+      'x-api-key',
+      'authorization',
+      'Authorization',
+      'secret',
+      'clientSecret',
+    ],
+    ...['token', 'service_token', 'GATEHOUSE_SERVICE_TOKEN', 'password', 'masterKey', 'GATEHOUSE_MASTER_KEY'],
   ];
-  names.push('clientSecret', 'service_token', 'GATEHOUSE_SERVICE_TOKEN', 'GATEHOUSE_MASTER_KEY', 'x-api-key');
 
   test.each(names)('under the name %s, at any depth', (name) => {
     for (

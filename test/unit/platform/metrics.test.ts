@@ -30,11 +30,6 @@ test('the page has the metrics of Node and the system', async () => {
     expect(body).toMatch(new RegExp(`^${name} [0-9]`, 'm'));
 });
 
-test('a gauge is read before the page is shown', async () => {
-  const { metrics } = withReading(() => Promise.resolve(7));
-  expect((await metrics.page()).body).toMatch(/^well_depth 7$/m);
-});
-
 test('requests at the same time get the same page, and later ones a new page', async () => {
   const metrics = createMetrics({ logger: silent, nowMs: () => 0 });
   const counter = new Counter({ name: 'dug_total', help: 'Wells.', registers: [metrics.registry] });

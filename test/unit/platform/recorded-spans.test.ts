@@ -1,34 +1,9 @@
 import { expect, test } from '@jest/globals';
-import { createLogger } from '../../../src/platform/logger.ts';
-import { startTracing } from '../../../src/platform/tracing/tracing.ts';
-import type { Tracing } from '../../../src/platform/tracing/tracing.ts';
 import type { Span } from '../../../src/platform/tracing/span.ts';
-import { startSpanCollector } from '../../support/span-collector.ts';
-import type { ReceivedSpan } from '../../support/span-collector.ts';
+import { collectSpans } from '../../support/span-collector.ts';
 
 const named = { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0ba902b7', isSampled: true };
 const traceparent = `00-${named.traceId}-${named.spanId}-01`;
-
-/** The spans that a collector receives when a process records this. */
-async function received(
-  record: (tracing: Tracing) => void,
-): Promise<Readonly<Record<string, ReceivedSpan | undefined>>> {
-  const collector = await startSpanCollector();
-  const tracing = await startTracing({
-    settings: {
-      ...{ endpoint: `${collector.url}/v1/traces`, headers: {}, ratio: 1, delayMs: 1 },
-      ...{ resourceAttributes: {}, serviceName: undefined },
-    },
-    ...{ process: 'core', instance: 'test', version: '0' },
-    logger: createLogger({ process: 'test', instance: 'test', level: 'fatal' }),
-    random: () => 0,
-  });
-  if (tracing === undefined) throw new Error('tracing is off');
-  record(tracing);
-  await tracing.close();
-  await collector.close();
-  return Object.fromEntries(collector.spans.map((span) => [span.name, span]));
-}
 
 const begun = (span: Span | undefined): Span => {
   if (span === undefined) throw new Error('no span began');
@@ -37,7 +12,7 @@ const begun = (span: Span | undefined): Span => {
 
 test('spans below each other have one trace, and name their parents', async () => {
   const before = Date.now();
-  const { outer, inner, followed } = await received((tracing) => {
+  const { outer, inner, followed } = await collectSpans((tracing) => {
     const first = begun(tracing.beginAtEdge('outer', traceparent, { kind: 'server' }));
     const second = first.begin('inner');
     begun(tracing.follow('followed', traceparent, { kind: 'consumer' })).end();
@@ -58,7 +33,7 @@ test('spans below each other have one trace, and name their parents', async () =
 });
 
 test('a span without a parent begins a new trace', async () => {
-  const { one, other } = await received((tracing) => {
+  const { one, other } = await collectSpans((tracing) => {
     begun(tracing.beginAtEdge('one', undefined, {})).end();
     begun(tracing.beginAtEdge('other', undefined, {})).end();
   });
@@ -74,7 +49,7 @@ test('a span has its latest attributes without absent ones, a bounded length of 
     ...named,
     spanId: (index + 1).toString(16).padStart(16, '0'),
   }));
-  const { renamed } = await received((tracing) => {
+  const { renamed } = await collectSpans((tracing) => {
     const span = begun(
       tracing.beginAtEdge('named', undefined, {
         attributes: { kept: 1, absent: undefined, long: 'x'.repeat(999) },
@@ -95,7 +70,7 @@ test('a span has its latest attributes without absent ones, a bounded length of 
 });
 
 test('a span that has ended is sent once, and does not change', async () => {
-  const spans = await received((tracing) => {
+  const spans = await collectSpans((tracing) => {
     const span = begun(tracing.beginAtEdge('ended', undefined, {}));
     span.end();
     span.rename('later');

@@ -392,14 +392,10 @@ test('no message repeats a refused secret', () => {
   expect(problems.join('\n')).not.toContain('canary');
 });
 
-test('the command line needs no setting', () => {
-  expect(readCliSettings({})).toMatchObject({
+test('the command line needs no setting, and ignores those of other programs', () => {
+  expect(readCliSettings({ GATEHOUSE_NATS_URL: 'nonsense', PATH: '/bin' })).toMatchObject({
     GATEHOUSE_CORE_ADDRESSES: undefined,
     GATEHOUSE_SERVICE_TOKEN: undefined,
     GATEHOUSE_DATA_DIR: '.gatehouse',
   });
-});
-
-test('variables of other programs are ignored', () => {
-  expect(readCliSettings({ GATEHOUSE_NATS_URL: 'nonsense', PATH: '/bin' })).toBeDefined();
 });

@@ -13,8 +13,8 @@ const body = Buffer.from('{"id":"evt_01jd4s6w3hfk0a8m2x7v5n9q1r","data":{"reason
 
 // The library compares the timestamp with its own clock, so these are signed now.
 const sign = (secrets: LiveSecrets, at = new Date()) => signedHeaders({ eventId, body, at, secrets });
-const verify = (secret: string, headers: Record<string, string>, text = body.toString()) =>
-  new Webhook(secret).verify(text, headers);
+const verify = (secret: string, headers: Record<string, string>) =>
+  new Webhook(secret).verify(body.toString(), headers);
 
 test('the headers say which event it is, when it was sent, and that it is JSON', () => {
   const headers = sign({ current }, new Date('2026-11-06T08:49:37.999Z'));
@@ -31,40 +31,16 @@ describe('the signature of Standard Webhooks', () => {
     expect(verify(current, sign({ current }))).toEqual(JSON.parse(body.toString()));
   });
 
-  test('with two secrets is verified with either one', () => {
-    const headers = sign({ current, next });
-
-    expect(headers['webhook-signature']!.split(' ')).toHaveLength(2);
-    expect(() => verify(current, headers)).not.toThrow();
-    expect(() => verify(next, headers)).not.toThrow();
-  });
-
-  test('is not verified with another secret', () => {
-    expect(() => verify(newSecret(), sign({ current, next }))).toThrow('No matching signature found');
-  });
-
-  test('signs with the current secret first', () => {
+  test('with two secrets is verified with either one, the current one first', () => {
     const at = new Date();
 
-    const [first] = sign({ current, next }, at)['webhook-signature']!.split(' ');
+    const headers = sign({ current, next }, at);
 
-    expect(first).toBe(sign({ current }, at)['webhook-signature']);
-  });
-
-  test.each([
-    ['webhook-id', 'evt_01jd4s6w3hfk0a8m2x7v5n9q1s'],
-    ['webhook-timestamp', String(Math.floor(Date.now() / 1000) - 1)],
-    ['webhook-signature', `v1,${randomBytes(32).toString('base64')}`],
-  ])('detects another %s', (header, value) => {
-    const headers = { ...sign({ current, next }), [header]: value };
-
-    expect(() => verify(current, headers)).toThrow('No matching signature found');
-  });
-
-  test('detects a changed body', () => {
-    const headers = sign({ current, next });
-
-    expect(() => verify(current, headers, `${body.toString()} `)).toThrow('No matching signature found');
+    expect(headers['webhook-signature']!.split(' ')).toEqual(
+      [current, next].map((secret) => sign({ current: secret }, at)['webhook-signature']),
+    );
+    expect(() => verify(current, headers)).not.toThrow();
+    expect(() => verify(next, headers)).not.toThrow();
   });
 });
 
