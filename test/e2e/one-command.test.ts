@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -10,6 +11,7 @@ import { createClient } from '@connectrpc/connect';
 import { createGrpcTransport } from '../../src/contract/grpc-transport.ts';
 import { RecoveryService } from '../../src/gen/gatehouse/v1/recovery_service_pb.js';
 import { choosePorts } from '../../src/main/local/free-port.ts';
+import { readOrMakeSecrets } from '../../src/main/local/secrets.ts';
 import { startTemporaryNats } from '../../src/main/local/temporary-servers.ts';
 import { killIfRunning } from '../support/kill-if-running.ts';
 import { compileCache } from '../support/servers.ts';
@@ -84,6 +86,20 @@ describe('the one command', () => {
     } finally {
       await Promise.all([database.drop(), nats.stop()]);
     }
+  });
+
+  test('refuses the URL of its own database, which a backup needs', async () => {
+    const dataFolder = await newFolder();
+    await mkdir(join(dataFolder, 'postgres'));
+    const { database_password: password } = await readOrMakeSecrets(dataFolder, false, randomBytes);
+    const env = {
+      GATEHOUSE_POSTGRES_PORT: '5433',
+      GATEHOUSE_DATABASE_URL: `postgres://gatehouse:${password}@localhost:5433/gatehouse`,
+    };
+    await expectRefusal(
+      start({ dataFolder, env }),
+      `GATEHOUSE_DATABASE_URL names the database in ${dataFolder}`,
+    );
   });
 
   test('stops what it has started when it is interrupted while its new database is starting', async () => {

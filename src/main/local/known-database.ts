@@ -42,6 +42,22 @@ export async function compareDatabase(
     : undefined;
 }
 
+/**
+ * `gatehouse backup` needs the URL of the data folder's own database. A start with this URL would not run that database, and wait for it in vain.
+ * @throws StartError when both URLs name the same database with the same password
+ */
+export function refuseOwnDatabase(dataFolder: string, url: string, ownUrl: string): void {
+  const [given, own] = [url, ownUrl].map((each) => {
+    const { hostname, port, password } = new URL(each);
+    return `${hostname === 'localhost' ? '127.0.0.1' : hostname}:${port} ${decodeURIComponent(password)}`;
+  });
+  if (given === own)
+    throw new StartError(
+      `GATEHOUSE_DATABASE_URL names the database in ${dataFolder}, which runs only if this setting is not set.\n` +
+        'Remove it, and start Gatehouse again: unset GATEHOUSE_DATABASE_URL',
+    );
+}
+
 /** Records the database of a start that has succeeded. */
 export async function rememberDatabase(dataFolder: string, url: string | undefined): Promise<void> {
   if (url !== undefined) await writePrivateFile(join(dataFolder, file), `${placeOf(url)}\n`);

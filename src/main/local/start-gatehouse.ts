@@ -25,7 +25,7 @@ import {
   webhooksProcess,
 } from './gatehouse-processes.ts';
 import { lockFolder } from './instance-lock.ts';
-import { compareDatabase, rememberDatabase } from './known-database.ts';
+import { compareDatabase, refuseOwnDatabase, rememberDatabase } from './known-database.ts';
 import { dataFolderMarker, endLeftovers } from './leftovers.ts';
 import { hasCode } from './error-code.ts';
 import { findOrInstallNatsServer } from './nats-binary.ts';
@@ -202,7 +202,6 @@ async function startAll(options: StartOptions): Promise<Gatehouse> {
   };
   try {
     const otherDatabase = await compareDatabase(dataFolder, config.GATEHOUSE_DATABASE_URL);
-    if (otherDatabase !== undefined) warn(otherDatabase);
     const home = await findHome(config, dataFolder, report);
     // A copied data folder still points to the database of the original.
     if (home !== undefined && existsSync(home.data)) locks.push(await lock(home.data));
@@ -210,6 +209,11 @@ async function startAll(options: StartOptions): Promise<Gatehouse> {
     const hasDatabase = home !== undefined && existsSync(home.data);
     if (home !== undefined && !hasDatabase) refuseToReplace(home.data, dataFolder);
     const secrets = await readOrMakeSecrets(dataFolder, hasDatabase, randomBytes);
+    if (otherDatabase !== undefined) {
+      const own = { port: config.GATEHOUSE_POSTGRES_PORT, password: secrets.database_password };
+      refuseOwnDatabase(dataFolder, config.GATEHOUSE_DATABASE_URL ?? '', databaseUrl(own));
+      warn(otherDatabase);
+    }
     const addresses = await chooseAddresses(config);
     const database = { port: addresses.ports.postgres, password: secrets.database_password };
     const broker = { port: addresses.ports.nats, password: secrets.nats_password };
