@@ -90,8 +90,13 @@ export async function openPaymentDesk(stack: Stack) {
   const query = async <R extends pg.QueryResultRow>(sql: string, values: unknown[] = []): Promise<R[]> =>
     (await database.query<R>(sql, values)).rows;
 
+  /** Locks the order, because a change of it that runs at the same time writes all columns of the attempt. */
   const setWork = async ({ attemptId }: Payment, values: string): Promise<void> => {
-    await query(`update core.payment_attempts set ${values} where id = $1`, [storedId('pat', attemptId)]);
+    await query(
+      `with attempt as (select a.id from core.payment_attempts a join core.orders o on o.id = a.order_id where a.id = $1 for update of o)
+       update core.payment_attempts a set ${values} from attempt where a.id = attempt.id`,
+      [storedId('pat', attemptId)],
+    );
   };
   /** Every attempt of both wallets' USSD that is due in the sandbox, at most 100. */
   async function lease(seconds = 60n): Promise<LeasedPaymentAttempt[]> {
