@@ -9,18 +9,11 @@ import { newRandomId } from '../../../src/contract/public-id.ts';
 import { keptLog } from '../../support/kept-log.ts';
 import { sharedPool, sharedTestDatabase } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
+import { insertMerchant } from './stored-rows.ts';
 
 const testDatabase = sharedTestDatabase();
 const pool = sharedPool(() => testDatabase.url, 4);
 const minuteMs = 60_000;
-
-async function addMerchant(): Promise<void> {
-  await pool.query(
-    `insert into core.merchants (id, name, status, production_activated, session_lifetime_seconds, created_at, updated_at)
-     values ($1, 'Shop', 'ACTIVE', false, 1800, now(), now())`,
-    [v7()],
-  );
-}
 
 const eraseDueWith = (parts: Partial<EraseDueParts> = {}) =>
   createEraseDue({
@@ -52,10 +45,10 @@ test('ended periods are looked for after a wrong clock of the database was set b
       )
     ).rowCount;
   const stop = new AbortController().signal;
-  await addMerchant();
+  await insertMerchant(pool);
   await eraseDue(stop);
   const before = await examined();
-  await addMerchant();
+  await insertMerchant(pool);
   aheadMs = 0;
   monotonicMs += 10 * minuteMs;
 

@@ -20,6 +20,7 @@ import { publicId, storedId } from '../../support/ids.ts';
 import { orderNamed } from '../../support/order-requests.ts';
 import { sharedClient, sharedConnection, sharedPool, sharedStack } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
+import { insertPayerPayment } from './stored-rows.ts';
 import { outcomes, sharedPaymentDesk } from './payment-desk.ts';
 import type { Payment } from './payment-desk.ts';
 import { keptLog } from '../../support/kept-log.ts';
@@ -261,8 +262,12 @@ test('only an erasure can change events, audit entries and blocks, and it can ch
     await superuser.query("set local gatehouse.erasing = 'on'");
     await expect(superuser.query(`update core.${table} set ${column}`)).rejects.toThrow('is append-only');
     await superuser.query('rollback');
-    await expect(superuser.query(`delete from core.${table}`)).rejects.toThrow('is append-only');
-    await expect(superuser.query(`truncate core.${table}`)).rejects.toThrow('is append-only');
+    for (const change of [
+      `update core.${table} set ${column}`,
+      `delete from core.${table}`,
+      `truncate core.${table}`,
+    ])
+      await expect(superuser.query(change)).rejects.toThrow(`${table} is append-only`);
   }
   await expect(superuser.query("update core.order_events set payload = ''")).rejects.toThrow(
     'is append-only',
@@ -271,20 +276,10 @@ test('only an erasure can change events, audit entries and blocks, and it can ch
 
 test('the period of the deployment leaves a payment of an order to the erasure of the order', async () => {
   const { merchantId, orderId, attemptId } = await paidOrder(newPhone());
-  const insert = (status: string, order: string | null, attempt: string | null, transaction = randomText()) =>
-    superuser.query(
-      `insert into core.payer_payments (id, environment, wallet, payment_option, provider_transaction_id, reference, payee,
-         amount, currency, status, merchant_id, order_id, payment_attempt_id, detail, created_at, updated_at)
-       values ($1, 'SANDBOX', 'walleta', 'walleta_ussd', $2, 'typed', '1', '1.00', 'ETB', $3, $4, $5, $6, 'of a payer', now(), now())`,
-      [
-        storedId('ppm', newRandomId('ppm', new Date())),
-        transaction,
-        status,
-        storedId('mer', merchantId),
-        order,
-        attempt,
-      ],
-    );
+  const insert = (status: string, own: object = {}) =>
+    insertPayerPayment(superuser, {
+      ...{ status, merchant_id: storedId('mer', merchantId), detail: 'of a payer', ...own },
+    });
   const read = async () =>
     (
       await superuser.query<{ status: string; detail: string; reference: string }>(
@@ -292,10 +287,13 @@ test('the period of the deployment leaves a payment of an order to the erasure o
         [storedId('mer', merchantId)],
       )
     ).rows;
-  await insert('ORDER_PAID', storedId('ord', orderId), null);
-  await insert('NO_PAYMENT', null, null);
+  await insert('ORDER_PAID', { order_id: storedId('ord', orderId) });
+  await insert('NO_PAYMENT');
   // The wallet reported the transaction of an attempt.
-  await insert('REQUESTED_PAYMENT', null, storedId('pat', attemptId), await transactionOf(attemptId));
+  await insert('REQUESTED_PAYMENT', {
+    payment_attempt_id: storedId('pat', attemptId),
+    provider_transaction_id: await transactionOf(attemptId),
+  });
 
   await findEnded(31);
 
@@ -377,13 +375,9 @@ test.each(['now', 'machineNow'] as const)(
   'nothing is due after its period by one clock only: %s is 400 days ahead',
   async (ahead) => {
     const { merchantId, orderId } = await paidOrder(newPhone());
-    const { rows: payments } = await superuser.query<{ id: string }>(
-      `insert into core.payer_payments (id, environment, wallet, payment_option, provider_transaction_id, reference, payee, amount,
-         currency, status, merchant_id, detail, created_at, updated_at)
-       values ($1, 'SANDBOX', 'walleta', 'walleta_ussd', $2, 'typed', '1', '1.00', 'ETB', 'NO_PAYMENT', $3, 'of a payer', now(), now())
-       returning id`,
-      [storedId('ppm', newRandomId('ppm', new Date())), randomText(), storedId('mer', merchantId)],
-    );
+    const paymentId = await insertPayerPayment(superuser, {
+      ...{ merchant_id: storedId('mer', merchantId), detail: 'of a payer' },
+    });
 
     await findEnded(0, { [ahead]: () => new Date(Date.now() + 400 * dayMs) });
 
@@ -391,7 +385,7 @@ test.each(['now', 'machineNow'] as const)(
       storedId('ord', orderId),
     ]);
     const { rows: details } = await superuser.query('select detail from core.payer_payments where id = $1', [
-      payments[0]?.id,
+      paymentId,
     ]);
     expect({ due: due.length, details }).toEqual({ due: 0, details: [{ detail: 'of a payer' }] });
   },
@@ -481,6 +475,14 @@ async function answerReversal(strayPaymentId: string, outcome: NonNullable<Rever
   });
 }
 
+type Stray = Awaited<ReturnType<typeof refusedStray>>;
+async function repeatReversal({ merchantId, strayPaymentId }: Stray): Promise<void> {
+  await desk.strayPayments.retryReversal({ merchantId, strayPaymentId });
+  await answerReversal(strayPaymentId, {
+    ...{ case: 'refused', value: { detail: 'of 0911223344', definite: true } },
+  });
+}
+
 const callback = {
   exchange: { purpose: 'callback', requestBody: 'of 0911223344' },
   callbackNote: '0911223344',
@@ -499,27 +501,17 @@ const takeDue = (orderId: string) =>
 
 describe('an order is due again after its erasure when core stores', () => {
   test.each([
-    [
-      'the answer to a repeated reversal',
-      refusedStray,
-      async ({ merchantId, strayPaymentId }: Awaited<ReturnType<typeof refusedStray>>) => {
-        await desk.strayPayments.retryReversal({ merchantId, strayPaymentId });
-        await answerReversal(strayPaymentId, {
-          case: 'refused',
-          value: { detail: 'of 0911223344', definite: true },
-        });
-      },
-    ],
+    ['the answer to a repeated reversal', refusedStray, repeatReversal],
     [
       'a late callback about a reversal',
       refusedStray,
-      ({ merchantId, strayPaymentId }: Awaited<ReturnType<typeof refusedStray>>) =>
+      ({ merchantId, strayPaymentId }: Stray) =>
         desk.reversals.hastenReversal({ merchantId, reversalId: strayPaymentId, ...callback }),
     ],
     [
       'the reason of a settlement',
       refusedStray,
-      ({ merchantId, strayPaymentId }: Awaited<ReturnType<typeof refusedStray>>) =>
+      ({ merchantId, strayPaymentId }: Stray) =>
         settlements.proposeSettlement({
           ...{ merchantId, outcome: SettlementOutcome.RETURNED, providerReference: 'CASE-7' },
           subject: { case: 'strayPaymentId', value: strayPaymentId },
@@ -580,14 +572,10 @@ describe('an order is due again after its erasure when core stores', () => {
 
   test('and the next erasure removes it', async () => {
     const payment = await refusedStray(newPhone());
-    const { merchantId, orderId, strayPaymentId } = payment;
+    const { merchantId, orderId } = payment;
     await sealed(merchantId);
     await eraseNow(payment);
-    await desk.strayPayments.retryReversal({ merchantId, strayPaymentId });
-    await answerReversal(strayPaymentId, {
-      case: 'refused',
-      value: { detail: 'of 0911223344', definite: true },
-    });
+    await repeatReversal(payment);
 
     const left = await waitUntil('core has erased it again', async () => {
       const { rows } = await superuser.query<{ detail: string; exchanges: number }>(
@@ -753,9 +741,7 @@ test('a reason that a refund gets while the erasure waits for the broker leaves 
   const payment = await paidOrder(newPhone());
   await sealed(payment.merchantId);
   const key = [storedId('mer', payment.merchantId), storedId('ord', payment.orderId)] as const;
-  // The core of this stack erases nothing meanwhile.
-  await superuser.query('select pg_advisory_lock(7142009)');
-  try {
+  await withoutErasures(async () => {
     await superuser.query(
       `insert into core.erasures_due (merchant_id, order_id, environment, due_at) values ($1, $2, 'SANDBOX', '2020-01-01')`,
       [...key],
@@ -777,7 +763,5 @@ test('a reason that a refund gets while the erasure waits for the broker leaves 
       [...key],
     );
     expect(rows).toEqual([{ obstacle: '', again: true }]);
-  } finally {
-    await superuser.query('select pg_advisory_unlock(7142009)');
-  }
+  });
 });

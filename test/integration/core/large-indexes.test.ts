@@ -1,6 +1,4 @@
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type pg from 'pg';
-import { v7 } from 'uuid';
 import { newRandomId } from '../../../src/contract/public-id.ts';
 import { createIndexTask } from '../../../src/core/database/large-indexes.ts';
 import { createErasureRequests } from '../../../src/core/erasure/erasure-requests.ts';
@@ -9,6 +7,7 @@ import { connectToDatabase } from '../../support/database-connections.ts';
 import { publicId } from '../../support/ids.ts';
 import { sharedConnection, sharedCoreDatabase, sharedTestDatabase } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
+import { insertMerchant, insertOrder, insertPayerPayment } from './stored-rows.ts';
 
 const stop = new AbortController().signal;
 const files = sharedTestDatabase();
@@ -42,26 +41,9 @@ async function validIndexes(): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-async function createMerchant(): Promise<string> {
-  const id = v7();
-  await client.query(
-    `insert into core.merchants (id, name, status, production_activated, session_lifetime_seconds, created_at, updated_at)
-     values ($1, 'Shop', 'ACTIVE', false, 1800, now(), now())`,
-    [id],
-  );
-  return id;
-}
-
-async function register(merchantId: string, orderNumber: string, by: pg.Client = client): Promise<void> {
-  await by.query(
-    `insert into core.orders (merchant_id, environment, id, order_number, status, payment_type, amount_text, amount_minor_units,
-       deducted_minor_units, currency, customer_phone, customer_phone_e164, reason, business_name, return_url, webhook_url,
-       last_event_sequence, attempt_count, created_at, updated_at, expires_at, sweep_at)
-     values ($1, 'SANDBOX', $2, $3, 'PENDING', 'API', '100.50', 10050, 0, 'ETB', '', '', 'Shoes', '', 'https://shop.example', '', 1, 0,
-       now(), now(), now(), now())`,
-    [merchantId, v7(), orderNumber],
-  );
-}
+const createMerchant = () => insertMerchant(client);
+const register = (merchantId: string, orderNumber: string) =>
+  insertOrder(client, { merchant_id: merchantId, order_number: orderNumber });
 
 describe('the large indexes', () => {
   beforeEach(drop);
@@ -190,23 +172,16 @@ describe('the search for a phone number in payer-started payments', () => {
       newId: newRandomId,
       now: () => new Date(),
     });
-  const pay = async (own: { reference?: string; detail?: string; notes?: string[] }): Promise<void> => {
-    await client.query(
-      `insert into core.payer_payments (id, environment, wallet, payment_option, provider_transaction_id, reference, payee, amount,
-         currency, status, detail, callback_notes, created_at, updated_at)
-       values ($1::uuid, 'SANDBOX', 'mpesa', 'mpesa_ussd', $1::uuid::text, $2, '', '1', 'ETB', 'NO_PAYMENT', $3, $4, now(), now())`,
-      [v7(), own.reference ?? '', own.detail ?? '', own.notes ?? []],
-    );
-  };
+  const pay = (own: object): Promise<string> => insertPayerPayment(client, { reference: '', ...own });
   const counted = async (phone: string): Promise<number> =>
     (await requests().count(phone, undefined)).payerPaymentCount;
 
   test('finds the number in each text and in each form, and nothing else, with the index and without', async () => {
     await pay({ reference: '0911000001' });
     await pay({ detail: 'MSISDN +251911000001 refused' });
-    await pay({ notes: ['first', 'from 251911000001, 3 times'] });
+    await pay({ callback_notes: ['first', 'from 251911000001, 3 times'] });
     await pay({ reference: '00251911000001999' });
-    await pay({ reference: '911000 001', detail: '91100', notes: ['0001'] });
+    await pay({ reference: '911000 001', detail: '91100', callback_notes: ['0001'] });
     await pay({ reference: '0911000002' });
     await pay({ detail: 'from 6834002' });
 

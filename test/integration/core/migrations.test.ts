@@ -1,7 +1,7 @@
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { Migration } from '@mikro-orm/migrations';
 import { MikroORM } from '@mikro-orm/postgresql';
-import pg from 'pg';
+import type pg from 'pg';
 import { v7 } from 'uuid';
 import type { Database } from '../../../src/core/database/database.ts';
 import { entities } from '../../../src/core/database/entities.ts';
@@ -13,9 +13,28 @@ import { createTestDatabase } from '../../support/test-database.ts';
 import { openCoreDatabase, sharedConnection, sharedTestDatabase } from '../../support/shared-stack.ts';
 import { CheckFinding } from '../../../src/gen/gatehouse/v1/diagnostics_service_pb.js';
 import { checksOfCore } from './doctor-checks.ts';
-import { queryOnce } from '../../support/database-connections.ts';
+import { connectToDatabase, queryOnce } from '../../support/database-connections.ts';
+import { keptLog } from '../../support/kept-log.ts';
+import { insertAttempt, insertMerchant, insertOrder } from './stored-rows.ts';
 
 const open = (url: string): Promise<Database> => openCoreDatabase('migrations test', url, 2);
+
+/** Uses a new database, which is not migrated unless the options say so, and a connection to it. */
+async function withDatabase(
+  use: (database: Database, client: pg.Client) => Promise<void>,
+  options = { migrated: false },
+): Promise<void> {
+  const { url, drop } = await createTestDatabase(options);
+  const client = await connectToDatabase(url);
+  const database = await open(url);
+  try {
+    await use(database, client);
+  } finally {
+    await client.end();
+    await database.close();
+    await drop();
+  }
+}
 
 async function applied({ pool }: Database): Promise<{ name: string; executed_at: unknown }[]> {
   const { rows } = await pool.query<{ name: string; executed_at: unknown }>(
@@ -125,156 +144,147 @@ describe('migrating', () => {
     await database.close();
   });
 
-  test('fails with advice while another transaction locks a table, and succeeds when it is repeated', async () => {
-    const { url, drop } = await createTestDatabase({ migrated: false });
-    const log: string[] = [];
-    const write = (line: string): void => void log.push(line);
-    const warnings = createLogger({ process: 'test', instance: 'lock', level: 'warn' }, { write });
-    const database = await open(url);
-    const payment = new pg.Client({ connectionString: url });
-    try {
-      await payment.connect();
+  test('fails with advice while another transaction locks a table, and succeeds when it is repeated', () =>
+    withDatabase(async (database, payment) => {
+      const { logger, log } = keptLog({ level: 'warn' });
       await database.migrate('030-settled-strays-without-order');
       await payment.query('begin');
       await payment.query('lock table core.orders, core.order_events in row exclusive mode');
 
-      await expect(migrateWhenReachable(database, warnings, 1)).rejects.toThrow(
+      await expect(migrateWhenReachable(database, logger, 1)).rejects.toThrow(
         /changed nothing: run it again when there are few payments/,
       );
       // Those before it are complete, and hold no locks.
       expect((await database.pendingMigrations())[0]).toBe('037-erasure');
-      const migrating = migrateWhenReachable(database, warnings);
+      const migrating = migrateWhenReachable(database, logger);
       await waitUntil('it has waited for the lock', () => log.length > 0);
       await payment.query('commit');
       await migrating;
 
-      expect(log[0]).toContain('a migration waits for a lock that a transaction holds');
+      expect(log[0]?.msg).toContain('a migration waits for a lock that a transaction holds');
       expect(await database.pendingMigrations()).toEqual([]);
-    } finally {
-      await payment.end();
-      await database.close();
-      await drop();
-    }
-  });
+    }));
 });
 
-test('doctor says in words that a database has no tables of Gatehouse, and what to do', async () => {
-  const { url, drop } = await createTestDatabase({ migrated: false });
-  const database = await open(url);
+test('doctor says in words that a database has no tables of Gatehouse, and what to do', () =>
+  withDatabase(async (database) => {
+    const checks = await checksOfCore(database);
 
-  const checks = await checksOfCore(database);
-  await database.close();
-  await drop();
-
-  const [first, ...others] = checks.filter(({ finding }) => finding === CheckFinding.ERROR);
-  expect(first).toMatchObject({
-    name: 'database',
-    detail: expect.stringMatching(
-      /has no tables of Gatehouse.+restore a backup \(docs\/operating\/backup\.md\)$/,
-    ),
-    advice:
-      'do what the finding says. If it names no remedy, check GATEHOUSE_DATABASE_URL, and that PostgreSQL is running',
-  });
-  expect(others.length).toBeGreaterThan(0);
-  for (const { detail, advice } of others)
-    expect({ detail, advice }).toEqual({
-      detail: 'a table of Gatehouse is missing in this database',
-      advice: 'repair the database first',
+    const [first, ...others] = checks.filter(({ finding }) => finding === CheckFinding.ERROR);
+    expect(first).toMatchObject({
+      name: 'database',
+      detail: expect.stringMatching(
+        /has no tables of Gatehouse.+restore a backup \(docs\/operating\/backup\.md\)$/,
+      ),
+      advice:
+        'do what the finding says. If it names no remedy, check GATEHOUSE_DATABASE_URL, and that PostgreSQL is running',
     });
-});
+    expect(others.length).toBeGreaterThan(0);
+    for (const { detail, advice } of others)
+      expect({ detail, advice }).toEqual({
+        detail: 'a table of Gatehouse is missing in this database',
+        advice: 'repair the database first',
+      });
+  }));
 
-test('a reversal from before reversals had ids keeps the id that its wallet knows', async () => {
-  const { url, drop } = await createTestDatabase();
-  const client = new pg.Client({ connectionString: url });
-  const database = await open(url);
-  try {
-    await client.connect();
-    const merchantId = v7();
-    const orderId = await insertOrder(client, merchantId);
-    await insertAttempt(client, merchantId, orderId, 'DECLINED');
-    await client.query('alter table core.stray_payments drop column reversal_id');
-    await client.query(`delete from core.migrations where name = '004-reversals'`);
-    await client.query(
-      `insert into core.stray_payments (merchant_id, id, environment, order_id, payment_attempt_id, payment_option,
+test('a reversal from before reversals had ids keeps the id that its wallet knows', () =>
+  withDatabase(
+    async (database, client) => {
+      await insertDeclined(client);
+      await client.query('alter table core.stray_payments drop column reversal_id');
+      await client.query(`delete from core.migrations where name = '004-reversals'`);
+      await client.query(
+        `insert into core.stray_payments (merchant_id, id, environment, order_id, payment_attempt_id, payment_option,
          provider_transaction_id, amount, currency, kind, status, detail, tries, maybe_sent, due_at, created_at, updated_at)
        select merchant_id, $1, environment, order_id, id, payment_option, 't-1', '1', 'ETB', 'LATE', 'REVERSAL_DUE', '', 1,
          true, now(), now(), now() from core.payment_attempts`,
-      [v7()],
-    );
+        [v7()],
+      );
 
-    await database.migrate();
+      await database.migrate();
 
-    const { rows } = await client.query('select reversal_id = id as same from core.stray_payments');
-    expect(rows).toEqual([{ same: true }]);
-  } finally {
-    await client.end();
-    await database.close();
-    await drop();
-  }
-});
+      const { rows } = await client.query('select reversal_id = id as same from core.stray_payments');
+      expect(rows).toEqual([{ same: true }]);
+    },
+    { migrated: true },
+  ));
 
-test('the payments of own accounts that were removed before their payees were kept have an account without a known payee', async () => {
-  const { url, drop } = await createTestDatabase({ migrated: false });
-  const client = new pg.Client({ connectionString: url });
-  const database = await open(url);
-  try {
-    await client.connect();
+test('the payments of own accounts that were removed before their payees were kept have an account without a known payee', () =>
+  withDatabase(async (database, client) => {
     await database.migrate('052-asked-since');
-    const merchantId = v7();
-    await client.query(
-      `insert into core.merchants values ($1, 'Shop', 'ACTIVE', false, 3600, now(), now())`,
-      [merchantId],
-    );
-    await insertAttempt(client, merchantId, await insertOrder(client, merchantId), 'DECLINED');
-    await client.query('update core.payment_attempts set wallet_account_id = $1', [v7()]);
+    await insertDeclined(client, { wallet_account_id: v7() });
 
     await database.migrate();
 
     const { rows } = await client.query('select wallet, payee from core.payee_accounts');
     expect(rows).toEqual([{ wallet: 'walleta', payee: 'removed account' }]);
-  } finally {
-    await client.end();
-    await database.close();
-    await drop();
-  }
-});
+  }));
 
 describe('the schema', () => {
   const database = sharedTestDatabase();
   const client = sharedConnection(() => database.url);
-  beforeAll(async () => {
-    await client.query(
-      `insert into core.order_events (merchant_id, environment, order_id, sequence, id, type, occurred_at, payload)
-       values (gen_random_uuid(), 'SANDBOX', gen_random_uuid(), 1, gen_random_uuid(), 'CREATED', now(), '')`,
-    );
-    await client.query(
-      `insert into core.audit_entries (id, created_at, actor, action, merchant_id, target_id, request_id, details)
-       values (gen_random_uuid(), now(), 'someone', 'something', gen_random_uuid(), '', '', '{}')`,
-    );
-  });
-
-  test.each(['order_events', 'audit_entries'])('prevents changes of the history in %s', async (table) => {
-    const refused = new RegExp(`${table} is append-only`);
-
-    await expect(client.query(`update core.${table} set id = id`)).rejects.toThrow(refused);
-    await expect(client.query(`delete from core.${table}`)).rejects.toThrow(refused);
-    await expect(client.query(`truncate core.${table}`)).rejects.toThrow(refused);
-
-    expect((await client.query(`select 1 from core.${table}`)).rowCount).toBe(1);
-  });
-
   test.each(['REQUESTED', 'SENT', 'UNKNOWN', 'SUCCEEDED'])(
     'allows a further attempt of an order only when the one that is %s has ended',
     async (status) => {
-      const merchantId = v7();
-      const orderId = await insertOrder(client, merchantId);
-      await insertAttempt(client, merchantId, orderId, status);
+      const merchant_id = await insertMerchant(client);
+      const order_id = await insertOrder(client, { merchant_id });
+      const insert = (own: object) => insertAttempt(client, { merchant_id, order_id, ...own });
+      await insert({ status });
 
       for (const other of ['REQUESTED', 'SENT', 'UNKNOWN', 'SUCCEEDED'])
-        await expect(insertAttempt(client, merchantId, orderId, other)).rejects.toThrow('one_open');
+        await expect(insert({ status: other })).rejects.toThrow('one_open');
 
-      await insertAttempt(client, merchantId, orderId, 'TIMED_OUT');
-      await insertAttempt(client, merchantId, orderId, 'DECLINED');
+      await insert({ status: 'TIMED_OUT' });
+      await insert(declined);
+    },
+  );
+
+  test.each([
+    [
+      'orders',
+      {
+        orders_pkey: 'changes',
+        orders_order_number: 'verify',
+        orders_sweep: 'the sweep',
+        orders_phone: 'customers, found by their phone',
+        orders_links: 'payment links, a small part of all orders',
+        orders_mixed_capitals: 'order numbers of capitals and small letters, a small part of all orders',
+      },
+    ],
+    ['order_events', { order_events_pkey: 'no event twice', order_events_commit_order: 'the relay' }],
+    [
+      'payment_attempts',
+      {
+        payment_attempts_pkey: 'changes',
+        payment_attempts_one_open: 'no second charge',
+        payment_attempts_due: 'what is due to be asked of a wallet',
+        payment_attempts_phone: 'the limit on prompts',
+        payment_attempts_transaction: 'money counted once; statements',
+        payment_attempts_succeeded: 'statements',
+        payment_attempts_paid: 'the phones that have paid a merchant before',
+        payment_attempts_reference: 'confirmations that name our own request; the few without a success',
+        payment_attempts_own_succeeded: "balances of merchants' own accounts, a small part of all",
+        payment_attempts_wallet_account: "attempts at merchants' own accounts, a small part of all",
+      },
+    ],
+  ])('has only indexes of the busy table %s that something needs', async (table, needed) => {
+    const { rows } = await client.query<{ name: string }>(
+      `select indexname as name from pg_indexes where schemaname = 'core' and tablename = $1`,
+      [table],
+    );
+
+    expect(rows.map(({ name }) => name).filter((name) => !(name in needed))).toEqual([]);
+  });
+
+  test.each(['orders', 'payment_attempts'])(
+    'lets %s be vacuumed long before a fifth of it is dead',
+    async (table) => {
+      const { rows } = await client.query<{ options: string[] }>(
+        `select reloptions as options from pg_class where oid = ('core.' || $1)::regclass`,
+        [table],
+      );
+
+      expect(rows[0]?.options).toContain('autovacuum_vacuum_scale_factor=0.02');
     },
   );
 
@@ -311,26 +321,10 @@ const postgresNames = new Map([
   ['int', 'integer'],
 ]);
 
-async function insertOrder(client: pg.Client, merchantId: string): Promise<string> {
-  const id = v7();
-  await client.query(
-    `insert into core.orders values ($1, 'SANDBOX', $2, $3, 'PENDING', 'API', '1', 100, 0, 'ETB', '0911223344',
-       '+251911223344', 'r', '', 'https://shop.example', '', 1, 0, null, now(), now(), now(), now())`,
-    [merchantId, id, id],
-  );
-  return id;
-}
+const declined = { status: 'DECLINED', decline_reason: 'wrong_pin' };
 
-async function insertAttempt(
-  client: pg.Client,
-  merchantId: string,
-  orderId: string,
-  status: string,
-): Promise<void> {
-  await client.query(
-    `insert into core.payment_attempts
-       (merchant_id, environment, order_id, id, status, payment_option, phone, decline_reason, created_at, updated_at)
-     values ($1, 'SANDBOX', $2, $3, $4, 'walleta_ussd', '+251911223344', $5, now(), now())`,
-    [merchantId, orderId, v7(), status, status === 'DECLINED' ? 'wrong_pin' : null],
-  );
+async function insertDeclined(client: pg.Client, own: object = {}): Promise<void> {
+  const merchant_id = await insertMerchant(client);
+  const order_id = await insertOrder(client, { merchant_id });
+  await insertAttempt(client, { merchant_id, order_id, ...declined, ...own });
 }

@@ -5,6 +5,7 @@ import { createAccountSeal } from '../../../src/core/merchant-wallets/account-se
 import { resealAccounts } from '../../../src/core/merchant-wallets/reseal-accounts.ts';
 import { accountKeys, masterAccountKey } from '../../../src/main/core-wallet-accounts.ts';
 import { sharedConnection, sharedCoreDatabase, sharedTestDatabase } from '../../support/shared-stack.ts';
+import { insertMerchant } from './stored-rows.ts';
 
 const testDatabase = sharedTestDatabase();
 const database = sharedCoreDatabase('encrypted accounts', () => testDatabase.url, 4);
@@ -16,13 +17,8 @@ const rotating = createAccountSeal([second!, first!], randomBytes);
 const without = createAccountSeal([second!], randomBytes);
 
 async function addAccount(): Promise<void> {
-  const [merchantId, accountId] = [v7(), v7()];
+  const [merchantId, accountId] = [await insertMerchant(connection), v7()];
   const name = { merchantId, id: accountId, environment: 'SANDBOX', wallet: 'walleta' };
-  await connection.query(
-    `insert into core.merchants (id, name, status, production_activated, session_lifetime_seconds, created_at, updated_at)
-     values ($1, 'Shop', 'ACTIVE', false, 1800, now(), now())`,
-    [merchantId],
-  );
   await connection.query(
     `insert into core.wallet_accounts (merchant_id, id, environment, wallet, state, open_values, endings, key_name, sealed_secrets,
        check_result, created_at)

@@ -8,6 +8,7 @@ import { createLogger } from '../../../src/platform/logger.ts';
 import { createMetrics } from '../../../src/platform/metrics.ts';
 import { sharedCoreDatabase, sharedTestDatabase } from '../../support/shared-stack.ts';
 import { checksOfCore } from './doctor-checks.ts';
+import { insertAttempt, insertOrder } from './stored-rows.ts';
 
 const shared = sharedTestDatabase();
 const database = sharedCoreDatabase('work metrics', () => shared.url, 2);
@@ -28,18 +29,8 @@ test('work that waits for a recovery is not due, and work of a wallet that is no
   const { pool } = database;
   const merchants = [v7(), v7()];
   for (const merchantId of merchants) {
-    const orderId = v7();
-    await pool.query(
-      `insert into core.orders values ($1, 'SANDBOX', $2, 'one', 'PENDING', 'API', '1', 100, 0, 'ETB', '0911223344',
-         '+251911223344', 'r', '', 'https://shop.example', '', 1, 0, null, now(), now(), now(), now())`,
-      [merchantId, orderId],
-    );
-    await pool.query(
-      `insert into core.payment_attempts
-         (merchant_id, environment, order_id, id, status, payment_option, phone, created_at, updated_at, due_at)
-       values ($1, 'SANDBOX', $2, $3, 'REQUESTED', 'walleta_ussd', '+251911223344', now(), now(), now())`,
-      [merchantId, orderId, v7()],
-    );
+    const orderId = await insertOrder(pool, { merchant_id: merchantId });
+    await insertAttempt(pool, { merchant_id: merchantId, order_id: orderId, due_at: new Date() });
   }
   const recovery = v7();
 
