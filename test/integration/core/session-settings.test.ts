@@ -3,13 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { expect, test } from '@jest/globals';
-import { checkText } from '../../../src/contract/check-text.ts';
 import { readClock } from '../../../src/core/database/read-clock.ts';
 import { runStatement } from '../../../src/platform/database/run-statement.ts';
 import { loadSnapshot } from '../../../src/platform/database/snapshot/load-snapshot.ts';
 import { writeSnapshot } from '../../../src/platform/database/snapshot/write-snapshot.ts';
 import { openCoreDatabase, sharedConnection, sharedTestDatabase } from '../../support/shared-stack.ts';
-import { checkOfDatabase } from './doctor-checks.ts';
 
 const server = sharedTestDatabase();
 const admin = sharedConnection(() => server.url);
@@ -94,17 +92,3 @@ test('options in the URL change nothing of what a backup contains and how it is 
   expect(migrations).toMatch(/\t20\d\d-\d\d-\d\d /);
   expect(restoring).toEqual([{ iso: true, lock: '0', statement: '0' }]);
 });
-
-test.each(["set DateStyle = 'SQL, DMY'", 'set statement_timeout = 0'])(
-  'doctor says that a pooler drops the settings of sessions: %s',
-  async (change) => {
-    const database = await openCoreDatabase('pooled', server.url, 1);
-    const before = await checkOfDatabase(database);
-    await database.pool.query(change);
-    const after = await checkOfDatabase(database);
-    await database.close();
-
-    expect(checkText(before).detail).not.toContain('lack the settings');
-    expect(checkText(after)).toMatchObject({ detail: expect.stringContaining('PgBouncer ignores them') });
-  },
-);
