@@ -173,11 +173,8 @@ const listed = async (merchantId: string) =>
 
 test('only the dashboard acts in the name of a user: another program that sends a user id is shown without the address', async () => {
   const { merchantId, members } = await desk.openShop(MemberRole.OWNER);
-  const { client, options } = {
-    client: stack.client(MerchantService, 'operator'),
-    options: asUser(members[0]),
-  };
-  await client.updateMerchant({ merchantId, name: 'Other name' }, options);
+  const operator = stack.client(MerchantService, 'operator');
+  await operator.updateMerchant({ merchantId, name: 'Other name' }, asUser(members[0]));
 
   expect((await listed(merchantId))[0]).toMatchObject({
     actor: `operator:${members[0]!.userId}`,
@@ -186,35 +183,23 @@ test('only the dashboard acts in the name of a user: another program that sends 
 });
 
 describe('an entry of another process', () => {
-  test('is listed as it was sent, and once when it is sent several times', async () => {
+  test('is listed as it was sent first, and once when it is sent several times', async () => {
     const merchantId = newMerchantId();
     const entry = entryOf(merchantId);
     const audit = stack.client(AuditService, 'webhooks');
 
     await Promise.all([audit.recordAuditEntry({ entry }), audit.recordAuditEntry({ entry })]);
-    await audit.recordAuditEntry({ entry });
+    await audit.recordAuditEntry({ entry: { ...entry, actor: 'operator:nobody' } });
 
     expect(await listed(merchantId)).toMatchObject([entry]);
   });
 
-  test('cannot be altered by sending it again', async () => {
-    const merchantId = newMerchantId();
-    const entry = entryOf(merchantId);
+  test('is refused with all missing fields, and with a time that no record can have', async () => {
     const audit = stack.client(AuditService, 'webhooks');
-    await audit.recordAuditEntry({ entry });
-    await audit.recordAuditEntry({ entry: { ...entry, actor: 'operator:nobody' } });
-    expect(await listed(merchantId)).toMatchObject([{ actor: 'operator:abebe' }]);
-  });
-
-  test('is refused with all missing fields', async () => {
-    expect(await wrongFields(stack.client(AuditService, 'webhooks').recordAuditEntry({}))).toBe(
+    expect(await wrongFields(audit.recordAuditEntry({}))).toBe(
       'entry.action entry.actor entry.audit_entry_id entry.create_time entry.merchant_id entry.request_id entry.target_id',
     );
-  });
-
-  test('is refused with a time that no record can have', async () => {
     const entry = { ...entryOf(newMerchantId()), createTime: timestampFromDate(new Date('0000-12-31')) };
-    const audit = stack.client(AuditService, 'webhooks');
     expect(await wrongFields(audit.recordAuditEntry({ entry }))).toBe('entry.create_time');
   });
 });
@@ -321,16 +306,13 @@ describe('a list', () => {
     expect(found).toEqual([[1], [], [], [0]]);
   });
 
-  test('refuses a page token with another filter', async () => {
+  test('refuses an invalid kind, and a page token with another filter', async () => {
+    expect(await wrongFields(list({ actionKind: '%' }))).toBe('action_kind');
     const merchantId = newMerchantId();
     await putEntries(merchantId, 3);
     const { nextPageToken: pageToken } = await list({ merchantId, pageSize: 1 });
     for (const other of [{ actionKind: 'endpoint' }, { fromTime: at(0) }, { toTime: at(9) }]) {
       expect(await wrongFields(list({ merchantId, pageSize: 1, pageToken, ...other }))).toBe('page_token');
     }
-  });
-
-  test('is refused for an invalid kind', async () => {
-    expect(await wrongFields(list({ actionKind: '%' }))).toBe('action_kind');
   });
 });
