@@ -11,7 +11,7 @@ import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { publicId, storedId } from '../../support/ids.ts';
 import { directPayment, registration } from '../../support/order-requests.ts';
-import { failureOf, refusalOf } from '../../support/rpc-failure.ts';
+import { failureOf, outcomeOf, refusalOf } from '../../support/rpc-failure.ts';
 import { sharedClient, sharedStack } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { outcomes, sharedPaymentDesk } from './payment-desk.ts';
@@ -117,9 +117,6 @@ describe("the merchant's choice", () => {
       { wallet: 'walleta', paymentOptions: [], on: true },
       { wallet: 'walletb', paymentOptions: ['walletb_ussd'], on: true },
     ]);
-    const order = await desk.registerHosted({ merchantId });
-    const { checkout } = await desk.checkout.getCheckout({ token: order.token });
-    expect(checkout?.paymentOptions).toEqual(['walletb_ussd']);
   });
 
   test.each([
@@ -360,68 +357,78 @@ describe('the account of a payment', () => {
     await remove();
   });
 
-  test('that was removed can refund nothing, so a refund is refused', async () => {
-    const account = await addCurrent();
-    await payWith('G-1', '0911225001');
-    await removeUnused(account);
+  const lose = (account: WalletAccount) => loseAccount(storedId('wac', account.walletAccountId), null, 0);
+  const refuse = (account: WalletAccount) =>
+    worker.recordWalletAccountCheck({ ...keyOf(account), check: WalletAccountCheck.REFUSED });
 
-    expect(await refusalOf(refundOf('G-1'))).toBe('ORDER_NOT_REFUNDABLE');
+  test.each<[string, (account: WalletAccount) => Promise<void>, string]>([
+    ['was removed, and is not lost', removeUnused, 'ORDER_NOT_REFUNDABLE'],
+    [
+      'was lost by a restore, and can be added again',
+      async (account) => {
+        await removeUnused(account);
+        await desk.query('delete from core.payee_accounts where wallet_account_id = $1', [
+          storedId('wac', account.walletAccountId),
+        ]);
+        await lose(account);
+      },
+      'RECOVERING',
+    ],
+    [
+      'was added again after a restore, and removed later',
+      async (account) => {
+        await lose(account);
+        await removeUnused(account);
+      },
+      'ORDER_NOT_REFUNDABLE',
+    ],
+    [
+      'was added again with wrong credentials only, and can be added with right ones',
+      async (account) => {
+        await lose(account);
+        await refuse(account);
+        await removeUnused(account);
+      },
+      'RECOVERING',
+    ],
+  ])('refunds nothing when it %s', async (_what, end, refusal) => {
+    const account = await addCurrent();
+    const orderNumber = `G-${v7()}`;
+    await payWith(orderNumber, '0911225001');
+    await end(account);
+
+    expect(await refusalOf(refundOf(orderNumber))).toBe(refusal);
     expect(
       await desk.query('select id from core.refunds where merchant_id = $1', [storedId('mer', merchantId)]),
     ).toEqual([]);
   });
 
-  test('that a restore lost can be added again, so a refund is refused for now', async () => {
-    const account = await addCurrent();
-    await payWith('G-2', '0911225002');
-    await removeUnused(account);
-    await desk.query('delete from core.payee_accounts where wallet_account_id = $1', [
-      storedId('wac', account.walletAccountId),
-    ]);
-    await loseAccount(storedId('wac', account.walletAccountId), null, 0);
-
-    expect(await refusalOf(refundOf('G-2'))).toBe('RECOVERING');
-  });
-
-  test.each([
-    ['can refund nothing', 'G-3', WalletAccountCheck.ACCEPTED, 'ORDER_NOT_REFUNDABLE'],
-    ['can still be added with right credentials', 'G-4', WalletAccountCheck.REFUSED, 'RECOVERING'],
-  ])('that was added again after a restore, and removed later, %s', async (_name, number, check, refusal) => {
-    const account = await addCurrent();
-    await payWith(number, '0911225003');
-    await loseAccount(storedId('wac', account.walletAccountId), null, 0);
-    await worker.recordWalletAccountCheck({ ...keyOf(account), check });
-    await removeUnused(account);
-
-    expect(await refusalOf(refundOf(number))).toBe(refusal);
-  });
-
-  test('is not removed while a refund begins with it', async () => {
+  test.each<[string, (account: WalletAccount, round: number) => Promise<boolean>]>([
+    [
+      'refund',
+      async (account, round) => {
+        await payWith(`H-${round}`, `09112251${round}0`);
+        const [created] = await Promise.all([
+          outcomeOf(refundOf(`H-${round}`)),
+          outcomeOf(removeUnused(account)),
+        ]);
+        return created === 'done';
+      },
+    ],
+    [
+      'payment',
+      async (account, round) => {
+        const payment = await desk.startDirect({
+          ...{ merchantId, orderNumber: `C-${round}`, phone: `09112240${round}0` },
+        });
+        const [leased] = await Promise.all([desk.take(payment), outcomeOf(removeUnused(account))]);
+        return leased.walletAccountId !== '';
+      },
+    ],
+  ])('is not removed while a %s begins with it', async (_what, beginsWith) => {
     for (let round = 0; round < 5; round += 1) {
       const account = await addCurrent();
-      await payWith(`H-${round}`, `09112251${round}0`);
-      const [created] = await Promise.all([
-        refundOf(`H-${round}`).catch(() => undefined),
-        removeUnused(account).catch(() => undefined),
-      ]);
-
-      if (created !== undefined)
-        expect(await worker.getWalletAccountSettings(keyOf(account))).toMatchObject({ values });
-    }
-  });
-
-  test('an account is not removed while a payment begins with it', async () => {
-    for (let round = 0; round < 5; round += 1) {
-      const account = await addCurrent();
-      const payment = await desk.startDirect({
-        merchantId,
-        orderNumber: `C-${round}`,
-        phone: `09112240${round}0`,
-      });
-      const removing = removeUnused(account).catch(() => undefined);
-      const [leased] = await Promise.all([desk.take(payment), removing]);
-
-      if (leased.walletAccountId !== '')
+      if (await beginsWith(account, round))
         expect(await worker.getWalletAccountSettings(keyOf(account))).toMatchObject({ values });
     }
   });

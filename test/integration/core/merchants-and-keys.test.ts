@@ -36,8 +36,6 @@ const enter = (apiKey: string, environment = Environment.SANDBOX) =>
 const refusedAs = async (apiKey: string, environment = Environment.SANDBOX) =>
   await refusalOf(enter(apiKey, environment));
 
-const secretsOf = (...secrets: string[]) => secrets.map((secret) => new RegExp(secret.slice(16)));
-
 describe('merchants', () => {
   test('are created active, listed newest first and read again', async () => {
     const { merchant: first } = await merchants.createMerchant({ name: 'First' });
@@ -90,11 +88,8 @@ describe('merchants', () => {
   });
 
   test('are not created with an invalid name or session length', async () => {
-    const create = (name: string, seconds = 1800n, nanos = 0) =>
-      wrongFields(merchants.createMerchant({ name, sessionLifetime: { seconds, nanos } }));
-    for (const name of ['', 'x'.repeat(129), 'a\nb']) expect(await create(name)).toBe('name');
-    for (const [seconds, nanos] of [[240n], [90_000n], [300n, 5e8]] as const)
-      expect(await create('x', seconds, nanos)).toBe('session_lifetime');
+    const invalid = { name: '', sessionLifetime: { seconds: 240n } };
+    expect(await wrongFields(merchants.createMerchant(invalid))).toBe('name session_lifetime');
   });
 
   test('cannot register orders while suspended, and can again when resumed', async () => {
@@ -157,7 +152,7 @@ describe('API keys', () => {
 
     const dump = rows.map(({ row }) => row).join('\n');
     expect(dump).toContain(secret.slice(0, 15));
-    for (const canary of secretsOf(secret)) expect(dump).not.toMatch(canary);
+    expect(dump).not.toContain(secret.slice(16));
   });
 
   test('record when they were last used', async () => {
@@ -300,20 +295,7 @@ describe('the audit log', () => {
       details: { label: 'till', environment: 'SANDBOX' },
     });
     expect(entries[1]?.details).toEqual({ reason: 'unpaid fees' });
-    const text = JSON.stringify(entries.map(({ details }) => details));
-    for (const canary of secretsOf(secret)) expect(text).not.toMatch(canary);
-  });
-
-  test('is read page by page', async () => {
-    const first = await audit.listAuditEntries({ merchantId, pageSize: 2 });
-    const second = await audit.listAuditEntries({ merchantId, pageSize: 2, pageToken: first.nextPageToken });
-
-    expect([...first.entries, ...second.entries].map(({ action }) => action)).toEqual([
-      'api_key.issue',
-      'api_key.issue',
-      'merchant.create',
-    ]);
-    expect(second.nextPageToken).toBe('');
+    expect(JSON.stringify(entries.map(({ details }) => details))).not.toContain(secret.slice(16));
   });
 });
 const orders = sharedClient(stack, OrderService, 'operator');
@@ -326,7 +308,7 @@ const withTerms = async (terms: Terms): Promise<TestMerchant> => {
   return merchant;
 };
 describe('a merchant is updated', () => {
-  test('only in the given fields', async () => {
+  test('only in the given fields, and the change is in the audit log', async () => {
     const terms = {
       sandboxPaymentOptions: ['walleta_ussd'],
       currencies: ['ETB'],
@@ -339,16 +321,10 @@ describe('a merchant is updated', () => {
 
     expect(merchant).toMatchObject({ name: 'Other name', sessionLifetime: { seconds: 1800n }, terms });
     expect((await merchants.getMerchant({ merchantId })).merchant).toEqual(merchant);
-  });
-
-  test('and the change is in the audit log', async () => {
-    const { id: merchantId } = await withTerms({ currencies: ['USD'], requestsPerSecond: 3 });
-
-    const { entries } = await stack.client(AuditService, 'reader').listAuditEntries({ merchantId });
-
-    expect(entries[0]).toMatchObject({
+    const { entries } = await audit.listAuditEntries({ merchantId });
+    expect(entries[1]).toMatchObject({
       action: 'merchant.update',
-      details: { currencies: 'USD', requests_per_second: 3, largest_amounts: 'no limit' },
+      details: { currencies: 'ETB', requests_per_second: 7, largest_amounts: '500.50 ETB' },
     });
   });
 
@@ -363,36 +339,6 @@ describe('a merchant is updated', () => {
 
     expect(failure).toMatchObject({ code: 'Aborted', reason: 'CHANGED_MEANWHILE' });
     expect((await merchants.getMerchant({ merchantId })).merchant?.name).toBe('First');
-  });
-
-  test('but not with an invalid term or contact', async () => {
-    const largest = (...amounts: string[]) => ({
-      largestAmounts: amounts.map((amount) => ({ currency: 'ETB', amount })),
-    });
-    const wrongTerms: [Terms, string][] = [
-      [{ currencies: ['XXX'] }, 'terms.currencies'],
-      [largest('-5'), 'terms.largest_amounts'],
-      [largest('1', '2'), 'terms.largest_amounts'],
-      [{ sandboxPaymentOptions: ['walletc_ussd'] }, 'terms.sandbox_payment_options'],
-      [{ requestsPerSecond: -1 }, 'terms.requests_per_second'],
-    ];
-    for (const [terms, field] of wrongTerms)
-      expect(await wrongFields(merchants.updateMerchant({ merchantId, terms }))).toBe(field);
-    for (const phone of ['12', '0911223344'.repeat(3), 'call us', '0911,22'])
-      expect(await wrongFields(merchants.updateMerchant({ merchantId, contact: { phone } }))).toBe(
-        'contact.phone',
-      );
-    const emails = [
-      'shop.example',
-      'help@shop',
-      'help@shop.example?subject=x y',
-      `${'a'.repeat(250)}@b.example`,
-    ];
-    for (const email of emails)
-      expect(await wrongFields(merchants.updateMerchant({ merchantId, contact: { email } }))).toBe(
-        'contact.email',
-      );
-    expect(await refusalOf(merchants.updateMerchant({ merchantId }))).toBe('INVALID_FIELDS');
   });
 
   test('and may keep options and currencies that are no longer configured', async () => {
@@ -436,19 +382,16 @@ describe('a merchant is updated', () => {
   });
 });
 
-describe('an order is registered by the terms', () => {
-  test('and a repeat of one that was registered before is answered as before', async () => {
-    const first = await orders.registerOrder(registration({ merchantId }));
-    await merchants.updateMerchant({ merchantId, terms: { currencies: ['USD'] } });
-    let tries = 0;
-    const registerNext = () =>
-      orders.registerOrder(registration({ merchantId, orderNumber: `T-${++tries}` }));
-    await waitUntil('the terms hold', async () => (await outcomeOf(registerNext())) !== 'done');
+test('a repeat of an order that was registered before a change of the terms is answered as before', async () => {
+  const first = await orders.registerOrder(registration({ merchantId }));
+  await merchants.updateMerchant({ merchantId, terms: { currencies: ['USD'] } });
+  let tries = 0;
+  const registerNext = () => orders.registerOrder(registration({ merchantId, orderNumber: `T-${++tries}` }));
+  await waitUntil('the terms hold', async () => (await outcomeOf(registerNext())) !== 'done');
 
-    const again = await orders.registerOrder(registration({ merchantId }));
+  const again = await orders.registerOrder(registration({ merchantId }));
 
-    expect(again).toMatchObject({ repeated: true, checkoutUrl: first.checkoutUrl });
-  });
+  expect(again).toMatchObject({ repeated: true, checkoutUrl: first.checkoutUrl });
 });
 
 test('a direct payment and a checkout accept the allowed options only', async () => {

@@ -67,27 +67,17 @@ test('a statement is not reconciled in an environment that the wallet is not con
 });
 
 describe('an order that no wallet accepts', () => {
-  test.each([
-    ['5', 'KES', { currency: 'must be one of ETB, USD: no wallet that you may use takes KES' }],
-    [
-      '1000.50',
-      'ETB',
-      { amount: 'must be 1.00 to 1000.00 ETB, or ETB in whole units: no wallet takes another amount' },
-    ],
-  ])(
-    'is refused at register, with the amounts that the wallets accept: %s %s',
-    async (amount, currency, issues) => {
-      const failure = await failureOf(
-        desk.orders.registerOrder(registration({ merchantId, amount, currency })),
-      );
+  test('is refused at register, with what the wallets accept', async () => {
+    const order = registration({ merchantId, amount: '5', currency: 'KES' });
 
-      expect(failure).toMatchObject({ code: 'InvalidArgument', reason: 'INVALID_FIELDS', issues });
-    },
-  );
+    expect(await failureOf(desk.orders.registerOrder(order))).toMatchObject({
+      ...{ code: 'InvalidArgument', reason: 'INVALID_FIELDS' },
+      issues: { currency: 'must be one of ETB, USD: no wallet that you may use takes KES' },
+    });
+  });
 
   test.each([
     ['10.50', 'walletb_ussd', { amount: 'must be ETB in whole units: no wallet takes another amount' }],
-    ['1001', 'walleta_ussd', { amount: 'must be 1.00 to 1000.00 ETB: no wallet takes another amount' }],
     ['10', 'walletc_ussd', { payment_option: 'must be one of walleta_ussd, walletb_ussd' }],
     ['10', '', { payment_option: 'is required; one of walleta_ussd, walletb_ussd' }],
   ])('is refused as a direct payment: %s by "%s"', async (amount, paymentOption, issues) => {

@@ -41,6 +41,7 @@ test.each<readonly [string, Update]>([
     largest({ currency: 'ETB', amount: '1' }, { currency: 'USD', amount: '1' }),
   ],
   ['the approval of each refund', limits(limit('0'))],
+  ['a contact', { contact: { phone: '0911 22 33 44', email: 'help@shop.example' } }],
   ['a limit for everybody and one for owners', limits(limit('5'), limit('9', 'ETB', MemberRole.OWNER))],
 ])('a merchant may have %s', async (_what, update) => {
   expect(await outcomeOf(parse(update))).toBe('done');
@@ -67,6 +68,13 @@ test.each<readonly [string, Update, field: string]>([
     'terms.largest_amounts',
   ],
   ['a largest amount of 0', largest({ currency: 'ETB', amount: '0' }), 'terms.largest_amounts'],
+  ['a negative largest amount', largest({ currency: 'ETB', amount: '-5' }), 'terms.largest_amounts'],
+  ...['12', '0911223344'.repeat(3), 'call us', '0911,22'].map(
+    (phone) => [`the phone ${phone}`, { contact: { phone } }, 'contact.phone'] as const,
+  ),
+  ...['shop.example', 'help@shop', 'help@shop.example?subject=x y', `${'a'.repeat(250)}@b.example`].map(
+    (email) => [`the address ${email}`, { contact: { email } }, 'contact.email'] as const,
+  ),
   ['two limits of refunds in one currency', limits(limit('1'), limit('2')), 'refund_policy.approval_limits'],
   ['a limit in another currency', limits(limit('1', 'KES')), 'refund_policy.approval_limits'],
   [
