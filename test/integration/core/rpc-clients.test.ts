@@ -1,6 +1,6 @@
 import { create, createRegistry, toBinary } from '@bufbuild/protobuf';
 import { createClient } from '@connectrpc/connect';
-import type { Client, Interceptor, Transport } from '@connectrpc/connect';
+import type { Client, ConnectError, Interceptor, Transport } from '@connectrpc/connect';
 import {
   Http2SessionManager,
   createConnectTransport,
@@ -16,8 +16,8 @@ import { Environment, OrderEventType, OrderStatus } from '../../../src/gen/gateh
 import { GetOrderRequestSchema, OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { fromStatus } from '../../../src/platform/rpc/rpc-error.ts';
 import { orderNamed, registration } from '../../support/order-requests.ts';
-import { describeFailure, failureOf } from '../../support/rpc-failure.ts';
-import { bufCurl, plainGrpcClient, plainOrder, readCurlError, readStatus } from './rpc-clients.ts';
+import { describeFailure } from '../../support/rpc-failure.ts';
+import { bufCurl, plainGrpcClient, plainOrder, readStatus } from './rpc-clients.ts';
 import type { PlainGrpcClient, PlainMessage } from './rpc-clients.ts';
 import { sharedStack, sharedConnection } from '../../support/shared-stack.ts';
 
@@ -111,18 +111,11 @@ describe.each([
   });
 
   test('reads the code, reason, domain and every field issue of an error', async () => {
-    const failure = await failureOf(orders.registerOrder(allWrong));
+    const error: unknown = await orders.registerOrder(allWrong).catch((thrown: unknown) => thrown);
+    const failure = describeFailure(error as ConnectError);
     expect(failure).toMatchObject({ code: 'InvalidArgument', reason: 'INVALID_FIELDS' });
     expect(Object.keys(failure.issues).sort().join(' ')).toBe(allWrongFields);
-  });
-
-  test('reads the reason and the domain of an error without field issues', async () => {
-    const call = orders.getOrder(orderNamed(merchantId, 'no-such-order'));
-    await expect(call).rejects.toMatchObject({ code: 5 });
-    const error = await call.catch((thrown: unknown) => thrown);
-    expect(
-      (error as { findDetails: (schema: typeof ErrorInfoSchema) => unknown[] }).findDetails(ErrorInfoSchema),
-    ).toEqual([expect.objectContaining({ reason: 'ORDER_NOT_FOUND', domain: 'gatehouse' })]);
+    expect((error as ConnectError).findDetails(ErrorInfoSchema)).toMatchObject([{ domain: 'gatehouse' }]);
   });
 
   test('gets a status for each item of a batch', async () => {
@@ -144,19 +137,18 @@ describe.each([
     ]);
   });
 
-  test('follows events from a cursor and sees a new one as it is committed', async () => {
-    const { nextCursor } = await lastEvents(orders);
+  test('follows events and sees a new one as it is committed', async () => {
     const leave = new AbortController();
-    const orderNumber = newOrderNumber();
+    // A merchant without events, because transactions on the same server can hold events back.
+    const { id: ofNew } = await stack.createMerchant();
     let registered: Promise<unknown> | undefined;
     const seen: OrderEventType[] = [];
-    const watch = orders.watchOrderEvents({ afterCursor: nextCursor, merchantId }, { signal: leave.signal });
+    const watch = orders.watchOrderEvents({ onlyNew: true, merchantId: ofNew }, { signal: leave.signal });
     const watching = (async () => {
       for await (const { event } of watch) {
-        registered ??= orders.registerOrder(registration({ merchantId, orderNumber }));
+        registered ??= orders.registerOrder(registration({ merchantId: ofNew }));
         await registered;
-        // Events of earlier tests may come first. They are listed when every older transaction has ended.
-        if (event?.order?.orderNumber === orderNumber) seen.push(event.type);
+        if (event !== undefined) seen.push(event.type);
         if (seen.length === 1) leave.abort();
       }
     })();
@@ -164,12 +156,6 @@ describe.each([
     expect(seen).toEqual([OrderEventType.CREATED]);
   });
 });
-
-async function lastEvents(orders: Client<typeof OrderService>): Promise<{ nextCursor: string }> {
-  let page = await orders.listOrderEvents({ pageSize: 1000 });
-  while (page.hasMore) page = await orders.listOrderEvents({ pageSize: 1000, afterCursor: page.nextCursor });
-  return page;
-}
 
 const service = 'gatehouse.v1.OrderService';
 
@@ -343,8 +329,6 @@ describe('buf curl', () => {
   test.each<[Port, string, string]>([
     ['the gRPC port', 'grpc', 'grpc-v1'],
     ['the gRPC port', 'grpc', 'grpc-v1alpha'],
-    ['the Connect port', 'grpc', 'grpc-v1alpha'],
-    ['the Connect port', 'grpcweb', 'grpc-v1'],
     ['the Connect port', 'connect', 'grpc-v1'],
   ])(
     'registers an order on %s with the protocol %s and reflection %s',
@@ -356,28 +340,6 @@ describe('buf curl', () => {
         order: { orderNumber: order_number, amount: '7.25' },
       });
       expect(await storedOrders(order_number)).toBe(1);
-    },
-  );
-
-  test.each<[Port, string]>([
-    ['the gRPC port', 'grpc'],
-    ['the Connect port', 'grpcweb'],
-    ['the Connect port', 'connect'],
-  ])(
-    'prints code, reason and field issues of an error on %s with the protocol %s',
-    async (port, protocol) => {
-      const answer = await register(
-        port,
-        protocol,
-        'grpc-v1',
-        plainRegistration({ amount: '1e3', reason: '' }),
-      );
-      expect(answer.exitCode).not.toBe(0);
-      expect(readCurlError(answer)).toMatchObject({
-        codeName: 'invalid_argument',
-        info: { reason: 'INVALID_FIELDS', domain: 'gatehouse' },
-        violations: [{ field: 'amount' }, { field: 'reason' }],
-      });
     },
   );
 });

@@ -214,17 +214,6 @@ export interface CurlAnswer {
   readonly stderr: string;
 }
 
-/** The error that `buf curl` prints; it leaves the details of gRPC errors undecoded. */
-export function readCurlError({ stderr }: CurlAnswer): PlainError & { readonly codeName: string } {
-  const { code, message, details } = JSON.parse(stderr) as {
-    code: string;
-    message: string;
-    details: { type: string; value: string }[];
-  };
-  const decoded = details.map(({ type, value }) => ({ type_url: type, value: Buffer.from(value, 'base64') }));
-  return { ...readStatus({ code: 0, message, details: decoded }), codeName: code };
-}
-
 /** Runs `buf curl`, which learns the contract from the server by reflection. */
 export function bufCurl(args: readonly string[]): Promise<CurlAnswer> {
   return new Promise((done) => {

@@ -103,58 +103,39 @@ test('a poll that finds nothing is logged at level debug', async () => {
   ]);
 });
 
+// unit/platform/mask-sensitive.test.ts has every form of a phone, and e2e/log-canaries.test.ts every field.
 test('no line has phones, keys, tokens or checkout URLs, whether calls succeed or fail', async () => {
-  // Each phone in another of the forms that are accepted.
-  const digits = ['911777881', '911777882', '911777883', '911777884'];
-  const phones = ['0', '+251', '251', ''].map((prefix, index) => prefix + digits[index]!);
-  const checkoutTokens: string[] = [];
-  for (const [index, phone] of phones.entries()) {
-    const registered = registration({
-      merchantId: merchant.id,
-      orderNumber: `P-${index}`,
-      customerPhone: phone,
-    });
-    const paid = directPayment({ merchantId: merchant.id, orderNumber: `Q-${index}`, phone });
-    const { checkoutUrl } = await orders.registerOrder(registered);
-    checkoutTokens.push(checkoutUrl.split('/').at(-1)!);
-    await orders.startDirectPayment(paid);
-    await failureOf(orders.startDirectPayment({ ...paid, orderNumber: `P-${index}` }));
-    // Repeated, contradicting, wrong in other fields, and wrong in the phone itself.
-    await orders.startDirectPayment(paid);
-    await failureOf(orders.registerOrder({ ...registered, amount: '999' }));
-    await failureOf(orders.startDirectPayment({ ...paid, phone: '0911000000' }));
-    await failureOf(orders.registerOrder({ ...registered, amount: 'none', returnUrl: phone, reason: '' }));
-    for (const wrong of [`${phone}0000000000`, `${phone}x`, ` ${phone}`, `tel:${phone}`]) {
-      await failureOf(orders.registerOrder({ ...registered, customerPhone: wrong }));
-      await failureOf(orders.startDirectPayment({ ...paid, phone: wrong }));
-    }
-    await orders.batchRegisterOrders({
-      requests: [registered, { ...registered, customerPhone: `${phone}x` }],
-    });
-    await failureOf(orders.getOrder(orderNamed(merchant.id, phone)));
-  }
+  const digits = '911777881';
+  const phone = `0${digits}`;
+  const registered = registration({ merchantId: merchant.id, orderNumber: 'P-1', customerPhone: phone });
+  const paid = directPayment({ merchantId: merchant.id, orderNumber: 'Q-1', phone });
+  const { checkoutUrl } = await orders.registerOrder(registered);
+  await orders.startDirectPayment(paid);
+  await failureOf(orders.startDirectPayment({ ...paid, orderNumber: 'P-1' }));
+  // Repeated, contradicting, wrong in other fields, and wrong in the phone itself.
+  await orders.startDirectPayment(paid);
+  await failureOf(orders.registerOrder({ ...registered, amount: '999' }));
+  await failureOf(orders.registerOrder({ ...registered, amount: 'none', returnUrl: phone, reason: '' }));
+  await failureOf(orders.startDirectPayment({ ...paid, phone: `tel:${phone}` }));
+  await orders.batchRegisterOrders({
+    requests: [registered, { ...registered, customerPhone: `${phone}x` }],
+  });
   await apiKeys.authenticateApiKey({ apiKey: merchant.testKey, environment: Environment.SANDBOX });
-  for (const apiKey of [`${merchant.testKey}x`, merchant.liveKey, merchant.testKey.slice(0, -4)]) {
+  for (const apiKey of [`${merchant.testKey}x`, merchant.liveKey])
     await failureOf(apiKeys.authenticateApiKey({ apiKey, environment: Environment.SANDBOX }));
-  }
   const wrongToken = 'canary-token-0123456789abcdef';
   const stranger = plainGrpcClient(stack.addresses[0]!, wrongToken);
   await stranger.call('gatehouse.v1.OrderService', 'GetOrder', {});
   stranger.close();
-  await failureOf(orders.getOrder({}, as('the-last')));
+  await failureOf(orders.getOrder(orderNamed(merchant.id, phone), as('the-last')));
   await lineOf('the-last');
 
   const text = JSON.stringify(stack.cores[0]!.log);
   const secrets = [
-    ...digits,
-    merchant.testKey,
-    merchant.liveKey,
-    wrongToken,
+    ...[digits, wrongToken, checkoutUrl.split('/').at(-1)!, merchant.testKey, merchant.liveKey],
     ...Object.values(stack.tokens),
-    ...checkoutTokens,
     stack.coreSettings['GATEHOUSE_MASTER_KEY']!,
   ];
-  expect(checkoutTokens).toHaveLength(phones.length);
   expect(secrets.filter((secret) => text.includes(secret))).toEqual([]);
 });
 
