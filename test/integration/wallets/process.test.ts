@@ -1,25 +1,26 @@
 import { expect, test } from '@jest/globals';
 import { OrderStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { storedId } from '../../support/ids.ts';
 import { startStack } from '../../support/stack.ts';
-import type { StackOptions } from '../../support/stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { openPaymentDesk } from '../core/payment-desk.ts';
 import { completed, startMany } from './many-payments.ts';
 import { openWalletSide } from './wallet-processes.ts';
 import { closedPort, startTcpServer } from '../webhooks/receivers.ts';
-import { closersOfEachTest } from '../../support/shared-stack.ts';
+import { closersOfEachTest, sharedStack } from '../../support/shared-stack.ts';
 
 const cleanUps = closersOfEachTest();
+const sharedByMost = sharedStack({ facades: 0 });
 
-async function openSide(options: StackOptions = {}) {
-  const stack = await startStack({ facades: 0, ...options });
-  cleanUps.push(stack.stop);
-  const side = openWalletSide(stack, { ownProcesses: options.ownProcesses === true ? ['wallets'] : [] });
+/** Another wallet and another merchant for each test. Payments that earlier tests left are not due. */
+async function openSide(stack = sharedByMost, ownProcesses: Parameters<typeof openWalletSide>[1] = {}) {
+  const side = openWalletSide(stack, ownProcesses);
   cleanUps.push(side.stop);
   const desk = await openPaymentDesk(stack);
   cleanUps.push(desk.close);
+  await desk.clear();
   const { id: merchantId } = await stack.createMerchant();
-  return { stack, side, desk, merchantId };
+  return { side, desk, merchantId };
 }
 
 test('a wallet that is unavailable or hangs does not delay payments at another wallet', async () => {
@@ -47,10 +48,10 @@ test('a wallet that is unavailable or hangs does not delay payments at another w
 });
 
 test('payments of one merchant that hang do not delay payments of other merchants at the same wallet', async () => {
-  const { stack, side, desk, merchantId } = await openSide();
+  const { side, desk, merchantId } = await openSide();
   await side.startSimulator();
   const wallets = await side.startWallets({ walleta: { max_in_flight: 8 } });
-  const another = await stack.createMerchant();
+  const another = await sharedByMost.createMerchant();
   // More than its slots.
   const stuck = await Promise.all(
     Array.from({ length: 20 }, (_, index) =>
@@ -58,7 +59,10 @@ test('payments of one merchant that hang do not delay payments of other merchant
     ),
   );
   await waitUntil('enough have timed out to look like a wallet in trouble', async () => {
-    const lost = await desk.query(`select 1 from core.payment_attempts where status = 'UNKNOWN'`);
+    const lost = await desk.query(
+      `select 1 from core.payment_attempts where status = 'UNKNOWN' and merchant_id = $1`,
+      [storedId('mer', merchantId)],
+    );
     return lost.length > 8;
   });
 
@@ -95,7 +99,9 @@ test('payments at a wallet that is unavailable at the start are made when it is 
 test('payments complete without the broker', async () => {
   const nats = { GATEHOUSE_NATS_URL: `nats://127.0.0.1:${await closedPort()}` };
   // The NATS client cannot be closed before it is connected, so only an exit ends it.
-  const { side, desk, merchantId } = await openSide({ ownProcesses: true, settings: nats });
+  const stack = await startStack({ facades: 0, ownProcesses: true, settings: nats });
+  cleanUps.push(stack.stop);
+  const { side, desk, merchantId } = await openSide(stack, { ownProcesses: ['wallets'] });
   await side.startSimulator();
   await side.startWallets({ settings: nats });
 
