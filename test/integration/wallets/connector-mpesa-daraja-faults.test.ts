@@ -4,14 +4,15 @@ import { checkWallet } from '../../../src/wallets/check-wallet.ts';
 import { SharedTokens } from '../../../src/wallets/connector/access-tokens.ts';
 import { mpesaDaraja } from '../../../src/wallets/mpesa-daraja/mpesa-daraja.ts';
 import { writeNote } from '../../../src/wallets/mpesa-daraja/notes.ts';
-import { shared } from '../../support/shared-stack.ts';
+import { closersOfEachTest, shared } from '../../support/shared-stack.ts';
 import { reversalInquiry } from '../../support/wallet-inquiries.ts';
-import { describeFaultTolerance } from './connector-conformance.ts';
+import { describeFaultTolerance, readStatement } from './connector-conformance.ts';
 import { startFaultySubject } from './faulty-subject.ts';
 import type { FaultySubject } from './faulty-subject.ts';
 import { startMpesaSimulator } from './mpesa-simulator.ts';
 import { buildMpesaPayment, mpesaOptions, mpesaSecrets, mpesaSettings } from './mpesa-subject.ts';
-import { json, startScriptedWallet } from './scripted-wallet.ts';
+import { json } from './scripted-wallet.ts';
+import type { Behaviour } from './scripted-wallet.ts';
 
 const conversation = {
   OriginatorConversationID: '7619-37765134-1',
@@ -50,32 +51,40 @@ const routes: FaultySubject['routes'] = {
 const now = () => new Date('2026-01-02T00:00:00Z');
 const create = await mpesaDaraja.load();
 
+const startSubject = (pull = true) =>
+  startFaultySubject(
+    {
+      routes,
+      secrets: mpesaSecrets,
+      payment: buildMpesaPayment(),
+      references: {
+        payment: JSON.stringify({ checkout: 'ws_CO_1', at: 0 }),
+        reversal: JSON.stringify({ sent: { ids: ['7619-37765134-9'], at: 0 } }),
+        transaction: 'NLJ7RT61SV',
+      },
+    },
+    (origin) => create({ ...mpesaSettings(origin), pull }, mpesaOptions(pull ? { now } : {})),
+  );
+
 describeFaultTolerance(
   'the M-Pesa connector for Kenya',
   ['initiate', 'query', 'reverse', 'queryReversal', 'statement', 'health'],
-  () =>
-    startFaultySubject(
-      {
-        routes,
-        secrets: mpesaSecrets,
-        payment: buildMpesaPayment(),
-        references: {
-          payment: JSON.stringify({ checkout: 'ws_CO_1', at: 0 }),
-          reversal: JSON.stringify({ sent: { ids: ['7619-37765134-9'], at: 0 } }),
-          transaction: 'NLJ7RT61SV',
-        },
-      },
-      (origin) => create({ ...mpesaSettings(origin), pull: true }, mpesaOptions({ now })),
-    ),
+  () => startSubject(),
 );
+
+const closers = closersOfEachTest();
+const start = async (pull = false): Promise<FaultySubject> => {
+  const subject = await startSubject(pull);
+  closers.push(subject.close);
+  return subject;
+};
+const { signal } = new AbortController();
 
 describe('two accounts that use one app of M-Pesa', () => {
   const started = shared(
     () => startMpesaSimulator(simulator),
     ({ close }) => close(),
   );
-  const { signal } = new AbortController();
-
   let payers = 0;
   const newPayer = () => `+2547083${(payers += 1).toString().padStart(5, '0')}`;
 
@@ -128,53 +137,38 @@ describe('the statement', () => {
   });
   const page = (rows: readonly object[]) =>
     json(200, { ResponseRefID: '1', ResponseCode: rows.length === 0 ? '1001' : '1000', Response: [rows] });
-  const start = async (...pages: ReturnType<typeof page>[]) => {
-    const wallet = await startScriptedWallet();
-    wallet.on(routes.health.route, json(200, token));
-    wallet.on(routes.statement.route, ...(pages as [ReturnType<typeof page>]));
-    const connector = create({ ...mpesaSettings(wallet.origin), pull: true }, mpesaOptions({ now }));
-    const close = async () => {
-      await connector.close();
-      await wallet.close();
-    };
-    return { wallet, connector, close };
+  const period = { from: new Date('2026-01-01T00:00:00Z'), to: new Date('2026-01-02T00:00:00Z') };
+  const startWith = async (...pages: readonly [Behaviour, ...Behaviour[]]) => {
+    const subject = await start(true);
+    subject.wallet.on(routes.statement.route, ...pages);
+    return subject;
   };
-  const { signal } = new AbortController();
 
   test('is read with a thousand transactions on a page', async () => {
-    const { connector, close } = await start(
-      page(Array.from({ length: 1_000 }, (_, index) => row(index))),
-      page([]),
-    );
-    const period = { from: new Date('2026-01-01T00:00:00Z'), to: new Date('2026-01-02T00:00:00Z') };
-    let entries = 0;
+    const rows = Array.from({ length: 1_000 }, (_, index) => row(index));
+    const { connector } = await startWith(page(rows), page([]));
 
-    for await (const read of connector.statement(period, { signal })) entries += read.entries.length;
-    await close();
+    const pages = await readStatement(connector, period);
 
-    expect(entries).toBe(1_000);
+    expect(pages.flatMap(({ entries }) => entries)).toHaveLength(1_000);
   });
 
   test('that repeats its transactions is not taken for the whole', async () => {
-    const { connector, close } = await start(page([row(1), row(2)]));
-    const period = { from: new Date('2026-01-01T00:00:00Z'), to: new Date('2026-01-02T00:00:00Z') };
+    const { connector } = await startWith(page([row(1), row(2)]));
     const entries: unknown[] = [];
     const read = async () => {
       for await (const part of connector.statement(period, { signal })) entries.push(...part.entries);
     };
 
     await expect(read()).rejects.toMatchObject({ reason: { why: 'inconsistent' } });
-    await close();
-
     expect(entries).toHaveLength(2);
   });
 
   test('without an end does not prevent the check of credentials, and a held token says nothing about the wallet', async () => {
     const pages = Array.from({ length: 9 }, (_, index) => page([row(index)]));
-    const { wallet, connector, close } = await start(...pages);
+    const { wallet, connector } = await startWith(page([row(9)]), ...pages);
 
     const checks = [await checkWallet(connector, signal), await checkWallet(connector, signal)];
-    await close();
 
     expect(checks).toMatchObject([
       { health: 'available', credentials: 'accepted', detail: '' },
@@ -189,10 +183,9 @@ describe('the statement', () => {
   ])(
     'that is searched for a payment and %s leaves no transaction in the exchanges',
     async (_name, answer) => {
-      const { connector, close } = await start(answer);
+      const { connector } = await startWith(answer);
 
       const { result, exchanges } = await connector.recover(buildMpesaPayment().attemptId, { signal });
-      await close();
 
       expect(result.kind).toBe('unknown');
       expect(exchanges.map(({ purpose }) => purpose)).toEqual(['token', 'recover']);
@@ -206,9 +199,7 @@ test.each([
   ['names the reversed payment, is asked about', { original: 'NLJ7RT61SV' }, 'pending', 1],
   ['names no payment, refuses the reversal', {}, 'refused', 0],
 ])('a result with the code 21 that %s', async (_name, over, kind, questions) => {
-  const wallet = await startScriptedWallet();
-  for (const { route, good } of Object.values(routes)) wallet.on(route, json(good.status, good.body));
-  const connector = create(mpesaSettings(wallet.origin), mpesaOptions());
+  const { connector, wallet } = await start();
   const note = { about: 'result' as const, ids: ['AG_1'], code: '21', transaction: 'NLJ7RT61SW', ...over };
   const inquiry = reversalInquiry({
     ...{ reversalId: '018f4a54-9b61-7cc1-9a5e-5b1f4b5d2a01', providerTransactionId: 'NLJ7RT61SV' },
@@ -216,9 +207,7 @@ test.each([
     callbackNotes: [writeNote(note)],
   });
 
-  const { result } = await connector.queryReversal(inquiry, { signal: new AbortController().signal });
-  await connector.close();
-  await wallet.close();
+  const { result } = await connector.queryReversal(inquiry, { signal });
 
   expect(result.kind).toBe(kind);
   expect(wallet.requestsTo(routes.queryReversal.route)).toHaveLength(questions);
@@ -234,18 +223,12 @@ describe('a reversal, and an access token that is refused', () => {
   });
 
   test('has the address of results, and another one for messages that it waited too long', async () => {
-    const wallet = await startScriptedWallet();
-    for (const { route, good } of Object.values(routes)) wallet.on(route, json(good.status, good.body));
-    const connector = create(mpesaSettings(wallet.origin), mpesaOptions());
+    const { connector, payment, wallet } = await start();
 
-    await connector.reverse(reversal(buildMpesaPayment()), { signal: new AbortController().signal });
-    await connector.close();
-    await wallet.close();
+    await connector.reverse(reversal(payment), { signal });
 
-    const sent = JSON.parse(wallet.requestsTo(routes.reverse.route)[0]?.body ?? '{}') as Record<
-      string,
-      string
-    >;
+    const { body = '{}' } = wallet.requestsTo(routes.reverse.route)[0] ?? {};
+    const sent = JSON.parse(body) as Record<string, string>;
     expect(sent['ResultURL']).toMatch(/^https:\/\/gatehouse\.example\/callbacks\/wallet\/[^/]+\/[^/]+$/);
     expect(sent['QueueTimeOutURL']).toBe(`${sent['ResultURL']}/timeout`);
   });
@@ -256,19 +239,14 @@ describe('a reversal, and an access token that is refused', () => {
   ])(
     'after a refused new access token, a payment and a reversal count as not sent%s',
     async (_name, secondToken) => {
-      const { signal } = new AbortController();
-      const wallet = await startScriptedWallet();
+      const { connector, payment, wallet } = await start();
       wallet.on(/POST .*/, json(404, invalidToken));
-      const connector = create(mpesaSettings(wallet.origin), mpesaOptions());
-      const payment = buildMpesaPayment();
       const notSent = { kind: 'not_sent', why: 'no_token' };
 
       wallet.on(routes.health.route, json(200, token), secondToken);
       const { result: sent } = await connector.initiate(payment, { signal });
       wallet.on(routes.health.route, json(200, token), secondToken);
       const { result: reversed } = await connector.reverse(reversal(payment), { signal });
-      await connector.close();
-      await wallet.close();
 
       expect(sent).toMatchObject(notSent);
       expect(reversed).toMatchObject(notSent);

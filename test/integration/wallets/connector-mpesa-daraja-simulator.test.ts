@@ -14,10 +14,11 @@ const started = shared(
   ({ close }) => close(),
 );
 
-describeOutcomes('the M-Pesa connector for Kenya', supported, () =>
+describeOutcomes('the M-Pesa connector for Kenya', supported, (now) =>
   startMpesaSubject({
     connectors: mpesaDaraja,
     simulator: started,
+    now,
     paymentThat: (ending) => buildMpesaPayment({ payerPhone: `+2547000000${payerDigits[ending]}` }),
   }),
 );

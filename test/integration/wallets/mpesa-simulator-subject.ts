@@ -12,7 +12,7 @@ export async function startMpesaSubject(parts: {
   readonly connectors: Pick<typeof mpesaDaraja, 'load'>;
   readonly simulator: StartedSimulator;
   readonly paymentThat: (ending: Ending) => PaymentRequest;
-  readonly now?: () => Date;
+  readonly now?: (() => Date) | undefined;
 }): Promise<RealSubject & { readonly notesOf: (requestId: string) => readonly string[] }> {
   const { connectors, simulator, paymentThat, now = () => new Date() } = parts;
   const callbacks = await startCallbackListener((callback) => connector.parseCallback(callback));

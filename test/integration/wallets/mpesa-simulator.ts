@@ -61,4 +61,36 @@ export async function startMpesaSimulator(
     },
   };
 }
+
+/** A payer pays in the menu of the phone. The account is the reference. */
+export async function payInMenu(
+  baseUrl: string,
+  country: keyof typeof menus,
+  payment: { readonly reference: string; readonly amount: string },
+): Promise<Response> {
+  const { token, simulate, code } = menus[country];
+  const basic = Buffer.from(`${credentials.consumer_key}:${credentials.consumer_secret}`).toString('base64');
+  const answer = await fetch(`${baseUrl}${token}?grant_type=client_credentials`, {
+    headers: { authorization: `Basic ${basic}` },
+  });
+  const { access_token: bearer } = (await answer.json()) as { access_token: string };
+  return fetch(`${baseUrl}${simulate}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${bearer}` },
+    body: JSON.stringify({
+      ...{ ShortCode: credentials.short_code, CommandID: 'CustomerPayBillOnline', Amount: payment.amount },
+      ...{ Msisdn: `${code}700000012`, BillRefNumber: payment.reference },
+    }),
+  });
+}
+
+const menus = {
+  Kenya: { code: '254', token: '/oauth/v1/generate', simulate: '/mpesa/c2b/v2/simulate' },
+  Ethiopia: {
+    code: '251',
+    token: '/v1/token/generate',
+    simulate: '/mpesa/b2c/simulatetransaction/v1/request',
+  },
+} as const;
+
 export type StartedSimulator = Awaited<ReturnType<typeof startMpesaSimulator>>;

@@ -113,6 +113,7 @@ describe('the answer to the query of a payment request', () => {
     ['it is about another request', state('0'), 'ws_CO_2', 'inconsistent'],
     ['its status is not 200', { ...state('0'), status: 500 }, 'ws_CO_1', 'server_error'],
     ['the access token is refused', error(401, '404.001.03', 'no'), 'ws_CO_1', 'unauthenticated'],
+    ['queries come too fast', error(500, '500.003.02', 'Try again'), 'ws_CO_1', 'rate_limited'],
   ])('is unknown when %s', (_what, answer, checkout, why) => {
     expect(readPushState(answer, checkout)).toMatchObject({ kind: 'unknown', why });
   });
