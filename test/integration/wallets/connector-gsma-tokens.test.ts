@@ -131,13 +131,6 @@ describe('without an access token', () => {
     expect(second.result.kind).toBe('accepted');
     expect(wallet.requestsTo(routes.initiate)).toHaveLength(1);
   });
-
-  test('no query is sent, and nothing is decided', async () => {
-    const { wallet } = subject;
-    wallet.on(routes.token, json(500, {}));
-
-    expect((await recover()).result).toMatchObject({ kind: 'unknown', why: 'not_asked' });
-  });
 });
 
 describe('an access token that is refused', () => {

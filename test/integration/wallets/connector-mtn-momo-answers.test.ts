@@ -15,7 +15,6 @@ import {
   settings,
   startMtn,
   status,
-  token,
 } from './mtn-momo-subject.ts';
 import { answer, json } from './scripted-wallet.ts';
 import { closersOfEachTest, shared } from '../../support/shared-stack.ts';
@@ -204,24 +203,6 @@ describe('an acknowledgement', () => {
       expect(await checkWallet(fresh.connector, options.signal)).toMatchObject({ credentials: 'refused' });
     },
   );
-
-  test('of 401 renews the token once, and sends the same request again', async () => {
-    const fresh = await startFresh();
-    fresh.wallet.on(routes.collectionToken, json(200, token), json(200, { ...token, access_token: 'newer' }));
-    fresh.wallet.on(routes.initiate, json(401, { statusCode: 401 }), json(202, undefined));
-
-    const { result } = await fresh.connector.initiate(payment(), options);
-
-    const sent = fresh.wallet.requestsTo(routes.initiate);
-    expect(result).toMatchObject({
-      kind: 'accepted',
-      providerReference: `requesttopay/${referenceId(attemptId)}`,
-    });
-    expect(sent.map(({ headers }) => [headers['x-reference-id'], headers.authorization])).toEqual([
-      [referenceId(attemptId), 'Bearer the-access-token'],
-      [referenceId(attemptId), 'Bearer newer'],
-    ]);
-  });
 });
 
 describe('a query', () => {
@@ -306,13 +287,6 @@ describe('a query', () => {
       kind: 'unknown',
       why,
     });
-  });
-
-  test('stores no phone number of the payer', async () => {
-    const { exchanges } = await query();
-
-    expect(JSON.stringify(exchanges)).toContain(attemptId);
-    expect(JSON.stringify(exchanges)).not.toContain('256770001122');
   });
 });
 

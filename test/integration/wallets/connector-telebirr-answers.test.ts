@@ -147,12 +147,6 @@ describe('an answer', () => {
     expect(JSON.stringify(result)).not.toContain('251911223344');
   });
 
-  test('of 401 renews the token once', async () => {
-    subject.wallet.on(routes.preOrder, json(401, gateway('401')), json(200, success({ prepay_id: 'x' })));
-
-    expect((await pay()).result.kind).toBe('accepted');
-  });
-
   test.each([gateway('401'), undefined])(
     'of 401 with %j to a new token too means that the order was not created, and refuses the credentials',
     async (body) => {
