@@ -5,6 +5,7 @@ import {
   isConnectionRefused,
   isDatabaseUnavailable,
   isLockTimeout,
+  whatToDo,
 } from '../platform/database/explain-error.ts';
 import type { Logger } from '../platform/logger.ts';
 
@@ -13,8 +14,8 @@ const retryMs = 1_000;
 /**
  * Migrates the schema. Waits about a minute for a database that is still starting, and three minutes for a lock that a transaction
  * holds. A migration that does not get its lock changes nothing, and those before it remain.
- * @throws the last error when the database stays unavailable or locked, and any other error at once, such as a SettingsError behind a
- * pooler that shares sessions.
+ * @throws an Error that says what to do when the database stays unavailable or locked, or refuses the connection. Throws any other error at
+ * once, such as a SettingsError behind a pooler that shares sessions.
  */
 export async function migrateWhenReachable(database: Database, logger: Logger, tries = 60): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
@@ -29,7 +30,11 @@ export async function migrateWhenReachable(database: Database, logger: Logger, t
           { cause: error },
         );
       const isRefused = isConnectionRefused(error) || isCertificateRefused(error);
-      if (attempt === tries || isRefused || !isDatabaseUnavailable(error)) throw error;
+      if (!isDatabaseUnavailable(error)) throw error;
+      if (attempt === tries || isRefused) {
+        const unanswered = `the database did not answer in ${attempt} attempts; check GATEHOUSE_DATABASE_URL, and whether PostgreSQL runs there`;
+        throw new Error(whatToDo(error, unanswered), { cause: error });
+      }
       logger.warn(
         { err: error, attempt },
         isLocked

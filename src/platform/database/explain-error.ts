@@ -106,7 +106,8 @@ export function isDataRefused(error: unknown): boolean {
 export const connectionRefused =
   "PostgreSQL refuses the connections of this process; check the user, the password and the database in its GATEHOUSE_DATABASE_URL, and PostgreSQL's pg_hba.conf. A process reads the setting at its start";
 
-function whatToDo(error: unknown): string {
+/** `otherwise`: the sentence for a database that does not answer for a reason without advice of its own. */
+export function whatToDo(error: unknown, otherwise: string): string {
   if (isConnectionRefused(error)) return connectionRefused;
   if (isCertificateRefused(error))
     return 'the TLS connection to the database fails; check the certificates of PostgreSQL and of this process';
@@ -125,11 +126,12 @@ function whatToDo(error: unknown): string {
     return 'PostgreSQL ended a transaction after its transaction_timeout; set it to 0 for the role and the database of this process';
   if (all.some(isOutOfTime))
     return 'PostgreSQL did not finish a statement in time; `gatehouse doctor` says whether another session holds a lock';
-  return 'the database does not answer; try again in a moment';
+  return otherwise;
 }
 
 /** The RPC error for a failure of the database; undefined for any other error. */
 export function explainDatabaseError(error: unknown): ConnectError | undefined {
   if (!isDatabaseUnavailable(error)) return undefined;
-  return rpcError('DATABASE_UNAVAILABLE', whatToDo(error), { cause: error, retryAfterMs: 1000 });
+  const sentence = whatToDo(error, 'the database does not answer; try again in a moment');
+  return rpcError('DATABASE_UNAVAILABLE', sentence, { cause: error, retryAfterMs: 1000 });
 }

@@ -166,6 +166,17 @@ describe('migrating', () => {
     }));
 });
 
+test.each([
+  ['does not answer', 'postgres://gatehouse@127.0.0.1:1/none', 'check GATEHOUSE_DATABASE_URL, and whether'],
+  ['refuses the connection', undefined, 'check the user, the password and the database'],
+])('a start whose database %s fails with the action', async (_, unanswered, action) => {
+  const { url, drop } = await createTestDatabase({ migrated: false });
+  const database = await open(unanswered ?? new URL('/missing', url).href);
+  await expect(migrateWhenReachable(database, keptLog().logger, 1)).rejects.toThrow(action);
+  await database.close();
+  await drop();
+});
+
 test('doctor says in words that a database has no tables of Gatehouse, and what to do', () =>
   withDatabase(async (database) => {
     const checks = await checksOfCore(database);
