@@ -10,7 +10,7 @@ import type {
   MoneyDay,
   MoneyDayCorrection,
 } from '../gen/gatehouse/v1/reconciliation_service_pb.js';
-import { exitCodes } from './cli-error.ts';
+import { CliError, exitCodes } from './cli-error.ts';
 import type { CoreClients } from './core-clients.ts';
 import { environmentFilter, limitOption, pageTokenOption, showEnvironment, walletOption } from './options.ts';
 import type { Output, Runner } from './output.ts';
@@ -43,13 +43,22 @@ export function addMoneyDaysCommand(reconcile: Command, run: Runner, now: () => 
     .option('--corrected', 'only days whose balance was corrected later')
     .addOption(limitOption())
     .addOption(pageTokenOption())
-    .action((options: DaysOptions) =>
-      run(({ reconciliations }) => listDays(reconciliations, options, now())),
-    );
+    .action((options: DaysOptions) => run((clients) => listDays(clients, options, now())));
+}
+
+/** @throws CliError for a wallet that is not configured */
+async function requireWallet(wallets: CoreClients['wallets'], id: string): Promise<void> {
+  const { wallets: configured } = await wallets.listWallets({});
+  if (configured.some(({ wallet }) => wallet === id)) return;
+  throw new CliError(
+    exitCodes.notFound,
+    `no balance names the wallet ${id}, and it is not configured`,
+    'See the wallets: gatehouse wallet list',
+  );
 }
 
 async function listDays(
-  reconciliations: CoreClients['reconciliations'],
+  { reconciliations, merchants, wallets }: CoreClients,
   { wallet = '', environment, merchant = '', day = '', unbalanced, corrected, ...paging }: DaysOptions,
   now: Date,
 ): Promise<Output> {
@@ -68,6 +77,11 @@ async function listDays(
     missing.push(...reply.missing);
     return { items: reply.days, nextPageToken: reply.nextPageToken };
   });
+  if (page.items.length + missing.length === 0 && paging.pageToken === undefined) {
+    // The exit code 0 says that every day balances. A mistyped filter must not get it.
+    if (merchant !== '') await merchants.getMerchant({ merchantId: merchant });
+    if (wallet !== '') await requireWallet(wallets, wallet);
+  }
   const output = showMoneyDays(page, missing, now);
   const isWhole = paging.pageToken === undefined && page.nextPageToken === '';
   if (isWhole || output.exitCode !== exitCodes.ok) return output;

@@ -68,7 +68,12 @@ export function addRehearseCommand(program: Command, { run, begin, report }: Reh
     .addOption(timeOption('--since <time>', 'only orders registered at this time (UTC) or later'))
     .addHelpText('after', help)
     .action((options: RehearseOptions) =>
-      run(async ({ orders }) => rehearse(orders, options, { begin, report })),
+      run(async ({ orders, merchants }) => {
+        const { merchant: merchantId } = options;
+        // The exit code 0 says that no decision differs. A mistyped merchant must not get it.
+        if (merchantId !== undefined) await merchants.getMerchant({ merchantId });
+        return rehearse(orders, options, { begin, report });
+      }),
     );
 }
 

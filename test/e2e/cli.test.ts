@@ -477,6 +477,20 @@ test('audit verify compares more roots than a message can contain, and names mer
   expect(stdout).toMatch(/and 70 roots\.$/m);
 });
 
+test.each([
+  ['audit verify', '--merchant'],
+  ['rehearse', '--merchant'],
+  ['reconcile days', '--merchant'],
+  ['reconcile days', '--wallet'],
+])('%s with an unknown %s finds nothing to compare, and fails', async (command, option) => {
+  const unknown = option === '--wallet' ? 'unknown' : newRandomId('mer', new Date());
+  expect(await cli.run(...command.split(' '), option, unknown)).toMatchObject({
+    exitCode: 3,
+    stdout: '',
+    stderr: expect.stringContaining(unknown),
+  });
+});
+
 describe('the address of core', () => {
   test('is read from demo.json by default', async () => {
     const bare = await openCommandLine({});
