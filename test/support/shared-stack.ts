@@ -25,11 +25,20 @@ export function standIn<T extends object>(find: () => T): T {
   });
 }
 
+interface Closable {
+  readonly close: () => unknown;
+}
+
 /**
  * Opens one thing for all tests of a file, and closes it after them. What was opened last is closed first. Tests and
  * later `beforeAll` hooks can use it; earlier use throws.
  */
-export function shared<T extends object>(open: () => Promise<T>, close: (opened: T) => unknown): T {
+export function shared<T extends Closable>(open: () => Promise<T>): T;
+export function shared<T extends object>(open: () => Promise<T>, close: (opened: T) => unknown): T;
+export function shared<T extends object>(
+  open: () => Promise<T>,
+  close = (made: T): unknown => (made as T & Closable).close(),
+): T {
   let opened: T | undefined;
   beforeAll(async () => {
     const made = await open();

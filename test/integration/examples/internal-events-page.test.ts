@@ -1,14 +1,13 @@
 import { spawn } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { registration } from '../../support/order-requests.ts';
-import { startStack } from '../../support/stack.ts';
-import type { Stack } from '../../support/stack.ts';
+import { shared, sharedStack } from '../../support/shared-stack.ts';
 import { killIfRunning } from '../../support/kill-if-running.ts';
 import { waitUntil } from '../../support/wait-until.ts';
+import { createDataFolder } from './run-example.ts';
 
 const project = resolve(import.meta.dirname, '../../..');
 const page = await readFile(join(project, 'docs/internal-events.md'), 'utf8');
@@ -32,18 +31,10 @@ test.each(blocksOf('ts'))('the page shows the code of the example: %s', async (b
 
 describe('the commands on the page', () => {
   const [settings = '', ...commands] = blocksOf('sh');
-  let stack: Stack;
-  let folder: string;
+  const stack = sharedStack({ facades: 0 });
+  const data = shared(() => createDataFolder(stack));
 
   beforeAll(async () => {
-    stack = await startStack({ facades: 0 });
-    folder = await mkdtemp(join(tmpdir(), 'gatehouse-page-'));
-    const demo = {
-      grpc: stack.addresses[0],
-      connect: stack.connectUrl,
-      tokens: { reader: stack.tokens.reader },
-    };
-    await writeFile(join(folder, 'demo.json'), JSON.stringify(demo));
     const { id: merchantId } = await stack.createMerchant();
     await stack
       .client(OrderService, 'writer')
@@ -56,16 +47,11 @@ describe('the commands on the page', () => {
     );
   });
 
-  afterAll(async () => {
-    await stack.stop();
-    await rm(folder, { recursive: true });
-  });
-
   test.each(commands)('print the event: %s', async (command) => {
-    const script = `${settings.replaceAll('./.gatehouse', folder)}${command}`;
+    const script = `${settings.replaceAll('./.gatehouse', data.folder)}${command}`;
     const child = spawn('/bin/sh', ['-c', script], {
       cwd: project,
-      env: { PATH: process.env['PATH'], HOME: folder },
+      env: { PATH: process.env['PATH'], HOME: data.folder },
       // A group of its own, so that what npx starts ends, too.
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,5 +1,3 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { create, toBinary } from '@bufbuild/protobuf';
@@ -16,7 +14,7 @@ import { startStack } from '../../support/stack.ts';
 import type { Stack } from '../../support/stack.ts';
 import { insist, waitUntil } from '../../support/wait-until.ts';
 import { connectTo, readStream } from '../core/broker-messages.ts';
-import { runExample } from './run-example.ts';
+import { createDataFolder, runExample } from './run-example.ts';
 import type { RunningExample } from './run-example.ts';
 
 let broker: StoppableServer;
@@ -24,7 +22,7 @@ let stack: Stack;
 let core: GatehouseProcess;
 let orders: Client<typeof OrderService>;
 let merchantId: string;
-let folder: string;
+let data: Awaited<ReturnType<typeof createDataFolder>>;
 let examples: RunningExample[] = [];
 /** The number of the test. Its order numbers begin with it, and its examples have their own place in the stream. */
 let place = 0;
@@ -36,13 +34,7 @@ beforeAll(async () => {
   [core] = stack.cores as [GatehouseProcess];
   orders = stack.client(OrderService, 'writer');
   merchantId = (await stack.createMerchant()).id;
-  folder = await mkdtemp(join(tmpdir(), 'gatehouse-examples-'));
-  const demo = {
-    grpc: stack.addresses[0],
-    connect: stack.connectUrl,
-    tokens: { reader: stack.tokens.reader },
-  };
-  await writeFile(join(folder, 'demo.json'), JSON.stringify(demo));
+  data = await createDataFolder(stack);
 });
 
 beforeEach(() => {
@@ -58,16 +50,16 @@ afterAll(async () => {
   await core.stop();
   await stack.stop();
   await broker.remove();
-  await rm(folder, { recursive: true });
+  await data.close();
 });
 
 function run(name: string): RunningExample {
   const settings = {
-    GATEHOUSE_DATA_DIR: folder,
+    GATEHOUSE_DATA_DIR: data.folder,
     GATEHOUSE_NATS_URL: broker.url,
     GATEHOUSE_NATS_CONSUMER: `reader-${place}`,
   };
-  const example = runExample(name, [join(folder, `${place}.cursor`)], settings);
+  const example = runExample(name, [join(data.folder, `${place}.cursor`)], settings);
   examples.push(example);
   return example;
 }

@@ -1,26 +1,19 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { sharedStack } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
-import { runExample } from './run-example.ts';
+import { createDataFolder, runExample } from './run-example.ts';
 
 const stack = sharedStack({ facades: 0, wallets: 1 });
 
 test('the example registers, cancels, has an order paid, refunds a part of it, and follows the events', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'gatehouse-example-'));
-  const { id } = await stack.createMerchant();
-  const tokens = { reader: stack.tokens.reader, writer: stack.tokens.writer };
-  const demo = { grpc: stack.addresses[0], connect: stack.connectUrl, tokens, merchant: { id } };
-  await writeFile(join(folder, 'demo.json'), JSON.stringify(demo));
+  const { folder, close } = await createDataFolder(stack, await stack.createMerchant());
   const example = runExample('register-and-refund.ts', [], { GATEHOUSE_DATA_DIR: folder });
 
   await waitUntil('it has told its end', () =>
     [...example.lines, ...example.complaints].some((line) => /refunded in all|Error/.test(line)),
   );
   await example.kill();
-  await rm(folder, { recursive: true });
+  await close();
 
   expect(example.complaints.filter((line) => line.includes('Error'))).toEqual([]);
   const words = example.lines.map((line) =>

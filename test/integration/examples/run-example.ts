@@ -1,7 +1,10 @@
 import { spawn } from 'node:child_process';
-import { resolve } from 'node:path';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { compileCache } from '../../support/servers.ts';
+import type { Stack } from '../../support/stack.ts';
 
 /** A program from examples/, run as its first lines say. */
 export interface RunningExample {
@@ -38,4 +41,15 @@ export function runExample(
       return gone;
     },
   };
+}
+
+/** A data folder for examples, whose demo.json names a stack as that of `npm start` does. */
+export async function createDataFolder(
+  { addresses, connectUrl, tokens }: Stack,
+  merchant?: { readonly id: string },
+): Promise<{ readonly folder: string; readonly close: () => Promise<void> }> {
+  const folder = await mkdtemp(join(tmpdir(), 'gatehouse-examples-'));
+  const demo = { grpc: addresses[0], connect: connectUrl, tokens, merchant };
+  await writeFile(join(folder, 'demo.json'), JSON.stringify(demo));
+  return { folder, close: () => rm(folder, { recursive: true }) };
 }

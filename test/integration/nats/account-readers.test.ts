@@ -7,10 +7,7 @@ import { shopOfTheSample } from './nats-with-accounts.ts';
 import type { NatsUser } from './nats-with-accounts.ts';
 import { shared } from '../../support/shared-stack.ts';
 
-const desk = shared(
-  () => openNatsDesk(),
-  ({ stop }) => stop(),
-);
+const desk = shared(openNatsDesk);
 
 afterEach(() => desk.closeAll());
 

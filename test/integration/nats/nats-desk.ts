@@ -23,7 +23,7 @@ interface ConsumerState {
   readonly delivered: { readonly consumer_seq: number };
 }
 
-/** A broker with the users of the sample, and the steps of tests there. Stop it in the end. */
+/** A broker with the users of the sample, and the steps of tests there. Close it in the end. */
 export async function openNatsDesk() {
   const nats = await startNatsWithAccounts();
   const closing: (() => Promise<unknown>)[] = [];
@@ -77,7 +77,7 @@ export async function openNatsDesk() {
     closeAll: async (): Promise<void> => {
       for (const close of closing.splice(0).reverse()) await close();
     },
-    stop: nats.stop,
+    close: nats.stop,
   };
 }
 

@@ -17,10 +17,7 @@ import type { Receiver } from './receivers.ts';
 /** So many that reading all of them would be visible. */
 const dueCount = 20_000;
 
-const desk = shared(
-  () => openDispatchDesk(),
-  ({ close }) => close(),
-);
+const desk = shared(openDispatchDesk);
 let shop: Receiver;
 
 beforeAll(async () => {

@@ -18,10 +18,7 @@ const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
 
 let intake: RunningIntake;
-const desk = shared(
-  () => openIntakeDesk(),
-  ({ close }) => close(),
-);
+const desk = shared(openIntakeDesk);
 beforeAll(() => {
   intake = desk.startIntake();
 });

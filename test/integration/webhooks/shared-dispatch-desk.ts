@@ -5,10 +5,7 @@ import type { DispatchDesk } from './dispatch-desk.ts';
 
 /** A desk for all tests of a file, which is reset after each. */
 export function sharedDispatchDesk(): DispatchDesk {
-  const desk = shared(
-    () => openDispatchDesk(),
-    ({ close }) => close(),
-  );
+  const desk = shared(openDispatchDesk);
   afterEach(() => desk.reset());
   return desk;
 }

@@ -5,8 +5,5 @@ import { openWebhooksDatabase } from './dispatcher.ts';
 /** A database for all tests of a file, as webhooks opens it. */
 export function sharedWebhooksDatabase(): Database {
   const server = sharedTestDatabase();
-  return shared(
-    () => openWebhooksDatabase(server.url),
-    (database) => database.close(),
-  );
+  return shared(() => openWebhooksDatabase(server.url));
 }
