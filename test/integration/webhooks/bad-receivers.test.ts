@@ -89,20 +89,17 @@ describe('answers', () => {
     );
   });
 
-  test.each(['1', '259200', 'Wed, 21 Oct 2026 07:28:00 GMT', 'when it suits you'])(
-    '429 with Retry-After %j is refused, and the header is kept as it was sent',
-    async (retryAfter) => {
-      const report = await sendOnce(answer(429, { 'retry-after': retryAfter }));
+  test.each([
+    ...['1', '259200', 'Wed, 21 Oct 2026 07:28:00 GMT', 'when it suits you'].map((sent) => [sent, sent]),
+    ['9'.repeat(10_000), '9'.repeat(128)],
+  ])(
+    '429 with Retry-After %j is refused, and the beginning of the header is kept as sent',
+    async (sent, kept) => {
+      const report = await sendOnce(answer(429, { 'retry-after': sent }));
 
-      expect(report).toMatchObject({ result: 'REFUSED', statusCode: 429, retryAfter });
+      expect(report).toMatchObject({ result: 'REFUSED', statusCode: 429, retryAfter: kept });
     },
   );
-
-  test('only the beginning of a very long Retry-After is kept', async () => {
-    const report = await sendOnce(answer(503, { 'retry-after': '9'.repeat(10_000) }));
-
-    expect(report.retryAfter).toBe('9'.repeat(128));
-  });
 
   test('the first 2 kB of the body are kept, byte for byte', async () => {
     const page = Buffer.alloc(5_000, 'ሦስት\0\xff', 'latin1');
@@ -248,20 +245,17 @@ describe('receivers that never stop sending', () => {
 });
 
 describe('slow receivers', () => {
-  test('a receiver without an answer times out', async () => {
-    const report = await sendOnce(silence, impatient);
+  const noResponse =
+    'no response within 1.5 s: answer 2xx as soon as the webhook is stored, and process it afterwards';
+  test.each<[string, Behaviour, number, string]>([
+    ['no answer', silence, 0, noResponse],
+    ['informational answers without end', dripping('', 'HTTP/1.1 102 Processing\r\n\r\n'), 0, noResponse],
+    ['headers without end', dripping('HTTP/1.1 200 OK\r\nx-long: ', 'x'), 0, noResponse],
+    ['no body', silenceAfterHeaders(), 200, 'answered 200 OK, but its body did not end within 1.5 s'],
+  ])('a receiver with %s times out', async (_name, behaviour, statusCode, detail) => {
+    const report = await sendOnce(behaviour, impatient);
 
-    expect(report).toMatchObject({ result: 'TIMED_OUT', statusCode: 0, remoteAddress: '127.0.0.1' });
-    expect(report.detail).toBe(
-      'no response within 1.5 s: answer 2xx as soon as the webhook is stored, and process it afterwards',
-    );
-  });
-
-  test('a receiver without a body after valid headers times out', async () => {
-    const report = await sendOnce(silenceAfterHeaders(), impatient);
-
-    expect(report).toMatchObject({ result: 'TIMED_OUT', statusCode: 200 });
-    expect(report.detail).toBe('answered 200 OK, but its body did not end within 1.5 s');
+    expect(report).toMatchObject({ result: 'TIMED_OUT', statusCode, detail, remoteAddress: '127.0.0.1' });
   });
 
   test('a body that arrives byte by byte times out, and the received part is kept', async () => {
@@ -269,15 +263,6 @@ describe('slow receivers', () => {
 
     expect(report).toMatchObject({ result: 'TIMED_OUT', statusCode: 200 });
     expect(report.responseBody.toString()).toMatch(/^ +$/);
-  });
-
-  test.each([
-    ['informational answers', '', 'HTTP/1.1 102 Processing\r\n\r\n'],
-    ['headers', 'HTTP/1.1 200 OK\r\nx-long: ', 'x'],
-  ])('%s without end time out', async (_name, start, more) => {
-    const report = await sendOnce(dripping(start, more), impatient);
-
-    expect(report).toMatchObject({ result: 'TIMED_OUT', statusCode: 0 });
   });
 
   test('a server that accepts connections without TLS is reported as TLS_FAILED', async () => {
@@ -312,9 +297,6 @@ describe('slow receivers', () => {
   });
 });
 
-const noPublicAddress =
-  'shop.example has no address on the public internet, so nothing was sent: check the name and its DNS records (A, AAAA)';
-
 describe('a missing receiver is reported:', () => {
   test('a port without a listener', async () => {
     const port = await closedPort();
@@ -344,21 +326,12 @@ describe('a missing receiver is reported:', () => {
     expect(report.detail).toContain('shop.invalid');
   });
 
-  test.each([
-    ['ENOTFOUND', noPublicAddress],
-    ['ENODATA', noPublicAddress],
-    ['ESERVFAIL', 'the DNS lookup of shop.example failed (ESERVFAIL)'],
-  ])('a name whose lookup gives %s', async (code, detail) => {
-    const resolve = () => Promise.reject(Object.assign(new Error('query failed'), { code }));
+  test('a name whose lookup fails', async () => {
+    const resolve = () => Promise.reject(Object.assign(new Error('query failed'), { code: 'ESERVFAIL' }));
 
     const report = await sendTo(openSender({ resolve }), 'https://shop.example/hook');
 
+    const detail = 'the DNS lookup of shop.example failed (ESERVFAIL)';
     expect(report).toMatchObject({ result: 'NAME_NOT_RESOLVED', detail });
-  });
-
-  test('a name without addresses', async () => {
-    const report = await sendTo(openSender({ resolve: async () => [] }), 'https://shop.example/hook');
-
-    expect(report.result).toBe('NAME_NOT_RESOLVED');
   });
 });

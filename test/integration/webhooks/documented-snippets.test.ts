@@ -178,16 +178,6 @@ describe('openssl', () => {
       expect(headers['X-SVC-HMAC-Signature'] === svc).toBe(isSvc);
     },
   );
-
-  test('another body or another time prints another signature', () => {
-    const [standard, svc] = printed(old, '1763631072', body);
-
-    const [tampered, tamperedSvc] = printed(old, '1763631072', Buffer.concat([body, Buffer.from('\n')]));
-    const [stale, staleSvc] = printed(old, '1763631073', body);
-
-    expect(new Set([standard, tampered, stale]).size).toBe(3);
-    expect([tamperedSvc === svc, staleSvc === svc]).toEqual([false, true]);
-  });
 });
 
 describe('the example request', () => {
