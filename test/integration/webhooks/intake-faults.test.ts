@@ -57,23 +57,6 @@ describe('the intake misses nothing', () => {
     await expectEachTakenInOnce(60 + once + twice);
   });
 
-  test('while the broker is unavailable: events are read from core, and later repeats of the broker are ignored', async () => {
-    const desk = await open();
-    const { broker, expireOrders, startIntake, untilAllTakenIn, expectEachTakenInOnce } = desk;
-    const intake = startIntake();
-    await expireOrders(numbered('A', 20));
-    await untilAllTakenIn(20);
-
-    await broker.stop();
-    await expireOrders(numbered('B', 20));
-    await untilAllTakenIn(40);
-    await broker.start();
-    const more = await untilBrought(desk, intake.brought);
-
-    await expectEachTakenInOnce(40 + more);
-    expect(intake.log.filter(({ msg }) => msg === 'ingesting events')).toHaveLength(1);
-  });
-
   test('when it starts without a broker, and when it was stopped itself', async () => {
     const desk = await open({ startBroker: false });
     const { broker, expireOrders, startIntake, untilAllTakenIn, expectEachTakenInOnce } = desk;

@@ -1,99 +1,87 @@
-import { randomUUID } from 'node:crypto';
 import { Code, createClient } from '@connectrpc/connect';
 import { expect, test } from '@jest/globals';
-import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
-import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
+import { pino } from 'pino';
+import { createGrpcTransport } from '../../../src/contract/grpc-transport.ts';
 import { WebhookService } from '../../../src/gen/gatehouse/v1/webhook_service_pb.js';
 import {
   HealthCheckResponse_ServingStatus as ServingStatus,
   Health,
 } from '../../../src/gen/health/v1/health_pb.js';
-import { createGrpcTransport } from '../../../src/contract/grpc-transport.ts';
-import { deadAddress } from '../../e2e/cli-harness.ts';
-import type { GatehouseProcess } from '../../support/gatehouse-process.ts';
-import { startInline } from '../../support/inline-process.ts';
+import { createMetrics } from '../../../src/platform/metrics.ts';
+import { addPipelineMetrics } from '../../../src/webhooks/health/webhook-metrics.ts';
+import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { registration } from '../../support/order-requests.ts';
-import { startStack } from '../../support/stack.ts';
-import type { Stack } from '../../support/stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { bufCurl } from '../core/rpc-clients.ts';
-import { answer, startReceiver } from './receivers.ts';
-import type { Behaviour, Receiver } from './receivers.ts';
-import { closersOfEachTest } from '../../support/shared-stack.ts';
-import { queryOnce } from '../../support/database-connections.ts';
+import { startReceiver } from './receivers.ts';
+import { quietStatus } from './webhook-desk.ts';
+import { sharedConnection, sharedStack } from '../../support/shared-stack.ts';
 
-const cleanUps = closersOfEachTest();
+const stack = sharedStack({ facades: 0, webhooks: 1 });
+const database = sharedConnection(() => stack.databaseUrl);
 
-async function openStack(webhooks: number): Promise<Stack> {
-  const stack = await startStack({ facades: 0, webhooks });
-  cleanUps.push(stack.stop);
-  return stack;
-}
+const metricsOf = async (address: unknown): Promise<string> => {
+  const answer = await fetch(`http://${String(address)}/metrics`);
+  expect(answer.status).toBe(200);
+  return answer.text();
+};
 
-async function openReceiver(behaviour?: Behaviour): Promise<Receiver> {
-  const receiver = await startReceiver(behaviour);
-  cleanUps.push(receiver.close);
-  return receiver;
-}
-
-/** A webhooks process of a stack, with settings of its own. */
-async function startWith(
-  stack: Stack,
-  settings: Readonly<Record<string, string>>,
-): Promise<GatehouseProcess> {
-  const started = await startInline('webhooks', { ...stack.webhookSettings, ...settings });
-  cleanUps.push(() => started.stop());
-  return started;
-}
-
-/** Orders that end at once, by default of a new merchant. */
-async function endOrders(stack: Stack, count: number, webhookUrl: string, merchant?: string): Promise<void> {
-  const orders = stack.client(OrderService, 'writer');
-  const merchantId = merchant ?? (await stack.createMerchant({ signsWebhooks: true })).id;
-  for (let index = 0; index < count; index += 1)
-    await orders.registerOrder(
-      registration({ merchantId, orderNumber: `N-${index}-${randomUUID()}`, webhookUrl }),
-    );
-  await queryOnce(
-    stack.databaseUrl,
-    `update core.orders set expires_at = now(), sweep_at = now() where status = 'PENDING'`,
-  );
-}
-
-const deliveredTo = (receiver: Receiver, count: number): Promise<boolean> =>
-  waitUntil(`${count} orders have been told of`, () => {
-    const ids = receiver.webhooks.map(({ headers }) => headers['webhook-id']);
-    return new Set(ids).size >= count;
-  });
-
-test('without core the process starts, sends ingested events, and continues when core is available', async () => {
-  const stack = await openStack(0);
-  const receiver = await openReceiver(answer(503));
-  const first = await startWith(stack, {});
-  const { id: merchantId } = await stack.createMerchant();
-  const owner = { merchantId, environment: Environment.SANDBOX };
-  await stack.webhookClient('operator', first).rotateSigningSecret(owner);
-  await endOrders(stack, 1, receiver.origin, merchantId);
-  await waitUntil('it has been refused', () => receiver.webhooks.length > 0);
-  await first.stop();
-  receiver.behave(answer(200));
-
-  const alone = await startWith(stack, { GATEHOUSE_CORE_ADDRESSES: await deadAddress() });
-  await waitUntil('it is delivered', () => alone.log.some(({ result }) => result === 'DELIVERED'));
-  await endOrders(stack, 1, receiver.origin, merchantId);
-  await alone.stop();
-  await startWith(stack, {});
-
-  await deliveredTo(receiver, 2);
+test('core shows how far the broker is behind the database', async () => {
+  const page = await metricsOf(stack.cores[0]?.ready['connect']);
+  expect(page.split('\n')).toContain('gatehouse_events_not_relayed 0');
+  expect(page.split('\n')).toContain('gatehouse_events_relay_lag_seconds 0');
 });
 
-test('its listeners serve health, reflection and WebhookService to those with a token, over gRPC and Connect', async () => {
-  const stack = await openStack(1);
+test('attempts are counted and timed for callers without authentication, and no metric identifies a merchant', async () => {
+  const receiver = await startReceiver();
+  const { id: merchantId } = await stack.createMerchant({ signsWebhooks: true });
+  await stack
+    .client(OrderService, 'writer')
+    .registerOrder(registration({ merchantId, orderNumber: 'C-1', webhookUrl: receiver.origin }));
+  await database.query('update core.orders set expires_at = now(), sweep_at = now()');
+
+  const page = await waitUntil('the delivery is counted', async () => {
+    const text = await metricsOf(stack.webhooks[0]?.ready['connect']);
+    return text.includes('attempts_total{environment="sandbox",result="delivered"} 1') ? text : undefined;
+  });
+
+  await receiver.close();
+  const lines = page.split('\n');
+  expect(lines).toContain('gatehouse_webhook_attempt_duration_seconds_count{environment="sandbox"} 1');
+  expect(lines).toContain('gatehouse_webhook_commit_to_delivery_seconds_count{environment="sandbox"} 1');
+  expect(page).not.toContain('mer_');
+  expect(page).not.toContain(receiver.origin);
+});
+
+test('the status of the pipeline is shown, and tests of merchants that were abandoned alarm no operator', async () => {
+  const metrics = createMetrics({ logger: pino({ level: 'silent' }), nowMs: () => 0 });
+  addPipelineMetrics(
+    metrics,
+    () => Promise.resolve(quietStatus),
+    () => new Date(),
+  );
+
+  const lines = (await metrics.page()).body.split('\n');
+
+  for (const line of [
+    'gatehouse_webhook_deliveries_due 4',
+    'gatehouse_webhook_oldest_due_seconds 0',
+    'gatehouse_webhook_deliveries_pending 5',
+    'gatehouse_webhook_endpoints{state="resting"} 6',
+    'gatehouse_webhook_endpoints{state="paused"} 7',
+    'gatehouse_webhook_deliveries_abandoned_24h 5',
+    'gatehouse_webhook_deliveries_given_up_lately 5',
+    'gatehouse_webhook_secrets_with_old_key 9',
+    'gatehouse_webhook_gaps_24h 1',
+  ])
+    expect(lines).toContain(line);
+});
+
+test('its listeners serve health, reflection and WebhookService to those whose token allows it, over gRPC and Connect', async () => {
   const { ready } = stack.webhooks[0] ?? {};
   const transport = createGrpcTransport({ addresses: [String(ready?.['grpc'])], token: '' });
-  cleanUps.push(async () => transport.close());
 
-  const { status } = await createClient(Health, transport).check({ service: WebhookService.typeName });
+  const health = await createClient(Health, transport).check({ service: WebhookService.typeName });
   const post = (request: RequestInit) =>
     fetch(`http://${String(ready?.['connect'])}/${WebhookService.typeName}/GetPipelineStatus`, {
       method: 'POST',
@@ -101,6 +89,13 @@ test('its listeners serve health, reflection and WebhookService to those with a 
       ...request,
     });
   const overConnect = await post({ body: '{}' });
+  const refused = ['', `Bearer ${stack.tokens.facade}`].map(async (authorization) => {
+    const { status } = await post({
+      body: '{}',
+      headers: { 'content-type': 'application/json', authorization },
+    });
+    return status;
+  });
   const tooLarge = await post({ body: new Blob(['x'.repeat(8 * 1024 * 1024)]).stream(), duplex: 'half' });
   const described = await Promise.all(
     [ready?.['grpc'], ready?.['connect']].map((address) =>
@@ -112,7 +107,7 @@ test('its listeners serve health, reflection and WebhookService to those with a 
     ),
   );
 
-  expect(status).toBe(ServingStatus.SERVING);
+  expect(health.status).toBe(ServingStatus.SERVING);
   expect(tooLarge.headers.get('connection')).toBe('close');
   expect(await tooLarge.json()).toMatchObject({ code: 'resource_exhausted' });
   expect(described.map(({ exitCode, stderr }) => ({ exitCode, stderr }))).toEqual(
@@ -122,4 +117,6 @@ test('its listeners serve health, reflection and WebhookService to those with a 
     code: Code.Unauthenticated,
   });
   expect(overConnect.status).toBe(200);
+  expect(await Promise.all(refused)).toEqual([401, 403]);
+  transport.close();
 });

@@ -9,7 +9,6 @@ import { explainDatabaseError } from '../../../src/platform/database/explain-err
 import { createFairCalls } from '../../../src/platform/fair-calls.ts';
 import { createLogger } from '../../../src/platform/logger.ts';
 import { newRandomId } from '../../../src/contract/public-id.ts';
-import { startConnectServer } from '../../../src/platform/rpc/connect-server.ts';
 import { startGrpcServer } from '../../../src/platform/rpc/grpc-server.ts';
 import { createGrpcTransport } from '../../../src/contract/grpc-transport.ts';
 import { guard } from '../../../src/platform/rpc/guard.ts';
@@ -24,6 +23,7 @@ import { webhookEndpointService } from '../../../src/webhooks/rpc/webhook-endpoi
 import { webhookService } from '../../../src/webhooks/rpc/webhook-service.ts';
 import { createSigningSecrets } from '../../../src/webhooks/secrets/signing-secrets.ts';
 import { shared } from '../../support/shared-stack.ts';
+import { newDelivery } from './dispatch-desk.ts';
 import type { Stack } from '../../support/stack.ts';
 
 /** Eight deliveries were abandoned, and three of them were tests. */
@@ -125,7 +125,6 @@ export async function openWebhookDesk(
   const guards = { tokens, logger, newRequestId: v7, explain: explainDatabaseError, measure: () => {} };
   const services = [guard(service, guards), guard(endpointService, guards)];
   const grpc = await startGrpcServer({ host: '127.0.0.1', port: 0, services, logger });
-  const connect = await startConnectServer({ host: '127.0.0.1', port: 0, services, logger });
   const transports = new Map<Role, ReturnType<typeof createGrpcTransport>>();
   const transportOf = (role: Role) => {
     const transport =
@@ -137,41 +136,25 @@ export async function openWebhookDesk(
     database,
     secrets,
     grpcAddress: grpc.address,
-    connectUrl: `http://${connect.address}`,
+    transportOf,
     client: (role: Role) => createClient(WebhookService, transportOf(role)),
     endpointClient: (role: Role) => createClient(WebhookEndpointService, transportOf(role)),
     /** The number of notifications about work. */
     rings,
     /** Begins to stop, as a process does. */
     drain: () => draining.abort(),
-    /** Creates deliveries as the intake does. Fields that a test does not name have unique values. */
+    /** Creates deliveries as the intake does, with ids of their own. */
     deliver: async (merchantId: string, own: Partial<NewDelivery> = {}, count = 1): Promise<string[]> => {
-      const at = own.id === undefined ? now() : new Date(0);
-      const rows = Array.from({ length: count }, (): NewDelivery => {
-        const id = newRandomId('whd', at);
-        const eventId = newRandomId('evt', at);
-        return {
-          id,
-          merchantId,
-          environment: 'SANDBOX',
-          endpoint: 'https://shop.example',
-          url: 'https://shop.example/hook?token=t',
-          eventId,
-          eventType: 'order.completed',
-          orderId: newRandomId('ord', at),
-          orderNumber: `A-${id.slice(-6)}`,
-          sequence: 3n,
-          body: Buffer.from(`{"id":"${eventId}"}`),
-          ...own,
-        };
-      });
+      const rows = Array.from({ length: count }, () =>
+        newDelivery({ merchantId, url: 'https://shop.example/hook?token=t', sequence: 3n, ...own }),
+      );
       await insertDeliveries(database.pool, rows);
       return rows.map(({ id }) => id);
     },
     close: async (): Promise<void> => {
       draining.abort();
       for (const transport of transports.values()) transport.close();
-      await Promise.all([grpc.stop(1_000), connect.stop(1_000)]);
+      await grpc.stop(1_000);
       core.close();
       await database.close();
     },
@@ -180,8 +163,4 @@ export async function openWebhookDesk(
 export type WebhookDesk = Awaited<ReturnType<typeof openWebhookDesk>>;
 
 /** A desk for all tests of a file, which closes after them. */
-export const sharedWebhookDesk = (stack: Stack): WebhookDesk =>
-  shared(
-    () => openWebhookDesk(stack),
-    (desk) => desk.close(),
-  );
+export const sharedWebhookDesk = (stack: Stack): WebhookDesk => shared(() => openWebhookDesk(stack));

@@ -4,15 +4,14 @@ import { SigningSecretProblem } from '../../../src/gen/gatehouse/v1/webhook_serv
 import { Webhook } from 'standardwebhooks';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
+import { deadAddress } from '../../e2e/cli-harness.ts';
 import { startInline } from '../../support/inline-process.ts';
 import type { GatehouseProcess } from '../../support/gatehouse-process.ts';
 import { registration } from '../../support/order-requests.ts';
 import { sharedConnection, sharedStack } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
-import { startReceiver } from './receivers.ts';
+import { answer, startReceiver } from './receivers.ts';
 import type { Receiver } from './receivers.ts';
-
-// The key that encrypts signing secrets is replaced while webhooks are sent: docs/operating/webhooks.md.
 
 let receiver: Receiver;
 let merchantId: string;
@@ -26,23 +25,27 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  for (const process of processes.splice(0)) await process.stop();
+  await stopProcess();
   await database.query('truncate webhooks.signing_secrets');
   await receiver.close();
 });
 
 const newKey = (name: string): string => `${name}:${randomBytes(32).toString('hex')}`;
 
-/** A webhooks process with these keys, which replaces the previous one. */
-async function restartWith(...keys: readonly string[]): Promise<GatehouseProcess> {
+async function stopProcess(): Promise<void> {
   for (const process of processes.splice(0)) expect(await process.stop()).toBe(0);
-  const started = await startInline('webhooks', {
-    ...stack.webhookSettings,
-    GATEHOUSE_WEBHOOK_SECRET_KEYS: keys.join(','),
-  });
+}
+
+/** A webhooks process with these settings, which replaces the previous one. */
+async function restart(settings: Readonly<Record<string, string>> = {}): Promise<GatehouseProcess> {
+  await stopProcess();
+  const started = await startInline('webhooks', { ...stack.webhookSettings, ...settings });
   processes.push(started);
   return started;
 }
+
+const restartWith = (...keys: readonly string[]): Promise<GatehouseProcess> =>
+  restart({ GATEHOUSE_WEBHOOK_SECRET_KEYS: keys.join(',') });
 
 /** An order that ends at once. */
 async function endOrder(orderNumber: string): Promise<void> {
@@ -72,6 +75,8 @@ const makeSecret = async (process: GatehouseProcess): Promise<string> => {
   const client = stack.webhookClient('operator', process);
   return (await client.rotateSigningSecret({ merchantId, environment: Environment.SANDBOX })).secret;
 };
+
+// The replacement of the key that encrypts signing secrets: docs/operating/webhooks.md.
 
 test('a key is replaced step by step, and the same secret signs all the time', async () => {
   const [oldKey, freshKey] = [newKey('old'), newKey('new')];
@@ -112,4 +117,22 @@ test('a missing key delays deliveries, is reported, and loses none of them', asy
   await restartWith(key);
 
   expect(await isSignedWith(secret, 'K-4')).toBe(true);
+});
+
+test('without core the process starts, sends ingested events, and continues when core is available', async () => {
+  receiver.behave(answer(503));
+  await makeSecret(await restart());
+  await endOrder('C-1');
+  await waitUntil('it has been refused', () => receiver.webhooks.length > 0);
+  await stopProcess();
+  receiver.behave(answer(200));
+
+  const alone = await restart({ GATEHOUSE_CORE_ADDRESSES: await deadAddress() });
+  await waitUntil('it is delivered', () => alone.log.some(({ result }) => result === 'DELIVERED'));
+  await endOrder('C-2');
+  await restart();
+
+  await waitUntil('both orders have been told of', () =>
+    ['C-1', 'C-2'].every((number) => receiver.webhooks.some(({ body }) => body.includes(`"${number}"`))),
+  );
 });
