@@ -1,3 +1,4 @@
+import { limitFailures } from '../platform/line-limit.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Health } from './connector/outcomes.ts';
 
@@ -40,6 +41,15 @@ export function createWalletBreaker(options: WalletBreakerOptions): WalletBreake
   let cooldowns = 0;
   let isChecking = false;
   let nextCheck: NodeJS.Timeout | undefined;
+  /** An outage can last for days, with a check every few seconds. */
+  const limitOpen = () =>
+    limitFailures<[Health]>((_reason, health) =>
+      logger.warn(
+        { wallet, next_check_ms: cooldownMs, health },
+        'circuit open: the wallet keeps failing, so its work waits until a check or a trial succeeds',
+      ),
+    );
+  let logOpen = limitOpen();
 
   const noteSuccess = (): void => {
     failuresInRow = 0;
@@ -52,6 +62,7 @@ export function createWalletBreaker(options: WalletBreakerOptions): WalletBreake
     isOpen = false;
     isHalfOpen = false;
     cooldowns = 0;
+    logOpen = limitOpen();
     logger.info({ wallet }, 'circuit closed: the wallet has recovered');
   };
   const open = (health: Health): void => {
@@ -60,10 +71,7 @@ export function createWalletBreaker(options: WalletBreakerOptions): WalletBreake
       cooldowns > 0 && (health.kind === 'unreported' || cooldowns % cooldownsBetweenTrials === 0);
     cooldowns += 1;
     nextCheck = setTimeout(() => void check(), cooldownMs).unref();
-    logger.warn(
-      { wallet, next_check_ms: cooldownMs, health },
-      'circuit open: the wallet keeps failing, so its work waits until a check or a trial succeeds',
-    );
+    logOpen('detail' in health ? health.detail : health.kind, health);
   };
   const check = async (): Promise<void> => {
     if (isChecking) return;

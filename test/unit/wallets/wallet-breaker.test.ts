@@ -5,13 +5,16 @@ import type { Health } from '../../../src/wallets/connector/outcomes.ts';
 import { createWalletBreaker } from '../../../src/wallets/wallet-breaker.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
-const logger = createLogger({ process: 'test', instance: 'wallet-breaker', level: 'silent' });
+const silent = createLogger({ process: 'test', instance: 'wallet-breaker', level: 'silent' });
 const available: Health = { kind: 'available' };
 const unavailable: Health = { kind: 'unavailable', detail: 'no answer' };
 const unreported: Health = { kind: 'unreported', detail: 'no heartbeat' };
 
 /** A breaker that opens at the third failure in a row, and a wallet whose health the test sets. */
-function begin(first: Health | Promise<Health>, { cooldownMs = 60_000, threshold = 3 } = {}) {
+function begin(
+  first: Health | Promise<Health>,
+  { cooldownMs = 60_000, threshold = 3, logger = silent } = {},
+) {
   const wallet = { health: first, asked: 0 };
   const breaker = createWalletBreaker({
     ...{ wallet: 'test', logger, cooldownMs, threshold },
@@ -172,4 +175,33 @@ describe('a failing wallet', () => {
     expect(breaker.allows()).toBe('all');
     expect(wallet.asked).toBe(asked);
   });
+});
+
+test('each reason of an outage is logged once, and again in the next outage', async () => {
+  const lines: { health?: Health; msg: string }[] = [];
+  const write = (line: string): void => void lines.push(JSON.parse(line) as (typeof lines)[number]);
+  const logger = createLogger({ process: 'test', instance: 'wallet-breaker', level: 'info' }, { write });
+  const { wallet, answer } = begin(unavailable, { cooldownMs: 1, threshold: 1, logger });
+  const checkedOften = async (): Promise<void> => {
+    const before = wallet.asked;
+    await waitUntil('its health was checked often', () => wallet.asked > before + 5);
+  };
+
+  await answer(false);
+  await checkedOften();
+  wallet.health = { kind: 'unavailable', detail: 'certificate has expired' };
+  await checkedOften();
+  wallet.health = available;
+  await waitUntil('the circuit is closed', () => lines.at(-1)?.health === undefined);
+  wallet.health = unavailable;
+  await answer(false);
+  await checkedOften();
+  wallet.health = available;
+
+  expect(lines.slice(0, 4).map(({ health }) => health)).toEqual([
+    unavailable,
+    { kind: 'unavailable', detail: 'certificate has expired' },
+    undefined,
+    unavailable,
+  ]);
 });
