@@ -21,7 +21,7 @@ export function readJson(
   }
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(answer.body);
-    return { ok: true, json: withoutNulls(JSON.parse(text)) };
+    return { ok: true, json: withoutNulls(JSON.parse(text, keepId)) };
   } catch {
     return {
       ok: false,
@@ -31,6 +31,13 @@ export function readJson(
 }
 
 const nameType = (type: string): string => (type === '' ? 'of no stated type' : type.slice(0, 64));
+
+/** A whole number that JavaScript would round is an id, and stays as the wallet wrote it. Two ids could be rounded to the same number. */
+function keepId(_name: string, value: unknown, context?: { readonly source?: string }): unknown {
+  const isRounded = typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value);
+  const source = context?.source ?? '';
+  return isRounded && /^[0-9]+$/.test(source) ? source : value;
+}
 
 /** The contract has no null. A wallet that sends null means that the property is absent. */
 function withoutNulls(json: unknown): unknown {

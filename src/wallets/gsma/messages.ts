@@ -47,7 +47,7 @@ export const tokenAnswerSchema = Type.Object(
     access_token: Type.String({ pattern: '^[\\x21-\\x7e]{1,8192}$' }),
     token_type: Type.Optional(Type.String({ pattern: '^[Bb][Ee][Aa][Rr][Ee][Rr]$' })),
     expires_in: Type.Optional(
-      Type.Union([Type.Integer({ minimum: 0 }), Type.String({ pattern: '^[0-9]{1,9}$' })]),
+      Type.Union([Type.Integer({ minimum: 0 }), Type.String({ pattern: '^[0-9]{1,20}$' })]),
     ),
   },
   { $id: 'GsmaTokenAnswer' },

@@ -42,7 +42,7 @@ const maxAnswerBytes = 64 * 1024;
 
 const tokenAnswer = Type.Object({
   access_token: Type.String({ pattern: '^[\\x21-\\x7e]{1,8192}$' }),
-  expires_in: Type.Union([Type.Number({ minimum: 0 }), Type.String({ pattern: '^[0-9]{1,9}$' })]),
+  expires_in: Type.Union([Type.Number({ minimum: 0 }), Type.String({ pattern: '^[0-9]{1,20}$' })]),
 });
 
 const loginFailed = Type.Object({ error: Type.Literal('login_failed') });

@@ -225,6 +225,14 @@ describe('a query', () => {
     });
   });
 
+  test('keeps a transaction id that is a number with more digits than JavaScript has', async () => {
+    const paid = status({ status: 'SUCCESSFUL', amount: '100.5', financialTransactionId: 'id' });
+    const body = JSON.stringify(paid).replace('"id"', '12345678901234567891');
+    subject.wallet.on(routes.query, answer(200, 'application/json', body));
+
+    expect((await query()).result).toMatchObject({ providerTransactionId: '12345678901234567891' });
+  });
+
   test.each([
     ['NOT_ENOUGH_FUNDS', declined('insufficient_funds')],
     ['PAYER_LIMIT_REACHED', declined('limit_exceeded')],
