@@ -17,12 +17,12 @@ import { directPayment, orderNamed, registration } from '../../support/order-req
 import { refusalOf } from '../../support/rpc-failure.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { sharedStack, sharedClient, sharedConnection } from '../../support/shared-stack.ts';
+import { beginRecovery, endRecoveries, holdRecoveries } from './held-recoveries.ts';
 
 // Two cores, so that every test also shows that two sweeps can run together.
 const stack = sharedStack({ cores: 2, facades: 0 });
 const orders = sharedClient(stack, OrderService, 'writer');
 const database = sharedConnection(() => stack.databaseUrl);
-const holder = sharedConnection(() => stack.databaseUrl);
 let merchantId: string;
 beforeEach(async () => {
   ({ id: merchantId } = await stack.createMerchant());
@@ -109,25 +109,6 @@ describe('an order whose session has ended', () => {
     expect(rows).toEqual([{ status: 'TIMED_OUT' }]);
   });
 
-  test('stays PENDING while its attempt is SENT, and is checked again later', async () => {
-    const id = await startPayment(merchantId, 'E-5');
-    await database.query(`update core.payment_attempts set status = 'SENT' where order_id = $1`, [id]);
-
-    await endSessions([id]);
-
-    const { rows } = await waitUntil('the sweep has looked at it', async () => {
-      const found = await database.query<{ status: string; ahead_ms: number }>(
-        `select status, extract(epoch from sweep_at - now())::float8 * 1000 as ahead_ms
-           from core.orders where id = $1 and sweep_at > now()`,
-        [id],
-      );
-      return found.rowCount === 1 && found;
-    });
-    expect(rows[0]?.status).toBe('PENDING');
-    expect(rows[0]?.ahead_ms).toBeLessThanOrEqual(15_000);
-    expect(typesOf(await eventsOf(id))).not.toContain(OrderEventType.EXPIRED);
-  });
-
   test('expires once, however many orders and sweeping cores there are', async () => {
     const numbers = Array.from({ length: 600 }, (_, index) => `E-7-${index}`);
     const ids = await Promise.all(numbers.map((number) => register(merchantId, number)));
@@ -160,13 +141,8 @@ test('an order expires while the other environment takes no payments yet', async
   );
   const open = storedId('ord', order?.orderId ?? '');
   const closed = await register(merchantId, 'E-10');
-  // No core carries the recovery on.
-  await holder.query('begin; set local idle_in_transaction_session_timeout = 0');
-  await holder.query('select pg_advisory_xact_lock(7142006)');
-  await database.query(
-    `insert into core.recoveries (id, cause, lost_from, lost_until, stream, closed)
-     values (gen_random_uuid(), 'OPERATOR', now(), now(), 'COMPLETE', '{SANDBOX}')`,
-  );
+  const letRecover = await holdRecoveries(stack.databaseUrl);
+  await beginRecovery(stack.databaseUrl, { isClosed: true });
   for (const address of stack.addresses) {
     const transport = createGrpcTransport({ addresses: [address], token: stack.tokens.writer });
     await waitUntil('the core knows of it', async () => {
@@ -185,8 +161,8 @@ test('an order expires while the other environment takes no payments yet', async
       ?.status;
   await waitUntil('the order has expired', async () => (await statusOf(open)) === 'EXPIRED');
   expect(await statusOf(closed)).toBe('PENDING');
-  await database.query('update core.recoveries set finished_at = now()');
-  await holder.query('rollback');
+  await endRecoveries(stack.databaseUrl);
+  await letRecover();
   await untilExpired(merchantId, 'E-10');
 });
 

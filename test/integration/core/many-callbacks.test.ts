@@ -3,20 +3,16 @@ import type { CallOptions } from '@connectrpc/connect';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { holdLocks } from '../../support/database-connections.ts';
 import { storedId } from '../../support/ids.ts';
-import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
-import { PayerPaymentService } from '../../../src/gen/gatehouse/v1/payer_payment_service_pb.js';
 import { WalletExchangeSchema } from '../../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
-import { sharedClient, sharedStack } from '../../support/shared-stack.ts';
+import { sharedStack } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
-import { outcomes, sharedPaymentDesk } from './payment-desk.ts';
-import type { Outcome } from './payment-desk.ts';
+import { menuPayment, outcomes, sharedPaymentDesk, transactionOf } from './payment-desk.ts';
+import type { Outcome, Payment } from './payment-desk.ts';
 
 // A callback causes a query of the wallet, so a flood of them must not become a flood of queries.
 
-const environment = Environment.SANDBOX;
 const stack = sharedStack({ facades: 0 });
 const desk = sharedPaymentDesk(stack);
-const payers = sharedClient(stack, PayerPaymentService, 'wallets');
 
 let merchantId: string;
 beforeEach(async () => {
@@ -40,26 +36,25 @@ const callback = { exchange: { purpose: 'callback' }, callbackNote: '' };
 const ownExchanges = (attemptId: string) =>
   [storedId('mer', merchantId), storedId('pat', attemptId)] as const;
 
+const hastenAttempt = ({ attemptId: paymentAttemptId }: Payment, options?: CallOptions) =>
+  desk.payments.hastenPaymentAttempt({ merchantId, paymentAttemptId, ...callback }, options);
+
 /** An attempt that its wallet left pending or declined. */
 const attempt = (outcome: Outcome) => async (): Promise<Undecided> => {
-  const { attemptId: paymentAttemptId, ...payment } = await desk.startDirect({ merchantId });
-  await desk.settle({ attemptId: paymentAttemptId, ...payment }, outcome);
+  const payment = await desk.startDirect({ merchantId });
+  await desk.settle(payment, outcome);
   return {
     table: 'payment_attempts',
-    id: storedId('pat', paymentAttemptId),
-    exchangesOf: ownExchanges(paymentAttemptId),
-    hasten: (options) =>
-      desk.payments.hastenPaymentAttempt({ merchantId, paymentAttemptId, ...callback }, options),
-    touch: () => desk.story({ attemptId: paymentAttemptId, ...payment }),
+    id: storedId('pat', payment.attemptId),
+    exchangesOf: ownExchanges(payment.attemptId),
+    hasten: (options) => hastenAttempt(payment, options),
+    touch: () => desk.story(payment),
   };
 };
 /** A payment that its payer started. The callback is one about its id, or another report of the wallet. */
 const payerPayment = (isReport: boolean) => async (): Promise<Undecided> => {
-  const report = {
-    ...{ environment, wallet: 'walleta', paymentOption: 'walleta_ussd', payee: '600000' },
-    ...{ providerTransactionId: `t-${merchantId}`, amount: '100', currency: 'ETB' },
-  };
-  const payerPaymentId = (await payers.reportPayerPayment(report)).payerPayment?.payerPaymentId ?? '';
+  const report = menuPayment(merchantId, 'none');
+  const payerPaymentId = await desk.reportFromMenu(merchantId, 'none');
   const id = storedId('ppm', payerPaymentId);
   return {
     table: 'payer_payments',
@@ -67,9 +62,9 @@ const payerPayment = (isReport: boolean) => async (): Promise<Undecided> => {
     exchangesOf: ['00000000-0000-0000-0000-000000000000', id],
     hasten: (options) =>
       isReport
-        ? payers.reportPayerPayment({ ...report, exchange: callback.exchange }, options)
-        : payers.hastenPayerPayment({ payerPaymentId, ...callback }, options),
-    touch: () => payers.validatePayerPayment({ ...report, reference: 'none' }),
+        ? desk.payers.reportPayerPayment({ ...report, exchange: callback.exchange }, options)
+        : desk.payers.hastenPayerPayment({ payerPaymentId, ...callback }, options),
+    touch: () => desk.payers.validatePayerPayment(report),
   };
 };
 
@@ -122,6 +117,14 @@ const exchangesOf = async ({ exchangesOf: [merchant, owner] }: Undecided) =>
 const setDue = ({ table, id }: Undecided, due: string) =>
   desk.query(`update core.${table} set due_at = now() + $2::interval where id = $1`, [id, due]);
 
+/** A subject whose next query is due then, after this many recent exchanges. */
+async function started(start: () => Promise<Undecided>, due: string, exchanges: number): Promise<Undecided> {
+  const subject = await start();
+  await setDue(subject, due);
+  await addExchanges(subject, exchanges);
+  return subject;
+}
+
 const clock = async (): Promise<number> =>
   (await desk.query<{ now: Date }>('select now() as now'))[0]?.now.getTime() ?? 0;
 
@@ -139,9 +142,7 @@ async function waitAfterCallback(subject: Undecided): Promise<[min: number, max:
 
 describe.each(Object.entries(subjects))('a callback about a %s', (_what, start) => {
   test('makes its query due at once', async () => {
-    const subject = await start();
-    await setDue(subject, '1 hour');
-    await addExchanges(subject, 18);
+    const subject = await started(start, '1 hour', 18);
 
     const [min, max] = await waitAfterCallback(subject);
 
@@ -150,9 +151,7 @@ describe.each(Object.entries(subjects))('a callback about a %s', (_what, start) 
   });
 
   test('after twenty recent exchanges makes its query due in ten seconds, and a repeat adds no delay', async () => {
-    const subject = await start();
-    await setDue(subject, '1 hour');
-    await addExchanges(subject, 20);
+    const subject = await started(start, '1 hour', 20);
 
     const [min, max] = await waitAfterCallback(subject);
     const [, repeated] = await waitAfterCallback(subject);
@@ -163,9 +162,7 @@ describe.each(Object.entries(subjects))('a callback about a %s', (_what, start) 
   });
 
   test('after twenty recent exchanges is counted and not stored', async () => {
-    const subject = await start();
-    await setDue(subject, '1 hour');
-    await addExchanges(subject, 20);
+    const subject = await started(start, '1 hour', 20);
     const before = await exchangesOf(subject);
 
     for (let count = 0; count < 7; count += 1) await subject.hasten();
@@ -176,9 +173,7 @@ describe.each(Object.entries(subjects))('a callback about a %s', (_what, start) 
   });
 
   test('does not delay a query that is due', async () => {
-    const subject = await start();
-    await setDue(subject, '-1 second');
-    await addExchanges(subject, 20);
+    const subject = await started(start, '-1 second', 20);
 
     const [, max] = await waitAfterCallback(subject);
 
@@ -194,17 +189,11 @@ const hold = () =>
        strays as (select id from core.stray_payments where merchant_id = $1 for update),
        payers as (select id from core.payer_payments where provider_transaction_id = $2 for update)
      select from orders full join strays using (id) full join payers using (id)`,
-    [storedId('mer', merchantId), `t-${merchantId}`],
+    [storedId('mer', merchantId), transactionOf(merchantId, 'none')],
   );
 
 const waitForCalls = (count: number) =>
-  waitUntil(`${count} calls wait with a connection`, async () => {
-    const [waiting] = await desk.query<{ count: number }>(
-      `select count(*)::int from pg_stat_activity
-       where datname = current_database() and wait_event_type = 'Lock'`,
-    );
-    return (waiting?.count ?? 0) >= count;
-  });
+  waitUntil(`${count} calls wait with a connection`, async () => (await desk.lockWaits()) >= count);
 
 /** Makes calls that wait for what `hold` holds, and meanwhile payments of another merchant. Returns the calls that failed. */
 async function payMeanwhile(call: (index: number) => Promise<unknown>, count: number) {
@@ -268,10 +257,9 @@ test('outcomes of many refunds of one order leave connections for other merchant
 test('an endless series of callbacks causes about ten queries, and then one every ten seconds', async () => {
   const payment = await desk.startDirect({ merchantId });
   await desk.settle(payment, outcomes.pending('r-1'));
-  const { attemptId: paymentAttemptId } = payment;
   let queries = 0;
   for (let count = 0; count < 60; count += 1) {
-    await desk.payments.hastenPaymentAttempt({ merchantId, paymentAttemptId, ...callback });
+    await hastenAttempt(payment);
     // The exchanges stay recent on a slow machine.
     await desk.query(
       `update core.wallet_exchanges set id = uuidv7(interval '1 hour')
@@ -297,12 +285,11 @@ test('an endless series of callbacks causes about ten queries, and then one ever
 test('callbacks about an attempt and its reversal at once are all counted, in few entries', async () => {
   const payment = await desk.startDirect({ merchantId });
   const { strayPaymentId: reversalId } = await desk.settle(payment, outcomes.completed('t-1', '99.00'));
-  const { attemptId: paymentAttemptId } = payment;
 
   await Promise.all(
     Array.from({ length: 100 }, (_, index) =>
       index % 2 === 0
-        ? desk.payments.hastenPaymentAttempt({ merchantId, paymentAttemptId, ...callback })
+        ? hastenAttempt(payment)
         : desk.reversals.hastenReversal({ merchantId, reversalId, ...callback }),
     ),
   );
@@ -315,9 +302,7 @@ test('callbacks about an attempt and its reversal at once are all counted, in fe
 test('callbacks are stored again when ten seconds have passed without one', async () => {
   const payment = await desk.startDirect({ merchantId });
   await desk.settle(payment, outcomes.pending('r-1'));
-  const hasten = () =>
-    desk.payments.hastenPaymentAttempt({ merchantId, paymentAttemptId: payment.attemptId, ...callback });
-  for (let count = 0; count < 25; count += 1) await hasten();
+  for (let count = 0; count < 25; count += 1) await hastenAttempt(payment);
   // As if ten seconds had passed.
   await desk.query(
     `update core.wallet_exchanges set id = uuidv7(interval '-10 seconds' - (now() - uuid_extract_timestamp(id)))
@@ -325,7 +310,7 @@ test('callbacks are stored again when ten seconds have passed without one', asyn
     [storedId('pat', payment.attemptId)],
   );
 
-  await hasten();
+  await hastenAttempt(payment);
 
   const { exchanges } = await desk.story(payment);
   expect(exchanges.at(-1)?.purpose).toBe('callback');

@@ -22,7 +22,6 @@ const stack = sharedStack({
   settings: { GATEHOUSE_WALLETS: walletsOfCoreWithPaybill('174379', ownerId) },
 });
 const desk = sharedPaymentDesk(stack);
-const payers = sharedClient(stack, PayerPaymentService, 'wallets');
 const reader = sharedClient(stack, PayerPaymentService, 'reader');
 const merchants = sharedClient(stack, MerchantService, 'operator');
 
@@ -39,25 +38,15 @@ beforeEach(async () => {
 
 const validate = async (reference: string, own: object = {}): Promise<string | undefined> => {
   const asked = { environment, wallet: 'walleta', reference, ...money, ...own };
-  return PayerPaymentDecision[(await payers.validatePayerPayment(asked)).decision];
+  return PayerPaymentDecision[(await desk.payers.validatePayerPayment(asked)).decision];
 };
 const transaction = (reference: string): string => transactionOf(merchantId, reference);
 /** A wallet reports a payment. Returns the payment's id. */
-async function report(reference: string, wallet = 'walleta', own: object = {}): Promise<string> {
-  const { payerPayment } = await payers.reportPayerPayment({
-    ...{ environment, wallet, paymentOption: `${wallet}_ussd`, reference, payee: '174379' },
-    ...{ providerTransactionId: transaction(reference), ...money, ...own },
-  });
-  return payerPayment?.payerPaymentId ?? '';
-}
-/** A worker takes all payments that are due. */
-async function leaseAll(wallet = 'walleta') {
-  const due = { environment, wallet, maxPayments: 100, lease: { seconds: 60n } };
-  return (await payers.leasePayerPayments(due)).payments;
-}
+const report = (reference: string, wallet = 'walleta', own: object = {}): Promise<string> =>
+  desk.reportFromMenu(merchantId, reference, { wallet, paymentOption: `${wallet}_ussd`, ...own });
 /** A worker takes the only payment that is due. */
 async function lease(wallet = 'walleta'): Promise<string> {
-  const payments = await leaseAll(wallet);
+  const payments = await desk.leaseFromMenu(wallet);
   expect(payments).toHaveLength(1);
   return payments[0]?.leaseId ?? '';
 }
@@ -65,17 +54,8 @@ const makeDue = () =>
   desk.query('update core.payer_payments set due_at = now(), leased_until = now() where due_at is not null');
 const noAnswer = { case: 'unknown', value: { detail: 'no answer' } } as const;
 const exchange = { purpose: 'callback' };
-async function confirm(payerPaymentId: string, leaseId: string, reference: string, own: object = {}) {
-  const { payerPayment } = await payers.recordPayerPaymentOutcome({
-    ...{ payerPaymentId, leaseId },
-    outcome: {
-      case: 'completed',
-      value: { providerTransactionId: transaction(reference), ...money, ...own },
-    },
-    exchanges: [{ purpose: 'query' }],
-  });
-  return payerPayment;
-}
+const confirm = (payerPaymentId: string, leaseId: string, reference: string, own: object = {}) =>
+  desk.confirmFromMenu(merchantId, payerPaymentId, reference, { leaseId, ...own });
 const statusesOf = async (orderNumber: string): Promise<string[]> =>
   (
     await desk.query<{ status: string }>(
@@ -92,9 +72,9 @@ describe('a payment that the wallet does not confirm is asked about', () => {
     const payerPaymentId = await report('unconfirmed');
     await desk.query('update core.payer_payments set tries = 7 where due_at is not null');
     const leaseId = await lease();
-    if (hasNews) await payers.hastenPayerPayment({ payerPaymentId });
+    if (hasNews) await desk.payers.hastenPayerPayment({ payerPaymentId });
 
-    await payers.recordPayerPaymentOutcome({ payerPaymentId, leaseId, outcome: noAnswer });
+    await desk.payers.recordPayerPaymentOutcome({ payerPaymentId, leaseId, outcome: noAnswer });
 
     expect(await desk.query(`select from core.payer_payments where ${due}`)).toHaveLength(1);
   });
@@ -104,13 +84,13 @@ test('a payment is held by one worker, also when news of it arrives', async () =
   const payerPaymentId = await report('held');
   await lease();
 
-  await payers.hastenPayerPayment({ payerPaymentId });
+  await desk.payers.hastenPayerPayment({ payerPaymentId });
 
-  expect(await leaseAll()).toEqual([]);
+  expect(await desk.leaseFromMenu()).toEqual([]);
 });
 
 test.each<[string, (payerPaymentId: string) => Promise<unknown>]>([
-  ['a message about it', (payerPaymentId) => payers.hastenPayerPayment({ payerPaymentId })],
+  ['a message about it', (payerPaymentId) => desk.payers.hastenPayerPayment({ payerPaymentId })],
   ['another report of it', () => report('abandoned')],
 ])('an abandoned payment is open for three more days after %s', async (_name, sendNews) => {
   const payerPaymentId = await report('abandoned');
@@ -118,11 +98,11 @@ test.each<[string, (payerPaymentId: string) => Promise<unknown>]>([
     await makeDue();
     const leaseId = await lease();
     const answer = { payerPaymentId, leaseId, outcome: noAnswer };
-    return (await payers.recordPayerPaymentOutcome(answer)).payerPayment;
+    return (await desk.payers.recordPayerPaymentOutcome(answer)).payerPayment;
   };
   await desk.query("update core.payer_payments set created_at = now() - interval '3 days'");
   const abandoned = { status: PayerPaymentStatus.ABANDONED, detail: 'no answer' };
-  expect([await refuse(), await leaseAll()]).toMatchObject([abandoned, []]);
+  expect([await refuse(), await desk.leaseFromMenu()]).toMatchObject([abandoned, []]);
 
   await sendNews(payerPaymentId);
 
@@ -133,13 +113,13 @@ test('a worker gets the reference of the wallet and the notes of its messages', 
   const payerPaymentId = await report('noted');
   for (const providerReference of ['ref-1', '']) {
     const outcome = { case: 'pending', value: { providerReference } } as const;
-    await payers.recordPayerPaymentOutcome({ payerPaymentId, leaseId: await lease(), outcome });
+    await desk.payers.recordPayerPaymentOutcome({ payerPaymentId, leaseId: await lease(), outcome });
     await makeDue();
   }
 
-  await payers.hastenPayerPayment({ payerPaymentId, callbackNote: 'note' });
+  await desk.payers.hastenPayerPayment({ payerPaymentId, callbackNote: 'note' });
 
-  expect(await leaseAll()).toMatchObject([{ providerReference: 'ref-1', callbackNotes: ['note'] }]);
+  expect(await desk.leaseFromMenu()).toMatchObject([{ providerReference: 'ref-1', callbackNotes: ['note'] }]);
 });
 
 test('a report that names a prompt has the prompt asked about, and waits for its answer', async () => {
@@ -171,9 +151,12 @@ test('news of a payment that has ended changes nothing', async () => {
   expect(before.exchanges).toHaveLength(2);
 
   await report('ended', 'walleta', { exchange });
-  await payers.hastenPayerPayment({ payerPaymentId, exchange });
+  await desk.payers.hastenPayerPayment({ payerPaymentId, exchange });
 
-  expect([await reader.getPayerPayment({ payerPaymentId }), await leaseAll()]).toEqual([before, []]);
+  expect([await reader.getPayerPayment({ payerPaymentId }), await desk.leaseFromMenu()]).toEqual([
+    before,
+    [],
+  ]);
 });
 
 test('a report keeps out a second payment for 2 minutes, and a cancellation for 15', async () => {

@@ -1,5 +1,6 @@
 import type { DescMessage, MessageInitShape } from '@bufbuild/protobuf';
 import pg from 'pg';
+import { holdLocks } from '../../support/database-connections.ts';
 import { publicId, storedId } from '../../support/ids.ts';
 import { CheckoutService } from '../../../src/gen/gatehouse/v1/checkout_service_pb.js';
 import { Environment, OrderEventType } from '../../../src/gen/gatehouse/v1/order_pb.js';
@@ -14,6 +15,7 @@ import type {
   StartDirectPaymentRequestSchema,
   RegisterOrderRequestSchema,
 } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
+import { PayerPaymentService } from '../../../src/gen/gatehouse/v1/payer_payment_service_pb.js';
 import { PaymentAttemptService } from '../../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
 import type {
   LeasedPaymentAttempt,
@@ -46,6 +48,23 @@ export const outcomes = {
  * No two transactions of a wallet have the same id. Tests, which each have a merchant of their own, all begin at t-1.
  */
 export const transactionOf = (merchantId: string, id: string): string => `${merchantId}/${id}`;
+
+/** A payment that its payer started at the menu of the phone, as its wallet names it. */
+export const menuPayment = (
+  merchantId: string,
+  reference: string,
+  own: {
+    readonly wallet?: string;
+    readonly paymentOption?: string;
+    readonly amount?: string;
+    readonly paymentAttemptIdEnd?: string;
+    readonly exchange?: { readonly purpose: string };
+  } = {},
+) => ({
+  ...{ environment: Environment.SANDBOX, wallet: 'walleta', paymentOption: 'walleta_ussd', payee: '174379' },
+  ...{ reference, providerTransactionId: transactionOf(merchantId, reference) },
+  ...{ amount: '100.50', currency: 'ETB', ...own },
+});
 
 function ownTransaction(merchantId: string, outcome: Outcome): Outcome {
   if (outcome.case !== 'completed') return outcome;
@@ -82,6 +101,7 @@ export async function openPaymentDesk(stack: Stack) {
   const reversals = stack.client(StrayPaymentService, 'wallets');
   const refunds = stack.client(RefundService, 'writer');
   const refundWork = stack.client(RefundService, 'wallets');
+  const payers = stack.client(PayerPaymentService, 'wallets');
   const environment = Environment.SANDBOX;
   const work = { environment, paymentOptions: ['walleta_ussd'], lease: { seconds: 60n } };
   const database = new pg.Pool({ connectionString: stack.databaseUrl, max: 4 });
@@ -121,9 +141,55 @@ export async function openPaymentDesk(stack: Stack) {
       ...{ outcome: ownTransaction(merchantId, outcome), exchanges },
     });
 
+  /** Requests a refund of an order of the sandbox, by default of the whole amount. */
+  const askRefund = (
+    merchantId: string,
+    orderNumber: string,
+    own: MessageInitShape<typeof CreateRefundRequestSchema> = {},
+  ) =>
+    refunds.createRefund({
+      ...{ merchantId, environment, order: { case: 'orderNumber', value: orderNumber } },
+      ...{ refundNumber: 'R-1', reason: 'Shoes came back', ...own },
+    });
+  /** Every payment from the menu that is due in the sandbox. */
+  const leaseFromMenu = async (wallet = 'walleta', maxPayments = 100) =>
+    (await payers.leasePayerPayments({ environment, wallet, maxPayments, lease: { seconds: 60n } })).payments;
+
   return {
-    ...{ orders, payments, checkout, strayPayments, reversals, refunds, refundWork },
-    ...{ query, lease, take, record },
+    ...{ orders, payments, checkout, strayPayments, reversals, refunds, refundWork, payers },
+    ...{ query, lease, take, record, leaseFromMenu },
+    /** A wallet reports a payment from the menu. Returns the payment's id. */
+    async reportFromMenu(...payment: Parameters<typeof menuPayment>): Promise<string> {
+      const { payerPayment } = await payers.reportPayerPayment(menuPayment(...payment));
+      return payerPayment?.payerPaymentId ?? '';
+    },
+    /** The wallet confirms a payment from the menu, by default to a worker that takes it now. */
+    async confirmFromMenu(
+      merchantId: string,
+      payerPaymentId: string,
+      reference: string,
+      { leaseId, ...own }: { readonly leaseId?: string; readonly amount?: string } = {},
+    ) {
+      const { providerTransactionId, amount, currency } = menuPayment(merchantId, reference, own);
+      const { payerPayment } = await payers.recordPayerPaymentOutcome({
+        ...{ payerPaymentId, leaseId: leaseId ?? (await leaseFromMenu())[0]?.leaseId ?? '' },
+        outcome: { case: 'completed', value: { providerTransactionId, amount, currency } },
+        exchanges: [{ purpose: 'query' }],
+      });
+      return payerPayment;
+    },
+    /** Lets every change of an order wait. Returns how to let them continue. */
+    holdOrder: ({ orderId }: { readonly orderId: string }) =>
+      holdLocks(stack.databaseUrl, 'select pg_advisory_xact_lock(hashtextextended($1::uuid::text, 0))', [
+        storedId('ord', orderId),
+      ]),
+    /** The number of statements that wait for a lock. */
+    async lockWaits(): Promise<number> {
+      const [waiting] = await query<{ count: number }>(
+        `select count(*)::int from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      );
+      return waiting?.count ?? 0;
+    },
     async startDirect(own: OfMerchant<typeof StartDirectPaymentRequestSchema>): Promise<Payment> {
       const { order, paymentAttempt } = await orders.startDirectPayment(directPayment(own));
       const attemptId = paymentAttempt?.paymentAttemptId ?? '';
@@ -148,16 +214,9 @@ export async function openPaymentDesk(stack: Stack) {
     /** Reports news of an attempt, which is named by its stored id. */
     queryNow: (merchantId: string, storedAttemptId: string) =>
       payments.hastenPaymentAttempt({ merchantId, paymentAttemptId: publicId('pat', storedAttemptId) }),
-    /** Requests a refund of an order of the sandbox, by default of the whole amount. */
-    async refund(
-      merchantId: string,
-      orderNumber: string,
-      own: MessageInitShape<typeof CreateRefundRequestSchema> = {},
-    ) {
-      const { refund } = await refunds.createRefund({
-        ...{ merchantId, environment, order: { case: 'orderNumber', value: orderNumber } },
-        ...{ refundNumber: 'R-1', reason: 'Shoes came back', ...own },
-      });
+    askRefund,
+    async refund(...asked: Parameters<typeof askRefund>) {
+      const { refund } = await askRefund(...asked);
       if (refund === undefined) throw new Error('no refund in the answer');
       return refund;
     },

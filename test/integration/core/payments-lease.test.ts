@@ -5,7 +5,7 @@ import { Environment, PaymentAttemptStatus, OrderStatus } from '../../../src/gen
 import { failureOf, wrongFields } from '../../support/rpc-failure.ts';
 import { outcomes, sharedPaymentDesk } from './payment-desk.ts';
 import type { Payment, Outcome } from './payment-desk.ts';
-import { connectToDatabase } from '../../support/database-connections.ts';
+import { beginRecovery, endRecoveries, holdRecoveries } from './held-recoveries.ts';
 import { sharedStack } from '../../support/shared-stack.ts';
 import { PaymentAttemptService } from '../../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
 import type { StrayPaymentStatus } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
@@ -63,15 +63,6 @@ describe('leasing an attempt', () => {
     expect(await desk.history(payment)).toEqual(['1 CREATED', '2 PAYMENT_STARTED']);
   });
 
-  test('keeps other workers from it until the lease ends, and longer after its outcome is recorded', async () => {
-    const payment = await desk.startDirect({ merchantId });
-    const leased = await desk.take(payment);
-
-    expect(await desk.lease()).toEqual([]);
-    await desk.record(leased, outcomes.pending('r-1'));
-    expect(await desk.lease()).toEqual([]);
-  });
-
   test('states how long no attempt will be due when none is due, at most 2 s', async () => {
     const until = async (): Promise<number> => {
       const { nothingDueFor } = await lease();
@@ -106,24 +97,15 @@ describe('leasing an attempt', () => {
     const other = await stack.createMerchant();
     await desk.startDirect({ merchantId });
     const others = await desk.startDirect({ merchantId: other.id });
-    const client = await connectToDatabase(stack.databaseUrl);
+    const letRecover = await holdRecoveries(stack.databaseUrl);
     try {
-      // No core carries the recovery on meanwhile.
-      await client.query('select pg_advisory_lock(7142006)');
-      const { rows } = await client.query<{ id: string }>(
-        `insert into core.recoveries (id, cause, lost_from, lost_until, stream, closed)
-         values (gen_random_uuid(), 'OPERATOR', now(), now(), 'COMPLETE', '{}') returning id`,
-      );
-      await client.query("insert into core.recovery_holds values ($1, 'SANDBOX', $2)", [
-        rows[0]?.id,
-        storedId('mer', merchantId),
-      ]);
+      await beginRecovery(stack.databaseUrl, { merchantIds: [merchantId] });
 
       expect(await leaseIds()).toEqual([others.attemptId]);
-      await client.query('update core.recoveries set finished_at = now()');
+      await endRecoveries(stack.databaseUrl);
       expect(await leaseIds()).toHaveLength(1);
     } finally {
-      await client.end();
+      await letRecover();
     }
   });
 
@@ -280,34 +262,20 @@ test('each limit of a lease and of an outcome is reported at its field', async (
   expect(await wrongFields(recordUnknown(outcomes.completed('')))).toBe('completed.provider_transaction_id');
 });
 
-test('an attempt that does not exist is not found', async () => {
-  const calls = [
-    recordUnknown(outcomes.timedOut()),
-    desk.payments.hastenPaymentAttempt(unknownIds),
-    desk.payments.getPaymentAttempt(unknownIds),
-  ];
-  for (const failure of await Promise.all(calls.map(failureOf)))
-    expect(failure).toMatchObject({ code: 'NotFound', reason: 'PAYMENT_ATTEMPT_NOT_FOUND' });
-});
-
-test('another merchant’s attempt is not found under the own merchant id', async () => {
-  const [owner, other] = await Promise.all([stack.createMerchant(), stack.createMerchant()]);
+test('an attempt that does not exist, or belongs to another merchant, is not found', async () => {
+  const owner = await stack.createMerchant();
   const { attemptId } = await desk.startDirect({ merchantId: owner.id });
-  const key = { merchantId: other.id, paymentAttemptId: attemptId };
   const [leased] = await desk.lease();
-
-  const calls = [
-    desk.payments.getPaymentAttempt(key),
-    desk.payments.hastenPaymentAttempt(key),
-    desk.payments.recordPaymentOutcome({
-      ...key,
-      leaseId: leased?.leaseId ?? '',
-      outcome: outcomes.completed('t'),
-    }),
-  ];
-
-  const reasons = (await Promise.all(calls.map(failureOf))).map(({ reason }) => reason);
-  expect(reasons).toEqual(calls.map(() => 'PAYMENT_ATTEMPT_NOT_FOUND'));
+  for (const key of [unknownIds, { merchantId, paymentAttemptId: attemptId }]) {
+    const outcome = outcomes.completed('t');
+    const calls = [
+      desk.payments.getPaymentAttempt(key),
+      desk.payments.hastenPaymentAttempt(key),
+      desk.payments.recordPaymentOutcome({ ...key, leaseId: leased?.leaseId ?? '', outcome }),
+    ];
+    for (const failure of await Promise.all(calls.map(failureOf)))
+      expect(failure).toMatchObject({ code: 'NotFound', reason: 'PAYMENT_ATTEMPT_NOT_FOUND' });
+  }
 });
 
 test('a merchant’s attempts are listed newest first, page by page, without a gap', async () => {
@@ -320,10 +288,7 @@ test('a merchant’s attempts are listed newest first, page by page, without a g
   let pageToken = '';
   do {
     const page = await reader.listPaymentAttempts({
-      merchantId,
-      environment: Environment.SANDBOX,
-      pageSize: 2,
-      pageToken,
+      ...{ merchantId, environment: Environment.SANDBOX, pageSize: 2, pageToken },
     });
     listed.push(...page.paymentAttempts.map(({ paymentAttemptId }) => paymentAttemptId));
     pageToken = page.nextPageToken;
@@ -340,12 +305,7 @@ test('one transaction of a wallet pays one order, even if it is reported for sev
   const second = await desk.startDirect({ merchantId: other.id });
 
   const leased = await desk.take(second);
-  const doubted = await desk.payments.recordPaymentOutcome({
-    merchantId: other.id,
-    paymentAttemptId: second.attemptId,
-    leaseId: leased.leaseId,
-    outcome: outcomes.completed('T-1'),
-  });
+  const doubted = await desk.record(leased, outcomes.completed('T-1'));
 
   expect(paid.order?.status).toBe(OrderStatus.COMPLETED);
   expect(doubted.order?.status).toBe(OrderStatus.PENDING);

@@ -15,21 +15,15 @@ import {
   PaymentAttemptStatus,
   RefundStatus,
 } from '../../../src/gen/gatehouse/v1/order_pb.js';
-import { PayerPaymentService } from '../../../src/gen/gatehouse/v1/payer_payment_service_pb.js';
-import { RefundService } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
 import { storedId } from '../../support/ids.ts';
 import { sharedClient, sharedCoreDatabase, sharedStack } from '../../support/shared-stack.ts';
 import { outcomes, sharedPaymentDesk, transactionOf } from './payment-desk.ts';
 import type { Payment } from './payment-desk.ts';
 
-const environment = Environment.SANDBOX;
 const stack = sharedStack({ cores: 1, facades: 0 });
 const desk = sharedPaymentDesk(stack);
-const refunds = sharedClient(stack, RefundService, 'writer');
-const wallets = sharedClient(stack, RefundService, 'wallets');
 const owners = sharedClient(stack, MerchantWalletService, 'dashboard');
 const accountChecks = sharedClient(stack, MerchantWalletService, 'wallets');
-const payerPayments = sharedClient(stack, PayerPaymentService, 'wallets');
 const database = sharedCoreDatabase('rebuild', () => stack.databaseUrl, 2);
 
 /** Also the append-only ones, as a restore loses them. */
@@ -48,6 +42,9 @@ const lostEvent = ({ payload }: { readonly payload: Buffer }): LostEvent => ({
   event: fromBinary(OrderEventSchema, payload),
   payload,
 });
+/** The events of a merchant, which the database will lose. */
+const eventsOf = async (merchantId: string): Promise<LostEvent[]> =>
+  (await readEvents()).map(lostEvent).filter(({ event }) => event.order?.merchantId === merchantId);
 const rebuild = (lost: readonly LostEvent[], noticedAt = new Date(0)) =>
   rebuildOrders(database, lost, { accounts: createAccountTimeline(), noticedAt });
 
@@ -60,10 +57,7 @@ async function paidOrder(merchantId: string, orderNumber: string, transaction: s
 let payers = 0;
 
 const askRefund = (merchantId: string, orderNumber: string, amount = '') =>
-  refunds.createRefund({
-    ...{ merchantId, environment, refundNumber: 'N-1', amount, reason: 'back' },
-    order: { case: 'orderNumber', value: orderNumber },
-  });
+  desk.askRefund(merchantId, orderNumber, { amount });
 
 async function useAccountInProduction(merchantId: string): Promise<void> {
   const { account } = await owners.addWalletAccount({
@@ -86,13 +80,8 @@ test('a refund whose payment is in no event any more proves the payment', async 
   const { id: merchantId } = await stack.createMerchant();
   const { attemptId } = await paidOrder(merchantId, 'R-0', 't-1');
   await askRefund(merchantId, 'R-0', '40.00');
-  const { refunds: leased } = await wallets.leaseRefunds({
-    ...{ environment, paymentOptions: ['walleta_ussd'], maxRefunds: 1, lease: { seconds: 60n } },
-  });
-  for (const { refund, leaseId } of leased)
-    await wallets.recordRefundOutcome({
-      ...{ merchantId, refundId: refund?.refundId ?? '', leaseId, outcome: { case: 'done', value: {} } },
-    });
+  for (const leased of await desk.leaseRefunds())
+    await desk.recordRefund(leased, { case: 'done', value: {} });
   const events = (await readEvents()).map(lostEvent).filter(({ event }) => event.refund !== undefined);
   await loseRows(tables);
 
@@ -121,9 +110,7 @@ test('a refund whose payment is in no event any more proves the payment', async 
 test('an order that one part of the stream contradicts stays as it is after the next part, until a later recovery', async () => {
   const { id: merchantId } = await stack.createMerchant();
   await paidOrder(merchantId, 'C-1', 't-1');
-  const events = (await readEvents())
-    .map(lostEvent)
-    .filter(({ event }) => event.order?.merchantId === merchantId);
+  const events = await eventsOf(merchantId);
   const other = (sequence: number): LostEvent => {
     const { event, payload } = events.at(-1)!;
     const eventId = newRandomId('evt', new Date());
@@ -154,9 +141,7 @@ test('an order that the database refuses is a conflict, and the others are rebui
   await askRefund(merchantId, 'T-1', '1.00');
   await paidOrder(merchantId, 'T-2', 't-2');
   await paidOrder(merchantId, 'T-4', 't-4');
-  const events = (await readEvents())
-    .map(lostEvent)
-    .filter(({ event }) => event.order?.merchantId === merchantId);
+  const events = await eventsOf(merchantId);
   await loseRows(tables);
   // The refund_number and an order_number are used again before the events are read.
   await paidOrder(merchantId, 'T-3', 't-3');
@@ -183,9 +168,7 @@ test('an open order is swept again, and wallets are asked about its payment and 
   await askRefund(merchantId, 'O-1');
   const payment = await desk.startDirect({ merchantId, orderNumber: 'O-2', phone: '0911303001' });
   await useAccountInProduction(merchantId);
-  const events = (await readEvents())
-    .map(lostEvent)
-    .filter(({ event }) => event.order?.merchantId === merchantId);
+  const events = await eventsOf(merchantId);
   await loseRows(tables);
 
   await rebuild(events);
@@ -206,28 +189,10 @@ test.each(['at once', 'in two parts'])(
     const { id: merchantId } = await stack.createMerchant();
     const orderNumber = parts === 'at once' ? 'M-1' : 'M-2';
     const phone = `0911302${String((payers += 1)).padStart(3, '0')}`;
-    const payment = await desk.startDirect({ merchantId, orderNumber, amount: '100.50', phone });
-    const money = { providerTransactionId: `${merchantId}/menu`, amount: '100.50', currency: 'ETB' };
-    const { payerPayment } = await payerPayments.reportPayerPayment({
-      ...{
-        environment,
-        wallet: 'walleta',
-        paymentOption: 'walleta_ussd',
-        reference: orderNumber,
-        payee: '174379',
-      },
-      ...money,
-    });
-    const { payments } = await payerPayments.leasePayerPayments({
-      ...{ environment, wallet: 'walleta', maxPayments: 1, lease: { seconds: 60n } },
-    });
-    await payerPayments.recordPayerPaymentOutcome({
-      ...{ payerPaymentId: payerPayment?.payerPaymentId ?? '', leaseId: payments[0]?.leaseId ?? '' },
-      outcome: { case: 'completed', value: money },
-    });
-    const events = (await readEvents())
-      .map(lostEvent)
-      .filter(({ event }) => event.order?.orderId === payment.orderId);
+    await desk.startDirect({ merchantId, orderNumber, phone });
+    const reported = await desk.reportFromMenu(merchantId, orderNumber);
+    await desk.confirmFromMenu(merchantId, reported, orderNumber);
+    const events = await eventsOf(merchantId);
     await loseRows(tables);
 
     if (parts === 'in two parts') await rebuild(events.slice(0, 2));

@@ -8,7 +8,6 @@ import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js'
 import { CheckSubject, DiagnosticsService } from '../../../src/gen/gatehouse/v1/diagnostics_service_pb.js';
 import { Environment, OrderStatus, RefundStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderStoryService } from '../../../src/gen/gatehouse/v1/order_story_service_pb.js';
-import { PayerPaymentService } from '../../../src/gen/gatehouse/v1/payer_payment_service_pb.js';
 import {
   SettlementOutcome,
   SettlementService,
@@ -16,7 +15,6 @@ import {
 } from '../../../src/gen/gatehouse/v1/settlement_service_pb.js';
 import {
   type RecordReversalOutcomeRequestSchema,
-  StrayPaymentService,
   StrayPaymentStatus,
 } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
 import { makeOperatorsOld } from '../../support/dashboard-users.ts';
@@ -32,7 +30,7 @@ const environment = Environment.SANDBOX;
 const [walletA, walletB] = (JSON.parse(walletsOfCoreWithPaybill('174379')) as { wallets: object[] }).wallets;
 const mpesa = { ...walletB, connector: 'mpesa-ethiopia', reconcile: false };
 const settings = { GATEHOUSE_WALLETS: JSON.stringify({ wallets: [walletA, mpesa] }) };
-const stack = sharedStack({ cores: 2, facades: 0, settings });
+const stack = sharedStack({ facades: 0, settings });
 const desk = sharedPaymentDesk(stack);
 const accounts = sharedAccountDesk(stack);
 const settlements = sharedClient(stack, SettlementService, 'dashboard');
@@ -53,21 +51,25 @@ beforeEach(async () => {
 /** A call of the dashboard for an operator. */
 const as = (index: number) => asUser(operators[index]);
 
-type Subject = Parameters<typeof settlements.proposeSettlement>[0]['subject'];
+type Subject = NonNullable<Parameters<typeof settlements.proposeSettlement>[0]['subject']>;
 const evidence = { reason: 'The provider answered our case', providerReference: 'CASE-7' };
-const proposal = (subject: NonNullable<Subject>, outcome: SettlementOutcome, own = {}) => ({
-  merchantId,
-  subject,
-  outcome,
-  ...evidence,
-  ...own,
+const proposal = (subject: Subject, outcome: SettlementOutcome, own = {}) => ({
+  ...{ merchantId, subject, outcome, ...evidence, ...own },
 });
+/** The first operator proposes that the wallet took the money of an undecided payment. */
+const proposePaid = ({ attemptId }: Payment, providerReference: string) =>
+  settlements.proposeSettlement(
+    proposal(attempt(attemptId), SettlementOutcome.PAID, { providerReference }),
+    as(0),
+  );
+const confirm = (settlementId: string, index: number) =>
+  settlements.confirmSettlement({ settlementId }, as(index));
 
 /** One operator proposes, and another confirms. */
-async function settle(subject: NonNullable<Subject>, outcome: SettlementOutcome, own = {}): Promise<string> {
+async function settle(subject: Subject, outcome: SettlementOutcome, own = {}): Promise<string> {
   const { settlement } = await settlements.proposeSettlement(proposal(subject, outcome, own), as(0));
   const settlementId = settlement?.settlementId ?? '';
-  const confirmed = await settlements.confirmSettlement({ settlementId }, as(1));
+  const confirmed = await confirm(settlementId, 1);
   expect(confirmed.settlement).toMatchObject({ status: SettlementStatus.CONFIRMED });
   return settlementId;
 }
@@ -136,9 +138,8 @@ describe('an undecided payment', () => {
     expect(check?.detail).toContain('waiting for a person: 1 undecided payment');
 
     const providerReference = transactionOf(merchantId, 't-1');
-    const settlementId = await settle(attempt(payment.attemptId), SettlementOutcome.PAID, {
-      providerReference,
-    });
+    const subject = attempt(payment.attemptId);
+    const settlementId = await settle(subject, SettlementOutcome.PAID, { providerReference });
     const after = await story(payment);
     expect(after).toMatchObject({
       order: { status: OrderStatus.COMPLETED, deducted: '100.50' },
@@ -154,51 +155,22 @@ describe('an undecided payment', () => {
       ['settlement.confirm', `dashboard:${operators[1]?.userId}`, settlementId],
       ['settlement.propose', `dashboard:${operators[0]?.userId}`, settlementId],
     ]);
-    const again = await settlements.confirmSettlement({ settlementId }, as(1));
+    const again = await confirm(settlementId, 1);
     expect(again.settlement?.status).toBe(SettlementStatus.CONFIRMED);
-    expect(await refusalOf(settlements.withdrawSettlement({ settlementId }, as(0)))).toBe(
-      'SETTLEMENT_NOT_OPEN',
-    );
+    const withdrawn = settlements.withdrawSettlement({ settlementId }, as(0));
+    expect(await refusalOf(withdrawn)).toBe('SETTLEMENT_NOT_OPEN');
     const notPaid = proposal(attempt(payment.attemptId), SettlementOutcome.NOT_PAID);
     expect(await refusalOf(settlements.proposeSettlement(notPaid, as(0)))).toBe('NOT_UNSETTLED');
 
     const other = await undecided('D-2');
     for (const stolen of [providerReference, `${providerReference} `, providerReference.toUpperCase()])
-      expect(
-        await wrongFields(
-          settlements.proposeSettlement(
-            proposal(attempt(other.attemptId), SettlementOutcome.PAID, { providerReference: stolen }),
-            as(0),
-          ),
-        ),
-      ).toBe('provider_reference');
+      expect(await wrongFields(proposePaid(other, stolen))).toBe('provider_reference');
   });
 
   test('makes a confirmed payment from the menu of its order due at once when it is settled as paid', async () => {
     const payment = await undecided('MENU-1');
-    const paid = {
-      providerTransactionId: transactionOf(merchantId, 'm-1'),
-      amount: '100.50',
-      currency: 'ETB',
-    };
-    const payers = stack.client(PayerPaymentService, 'wallets');
-    await payers.reportPayerPayment({
-      ...{
-        environment,
-        wallet: 'walleta',
-        paymentOption: 'walleta_ussd',
-        reference: 'MENU-1',
-        payee: '174379',
-      },
-      ...paid,
-    });
-    const due = { environment, wallet: 'walleta', maxPayments: 1, lease: { seconds: 60n } };
-    const { payments } = await payers.leasePayerPayments(due);
-    const { payerPaymentId = '' } = payments[0]?.payerPayment ?? {};
-    const { leaseId = '' } = payments[0] ?? {};
-    await payers.recordPayerPaymentOutcome({
-      ...{ payerPaymentId, leaseId, outcome: { case: 'completed', value: paid } },
-    });
+    const payerPaymentId = await desk.reportFromMenu(merchantId, 'MENU-1');
+    await desk.confirmFromMenu(merchantId, payerPaymentId, 'MENU-1');
     await desk.query(
       "update core.payer_payments set due_at = now() + interval '1 hour' where due_at is not null",
     );
@@ -206,38 +178,25 @@ describe('an undecided payment', () => {
 
     await settle(attempt(payment.attemptId), SettlementOutcome.PAID, { providerReference });
 
-    expect((await payers.leasePayerPayments(due)).payments).toMatchObject([
-      { payerPayment: { payerPaymentId } },
-    ]);
+    expect(await desk.leaseFromMenu()).toMatchObject([{ payerPayment: { payerPaymentId } }]);
   });
 
   test('of M-Pesa is settled as paid only with a receipt number, in upper case', async () => {
     const payment = await undecided('M-1', '0911223344', 'walletb_ussd');
-    const paid = (providerReference: string) =>
-      settlements.proposeSettlement(
-        proposal(attempt(payment.attemptId), SettlementOutcome.PAID, { providerReference }),
-        as(0),
-      );
 
     for (const wrong of ['tgr7x1abcd', 'TGR7 X1ABCD', 'CASE-7'])
-      expect(await wrongFields(paid(wrong))).toBe('provider_reference');
-    expect((await paid(' TGR7X1ABCD')).settlement).toMatchObject({ providerReference: 'TGR7X1ABCD' });
+      expect(await wrongFields(proposePaid(payment, wrong))).toBe('provider_reference');
+    const { settlement } = await proposePaid(payment, ' TGR7X1ABCD');
+    expect(settlement).toMatchObject({ providerReference: 'TGR7X1ABCD' });
   });
 
   test('whose proposal names a transaction that paid another order meanwhile can only be withdrawn', async () => {
     const providerReference = transactionOf(merchantId, 't-1');
     const [first, second] = [await undecided(), await undecided('D-2', '0911223345')];
-    const paid = ({ attemptId }: Payment) =>
-      settlements.proposeSettlement(
-        proposal(attempt(attemptId), SettlementOutcome.PAID, { providerReference }),
-        as(0),
-      );
-    const settlementId = (await paid(second)).settlement?.settlementId ?? '';
+    const settlementId = (await proposePaid(second, providerReference)).settlement?.settlementId ?? '';
     await settle(attempt(first.attemptId), SettlementOutcome.PAID, { providerReference });
 
-    expect(await wrongFields(settlements.confirmSettlement({ settlementId }, as(1)))).toBe(
-      'provider_reference',
-    );
+    expect(await wrongFields(confirm(settlementId, 1))).toBe('provider_reference');
     const { settlement } = await settlements.withdrawSettlement({ settlementId }, as(0));
     expect(settlement?.status).toBe(SettlementStatus.WITHDRAWN);
   });
@@ -288,22 +247,18 @@ test('a stray payment whose reversal its wallet does not decide for more than an
   const payment = await desk.startDirect({ merchantId });
   const { strayPaymentId } = await desk.settle(payment, outcomes.completed('t-1', '99.00'));
   const subject = { case: 'strayPaymentId' as const, value: strayPaymentId };
-  const strayPayments = stack.client(StrayPaymentService, 'wallets');
   const lease = async (): Promise<string> => {
     await desk.query('update core.stray_payments set due_at = now() where id = $1', [
       storedId('stp', strayPaymentId),
     ]);
-    const { reversals } = await strayPayments.leaseReversals({
-      ...{ environment, paymentOptions: ['walleta_ussd'], maxReversals: 1, lease: { seconds: 60n } },
-    });
-    return reversals[0]?.leaseId ?? '';
+    return (await desk.leaseReversals())[0]?.leaseId ?? '';
   };
   const pending = { case: 'pending' as const, value: { detail: 'the answer was lost' } };
   const record = async (
     leaseId: string,
     outcome: MessageInitShape<typeof RecordReversalOutcomeRequestSchema>['outcome'] = pending,
   ): Promise<void> => {
-    await strayPayments.recordReversalOutcome({ merchantId, strayPaymentId, leaseId, outcome });
+    await desk.reversals.recordReversalOutcome({ merchantId, strayPaymentId, leaseId, outcome });
   };
   const query = async (): Promise<void> => record(await lease());
   const makeOld = () =>
@@ -327,14 +282,14 @@ test('a stray payment whose reversal its wallet does not decide for more than an
   const proposed = await settlements.proposeSettlement(returned, as(0));
   const settlementId = proposed.settlement?.settlementId ?? '';
   const leaseId = await lease();
-  expect(await refusalOf(settlements.confirmSettlement({ settlementId }, as(1)))).toBe('WALLET_CALL_RUNNING');
+  expect(await refusalOf(confirm(settlementId, 1))).toBe('WALLET_CALL_RUNNING');
   await record(leaseId, { case: 'refused', value: { detail: 'sent again and refused', definite: false } });
   await desk.strayPayments.retryReversal({ merchantId, strayPaymentId });
   await query();
   // The wallet may be executing the retry, so that a settlement as well would pay the payer twice.
-  expect(await refusalOf(settlements.confirmSettlement({ settlementId }, as(1)))).toBe('NOT_UNSETTLED');
+  expect(await refusalOf(confirm(settlementId, 1))).toBe('NOT_UNSETTLED');
   await makeOld();
-  await settlements.confirmSettlement({ settlementId }, as(1));
+  await confirm(settlementId, 1);
   expect(await waiting()).toEqual([]);
   expect(await desk.strays(merchantId)).toMatchObject([{ status: StrayPaymentStatus.REVERSED }]);
   expect((await story(payment)).events.at(-1)).toMatchObject({ strayPaymentId, settlementId });
@@ -365,12 +320,9 @@ test('a stray payment without an order is listed and settled as returned, once a
   expect(open).toHaveLength(1);
   const proposer = proposed.findIndex(({ status }) => status === 'fulfilled');
   const settlementId = (await listed())[0]?.proposal?.settlementId ?? '';
-  const confirm = (index: number) => settlements.confirmSettlement({ settlementId }, as(index));
-  expect(await refusalOf(confirm(proposer))).toBe('SECOND_OPERATOR_NEEDED');
-  expect((await confirm(1 - proposer)).settlement).toMatchObject({
-    orderId: '',
-    status: SettlementStatus.CONFIRMED,
-  });
+  expect(await refusalOf(confirm(settlementId, proposer))).toBe('SECOND_OPERATOR_NEEDED');
+  const { settlement } = await confirm(settlementId, 1 - proposer);
+  expect(settlement).toMatchObject({ orderId: '', status: SettlementStatus.CONFIRMED });
 
   expect(await listed()).toEqual([]);
   expect(await desk.strays(noMerchantId)).toMatchObject([{ status: StrayPaymentStatus.REVERSED }]);
@@ -412,16 +364,14 @@ describe('an undecided refund', () => {
     await desk.query('update core.refunds set due_at = now() where due_at is not null');
     const [leased] = await desk.leaseRefunds();
 
-    expect(await refusalOf(settlements.confirmSettlement({ settlementId }, as(1)))).toBe(
-      'WALLET_CALL_RUNNING',
-    );
+    expect(await refusalOf(confirm(settlementId, 1))).toBe('WALLET_CALL_RUNNING');
     await desk.recordRefund(leased!, { case: 'done', value: {} });
 
     expect(await story(payment)).toMatchObject({
       order: { refunded: '100.50' },
       refunds: [{ status: RefundStatus.COMPLETED }],
     });
-    expect(await refusalOf(settlements.confirmSettlement({ settlementId }, as(1)))).toBe('NOT_UNSETTLED');
+    expect(await refusalOf(confirm(settlementId, 1))).toBe('NOT_UNSETTLED');
   });
 });
 
@@ -429,38 +379,34 @@ describe('two operators are needed', () => {
   test('who are two persons, are not new, and do not both use a service token; a proposal expires', async () => {
     const payment = await undecided();
     const notPaid = proposal(attempt(payment.attemptId), SettlementOutcome.NOT_PAID);
-    const { settlement } = await byToken.proposeSettlement(notPaid, {
-      headers: { 'x-gatehouse-actor': 'anna' },
-    });
+    const actor = (name: string) => ({ headers: { 'x-gatehouse-actor': name } });
+    const { settlement } = await byToken.proposeSettlement(notPaid, actor('anna'));
     const settlementId = settlement?.settlementId ?? '';
-    const confirm = (index: number) => settlements.confirmSettlement({ settlementId }, as(index));
 
     expect(settlement).toMatchObject({ status: SettlementStatus.PROPOSED, decidedBy: '' });
-    const ben = { headers: { 'x-gatehouse-actor': 'ben' } };
-    expect(await refusalOf(byToken.confirmSettlement({ settlementId }, ben))).toBe('SECOND_OPERATOR_NEEDED');
-    expect(await refusalOf(confirm(2))).toBe('OPERATOR_TOO_NEW');
+    const byBen = byToken.confirmSettlement({ settlementId }, actor('ben'));
+    expect(await refusalOf(byBen)).toBe('SECOND_OPERATOR_NEEDED');
+    expect(await refusalOf(confirm(settlementId, 2))).toBe('OPERATOR_TOO_NEW');
     expect(await refusalOf(settlements.proposeSettlement(notPaid, as(2)))).toBe('OPERATOR_TOO_NEW');
     expect(await refusalOf(settlements.proposeSettlement(notPaid, as(0)))).toBe('SETTLEMENT_OPEN');
-    const nobody = { headers: { 'x-gatehouse-actor': 'nobody' } };
-    expect(await refusalOf(settlements.confirmSettlement({ settlementId }, nobody))).toBe('NOT_AN_OPERATOR');
+    const byNobody = settlements.confirmSettlement({ settlementId }, actor('nobody'));
+    expect(await refusalOf(byNobody)).toBe('NOT_AN_OPERATOR');
     expect((await story(payment)).order?.status).toBe(OrderStatus.PENDING);
 
     await desk.query("update core.settlements set expires_at = now() - interval '1 second' where id = $1", [
       storedId('stl', settlementId),
     ]);
-    expect(await refusalOf(confirm(1))).toBe('SETTLEMENT_NOT_OPEN');
-    const { settlements: listed } = await settlements.listSettlements({
-      merchantId,
-      statuses: [SettlementStatus.EXPIRED],
-    });
+    expect(await refusalOf(confirm(settlementId, 1))).toBe('SETTLEMENT_NOT_OPEN');
+    const expired = { merchantId, statuses: [SettlementStatus.EXPIRED] };
+    const { settlements: listed } = await settlements.listSettlements(expired);
     expect(listed).toMatchObject([{ settlementId, status: SettlementStatus.EXPIRED }]);
 
     const { settlement: second } = await settlements.proposeSettlement(notPaid, as(0));
     const own = { settlementId: second?.settlementId ?? '' };
     expect((await settlements.proposeSettlement(notPaid, as(0))).settlement).toMatchObject(own);
-    expect(await refusalOf(settlements.confirmSettlement(own, as(0)))).toBe('SECOND_OPERATOR_NEEDED');
+    expect(await refusalOf(confirm(own.settlementId, 0))).toBe('SECOND_OPERATOR_NEEDED');
     await settlements.withdrawSettlement(own, as(1));
-    expect(await refusalOf(settlements.confirmSettlement(own, as(1)))).toBe('SETTLEMENT_NOT_OPEN');
+    expect(await refusalOf(confirm(own.settlementId, 1))).toBe('SETTLEMENT_NOT_OPEN');
     expect((await story(payment)).order?.status).toBe(OrderStatus.PENDING);
   });
 
@@ -468,11 +414,10 @@ describe('two operators are needed', () => {
     const payment = await undecided();
     const notPaid = proposal(attempt(payment.attemptId), SettlementOutcome.NOT_PAID);
     const { settlement } = await settlements.proposeSettlement(notPaid, as(0));
-    const own = { settlementId: settlement?.settlementId ?? '' };
     const { email } = operators[0]!;
     await accounts.accounts[0].setUserDisabled({ email, isDisabled: true });
 
-    expect(await refusalOf(settlements.confirmSettlement(own, as(1)))).toBe('SETTLEMENT_NOT_OPEN');
+    expect(await refusalOf(confirm(settlement?.settlementId ?? '', 1))).toBe('SETTLEMENT_NOT_OPEN');
     await accounts.accounts[0].setUserDisabled({ email, isDisabled: false });
     await makeOperatorsOld(stack);
   });
@@ -485,8 +430,6 @@ describe('two operators are needed', () => {
     const unknown = proposal(attempt(publicId('pat', crypto.randomUUID())), SettlementOutcome.PAID);
     expect(await refusalOf(settlements.proposeSettlement(unknown, as(0)))).toBe('PAYMENT_ATTEMPT_NOT_FOUND');
     const settlementId = publicId('stl', crypto.randomUUID());
-    expect(await refusalOf(settlements.confirmSettlement({ settlementId }, as(0)))).toBe(
-      'SETTLEMENT_NOT_FOUND',
-    );
+    expect(await refusalOf(confirm(settlementId, 0))).toBe('SETTLEMENT_NOT_FOUND');
   });
 });

@@ -3,8 +3,7 @@ import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
 import { noMerchantId } from '../../../src/contract/public-id.ts';
 import { publicId, storedId } from '../../support/ids.ts';
 import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
-import { Environment, OrderStatus, PaymentAttemptStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
-import { PayerPaymentService } from '../../../src/gen/gatehouse/v1/payer_payment_service_pb.js';
+import { OrderStatus, PaymentAttemptStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import {
   StrayPaymentKind,
   StrayPaymentStatus,
@@ -59,6 +58,12 @@ async function payWrongly() {
 const hasten = ({ attemptId: paymentAttemptId }: Payment) =>
   desk.payments.hastenPaymentAttempt({ merchantId, paymentAttemptId });
 
+const untilExpired = (payment: Payment) =>
+  waitUntil(
+    'the order has expired',
+    async () => (await desk.story(payment)).order?.status === OrderStatus.EXPIRED,
+  );
+
 const retry = (strayPaymentId: string, headers = {}) =>
   desk.strayPayments.retryReversal({ merchantId, strayPaymentId }, { headers });
 
@@ -76,11 +81,7 @@ describe('money that does not belong to the order', () => {
   test.each([
     ['another amount', '100.51', 'ETB', due],
     ['an unknown currency', '100.50', 'Birr', due],
-    ['more decimals than the currency has', '100.123', 'ETB', due],
-    ['zero', '0.00', 'ETB', parked],
-    ['a negative amount', '-100.50', 'ETB', parked],
-    ['garbage', 'a lot', 'ETB', parked],
-    ['nothing', '', '', parked],
+    ['garbage', 'a lot', '', parked],
   ])(
     '%s: the direct order is FAILED, and only a valid amount can be returned',
     async (_name, amount, currency, state) => {
@@ -96,14 +97,8 @@ describe('money that does not belong to the order', () => {
       expect(paymentAttempt).toMatchObject(declined);
       expect(await desk.strays(merchantId)).toMatchObject([
         {
-          ...{
-            strayPaymentId,
-            orderId: payment.orderId,
-            paymentAttemptId: payment.attemptId,
-            amount,
-            currency,
-          },
-          ...{ kind: StrayPaymentKind.WRONG_AMOUNT, ...state },
+          ...{ strayPaymentId, orderId: payment.orderId, paymentAttemptId: payment.attemptId },
+          ...{ amount, currency, kind: StrayPaymentKind.WRONG_AMOUNT, ...state },
           providerTransactionId: transactionOf(merchantId, 't-1'),
         },
       ]);
@@ -143,27 +138,8 @@ describe('money that does not belong to the order', () => {
   });
 
   test('of zero without an order causes no reversal', async () => {
-    const payers = stack.client(PayerPaymentService, 'wallets');
-    const scope = { environment: Environment.SANDBOX, wallet: 'walleta' };
-    const transaction = transactionOf(merchantId, 'from-menu');
-    const { payerPayment } = await payers.reportPayerPayment({
-      ...{ ...scope, paymentOption: 'walleta_ussd', payee: '600000', amount: '0', currency: 'ETB' },
-      providerTransactionId: transaction,
-    });
-    const payerPaymentId = payerPayment?.payerPaymentId ?? '';
-    const { payments } = await payers.leasePayerPayments({
-      ...{ ...scope, maxPayments: 100, lease: { seconds: 60n } },
-    });
-    const leaseId =
-      payments.find((each) => each.payerPayment?.payerPaymentId === payerPaymentId)?.leaseId ?? '';
-
-    const { payerPayment: ended } = await payers.recordPayerPaymentOutcome({
-      ...{ payerPaymentId, leaseId },
-      outcome: {
-        case: 'completed',
-        value: { providerTransactionId: transaction, amount: '0', currency: 'ETB' },
-      },
-    });
+    const reported = await desk.reportFromMenu(merchantId, 'menu', { amount: '0' });
+    const ended = await desk.confirmFromMenu(merchantId, reported, 'menu', { amount: '0' });
 
     const { strayPayments } = await desk.strayPayments.listStrayPayments({ pageSize: 100 });
     const stray = strayPayments.find(({ strayPaymentId }) => strayPaymentId === ended?.strayPaymentId);
@@ -215,10 +191,7 @@ describe('money that does not belong to the order', () => {
     const { first } = await payWrongly();
     await recordReversal(await leaseReversal(), refused(true));
     await desk.endSession(first);
-    await waitUntil(
-      'the order has ended',
-      async () => (await desk.story(first)).order?.status === OrderStatus.EXPIRED,
-    );
+    await untilExpired(first);
     expect(await desk.strays(merchantId)).toMatchObject([{ status: StrayPaymentStatus.REVERSAL_REFUSED }]);
   });
 
@@ -399,32 +372,22 @@ describe('a reversal', () => {
   });
 });
 
-describe('an order past its session', () => {
-  const settled = (payment: { merchantId: string; orderId: string; attemptId: string }) =>
-    waitUntil('the order has ended', async () => {
-      const { order } = await desk.story(payment);
-      return order !== undefined && order.status !== OrderStatus.PENDING && order;
-    });
-
-  test('waits for the wallet while its outcome is unknown, and then a hosted one expires at once', async () => {
-    const hosted = await desk.registerHosted({ merchantId });
-    const payment = await desk.payHosted(hosted);
-    await desk.settle(payment, outcomes.unknown());
-    await desk.endSession(payment);
-    await waitUntil('the sweep has looked at it', async () => {
-      const rows = await desk.query(
-        'select 1 from core.orders where sweep_at > now() and expires_at <= now()',
-      );
-      return rows.length > 0;
-    });
-    expect((await desk.story(payment)).order?.status).toBe(OrderStatus.PENDING);
-
-    await desk.makeDue(payment);
-    await desk.settle(payment, outcomes.declined());
-
-    // Well before the next regular run of the sweep.
-    expect((await settled(payment)).status).toBe(OrderStatus.EXPIRED);
-    const events = ['1 CREATED', '2 PAYMENT_STARTED', '3 PAYMENT_DECLINED', '4 EXPIRED'];
-    expect(await desk.history(hosted)).toEqual(events);
+test('an order past its session waits for the wallet while its outcome is unknown, and then expires at once', async () => {
+  const hosted = await desk.registerHosted({ merchantId });
+  const payment = await desk.payHosted(hosted);
+  await desk.settle(payment, outcomes.unknown());
+  await desk.endSession(payment);
+  await waitUntil('the sweep has looked at it', async () => {
+    const isSwept = "sweep_at > now() and sweep_at <= now() + interval '15 s' and expires_at <= now()";
+    return (await desk.query(`select from core.orders where ${isSwept}`)).length > 0;
   });
+  expect((await desk.story(payment)).order?.status).toBe(OrderStatus.PENDING);
+
+  await desk.makeDue(payment);
+  await desk.settle(payment, outcomes.declined());
+
+  // Well before the next regular run of the sweep.
+  await untilExpired(payment);
+  const events = ['1 CREATED', '2 PAYMENT_STARTED', '3 PAYMENT_DECLINED', '4 EXPIRED'];
+  expect(await desk.history(hosted)).toEqual(events);
 });

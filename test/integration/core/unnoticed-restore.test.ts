@@ -1,29 +1,32 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Environment, OrderStatus, RefundStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
-import { CheckoutService } from '../../../src/gen/gatehouse/v1/checkout_service_pb.js';
 import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
 import { RefundService } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
-import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { OrderStoryService } from '../../../src/gen/gatehouse/v1/order_story_service_pb.js';
 import {
   SettlementOutcome,
   SettlementService,
   SettlementStatus,
 } from '../../../src/gen/gatehouse/v1/settlement_service_pb.js';
-import {
-  StrayPaymentService,
-  StrayPaymentStatus,
-} from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
+import { StrayPaymentStatus } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
 import { newRandomId, storedId } from '../../../src/contract/public-id.ts';
 import type { PublicId } from '../../../src/contract/public-id.ts';
 import { createCheckoutTokens } from '../../../src/core/payments/checkout/checkout-token.ts';
 import { deriveKey } from '../../../src/main/derive-key.ts';
+import { holdLocks } from '../../support/database-connections.ts';
 import { makeOperatorsOld } from '../../support/dashboard-users.ts';
 import { directPayment, orderNamed, registration } from '../../support/order-requests.ts';
 import { failureOf, refusalOf } from '../../support/rpc-failure.ts';
 import { sharedClient, sharedConnection, sharedStack } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { sharedAccountDesk } from './account-desk.ts';
+import {
+  beginRecovery,
+  endRecoveries,
+  holdRecoveries,
+  restoreDatabase,
+  returnDatabase,
+} from './held-recoveries.ts';
 import { outcomes, sharedPaymentDesk } from './payment-desk.ts';
 
 /* A database that was replaced under a running core, until the core has begun a recovery. */
@@ -31,18 +34,13 @@ import { outcomes, sharedPaymentDesk } from './payment-desk.ts';
 const stack = sharedStack({ cores: 1, facades: 0 });
 const desk = sharedPaymentDesk(stack);
 const accounts = sharedAccountDesk(stack);
-const orders = sharedClient(stack, OrderService, 'writer');
-const refunds = sharedClient(stack, RefundService, 'writer');
-const checkouts = sharedClient(stack, CheckoutService, 'checkout');
 const approvals = sharedClient(stack, RefundService, 'dashboard');
 const settlements = sharedClient(stack, SettlementService, 'dashboard');
 const stories = sharedClient(stack, OrderStoryService, 'reader');
 const connection = sharedConnection(() => stack.databaseUrl);
-const holder = sharedConnection(() => stack.databaseUrl);
 let merchantId: string;
-let home: string;
+let letRecover: (() => Promise<void>) | undefined;
 
-const setHome = (value: string) => connection.query('update core.database_life set home = $1', [value]);
 /** The token in the checkout URL of an order. */
 function tokenOf(id: PublicId<'ord'>): string {
   const key = deriveKey(
@@ -54,61 +52,47 @@ function tokenOf(id: PublicId<'ord'>): string {
   });
   return url.slice(url.lastIndexOf('/') + 1);
 }
-/** No core begins a recovery, or carries one on. */
-async function keepCoresOut(): Promise<void> {
-  await holder.query('set local idle_in_transaction_session_timeout = 0');
-  await holder.query('select pg_advisory_xact_lock(7142006)');
-}
 async function restore(): Promise<void> {
-  await keepCoresOut();
-  await setHome('another server');
+  letRecover = await holdRecoveries(stack.databaseUrl);
+  await restoreDatabase(stack.databaseUrl);
 }
 /** A recovery holds the merchant. */
 async function hold(): Promise<void> {
-  await keepCoresOut();
-  await connection.query(
-    `with recovery as (
-       insert into core.recoveries (id, cause, lost_from, lost_until, stream, closed)
-       values (gen_random_uuid(), 'OPERATOR', now(), now(), 'COMPLETE', '{}') returning id
-     )
-     insert into core.recovery_holds select id, 'SANDBOX', $1 from recovery`,
-    [storedId('mer', merchantId as PublicId<'mer'>)],
-  );
+  letRecover = await holdRecoveries(stack.databaseUrl);
+  await beginRecovery(stack.databaseUrl, { merchantIds: [merchantId] });
 }
 async function resume(): Promise<void> {
-  await setHome(home);
-  await connection.query('delete from core.recovery_holds; delete from core.recoveries');
+  await returnDatabase(stack.databaseUrl);
+  await endRecoveries(stack.databaseUrl);
 }
-const find = (orderNumber: string) => orders.getOrder(orderNamed(merchantId, orderNumber));
+const find = (orderNumber: string) => desk.orders.getOrder(orderNamed(merchantId, orderNumber));
 
 beforeEach(async () => {
   ({ id: merchantId } = await stack.createMerchant());
-  const { rows } = await connection.query<{ home: string }>('select home from core.database_life');
-  home = rows[0]?.home ?? '';
   await waitUntil('core takes payments again after the last test', async () => {
     return (await refusalOf(find('unknown'))) === 'ORDER_NOT_FOUND';
   });
-  await holder.query('begin');
 });
 
 afterEach(async () => {
   await resume();
-  await holder.query('rollback');
+  await letRecover?.();
+  letRecover = undefined;
 });
 
 test('no new order is added to a restored database before core has noticed it', async () => {
-  await orders.registerOrder(registration({ merchantId, orderNumber: 'known' }));
+  await desk.orders.registerOrder(registration({ merchantId, orderNumber: 'known' }));
   await restore();
 
   const [registered, started] = await Promise.all([
-    failureOf(orders.registerOrder(registration({ merchantId, orderNumber: 'new' }))),
-    failureOf(orders.startDirectPayment(directPayment({ merchantId, orderNumber: 'new-too' }))),
+    failureOf(desk.orders.registerOrder(registration({ merchantId, orderNumber: 'new' }))),
+    failureOf(desk.orders.startDirectPayment(directPayment({ merchantId, orderNumber: 'new-too' }))),
   ]);
 
   expect([registered.reason, started.reason]).toEqual(['RECOVERING', 'RECOVERING']);
   const { rows } = await connection.query('select order_number from core.orders');
   expect(rows).toEqual([{ order_number: 'known' }]);
-  const { repeated } = await orders.registerOrder(registration({ merchantId, orderNumber: 'known' }));
+  const { repeated } = await desk.orders.registerOrder(registration({ merchantId, orderNumber: 'known' }));
   expect(repeated).toBe(true);
 });
 
@@ -148,10 +132,7 @@ describe.each([
     const payment = await desk.startDirect({ merchantId, orderNumber: 'R-1' });
     await desk.settle(payment, outcomes.completed('t-1'));
     const refund = (refundNumber: string) =>
-      refunds.createRefund({
-        ...{ merchantId, environment: Environment.SANDBOX, refundNumber, amount: '40.00', reason: 'back' },
-        order: { case: 'orderNumber', value: 'R-1' },
-      });
+      desk.askRefund(merchantId, 'R-1', { refundNumber, amount: '40.00' });
     await refund('known');
     await begin();
 
@@ -168,11 +149,8 @@ describe.each([
     const payment = await desk.startDirect({ merchantId, orderNumber: 'A-1' });
     await desk.settle(payment, outcomes.completed('t-1'));
     const ask = async (refundNumber: string) => {
-      const { refund } = await refunds.createRefund({
-        ...{ merchantId, environment: Environment.SANDBOX, refundNumber, amount: '40.00', reason: 'back' },
-        order: { case: 'orderNumber', value: 'A-1' },
-      });
-      return { merchantId, refundId: refund?.refundId ?? '' };
+      const { refundId } = await desk.refund(merchantId, 'A-1', { refundNumber, amount: '40.00' });
+      return { merchantId, refundId };
     };
     const [approved, open] = [await ask('approved'), await ask('open')];
     const by = { headers: { 'x-gatehouse-actor': 'usr_b' } };
@@ -192,7 +170,6 @@ describe.each([
   });
 
   test('retries no refused return of money', async () => {
-    const strayPayments = stack.client(StrayPaymentService, 'operator');
     const payment = await desk.startDirect({ merchantId, orderNumber: 'R-1' });
     const { strayPaymentId } = await desk.settle(payment, outcomes.completed('t-1', '99.00'));
     await connection.query(
@@ -202,11 +179,10 @@ describe.each([
     const key = { merchantId, strayPaymentId };
     await begin();
 
-    expect(await refusalOf(strayPayments.retryReversal(key))).toBe('RECOVERING');
+    expect(await refusalOf(desk.strayPayments.retryReversal(key))).toBe('RECOVERING');
     await resume();
-    expect((await strayPayments.retryReversal(key)).strayPayment?.status).toBe(
-      StrayPaymentStatus.REVERSAL_DUE,
-    );
+    const { strayPayment } = await desk.strayPayments.retryReversal(key);
+    expect(strayPayment?.status).toBe(StrayPaymentStatus.REVERSAL_DUE);
   });
 
   test('carries out no settlement', async () => {
@@ -237,8 +213,8 @@ describe.each([
 
 // Last, because core begins a recovery after it.
 test('unknown orders, attempts and refunds are not denied between a restore and the beginning of the recovery', async () => {
-  await holder.query('lock table core.refunds in row exclusive mode');
-  await setHome('another server');
+  letRecover = await holdLocks(stack.databaseUrl, 'lock table core.refunds in row exclusive mode');
+  await restoreDatabase(stack.databaseUrl);
 
   const lost = newRandomId('ord', new Date());
   const token = tokenOf(lost);
@@ -248,26 +224,26 @@ test('unknown orders, attempts and refunds are not denied between a restore and 
     status: find('lost'),
     explanation: stories.explainOrder({ ...place, key }),
     story: stories.getOrderStory({ ...place, orderId: lost }),
-    cancellation: orders.cancelOrder({ ...place, orderId: lost }),
-    refundable: refunds.getRefundable({ ...place, orderId: lost }),
-    refund: refunds.createRefund({ ...place, order: key, refundNumber: 'R-1', reason: 'Came back' }),
-    refundByNumber: refunds.getRefund({ ...place, name: { case: 'refundNumber', value: 'R-1' } }),
-    refundById: refunds.getRefund({
+    cancellation: desk.orders.cancelOrder({ ...place, orderId: lost }),
+    refundable: desk.refunds.getRefundable({ ...place, orderId: lost }),
+    refund: desk.refunds.createRefund({ ...place, order: key, refundNumber: 'R-1', reason: 'Came back' }),
+    refundByNumber: desk.refunds.getRefund({ ...place, name: { case: 'refundNumber', value: 'R-1' } }),
+    refundById: desk.refunds.getRefund({
       merchantId,
       name: { case: 'refundId', value: newRandomId('rfd', new Date()) },
     }),
     callback: desk.payments.hastenPaymentAttempt({
       ...{ merchantId, paymentAttemptId: newRandomId('pat', new Date()) },
     }),
-    refundCallback: stack.client(RefundService, 'wallets').hastenRefund({
+    refundCallback: desk.refundWork.hastenRefund({
       ...{ merchantId, refundId: newRandomId('rfd', new Date()) },
     }),
-    checkout: checkouts.getCheckout({ token }),
-    cancelledCheckout: checkouts.cancelCheckout({ token }),
+    checkout: desk.checkout.getCheckout({ token }),
+    cancelledCheckout: desk.checkout.cancelCheckout({ token }),
   };
   for (const [call, answer] of Object.entries(calls))
     expect([call, (await failureOf(answer)).reason]).toEqual([call, 'RECOVERING']);
 
-  const { rows } = await connection.query('select id from core.recoveries');
+  const { rows } = await connection.query('select id from core.recoveries where finished_at is null');
   expect(rows).toEqual([]);
 });
