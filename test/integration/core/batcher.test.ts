@@ -4,6 +4,7 @@ import { explainDatabaseError, isDataRefused } from '../../../src/platform/datab
 import { createBatcher } from '../../../src/platform/batcher.ts';
 import { RetryInfoSchema } from '../../../src/gen/google/rpc/error_details_pb.js';
 import { reasonOf } from '../../../src/platform/rpc/rpc-error.ts';
+import { refusalOf } from '../../support/rpc-failure.ts';
 import { sharedPool, sharedTestDatabase } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
@@ -37,37 +38,13 @@ async function runningBatcher(own: Partial<Parameters<typeof createBatcher<numbe
 
 const limits = { isOneItemsFault: isDataRefused, maxItems: 100, maxInFlight: 1, maxWaiting: 1000 };
 
-async function reasonFor(call: Promise<unknown>): Promise<string | undefined> {
-  const error: unknown = await call.then(
-    () => undefined,
-    (thrown: unknown) => thrown,
-  );
-  return error instanceof ConnectError ? reasonOf(error) : undefined;
-}
-
 describe('a batcher', () => {
-  test('puts calls of one turn into one statement', async () => {
-    const { batch, run } = heldStatements();
-    const commit = createBatcher({ ...limits, run });
-
-    const outcomes = Promise.all([1, 2, 3].map((item) => commit(item, nobodyLeaves)));
-    const first = await batch(0);
-    first.finish();
-
-    expect(first.items).toEqual([1, 2, 3]);
-    expect(await outcomes).toEqual([10, 20, 30]);
-  });
-
   test('returns an outcome of undefined or null like any other', async () => {
-    const find = createBatcher({
-      ...limits,
-      run: (items: readonly (null | undefined)[]) => Promise.resolve(items),
-    });
+    const run = (items: readonly (null | undefined)[]) => Promise.resolve(items);
+    const find = createBatcher({ ...limits, run });
 
-    expect(await Promise.all([find(null, nobodyLeaves), find(undefined, nobodyLeaves)])).toEqual([
-      null,
-      undefined,
-    ]);
+    const found = await Promise.all([find(null, nobodyLeaves), find(undefined, nobodyLeaves)]);
+    expect(found).toEqual([null, undefined]);
   });
 
   test('collects calls that arrive while the previous statement runs', async () => {
@@ -130,7 +107,7 @@ describe('a batcher', () => {
     const stayed = commit(3, nobodyLeaves);
 
     leaving.abort();
-    const reason = reasonFor(left);
+    const reason = refusalOf(left);
     first.finish();
     const second = await batch(1);
     second.finish();
@@ -148,7 +125,7 @@ describe('a batcher', () => {
     leaving.abort();
     first.finish();
 
-    expect(await Promise.all(left.map(reasonFor))).toEqual(['CALL_CANCELLED', 'CALL_CANCELLED']);
+    expect(await Promise.all(left.map(refusalOf))).toEqual(['CALL_CANCELLED', 'CALL_CANCELLED']);
     expect(await running).toBe(10);
     expect(batches).toHaveLength(1);
   });

@@ -50,27 +50,27 @@ interface Writing {
   readonly commitsOf300: number;
 }
 
-const registrations = (keyOfCall: typeof keyOf): Omit<Writing, 'name' | 'method'> => ({
-  one: (orderNumber, options) =>
-    orders.registerOrder(registrationOf(orderNumber, keyOfCall(orderNumber)), options),
-  batch: async (orderNumbers, options) => {
-    const requests = orderNumbers.map((orderNumber) => registrationOf(orderNumber, keyOfCall(orderNumber)));
-    return (await orders.batchRegisterOrders({ requests }, options)).results.map(({ result }) => result.case);
-  },
-  commitsOf300: 1,
-});
-const directPayments = (keyOfCall: typeof keyOf): Omit<Writing, 'name' | 'method'> => ({
-  one: (orderNumber, options) =>
-    orders.startDirectPayment(paymentOf(orderNumber, keyOfCall(orderNumber)), options),
-  batch: async (orderNumbers, options) => {
-    const requests = orderNumbers.map((orderNumber) => paymentOf(orderNumber, keyOfCall(orderNumber)));
-    return (await orders.batchStartDirectPayments({ requests }, options)).results.map(
-      ({ result }) => result.case,
-    );
-  },
-  // A hundred in each, for the locks of their phones.
-  commitsOf300: 3,
-});
+const casesOf = ({ results }: { results: readonly { result: { case: string | undefined } }[] }) =>
+  results.map(({ result }) => result.case);
+const registrations = (keyOfCall: typeof keyOf): Omit<Writing, 'name' | 'method'> => {
+  const requestOf = (orderNumber: string) => registrationOf(orderNumber, keyOfCall(orderNumber));
+  return {
+    one: (orderNumber, options) => orders.registerOrder(requestOf(orderNumber), options),
+    batch: async (orderNumbers, options) =>
+      casesOf(await orders.batchRegisterOrders({ requests: orderNumbers.map(requestOf) }, options)),
+    commitsOf300: 1,
+  };
+};
+const directPayments = (keyOfCall: typeof keyOf): Omit<Writing, 'name' | 'method'> => {
+  const requestOf = (orderNumber: string) => paymentOf(orderNumber, keyOfCall(orderNumber));
+  return {
+    one: (orderNumber, options) => orders.startDirectPayment(requestOf(orderNumber), options),
+    batch: async (orderNumbers, options) =>
+      casesOf(await orders.batchStartDirectPayments({ requests: orderNumbers.map(requestOf) }, options)),
+    // A hundred in each, for the locks of their phones.
+    commitsOf300: 3,
+  };
+};
 
 const writings: Writing[] = [
   { name: 'registrations', method: 'RegisterOrder', ...registrations(noKey) },
@@ -228,13 +228,12 @@ test('of registrations in one statement, those whose key has an answer add no or
   const { results } = await orders.batchRegisterOrders({ requests });
   const again = await orders.batchRegisterOrders({ requests: requests.slice(0, 4) });
 
-  expect(
-    results.map(({ result }) =>
-      result.case === 'response'
-        ? [result.value.order?.orderNumber, result.value.repeated]
-        : result.value?.message,
-    ),
-  ).toEqual([
+  const answers = results.map(({ result }) =>
+    result.case === 'response'
+      ? [result.value.order?.orderNumber, result.value.repeated]
+      : result.value?.message,
+  );
+  expect(answers).toEqual([
     ['first-known', false],
     expect.stringContaining('idempotency key'),
     ['then-expired', false],

@@ -56,20 +56,11 @@ async function settled(value: () => number): Promise<number> {
   return last;
 }
 
-test('a watcher that does not read slows its source down', async () => {
-  const { source, messages, leave } = await startEndlessWatch();
-
-  await messages.next();
-
-  expect(await settled(() => source.taken)).toBeLessThan(10_000);
-  leave();
-  await waitUntil('the source has ended', () => source.ended);
-});
-
-test('a watcher that reads on after a pause gets every message, in order', async () => {
+test('a watcher that pauses slows its source down, and gets every message in order when it reads on', async () => {
   const { source, messages, leave } = await startEndlessWatch();
   await messages.next();
   const ahead = await settled(() => source.taken);
+  expect(ahead).toBeLessThan(10_000);
 
   const numbers: number[] = [1];
   while (numbers.length < ahead + 500) {
@@ -97,5 +88,4 @@ test('repeated waits for a slow watcher leak no listener', async () => {
 
   expect(warnings.filter(({ name }) => name === 'MaxListenersExceededWarning')).toEqual([]);
   leave();
-  await waitUntil('the source has ended', () => source.ended);
 });

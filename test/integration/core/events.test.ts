@@ -152,9 +152,10 @@ describe('the order of events', () => {
   });
   afterEach(() => late.end());
 
-  test('is that of the transactions, and waits for one that began earlier and commits later', async () => {
-    await late.insert();
+  test('is that of the transactions, not of the positions, and waits for one that began earlier and commits later', async () => {
+    // The late event gets a position between those of the others.
     await register(merchantId, 'O-1');
+    await late.insert();
     await register(merchantId, 'O-2');
     const before = await followers.listOrderEvents({ afterCursor: start });
     expect(before.entries).toEqual([]);
@@ -163,17 +164,6 @@ describe('the order of events', () => {
 
     expect(after[0]?.event?.eventId).toBe(late.eventId);
     expect(numbersOf(after).slice(1)).toEqual(['O-1', 'O-2']);
-  });
-
-  test('does not follow the positions, because a later transaction may get an earlier one', async () => {
-    await register(merchantId, 'P-1');
-    await late.insert();
-    await register(merchantId, 'P-2');
-    await late.commit();
-    const entries = await listed({ afterCursor: start }, 3);
-
-    expect(entries[0]?.event?.eventId).toBe(late.eventId);
-    expect(numbersOf(entries).slice(1)).toEqual(['P-1', 'P-2']);
   });
 
   test('is not delayed by a transaction that was rolled back', async () => {
@@ -224,13 +214,14 @@ describe('listing events', () => {
   test('returns a cursor that advances past events that the filter excludes', async () => {
     const { id: quietId } = await stack.createMerchant();
     const { id: busyId } = await stack.createMerchant();
-    const { nextCursor: before } = await followers.listOrderEvents({ merchantId: quietId });
+    const nothing = await followers.listOrderEvents({ merchantId: quietId });
+    expect(nothing).toMatchObject({ entries: [], hasMore: false });
     await register(busyId, 'M-1');
     await listed({ merchantId: busyId }, 1);
 
     const { entries, nextCursor } = await followers.listOrderEvents({
       merchantId: quietId,
-      afterCursor: before,
+      afterCursor: nothing.nextCursor,
     });
 
     expect(entries).toEqual([]);
@@ -240,21 +231,11 @@ describe('listing events', () => {
     expect(numbersOf(await listed({ merchantId: quietId, afterCursor: nextCursor }, 1))).toEqual(['M-2']);
   });
 
-  test('returns a cursor for the next call when there is nothing new', async () => {
-    const { entries, nextCursor, hasMore } = await followers.listOrderEvents({ merchantId });
-
-    expect({ entries, hasMore }).toEqual({ entries: [], hasMore: false });
-    expect(nextCursor).not.toBe('');
-  });
-
   test('refuses an unknown cursor and one of another database server, and reports all errors at once', async () => {
     const issueOf = async (cursor: string, form: 'utf8' | 'base64url' = 'utf8') => {
       const afterCursor = Buffer.from(cursor).toString(form);
       const { reason, issues } = await failureOf(followers.listOrderEvents({ afterCursor }));
-      expect({ reason, fields: Object.keys(issues) }).toEqual({
-        reason: 'INVALID_FIELDS',
-        fields: ['after_cursor'],
-      });
+      expect([reason, Object.keys(issues)]).toEqual(['INVALID_FIELDS', ['after_cursor']]);
       return issues['after_cursor'];
     };
     const none = 'must be a cursor that this gateway gave out, or empty';
@@ -266,9 +247,8 @@ describe('listing events', () => {
       'belongs to another database server, or to a later state of this one; start again without a cursor',
     );
     const wrong = { afterCursor: '!', merchantId: 'shop', orderId: 'A-1', pageSize: -1 };
-    expect(await wrongFields(followers.listOrderEvents(wrong))).toBe(
-      'after_cursor merchant_id order_id page_size',
-    );
+    const fields = 'after_cursor merchant_id order_id page_size';
+    expect(await wrongFields(followers.listOrderEvents(wrong))).toBe(fields);
   });
 
   test('of an order needs its merchant', async () => {
@@ -332,18 +312,6 @@ const span = (prefix: string, count: number): string[] =>
   Array.from({ length: count }, (_, index) => `${prefix}-${index}`);
 
 describe('watching events', () => {
-  test('sends the stored events, and then the new ones', async () => {
-    for (const number of ['W-1', 'W-2']) await register(merchantId, number);
-    const watched = watch(followerOf(stack.addresses[0]), { merchantId });
-    await waitUntil('it has caught up', () => watched.numbers().length === 2);
-
-    await register(merchantId, 'W-3');
-
-    await waitUntil('the new event is there', () => watched.numbers().length === 3);
-    expect(watched.numbers()).toEqual(['W-1', 'W-2', 'W-3']);
-    await watched.leave();
-  });
-
   test('omits earlier events with only_new', async () => {
     await register(merchantId, 'N-1');
     const follower = followerOf(stack.addresses[1]);
@@ -358,11 +326,8 @@ describe('watching events', () => {
     await watched.leave();
   });
 
-  test.each([
-    ['an invalid cursor', 'yesterday'],
-    // No event would follow it.
-    ['a cursor of another database server', Buffer.from('1.900000000000.1').toString('base64url')],
-  ])('refuses %s before it begins', async (_name, afterCursor) => {
+  test('refuses a cursor of another database server, which no event would follow, before it begins', async () => {
+    const afterCursor = Buffer.from('1.900000000000.1').toString('base64url');
     const watched = watch(followerOf(stack.addresses[0]), { afterCursor });
 
     expect(await watched.ended).toMatchObject({ code: 'InvalidArgument', reason: 'INVALID_FIELDS' });

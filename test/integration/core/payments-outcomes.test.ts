@@ -8,7 +8,7 @@ import { sharedStack } from '../../support/shared-stack.ts';
 
 let merchantId: string;
 
-const stack = sharedStack({ cores: 2, facades: 0 });
+const stack = sharedStack({ facades: 0 });
 const desk = sharedPaymentDesk(stack);
 beforeEach(async () => {
   await desk.clear();
@@ -48,19 +48,6 @@ describe('the wallet’s answer about a direct payment', () => {
     await desk.makeDue(payment);
     expect(await desk.take(payment)).toMatchObject({ sentBefore: true, providerReference: 'r-1', leases: 2 });
     expect(await desk.history(payment)).toEqual(['1 CREATED', '2 PAYMENT_STARTED']);
-  });
-
-  test('declined: the order is FAILED for that reason', async () => {
-    const payment = await desk.startDirect({ merchantId });
-
-    const recorded = await desk.settle(payment, outcomes.declined('wrong_pin'));
-
-    expect(recorded).toMatchObject({
-      order: { status: OrderStatus.FAILED, deducted: '0.00' },
-      paymentAttempt: { status: PaymentAttemptStatus.DECLINED, declineReason: 'wrong_pin' },
-    });
-    expect(recorded.dueTime).toBeUndefined();
-    expect(await desk.history(payment)).toEqual(['1 CREATED', '2 PAYMENT_STARTED', '3 FAILED']);
   });
 
   test('not reached: it is sent again as if it had never been sent, until the wallet may have got the request', async () => {
@@ -140,16 +127,6 @@ describe('news of an attempt', () => {
     await desk.record(leased, outcomes.pending('r-1'));
 
     expect(await desk.take(payment)).toMatchObject({ leases: 2 });
-  });
-
-  test('of a successful attempt change nothing but the stored exchanges', async () => {
-    const payment = await desk.startDirect({ merchantId });
-    await desk.settle(payment, outcomes.completed('t-1'));
-
-    await hasten(payment, {});
-
-    expect(await desk.lease()).toEqual([]);
-    expect((await desk.story(payment)).exchanges).toHaveLength(1);
   });
 });
 

