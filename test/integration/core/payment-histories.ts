@@ -50,7 +50,7 @@ export interface Subject {
 }
 
 /** A refusal is a normal answer here. Every other error is a fault. */
-async function refusable(call: Promise<unknown>): Promise<boolean> {
+export async function refusable(call: Promise<unknown>): Promise<boolean> {
   try {
     await call;
     return true;
@@ -63,14 +63,8 @@ async function refusable(call: Promise<unknown>): Promise<boolean> {
 export function subjectOf(order: HostedOrder, orderNumber: string, history: History): Subject {
   const { words: said, truths: done } = history;
   return {
-    order,
-    orderNumber,
-    history,
-    words: [...said],
-    truths: [...done],
-    truthOf: new Map(),
-    sent: new Set(),
-    told: new Set(),
+    ...{ order, orderNumber, history, words: [...said], truths: [...done] },
+    ...{ truthOf: new Map(), sent: new Set(), told: new Set() },
   };
 }
 

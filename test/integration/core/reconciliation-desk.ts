@@ -2,9 +2,6 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { storedId } from '../../support/ids.ts';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
-import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
-import { PaymentAttemptService } from '../../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
-import type { RecordPaymentOutcomeRequestSchema } from '../../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
 import {
   ReconciliationService,
   StatementEntryStatus,
@@ -14,13 +11,13 @@ import type {
   LeasedReconciliation,
   StatementEntrySchema,
 } from '../../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
-import { directPayment } from '../../support/order-requests.ts';
 import { shared } from '../../support/shared-stack.ts';
 import type { Stack } from '../../support/stack.ts';
 import { connectToDatabase } from '../../support/database-connections.ts';
+import { openPaymentDesk, outcomes } from './payment-desk.ts';
+import type { Outcome } from './payment-desk.ts';
 
 export type Entry = Omit<MessageInitShape<typeof StatementEntrySchema>, 'position' | '$typeName'>;
-type Outcome = NonNullable<MessageInitShape<typeof RecordPaymentOutcomeRequestSchema>['outcome']>;
 
 export const walletA = { wallet: 'walleta', environment: Environment.SANDBOX } as const;
 
@@ -34,18 +31,14 @@ export const paymentEntry = (own: Entry): Entry => ({
 });
 
 /** The answer of a wallet that took money. */
-export const completed = (providerTransactionId: string, amount = '100.50') => ({
-  case: 'completed' as const,
-  value: { providerTransactionId, amount, currency: 'ETB' },
-});
+export const { completed } = outcomes;
 
 export const at = (time: string) => timestampFromDate(new Date(time));
 
 /** A core of its own, and the part of the wallet and of the process that reads its statements. */
 async function openReconciliationDesk(stack: Stack) {
   const database = await connectToDatabase(stack.databaseUrl);
-  const orders = stack.client(OrderService, 'writer');
-  const payments = stack.client(PaymentAttemptService, 'wallets');
+  const payments = await openPaymentDesk(stack);
   const operator = stack.client(ReconciliationService, 'operator');
   const wallets = stack.client(ReconciliationService, 'wallets');
   let count = 0;
@@ -56,12 +49,16 @@ async function openReconciliationDesk(stack: Stack) {
     return leased?.reconciliation?.scheduled === true ? lease() : leased;
   };
 
+  /** The name of a leased reconciliation, for calls about it. */
+  const keyOf = (leased: LeasedReconciliation | undefined) => ({
+    reconciliationId: leased?.reconciliation?.reconciliationId ?? '',
+    leaseId: leased?.leaseId ?? '',
+  });
+
   /** The same as `reconcile`, with a statement that the wallet writes when it is read. */
   const reconcileWith = async (date: string, statement: () => readonly Entry[]) => {
     await operator.startReconciliation({ ...walletA, date });
-    const leased = await lease();
-    const { leaseId = '', reconciliation } = leased ?? {};
-    const key = { reconciliationId: reconciliation?.reconciliationId ?? '', leaseId };
+    const key = keyOf(await lease());
     const placed = statement().map((entry, position) => ({ ...entry, position }));
     await wallets.recordStatementPage({ ...key, entries: placed });
     const completed = await wallets.completeReconciliation(key);
@@ -71,26 +68,14 @@ async function openReconciliationDesk(stack: Stack) {
   };
 
   return {
-    operator,
-    wallets,
+    ...{ operator, wallets, database, payments, lease, keyOf },
     reader: stack.client(ReconciliationService, 'reader'),
-    database,
-    lease,
     /** A direct payment that the wallet has answered with this. */
     async payment(merchantId: string, outcome: Outcome, amount = '100.50') {
       const orderNumber = `R-${++count}`;
-      const started = await orders.startDirectPayment(directPayment({ merchantId, orderNumber, amount }));
-      const paymentAttemptId = started.paymentAttempt?.paymentAttemptId ?? '';
-      const { attempts } = await payments.leasePaymentAttempts({
-        ...{ environment: Environment.SANDBOX, paymentOptions: ['walleta_ussd'] },
-        ...{ maxAttempts: 100, lease: { seconds: 60n } },
-      });
-      const leased = attempts.find((each) => each.paymentAttempt?.paymentAttemptId === paymentAttemptId);
-      const { strayPaymentId } = await payments.recordPaymentOutcome({
-        ...{ merchantId, paymentAttemptId, leaseId: leased?.leaseId ?? '' },
-        outcome,
-      });
-      return { merchantId, paymentAttemptId, strayPaymentId };
+      const payment = await payments.startDirect({ merchantId, orderNumber, amount });
+      const { strayPaymentId } = await payments.settle(payment, outcome);
+      return { ...payment, orderNumber, strayPaymentId };
     },
     /** Moves a merchant's payments to another day, as if they had happened then at noon. */
     async moveTo(merchantId: string, date: string) {
@@ -113,7 +98,7 @@ async function openReconciliationDesk(stack: Stack) {
     /** Starts a reconciliation of wallet A's sandbox, reads these entries in one page, and returns the result. */
     reconcile: (date: string, entries: readonly Entry[]) => reconcileWith(date, () => entries),
     reconcileWith,
-    close: () => database.end(),
+    close: () => Promise.all([database.end(), payments.close()]),
   };
 }
 

@@ -1,17 +1,15 @@
 import { beforeEach, expect, test } from '@jest/globals';
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
-import { PaymentAttemptService } from '../../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
 import {
   DifferenceKind,
   ReconciliationStatus,
   StatementEntryStatus,
 } from '../../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
-import { RefundService } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
 import { storedId } from '../../support/ids.ts';
 import { sharedStack } from '../../support/shared-stack.ts';
 import { walletsOfCore } from '../../support/simulated-wallets.ts';
-import { paymentEntry, sharedReconciliationDesk, walletA } from './reconciliation-desk.ts';
+import { outcomes } from './payment-desk.ts';
+import { completed, paymentEntry, sharedReconciliationDesk, walletA } from './reconciliation-desk.ts';
 
 /** Core's wallets, with walleta at a connector whose statement reaches back 48 hours and lists no returned money. */
 const wallets = (): string => {
@@ -33,10 +31,6 @@ const hourMs = 60 * 60_000;
 /** Its noon has passed, and the statement still reaches back to its first instant. */
 const day = new Date(Date.now() - 12 * hourMs).toISOString().slice(0, 10);
 const noon = timestampFromDate(new Date(`${day}T12:00:00Z`));
-const completed = (providerTransactionId: string, amount = '100.50') => ({
-  case: 'completed' as const,
-  value: { providerTransactionId, amount, currency: 'ETB' },
-});
 const entryOf = (providerTransactionId: string, amount = '100.50') =>
   paymentEntry({ providerTransactionId, amount, occurTime: noon });
 
@@ -55,31 +49,25 @@ test('a payment that began before the statement reaches back does not prevent it
   await desk.moveTo(merchantId, day);
   await desk.database.query(
     "update core.payment_attempts set created_at = updated_at - interval '5 days' where id = any ($1)",
-    [late.map(({ paymentAttemptId }) => storedId('pat', paymentAttemptId))],
+    [late.map(({ attemptId }) => storedId('pat', attemptId))],
   );
   await desk.operator.startReconciliation({ ...walletA, date: day });
 
   const leased = await desk.lease();
-  const key = {
-    reconciliationId: leased?.reconciliation?.reconciliationId ?? '',
-    leaseId: leased?.leaseId ?? '',
-  };
+  const key = desk.keyOf(leased);
   await desk.wallets.recordStatementPage({ ...key, entries: [{ position: 0, ...entryOf('recent') }] });
   const { reconciliation } = await desk.wallets.completeReconciliation(key);
 
   const reachMs = Date.now() - timestampDate(leased!.fromTime!).getTime();
   expect(reachMs).toBeLessThan(48 * hourMs);
   expect(timestampDate(leased!.fromTime!).getTime()).toBeLessThan(Date.parse(`${day}T00:00:00Z`));
-  expect(reconciliation).toMatchObject({
-    status: ReconciliationStatus.COMPLETED,
-    differences: 0,
-    detail: '',
-  });
+  const { COMPLETED } = ReconciliationStatus;
+  expect(reconciliation).toMatchObject({ status: COMPLETED, differences: 0, detail: '' });
   expect(await balances()).toEqual([0]);
 });
 
 test('the end of an attempt’s id names the attempt of the same amount, whose outcome is then queried again', async () => {
-  const { paymentAttemptId } = await desk.payment(merchantId, { case: 'timedOut', value: {} });
+  const { attemptId: paymentAttemptId } = await desk.payment(merchantId, outcomes.timedOut());
   await desk.moveTo(merchantId, day);
   const [named, typed] = [paymentAttemptId.slice(-12), '202611270001'];
 
@@ -96,23 +84,15 @@ test('the end of an attempt’s id names the attempt of the same amount, whose o
   );
   expect(differences).toMatchObject([
     { kind: DifferenceKind.STATUS_DIFFERS, paymentAttemptId },
-    { kind: DifferenceKind.MISSING_HERE, paymentAttemptId: '' },
-    { kind: DifferenceKind.MISSING_HERE, paymentAttemptId: '' },
-    { kind: DifferenceKind.MISSING_HERE, paymentAttemptId: '' },
+    ...Array<object>(3).fill({ kind: DifferenceKind.MISSING_HERE, paymentAttemptId: '' }),
   ]);
   expect(kept.rows).toEqual([{ reference_end: named }, { reference_end: typed }]);
 });
 
 test('returned money is not compared with a statement that lists none, and the run counts and names it', async () => {
-  const { paymentAttemptId } = await desk.payment(merchantId, completed('refunded'));
+  const { orderNumber } = await desk.payment(merchantId, completed('refunded'));
   const { strayPaymentId } = await desk.payment(merchantId, completed('stray', '7.00'));
-  const { order } = await stack
-    .client(PaymentAttemptService, 'reader')
-    .getPaymentAttempt({ merchantId, paymentAttemptId });
-  const { refund } = await stack.client(RefundService, 'writer').createRefund({
-    ...{ merchantId, environment: Environment.SANDBOX, refundNumber: 'R-1', reason: 'back' },
-    order: { case: 'orderId', value: order?.orderId ?? '' },
-  });
+  const { refundId } = await desk.payments.refund(merchantId, orderNumber);
   await desk.database.query(
     "update core.refunds set status = 'REVERSED', due_at = null, tries = 1, maybe_sent = true",
   );
@@ -129,6 +109,6 @@ test('returned money is not compared with a statement that lists none, and the r
     /^not compared, because this statement lists no returned money: 2 returned /,
   );
   expect(reconciliation.detail).toContain(strayPaymentId);
-  expect(reconciliation.detail).toContain(refund?.refundId);
+  expect(reconciliation.detail).toContain(refundId);
   expect(await balances()).toEqual([0]);
 });

@@ -10,9 +10,10 @@ import {
   StatementEntryType,
 } from '../../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
 import { failureOf, wrongFields, refusalOf } from '../../support/rpc-failure.ts';
-import { sharedPaymentDesk } from './payment-desk.ts';
+import { outcomes } from './payment-desk.ts';
+import type { Outcome } from './payment-desk.ts';
 import { at, completed, paymentEntry, walletA, sharedReconciliationDesk } from './reconciliation-desk.ts';
-import type { ReconciliationDesk, Entry } from './reconciliation-desk.ts';
+import type { Entry } from './reconciliation-desk.ts';
 import { deleteLeftEntries } from '../../../src/core/reconciliation/statement-entries.sql.ts';
 import { sharedCoreDatabase, sharedStack } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
@@ -26,22 +27,18 @@ const noon = at(`${day}T12:00:00Z`);
 const stack = sharedStack({ facades: 0 });
 const desk = sharedReconciliationDesk(stack);
 const database = sharedCoreDatabase('reconciliation', () => stack.databaseUrl, 2);
-const payments = sharedPaymentDesk(stack);
 beforeEach(async () => {
   await desk.clear();
   ({ id: merchantId } = await stack.createMerchant());
 });
 
-const declined = { case: 'declined' as const, value: { reason: 'wrong_pin' } };
+const { AMOUNT_DIFFERS, MISSING_HERE, MISSING_IN_STATEMENT, STATUS_DIFFERS, UNREADABLE } = DifferenceKind;
 
 /** The result of a statement of the day beside a payment that the wallet has answered with this. */
-async function compare(
-  outcome: Parameters<ReconciliationDesk['payment']>[1],
-  entries: (attemptId: string) => Entry[],
-) {
-  const { paymentAttemptId } = await desk.payment(merchantId, outcome);
+async function compare(outcome: Outcome, entries: (attemptId: string) => Entry[]) {
+  const { attemptId } = await desk.payment(merchantId, outcome);
   await desk.moveTo(merchantId, day);
-  return { paymentAttemptId, ...(await desk.reconcile(day, entries(paymentAttemptId))) };
+  return { paymentAttemptId: attemptId, ...(await desk.reconcile(day, entries(attemptId))) };
 }
 const entryOf = (providerTransactionId: string, own: Entry = {}): Entry =>
   paymentEntry({ providerTransactionId, occurTime: noon, ...own });
@@ -63,7 +60,7 @@ describe('compared entries', () => {
 
     expect(differences).toMatchObject([
       {
-        ...{ number: 1, kind: DifferenceKind.MISSING_IN_STATEMENT, providerTransactionId: 'm-1' },
+        ...{ number: 1, kind: MISSING_IN_STATEMENT, providerTransactionId: 'm-1' },
         ...{ ourAmount: '100.50', ourCurrency: 'ETB', ourStatus: 'succeeded', walletAmount: '' },
         ...{ merchantId, paymentAttemptId },
       },
@@ -84,17 +81,13 @@ describe('compared entries', () => {
   });
 
   test("money that a merchant's own account received is not missing, and is known if the statement has it", async () => {
-    const own = async (outcome: Parameters<ReconciliationDesk['payment']>[1]): Promise<void> => {
-      const { paymentAttemptId } = await desk.payment(merchantId, outcome);
-      await desk.database.query(
-        'update core.payment_attempts set wallet_account_id = gen_random_uuid() where id = $1',
-        [storedId('pat', paymentAttemptId)],
-      );
-    };
-    await own(completed('o-1'));
-    await own(completed('o-2'));
-    // Of another amount, so it is stray.
-    await own(completed('o-3', '7.00'));
+    // The last one has another amount, so it is stray.
+    for (const outcome of [completed('o-1'), completed('o-2'), completed('o-3', '7.00')])
+      await desk.payment(merchantId, outcome);
+    await desk.database.query(
+      'update core.payment_attempts set wallet_account_id = gen_random_uuid() where merchant_id = $1',
+      [storedId('mer', merchantId)],
+    );
     await desk.moveTo(merchantId, day);
 
     const { differences } = await desk.reconcile(day, [entryOf('o-2', { amount: '100.50' })]);
@@ -107,7 +100,7 @@ describe('compared entries', () => {
 
     expect(differences).toMatchObject([
       {
-        ...{ kind: DifferenceKind.MISSING_HERE, providerTransactionId: 'x-1', ourAmount: '' },
+        ...{ kind: MISSING_HERE, providerTransactionId: 'x-1', ourAmount: '' },
         ...{ walletAmount: '7', walletCurrency: 'ETB', walletStatus: 'completed' },
         ...{ merchantId: '', paymentAttemptId: '' },
       },
@@ -115,13 +108,11 @@ describe('compared entries', () => {
   });
 
   test('a charge for a declined attempt differs, and causes another query of the wallet', async () => {
-    const { paymentAttemptId, differences } = await compare(declined, (requestId) => [
+    const { paymentAttemptId, differences } = await compare(outcomes.declined(), (requestId) => [
       entryOf('d-1', { requestId }),
     ]);
 
-    expect(differences).toMatchObject([
-      { kind: DifferenceKind.STATUS_DIFFERS, paymentAttemptId, ourStatus: 'declined' },
-    ]);
+    expect(differences).toMatchObject([{ kind: STATUS_DIFFERS, paymentAttemptId, ourStatus: 'declined' }]);
     const { rows } = await desk.database.query(
       "select due_at from core.payment_attempts where due_at is not null and status = 'DECLINED'",
     );
@@ -134,7 +125,7 @@ describe('compared entries', () => {
       entryOf('payout', { type: StatementEntryType.OTHER }),
     ]);
 
-    expect(differences).toMatchObject([{ kind: DifferenceKind.UNREADABLE, providerTransactionId: '' }]);
+    expect(differences).toMatchObject([{ kind: UNREADABLE, providerTransactionId: '' }]);
     expect(differences[0]?.advice).toContain(
       'entry 1 of the statement cannot be read (/amount: expected text)',
     );
@@ -148,8 +139,8 @@ describe('compared entries', () => {
     ]);
 
     expect(differences.map(({ kind, occurTime }) => [kind, occurTime])).toEqual([
-      [DifferenceKind.MISSING_HERE, undefined],
-      [DifferenceKind.MISSING_HERE, undefined],
+      [MISSING_HERE, undefined],
+      [MISSING_HERE, undefined],
     ]);
   });
 
@@ -169,7 +160,7 @@ describe('compared entries', () => {
     const { reconciliation } = await desk.wallets.completeReconciliation(key(leased));
 
     expect(reconciliation?.status).toBe(ReconciliationStatus.COMPLETED);
-    const unknown = { kind: DifferenceKind.MISSING_HERE, merchantId: '', paymentAttemptId: '' };
+    const unknown = { kind: MISSING_HERE, merchantId: '', paymentAttemptId: '' };
     expect((await desk.operator.listDifferences(key(leased))).differences).toMatchObject([unknown, unknown]);
   });
 });
@@ -191,7 +182,6 @@ describe('stray payments', () => {
     return strayPaymentId;
   };
   const differs = (kind: DifferenceKind, own: object) => [{ kind, ...own }];
-  const { STATUS_DIFFERS, MISSING_IN_STATEMENT } = DifferenceKind;
   const secondTry = publicId('stp', v7());
 
   test.each<[string, string, readonly Entry[], readonly object[], string?]>([
@@ -226,10 +216,7 @@ describe('stray payments', () => {
   });
 });
 
-const key = (leased: Awaited<ReturnType<ReconciliationDesk['lease']>>) => ({
-  reconciliationId: leased?.reconciliation?.reconciliationId ?? '',
-  leaseId: leased?.leaseId ?? '',
-});
+const key = (leased: LeasedReconciliation | undefined) => desk.keyOf(leased);
 const startDay = () => desk.operator.startReconciliation({ ...walletA, date: day });
 /** A leased reconciliation of the day. */
 const begin = async () => {
@@ -430,9 +417,8 @@ describe('refunds', () => {
   type RefundEnd = 'done' | 'refused' | 'pending' | 'not sent';
   /** A payment of 100.50 whose refunds of 40.00 ended in these ways, as the wallet told us. */
   async function refundsOf(...ends: readonly RefundEnd[]): Promise<string[]> {
-    const { paymentAttemptId } = await desk.payment(merchantId, completed('p-1'));
-    const { order } = await payments.payments.getPaymentAttempt({ merchantId, paymentAttemptId });
-    const outcomes = {
+    const { orderNumber } = await desk.payment(merchantId, completed('p-1'));
+    const ended = {
       done: { case: 'done', value: {} },
       refused: { case: 'refused', value: { reason: 'account_state', definite: true } },
       pending: { case: 'pending', value: { detail: 'lost' } },
@@ -440,11 +426,11 @@ describe('refunds', () => {
     const refundIds: string[] = [];
     for (const [index, end] of ends.entries()) {
       const asked = { refundNumber: `R-${index}`, amount: '40' };
-      const { refundId } = await payments.refund(merchantId, order?.orderNumber ?? '', asked);
+      const { refundId } = await desk.payments.refund(merchantId, orderNumber, asked);
       refundIds.push(refundId);
       if (end === 'not sent') continue;
-      const [leased] = await payments.leaseRefunds(1);
-      await payments.recordRefund(leased!, outcomes[end]);
+      const [leased] = await desk.payments.leaseRefunds(1);
+      await desk.payments.recordRefund(leased!, ended[end]);
     }
     await desk.moveTo(merchantId, day);
     return refundIds;
@@ -489,10 +475,10 @@ describe('refunds', () => {
     ]);
 
     expect(differences).toMatchObject([
-      { kind: DifferenceKind.AMOUNT_DIFFERS, refundId: done, walletAmount: '39', ourAmount: '40.00' },
-      { kind: DifferenceKind.STATUS_DIFFERS, refundId: refused, ourStatus: 'reversal_refused' },
-      { kind: DifferenceKind.STATUS_DIFFERS, refundId: pending, ourStatus: 'reversal_due' },
-      { kind: DifferenceKind.STATUS_DIFFERS, refundId: '', providerTransactionId: 'rev-4' },
+      { kind: AMOUNT_DIFFERS, refundId: done, walletAmount: '39', ourAmount: '40.00' },
+      { kind: STATUS_DIFFERS, refundId: refused, ourStatus: 'reversal_refused' },
+      { kind: STATUS_DIFFERS, refundId: pending, ourStatus: 'reversal_due' },
+      { kind: STATUS_DIFFERS, refundId: '', providerTransactionId: 'rev-4' },
     ]);
     expect(differences[3]?.advice).toContain('no refund here asked for that');
     const due = await desk.database.query('select 1 from core.refunds where due_at <= now() and id = $1', [
@@ -513,23 +499,17 @@ describe('refunds', () => {
     expect(differences).toEqual([]);
   });
 
-  test('that operators settled are not missing in the statement', async () => {
-    await refundsOf('done');
+  test('that the statement does not have are missing in it, unless operators settled them', async () => {
+    const [refundId = ''] = await refundsOf('done');
+    const { differences } = await desk.reconcile(day, [entryOf('p-1')]);
     await desk.database.query('update core.refunds set settlement_id = gen_random_uuid()');
 
+    expect(differences).toMatchObject([
+      { kind: MISSING_IN_STATEMENT, refundId, ourAmount: '40.00', ourStatus: 'reversed' },
+    ]);
     expect((await desk.reconcile(day, [entryOf('p-1')])).differences).toEqual([]);
   });
 
-  test('that the statement does not have are missing in it', async () => {
-    const [refundId = ''] = await refundsOf('done');
-    const { differences } = await desk.reconcile(day, [entryOf('p-1')]);
-
-    expect(differences).toMatchObject([
-      { kind: DifferenceKind.MISSING_IN_STATEMENT, refundId, ourAmount: '40.00', ourStatus: 'reversed' },
-    ]);
-  });
-
-  const { STATUS_DIFFERS, MISSING_IN_STATEMENT } = DifferenceKind;
   const notAsked = { kind: STATUS_DIFFERS, refundId: '' };
   test.each<[string, readonly RefundEnd[], Entry, readonly object[]]>([
     ['is that of a COMPLETED one first', ['pending', 'done'], {}, []],

@@ -1,5 +1,4 @@
 import { beforeAll, expect, test } from '@jest/globals';
-import { ConnectError } from '@connectrpc/connect';
 import fc from 'fast-check';
 import {
   CheckResult,
@@ -15,6 +14,7 @@ import { publicId, storedId } from '../../support/ids.ts';
 import { sharedClient, sharedStack } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { outcomes, sharedPaymentDesk } from './payment-desk.ts';
+import { refusable } from './payment-histories.ts';
 import { paymentEntry, sharedReconciliationDesk } from './reconciliation-desk.ts';
 import type { Entry } from './reconciliation-desk.ts';
 
@@ -46,7 +46,8 @@ type Word = (typeof words)[number];
 type Move =
   | { readonly type: 'refund'; readonly amount: string }
   | { readonly type: 'serve'; readonly word: Word }
-  | { readonly type: 'repeat' | 'approve' | 'decline' | 'charge again' | 'retry the stray' | 'reconcile' };
+  | { readonly type: (typeof others)[number] };
+const others = ['repeat', 'approve', 'decline', 'charge again', 'retry the stray', 'reconcile'] as const;
 
 const move: fc.Arbitrary<Move> = fc.oneof(
   {
@@ -60,16 +61,7 @@ const move: fc.Arbitrary<Move> = fc.oneof(
     weight: 4,
     arbitrary: fc.record({ type: fc.constant('serve' as const), word: fc.constantFrom(...words) }),
   },
-  fc.record({
-    type: fc.constantFrom(
-      'repeat' as const,
-      'approve' as const,
-      'decline' as const,
-      'charge again' as const,
-      'retry the stray' as const,
-      'reconcile' as const,
-    ),
-  }),
+  fc.record({ type: fc.constantFrom(...others) }),
 );
 /** The steps of each inner list happen at the same time. */
 const history = fc.array(fc.array(move, { minLength: 1, maxLength: 5 }), { minLength: 3, maxLength: 8 });
@@ -172,15 +164,6 @@ async function serve(task: Task, word: Word): Promise<void> {
     case 'dies':
       await task.lapse();
       return;
-  }
-}
-
-/** A refusal is a normal answer here. Every other error is a fault. */
-async function refusable(call: Promise<unknown>): Promise<void> {
-  try {
-    await call;
-  } catch (error) {
-    if (!(error instanceof ConnectError) || /internal|unavailable/.test(error.message)) throw error;
   }
 }
 
