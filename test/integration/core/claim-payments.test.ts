@@ -1,18 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from '@jest/globals';
-import { newRandomId } from '../../../src/contract/public-id.ts';
-import { Currency } from '../../../src/core/domain/currency.ts';
 import { registerOrder } from '../../../src/core/domain/order.ts';
-import type { Wallet } from '../../../src/core/domain/wallet.ts';
 import { createAttemptIds } from '../../../src/core/payments/changes/attempt-ids.ts';
-import { createOrderChanges } from '../../../src/core/payments/changes/change-orders.ts';
 import { createClaimPayments } from '../../../src/core/payments/changes/claim-payments.ts';
 import { createPaymentGate } from '../../../src/core/database/payment-gate.ts';
-import { createPhoneLimit } from '../../../src/core/payments/phones/phone-limit.ts';
 import type { Entry } from '../../../src/core/reconciliation/compare-entry.ts';
 import { keepUnclaimed } from '../../../src/core/reconciliation/keep-unclaimed.ts';
 import { publicId } from '../../support/ids.ts';
 import { sharedCoreDatabase, sharedTestDatabase } from '../../support/shared-stack.ts';
+import { buildWallet } from '../../unit/domain/build-order.ts';
+import { newId, newOrderFacts, openOrderChanges } from './order-changes.ts';
 
 /* Payments of lost orders, from the statement to the orders that shops have sent again. */
 
@@ -20,40 +17,17 @@ const environment = 'SANDBOX' as const;
 const merchantId = publicId('mer', randomUUID());
 const testDatabase = sharedTestDatabase();
 const database = sharedCoreDatabase('claim-payments', () => testDatabase.url, 4);
-const attemptIds = createAttemptIds(newRandomId, Buffer.alloc(32, 7));
-const wallet: Wallet = {
-  ...{ id: 'walleta', options: ['walleta_ussd'], currencies: [], refunds: 'any', reconcile: true },
-  environments: [environment],
-};
+const attemptIds = createAttemptIds(newId, Buffer.alloc(32, 7));
 
-const phone = { asGiven: '0911223344', e164: '+251911223344' };
 const ordersOfOnePhone = (count: number, name = 'P') =>
-  Array.from({ length: count }, (_, index) => {
-    const createdAt = new Date();
-    return registerOrder({
-      ...{
-        id: newRandomId('ord', createdAt),
-        merchantId,
-        environment,
-        orderNumber: `${name}-${index}`,
-        createdAt,
-      },
-      amount: { text: '100.50', minorUnits: 10_050n, currency: Currency.of('ETB') },
-      ...{ paymentType: 'API', customerPhone: phone, reason: 'Two coffees', businessName: '' },
-      ...{ returnUrl: 'https://shop.example/return', webhookUrl: '' },
-      expiresAt: new Date(createdAt.getTime() + 600_000),
-    });
-  });
+  Array.from({ length: count }, (_, index) =>
+    registerOrder(newOrderFacts(merchantId, `${name}-${index}`, 600_000)),
+  );
 
-const changesOf = () =>
-  createOrderChanges({
-    ...{ database, newId: newRandomId, now: () => new Date() },
-    phoneLimit: createPhoneLimit({ promptsPerTenMinutes: 1, random: Math.random }),
-    ...{ onEvents: () => undefined, onAttempts: () => undefined, onRefunds: () => undefined },
-  });
+const changesOf = () => openOrderChanges(database, undefined, 1);
 const claimsOf = (changes = changesOf()) =>
   createClaimPayments({
-    ...{ database, changes, attemptIds, wallets: [wallet], logger: { warn: () => undefined } },
+    ...{ database, changes, attemptIds, wallets: [buildWallet('any')], logger: { warn: () => undefined } },
     gate: { hasUnclaimed: () => true, mayBeUnclaimed: () => true },
   });
 const scope = { requestId: '', signal: new AbortController().signal };
@@ -135,9 +109,7 @@ test('an order is only searched among the unclaimed payments when one of them ma
 
   expect(gate.hasUnclaimed(environment)).toBe(true);
   expect(gate.hasUnclaimed('PRODUCTION')).toBe(false);
-  expect([paid, other].map((order) => gate.mayBeUnclaimed(environment, order?.ends ?? []))).toEqual([
-    true,
-    false,
-  ]);
+  const mayBe = [paid, other].map((order) => gate.mayBeUnclaimed(environment, order?.ends ?? []));
+  expect(mayBe).toEqual([true, false]);
   expect(gate.mayBeUnclaimed('PRODUCTION', paid?.ends ?? [])).toBe(false);
 });

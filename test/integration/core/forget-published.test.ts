@@ -11,6 +11,7 @@ import type { StoredId } from '../../../src/contract/public-id.ts';
 import type { Database } from '../../../src/core/database/database.ts';
 import { eraseOrders } from '../../../src/core/erasure/erase-orders.ts';
 import { createForgetPublished } from '../../../src/core/erasure/forget-published.ts';
+import type { ForgetPublished } from '../../../src/core/erasure/forget-published.ts';
 import { relayEvents } from '../../../src/core/events/relay-events.ts';
 import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
 import { startTemporaryNats } from '../../../src/main/local/temporary-servers.ts';
@@ -65,69 +66,60 @@ const storeRelayCursor = (xid: number, position: number) =>
     [xid, position],
   );
 
+type PublishedEvent = Parameters<ForgetPublished>[0][number];
+
+const forgetFrom = (from: Parameters<typeof createForgetPublished>[0]['bus']) =>
+  createForgetPublished({ database, bus: from, now: () => new Date() });
+/** An event of a merchant, by default a published one of the present. */
+const erasedEvent = (own: Partial<PublishedEvent> = {}): PublishedEvent => ({
+  id: storedId('evt', newRandomId('evt', new Date())),
+  merchantId: storedId('mer', newRandomId('mer', new Date())),
+  ...{ environment: 'SANDBOX', type: 'CREATED', xid: '5', position: '1', occurredAt: new Date(), ...own },
+});
+
 test('every copy of an event is removed, wherever it is in the stream, and no other event', async () => {
   await emptyStream();
-  const forgetPublished = createForgetPublished({ database, bus, now: () => new Date() });
-  const occurredAt = new Date();
-  const merchant = newRandomId('mer', occurredAt);
-  const erased = [1, 2, 3].map((xid) => ({
-    id: newRandomId('evt', occurredAt),
-    type: xid === 1 ? 'CREATED' : 'COMPLETED',
-    xid: String(xid),
-    position: '1',
-  }));
+  const forgetPublished = forgetFrom(bus);
+  const now = new Date();
+  const merchant = newRandomId('mer', now);
+  const erased = [1, 2, 3].map((xid) =>
+    erasedEvent({
+      merchantId: storedId('mer', merchant),
+      ...{ type: xid === 1 ? 'CREATED' : 'COMPLETED', xid: String(xid) },
+    }),
+  );
   const message = (id: string, type: string, xid: string, of: string = merchant): EventMessage => ({
     subject: `orders.sandbox.${of}.${type.toLowerCase()}`,
     id,
     headers: { 'Gatehouse-Cursor': formatCursor({ xid, position: '1' }) },
     body: randomBytes(16),
   });
-  const [first, second, third] = erased.map(({ id, type, xid }) => message(id, type, xid));
+  const [first, second, third] = erased.map(({ id, type, xid }) => message(publicId('evt', id), type, xid));
   const others = [
     // Other databases, which count from elsewhere, and other events of the merchant.
-    message(newRandomId('evt', occurredAt), 'CREATED', '9000', newRandomId('mer', occurredAt)),
-    message(newRandomId('evt', occurredAt), 'COMPLETED', '1', newRandomId('mer', occurredAt)),
-    message(newRandomId('evt', occurredAt), 'COMPLETED', '4'),
+    message(newRandomId('evt', now), 'CREATED', '9000', newRandomId('mer', now)),
+    message(newRandomId('evt', now), 'COMPLETED', '1', newRandomId('mer', now)),
+    message(newRandomId('evt', now), 'COMPLETED', '4'),
   ];
   await bus.publish([others[0], third, others[1], first, second, others[2]].flatMap((each) => each ?? []));
   await waitUntil('the broker stores repeats', async () => {
     // As after a restore: the event has another cursor, and the broker no longer knows its id.
-    await bus.publish(erased.map(({ id, type }) => message(id, type, '7000')));
+    await bus.publish(erased.map(({ id, type }) => message(publicId('evt', id), type, '7000')));
     return (await readStream(broker.url)).length >= 9;
   });
 
   await storeRelayCursor(3, 1);
-  const events = erased.map((event) => ({
-    ...event,
-    id: storedId('evt', event.id),
-    merchantId: storedId('mer', merchant),
-    environment: 'SANDBOX' as const,
-    occurredAt,
-  }));
-  const isForgotten = await forgetPublished(events);
 
-  expect(isForgotten).toBe(true);
+  expect(await forgetPublished(erased)).toBe(true);
   expect((await readStream(broker.url)).map(({ id }) => id)).toEqual(others.map(({ id }) => id));
 });
 
 test('events that are older than the broker stores are not searched for, even while it is unavailable', async () => {
   let searches = 0;
   const storedStream = () => Promise.resolve(void (searches += 1));
-  const forgetPublished = createForgetPublished({
-    database,
-    bus: { stream: 'ORDERS', storedStream },
-    now: () => new Date(),
-  });
+  const forgetPublished = forgetFrom({ stream: 'ORDERS', storedStream });
   await storeRelayCursor(5, 1);
-  const event = (days: number) => ({
-    id: storedId('evt', newRandomId('evt', new Date())),
-    merchantId: storedId('mer', newRandomId('mer', new Date())),
-    environment: 'SANDBOX' as const,
-    type: 'CREATED',
-    xid: '5',
-    position: '1',
-    occurredAt: new Date(Date.now() - days * 24 * 60 * 60_000),
-  });
+  const event = (days: number) => erasedEvent({ occurredAt: new Date(Date.now() - days * 24 * 60 * 60_000) });
 
   expect(await forgetPublished([event(15), event(400)])).toBe(true);
   expect(searches).toBe(0);
@@ -137,13 +129,7 @@ test('events that are older than the broker stores are not searched for, even wh
 });
 
 test('many messages of one subject are read in parts at once, each of them once', async () => {
-  const event = {
-    ...{
-      id: storedId('evt', newRandomId('evt', new Date())),
-      merchantId: storedId('mer', newRandomId('mer', new Date())),
-    },
-    ...{ environment: 'SANDBOX' as const, type: 'CREATED', xid: '5', position: '1', occurredAt: new Date() },
-  };
+  const event = erasedEvent();
   const [wanted, last] = [777, 1_000];
   const asked: number[] = [];
   const removed: number[] = [];
@@ -164,11 +150,7 @@ test('many messages of one subject are read in parts at once, each of them once'
   };
   await storeRelayCursor(5, 1);
 
-  await createForgetPublished({
-    database,
-    bus: { stream: 'ORDERS', storedStream: () => Promise.resolve(stream) },
-    now: () => new Date(),
-  })([event]);
+  await forgetFrom({ stream: 'ORDERS', storedStream: () => Promise.resolve(stream) })([event]);
 
   expect(removed).toEqual([wanted]);
   expect(asked.toSorted((a, b) => a - b)).toEqual(Array.from({ length: last }, (_, index) => index + 1));
@@ -201,7 +183,7 @@ const erase = (orderId: StoredId<'ord'>) =>
     {
       database,
       erasureKey: randomBytes(32),
-      forgetPublished: createForgetPublished({ database, bus, now: () => new Date() }),
+      forgetPublished: forgetFrom(bus),
       now: () => new Date(),
       logger,
     },

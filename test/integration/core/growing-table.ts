@@ -1,12 +1,10 @@
-import { randomFillSync, randomUUID } from 'node:crypto';
-import { createOrderChanges } from '../../../src/core/payments/changes/change-orders.ts';
+import { randomUUID } from 'node:crypto';
 import { createFindOrder } from '../../../src/core/payments/search/find-order.ts';
 import { createLeaseAttempts } from '../../../src/core/payments/attempts/lease-attempts.ts';
 import { createPhoneLimit } from '../../../src/core/payments/phones/phone-limit.ts';
-import { pooledRandom } from '../../../src/platform/pooled-random.ts';
 import { publicId } from '../../support/ids.ts';
-import { randomIdsFrom } from '../../../src/contract/public-id.ts';
 import { openCountedDatabase } from '../../support/counted-database.ts';
+import { openOrderChanges } from './order-changes.ts';
 
 export type GrowingTable = Awaited<ReturnType<typeof openGrowingTable>>;
 
@@ -70,12 +68,8 @@ const growthTransactions = 200;
 /** Core's own code on a table that grows, and the number of blocks that PostgreSQL reads for it. */
 export async function openGrowingTable() {
   const { database, client, counted, close } = await openCountedDatabase('growing table');
-  const newId = randomIdsFrom(pooledRandom(randomFillSync));
   const phoneLimit = createPhoneLimit({ random: Math.random, promptsPerTenMinutes: 5 });
-  const ignore = (): undefined => undefined;
-  const now = (): Date => new Date();
-  const listeners = { onEvents: ignore, onAttempts: ignore, onRefunds: ignore };
-  const changes = createOrderChanges({ database, phoneLimit, newId, now, ...listeners });
+  const changes = openOrderChanges(database, undefined, 5);
   let orders = 0;
   let due = 0;
   return {

@@ -13,6 +13,25 @@ const logger = createLogger({ process: 'test', instance: 'test', level: 'silent'
 const testDatabase = sharedTestDatabase();
 const database = sharedCoreDatabase('held back events', () => testDatabase.url, 4);
 
+/** Starts a relay that hands the ids of its messages to `publish`. Returns its end. */
+const startRelay = (
+  publish: (ids: readonly string[]) => unknown,
+  stop: AbortSignal,
+  own: Partial<Parameters<typeof relayEvents>[0]> = {},
+) =>
+  relayEvents(
+    {
+      ...{ database, logger, signal: createWakeSignal(), mayRelay: () => true },
+      continuesStream: () => Promise.resolve(true),
+      publisher: {
+        stream: 'test',
+        publish: async (messages) => void publish(messages.map(({ id }) => id)),
+      },
+      ...own,
+    },
+    stop,
+  );
+
 /** A signal that never occurs by itself, and the times that its readers would wait for it. */
 function recordedSignal() {
   const signal = createWakeSignal();
@@ -33,23 +52,8 @@ test('an event that a running transaction holds back is read soon after that tra
   const stop = new AbortController();
   const published: string[] = [];
   const relay = recordedSignal();
-  const relaying = relayEvents(
-    {
-      database,
-      publisher: {
-        stream: 'test',
-        publish: (messages) => {
-          published.push(...messages.map(({ id }) => id));
-          return Promise.resolve();
-        },
-      },
-      signal: relay.signal,
-      logger,
-      mayRelay: () => true,
-      continuesStream: () => Promise.resolve(true),
-    },
-    stop.signal,
-  );
+  const { signal } = relay;
+  const relaying = startRelay((ids) => published.push(...ids), stop.signal, { signal });
   const follower = recordedSignal();
   const followed: number[] = [];
   const following = (async () => {
@@ -69,10 +73,7 @@ test('an event that a running transaction holds back is read soon after that tra
     );
     const heldBackWaits = relay.waits.filter((ms) => ms <= heldBackMs);
     expect(heldBackWaits.slice(0, 6)).toEqual([1, 2, 4, 8, 16, heldBackMs]);
-    expect({ published, followed: followed.filter((count) => count > 0) }).toEqual({
-      published: [],
-      followed: [],
-    });
+    expect([published, followed.filter((count) => count > 0)]).toEqual([[], []]);
     await holding.rollback();
     await waitUntil('both have the event', () => published.length > 0 && followed.some((count) => count > 0));
     expect(published).toEqual([held.eventId]);
@@ -88,22 +89,11 @@ test('an event that a running transaction holds back is read soon after that tra
 
 test('a relay publishes nothing before its database has the newest event of the stream', async () => {
   const stop = new AbortController();
-  const client = await database.pool.connect();
-  await client.query("delete from core.event_relay where stream = 'test'");
-  client.release();
+  await database.pool.query("delete from core.event_relay where stream = 'test'");
   let answers = 0;
   const publishedAfter: number[] = [];
-  const relaying = relayEvents(
-    {
-      ...{ database, signal: createWakeSignal(), logger, mayRelay: () => true },
-      publisher: {
-        stream: 'test',
-        publish: () => Promise.resolve(void publishedAfter.push(answers)),
-      },
-      continuesStream: () => Promise.resolve((answers += 1) > 1),
-    },
-    stop.signal,
-  );
+  const continuesStream = () => Promise.resolve((answers += 1) > 1);
+  const relaying = startRelay(() => publishedAfter.push(answers), stop.signal, { continuesStream });
   const late = await beginLateEvent(testDatabase.url);
   try {
     await late.insert();

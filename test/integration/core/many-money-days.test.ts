@@ -24,6 +24,10 @@ const refusedMerchantId = v7();
 
 let counted: CountedDatabase;
 
+const refundColumns = `(merchant_id, id, environment, refund_number, order_id, order_number, payment_attempt_id, payment_option,
+  provider_transaction_id, amount_minor_units, amount_given, currency, reason, requested_by, status, detail, tries, maybe_sent, created_at,
+  updated_at)`;
+
 /** A year of 100 statements and balances, and one payment with a refund and returned money of each order, to 100 accounts, all on one day. */
 beforeAll(async () => {
   counted = await openCountedDatabase('many money days');
@@ -45,14 +49,10 @@ select o.merchant_id, o.environment, o.id, gen_random_uuid(), 'SUCCEEDED', 'nost
   accounts.ids[1 + right(o.order_number, 1)::int]
 from core.orders o,
   (select array_agg(wallet_account_id) as ids from core.payee_accounts where wallet = 'nostatement') accounts;
-insert into core.refunds (merchant_id, id, environment, refund_number, order_id, order_number, payment_attempt_id, payment_option,
-  provider_transaction_id, amount_minor_units, amount_given, currency, reason, requested_by, status, detail, tries, maybe_sent, created_at,
-  updated_at)
+insert into core.refunds ${refundColumns}
 select merchant_id, gen_random_uuid(), environment, id::text, order_id, 'R', id, 'walleta_ussd', id::text, 1, true, 'ETB', '', 'writer',
   'REVERSED', '', 1, true, created_at, created_at from core.payment_attempts;
-insert into core.refunds (merchant_id, id, environment, refund_number, order_id, order_number, payment_attempt_id, payment_option,
-  provider_transaction_id, amount_minor_units, amount_given, currency, reason, requested_by, status, detail, tries, maybe_sent, created_at,
-  updated_at)
+insert into core.refunds ${refundColumns}
 select merchant_id, case when n > 60 then gen_random_uuid() else lpad(n::text, 32, '0')::uuid end, environment, n::text, order_id, 'R', id,
   'walleta_ussd', '', 1, true, 'ETB', '', 'writer', (case when n > 60 then 'REVERSAL_REFUSED' else 'REVERSED' end)::core.refund_status, '',
   1, true, created_at, created_at

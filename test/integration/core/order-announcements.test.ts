@@ -49,19 +49,26 @@ async function addPaying(orderNumber: string): Promise<OrderInFull> {
   return changed.order;
 }
 
-async function add(orderNumber: string): Promise<OrderInFull> {
-  const changed = registerOrder(factsOf(orderNumber));
+async function add(orderNumber: string, lifetimeMs?: number): Promise<OrderInFull> {
+  const changed = registerOrder(factsOf(orderNumber, lifetimeMs));
   await changes.add(changed, scope);
   return changed.order;
 }
 
-const order = (command: CommandOf<'start_payment' | 'cancel'>, { id, environment }: OrderInFull) =>
+const order = (
+  command: CommandOf<'start_payment' | 'cancel'>,
+  { id, environment }: OrderInFull,
+  write: () => undefined | Promise<never> = () => undefined,
+) =>
   changes.change(orderOfId({ merchantId, environment, id }), {
-    requestId: '',
-    read: () => undefined,
+    ...{ requestId: '', read: () => undefined, write },
     decide: (locked, _context, now) => decisionOf(transition(locked, command, now)),
-    write: () => undefined,
   });
+/** The row of an order. */
+const rowOf = ({ id }: OrderInFull) =>
+  database
+    .fork()
+    .findOneOrFail(OrderRow, { merchantId: storedId('mer', merchantId), id: storedId('ord', id) });
 
 const expire = (isOpenFor: (environment: string, merchant: string) => boolean = () => true) =>
   expireOrders(
@@ -130,10 +137,8 @@ describe('a commit notifies waiting processes', () => {
     announced = [];
 
     expect(await order({ type: 'cancel' }, added)).toMatchObject({ ok: false });
-    expect(await order({ type: 'cancel' }, registerOrder(factsOf('absent')).order)).toEqual({
-      ok: false,
-      error: 'not_found',
-    });
+    const absent = registerOrder(factsOf('absent')).order;
+    expect(await order({ type: 'cancel' }, absent)).toEqual({ ok: false, error: 'not_found' });
 
     expect(announced).toEqual([]);
   });
@@ -153,23 +158,16 @@ describe('a commit notifies waiting processes', () => {
   });
 
   test('of nothing when the caller’s own rows cannot be written, and the order is unchanged', async () => {
-    const { id, environment } = await add('failed');
+    const added = await add('failed');
     announced = [];
 
-    const failing = changes.change(orderOfId({ merchantId, environment, id }), {
-      requestId: '',
-      read: () => undefined,
-      decide: (locked, _context, now) => decisionOf(transition(locked, { type: 'cancel' }, now)),
-      write: () => Promise.reject(new Error('the audit entry cannot be written')),
-    });
+    const failing = order({ type: 'cancel' }, added, () =>
+      Promise.reject(new Error('the audit entry cannot be written')),
+    );
 
     await expect(failing).rejects.toThrow('the audit entry cannot be written');
     expect(announced).toEqual([]);
-    const key = { merchantId: storedId('mer', merchantId), environment, id: storedId('ord', id) };
-    expect(await database.fork().findOne(OrderRow, key)).toMatchObject({
-      status: 'PENDING',
-      lastEventSequence: 1,
-    });
+    expect(await rowOf(added)).toMatchObject({ status: 'PENDING', lastEventSequence: 1 });
   });
 
   test('of nothing when attempts are leased, and of attempts when one becomes due', async () => {
@@ -192,8 +190,7 @@ describe('a commit notifies waiting processes', () => {
   });
 
   test('of events when orders expire, and of nothing while a wallet has the attempt', async () => {
-    const changed = registerOrder(factsOf('expiring', 0));
-    await changes.add(changed, scope);
+    await add('expiring', 0);
     announced = [];
 
     expect(await expire()).toBe(1);
@@ -201,8 +198,9 @@ describe('a commit notifies waiting processes', () => {
 
     const paying = await addPaying('expiring-later');
     await lease();
-    const key = { merchantId: storedId('mer', merchantId), id: storedId('ord', paying.id) };
-    await database.fork().nativeUpdate(OrderRow, key, { sweepAt: new Date(0) });
+    await database
+      .fork()
+      .nativeUpdate(OrderRow, { id: storedId('ord', paying.id) }, { sweepAt: new Date(0) });
     announced = [];
 
     expect(await expire()).toBe(1);
@@ -211,8 +209,7 @@ describe('a commit notifies waiting processes', () => {
 });
 
 test('an order of a merchant whose payments wait for a recovery does not expire, and is tried again later', async () => {
-  const changed = registerOrder(factsOf('held', 0));
-  await changes.add(changed, scope);
+  const held = await add('held', 0);
   announced = [];
   const asked: string[] = [];
   const isOpenFor = (environment: string, merchant: string): boolean => {
@@ -222,11 +219,9 @@ test('an order of a merchant whose payments wait for a recovery does not expire,
 
   expect(await expire(isOpenFor)).toBe(1);
 
-  const { id, environment } = changed.order;
-  const key = { merchantId: storedId('mer', merchantId), environment, id: storedId('ord', id) };
-  const row = await database.fork().findOneOrFail(OrderRow, key);
+  const row = await rowOf(held);
   expect(row).toMatchObject({ status: 'PENDING', lastEventSequence: 1 });
   expect(row.sweepAt?.getTime()).toBeGreaterThan(row.expiresAt.getTime());
-  expect(asked).toEqual([`${environment} ${merchantId}`]);
+  expect(asked).toEqual([`SANDBOX ${merchantId}`]);
   expect(announced).toEqual([]);
 });

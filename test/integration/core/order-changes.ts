@@ -10,14 +10,15 @@ import { pooledRandom } from '../../../src/platform/pooled-random.ts';
 
 export const newId = randomIdsFrom(pooledRandom(randomFillSync));
 
-/** Core's changes of orders, without a limit on prompts. */
+/** Core's changes of orders, by default without a limit on prompts. */
 export function openOrderChanges(
   database: Database,
   announce: (what: 'events' | 'attempts' | 'refunds') => void = () => undefined,
+  promptsPerTenMinutes = 0,
 ) {
   return createOrderChanges({
     database,
-    phoneLimit: createPhoneLimit({ promptsPerTenMinutes: 0, random: Math.random }),
+    phoneLimit: createPhoneLimit({ promptsPerTenMinutes, random: Math.random }),
     newId,
     now: () => new Date(),
     onEvents: () => announce('events'),

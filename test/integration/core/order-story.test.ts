@@ -13,7 +13,7 @@ import { OrderStoryService } from '../../../src/gen/gatehouse/v1/order_story_ser
 import { ApiEndpoint, RequestLogService } from '../../../src/gen/gatehouse/v1/request_log_service_pb.js';
 import { StrayPaymentStatus } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
 import { storedId } from '../../support/ids.ts';
-import { failureOf } from '../../support/rpc-failure.ts';
+import { failureOf, wrongFields } from '../../support/rpc-failure.ts';
 import { outcomes, transactionOf, sharedPaymentDesk } from './payment-desk.ts';
 import type { HostedOrder, Outcome, Payment } from './payment-desk.ts';
 import { sharedStack, sharedCoreDatabase } from '../../support/shared-stack.ts';
@@ -50,18 +50,10 @@ async function pay(
 const recordRequests = (orderNumbers: readonly string[]) =>
   stack.client(RequestLogService, 'facade').recordApiRequests({
     requests: orderNumbers.map((orderNumber) => ({
-      apiRequestId: newRandomId('req', new Date()),
-      merchantId,
-      environment,
-      apiKeyId: newRandomId('key', new Date()),
-      requestId: 'story-request',
-      endpoint: ApiEndpoint.REGISTER,
-      method: 'POST',
-      path: '/api/v1/register',
-      status: 201,
-      orderNumber,
-      requestBody: '{"amount":"100.50"}',
-      createTime: timestampFromMs(Date.now()),
+      ...{ merchantId, environment, orderNumber, apiKeyId: newRandomId('key', new Date()) },
+      ...{ apiRequestId: newRandomId('req', new Date()), requestId: 'story-request' },
+      ...{ endpoint: ApiEndpoint.REGISTER, method: 'POST', path: '/api/v1/register', status: 201 },
+      ...{ requestBody: '{"amount":"100.50"}', createTime: timestampFromMs(Date.now()) },
     })),
   });
 
@@ -75,20 +67,16 @@ test('a story has the order, its events, attempts with exchanges, stray payments
 
   const story = await storyOf(order);
 
-  expect(story.order).toMatchObject({
-    orderId: order.orderId,
-    status: OrderStatus.PENDING,
-    orderNumber: 'S-1',
-  });
+  const { orderId } = order;
+  expect(story.order).toMatchObject({ orderId, status: OrderStatus.PENDING, orderNumber: 'S-1' });
   expect(story.events.map(({ sequence, type }) => `${sequence} ${OrderEventType[type]}`)).toEqual(
     await desk.history(order),
   );
   const [latest, first] = story.paymentAttempts;
   expect(story.paymentAttempts).toHaveLength(2);
   expect(latest?.paymentAttempt).toMatchObject({
-    paymentAttemptId: wrong.attemptId,
+    ...{ paymentAttemptId: wrong.attemptId, declineReason: 'wrong_amount' },
     status: PaymentAttemptStatus.DECLINED,
-    declineReason: 'wrong_amount',
   });
   for (const [each, payment] of [
     [latest, wrong],
@@ -100,16 +88,12 @@ test('a story has the order, its events, attempts with exchanges, stray payments
   expect(first?.exchanges.map(({ url }) => url)).toEqual(['first-1', 'first-2']);
   expect(story.strayPayments).toMatchObject([
     {
-      paymentAttemptId: wrong.attemptId,
-      providerTransactionId: transactionOf(merchantId, 't-1'),
-      amount: '99.00',
-      status: StrayPaymentStatus.REVERSAL_DUE,
+      ...{ paymentAttemptId: wrong.attemptId, providerTransactionId: transactionOf(merchantId, 't-1') },
+      ...{ amount: '99.00', status: StrayPaymentStatus.REVERSAL_DUE },
     },
   ]);
-  expect(story.apiRequests.map(({ orderNumber, requestBody }) => [orderNumber, requestBody])).toEqual([
-    ['S-1', ''],
-    ['S-1', ''],
-  ]);
+  const request = { orderNumber: 'S-1', requestBody: '' };
+  expect(story.apiRequests).toMatchObject([request, request]);
   expect(story.incomplete).toBe(false);
 });
 
@@ -159,10 +143,8 @@ test('the checkout URL is given to a role that may register orders, while the or
 
   expect((await storyOf(order, 'dashboard')).checkoutUrl).toBe('');
   expect((await storyOf(order, 'dashboard', withUrl)).checkoutUrl).toContain(`/c/${order.token}`);
-  expect(await failureOf(storyOf(order, 'reader', withUrl))).toMatchObject({
-    code: 'PermissionDenied',
-    reason: 'ROLE_NOT_ALLOWED',
-  });
+  const refused = { code: 'PermissionDenied', reason: 'ROLE_NOT_ALLOWED' };
+  expect(await failureOf(storyOf(order, 'reader', withUrl))).toMatchObject(refused);
   await desk.cancelHosted(order);
   expect((await storyOf(order, 'dashboard', withUrl)).checkoutUrl).toBe('');
 });
@@ -171,21 +153,11 @@ test('an order of another merchant or environment is not found, and every invali
   const order = await desk.registerHosted({ merchantId });
   const stranger = await stack.createMerchant();
 
+  const unknown = { code: 'NotFound', reason: 'ORDER_NOT_FOUND' };
   for (const own of [{ merchantId: stranger.id }, { environment: Environment.PRODUCTION }])
-    expect(await failureOf(storyOf(order, 'reader', own))).toMatchObject({
-      code: 'NotFound',
-      reason: 'ORDER_NOT_FOUND',
-    });
-  expect(
-    await failureOf(storyOf(order, 'reader', { merchantId: '', environment: 0, orderId: 'x' })),
-  ).toMatchObject({
-    reason: 'INVALID_FIELDS',
-    issues: {
-      merchant_id: expect.any(String),
-      environment: expect.any(String),
-      order_id: expect.any(String),
-    },
-  });
+    expect(await failureOf(storyOf(order, 'reader', own))).toMatchObject(unknown);
+  const wrong = storyOf(order, 'reader', { merchantId: '', environment: 0, orderId: 'x' });
+  expect(await wrongFields(wrong)).toBe('environment merchant_id order_id');
 });
 
 test('a story that is too large for one response keeps the latest exchanges and says that older ones are left out', async () => {
@@ -243,12 +215,8 @@ test('an order with few and large events keeps the latest', async () => {
 
   const { events, incomplete } = await storyOf(order);
 
-  expect([events.length, events[0]?.sequence, events.at(-1)?.sequence, incomplete]).toEqual([
-    98,
-    1n,
-    98n,
-    false,
-  ]);
+  const found = [events.length, events[0]?.sequence, events.at(-1)?.sequence, incomplete];
+  expect(found).toEqual([98, 1n, 98n, false]);
 });
 
 test('a history needs the same number of statements for five attempts as for none', async () => {

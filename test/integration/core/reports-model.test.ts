@@ -50,12 +50,7 @@ interface Happened {
 
 const happened: fc.Arbitrary<Happened> = fc.record({
   type: fc.constantFrom<OrderEventType>(
-    'CREATED',
-    'PAYMENT_STARTED',
-    'PAYMENT_DECLINED',
-    'COMPLETED',
-    'FAILED',
-    'EXPIRED',
+    ...(['CREATED', 'PAYMENT_STARTED', 'PAYMENT_DECLINED', 'COMPLETED', 'FAILED', 'EXPIRED'] as const),
   ),
   minute: fc.integer({ min: -120, max: hours * 60 + 120 }),
   minorUnits: fc.integer({ min: 1, max: 10 ** 14 - 1 }),
@@ -69,15 +64,8 @@ const happened: fc.Arbitrary<Happened> = fc.record({
 
 /** A registration soon after the beginning of the report. */
 const event: Happened = {
-  type: 'CREATED',
-  minute: 5,
-  minorUnits: 1,
-  currency: 'ETB',
-  option: 'walleta_ussd',
-  reason: '',
-  aboutAttempt: false,
-  command: 'decline_attempt',
-  unsent: false,
+  ...{ type: 'CREATED', minute: 5, minorUnits: 1, currency: 'ETB', option: 'walleta_ussd', reason: '' },
+  ...{ aboutAttempt: false, command: 'decline_attempt', unsent: false },
 };
 
 const text = (minorUnits: number | bigint): string => {
@@ -102,23 +90,16 @@ function payloadOf(event: Happened): Buffer {
     decision: { command: event.command, unsent: event.unsent },
     occurTime: timestampFromDate(from),
     order: {
-      orderId: 'ord_x',
-      currency: event.currency,
-      deducted: text(event.minorUnits),
-      paymentOption: event.option,
+      ...{ orderId: 'ord_x', currency: event.currency },
+      ...{ deducted: text(event.minorUnits), paymentOption: event.option },
     },
+    ...(hasAttempt(event) && {
+      paymentAttempt: {
+        ...{ paymentOption: event.option, declineReason: event.reason },
+        status: event.reason === '' ? PaymentAttemptStatus.TIMED_OUT : PaymentAttemptStatus.DECLINED,
+      },
+    }),
   });
-  if (hasAttempt(event)) {
-    Object.assign(message, {
-      paymentAttempt: create(OrderEventSchema, {
-        paymentAttempt: {
-          paymentOption: event.option,
-          declineReason: event.reason,
-          status: event.reason === '' ? PaymentAttemptStatus.TIMED_OUT : PaymentAttemptStatus.DECLINED,
-        },
-      }).paymentAttempt,
-    });
-  }
   return encodeMessage(OrderEventSchema, message);
 }
 
@@ -133,14 +114,7 @@ async function store(
     await through.query(
       `insert into core.order_events (merchant_id, environment, order_id, sequence, id, type, occurred_at, payload)
        values ($1, 'SANDBOX', $2, 1, $3, $4, $5, $6)`,
-      [
-        merchantId,
-        v7(),
-        v7(),
-        event.type,
-        new Date(from.getTime() + event.minute * 60_000),
-        payloadOf(event),
-      ],
+      [merchantId, v7(), v7(), event.type, atHour(event.minute / 60), payloadOf(event)],
     );
   }
 }
@@ -192,6 +166,10 @@ function model(events: readonly Happened[]) {
   };
 }
 
+const atHour = (hour: number): Date => new Date(from.getTime() + hour * hourMs);
+const rowsOf = (merchantId: StoredId<'mer'>, starts: readonly Date[], to: Date) =>
+  readReport(database.pool, { merchantId, environment: 'SANDBOX', starts, to });
+
 const kill = (): Promise<unknown> =>
   client.query(`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'counting'`);
 
@@ -223,14 +201,7 @@ test('every event is counted once, through crashes, two concurrent counts and la
 
         await countAll();
 
-        const to = new Date(from.getTime() + hours * hourMs);
-        const rows = await readReport(database.pool, {
-          merchantId,
-          environment: 'SANDBOX',
-          starts: [from, new Date(from.getTime() + 24 * hourMs)],
-          to,
-        });
-        const report = orderReport(rows, 2);
+        const report = orderReport(await rowsOf(merchantId, [from, atHour(24)], atHour(hours)), 2);
         const { failures, abandoned, ...expected } = model([...soon, ...late]);
         expect(report).toMatchObject(expected);
         const timesIn = (list: typeof report.failures) =>
@@ -250,8 +221,7 @@ test('amounts of the same quarter of an hour add up, also when they are counted 
     await countAll();
   }
 
-  const to = new Date(from.getTime() + hourMs);
-  const rows = await readReport(database.pool, { merchantId, environment: 'SANDBOX', starts: [from], to });
+  const rows = await rowsOf(merchantId, [from], atHour(1));
   expect(orderReport(rows, 1).total.collected).toEqual([{ currency: 'ETB', amount: '140.75', orders: 2n }]);
 });
 
@@ -266,8 +236,7 @@ test('events are counted again after a restore into a server with an earlier pos
 
   await countAll();
 
-  const to = new Date(from.getTime() + hourMs);
-  const rows = await readReport(database.pool, { merchantId, environment: 'SANDBOX', starts: [from], to });
+  const rows = await rowsOf(merchantId, [from], atHour(1));
   expect(rows.map(({ events }) => events)).toEqual(['1']);
 });
 
@@ -278,16 +247,7 @@ test.each([
   ['Africa/Addis_Ababa', '2026-11-19T21:00Z', '2026-11-21T21:00Z', [3, 2]],
 ])('in %s, an event belongs to the local day of its time', async (timeZone, first, end, expected) => {
   const merchantId = newMerchantId();
-  const times = [
-    '19T18:16',
-    '19T18:20',
-    '19T19:00',
-    '20T18:10',
-    '20T18:20',
-    '20T18:40',
-    '20T23:50',
-    '21T18:20',
-  ];
+  const times = '19T18:16 19T18:20 19T19:00 20T18:10 20T18:20 20T18:40 20T23:50 21T18:20'.split(' ');
   const minutes = times.map((time) => (Date.parse(`2026-11-${time}Z`) - from.getTime()) / 60_000);
   const events = minutes.map((minute) => ({ ...event, minute }));
   await store(client, merchantId, events);
@@ -296,6 +256,6 @@ test.each([
 
   const span = { from: new Date(first), to: new Date(end) };
   const starts = stepStarts({ ...span, step: 'day', timeZone });
-  const rows = await readReport(database.pool, { merchantId, environment: 'SANDBOX', starts, to: span.to });
+  const rows = await rowsOf(merchantId, starts, span.to);
   expect(orderReport(rows, 2).steps.map(({ registered }) => Number(registered))).toEqual(expected);
 });

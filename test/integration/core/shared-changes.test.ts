@@ -3,36 +3,25 @@ import { Code } from '@connectrpc/connect';
 import { beforeAll, expect, test } from '@jest/globals';
 import type { PublicId } from '../../../src/contract/public-id.ts';
 import { analyzeNewTables } from '../../../src/core/database/analyze-new-tables.ts';
-import { Currency } from '../../../src/core/domain/currency.ts';
+import { OrderRow } from '../../../src/core/database/order-entities.ts';
 import { registerOrder } from '../../../src/core/domain/order.ts';
 import { transition } from '../../../src/core/domain/transition.ts';
-import type { Wallet } from '../../../src/core/domain/wallet.ts';
 import { decisionOf } from '../../../src/core/payments/changes/change-orders.ts';
 import type { OrderChanges } from '../../../src/core/payments/changes/change-orders.ts';
 import { createAttemptIds } from '../../../src/core/payments/changes/attempt-ids.ts';
 import { byOrderId } from '../../../src/core/payments/changes/read-order.ts';
 import { createStartCheckoutPayment } from '../../../src/core/payments/checkout/start-checkout-payment.ts';
 import { createPhoneLimit } from '../../../src/core/payments/phones/phone-limit.ts';
+import { findAllByKey } from '../../../src/platform/database/find-by-key.ts';
 import { publicId, storedId } from '../../support/ids.ts';
 import { sharedCoreDatabase, sharedTestDatabase } from '../../support/shared-stack.ts';
+import { buildWallet } from '../../unit/domain/build-order.ts';
 import { newId, newOrderFacts, openOrderChanges } from './order-changes.ts';
 
 // Calls that arrive in one turn of the event loop share a transaction.
 
 const merchantId = publicId('mer', randomUUID());
 const environment = 'SANDBOX' as const;
-const wallet: Wallet = {
-  ...{
-    id: 'walleta',
-    options: ['walleta_ussd'],
-    refunds: 'any',
-    reconcile: true,
-    environments: [environment],
-  },
-  currencies: [
-    { currency: Currency.of('ETB'), decimals: 2, leastMinorUnits: undefined, greatestMinorUnits: undefined },
-  ],
-};
 const testDatabase = sharedTestDatabase();
 const database = sharedCoreDatabase('shared-changes', () => testDatabase.url, 8);
 let changes: OrderChanges;
@@ -138,7 +127,7 @@ test('an order that another transaction holds delays only its own call', async (
 test('payments of checkouts that arrive together share a transaction, and each phone is refused alone', async () => {
   const phoneLimit = createPhoneLimit({ promptsPerTenMinutes: 5, random: Math.random });
   const start = createStartCheckoutPayment({
-    ...{ changes, phoneLimit, wallets: [wallet] },
+    ...{ changes, phoneLimit, wallets: [buildWallet('any')] },
     attemptIds: createAttemptIds(newId, Buffer.alloc(32)),
     fairly: (_owner, _signal, call) => call(),
   });
@@ -184,4 +173,38 @@ test('an order is found by its own index from the moment that its table has stat
   );
   expect(rows.map((row) => row['QUERY PLAN']).join('\n')).toContain('orders_pkey');
   expect(await analyzeNewTables(database.pool)).not.toContain('core.orders');
+});
+
+type OrderKey = Awaited<ReturnType<typeof addKeys>>[number];
+const addKeys = async (number: number) =>
+  (await addOrders(number)).map((id) => ({
+    ...{ merchantId: storedId('mer', merchantId), environment, id: storedId('ord', id) },
+  }));
+
+test('rows are found by their keys like those of the ORM, in a transaction and outside', async () => {
+  const keys = (await addKeys(3)) as [OrderKey, OrderKey, OrderKey];
+  const [first, ...others] = keys;
+  const absent = { ...first, id: storedId('ord', publicId('ord', randomUUID())) };
+  const expected = await database.fork().find(OrderRow, { $or: keys }, { orderBy: { id: 'asc' } });
+  const find = async (em = database.fork()) =>
+    [
+      ...(await findAllByKey(em, OrderRow, [...others, absent])),
+      ...(await findAllByKey(em, OrderRow, [{ ...first }])),
+    ].toSorted((one, other) => (one.id < other.id ? -1 : 1));
+
+  expect(await find()).toEqual(expected);
+  expect(await database.fork().transactional(find)).toEqual(expected);
+  expect(await findAllByKey(database.fork(), OrderRow, [absent])).toEqual([]);
+});
+
+test('a row that was read before keeps what has changed since', async () => {
+  const [key, other] = (await addKeys(2)) as [OrderKey, OrderKey];
+  const em = database.fork();
+  const row = await em.findOneOrFail(OrderRow, key);
+  row.reason = 'changed';
+
+  const found = await findAllByKey(em, OrderRow, [key, other]);
+
+  expect(found[0]).toBe(row);
+  expect(found.map(({ reason }) => reason)).toEqual(['changed', 'Two coffees']);
 });
