@@ -1,6 +1,6 @@
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { noMerchantId } from '../../src/contract/public-id.ts';
-import { AccountService, MemberRole } from '../../src/gen/gatehouse/v1/account_service_pb.js';
+import { AccountHelp, AccountService, MemberRole } from '../../src/gen/gatehouse/v1/account_service_pb.js';
 import { Environment, OrderStatus } from '../../src/gen/gatehouse/v1/order_pb.js';
 import { MerchantService } from '../../src/gen/gatehouse/v1/merchant_service_pb.js';
 import { OrderService } from '../../src/gen/gatehouse/v1/order_service_pb.js';
@@ -15,6 +15,7 @@ import { openDashboardUsers } from '../support/dashboard-users.ts';
 import type { TestUser } from '../support/dashboard-users.ts';
 import { storedId } from '../support/ids.ts';
 import { directPayment, registration } from '../support/order-requests.ts';
+import { callSandbox } from '../support/sandbox-calls.ts';
 import { startStack } from '../support/stack.ts';
 import type { Stack, TestMerchant } from '../support/stack.ts';
 import { waitUntil } from '../support/wait-until.ts';
@@ -71,6 +72,8 @@ export async function openDashboardSite(): Promise<DashboardSite> {
     countOrders(stack, merchantId),
     writeBalances(stack, merchantId),
   ]);
+  // Another operator must approve it.
+  await accounts.requestAccountHelp({ email: owner.email, help: AccountHelp.NEW_PASSWORD });
   await failWebhooks(stack, merchantId);
   const waitingRefundId = await refundAboveLimit(stack, merchantId, paidOrderId);
   /** The sessions by e-mail address. All pages of a user share one. */
@@ -186,13 +189,6 @@ async function countOrders(stack: Stack, merchantId: string): Promise<void> {
   );
 }
 
-const callApi = (stack: Stack, { testKey }: TestMerchant, path: string, body: object): Promise<Response> =>
-  fetch(`${stack.facades[0]?.sandbox}/api/v1/${path}`, {
-    method: 'POST',
-    headers: { apiKey: testKey, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
-
 /**
  * An API request that is refused. A busy gateway answers 503, and its log keeps only a share of the requests, so it is repeated until it
  * is in the log.
@@ -211,7 +207,7 @@ async function refuseRequest(stack: Stack, merchant: TestMerchant): Promise<void
   let polls = 0;
   await waitUntil('the refused request is in the log', async () => {
     // The facade reports about once a second.
-    if (polls++ % 20 === 0) await callApi(stack, merchant, 'register', body);
+    if (polls++ % 20 === 0) await callSandbox(stack, merchant, 'register', body);
     const { requests } = await log.listApiRequests(filter);
     return requests.some(({ status }) => status === 400);
   });
@@ -220,7 +216,7 @@ async function refuseRequest(stack: Stack, merchant: TestMerchant): Promise<void
 /** Money of no order, which its wallet does not return. */
 async function refuseReversal(stack: Stack, merchant: TestMerchant): Promise<void> {
   const body = { order_number: 'S-1', amount: '7', currency: 'ETB', phone: '+251900000027' };
-  await callApi(stack, merchant, 'direct?payment_option=walleta_ussd', body);
+  await callSandbox(stack, merchant, 'direct?payment_option=walleta_ussd', body);
   const statuses = [StrayPaymentStatus.REVERSAL_REFUSED];
   const strays = stack.client(StrayPaymentService, 'reader');
   await waitUntil(

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { ApiKeyScope, ApiKeyService } from '../../src/gen/gatehouse/v1/api_key_service_pb.js';
 import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
 import { startStack } from '../support/stack.ts';
 import { startFaultyGateway } from './faulty-gateway.ts';
@@ -31,14 +30,8 @@ export async function startClientSite(): Promise<RunningSite> {
   const stack = await startStack({ wallets: 1, webhooks: 1 });
   const [facade] = stack.facades;
   if (facade === undefined) throw new TypeError('the stack has no facade');
-  const merchant = await stack.createMerchant();
-  const keys = stack.client(ApiKeyService, 'operator');
+  const merchant = await stack.createMerchant({ mayRefund: true });
   const { id: merchantId } = merchant;
-  const { apiKeys } = await keys.listApiKeys({ merchantId });
-  for (const { apiKeyId, environment } of apiKeys) {
-    if (environment === Environment.SANDBOX)
-      await keys.setApiKeyScopes({ merchantId, apiKeyId, scopes: [ApiKeyScope.REFUNDS] });
-  }
   const { secret } = await stack
     .webhookClient('operator')
     .rotateSigningSecret({ merchantId, environment: Environment.SANDBOX });

@@ -21,7 +21,8 @@ import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
 import { findEndedPeriods } from '../../src/core/erasure/ended-periods.ts';
 import { startInline } from '../support/inline-process.ts';
 import { loseDatabase } from '../support/lose-database.ts';
-import { sharedStack } from '../support/shared-stack.ts';
+import { callSandbox } from '../support/sandbox-calls.ts';
+import { sharedMerchant, sharedStack } from '../support/shared-stack.ts';
 import { walletsOfCore } from '../support/simulated-wallets.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import { insist, waitUntil } from '../support/wait-until.ts';
@@ -32,17 +33,13 @@ import { connectToDatabase, queryOnce } from '../support/database-connections.ts
 const withoutStatements = walletsOfCore().replaceAll('"reconcile":true', '"reconcile":false');
 const stack = sharedStack({ settings: { GATEHOUSE_WALLETS: withoutStatements } });
 
+const merchant = sharedMerchant(stack);
 const cli = sharedCommandLine(stack, () => ({ GATEHOUSE_DATABASE_URL: stack.databaseUrl }));
 let folder: string;
 let backup: string;
-let apiKey: string;
-let merchantId: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'gatehouse-backup-'));
   backup = join(folder, 'backup');
-  const merchant = await stack.createMerchant();
-  apiKey = merchant.testKey;
-  merchantId = merchant.id;
   await register('BEFORE-1');
   await cli.json('backup', '--output', backup);
 });
@@ -51,17 +48,13 @@ afterAll(async () => {
 });
 
 async function register(orderNumber: string): Promise<number> {
-  const { status } = await fetch(`${stack.facades[0]?.sandbox ?? ''}/api/v1/register`, {
-    method: 'POST',
-    headers: { apiKey, 'content-type': 'application/json' },
-    body: JSON.stringify({
-      order_number: orderNumber,
-      return_url: 'http://127.0.0.1/back',
-      amount: '100.50',
-      currency: 'ETB',
-      reason: 'Shoes',
-      customer_phone: '251901110001',
-    }),
+  const { status } = await callSandbox(stack, merchant, 'register', {
+    order_number: orderNumber,
+    return_url: 'http://127.0.0.1/back',
+    amount: '100.50',
+    currency: 'ETB',
+    reason: 'Shoes',
+    customer_phone: '251901110001',
   });
   return status;
 }
@@ -107,86 +100,68 @@ async function flipByte(path: string): Promise<void> {
   await writeFile(path, content);
 }
 
-interface Damage {
-  readonly name: string;
-  readonly damage: (folder: string) => Promise<void>;
-  readonly error: string;
-  readonly advice: string;
-}
-
-const damages: readonly Damage[] = [
-  {
-    name: 'a file that was cut off',
-    damage: (of) => truncate(join(of, orders), 40),
-    error: `${orders} was cut off or changed: it has 40 of`,
-    advice: 'Copy the folder again',
-  },
-  {
-    name: 'a flipped bit',
-    damage: (of) => flipByte(join(of, orders)),
-    error: `${orders} was changed or damaged: its checksum differs`,
-    advice: 'Copy the folder again',
-  },
-  {
-    name: 'a missing file',
-    damage: (of) => unlink(join(of, orders)),
-    error: `${orders} is missing`,
-    advice: 'Copy the folder again',
-  },
-  {
-    name: 'an empty file',
-    damage: (of) => truncate(join(of, orders)),
-    error: `${orders} was cut off or changed: it has 0 of`,
-    advice: 'Copy the folder again',
-  },
-  {
-    name: 'a missing manifest',
-    damage: (of) => unlink(join(of, manifest)),
-    error: `has no ${manifest}: the backup did not finish`,
-    advice: 'use another backup',
-  },
-  {
-    name: 'the folder that contains the backups',
-    damage: async (of) => {
+const inManifest = (from: string | RegExp, to: string) => (of: string) =>
+  changeText(join(of, manifest), (text) => text.replace(from, to).replace(/,\s+"checksum": "\w+"/, ''));
+const copyAgain = 'Copy the folder again';
+const damages: readonly (readonly [string, (folder: string) => Promise<void>, string, string])[] = [
+  [
+    'a file that was cut off',
+    (of) => truncate(join(of, orders), 40),
+    `${orders} was cut off or changed: it has 40 of`,
+    copyAgain,
+  ],
+  [
+    'a flipped bit',
+    (of) => flipByte(join(of, orders)),
+    `${orders} was changed or damaged: its checksum differs`,
+    copyAgain,
+  ],
+  ['a missing file', (of) => unlink(join(of, orders)), `${orders} is missing`, copyAgain],
+  [
+    'an empty file',
+    (of) => truncate(join(of, orders)),
+    `${orders} was cut off or changed: it has 0 of`,
+    copyAgain,
+  ],
+  [
+    'a missing manifest',
+    (of) => unlink(join(of, manifest)),
+    `has no ${manifest}: the backup did not finish`,
+    'use another backup',
+  ],
+  [
+    'the folder that contains the backups',
+    async (of) => {
       const names = await readdir(of);
       await mkdir(join(of, 'monday'));
       await Promise.all(names.map((name) => rename(join(of, name), join(of, 'monday', name))));
     },
-    error: 'is not a backup',
-    advice: 'Check the path',
-  },
-  {
-    name: 'a manifest that was cut off',
-    damage: (of) => truncate(join(of, manifest), 300),
-    error: `${manifest} was changed or damaged: it is not JSON`,
-    advice: 'Copy the folder again',
-  },
-  {
-    name: 'another time in the manifest',
-    damage: (of) =>
-      changeText(join(of, manifest), (text) => text.replace(/"taken_at": "20/, '"taken_at": "19')),
-    error: `${manifest} was changed or damaged: its checksum differs`,
-    advice: 'Copy the folder again',
-  },
-  {
-    name: 'a form of a later version',
-    damage: (of) =>
-      changeText(join(of, manifest), (text) =>
-        text.replace('"format": 1', '"format": 2').replace(/,\s+"checksum": "\w+"/, ''),
-      ),
-    error: 'the backup has the format 2, and this version reads only format 1',
-    advice: 'Use the version of Gatehouse that wrote the backup, or a newer one',
-  },
-  {
-    name: 'no folder',
-    damage: (of) => rm(of, { recursive: true }),
-    error: 'there is no folder',
-    advice: 'Check the path',
-  },
+    'is not a backup',
+    'Check the path',
+  ],
+  [
+    'a manifest that was cut off',
+    (of) => truncate(join(of, manifest), 300),
+    `${manifest} was changed or damaged: it is not JSON`,
+    copyAgain,
+  ],
+  [
+    'another time in the manifest',
+    (of) => changeText(join(of, manifest), (text) => text.replace(/"taken_at": "20/, '"taken_at": "19')),
+    `${manifest} was changed or damaged: its checksum differs`,
+    copyAgain,
+  ],
+  [
+    'a form of a later version',
+    inManifest('"format": 1', '"format": 2'),
+    'the backup has the format 2, and this version reads only format 1',
+    'Use the version of Gatehouse that wrote the backup, or a newer one',
+  ],
+  ['no folder', (of) => rm(of, { recursive: true }), 'there is no folder', 'Check the path'],
 ];
 
 describe('backup verify and restore refuse', () => {
-  test.each(damages)('$name, and say what to do', async ({ damage, error, advice }) => {
+  test.each(damages)('%s, and say what to do', async (_name, damage, error, advice) => {
     const copy = await mkdtemp(join(folder, 'copy-'));
     await cp(backup, copy, { recursive: true });
     await damage(copy);
@@ -203,9 +178,7 @@ describe('backup verify and restore refuse', () => {
   test('a backup of a migration that this version does not know', async () => {
     const copy = await mkdtemp(join(folder, 'copy-'));
     await cp(backup, copy, { recursive: true });
-    await changeText(join(copy, manifest), (text) =>
-      text.replace('"033-recovery"', '"999-later"').replace(/,\s+"checksum": "\w+"/, ''),
-    );
+    await inManifest('"033-recovery"', '"999-later"')(copy);
     const empty = await createTestDatabase({ migrated: false });
     try {
       const restored = await cli.run('restore', '--from', copy, '--database-url', empty.url);
@@ -317,7 +290,7 @@ test('an operator backs up, restores, compares the wallets and opens the gateway
     expect((await cli.run('doctor')).stdout).toMatch(/ok +recovery/);
     await waitUntil('the metric shows none', async () => (await lostErasures()) === '0');
 
-    const report = ['restore', 'report', '--merchant', merchantId];
+    const report = ['restore', 'report', '--merchant', merchant.id];
     const all = await cli.json(...report);
     expect(all).toMatchObject({
       orders: [
@@ -340,7 +313,7 @@ test('an operator backs up, restores, compares the wallets and opens the gateway
     expect(ofAll['orders']).toHaveLength(2);
     expect(ofAll['orders']).toEqual(
       expect.arrayContaining([
-        expect.objectContaining({ merchant_id: merchantId, order_number: 'TAKEN-1' }),
+        expect.objectContaining({ merchant_id: merchant.id, order_number: 'TAKEN-1' }),
         expect.objectContaining({ merchant_id: otherMerchant, order_number: 'OTHER-1' }),
       ]),
     );
@@ -353,7 +326,7 @@ test('an operator backs up, restores, compares the wallets and opens the gateway
     // As without the broker: nothing names the accounts of the lost time. One was added again, and nobody has checked it.
     await query("update core.recoveries set stream = 'LOST'");
     await stack.client(MerchantWalletService, 'dashboard').addWalletAccount({
-      ...{ merchantId, environment: Environment.SANDBOX, wallet: 'walleta' },
+      ...{ merchantId: merchant.id, environment: Environment.SANDBOX, wallet: 'walleta' },
       values: { client_id: 'a', client_secret: 'b', 'payee.type': 'msisdn', 'payee.id': '251900000001' },
     });
     const accounts = ['restore', 'accept', '--accounts', '--reason', 'asked all merchants'];

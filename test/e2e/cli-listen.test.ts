@@ -6,6 +6,7 @@ import { Webhook } from 'standardwebhooks';
 import { answer, closedPort, startReceiver } from '../integration/webhooks/receivers.ts';
 import type { Behaviour, ReceivedWebhook, Receiver } from '../integration/webhooks/receivers.ts';
 import type { GatehouseProcess } from '../support/gatehouse-process.ts';
+import { callSandbox } from '../support/sandbox-calls.ts';
 import { startStack } from '../support/stack.ts';
 import type { Stack, TestMerchant } from '../support/stack.ts';
 import { waitUntil } from '../support/wait-until.ts';
@@ -73,11 +74,8 @@ async function listen(...args: readonly string[]): Promise<RunningCommand> {
 
 /** Makes a direct payment, whose order has no webhook_url. */
 async function pay(order_number: string, phone = '+251900000000'): Promise<void> {
-  const { status } = await fetch(`${stack.facades[0]?.sandbox}/api/v1/direct?payment_option=walleta_ussd`, {
-    method: 'POST',
-    headers: { apiKey: merchant.testKey, 'content-type': 'application/json' },
-    body: JSON.stringify({ order_number, amount: '100.50', currency: 'ETB', phone }),
-  });
+  const order = { order_number, amount: '100.50', currency: 'ETB', phone };
+  const { status } = await callSandbox(stack, merchant, 'direct?payment_option=walleta_ussd', order);
   expect(status).toBe(201);
 }
 

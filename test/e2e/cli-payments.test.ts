@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { storedId } from '../support/ids.ts';
 import { StrayPaymentService } from '../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
+import { callSandbox } from '../support/sandbox-calls.ts';
 import { sharedConnection, sharedMerchant, sharedStack } from '../support/shared-stack.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { sharedCommandLine, widthOf } from './cli-harness.ts';
@@ -29,20 +30,13 @@ interface Stray {
 
 /** Pays with one of the numbers whose outcome is fixed, and waits until the order is decided. */
 async function pay(outcome: string): Promise<void> {
-  const post = (path: string, body: object) =>
-    fetch(`${stack.facades[0]?.sandbox}${path}`, {
-      method: 'POST',
-      headers: { apiKey: merchant.testKey, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
   const order_number = `order-${outcome}`;
-  await post('/api/v1/direct?payment_option=walleta_ussd', {
-    ...{ order_number, amount: '100.50', currency: 'ETB', phone: `+2519000000${outcome}` },
-  });
+  const phone = `+2519000000${outcome}`;
+  const order = { order_number, amount: '100.50', currency: 'ETB', phone };
+  await callSandbox(stack, merchant, 'direct?payment_option=walleta_ussd', order);
   await waitUntil(`${order_number} is decided`, async () => {
-    const answer = await post('/api/v1/verify', { order_number });
-    const { data } = (await answer.json()) as { data: { status: string } };
-    return data.status !== 'PENDING';
+    const { data } = await callSandbox(stack, merchant, 'verify', { order_number });
+    return data['status'] !== 'PENDING';
   });
 }
 

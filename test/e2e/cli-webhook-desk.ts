@@ -1,5 +1,6 @@
 import type { Behaviour, Receiver } from '../integration/webhooks/receivers.ts';
 import { startReceiver } from '../integration/webhooks/receivers.ts';
+import { callSandbox } from '../support/sandbox-calls.ts';
 import { startStack } from '../support/stack.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { openCommandLine } from './cli-harness.ts';
@@ -25,11 +26,7 @@ export async function openWebhookCommandDesk() {
   const receivers: Receiver[] = [];
 
   const post = async (path: string, body: object): Promise<void> => {
-    const { status } = await fetch(`${stack.facades[0]?.sandbox}${path}`, {
-      method: 'POST',
-      headers: { apiKey: merchant.testKey, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
+    const { status } = await callSandbox(stack, merchant, path, body);
     if (status !== 201) throw new Error(`${path} answered ${status}`);
   };
   const deliveriesTo = async ({ origin }: Pick<Receiver, 'origin'>) => {
@@ -51,8 +48,8 @@ export async function openWebhookCommandDesk() {
     async pay(orderNumber: string, webhookUrl: string) {
       const money = { order_number: orderNumber, amount: '100.50', currency: 'ETB' };
       const customer = { customer_phone: '0911223344', return_url: 'https://shop.example/thanks' };
-      await post('/api/v1/register', { ...money, ...customer, reason: 'Shoes', webhook_url: webhookUrl });
-      await post('/api/v1/direct?payment_option=walleta_ussd', { ...money, phone: '+251900000000' });
+      await post('register', { ...money, ...customer, reason: 'Shoes', webhook_url: webhookUrl });
+      await post('direct?payment_option=walleta_ussd', { ...money, phone: '+251900000000' });
     },
     /** The delivery of a test event or an order, after its first attempt. */
     tried: (receiver: Pick<Receiver, 'origin'>) =>

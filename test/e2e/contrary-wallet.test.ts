@@ -8,6 +8,7 @@ import {
 } from '../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
 import { startScriptedWallet } from '../integration/wallets/scripted-wallet.ts';
 import type { SeenRequest } from '../integration/wallets/scripted-wallet.ts';
+import { callSandbox } from '../support/sandbox-calls.ts';
 import { shared, sharedClient, sharedMerchant, sharedStack } from '../support/shared-stack.ts';
 import { demoWallets } from '../support/simulated-wallets.ts';
 import { waitUntil } from '../support/wait-until.ts';
@@ -151,15 +152,9 @@ test.each<[what: string, money: Money]>([
   '%s, paid after the order has failed, is returned once, and the order stays FAILED',
   async (what, money) => {
     const payer = `251911${String(what.length).padStart(6, '0')}`;
-    const response = await fetch(
-      `${stack.facades[0]?.sandbox ?? ''}/api/v1/direct?payment_option=walleta_ussd`,
-      {
-        method: 'POST',
-        headers: { apiKey: merchant.testKey, 'content-type': 'application/json' },
-        body: JSON.stringify({ order_number: payer, amount: '100.50', currency: 'ETB', phone: `+${payer}` }),
-      },
-    );
-    expect(response.status).toBe(201);
+    const sent = { order_number: payer, amount: '100.50', currency: 'ETB', phone: `+${payer}` };
+    const { status } = await callSandbox(stack, merchant, 'direct?payment_option=walleta_ussd', sent);
+    expect(status).toBe(201);
     const failed = await waitUntil('the order has failed', async () => {
       const found = await order(payer);
       return found?.status === OrderStatus.FAILED && found;

@@ -2,7 +2,6 @@ import { randomInt } from 'node:crypto';
 import { expect, test } from '@jest/globals';
 import pino from 'pino';
 import { openEventBus } from '../../src/contract/event-bus.ts';
-import { ApiKeyScope, ApiKeyService } from '../../src/gen/gatehouse/v1/api_key_service_pb.js';
 import { MerchantService } from '../../src/gen/gatehouse/v1/merchant_service_pb.js';
 import { startReceiver } from '../integration/webhooks/receivers.ts';
 import { waitUntil } from '../support/wait-until.ts';
@@ -20,14 +19,7 @@ const phone = `09${digits}`;
 const words = `canary ${Array.from({ length: 12 }, () => 'abcdefgh'[randomInt(8)]).join('')}`;
 
 const api = sharedMerchantApi({ wallets: 1, webhooks: 1 });
-const shop = sharedShop(api, async () => {
-  const { stack } = api;
-  const { id: merchantId, testKey, liveKey } = await stack.createMerchant({ signsWebhooks: true });
-  const keys = stack.client(ApiKeyService, 'operator');
-  for (const { apiKeyId } of (await keys.listApiKeys({ merchantId })).apiKeys)
-    await keys.setApiKeyScopes({ merchantId, apiKeyId, scopes: [ApiKeyScope.REFUNDS] });
-  return { merchantId, keys: { sandbox: testKey, production: liveKey } };
-});
+const shop = sharedShop(api, () => api.newShop({ mayRefund: true, signsWebhooks: true }));
 const cli = shared(
   () => openCommandLine(operatorSettings(api.stack)),
   ({ stop }) => stop(),

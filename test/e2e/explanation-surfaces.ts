@@ -13,6 +13,7 @@ import { OrderStoryService } from '../../src/gen/gatehouse/v1/order_story_servic
 import type { WebhookService } from '../../src/gen/gatehouse/v1/webhook_service_pb.js';
 import { openDashboardDesk } from '../integration/dashboard/dashboard-desk.ts';
 import type { DashboardVisitor } from '../support/dashboard-visitor.ts';
+import { callSandbox } from '../support/sandbox-calls.ts';
 import type { Stack, TestMerchant } from '../support/stack.ts';
 import { openCommandLine } from './cli-harness.ts';
 import type { CommandLine } from './cli-harness.ts';
@@ -95,15 +96,10 @@ export async function openExplanationSurfaces(stack: Stack): Promise<Explanation
       const explained = joinExplanations(ofCore, ofWebhooks);
       return { text: explained.englishText, facts: factsOf(explained) };
     },
-    async rest({ merchant: { testKey }, orderNumber }) {
-      const response = await fetch(`${stack.facades[0]?.sandbox}/api/v1/explain`, {
-        method: 'POST',
-        headers: { apiKey: testKey, 'content-type': 'application/json' },
-        body: JSON.stringify({ order_number: orderNumber }),
-      });
-      const { data, message } = (await response.json()) as { data?: Record<string, string>; message: string };
-      if (data === undefined) throw new Error(`${response.status}: ${message}`);
-      const { text = '', waiting_for, held_by, next, wallet, reason, next_at, since } = data;
+    async rest({ merchant, orderNumber }) {
+      const answer = await callSandbox(stack, merchant, 'explain', { order_number: orderNumber });
+      if (answer.status !== 200) throw new Error(`${answer.status}: ${answer.text}`);
+      const { text = '', waiting_for, held_by, next, wallet, reason, next_at, since } = answer.data;
       return { text, facts: [waiting_for, held_by, next, wallet, reason, next_at, since].map(String) };
     },
     async cli({ merchant: { id }, orderNumber }) {

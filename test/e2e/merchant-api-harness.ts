@@ -33,7 +33,7 @@ export interface CallOptions {
 export interface MerchantApi {
   readonly stack: Stack;
   readonly rest: Readonly<Record<EnvironmentName, string>>;
-  readonly newShop: (options?: { readonly productionActivated?: boolean }) => Promise<Shop>;
+  readonly newShop: (options?: Parameters<Stack['createMerchant']>[0]) => Promise<Shop>;
   /** POSTs as a shop. Every answer of a documented endpoint is also checked against the published contract. */
   readonly post: (shop: Shop, path: string, body: Body, options?: CallOptions) => Promise<Answer>;
   readonly stop: () => Promise<void>;

@@ -15,14 +15,13 @@ import {
 } from './merchant-api-harness.ts';
 import type { Answer, Shop } from './merchant-api-harness.ts';
 import { shared } from '../support/shared-stack.ts';
-import { shopThatRefunds } from './trading-shop.ts';
 
 const api = sharedMerchantApi({ cores: 2, facades: 2 });
 const desk = shared(
   () => openPaymentDesk(api.stack),
   (opened) => opened.close(),
 );
-const shop = sharedShop(api, () => shopThatRefunds(api));
+const shop = sharedShop(api, () => api.newShop({ mayRefund: true }));
 
 let phones = 0;
 /** A phone that no other test prompts. */

@@ -10,11 +10,10 @@ import {
   sharedShop,
 } from './merchant-api-harness.ts';
 import type { Answer, Shop } from './merchant-api-harness.ts';
-import { shopThatRefunds } from './trading-shop.ts';
 
 const api = sharedMerchantApi({ wallets: 1 });
 const database = sharedConnection(() => api.stack.databaseUrl);
-const shop = sharedShop(api, () => shopThatRefunds(api));
+const shop = sharedShop(api, () => api.newShop({ mayRefund: true }));
 
 const refund = (body: object, by: Shop = shop) =>
   api.post(by, '/api/v1/refund', { refund_number: newOrderNumber(), reason: 'Shoes came back', ...body });
@@ -118,7 +117,7 @@ test('an unknown order, an unpaid one and another merchant’s cannot be refunde
   const open = directPayment({ phone: '+251900000020' });
   await api.post(shop, directPath, open);
   const theirs = await refund({ order_number: orderNumber });
-  const stranger = await shopThatRefunds(api);
+  const stranger = await api.newShop({ mayRefund: true });
   const withoutScope = await api.newShop();
 
   const pending = await refund({ order_number: open.order_number });

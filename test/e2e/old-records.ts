@@ -17,7 +17,7 @@ import { storedId } from '../support/ids.ts';
 import { insist, waitUntil } from '../support/wait-until.ts';
 import { newOrderNumber, registration } from './merchant-api-harness.ts';
 import type { MerchantApi, Shop } from './merchant-api-harness.ts';
-import { ended, eventOf, pay, refund, refunded, shopThatRefunds } from './trading-shop.ts';
+import { ended, eventOf, pay, refund, refunded } from './trading-shop.ts';
 
 const environment = Environment.SANDBOX;
 
@@ -42,7 +42,7 @@ export async function writeEndedRecords(
   database: Client,
 ): Promise<EndedRecords> {
   const { stack } = api;
-  const shop = await shopThatRefunds(api);
+  const shop = await api.newShop({ mayRefund: true });
   const { merchantId } = shop;
   const { secret } = await stack.webhookClient('operator').rotateSigningSecret({ merchantId, environment });
   const endpoint = await stack

@@ -16,6 +16,7 @@ import { answer, startReceiver } from '../integration/webhooks/receivers.ts';
 import type { Receiver } from '../integration/webhooks/receivers.ts';
 import { openDashboardUsers } from '../support/dashboard-users.ts';
 import { storedId } from '../support/ids.ts';
+import { callSandbox } from '../support/sandbox-calls.ts';
 import { sharedClient, sharedConnection, sharedStack } from '../support/shared-stack.ts';
 import type { TestMerchant } from '../support/stack.ts';
 import { waitUntil } from '../support/wait-until.ts';
@@ -372,14 +373,6 @@ test('an order that has just ended waits for its webhooks to be created', async 
 test('an unknown order is answered as in verify, and no merchant sees another merchant’s order', async () => {
   const other = await stack.createMerchant();
   const order = await hosted();
-  const ask = async (path: string, key: string, body: object) => {
-    const response = await fetch(`${stack.facades[0]?.sandbox}/api/v1/${path}`, {
-      method: 'POST',
-      headers: { apiKey: key, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-    return { status: response.status, body: await response.text() };
-  };
   const bodies = [
     { order_number: order.orderNumber },
     { order_number: 'none' },
@@ -388,8 +381,10 @@ test('an unknown order is answered as in verify, and no merchant sees another me
     { order_number: 'a b' },
   ];
   for (const body of bodies)
-    expect(await ask('explain', other.testKey, body)).toEqual(await ask('verify', other.testKey, body));
-  expect((await ask('explain', 'svc_test_none', {})).status).toBe(401);
+    expect(await callSandbox(stack, other, 'explain', body)).toEqual(
+      await callSandbox(stack, other, 'verify', body),
+    );
+  expect((await callSandbox(stack, { testKey: 'svc_test_none' }, 'explain', {})).status).toBe(401);
 });
 
 test('each outcome of the simulated wallets ends with the matching fact', async () => {

@@ -1,46 +1,17 @@
-import { ApiKeyScope, ApiKeyService } from '../../src/gen/gatehouse/v1/api_key_service_pb.js';
 import {
   MerchantWalletService,
   WalletAccountCheck,
 } from '../../src/gen/gatehouse/v1/merchant_wallet_service_pb.js';
 import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
+import { callSandbox } from '../support/sandbox-calls.ts';
+import type { SandboxAnswer } from '../support/sandbox-calls.ts';
 import type { Stack, TestMerchant } from '../support/stack.ts';
 import { waitUntil } from '../support/wait-until.ts';
-
-/** An answer of the merchant API in the sandbox. */
-export interface Answer {
-  readonly status: number;
-  readonly data: Readonly<Record<string, string>>;
-  /** The reasons of a refusal by field. */
-  readonly issues: Readonly<Record<string, string>>;
-}
-
-export async function postAs(
-  stack: Stack,
-  { testKey }: TestMerchant,
-  path: string,
-  body: object,
-): Promise<Answer> {
-  const response = await fetch(`${stack.facades[0]?.sandbox}/api/v1/${path}`, {
-    method: 'POST',
-    headers: { apiKey: testKey, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
-  const { data = {}, details = [] } = (await response.json()) as {
-    data?: Record<string, string>;
-    details?: { field: string; issue: string }[];
-  };
-  return {
-    status: response.status,
-    data,
-    issues: Object.fromEntries(details.map(({ field, issue }) => [field, issue])),
-  };
-}
 
 /** Adds an own account of a merchant, and waits for the check of its credentials. */
 export async function addAccount(
   stack: Stack,
-  { id: merchantId }: TestMerchant,
+  { id: merchantId }: Pick<TestMerchant, 'id'>,
   wallet: string,
   values: Readonly<Record<string, string>>,
 ) {
@@ -66,14 +37,8 @@ export async function createMerchantWithAccount(
   values: Readonly<Record<string, string>>,
 ): Promise<TestMerchant> {
   const owners = stack.client(MerchantWalletService, 'dashboard');
-  const keys = stack.client(ApiKeyService, 'operator');
-  const merchant = await stack.createMerchant();
+  const merchant = await stack.createMerchant({ mayRefund: true });
   const { id: merchantId } = merchant;
-  const { apiKeys } = await keys.listApiKeys({ merchantId });
-  for (const key of apiKeys) {
-    if (key.environment !== Environment.SANDBOX) continue;
-    await keys.setApiKeyScopes({ merchantId, apiKeyId: key.apiKeyId, scopes: [ApiKeyScope.REFUNDS] });
-  }
   const { walletAccountId, check, checkDetail } = await addAccount(stack, merchant, wallet, values);
   if (check !== WalletAccountCheck.ACCEPTED || checkDetail !== '') {
     throw new Error(`the check says ${WalletAccountCheck[check]}: ${checkDetail}`);
@@ -88,18 +53,18 @@ export async function refundAs(
   merchant: TestMerchant,
   orderNumber: string,
   amount?: string,
-): Promise<string | Answer['issues']> {
+): Promise<string | SandboxAnswer['issues']> {
   const refund = {
     order_number: orderNumber,
     refund_number: `${orderNumber}-${amount ?? 'all'}`,
     reason: 'The goods came back',
     ...(amount === undefined ? {} : { amount }),
   };
-  const created = await postAs(stack, merchant, 'refund', refund);
+  const created = await callSandbox(stack, merchant, 'refund', refund);
   if (created.status !== 201) return created.issues;
   return waitUntil('the refund has ended', async () => {
     const { refund_number } = refund;
-    const status = (await postAs(stack, merchant, 'refund/verify', { refund_number })).data['status'];
+    const status = (await callSandbox(stack, merchant, 'refund/verify', { refund_number })).data['status'];
     return status === 'PENDING' ? undefined : status;
   });
 }

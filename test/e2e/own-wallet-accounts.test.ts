@@ -22,6 +22,7 @@ import type { GatehouseProcess } from '../support/gatehouse-process.ts';
 import { storedId } from '../support/ids.ts';
 import { sharedClient, sharedStack } from '../support/shared-stack.ts';
 import { waitUntil } from '../support/wait-until.ts';
+import { addAccount } from './own-account.ts';
 
 // Several merchants at one wallet: one with the operator's account, the others with their own.
 
@@ -63,33 +64,11 @@ afterAll(async () => {
   await side.stop();
 });
 
-interface OwnAccount {
-  readonly merchantId: string;
-  readonly walletAccountId: string;
-}
-
-const addAccount = async (
-  merchantId: string,
-  values: Readonly<Record<string, string>>,
-): Promise<OwnAccount> => {
-  const { account } = await owners.addWalletAccount({ merchantId, environment, wallet: 'walleta', values });
-  return { merchantId, walletAccountId: account?.walletAccountId ?? '' };
-};
-const shown = async ({ merchantId, walletAccountId }: OwnAccount) => {
-  const { wallets: all } = await owners.listMerchantWallets({ merchantId, environment });
-  return all.flatMap(({ accounts }) => accounts).find((each) => each.walletAccountId === walletAccountId);
-};
-const checked = (account: OwnAccount) =>
-  waitUntil('the account is checked', async () => {
-    const now = await shown(account);
-    return now?.check === WalletAccountCheck.WAITING ? undefined : now;
-  });
-const useAccount = async (merchantId: string, set: number, payee: string): Promise<OwnAccount> => {
+const useAccount = async (merchantId: string, set: number, payee: string): Promise<void> => {
   const values = { ...ownClients[set], 'payee.type': 'accountid', 'payee.id': payee };
-  const account = await addAccount(merchantId, values);
-  expect((await checked(account)).check).toBe(WalletAccountCheck.ACCEPTED);
-  await owners.promoteWalletAccount(account);
-  return account;
+  const { walletAccountId, check } = await addAccount(stack, { id: merchantId }, 'walleta', values);
+  expect(check).toBe(WalletAccountCheck.ACCEPTED);
+  await owners.promoteWalletAccount({ merchantId, walletAccountId });
 };
 
 let orders = 0;
@@ -156,8 +135,9 @@ test('a rotation under load fails no payment, and each goes to one of the two ac
 test("a broken account stops neither others' payments nor its own merchant's after it is retired", async () => {
   const { id: broken } = await stack.createMerchant();
   const { id: ordinary } = await stack.createMerchant();
-  const account = await addAccount(broken, { ...ownClients[0], client_secret: 'no-longer-valid-secret' });
-  await checked(account);
+  const values = { ...ownClients[0]!, client_secret: 'no-longer-valid-secret' };
+  const { walletAccountId } = await addAccount(stack, { id: broken }, 'walleta', values);
+  const account = { merchantId: broken, walletAccountId };
   // As if the provider had accepted the credentials and revoked them since.
   await worker.recordWalletAccountCheck({ ...account, check: WalletAccountCheck.ACCEPTED });
   await owners.promoteWalletAccount(account);

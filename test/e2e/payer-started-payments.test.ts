@@ -18,6 +18,7 @@ import { payerStartedUrls } from '../../src/wallets/payer-started.ts';
 import { credentials, mpesaOfProcess, sharedMpesaSimulator } from '../integration/wallets/mpesa-subject.ts';
 import { startCuttingProxy } from '../support/cutting-proxy.ts';
 import { startProcess } from '../support/gatehouse-process.ts';
+import { callSandbox } from '../support/sandbox-calls.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { startReceiver } from '../integration/webhooks/receivers.ts';
 import { shared, sharedClient, sharedMerchant, sharedStack } from '../support/shared-stack.ts';
@@ -115,18 +116,10 @@ async function payInMenu(wallet: Wallet, reference: string, amount: string, row 
   expect(response.status).toBe(200);
 }
 
-async function merchantApi(path: string, body: object): Promise<Record<string, unknown>> {
-  const response = await fetch(`${stack.facades[0]?.sandbox}${path}`, {
-    method: 'POST',
-    headers: { apiKey: merchant.testKey, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
-  const answer = (await response.json()) as { readonly data: Record<string, unknown> };
-  return { ...answer.data, http_status: response.status };
-}
+const callApi = (path: string, body: object) => callSandbox(stack, merchant, path, body);
 
 async function registerOrder(wallet: Wallet, orderNumber: string, amount = '250'): Promise<void> {
-  const registered = await merchantApi('/api/v1/register', {
+  const registered = await callApi('register', {
     order_number: orderNumber,
     amount,
     currency: countries[wallet].currency,
@@ -136,10 +129,10 @@ async function registerOrder(wallet: Wallet, orderNumber: string, amount = '250'
     webhook_url: `${receiver.origin}/`,
     return_url: 'https://shop.example/thanks',
   });
-  expect(registered['http_status']).toBe(201);
+  expect(registered.status).toBe(201);
 }
 
-const verify = (orderNumber: string) => merchantApi('/api/v1/verify', { order_number: orderNumber });
+const verify = async (orderNumber: string) => (await callApi('verify', { order_number: orderNumber })).data;
 
 /** The payments with this reference, after one of them has reached this status. */
 const paymentOf = (reference: string, status: PayerPaymentStatus): Promise<PayerPayment> =>
@@ -302,7 +295,7 @@ describe.each(['mpesa', 'mpesaet'] as const)('at %s', (wallet) => {
       currency: countries[wallet].currency,
       phone,
     };
-    await merchantApi(`/api/v1/direct?payment_option=${wallet}_ussd`, order);
+    await callApi(`direct?payment_option=${wallet}_ussd`, order);
     const { merchant_reference: reference } = await waitUntil('the payer is prompted', async () =>
       (await prompts()).find(({ amount, payer }) => amount === '77' && phone.endsWith(payer)),
     );
@@ -323,7 +316,7 @@ describe.each(['mpesa', 'mpesaet'] as const)('at %s', (wallet) => {
       phone: `+${countries[wallet].code}700000000`,
     };
 
-    await merchantApi(`/api/v1/direct?payment_option=${wallet}_ussd`, order);
+    await callApi(`direct?payment_option=${wallet}_ussd`, order);
     await waitUntil(
       'the order is paid',
       async () => (await verify(order.order_number))['status'] === 'COMPLETED',

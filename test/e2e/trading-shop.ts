@@ -1,25 +1,11 @@
 import { expect } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
-import { ApiKeyScope, ApiKeyService } from '../../src/gen/gatehouse/v1/api_key_service_pb.js';
-import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
 import type { ReceivedWebhook } from '../integration/webhooks/receivers.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { directPath, directPayment, newOrderNumber } from './merchant-api-harness.ts';
 import type { Answer, MerchantApi, Shop } from './merchant-api-harness.ts';
 
 export const dataOf = ({ json }: Answer) => json['data'] as Readonly<Record<string, string>>;
-
-/** A merchant whose sandbox key may refund. */
-export async function shopThatRefunds(api: MerchantApi): Promise<Shop> {
-  const shop = await api.newShop();
-  const { merchantId } = shop;
-  const keys = api.stack.client(ApiKeyService, 'operator');
-  const { apiKeys } = await keys.listApiKeys({ merchantId });
-  for (const { apiKeyId, environment } of apiKeys)
-    if (environment === Environment.SANDBOX)
-      await keys.setApiKeyScopes({ merchantId, apiKeyId, scopes: [ApiKeyScope.REFUNDS] });
-  return shop;
-}
 
 /** Starts a direct payment, of a registered order if it has that number. */
 export async function pay(

@@ -26,7 +26,7 @@ import {
   writeOpenRecords,
 } from './old-records.ts';
 import type { EndedRecords } from './old-records.ts';
-import { dataOf, ended, eventOf, pay, refund, refunded, shopThatRefunds } from './trading-shop.ts';
+import { dataOf, ended, eventOf, pay, refund, refunded } from './trading-shop.ts';
 
 /*
  * During an upgrade, processes of the previous release work beside those of this one. The database has the schema of this one,
@@ -43,7 +43,7 @@ afterAll(() => previous?.remove());
 /** A merchant's calls from the registration to the refund, which involve each kind of process. */
 async function tradeAt(api: MerchantApi): Promise<void> {
   const { stack } = api;
-  const shop = await shopThatRefunds(api);
+  const shop = await api.newShop({ mayRefund: true });
   const { merchantId } = shop;
   const { secret } = await stack
     .webhookClient('operator')

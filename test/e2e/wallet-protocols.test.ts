@@ -11,7 +11,8 @@ import { createCustomer } from '../support/customer.ts';
 import { sharedSimulatorProcess } from '../integration/wallets/simulator-subject.ts';
 import type { TestMerchant } from '../support/stack.ts';
 import { waitUntil } from '../support/wait-until.ts';
-import { addAccount, createMerchantWithAccount, ledgerOf, postAs, refundAs } from './own-account.ts';
+import { callSandbox } from '../support/sandbox-calls.ts';
+import { addAccount, createMerchantWithAccount, ledgerOf, refundAs } from './own-account.ts';
 import { sharedMerchant, sharedStack } from '../support/shared-stack.ts';
 
 // M-Pesa reports the outcome by callbacks. The notes and the replaced references must pass through core unchanged.
@@ -83,7 +84,7 @@ const merchant = sharedMerchant(stack);
 
 const ended = (orderNumber: string, by = merchant): Promise<string> =>
   waitUntil('the order has ended', async () => {
-    const { status } = (await postAs(stack, by, 'verify', { order_number: orderNumber })).data;
+    const { status } = (await callSandbox(stack, by, 'verify', { order_number: orderNumber })).data;
     return status === 'PENDING' ? undefined : status;
   });
 
@@ -92,12 +93,12 @@ const chargesTo = (payer: string) => ledgerOf(String(simulator.ready['origin']),
 /** Prompts a payer of MTN. Returns the status of the answer. */
 async function askPayer(wallet: string, phone: string, orderNumber: string, by = merchant): Promise<number> {
   const order = { order_number: orderNumber, amount: '5.00', currency: 'EUR', phone };
-  return (await postAs(stack, by, `direct?payment_option=${wallet}_ussd`, order)).status;
+  return (await callSandbox(stack, by, `direct?payment_option=${wallet}_ussd`, order)).status;
 }
 
 /** Pays an order of 150 on telebirr's page, with the link that checkout shows. */
 async function payOnPage(wallet: string, phone: string, orderNumber: string, by = merchant): Promise<void> {
-  const { data } = await postAs(stack, by, 'register', {
+  const { data } = await callSandbox(stack, by, 'register', {
     order_number: orderNumber,
     amount: '150.00',
     currency: 'ETB',
@@ -187,7 +188,7 @@ describe("a merchant's own account", () => {
 async function payMpesa(wallet: string, phone: string, orderNumber: string, by = merchant) {
   const currency = phone.startsWith('+254') ? 'KES' : 'ETB';
   const order = { order_number: orderNumber, amount: '100', currency, phone };
-  const { status: accepted } = await postAs(stack, by, `direct?payment_option=${wallet}_ussd`, order);
+  const { status: accepted } = await callSandbox(stack, by, `direct?payment_option=${wallet}_ussd`, order);
   const status = await ended(orderNumber, by);
   return { accepted, status };
 }

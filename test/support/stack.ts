@@ -1,7 +1,7 @@
 import { createClient } from '@connectrpc/connect';
 import type { Client } from '@connectrpc/connect';
 import type { DescService } from '@bufbuild/protobuf';
-import { ApiKeyService } from '../../src/gen/gatehouse/v1/api_key_service_pb.js';
+import { ApiKeyScope, ApiKeyService } from '../../src/gen/gatehouse/v1/api_key_service_pb.js';
 import { MerchantService } from '../../src/gen/gatehouse/v1/merchant_service_pb.js';
 import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
 import { WebhookEndpointService } from '../../src/gen/gatehouse/v1/webhook_endpoint_service_pb.js';
@@ -101,6 +101,8 @@ export interface Stack {
   readonly createMerchant: (options?: {
     productionActivated?: boolean;
     signsWebhooks?: boolean;
+    /** Whether its key for the sandbox has the scope for refunds. */
+    mayRefund?: boolean;
     /** The id of a merchant that a restore lost. */
     merchantId?: string;
   }) => Promise<TestMerchant>;
@@ -319,6 +321,7 @@ function createMerchantWith(
   return async ({
     productionActivated = true,
     signsWebhooks = false,
+    mayRefund = false,
     merchantId = '',
   } = {}): Promise<TestMerchant> => {
     const { merchant } = await merchants.createMerchant(
@@ -326,8 +329,9 @@ function createMerchantWith(
       patient,
     );
     const id = merchant?.merchantId ?? '';
+    const scopes = mayRefund ? [ApiKeyScope.REFUNDS] : [];
     const [test, live] = await Promise.all([
-      apiKeys.issueApiKey({ merchantId: id, environment: Environment.SANDBOX }, patient),
+      apiKeys.issueApiKey({ merchantId: id, environment: Environment.SANDBOX, scopes }, patient),
       apiKeys.issueApiKey({ merchantId: id, environment: Environment.PRODUCTION }, patient),
     ]);
     if (signsWebhooks)

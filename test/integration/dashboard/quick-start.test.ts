@@ -8,9 +8,8 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { snippetLanguages } from '../../../src/dashboard/developers/snippets.ts';
 import type { SnippetLanguage } from '../../../src/dashboard/developers/snippets.ts';
 import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
-import { ApiKeyScope, ApiKeyService } from '../../../src/gen/gatehouse/v1/api_key_service_pb.js';
-import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import type { DashboardVisitor } from '../../support/dashboard-visitor.ts';
+import { callSandbox } from '../../support/sandbox-calls.ts';
 import { sharedMerchant, sharedStack } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { openDashboardDesk } from './dashboard-desk.ts';
@@ -42,13 +41,9 @@ const stack = sharedStack({
   // The README prompts its phone twice in a round, so a second round with the same phone is refused.
   settings: { GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES: '2' },
 });
-const merchant = sharedMerchant(stack);
+// The README's key is that of the demo merchant, which has the scope for refunds.
+const merchant = sharedMerchant(stack, { mayRefund: true });
 beforeAll(async () => {
-  // The README's key is that of the demo merchant, which has the scope for refunds.
-  const keys = stack.client(ApiKeyService, 'operator');
-  const { apiKeys } = await keys.listApiKeys({ merchantId: merchant.id, environment: Environment.SANDBOX });
-  const { apiKeyId = '' } = apiKeys.find(({ prefix }) => merchant.testKey.startsWith(prefix)) ?? {};
-  await keys.setApiKeyScopes({ merchantId: merchant.id, apiKeyId, scopes: [ApiKeyScope.REFUNDS] });
   const desk = openDashboardDesk(stack);
   visitor = await desk.signedIn(await desk.users.member(merchant.id, MemberRole.DEVELOPER));
   folder = await mkdtemp(join(tmpdir(), 'gatehouse-quick-start-'));
@@ -118,14 +113,8 @@ const completed = (orderNumber: string): Promise<Readonly<Record<string, string>
     return found['status'] === 'COMPLETED' ? found : undefined;
   });
 
-async function verify(orderNumber: string): Promise<Readonly<Record<string, string>>> {
-  const answer = await fetch(`${stack.facades[0]?.sandbox ?? ''}/api/v1/verify`, {
-    method: 'POST',
-    headers: { apiKey: merchant.testKey, 'content-type': 'application/json' },
-    body: JSON.stringify({ order_number: orderNumber }),
-  });
-  return ((await answer.json()) as { readonly data: Readonly<Record<string, string>> }).data;
-}
+const verify = async (orderNumber: string) =>
+  (await callSandbox(stack, merchant, 'verify', { order_number: orderNumber })).data;
 
 test('the lines of the README can be run again and again', async () => {
   const readme = await readFile(join(import.meta.dirname, '../../../README.md'), 'utf8');
