@@ -121,6 +121,12 @@ export const merchantPages: Readonly<Record<string, VisitPage>> = {
   'payment links': inSandbox('links'),
   'a new payment link': inSandbox('links/new'),
   'the team': (page, { origin, merchantId }) => page.goto(`${origin}/m/${merchantId}/team`),
+  'the link of an invitation': async (page, { origin, merchantId }) => {
+    await page.goto(`${origin}/m/${merchantId}/team`);
+    await page.locator('#email').fill('sara@shop.example');
+    await page.locator('main form button').first().click();
+    await page.locator('#link').waitFor();
+  },
   'the audit log': (page, { origin, merchantId }) => page.goto(`${origin}/m/${merchantId}/audit`),
   'the account': at('/account'),
 };

@@ -1,5 +1,7 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { BrowserContextOptions, Page } from 'playwright-core';
+import { MemberRole } from '../../src/gen/gatehouse/v1/account_service_pb.js';
+import { codeOf } from '../support/authenticator.ts';
 import { openDashboardUsers } from '../support/dashboard-users.ts';
 import type { TestUser } from '../support/dashboard-users.ts';
 import { expectAccessible, keepPicture, languages, problemsOf } from './accessible.ts';
@@ -107,30 +109,6 @@ describe('a visitor of the dashboard', () => {
     expect(page.url()).toBe(at('sandbox/keys'));
   });
 
-  test('one switch on every page leads to the same page of the other environment', async () => {
-    const page = await open(site.owner);
-    for (const path of ['keys', 'webhooks', 'quick-start']) {
-      await page.goto(at(`sandbox/${path}`));
-      expect(await page.locator('.switch [aria-current]').textContent()).toBe('Sandbox');
-      expect(await page.locator('.sandbox-note').count()).toBe(1);
-      await page.locator('.switch').getByText('Production').click();
-      await page.waitForURL(at(`production/${path}`));
-      expect(await page.locator('.switch [aria-current]').textContent()).toBe('Production');
-      expect(await page.locator('.sandbox-note').count()).toBe(0);
-      expect(await page.title()).toContain('Production');
-    }
-  });
-
-  test('the language that is chosen in the menu remains on the next pages', async () => {
-    const page = await open(await openDashboardUsers(site.stack).member(site.merchantId));
-    await page.goto(at('sandbox/keys'));
-    await page.locator('.menu-user summary').click();
-    await page.getByRole('link', { name: 'አማርኛ' }).click();
-    await page.waitForURL(/lang=am/);
-    await page.goto(at('sandbox/keys'));
-    expect(await page.locator('h1').textContent()).toBe('የAPI ቁልፎች');
-  });
-
   test('an owner asks for a refund, another approves it, and the open page follows it to its end', async () => {
     const page = await open(site.owner, { viewport: { width: 390, height: 844 } });
     await page.goto(inSandbox(`orders/${site.paidOrderId}`));
@@ -165,17 +143,25 @@ describe('a visitor of the dashboard', () => {
     expect(Number(left) - Number(await page.locator('#amount').inputValue())).toBeCloseTo(5.5);
   });
 
-  test('a page with its style and script weighs less than 100 kB', async () => {
-    const page = await open(site.owner);
-    await page.goto(at('sandbox/webhooks'), { waitUntil: 'networkidle' });
+  test.each([
+    ['webhooks', 0, 100_000],
+    // A chart is drawn from the table.
+    ['', 1, 160_000],
+  ])(
+    'the page "%s" draws %i charts, and weighs little with its style and scripts',
+    async (path, charts, limit) => {
+      const page = await open(site.owner);
+      await page.goto(inSandbox(path), { waitUntil: 'networkidle' });
 
-    const bytes = await page.evaluate<number>(
-      "[...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]" +
-        '.reduce((sum, { decodedBodySize }) => sum + decodedBodySize, 0)',
-    );
-    expect(bytes).toBeGreaterThan(10_000);
-    expect(bytes).toBeLessThan(100_000);
-  });
+      expect(await page.locator('.chart canvas').count()).toBe(charts);
+      const bytes = await page.evaluate<number>(
+        "[...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]" +
+          '.reduce((sum, { decodedBodySize }) => sum + decodedBodySize, 0)',
+      );
+      expect(bytes).toBeGreaterThan(10_000);
+      expect(bytes).toBeLessThan(limit);
+    },
+  );
 
   test('a merchant creates a payment link, a customer pays it, and the page updates by itself', async () => {
     const page = await open(site.owner);
@@ -232,22 +218,6 @@ describe('a visitor of the dashboard', () => {
     expect(await page.locator('tbody tr').count()).toBe(1);
   });
 
-  test('a chart is drawn from the table, and the pages weigh little', async () => {
-    const page = await open(site.owner);
-    const sizes = new Map<string, number>();
-    page.on('response', (response) => {
-      void response.body().then(
-        (body) => sizes.set(new URL(response.url()).pathname, body.length),
-        () => undefined,
-      );
-    });
-    await page.goto(inSandbox(''), { waitUntil: 'networkidle' });
-
-    expect(await page.locator('.chart canvas').count()).toBe(1);
-    const total = [...sizes.values()].reduce((sum, size) => sum + size, 0);
-    expect(total).toBeLessThan(160_000);
-  });
-
   test('a developer finds out why a request was refused, and sees no whole phone number', async () => {
     const page = await open(site.owner);
     await toRequest(page, site);
@@ -260,55 +230,42 @@ describe('a visitor of the dashboard', () => {
     expect(text).not.toContain('0911223344');
   });
 
-  test('an operator activates a merchant, and the second of two people who save sees a notice', async () => {
+  test('an operator requests a refused reversal again', async () => {
     const page = await open(site.operator);
-    await page.goto(`${site.origin}/operator/merchants`);
-    await page.locator('#name').fill('Sheger <b>Books</b>');
-    await page.locator('main form.sheet button').click();
-    await page.locator('#minutes').waitFor();
-    const other = await page.context().newPage();
-    await other.goto(page.url());
-
-    await page.locator('#minutes').fill('45');
-    await page.locator('#largest').fill('etb 5000');
-    await page.locator('main form.sheet button').click();
-    await page.locator('.alert-good').waitFor();
-    await other.locator('#name').fill('Mine');
-    await other.locator('main form.sheet button').click();
-    await other.locator('.alert-bad').waitFor();
-
-    expect(await page.locator('#largest').inputValue()).toBe('ETB 5000');
-    expect(await other.locator('h1').innerText()).toBe('Sheger <b>Books</b>');
-    expect(await other.locator('#name').inputValue()).toBe('Mine');
-  });
-
-  test('an operator suspends a merchant with a reason, and resumes it', async () => {
-    const { id } = await site.stack.createMerchant();
-    const page = await open(site.operator);
-    await page.goto(`${site.origin}/operator/merchants/${id}`);
-
-    await page.locator('summary', { hasText: 'Suspend' }).click();
-    await page.locator('#reason').fill('asked for by the bank');
-    await page.locator('button', { hasText: 'Suspend' }).click();
-    await page.locator('.alert-good').waitFor();
-    expect(await page.locator('.facts .badge').innerText()).toBe('Suspended');
-    await page.locator('summary', { hasText: 'Resume' }).click();
-    await page.locator('button', { hasText: 'Resume' }).click();
-    await page.locator('.facts .badge-good').waitFor();
-  });
-
-  test('an operator finds failing endpoints and refused reversals, and requests a reversal again', async () => {
-    const page = await open(site.operator);
-    await page.goto(`${site.origin}/operator/endpoints`);
-    expect(await page.locator('tbody').innerText()).toContain('<i>moving</i>');
-    const row = page.getByRole('row').filter({ hasText: '<i>moving</i>' });
-    await row.locator('a', { hasText: 'webhooks' }).click();
-    expect(await page.locator('#endpoint').inputValue()).toBe('https://there-is-no-such-shop.example');
-
     await page.goto(`${site.origin}/operator/stray-payments`);
     await page.locator('tbody', { hasText: 'This payment cannot be reversed' }).waitFor();
     await page.locator('summary', { hasText: 'Retry' }).click();
     await page.locator('button', { hasText: 'Retry the reversal' }).click();
     await page.locator('.alert-good').waitFor();
+  });
+
+  test('a user turns on one-time codes as the page explains, signs in with one, and turns them off', async () => {
+    const user = await openDashboardUsers(site.stack).member(site.merchantId, MemberRole.VIEWER);
+    const page = await open(user);
+    await page.goto(`${site.origin}/account`);
+    await page.getByRole('button', { name: 'Turn on' }).click();
+    await page.locator('#secret').waitFor();
+    await keepPicture(page, 'set-up-codes-1280-en');
+    expect(await problemsOf(page)).toEqual([]);
+    const secret = ((await page.locator('#secret').textContent()) ?? '').replaceAll(' ', '');
+    await page.locator('#code').fill(codeOf(secret));
+    await page.getByRole('button', { name: 'Turn on' }).click();
+    await page.locator('#codes').waitFor();
+    await keepPicture(page, 'recovery-codes-1280-en');
+    expect(await problemsOf(page)).toEqual([]);
+
+    const second = await open(undefined);
+    await second.goto(`${site.origin}/sign-in`);
+    await second.locator('#email').fill(user.email);
+    await second.locator('#password').fill(user.password);
+    await second.locator('main form button').first().click();
+    // The code of the next step, which was not used yet and is accepted.
+    await second.locator('#code').fill(codeOf(secret, 1));
+    await second.locator('main form button').first().click();
+    await second.locator('.menu-user').waitFor();
+    await second.goto(`${site.origin}/account`);
+    await second.getByText('Turn off').first().click();
+    await second.getByRole('button', { name: 'Turn off' }).click();
+    await second.getByText('One-time codes are off').waitFor();
   });
 });

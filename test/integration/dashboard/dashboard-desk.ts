@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
 import { timestampDate, timestampFromMs } from '@bufbuild/protobuf/wkt';
+import type { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import { SessionService } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import { openDashboardUsers } from '../../support/dashboard-users.ts';
 import type { DashboardUsers, TestUser } from '../../support/dashboard-users.ts';
 import { createDashboardVisitor } from '../../support/dashboard-visitor.ts';
 import type { DashboardVisitor } from '../../support/dashboard-visitor.ts';
 import { shared } from '../../support/shared-stack.ts';
-import type { Stack } from '../../support/stack.ts';
+import type { Stack, TestMerchant } from '../../support/stack.ts';
 
 /** The common steps of tests of the dashboard on a stack. */
 export interface DashboardDesk {
@@ -14,12 +15,22 @@ export interface DashboardDesk {
   readonly visitor: () => DashboardVisitor;
   /** A user who has signed in. */
   readonly signedIn: (user: TestUser) => Promise<DashboardVisitor>;
+  /** A user of a new merchant, who has signed in. */
+  readonly atNewMerchant: (role?: MemberRole) => Promise<AtMerchant>;
   /** Sets the time of the last confirmed identity in a session. */
   readonly age: (visitor: DashboardVisitor, provedMsAgo: number) => Promise<void>;
   /** When core ends the session. */
   readonly endOf: (visitor: DashboardVisitor) => Promise<Date>;
   /** Ends a session without its browser, as its expiry does. */
   readonly end: (visitor: DashboardVisitor) => Promise<void>;
+}
+
+export interface AtMerchant {
+  readonly merchant: TestMerchant;
+  readonly user: TestUser;
+  readonly visitor: DashboardVisitor;
+  /** The path of a page of the merchant's sandbox. */
+  readonly at: (path: string) => string;
 }
 
 export const sessionCookie = 'gatehouse_session';
@@ -50,15 +61,25 @@ export const sharedDashboardDesk = (stack: Stack): DashboardDesk =>
 export function openDashboardDesk(stack: Stack): DashboardDesk {
   const origin = stack.dashboards[0]?.origin ?? '';
   const sessions = stack.client(SessionService, 'dashboard');
+  const users = openDashboardUsers(stack);
   const visitor = () => createDashboardVisitor(origin);
+  const signedIn = async (user: TestUser): Promise<DashboardVisitor> => {
+    const browser = visitor();
+    const { status, headers } = await browser.signIn(user);
+    if (status !== 303) throw new Error(`could not sign in: ${status} ${headers.get('location') ?? ''}`);
+    return browser;
+  };
   return {
-    users: openDashboardUsers(stack),
+    users,
     visitor,
-    signedIn: async (user) => {
-      const browser = visitor();
-      const { status, headers } = await browser.signIn(user);
-      if (status !== 303) throw new Error(`could not sign in: ${status} ${headers.get('location') ?? ''}`);
-      return browser;
+    signedIn,
+    atNewMerchant: async (role) => {
+      const merchant = await stack.createMerchant();
+      const user = await users.member(merchant.id, role);
+      return {
+        ...{ merchant, user, visitor: await signedIn(user) },
+        at: (path) => `/m/${merchant.id}/sandbox/${path}`,
+      };
     },
     age: async (browser, provedMsAgo) => {
       const sessionHash = hashOf(browser);

@@ -5,9 +5,7 @@ import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js'
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { DeliveryState, EndpointState } from '../../../src/gen/gatehouse/v1/webhook_service_pb.js';
 import { headingOf } from '../../support/customer.ts';
-import type { DashboardVisitor } from '../../support/dashboard-visitor.ts';
 import { hiddenField } from '../../support/dashboard-visitor.ts';
-import type { TestMerchant } from '../../support/stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { sharedDashboardDesk } from './dashboard-desk.ts';
 import { sharedConnection, sharedStack } from '../../support/shared-stack.ts';
@@ -21,18 +19,6 @@ const desk = sharedDashboardDesk(stack);
 const superuser = sharedConnection(() => stack.databaseUrl);
 
 const secretIn = (body: string): string => /<code id="secret">([^<]*)<\/code>/.exec(body)?.[1] ?? '';
-
-interface Site {
-  readonly merchant: TestMerchant;
-  readonly visitor: DashboardVisitor;
-  readonly at: (path: string) => string;
-}
-
-async function atNewMerchant(role = MemberRole.OWNER): Promise<Site> {
-  const merchant = await stack.createMerchant();
-  const visitor = await desk.signedIn(await desk.users.member(merchant.id, role));
-  return { merchant, visitor, at: (path) => `/m/${merchant.id}/sandbox/${path}` };
-}
 
 describe('keys', () => {
   const opens = async (apiKey: string): Promise<string> =>
@@ -49,7 +35,7 @@ describe('keys', () => {
   };
 
   test('a created key is accepted in its environment, and is shown once', async () => {
-    const { visitor, at } = await atNewMerchant();
+    const { visitor, at } = await desk.atNewMerchant();
 
     const made = await visitor.post(at('keys'), { label: 'Web shop' });
     const key = secretIn(made.body);
@@ -64,7 +50,7 @@ describe('keys', () => {
   });
 
   test('a replaced key stays valid for the chosen time, and a revoked key does not', async () => {
-    const { merchant, visitor, at } = await atNewMerchant();
+    const { merchant, visitor, at } = await desk.atNewMerchant();
     const old = secretIn((await visitor.post(at('keys'), { label: 'till' })).body);
     const id = await idOf(merchant.id, 'till');
 
@@ -78,7 +64,7 @@ describe('keys', () => {
   });
 
   test('a key is not replaced beyond the limit of valid keys, and the page says what to do', async () => {
-    const { merchant, visitor, at } = await atNewMerchant();
+    const { merchant, visitor, at } = await desk.atNewMerchant();
     await visitor.post(at('keys'), { label: 'till' });
     const names = { merchantId: merchant.id, apiKeyId: await idOf(merchant.id, 'till') };
     const apiKeys = stack.client(ApiKeyService, 'operator');
@@ -91,7 +77,7 @@ describe('keys', () => {
   });
 
   test('a label that cannot be stored is refused at its field, and no key is made', async () => {
-    const { visitor, at } = await atNewMerchant();
+    const { visitor, at } = await desk.atNewMerchant();
 
     const refused = await visitor.post(at('keys'), { label: 'till\0' });
 
@@ -100,7 +86,7 @@ describe('keys', () => {
   });
 
   test('a key may refund only with the scope, given at its creation or later', async () => {
-    const { merchant, visitor, at } = await atNewMerchant();
+    const { merchant, visitor, at } = await desk.atNewMerchant();
     const scopesOf = async (label: string) => {
       const { apiKeys } = await stack
         .client(ApiKeyService, 'operator')
@@ -123,7 +109,7 @@ describe('keys', () => {
   });
 
   test('of two people who replace the same key, the second sees a notice', async () => {
-    const { merchant, visitor, at } = await atNewMerchant();
+    const { merchant, visitor, at } = await desk.atNewMerchant();
     await visitor.post(at('keys'), { label: 'shared' });
     const id = await idOf(merchant.id, 'shared');
     await visitor.post(at(`keys/${id}/revoke`));
@@ -134,7 +120,7 @@ describe('keys', () => {
   });
 
   test('the label of a key is shown as text, whatever it contains', async () => {
-    const { visitor, at } = await atNewMerchant();
+    const { visitor, at } = await desk.atNewMerchant();
     const label = `<script>alert(1)</script>"'&<img src=x>`;
 
     await visitor.post(at('keys'), { label });
@@ -146,7 +132,7 @@ describe('keys', () => {
   });
 
   test('a label that is too long is reported at its field, and kept for correction', async () => {
-    const { visitor, at } = await atNewMerchant();
+    const { visitor, at } = await desk.atNewMerchant();
 
     const { status, body } = await visitor.post(at('keys'), { label: 'x'.repeat(65) });
 
@@ -156,7 +142,7 @@ describe('keys', () => {
   });
 
   test('a form that creates or replaces a key does so once, however often it is sent', async () => {
-    const { visitor, at } = await atNewMerchant();
+    const { visitor, at } = await desk.atNewMerchant();
     const seen = async () => hiddenField(await visitor.get(at('keys')), 'seen') ?? '';
     const twice = async (path: string, form: Readonly<Record<string, string>>) => {
       const first = await visitor.post(path, form);
@@ -173,11 +159,9 @@ describe('keys', () => {
   });
 
   test('the audit log names the author', async () => {
-    const merchant = await stack.createMerchant();
-    const user = await desk.users.member(merchant.id);
-    const visitor = await desk.signedIn(user);
+    const { merchant, user, visitor, at } = await desk.atNewMerchant();
 
-    await visitor.post(`/m/${merchant.id}/sandbox/keys`, { label: 'traced' });
+    await visitor.post(at('keys'), { label: 'traced' });
 
     const { entries } = await stack
       .client(AuditService, 'operator')
@@ -188,7 +172,7 @@ describe('keys', () => {
 
 describe('webhooks', () => {
   test('a test is sent, and its page shows the result', async () => {
-    const { merchant, visitor, at } = await atNewMerchant();
+    const { merchant, visitor, at } = await desk.atNewMerchant();
     await visitor.post(at('webhooks/secrets/rotate'), { seen: '', after: 'now' });
 
     const sent = await visitor.post(at('webhooks/test'), { url: 'http://127.0.0.1:9/hook?a=1&b=2' });
@@ -209,7 +193,7 @@ describe('webhooks', () => {
   });
 
   test('deliveries are found by state, order number and endpoint', async () => {
-    const { visitor, at } = await atNewMerchant();
+    const { visitor, at } = await desk.atNewMerchant();
     await visitor.post(at('webhooks/test'), { url: 'http://127.0.0.1:9/one' });
 
     const shown = async (query: string) =>
@@ -225,7 +209,7 @@ describe('webhooks', () => {
   test.each(['endpoint=127.0.0.1', 'endpoint=ftp%3A%2F%2F127.0.0.1', `order_number=${'9'.repeat(65)}`])(
     'a search that no delivery can match finds nothing: %s',
     async (query) => {
-      const { visitor, at } = await atNewMerchant();
+      const { visitor, at } = await desk.atNewMerchant();
 
       const { status, body } = await visitor.get(at(`webhooks?${query}`));
 
@@ -234,7 +218,7 @@ describe('webhooks', () => {
   );
 
   test('an endpoint is paused and resumed, and the second of two people sees a notice', async () => {
-    const { merchant, visitor, at } = await atNewMerchant();
+    const { merchant, visitor, at } = await desk.atNewMerchant();
     await visitor.post(at('webhooks/test'), { url: 'http://127.0.0.1:9/' });
     const endpoint = 'http://127.0.0.1:9';
 
@@ -254,7 +238,7 @@ describe('webhooks', () => {
   });
 
   test('an endpoint after the first hundred is on the next page, and is resumed', async () => {
-    const { merchant, visitor, at } = await atNewMerchant();
+    const { merchant, visitor, at } = await desk.atNewMerchant();
     await superuser.query(
       `insert into webhooks.lanes (merchant_id, environment, endpoint, created_at, paused_at)
        select $1, 'SANDBOX', 'https://shop-' || n || '.example', now(), now() from generate_series(100, 200) n`,
@@ -274,7 +258,7 @@ describe('webhooks', () => {
   });
 
   test('an abandoned delivery is sent again', async () => {
-    const { merchant, visitor, at } = await atNewMerchant();
+    const { merchant, visitor, at } = await desk.atNewMerchant();
     const sent = await visitor.post(at('webhooks/test'), { url: 'http://127.0.0.1:9/' });
 
     const again = await visitor.post(`${String(sent.headers.get('location'))}/redeliver`);
@@ -285,7 +269,7 @@ describe('webhooks', () => {
   });
 
   test('a URL that can receive nothing is reported at its field', async () => {
-    const { visitor, at } = await atNewMerchant();
+    const { visitor, at } = await desk.atNewMerchant();
 
     const { status, body } = await visitor.post(at('webhooks/test'), { url: 'ftp://shop.example' });
 
@@ -297,7 +281,7 @@ describe('webhooks', () => {
 
 describe('signing secrets', () => {
   test('the first is current at once and the next one after its promotion, and each is shown once', async () => {
-    const { merchant, visitor, at } = await atNewMerchant();
+    const { merchant, visitor, at } = await desk.atNewMerchant();
     const seen = async () => hiddenField(await visitor.get(at('webhooks/secrets')), 'seen') ?? '';
 
     const first = secretIn(
@@ -320,7 +304,7 @@ describe('signing secrets', () => {
   });
 
   test('when two people create one, the second sees a notice, and no secret is replaced unseen', async () => {
-    const { visitor, at } = await atNewMerchant();
+    const { visitor, at } = await desk.atNewMerchant();
     await visitor.post(at('webhooks/secrets/rotate'), { seen: '', after: 'now' });
 
     const second = await visitor.post(at('webhooks/secrets/rotate'), { seen: '', after: 'now' });
@@ -330,7 +314,7 @@ describe('signing secrets', () => {
 });
 
 test("the quick start in each language has the merchant's own key and the environment's address", async () => {
-  const { merchant, visitor, at } = await atNewMerchant();
+  const { merchant, visitor, at } = await desk.atNewMerchant();
 
   for (const [code, ...parts] of [
     ['curl', '/api/v1/register', '#'],
@@ -349,7 +333,7 @@ test("the quick start in each language has the merchant's own key and the enviro
 
 describe('webhook endpoints', () => {
   async function atDeveloper() {
-    const { merchant, ...site } = await atNewMerchant(MemberRole.DEVELOPER);
+    const { merchant, ...site } = await desk.atNewMerchant(MemberRole.DEVELOPER);
     const { id: merchantId } = merchant;
     const endpoints = async (): Promise<readonly WebhookEndpoint[]> =>
       (await stack.webhookEndpointClient('operator').listWebhookEndpoints({ merchantId })).webhookEndpoints;
@@ -441,6 +425,7 @@ describe('webhook endpoints', () => {
       const { awaitedSecrets } = await client.listWebhookEndpoints({ merchantId });
       return awaitedSecrets.length === 2;
     });
+    const { awaitedSecretCount } = await stack.webhookClient('operator').getPipelineStatus({});
     const page = at(`webhooks/endpoints/${webhookEndpointId}`);
 
     const [home, webhooks, own] = [
@@ -458,6 +443,7 @@ describe('webhook endpoints', () => {
       );
       expect(body).toContain(`href="${page}"`);
     }
+    expect(awaitedSecretCount).toBeGreaterThanOrEqual(2n);
     expect(own.body).toContain('No secret was shown yet, so its deliveries wait.');
     for (const { body } of [rotated, ofOrders]) expect(secretIn(body)).toMatch(/^whsec_/);
     expect((await endpoints())[0]).toMatchObject({

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { durationFromMs } from '@bufbuild/protobuf/wkt';
-import { v7 } from 'uuid';
+import { v4, v7 } from 'uuid';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import {
@@ -14,8 +14,9 @@ import { registration } from '../../support/order-requests.ts';
 import { hiddenField } from '../../support/dashboard-visitor.ts';
 import type { DashboardVisitor } from '../../support/dashboard-visitor.ts';
 import { openDashboardDesk } from './dashboard-desk.ts';
-import { newRandomId } from '../../../src/contract/public-id.ts';
+import { newRandomId, noMerchantId } from '../../../src/contract/public-id.ts';
 import { publicId, storedId } from '../../support/ids.ts';
+import { insertRow } from '../../support/insert-row.ts';
 import { sharedConnection, sharedStack } from '../../support/shared-stack.ts';
 import { queryOnce } from '../../support/database-connections.ts';
 
@@ -77,31 +78,51 @@ test('a request for help that was approved meanwhile is not withdrawn, and the p
   expect(late.body).toContain('This request no longer exists');
 });
 
-test('balances show both sides of each day, and only days with a difference on request', async () => {
-  const { id: merchantId } = await stack.createMerchant();
-  const row = (day: string, merchant: string, statementIn: string) =>
-    superuser.query(
-      `insert into core.money_days (environment, wallet, day, merchant_id, currency, reconciliation_id, statement_in, statement_out,
-         completed, strays, reversals, refunds)
-       values ('PRODUCTION', 'walleta', $1, $2, 'ETB', gen_random_uuid(), $3, 40, 1200.5, 0, 0, 40)`,
-      [day, merchant, statementIn],
-    );
-  await row('2026-03-01', storedId('mer', merchantId), '1200.5');
-  await row('2026-03-02', storedId('mer', merchantId), '1000.5');
-  await row('2026-03-03', '00000000-0000-0000-0000-000000000000', '1200.5');
+/** A row of the balances of a merchant, or of no merchant, at a wallet. */
+const balanceOf = (
+  merchantId: string,
+  day: string,
+  statementIn: number,
+  own: Readonly<Record<string, unknown>> = {},
+) =>
+  insertRow(superuser, 'core.money_days', {
+    ...{ environment: 'PRODUCTION', wallet: 'walleta', day, currency: 'ETB', reconciliation_id: v4() },
+    merchant_id: storedId('mer', merchantId),
+    ...{
+      statement_in: statementIn,
+      statement_out: 40,
+      completed: 1200.5,
+      strays: 0,
+      reversals: 0,
+      refunds: 40,
+    },
+    ...own,
+  });
 
-  await superuser.query(
-    `insert into core.money_day_corrections (environment, wallet, day, merchant_id, currency, reconciliation_id, corrected_at,
-       statement_in, statement_out, completed, strays, reversals, refunds)
-     values ('PRODUCTION', 'walleta', '2026-03-01', $1, 'ETB', gen_random_uuid(), '2026-03-03T06:30:00Z', 1000.5, 40, 1200.5, 0, 0, 40)`,
-    [storedId('mer', merchantId)],
-  );
-  await superuser.query(
+/** A reconciliation of the day before yesterday that has failed. */
+const failedReconciliation = (wallet: string, detail: string, id = v4()) =>
+  superuser.query(
     `insert into core.reconciliations (id, wallet, environment, day, status, scheduled, started_by, tries, entries, other_entries,
        differences, detail, created_at, updated_at)
-     values (gen_random_uuid(), 'walleta', 'PRODUCTION', (now() at time zone 'UTC')::date - 2, 'FAILED', false, 'core', 7, 0, 0, 0,
-       'HTTP 403: <no access>', now(), now())`,
+     values ($1, $2, 'PRODUCTION', (now() at time zone 'UTC')::date - 2, 'FAILED', false, 'core', 7, 0, 0, 0, $3, now(), now())`,
+    [id, wallet, detail],
   );
+
+test('balances show both sides of each day, and only days with a difference on request', async () => {
+  const { id: merchantId } = await stack.createMerchant();
+  await balanceOf(merchantId, '2026-03-01', 1200.5);
+  await balanceOf(merchantId, '2026-03-02', 1000.5);
+  await balanceOf(noMerchantId, '2026-03-03', 1200.5);
+  await insertRow(superuser, 'core.money_day_corrections', {
+    ...{ environment: 'PRODUCTION', wallet: 'walleta', day: '2026-03-01', currency: 'ETB' },
+    ...{
+      merchant_id: storedId('mer', merchantId),
+      reconciliation_id: v4(),
+      corrected_at: '2026-03-03T06:30:00Z',
+    },
+    ...{ statement_in: 1000.5, statement_out: 40, completed: 1200.5, strays: 0, reversals: 0, refunds: 40 },
+  });
+  await failedReconciliation('walleta', 'HTTP 403: <no access>');
   const all = await operator.get('/operator/balances?environment=production');
   const different = await operator.get('/operator/balances?environment=production&different=1');
   const sandbox = await operator.get('/operator/balances?environment=sandbox');
@@ -123,23 +144,15 @@ test('balances show both sides of each day, and only days with a difference on r
 test("a balance, a missing day and a run of a merchant's own account name that account", async () => {
   const { id: merchantId } = await stack.createMerchant();
   const reconciliation = storedId('rec', newRandomId('rec', new Date()));
-  await superuser.query(
-    `insert into core.money_days (environment, wallet, day, merchant_id, currency, reconciliation_id, statement_in, statement_out,
-       completed, strays, reversals, refunds)
-     values ('PRODUCTION', 'walleta/accountid <3001>', '2026-02-01', $1, 'ETB', $2, 5, 0, 5, 0, 0, 0)`,
-    [storedId('mer', merchantId), reconciliation],
-  );
+  await balanceOf(merchantId, '2026-02-01', 5, {
+    wallet: 'walleta/accountid <3001>',
+    reconciliation_id: reconciliation,
+  });
   await superuser.query(
     `insert into core.payee_accounts values ($1, gen_random_uuid(), 'PRODUCTION', 'walleta', 'accountid <3001>')`,
     [storedId('mer', merchantId)],
   );
-  await superuser.query(
-    `insert into core.reconciliations (id, wallet, environment, day, status, scheduled, started_by, tries, entries, other_entries,
-       differences, detail, created_at, updated_at)
-     values ($1, 'walleta/accountid <3001>', 'PRODUCTION', (now() at time zone 'UTC')::date - 2, 'FAILED', false, 'core', 7, 0, 0, 0,
-       '', now(), now())`,
-    [reconciliation],
-  );
+  await failedReconciliation('walleta/accountid <3001>', '', reconciliation);
 
   const balances = await operator.get('/operator/balances?environment=production');
   const runs = await operator.get('/operator/reconciliations?environment=production');
@@ -164,12 +177,7 @@ test("a day of a merchant's own account is compared from the page of balances", 
     "insert into core.payee_accounts values ($1, $2, 'SANDBOX', 'walleta', 'accountid 3002')",
     [storedId('mer', merchantId), account],
   );
-  await superuser.query(
-    `insert into core.money_days (environment, wallet, day, merchant_id, currency, reconciliation_id, statement_in, statement_out,
-       completed, strays, reversals, refunds)
-     values ('SANDBOX', 'walleta/accountid 3002', '2026-02-03', $1, 'ETB', gen_random_uuid(), 5, 0, 5, 0, 0, 0)`,
-    [storedId('mer', merchantId)],
-  );
+  await balanceOf(merchantId, '2026-02-03', 5, { environment: 'SANDBOX', wallet: 'walleta/accountid 3002' });
   const path = '/operator/balances?environment=sandbox';
 
   const { body } = await operator.get(path);
@@ -199,6 +207,32 @@ function formFieldsOf(page: string, day: string): Record<string, string> {
   );
   return Object.fromEntries(fields.filter(([name]) => name !== '_csrf')) as Record<string, string>;
 }
+
+test('an operator creates a merchant, sets its terms, suspends and resumes it, and an outdated form changes nothing', async () => {
+  const made = await operator.post('/operator/merchants', { name: 'Sheger <b>Books</b>' });
+  const path = made.headers.get('location') ?? '';
+  const seen = async () => hiddenField(await operator.get(path), 'seen') ?? '';
+  const fields = { seen: await seen(), name: 'Sheger <b>Books</b>', minutes: '45', largest: 'etb 5000' };
+
+  const saved = await operator.post(`${path}/terms`, fields);
+  const late = await operator.post(`${path}/terms`, { ...fields, name: 'Mine' });
+  const page = (await operator.get(path)).body;
+  await operator.post(`${path}/suspend`, { seen: await seen(), reason: 'asked for by the bank' });
+  const suspended = (await operator.get(path)).body;
+  await operator.post(`${path}/resume`, { seen: await seen() });
+  const resumed = (await operator.get(path)).body;
+
+  expect([saved.status, late.status]).toEqual([303, 409]);
+  expect(late.body).toContain('<h1><bdi>Sheger &lt;b&gt;Books&lt;/b&gt;</bdi></h1>');
+  expect(late.body).toContain('Another operator changed this merchant');
+  for (const [body, value] of [
+    [late.body, 'Mine'],
+    [page, 'ETB 5000'],
+  ] as const)
+    expect(body).toContain(`value="${value}"`);
+  expect(suspended).toContain('badge-bad">Suspended<');
+  expect(resumed).toContain('badge-good">Active<');
+});
 
 test('a change of the name keeps a wallet that is no longer configured, and the seconds of the time to pay', async () => {
   const { id: merchantId } = await stack.createMerchant();

@@ -13,6 +13,7 @@ import { MerchantWalletService } from '../../../src/gen/gatehouse/v1/merchant_wa
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { holdLocks, queryOnce } from '../../support/database-connections.ts';
 import { storedId } from '../../support/ids.ts';
+import { callSandbox } from '../../support/sandbox-calls.ts';
 import { directPayment, registration } from '../../support/order-requests.ts';
 import type { DashboardVisitor } from '../../support/dashboard-visitor.ts';
 import { waitUntil } from '../../support/wait-until.ts';
@@ -184,8 +185,7 @@ describe('orders', () => {
   });
 
   test('are downloaded over many pages, each order once, and HEAD does not read them', async () => {
-    const merchant = await stack.createMerchant();
-    const reader = await desk.signedIn(await desk.users.member(merchant.id, MemberRole.VIEWER));
+    const { merchant, visitor: reader } = await desk.atNewMerchant(MemberRole.VIEWER);
     const path = await twoPages(merchant.id);
     const before = await callsOf(stack, 'ListOrders');
     const sessionsBefore = await callsOf(stack, 'ReadSession');
@@ -217,9 +217,7 @@ describe('orders', () => {
         ]),
     ],
   ])('are downloaded no further than the page that is being read when the %s', async (_what, end) => {
-    const merchant = await stack.createMerchant();
-    const user = await desk.users.member(merchant.id, MemberRole.VIEWER);
-    const reader = await desk.signedIn(user);
+    const { merchant, user, visitor: reader } = await desk.atNewMerchant(MemberRole.VIEWER);
     const path = await twoPages(merchant.id);
     const before = await callsOf(stack, 'ReadSession');
     const release = await holdLocks(stack.databaseUrl, 'lock table core.orders in access exclusive mode');
@@ -253,12 +251,9 @@ describe('orders', () => {
 
 describe('one order', () => {
   test('shows its history: events, exchanges with the wallet, and the API request', async () => {
-    const response = await fetch(`${stack.facades[0]!.sandbox}/api/v1/direct?payment_option=walleta_ussd`, {
-      method: 'POST',
-      headers: { apiKey: shop.testKey, 'content-type': 'application/json' },
-      body: JSON.stringify({ order_number: 'STORY-1', amount: '10', currency: 'ETB', phone: '0911000000' }),
-    });
-    expect(response.status).toBe(201);
+    const sent = { order_number: 'STORY-1', amount: '10', currency: 'ETB', phone: '0911000000' };
+    const { status } = await callSandbox(stack, shop, 'direct?payment_option=walleta_ussd', sent);
+    expect(status).toBe(201);
     const key = { case: 'orderNumber' as const, value: 'STORY-1' };
     const scope = { merchantId: shop.id, environment: Environment.SANDBOX };
     const order = await waitUntil('the wallet has decided', async () => {
@@ -268,11 +263,7 @@ describe('one order', () => {
 
     // The log of requests drops entries on a busy machine, so the shop repeats requests until it has three entries.
     const { body } = await waitUntil('three status checks are in the log', async () => {
-      await fetch(`${stack.facades[0]!.sandbox}/api/v1/verify`, {
-        method: 'POST',
-        headers: { apiKey: shop.testKey, 'content-type': 'application/json' },
-        body: JSON.stringify({ order_number: 'STORY-1' }),
-      });
+      await callSandbox(stack, shop, 'verify', { order_number: 'STORY-1' });
       const answer = await developer.get(at(`orders/${order.orderId}`));
       return /(?:[3-9]|\d\d) times, from/.test(answer.body) ? answer : undefined;
     });
@@ -463,9 +454,8 @@ describe('payment links', () => {
   });
 
   test('of an amount above the limit, or while no wallet is on, are refused with the reason', async () => {
-    const merchant = await stack.createMerchant();
-    const own = await desk.signedIn(await desk.users.member(merchant.id, MemberRole.DEVELOPER));
-    const list = `/m/${merchant.id}/sandbox/links`;
+    const { merchant, visitor: own, at: path } = await desk.atNewMerchant(MemberRole.DEVELOPER);
+    const list = path('links');
     const largestAmounts = [{ currency: 'ETB', amount: '50000' }];
     await stack.client(MerchantService, 'operator').updateMerchant({
       merchantId: merchant.id,
@@ -489,9 +479,8 @@ describe('payment links', () => {
   });
 
   test('are on the page with their purpose', async () => {
-    const merchant = await stack.createMerchant();
-    const own = await desk.signedIn(await desk.users.member(merchant.id, MemberRole.DEVELOPER));
-    const list = `/m/${merchant.id}/sandbox/links`;
+    const { merchant, visitor: own, at: path } = await desk.atNewMerchant(MemberRole.DEVELOPER);
+    const list = path('links');
     for (const order_number of ['L-old-1', 'L-old-2']) await own.post(list, { ...fields, order_number });
     const { order } = await orders.registerOrder(
       registration({ merchantId: merchant.id, orderNumber: 'no-link' }),
@@ -510,8 +499,7 @@ describe('payment links', () => {
 
   test('and searches by amount are in the currencies of the merchant, with its first one chosen', async () => {
     const merchants = stack.client(MerchantService, 'operator');
-    const abroad = await stack.createMerchant();
-    const owner = await desk.signedIn(await desk.users.member(abroad.id, MemberRole.OWNER));
+    const { merchant: abroad, visitor: owner } = await desk.atNewMerchant();
     const offered = async (): Promise<readonly string[]> =>
       [
         ...(await owner.get(`/m/${abroad.id}/sandbox/links/new`)).body.matchAll(
@@ -589,8 +577,7 @@ describe('payment links', () => {
 
 describe('home', () => {
   test('counts the payments of today, ticks the first steps, and keeps the environments apart', async () => {
-    const merchant = await stack.createMerchant();
-    const reader = await desk.signedIn(await desk.users.member(merchant.id, MemberRole.VIEWER));
+    const { merchant, visitor: reader } = await desk.atNewMerchant(MemberRole.VIEWER);
     for (const orderNumber of ['1', '2', '3'])
       await orders.registerOrder(registration({ merchantId: merchant.id, orderNumber }));
     await orders.startDirectPayment(

@@ -1,13 +1,12 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { accessRules } from '../../../src/dashboard/access/access-rules.ts';
-import { codeOf, totpStepMs } from '../../support/authenticator.ts';
+import { codeOf, untilStepIsYoung, wrongCodeOf } from '../../support/authenticator.ts';
 import { headingOf } from '../../support/customer.ts';
 import type { PageAnswer } from '../../support/customer.ts';
 import { hiddenField } from '../../support/dashboard-visitor.ts';
 import type { DashboardVisitor } from '../../support/dashboard-visitor.ts';
 import type { TestUser } from '../../support/dashboard-users.ts';
 import { makeOperatorsOld } from '../../support/dashboard-users.ts';
-import { waitUntil } from '../../support/wait-until.ts';
 import { sessionCookie, sharedDashboardDesk } from './dashboard-desk.ts';
 import { sharedMerchant, sharedStack } from '../../support/shared-stack.ts';
 
@@ -17,14 +16,11 @@ import { sharedMerchant, sharedStack } from '../../support/shared-stack.ts';
 const stack = sharedStack({ facades: 0, dashboards: 1 });
 const desk = sharedDashboardDesk(stack);
 const merchant = sharedMerchant(stack);
-/** The time that a test, the dashboard and core may need, so that all are in the same step. */
-const leftMs = 10_000;
-beforeEach(() => waitUntil('the step is young enough', () => Date.now() % totpStepMs < totpStepMs - leftMs));
+// A test, the dashboard and core must be in the same step.
+beforeEach(() => untilStepIsYoung(10_000));
 
 const keysPage = (): string => `/m/${merchant.id}/sandbox/keys`;
 const overStepUpMs = 10 * 60_000 + 1_000;
-const wrongCodeFor = (secret: string): string =>
-  String((Number(codeOf(secret)) + 500_000) % 1_000_000).padStart(6, '0');
 
 interface SetUp {
   readonly answer: PageAnswer;
@@ -100,7 +96,7 @@ describe('one-time codes are turned on', () => {
 
     const wrong = await visitor.post('/account/codes/confirm', {
       secret_uri: uri,
-      code: wrongCodeFor(secret),
+      code: wrongCodeOf(secret),
     });
     const right = await visitor.post('/account/codes/confirm', {
       secret_uri: setUpOn(wrong).uri,
@@ -227,7 +223,7 @@ describe('a code', () => {
   test('can be tried five times, and then the page says how long to wait, also for the right one', async () => {
     const { user, secret } = await protectedUser();
     const visitor = await afterPassword(user);
-    const code = wrongCodeFor(secret);
+    const code = wrongCodeOf(secret);
 
     const statuses = [];
     let wrong = '';
@@ -322,7 +318,7 @@ describe('before a key is created', () => {
 
     const answers = [
       await visitor.post('/confirm', { password: user.password }),
-      await visitor.post('/confirm', { code: wrongCodeFor(secret) }),
+      await visitor.post('/confirm', { code: wrongCodeOf(secret) }),
       await visitor.post('/confirm', { code: codeOf(secret) }),
     ];
     const again = await visitor.post(keysPage(), { label: 'never made' });

@@ -1,6 +1,5 @@
 import { request as httpRequest } from 'node:http';
 import { describe, expect, test } from '@jest/globals';
-import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { headingOf } from '../../support/customer.ts';
 import { formTokenOf } from '../../support/dashboard-visitor.ts';
@@ -17,15 +16,14 @@ const desk = sharedDashboardDesk(stack);
 
 describe('without a process that sends webhooks', () => {
   test('pages say which part is missing, and show everything else', async () => {
-    const merchant = await stack.createMerchant();
-    const visitor = await desk.signedIn(await desk.users.member(merchant.id));
+    const { merchant, visitor, at } = await desk.atNewMerchant();
 
-    const webhooks = await visitor.get(`/m/${merchant.id}/sandbox/webhooks`);
-    const keys = await visitor.get(`/m/${merchant.id}/sandbox/keys`);
+    const webhooks = await visitor.get(at('webhooks'));
+    const keys = await visitor.get(at('keys'));
     const { order } = await stack
       .client(OrderService, 'writer')
       .registerOrder(registration({ merchantId: merchant.id }));
-    const story = await visitor.get(`/m/${merchant.id}/sandbox/orders/${order?.orderId ?? ''}`);
+    const story = await visitor.get(at(`orders/${order?.orderId ?? ''}`));
     const ready = await visitor.get('/readyz');
 
     expect(story.body).toContain('Webhook deliveries are unavailable at the moment.');
@@ -38,12 +36,9 @@ describe('without a process that sends webhooks', () => {
   });
 
   test('a failed change is reported, with the id of the request', async () => {
-    const merchant = await stack.createMerchant();
-    const visitor = await desk.signedIn(await desk.users.member(merchant.id));
+    const { visitor, at } = await desk.atNewMerchant();
 
-    const answer = await visitor.post(`/m/${merchant.id}/sandbox/webhooks/test`, {
-      url: 'http://127.0.0.1:9/',
-    });
+    const answer = await visitor.post(at('webhooks/test'), { url: 'http://127.0.0.1:9/' });
 
     expect([answer.status, headingOf(answer)]).toEqual([503, 'We cannot reach our systems at the moment']);
     expect(answer.body).toContain(String(answer.headers.get('x-request-id')));
@@ -61,9 +56,7 @@ function sendNoBody({ cookies }: DashboardVisitor) {
 }
 
 test('a form that waited for its turn is refused when its session has ended meanwhile', async () => {
-  const merchant = await stack.createMerchant();
-  const user = await desk.users.member(merchant.id, MemberRole.OWNER);
-  const visitor = await desk.signedIn(user);
+  const { user, visitor } = await desk.atNewMerchant();
   const token = formTokenOf(await visitor.get('/account'));
   const before = await sessionsRead(stack);
   // Their bodies never arrive, so they keep all turns.
@@ -80,23 +73,21 @@ test('a form that waited for its turn is refused when its session has ended mean
 });
 
 test('one user cannot use up the dashboard, and has it again when the flood is over', async () => {
-  const merchant = await stack.createMerchant();
-  const [user, other] = await Promise.all(
-    [1, 2].map(async () => desk.signedIn(await desk.users.member(merchant.id, MemberRole.OWNER))),
-  );
+  const { visitor: user } = await desk.atNewMerchant();
+  const { visitor: other } = await desk.atNewMerchant();
   const statuses: (number | undefined)[] = [];
   const send = () =>
-    sendNoBody(user!).on('response', (response) => statuses.push(response.resume().statusCode));
+    sendNoBody(user).on('response', (response) => statuses.push(response.resume().statusCode));
   // Six are read at a time, and 60 wait. On a slow machine some end at their time limit, and others take their places.
   const flood: ReturnType<typeof send>[] = [];
   await waitUntil('one is refused', () => {
     for (let more = flood.length === 0 ? 67 : 5; more > 0; more -= 1) flood.push(send());
     return statuses.includes(503);
   });
-  const pageOfOther = await other!.get('/account');
+  const pageOfOther = await other.get('/account');
   for (const form of flood) form.destroy();
   const page = await waitUntil('the user has pages again', async () => {
-    const answer = await user!.get('/account');
+    const answer = await user.get('/account');
     return answer.status === 200 && answer;
   });
 
@@ -106,11 +97,10 @@ test('one user cannot use up the dashboard, and has it again when the flood is o
 
 // The last test, because core does not start again.
 test('without core every page reports that, in the language of its reader', async () => {
-  const merchant = await stack.createMerchant();
-  const visitor = await desk.signedIn(await desk.users.member(merchant.id));
+  const { visitor, at } = await desk.atNewMerchant();
   await Promise.all(stack.cores.map((core) => core.stop()));
 
-  const page = await visitor.get(`/m/${merchant.id}/sandbox/keys?lang=am`);
+  const page = await visitor.get(at('keys?lang=am'));
   const ready = await visitor.get('/readyz');
   const alive = await visitor.get('/healthz');
 

@@ -25,12 +25,12 @@ const form = {
   'value.payee.id': '3001',
 };
 
-async function atNewMerchant(role = MemberRole.OWNER) {
-  const { id: merchantId } = await stack.createMerchant();
-  const visitor = await desk.signedIn(await desk.users.member(merchantId, role));
+async function atNewMerchant(role?: MemberRole) {
+  const { merchant, visitor, at } = await desk.atNewMerchant(role);
+  const { id: merchantId } = merchant;
   const walletsOf = async () =>
     (await merchantWallets.listMerchantWallets({ merchantId, environment })).wallets;
-  return { merchantId, visitor, walletsOf, path: `/m/${merchantId}/sandbox/wallets` };
+  return { merchantId, visitor, walletsOf, path: at('wallets') };
 }
 
 describe('the choice of wallets', () => {
