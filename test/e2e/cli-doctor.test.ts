@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { startTemporaryPostgres } from '../../src/main/local/temporary-servers.ts';
+import { listenLocally } from '../support/listen-locally.ts';
 import { startStack } from '../support/stack.ts';
 import type { Facade } from '../support/stack.ts';
 import { waitUntil } from '../support/wait-until.ts';
@@ -119,17 +119,27 @@ describe('when all processes run', () => {
   });
 });
 
+/** The report of doctor with these settings and, if it is given, this difference of demo.json. */
+async function reportWith(
+  settings: Readonly<Record<string, string>>,
+  demo?: Readonly<Record<string, unknown>>,
+) {
+  const own = await openCommandLine(settings);
+  if (demo !== undefined) await writeDemo(own, demo);
+  const report = await own.run('doctor');
+  await own.stop();
+  return report;
+}
+
 describe('when a process or a setting is missing', () => {
-  test('an address without a listener fails, and the other core is still checked', async () => {
+  test('a core without a listener fails, and the other core is still checked', async () => {
     const dead = await deadAddress();
-    const both = await openCommandLine({
+
+    const { exitCode, stdout } = await reportWith({
       GATEHOUSE_CORE_ADDRESSES: `${dead},${stack.addresses[0]!}`,
       GATEHOUSE_SERVICE_TOKEN: stack.tokens.operator,
     });
 
-    const { exitCode, stdout } = await both.run('doctor');
-
-    await both.stop();
     expect(exitCode).toBe(1);
     expect(stdout).toMatch(
       new RegExp(`^core ${dead}\n {2}FAIL +reachable +no core answers at ${dead} `, 'm'),
@@ -150,94 +160,65 @@ describe('when a process or a setting is missing', () => {
     expect(stdout).toMatch(/^ {2}ok +reachable /m);
   });
 
+  const refused = 'FAIL +ready +no answer: connect ECONNREFUSED ';
   test.each([
-    ['checkout', 'checkout'],
-    ['wallets', 'wallet_callbacks'],
-  ])('a stopped %s process fails, and is named', async (process, name) => {
-    const dead = `http://${await deadAddress()}`;
-    const own = await openCommandLine({});
-    await writeDemo(own, { [name]: dead });
-
-    const { exitCode, stdout } = await own.run('doctor');
-
-    await own.stop();
-    expect(exitCode).toBe(1);
-    expect(stdout).toMatch(
-      new RegExp(`^${process} ${dead}\n {2}FAIL +ready +no answer: connect ECONNREFUSED `, 'm'),
-    );
-    expect(stdout).toContain(`> Start the ${process} process`);
-    expect(stdout).toMatch(/^ {2}ok +reachable /m);
-  });
-
-  test('a stopped webhooks process fails, and the other processes are still checked', async () => {
+    ['checkout', (dead: string) => ({ checkout: `http://${dead}` }), refused],
+    ['wallets', (dead: string) => ({ wallet_callbacks: `http://${dead}` }), refused],
+    [
+      'webhooks',
+      (dead: string) => ({ webhooks: { grpc: dead } }),
+      'FAIL +reachable +no webhooks process answers at ',
+    ],
+  ])('a stopped %s process fails, and the others are still checked', async (process, demo, found) => {
     const dead = await deadAddress();
-    const own = await openCommandLine({});
-    await writeDemo(own, { webhooks: { grpc: dead } });
 
-    const { exitCode, stdout } = await own.run('doctor');
+    const { exitCode, stdout } = await reportWith({}, demo(dead));
 
-    await own.stop();
     expect(exitCode).toBe(1);
-    expect(stdout).toMatch(
-      new RegExp(`^webhooks ${dead}\n {2}FAIL +reachable +no webhooks process answers at ${dead} `, 'm'),
-    );
+    expect(stdout).toMatch(new RegExp(`^${process} (http://)?${dead}\n {2}${found}`, 'm'));
+    expect(stdout.includes(`> Start the ${process} process`)).toBe(process !== 'webhooks');
     expect(stdout).toMatch(/^ {2}ok +database /m);
   });
 
   test('webhooks processes in the settings get the token in the settings, not that of npm start', async () => {
-    const own = await openCommandLine({
-      GATEHOUSE_WEBHOOKS_ADDRESSES: `localhost:${webhooksAddress().split(':')[1]}`,
-    });
-    await writeDemo(own, {});
+    const address = `localhost:${webhooksAddress().split(':')[1]}`;
 
-    const { stdout } = await own.run('doctor');
+    const { stdout } = await reportWith({ GATEHOUSE_WEBHOOKS_ADDRESSES: address }, {});
 
-    await own.stop();
     expect(stdout).toMatch(/^webhooks localhost:\d+\n {2}ok +reachable /m);
     expect(stdout).toMatch(/^ {2}FAIL +pipeline +the webhooks process does not know this service token$/m);
   });
 
   test('when a process accepts connections and does not answer, the advice names its log', async () => {
-    const mute = createServer(() => undefined).listen(0, '127.0.0.1');
-    await once(mute, 'listening');
-    const address = mute.address();
-    const port = typeof address === 'object' && address !== null ? address.port : 0;
-    const own = await openCommandLine({});
-    await writeDemo(own, { checkout: `http://127.0.0.1:${port}` });
+    const mute = await listenLocally(createServer(() => undefined));
 
-    const { exitCode, stdout } = await own.run('doctor');
+    const { exitCode, stdout } = await reportWith({}, { checkout: mute.origin });
 
-    await own.stop();
-    mute.closeAllConnections();
-    mute.close();
+    await mute.close();
     expect(exitCode).toBe(1);
     expect(stdout).toMatch(/^ {2}FAIL +ready +no answer within 5 seconds$/m);
     expect(stdout).toMatch(/^ +> Read the log of the checkout process/m);
   });
 
-  test('with a wrong token the diagnosis fails, and core is still shown as running', async () => {
-    const wrong = await openCommandLine({
-      GATEHOUSE_CORE_ADDRESSES: stack.addresses[0]!,
-      GATEHOUSE_SERVICE_TOKEN: 'f'.repeat(32),
-    });
+  test.each([
+    [
+      'with a wrong token the diagnosis fails, and core is still shown as running',
+      () => ({
+        GATEHOUSE_CORE_ADDRESSES: stack.addresses[0]!,
+        GATEHOUSE_SERVICE_TOKEN: 'f'.repeat(32),
+      }),
+      [/^ {2}ok +reachable /m, /^ {2}FAIL +diagnosis +the core does not know this service token$/m],
+    ],
+    [
+      'without the address of a core, doctor says what to start or to set',
+      () => ({}),
+      [/^ {2}FAIL +settings +no core is known/m, /^ {2}ok +Node /m],
+    ],
+  ])('%s', async (_what, settings, lines) => {
+    const { exitCode, stdout } = await reportWith(settings());
 
-    const { exitCode, stdout } = await wrong.run('doctor');
-
-    await wrong.stop();
     expect(exitCode).toBe(1);
-    expect(stdout).toMatch(/^ {2}ok +reachable /m);
-    expect(stdout).toMatch(/^ {2}FAIL +diagnosis +the core does not know this service token$/m);
-  });
-
-  test('without the address of a core, doctor says what to start or to set', async () => {
-    const bare = await openCommandLine({});
-
-    const { exitCode, stdout } = await bare.run('doctor');
-
-    await bare.stop();
-    expect(exitCode).toBe(1);
-    expect(stdout).toMatch(/^ {2}FAIL +settings +no core is known/m);
-    expect(stdout).toMatch(/^ {2}ok +Node /m);
+    for (const line of lines) expect(stdout).toMatch(line);
   });
 
   test('doctor reports a database that logs phones, and one that is down, where other commands exit with code 5', async () => {

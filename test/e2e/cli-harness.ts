@@ -1,13 +1,12 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { tmpdir, userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
 import { openCore } from '../../src/cli/core-clients.ts';
 import { openWebhooks } from '../../src/cli/webhook-clients.ts';
 import type { ProcessEnvironment } from '../../src/platform/settings/read-settings.ts';
+import { closedPort } from '../integration/webhooks/receivers.ts';
 import { ownProgram } from '../support/gatehouse-process.ts';
 import { compileCache } from '../support/servers.ts';
 import { runCommand } from '../support/run-command.ts';
@@ -145,13 +144,7 @@ function startCommand(
 }
 
 /** An address of this machine on which probably nothing listens. */
-export async function deadAddress(): Promise<string> {
-  const server = createServer();
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((closed) => server.close(closed));
-  return `127.0.0.1:${port}`;
-}
+export const deadAddress = async (): Promise<string> => `127.0.0.1:${await closedPort()}`;
 
 /** The longest word that fits on a line beside its label. Longer ones, such as a callback's URL, are never broken. */
 const longestWrapped = 80;

@@ -11,7 +11,7 @@ import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../src/gen/gatehouse/v1/order_service_pb.js';
 import { newRandomId } from '../../src/contract/public-id.ts';
 import { storedId } from '../support/ids.ts';
-import { registration } from '../support/order-requests.ts';
+import { directPayment, registration } from '../support/order-requests.ts';
 import { sharedClient, sharedConnection, sharedStack } from '../support/shared-stack.ts';
 import { deadAddress, execute, openCommandLine, sharedCommandLine, widthOf } from './cli-harness.ts';
 import type { Outcome } from './cli-harness.ts';
@@ -39,18 +39,9 @@ const newKey = async (merchant: string, environment = Environment.SANDBOX): Prom
   return apiKey!.apiKeyId;
 };
 
-/** Registers an order like a merchant's server. */
-const register = (merchant: string, orderNumber: string, environment = Environment.SANDBOX) =>
-  orders.registerOrder({
-    merchantId: merchant,
-    environment,
-    orderNumber,
-    amount: '150.00',
-    currency: 'ETB',
-    reason: 'Coffee beans',
-    customerPhone: '+251911223344',
-    returnUrl: 'https://shop.example/thanks',
-  });
+/** Registers an order of 150.00 ETB. */
+const register = (merchantId: string, orderNumber: string, environment = Environment.SANDBOX) =>
+  orders.registerOrder(registration({ merchantId, environment, orderNumber, amount: '150.00' }));
 
 describe('merchant', () => {
   test('create shows the merchant and how to give it a key', async () => {
@@ -165,14 +156,7 @@ describe('merchant update', () => {
     const { merchant } = await merchants.getMerchant({ merchantId: id });
     expect(merchant?.terms?.requestsPerSecond).toBe(20);
     await expect(
-      stack.client(OrderService, 'operator').registerOrder(
-        registration({
-          merchantId: id,
-          environment: Environment.SANDBOX,
-          amount: '50000.01',
-          currency: 'ETB',
-        }),
-      ),
+      orders.registerOrder(registration({ merchantId: id, amount: '50000.01' })),
     ).rejects.toThrow();
   });
 
@@ -275,27 +259,20 @@ describe('key', () => {
     });
   });
 
-  test('rotate shows the new key and until when the old one is valid', async () => {
+  test('rotate shows the new key and until when the old one is valid, as text and as JSON', async () => {
     const id = await newMerchant();
     const old = await newKey(id, Environment.PRODUCTION);
 
     const { stdout } = await cli.run('key', 'rotate', id, old, '--overlap', '1h');
+    const json = await cli.json('key', 'rotate', id, await newKey(id));
 
     expect(stdout).toMatch(/^Environment +PRODUCTION$/m);
     expect(stdout).toMatch(/^svc_live_\S+$/m);
     expect(stdout).toMatch(new RegExp(`^The key it replaces, ${old}: valid until ${time.source}$`, 'm'));
-  });
-
-  test('rotate --json gives the new key with its secret, and the replaced one', async () => {
-    const id = await newMerchant();
-    const old = await newKey(id);
-
-    const rotated = await cli.json('key', 'rotate', id, old);
-
-    expect(rotated).toMatchObject({
+    expect(json).toMatchObject({
       api_key_id: expect.stringMatching(keyId),
       secret: expect.stringMatching(/^svc_test_/),
-      replaced: { api_key_id: old, expire_time: expect.any(String) },
+      replaced: { api_key_id: expect.stringMatching(keyId), expire_time: expect.any(String) },
     });
   });
 
@@ -329,15 +306,9 @@ describe('order', () => {
   test('show prints an order, its payment attempts and its history', async () => {
     const id = await newMerchant();
     await register(id, 'inv-1');
-    await orders.startDirectPayment({
-      ...{ merchantId: id, environment: Environment.SANDBOX, orderNumber: 'inv-1' },
-      ...{
-        amount: '150.00',
-        currency: 'ETB',
-        phone: '0911223344',
-        paymentOption: 'walleta_ussd',
-      },
-    });
+    await orders.startDirectPayment(
+      directPayment({ merchantId: id, orderNumber: 'inv-1', amount: '150.00' }),
+    );
 
     const { stdout } = await cli.run('order', 'show', id, 'inv-1');
 
@@ -405,11 +376,9 @@ describe('order', () => {
 
   test('list follows page tokens up to the limit, beyond the page size of core', async () => {
     const id = await newMerchant();
-    const requests = Array.from({ length: 501 }, (_, index) => ({
-      ...{ merchantId: id, environment: Environment.SANDBOX, orderNumber: `n-${index}` },
-      ...{ amount: '1', currency: 'ETB', reason: 'Many', customerPhone: '0911223344' },
-      returnUrl: 'https://shop.example/',
-    }));
+    const requests = Array.from({ length: 501 }, (_, index) =>
+      registration({ merchantId: id, orderNumber: `n-${index}` }),
+    );
     await orders.batchRegisterOrders({ requests: requests.slice(0, 500) });
     await orders.batchRegisterOrders({ requests: requests.slice(500) });
 
@@ -491,47 +460,16 @@ test.each([
   });
 });
 
-describe('the address of core', () => {
-  test('is read from demo.json by default', async () => {
-    const bare = await openCommandLine({});
-    const demo = {
-      rest: { production: 'http://127.0.0.1:1', sandbox: 'http://127.0.0.1:2' },
-      grpc: stack.addresses[0],
-      tokens: { operator: stack.tokens.operator, reader: stack.tokens.reader },
-    };
-    await writeFile(join(bare.dataFolder, 'demo.json'), JSON.stringify(demo));
-
-    const listed = await bare.run('merchant', 'list');
-
-    await bare.stop();
-    expect(listed).toMatchObject({ exitCode: 0, stderr: '' });
+test('npm runs the command line, and --address replaces the address in the settings', async () => {
+  const args = ['merchant', 'create', '--name', 'By npm', '--address', stack.addresses[0]!];
+  const { exitCode, stdout, stderr } = await execute('npm', ['run', '-s', 'gatehouse', '--', ...args], {
+    ...process.env,
+    GATEHOUSE_SERVICE_TOKEN: stack.tokens.operator,
+    GATEHOUSE_CORE_ADDRESSES: '127.0.0.1:1',
   });
 
-  test('can be given with --address, and npm runs the command line', async () => {
-    const { exitCode, stdout, stderr } = await execute(
-      'npm',
-      [
-        'run',
-        '-s',
-        'gatehouse',
-        '--',
-        'merchant',
-        'create',
-        '--name',
-        'By npm',
-        '--address',
-        stack.addresses[0]!,
-      ],
-      {
-        ...process.env,
-        GATEHOUSE_SERVICE_TOKEN: stack.tokens.operator,
-        GATEHOUSE_CORE_ADDRESSES: '127.0.0.1:1',
-      },
-    );
-
-    expect({ exitCode, stderr: stderr.replace(/^npm warn .*\n/gm, '') }).toEqual({ exitCode: 0, stderr: '' });
-    expect(stdout).toMatch(/^Create its first key: gatehouse key issue mer_/m);
-  });
+  expect({ exitCode, stderr: stderr.replace(/^npm warn .*\n/gm, '') }).toEqual({ exitCode: 0, stderr: '' });
+  expect(stdout).toMatch(/^Create its first key: gatehouse key issue mer_/m);
 });
 
 const settingsWith = (token: string, addresses = stack.addresses.join(',')) => ({
@@ -539,18 +477,38 @@ const settingsWith = (token: string, addresses = stack.addresses.join(',')) => (
   GATEHOUSE_SERVICE_TOKEN: token,
 });
 
-/** Runs one command with settings of its own. */
-async function runWith(
+/** Lists merchants with these settings, and with this demo.json if there is one. */
+async function listWith(
   settings: Readonly<Record<string, string>>,
-  ...args: readonly string[]
+  {
+    demo = '',
+    args = ['merchant', 'list'],
+  }: { readonly demo?: string; readonly args?: readonly string[] } = {},
 ): Promise<Outcome> {
   const own = await openCommandLine(settings);
   try {
+    if (demo !== '') await writeFile(join(own.dataFolder, 'demo.json'), demo);
     return await own.run(...args);
   } finally {
     await own.stop();
   }
 }
+
+test('the address and the token of core are read from demo.json by default', async () => {
+  const demo = {
+    rest: { production: 'http://127.0.0.1:1', sandbox: 'http://127.0.0.1:2' },
+    grpc: stack.addresses[0],
+    tokens: { operator: stack.tokens.operator, reader: stack.tokens.reader },
+  };
+
+  expect(await listWith({}, { demo: JSON.stringify(demo) })).toMatchObject({ exitCode: 0, stderr: '' });
+});
+
+const otherDemo = JSON.stringify({
+  grpc: 'elsewhere:1',
+  rest: { production: '', sandbox: '' },
+  tokens: { operator: 'a'.repeat(32) },
+});
 
 describe('exit code 2, for invalid input', () => {
   test('every issue that core finds has its own line', async () => {
@@ -579,47 +537,31 @@ describe('exit code 2, for invalid input', () => {
     });
   });
 
-  test('a command without the address of a core says what to start or to set', async () => {
-    const { exitCode, stderr } = await runWith({}, 'merchant', 'list');
+  test.each<[string, () => Readonly<Record<string, string>>, string, readonly string[]]>([
+    [
+      'no address of a core, which it says to start or to set',
+      () => ({}),
+      '',
+      ['no core is known', 'npm start', 'GATEHOUSE_SERVICE_TOKEN'],
+    ],
+    [
+      'an address without a token, and does not try the token of another core',
+      () => ({ GATEHOUSE_CORE_ADDRESSES: stack.addresses.join(',') }),
+      otherDemo,
+      ['no service token is known'],
+    ],
+    ['an invalid demo.json, which it names', () => ({}), '{"grpc":', ['/demo.json']],
+    [
+      'an unusable setting, which it names',
+      () => settingsWith('any', 'nowhere'),
+      '',
+      ['GATEHOUSE_CORE_ADDRESSES must be host:port'],
+    ],
+  ])('a command has %s', async (_what, settings, demo, words) => {
+    const { exitCode, stderr } = await listWith(settings(), { demo });
 
     expect(exitCode).toBe(2);
-    expect(stderr).toContain('no core is known');
-    expect(stderr).toContain('npm start');
-    expect(stderr).toContain('GATEHOUSE_SERVICE_TOKEN');
-  });
-
-  test('a command with the address of a core and without a token does not try the token of another core', async () => {
-    const own = await openCommandLine({ GATEHOUSE_CORE_ADDRESSES: stack.addresses.join(',') });
-    const demo = {
-      grpc: 'elsewhere:1',
-      rest: { production: '', sandbox: '' },
-      tokens: { operator: 'a'.repeat(32) },
-    };
-    await writeFile(join(own.dataFolder, 'demo.json'), JSON.stringify(demo));
-
-    const { exitCode, stderr } = await own.run('merchant', 'list');
-
-    await own.stop();
-    expect(exitCode).toBe(2);
-    expect(stderr).toContain('no service token is known');
-  });
-
-  test('an invalid demo.json is named', async () => {
-    const own = await openCommandLine({});
-    await writeFile(join(own.dataFolder, 'demo.json'), '{"grpc":');
-
-    const { exitCode, stderr } = await own.run('merchant', 'list');
-
-    await own.stop();
-    expect(exitCode).toBe(2);
-    expect(stderr).toContain(join(own.dataFolder, 'demo.json'));
-  });
-
-  test('an unusable setting is named', async () => {
-    const { exitCode, stderr } = await runWith(settingsWith('any', 'nowhere'), 'merchant', 'list');
-
-    expect(exitCode).toBe(2);
-    expect(stderr).toContain('GATEHOUSE_CORE_ADDRESSES must be host:port');
+    for (const word of words) expect(stderr).toContain(word);
   });
 });
 
@@ -639,29 +581,27 @@ describe('exit code 3, for unknown objects', () => {
 });
 
 describe('exit code 4, for refused commands', () => {
-  test('core refuses a token that it does not know', async () => {
-    const { exitCode, stderr } = await runWith(settingsWith('f'.repeat(32)), 'merchant', 'list');
+  test.each<[string, () => string, readonly string[]]>([
+    [
+      'that it does not know',
+      () => 'f'.repeat(32),
+      ['does not know this service token', 'GATEHOUSE_SERVICE_TOKEN'],
+    ],
+    ['whose role does not allow the command', () => stack.tokens.reader, ['the token has the role reader']],
+  ])('core refuses a token %s', async (_what, token, words) => {
+    const args = ['merchant', 'create', '--name', 'Shop'];
+    const { exitCode, stderr } = await listWith(settingsWith(token()), { args });
 
     expect(exitCode).toBe(4);
-    expect(stderr).toContain('does not know this service token');
-    expect(stderr).toContain('GATEHOUSE_SERVICE_TOKEN');
-  });
-
-  test('core refuses a token whose role does not allow the command', async () => {
-    const create = ['merchant', 'create', '--name', 'Shop'];
-    const { exitCode, stderr } = await runWith(settingsWith(stack.tokens.reader), ...create);
-
-    expect(exitCode).toBe(4);
-    expect(stderr).toContain('the token has the role reader');
+    for (const word of words) expect(stderr).toContain(word);
   });
 
   test('core refuses to rotate a revoked key', async () => {
     const id = await newMerchant();
-    const keys = stack.client(ApiKeyService, 'operator');
-    const { apiKey } = await keys.issueApiKey({ merchantId: id, environment: Environment.SANDBOX });
-    await keys.revokeApiKey({ merchantId: id, apiKeyId: apiKey!.apiKeyId });
+    const key = await newKey(id);
+    await stack.client(ApiKeyService, 'operator').revokeApiKey({ merchantId: id, apiKeyId: key });
 
-    const { exitCode, stderr } = await cli.run('key', 'rotate', id, apiKey!.apiKeyId, '--json');
+    const { exitCode, stderr } = await cli.run('key', 'rotate', id, key, '--json');
 
     expect(exitCode).toBe(4);
     expect(JSON.parse(stderr)).toMatchObject({ error: { exit_code: 4, reason: 'API_KEY_NOT_USABLE' } });
@@ -669,20 +609,22 @@ describe('exit code 4, for refused commands', () => {
 });
 
 describe('exit code 5, for a core that cannot be reached', () => {
-  test('an address without a listener is reported', async () => {
+  test('an address without a listener is reported, with the stack trace only with --verbose', async () => {
     const address = await deadAddress();
 
-    const { exitCode, stderr } = await runWith(settingsWith('any', address), 'merchant', 'list');
+    const { exitCode, stderr } = await listWith(settingsWith('any', address));
+    const long = await listWith(settingsWith('any', address), { args: ['merchant', 'list', '--verbose'] });
 
     expect(exitCode).toBe(5);
     expect(stderr).toContain(`no core answers at ${address} (nothing listens there)`);
     expect(stderr).toMatch(/doctor$/m);
+    expect([stderr, long.stderr].map((text) => /^ +at /m.test(text))).toEqual([false, true]);
   });
 
   test('a name without an address is reported, with the way to a pod that is not ready', async () => {
     const address = 'dns:///none.invalid:50051';
 
-    const { exitCode, stderr } = await runWith(settingsWith('any', address), 'merchant', 'list');
+    const { exitCode, stderr } = await listWith(settingsWith('any', address));
 
     expect(exitCode).toBe(5);
     expect(stderr).toContain(`no core answers at ${address} (the name is unknown)`);
@@ -696,21 +638,11 @@ describe('exit code 5, for a core that cannot be reached', () => {
     await new Promise<void>((listening) => mute.listen(0, '127.0.0.1', listening));
     const { port } = mute.address() as AddressInfo;
 
-    const { exitCode, stderr } = await runWith(settingsWith('any', `127.0.0.1:${port}`), 'merchant', 'list');
+    const { exitCode, stderr } = await listWith(settingsWith('any', `127.0.0.1:${port}`));
 
     sockets.forEach((socket) => socket.destroy());
     await new Promise((closed) => mute.close(closed));
     expect(exitCode).toBe(5);
     expect(stderr).toContain('no answer came in time');
-  });
-
-  test('the command prints the stack trace only with --verbose', async () => {
-    const settings = settingsWith('any', await deadAddress());
-
-    const short = await runWith(settings, 'merchant', 'list');
-    const long = await runWith(settings, 'merchant', 'list', '--verbose');
-
-    expect(short.stderr).not.toMatch(/^ +at /m);
-    expect(long.stderr).toMatch(/^ +at /m);
   });
 });
