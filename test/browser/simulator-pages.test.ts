@@ -8,6 +8,8 @@ import {
   settings,
   simulatorCredentials,
 } from '../integration/wallets/telebirr-subject.ts';
+import { startSimulator } from '../integration/wallet-simulator/simulator-under-test.ts';
+import type { SimulatorUnderTest } from '../integration/wallet-simulator/simulator-under-test.ts';
 import { launchChromium } from '../support/chromium.ts';
 import { startInline } from '../support/inline-process.ts';
 import type { GatehouseProcess } from '../support/gatehouse-process.ts';
@@ -15,6 +17,8 @@ import { paymentInquiry } from '../support/wallet-inquiries.ts';
 
 const options = { signal: new AbortController().signal };
 let simulator: GatehouseProcess;
+/** The simulated phone with payments that are asked for and decided. */
+let phone: SimulatorUnderTest;
 let browser: Browser;
 let connector: WalletConnector;
 let origin: string;
@@ -28,11 +32,16 @@ beforeAll(async () => {
   });
   origin = String(simulator.ready['origin']);
   connector = createTelebirr(settings(origin), 'http://127.0.0.1:9/callbacks');
+  phone = await startSimulator({ interactive: true });
+  await phone.pay('251911223344', { body: { descriptionText: 'Coffee beans, roasted' } });
+  for (const nn of ['00', '02', '24', '26']) await phone.pay(`2519000000${nn}`);
+  phone.time.pass(1_000);
   browser = await launchChromium();
 });
 
 afterAll(async () => {
   await browser.close();
+  await phone.close();
   await connector.close();
   await simulator.stop();
 });
@@ -122,4 +131,31 @@ test('a payment that the payer cancels is declined', async () => {
 
   expect(await outcomeOf(attemptId)).toBe('declined');
   await page.close();
+});
+
+test.each([280, 320, 390, 1_280])('at %s px, no time wraps and nothing overflows the page', async (width) => {
+  const page = await browser.newPage({ viewport: { width, height: 800 } });
+  await page.goto(phone.origin);
+
+  const lines = await page.evaluate<number[]>(
+    '[...document.querySelectorAll("time")].map((time) => time.getClientRects().length)',
+  );
+  const hidden = await overflow(page);
+  await page.close();
+
+  expect(lines).toEqual(Array.from({ length: 5 + 3 }, () => 1));
+  expect(hidden).toBe(0);
+});
+
+test('at 280 px, the page without clicks does not overflow either', async () => {
+  const watched = await startSimulator({ interactive: false });
+  const page = await browser.newPage({ viewport: { width: 280, height: 800 } });
+  await page.goto(watched.origin);
+  const hint = await page.textContent('code');
+  const hidden = await overflow(page);
+  await page.close();
+  await watched.close();
+
+  expect(hint).toBe('GATEHOUSE_SIMULATOR_INTERACTIVE=true');
+  expect(hidden).toBe(0);
 });
