@@ -33,80 +33,26 @@ interface Listener {
 
 let stack: Stack;
 const facade = () => stack.facades[0]?.process;
-const rpc = { prefix: '/gatehouse.v1.OrderService/', probe: '/metrics' };
-const well = { probe: '/healthz' };
-const listeners: readonly Listener[] = [
-  {
-    setting: 'GATEHOUSE_REST_PRODUCTION_PORT',
-    process: facade,
-    ready: 'production',
-    kind: 'merchant API',
-    prefix: '/api/v1/',
-    ...well,
-  },
-  {
-    setting: 'GATEHOUSE_REST_SANDBOX_PORT',
-    process: facade,
-    ready: 'sandbox',
-    kind: 'merchant API',
-    prefix: '/docs/static/',
-    ...well,
-  },
-  {
-    setting: 'GATEHOUSE_CHECKOUT_PORT',
-    process: () => stack.checkouts[0]?.process,
-    ready: 'checkout',
-    kind: 'HTTP',
-    prefix: '/c/',
-    ...well,
-  },
-  {
-    setting: 'GATEHOUSE_DASHBOARD_PORT',
-    process: () => stack.dashboards[0]?.process,
-    ready: 'dashboard',
-    kind: 'HTTP',
-    prefix: '/invitation/',
-    ...well,
-  },
-  {
-    setting: 'GATEHOUSE_WALLET_CALLBACK_PORT',
-    process: () => stack.wallets[0],
-    ready: 'callbacks',
-    kind: 'HTTP',
-    prefix: '/callbacks/walleta-sandbox/',
-    ...well,
-  },
-  {
-    setting: 'GATEHOUSE_SIMULATOR_PORT',
-    process: () => stack.simulator,
-    ready: 'origin',
-    kind: 'HTTP',
-    prefix: '/walleta/accounts/',
-    ...well,
-  },
-  { setting: 'GATEHOUSE_CORE_GRPC_PORT', process: () => stack.cores[0], ready: 'grpc', kind: 'gRPC', ...rpc },
-  {
-    setting: 'GATEHOUSE_CORE_CONNECT_PORT',
-    process: () => stack.cores[0],
-    ready: 'connect',
-    kind: 'Connect',
-    ...rpc,
-  },
-  {
-    setting: 'GATEHOUSE_WEBHOOKS_GRPC_PORT',
-    process: () => stack.webhooks[0],
-    ready: 'grpc',
-    kind: 'gRPC',
-    ...rpc,
-  },
-  {
-    setting: 'GATEHOUSE_WEBHOOKS_CONNECT_PORT',
-    process: () => stack.webhooks[0],
-    ready: 'connect',
-    kind: 'Connect',
-    ...rpc,
-  },
-];
+const core = () => stack.cores[0];
+const webhooks = () => stack.webhooks[0];
+const rpcPrefix = '/gatehouse.v1.OrderService/';
+const listeners: readonly Listener[] = (
+  [
+    ['REST_PRODUCTION', facade, 'production', 'merchant API', '/api/v1/'],
+    ['REST_SANDBOX', facade, 'sandbox', 'merchant API', '/docs/static/'],
+    ['CHECKOUT', () => stack.checkouts[0]?.process, 'checkout', 'HTTP', '/c/'],
+    ['DASHBOARD', () => stack.dashboards[0]?.process, 'dashboard', 'HTTP', '/invitation/'],
+    ['WALLET_CALLBACK', () => stack.wallets[0], 'callbacks', 'HTTP', '/callbacks/walleta-sandbox/'],
+    ['SIMULATOR', () => stack.simulator, 'origin', 'HTTP', '/walleta/accounts/'],
+    ['CORE_GRPC', core, 'grpc', 'gRPC', rpcPrefix],
+    ['CORE_CONNECT', core, 'connect', 'Connect', rpcPrefix],
+    ['WEBHOOKS_GRPC', webhooks, 'grpc', 'gRPC', rpcPrefix],
+    ['WEBHOOKS_CONNECT', webhooks, 'connect', 'Connect', rpcPrefix],
+  ] as const
+).map(([name, process, ready, kind, prefix]) => ({
+  ...{ setting: `GATEHOUSE_${name}_PORT`, process, ready, kind, prefix },
+  probe: prefix === rpcPrefix ? '/metrics' : '/healthz',
+}));
 /** Ports of programs that are not part of Gatehouse. */
 const notOurs = ['GATEHOUSE_POSTGRES_PORT', 'GATEHOUSE_NATS_PORT'];
 

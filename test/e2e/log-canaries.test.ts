@@ -39,6 +39,7 @@ const canaries: Readonly<Record<string, () => Canary>> = {
   'a phone in E.164 form': () => phone('+251'),
   'a phone without its plus': () => phone('251'),
   'a local phone': () => phone('0'),
+  'a phone without any prefix': () => phone(''),
   'a phone in a reference': () => phone('INV-0'),
   'an API key': () => key('svc_live_', 50),
   'a key of the sandbox': () => key('svc_test_', 50),

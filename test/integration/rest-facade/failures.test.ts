@@ -8,6 +8,7 @@ import { errorReasons, rpcError } from '../../../src/contract/error-reason.ts';
 import type { ErrorReason } from '../../../src/contract/error-reason.ts';
 import { invalidFields } from '../../../src/platform/rpc/rpc-error.ts';
 import { refusedKeyHint } from '../../../src/rest-facade/key-hint.ts';
+import { directPath, directPayment, registration } from '../../e2e/merchant-api-harness.ts';
 import { post, startFacadeOverRpc } from './facade-over-rpc.ts';
 import type { Answer } from './facade-over-rpc.ts';
 import { shared } from '../../support/shared-stack.ts';
@@ -29,17 +30,6 @@ const facade = shared(
   ({ close }) => close(),
 );
 
-const registration = {
-  order_number: 'INV-1',
-  return_url: 'https://shop.example/thanks',
-  amount: '100.50',
-  currency: 'ETB',
-  reason: 'Books',
-  customer_phone: '0911223344',
-};
-const directPayment = { amount: '100.50', currency: 'ETB', order_number: 'INV-1', phone: '0911223344' };
-const direct = '/api/v1/direct?payment_option=walleta_ussd';
-
 /** Every method of core fails with this error. */
 function failWith(error: ConnectError): void {
   const fail = (): never => {
@@ -52,8 +42,8 @@ async function answersTo(error: ConnectError): Promise<Record<'register' | 'dire
   failWith(error);
   const { url } = facade;
   return {
-    register: await post(`${url}/api/v1/register`, registration),
-    direct: await post(url + direct, directPayment),
+    register: await post(`${url}/api/v1/register`, registration()),
+    direct: await post(url + directPath, directPayment()),
     verify: await post(`${url}/api/v1/verify`, { order_number: 'INV-1' }),
   };
 }
@@ -234,7 +224,7 @@ describe('all problems at once', () => {
   test('the facade checks presence and types, core checks the rest, and the details have the sequence of the contract', async () => {
     core = strictCore;
     const { status, json } = await post(`${facade.url}/api/v1/register`, {
-      ...registration,
+      ...registration(),
       order_number: 7,
       webhook_url: null,
       amount: '2',
@@ -259,7 +249,7 @@ describe('all problems at once', () => {
   test('a value that only the published schema forbids gets 400 in the words of the schema', async () => {
     core = strictCore;
     const { json } = await post(`${facade.url}/api/v1/register`, {
-      ...registration,
+      ...registration(),
       amount: '1',
       webhook_url: '',
       business_name: 'x'.repeat(129),
@@ -284,7 +274,7 @@ describe('all problems at once', () => {
 
   test('a lone surrogate is reported at its field, beside the problems of the other fields', async () => {
     core = strictCore;
-    const body = JSON.stringify({ ...registration, amount: '2', reason: 'a\ud800b' });
+    const body = JSON.stringify({ ...registration(), amount: '2', reason: 'a\ud800b' });
     const { json } = await post(`${facade.url}/api/v1/register`, body);
 
     expect(json).toMatchObject({
@@ -297,7 +287,7 @@ describe('all problems at once', () => {
 
   test('a suspended merchant gets 403, not the problems of its request', async () => {
     failWith(rpcError('MERCHANT_SUSPENDED', 'suspended'));
-    const { json } = await post(`${facade.url}/api/v1/register`, { ...registration, amount: 1 });
+    const { json } = await post(`${facade.url}/api/v1/register`, { ...registration(), amount: 1 });
 
     expect(json).toEqual({ code: 403, message: 'Forbidden' });
   });

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { OrderStatus, PaymentAttemptStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { HealthCheckResponse_ServingStatus as ServingStatus } from '../../../src/gen/health/v1/health_pb.js';
 import { waitUntil } from '../../support/wait-until.ts';
+import { directPath, directPayment, registration } from '../../e2e/merchant-api-harness.ts';
 import { post, send, startFacadeOverRpc } from './facade-over-rpc.ts';
 import type { Answer, FacadeOverRpc } from './facade-over-rpc.ts';
 
@@ -71,12 +72,7 @@ describe('while draining', () => {
     });
     facade.drain.abort();
     const ready = await send(`${facade.url}/readyz`);
-    const paid = await post(`${facade.url}/api/v1/direct?payment_option=walleta_ussd`, {
-      amount: '1',
-      currency: 'ETB',
-      order_number: 'a',
-      phone: '0911223344',
-    });
+    const paid = await post(`${facade.url}${directPath}`, directPayment());
 
     expect(ready).toMatchObject({ status: 503, json: { code: 503, message: 'Shutting down' } });
     expect(paid.status).toBe(201);
@@ -95,12 +91,7 @@ describe('while draining', () => {
         },
       },
     });
-    const request: Promise<Answer> = post(`${started.url}/api/v1/direct?payment_option=walleta_ussd`, {
-      amount: '1',
-      currency: 'ETB',
-      order_number: 'a',
-      phone: '0911223344',
-    });
+    const request: Promise<Answer> = post(`${started.url}${directPath}`, directPayment());
     await atCore;
     const closed = started.close();
     await waitUntil('the listener is closed', async () => !(await isListening(started.url)));
@@ -131,14 +122,7 @@ test('the write of a client that disconnects is completed, and the log has a lin
     method: 'POST',
     signal: client.signal,
     headers: { apiKey: 'k', 'content-type': 'application/json' },
-    body: JSON.stringify({
-      order_number: 'a',
-      return_url: 'https://shop.example',
-      amount: '1',
-      currency: 'ETB',
-      reason: 'r',
-      customer_phone: '0911223344',
-    }),
+    body: JSON.stringify(registration()),
   });
   const signal = await atCore;
   client.abort();

@@ -30,14 +30,8 @@ function run(program: string, ...args: string[]): Promise<{ code: number; output
 const runTool = (name: string, ...args: string[]) => run(process.execPath, join('tools', name), ...args);
 
 async function release(tag: string): Promise<void> {
-  const identity = [
-    '-c',
-    'user.name=test',
-    '-c',
-    'user.email=test@example.com',
-    '-c',
-    'commit.gpgsign=false',
-  ];
+  const settings = ['user.name=test', 'user.email=test@example.com', 'commit.gpgsign=false'];
+  const identity = settings.flatMap((setting) => ['-c', setting]);
   await run('git', 'init', '--quiet');
   await run('git', 'add', 'proto', 'buf.yaml');
   await run('git', ...identity, 'commit', '--quiet', '--message', 'release');
