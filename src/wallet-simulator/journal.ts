@@ -15,16 +15,24 @@ export interface Journal<Entry> {
 export interface JournalFile {
   /** `entries` throws an Error with the position of an entry that does not match the schema. */
   readonly of: <Schema extends TSchema>(schema: Schema) => Journal<Static<Schema>>;
+  /** Another journal of the wallet. An earlier version of the simulator, which does not know its entries, does not read it. */
+  readonly beside: (name: string) => JournalFile;
 }
 
 /** A journal in memory, which ends with the process. */
 export function createMemoryJournal(): JournalFile {
   const entries: unknown[] = [];
+  const others = new Map<string, JournalFile>();
   return {
     of: (schema) => ({
       entries: () => entries.map((entry) => Value.Decode(schema, entry)),
       append: (entry) => void entries.push(entry),
     }),
+    beside(name) {
+      const other = others.get(name) ?? createMemoryJournal();
+      others.set(name, other);
+      return other;
+    },
   };
 }
 
@@ -59,6 +67,7 @@ export function openFileJournal(path: string): JournalFile {
         }
       },
     }),
+    beside: (name) => openFileJournal(path.replace(/\.jsonl$/, `.${name}.jsonl`)),
   };
 }
 

@@ -28,7 +28,10 @@ const confirmed = Type.Object({
 /** The payment ended: failed with `code`, and completed otherwise. */
 const ended = Type.Object({ kind: Type.Literal('ended'), id: text, at: text, code: Type.Optional(text) });
 
-/** What a protocol keeps beside its payments. The latest entry counts. */
+/**
+ * What a protocol keeps beside its payments. The latest entry counts. It has a journal of its own, because 0.1.0 refuses such an entry. Versions
+ * in between wrote it to the journal of the payments.
+ */
 const kept = Type.Object({ kind: Type.Literal('kept'), facts: Type.Record(text, text) });
 
 const journalEntry = Type.Union([opened, confirmed, ended, kept]);
@@ -94,6 +97,7 @@ const payerAccount = (payer: string): string => `msisdn@${payer}`;
 export function createPayments(options: PaymentsOptions): Payments {
   const { wallet, ledger, delaysMs, after, now, newUuid, codes } = options;
   const journal = options.journal.of(journalEntry);
+  const keptJournal = options.journal.beside('kept').of(kept);
   const book = createPaymentBook();
   const timers = new Map<Payment, () => void>();
   let keptFacts: KeptFacts | undefined;
@@ -176,7 +180,7 @@ export function createPayments(options: PaymentsOptions): Payments {
     else confirmPayer(payment, entry.payer, new Date(entry.at), entry.awaitsPerson);
   }
 
-  for (const entry of journal.entries()) replay(entry);
+  for (const entry of [...journal.entries(), ...keptJournal.entries()]) replay(entry);
   for (const payment of book.all()) if (payment.state.status === 'open') scheduleOutcome(payment);
 
   function open({ payer, amount, expiresAt, awaitsPerson, ...facts }: NewPayment): Payment {
@@ -229,7 +233,7 @@ export function createPayments(options: PaymentsOptions): Payments {
         .flatMap((payment) => chargeViews(wallet, payment, book.refundsOf(payment.requestId))),
     balances: () => balanceViews(wallet, ledger),
     keep(facts) {
-      journal.append({ kind: 'kept', facts });
+      keptJournal.append({ kind: 'kept', facts });
       keptFacts = facts;
     },
     kept: () => keptFacts,
