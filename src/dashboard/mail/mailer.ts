@@ -22,6 +22,10 @@ const mailLimitMs = 60_000;
 /** More than users cause. Further mails are refused and logged. */
 const maxMailsInFlight = 100;
 
+/** No mail is repeated, and only an inviter sees the failure. */
+const whatToDo =
+  'check the mail server that GATEHOUSE_SMTP_URL names. If the mail has a link, its recipient must request another one';
+
 /**
  * `smtpUrl`: smtp:// or smtps://, with user and password if the server requires them. With a password, smtp:// requires
  * STARTTLS. Otherwise an attacker in the network could suppress STARTTLS and read the password. Without a password, STARTTLS
@@ -46,7 +50,7 @@ export function createMailer(smtpUrl: string, from: string, logger: Logger, limi
       if (onTheirWay.size >= maxMailsInFlight) {
         logger.error(
           { ...about, waiting: onTheirWay.size },
-          'a mail was not sent: too many mails are being sent',
+          `a mail was not sent, because too many others are being sent; ${whatToDo}`,
         );
         return Promise.resolve(false);
       }
@@ -56,7 +60,7 @@ export function createMailer(smtpUrl: string, from: string, logger: Logger, limi
           return true;
         },
         (error: unknown) => {
-          logger.error({ ...about, err: withoutAddress(error, mail.to) }, 'a mail was not sent');
+          logger.error({ ...about, err: withoutAddress(error, mail.to) }, `a mail was not sent; ${whatToDo}`);
           return false;
         },
       );
