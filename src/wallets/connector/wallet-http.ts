@@ -279,10 +279,21 @@ function failure(begun: boolean, reason: unknown): WalletReply {
     : { kind: 'not_sent', why: stopped ?? 'no_connection', detail };
 }
 
+/** Node's and OpenSSL's error codes when the certificate of a server is not accepted. */
+const certificateErrors = /^(?:CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|ERR_TLS_CERT_)/;
+
 /** The code and the message of a failure, without any sent data. */
 function explain(reason: unknown): string {
   const code = stringOf(reason, 'code') || stringOf(reason, 'name');
-  return `${code}: ${stringOf(reason, 'message')}`.slice(0, 256);
+  const message = stringOf(reason, 'message');
+  if (!certificateErrors.test(code)) return `${code}: ${message}`.slice(0, 256);
+  // What follows the semicolon is advice about Node's own options.
+  const [problem = ''] = message.split(';');
+  const advice = "check the wallet's address, this machine's clock, and with the provider";
+  return `${code}: the certificate of the wallet's server is not accepted: ${advice} (${problem})`.slice(
+    0,
+    256,
+  );
 }
 
 /** Checks the value instead of its class, because the reason of an abort can be any value. */

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:https';
 import { expect, test } from '@jest/globals';
 import { GsmaConnector } from '../../../src/wallets/gsma/gsma-connector.ts';
 import type { GsmaSettings } from '../../../src/wallets/gsma/gsma-settings.ts';
@@ -5,6 +7,8 @@ import type { FaultySubject } from './faulty-subject.ts';
 import { attemptId, buildPayment, gsmaSettings, routes, startGsma } from './gsma-subject.ts';
 import { byteByByte, relentless, startTcpServer } from '../webhooks/receivers.ts';
 import { json } from './scripted-wallet.ts';
+import { listenLocally } from '../../support/listen-locally.ts';
+import { createPrivateAuthority } from '../../support/private-authority.ts';
 import { closersOfEachTest } from '../../support/shared-stack.ts';
 
 const options = { signal: new AbortController().signal };
@@ -42,6 +46,24 @@ test('a wallet that speaks no TLS gets nothing', async () => {
 
   expect(result.kind).toBe('not_sent');
   expect(wallet.requests).toEqual([]);
+});
+
+test('a server whose certificate is not accepted gets nothing, and the exchange says what to check', async () => {
+  const { own } = await (await createPrivateAuthority()).issue('wallet', 'IP:127.0.0.1');
+  const requests: unknown[] = [];
+  const tls = { key: readFileSync(own.key), cert: readFileSync(own.certificate) };
+  const server = createServer(tls, (request) => requests.push(request.url));
+  const { origin, close } = await listenLocally(server);
+  closing.push(close);
+
+  const connector = connect({ baseUrl: `${origin.replace('http:', 'https:')}/mm` });
+  const { result, exchanges } = await connector.initiate(buildPayment(), options);
+
+  expect(result.kind).toBe('not_sent');
+  expect(requests).toEqual([]);
+  expect(exchanges[0]!.problem).toMatch(
+    /^no_connection: UNABLE_TO_\w+: the certificate of the wallet's server is not accepted: check .*clock.* \(unable to verify the first certificate\)$/,
+  );
 });
 
 test('a server that disconnects during the TLS handshake gets nothing', async () => {
