@@ -34,7 +34,7 @@ export interface ProveTools {
   readonly run: (
     options: ProveOptions,
     parts: {
-      /** The folder of campaigns. A path that is not absolute begins at the folder of Gatehouse. */
+      /** The folder of campaigns. As the other files, a path that is not absolute begins at the folder in which the command runs. */
       readonly folder: string;
       readonly report: (line: string) => void;
       readonly signal: AbortSignal;

@@ -21,7 +21,7 @@ export function proveTools(
 ): ProveTools {
   return {
     async run(options, { folder, report, signal }) {
-      const own = resolve(projectRoot, folder);
+      const own = resolve(folder);
       const seed = options.seed ?? randomInt(largestSeed);
       // An unusable key or file is found before the campaign, which takes minutes.
       const key = await signingKey(options.keyFile, own);
@@ -39,7 +39,7 @@ export function proveTools(
       return { report: results, file, publicKey: publicKeyOf(key), keptFolder };
     },
     async knownKey(given, folder) {
-      const own = join(resolve(projectRoot, folder), keyFile);
+      const own = resolve(folder, keyFile);
       const text = given === undefined ? await readIfThere(own) : await readKey(given);
       return text === undefined ? undefined : publicKeyIn(text, given ?? own);
     },

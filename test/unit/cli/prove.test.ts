@@ -1,4 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { allFaults, faultName, readFaults } from '../../../src/cli/prove/faults.ts';
 import {
@@ -9,6 +12,7 @@ import {
   verifyReport,
 } from '../../../src/cli/prove/report.ts';
 import type { ProveReport } from '../../../src/cli/prove/report.ts';
+import { runCommand } from '../../support/run-command.ts';
 
 const report: ProveReport = {
   verdict: 'failed',
@@ -33,6 +37,15 @@ describe('a report', () => {
   test('is verified with the key that signed it', () => {
     expect(verifyReport(file)).toEqual({ report, publicKey: publicKeyOf(key) });
     expect(fingerprintOf(publicKeyOf(key))).toMatch(/^SHA256:[A-Za-z0-9+/]{43}$/);
+  });
+
+  test('is compared with the key in a folder that is named from where the command runs', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'prove-'));
+    await writeFile(join(folder, 'signing-key.pem'), key);
+    const words = ['prove', 'verify', 'report.json', '--folder', relative(process.cwd(), folder), '--json'];
+    const { stdout } = await runCommand(words, {}, { readInput: () => Promise.resolve(file) });
+    await rm(folder, { recursive: true });
+    expect(JSON.parse(stdout)).toMatchObject({ key_known: true });
   });
 
   test.each([
