@@ -1,17 +1,17 @@
 import { randomInt } from 'node:crypto';
-import { afterEach, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { startProcess } from '../support/gatehouse-process.ts';
+import { latestPayment, openPaymentDesk, outcomes } from '../integration/core/payment-desk.ts';
 import type { GatehouseProcess } from '../support/gatehouse-process.ts';
 import { holdOrders } from '../support/hold-orders.ts';
 import type { HeldOrders } from '../support/hold-orders.ts';
+import { closersOfEachTest, sharedStack } from '../support/shared-stack.ts';
 import { startStack } from '../support/stack.ts';
-import type { Stack } from '../support/stack.ts';
-import { waitUntil } from '../support/wait-until.ts';
+import type { Stack, StackOptions } from '../support/stack.ts';
+import { insist, waitUntil } from '../support/wait-until.ts';
 import { findStoredFaults, largestCommit, startBatchTraffic } from './batch-traffic.ts';
 import type { BatchTraffic } from './batch-traffic.ts';
 import { ownPostgres } from './stoppable-servers.ts';
-import type { CrashingPostgres } from './stoppable-servers.ts';
 import { queryOnce } from '../support/database-connections.ts';
 
 // The seed decides which process is killed after how many acknowledged orders. What it was doing depends on the
@@ -20,29 +20,21 @@ import { queryOnce } from '../support/database-connections.ts';
 const seed = Number(process.env['GATEHOUSE_TEST_SEED'] ?? randomInt(2 ** 31));
 const shops = 24;
 
-let stack: Stack | undefined;
-let postgres: CrashingPostgres | undefined;
-let traffic: BatchTraffic | undefined;
-let held: HeldOrders | undefined;
-const replacements: GatehouseProcess[] = [];
+const closers = closersOfEachTest();
 
-afterEach(async () => {
-  await held?.letGo();
-  held = undefined;
-  await traffic?.stop();
-  traffic = undefined;
-  await Promise.all(replacements.splice(0).map((core) => core.stop()));
-  await stack?.stop();
-  stack = undefined;
-  await postgres?.remove();
-  postgres = undefined;
-});
+/** Cores that can be killed, behind a facade. */
+async function startCores(options: StackOptions = {}): Promise<Stack> {
+  const settings = { GATEHOUSE_RATE_LIMIT_PER_KEY: '0', ...options.settings };
+  const stack = await startStack({ ...options, ownProcesses: ['core'], settings });
+  closers.push(stack.stop);
+  return stack;
+}
 
-const noRateLimit = { GATEHOUSE_RATE_LIMIT_PER_KEY: '0' };
-
-async function startTraffic(own: Stack): Promise<BatchTraffic> {
-  const { testKey } = await own.createMerchant();
-  return startBatchTraffic({ baseUrl: own.facades[0]?.sandbox ?? '', apiKey: testKey, shops });
+async function startTraffic({ facades, createMerchant }: Stack): Promise<BatchTraffic> {
+  const { testKey } = await createMerchant();
+  const traffic = startBatchTraffic({ baseUrl: facades[0]?.sandbox ?? '', apiKey: testKey, shops });
+  closers.push(traffic.stop);
+  return traffic;
 }
 
 const untilMore = ({ acknowledged }: BatchTraffic, count: number): Promise<boolean> => {
@@ -54,14 +46,6 @@ const untilMore = ({ acknowledged }: BatchTraffic, count: number): Promise<boole
 const untilManyOpen = ({ open }: BatchTraffic): Promise<number> =>
   waitUntil('many requests are under way', () => open() >= shops / 4 && open());
 
-/** A core at the address of the killed one, as a supervisor starts it. */
-async function replace({ coreSettings }: Stack, address: string | undefined): Promise<GatehouseProcess> {
-  const port = address?.split(':').at(-1) ?? '';
-  const core = await startProcess('core', { ...coreSettings, GATEHOUSE_CORE_GRPC_PORT: port });
-  replacements.push(core);
-  return core;
-}
-
 /** Each run has another seed, so several runs find what one long run would. */
 const kills = 3;
 const blows = fc.array(
@@ -70,11 +54,9 @@ const blows = fc.array(
 );
 
 test(`no acknowledged order is lost when cores are killed in the middle of batches (GATEHOUSE_TEST_SEED=${seed})`, async () => {
-  stack = await startStack({ ownProcesses: ['core'], cores: 2, facades: 1, settings: noRateLimit });
-  traffic = await startTraffic(stack);
-  const own = stack;
-  const { addresses } = own;
-  const cores: (GatehouseProcess | undefined)[] = [...own.cores];
+  const stack = await startCores({ cores: 2 });
+  const traffic = await startTraffic(stack);
+  const cores: (GatehouseProcess | undefined)[] = [...stack.cores];
   const openAtKill: number[] = [];
 
   for (const { which, after } of fc.sample(blows, { seed, numRuns: 1 }).flat()) {
@@ -83,7 +65,7 @@ test(`no acknowledged order is lost when cores are killed in the middle of batch
     openAtKill.push(await untilManyOpen(traffic));
     await Promise.all(dead.flatMap((index) => cores[index] ?? []).map((core) => core.stop('SIGKILL')));
     traffic.pace('calm');
-    const started = await Promise.all(dead.map((index) => replace(own, addresses[index])));
+    const started = await Promise.all(dead.map((index) => stack.replaceCore({}, stack.addresses[index])));
     for (const [place, index] of dead.entries()) cores[index] = started[place];
     traffic.pace('busy');
   }
@@ -99,11 +81,12 @@ test(`no acknowledged order is lost when cores are killed in the middle of batch
 });
 
 test(`no acknowledged order is lost when PostgreSQL is killed in the middle of batches (GATEHOUSE_TEST_SEED=${seed})`, async () => {
-  postgres = await ownPostgres();
+  const postgres = await ownPostgres();
+  closers.push(postgres.remove);
   await postgres.start();
-  const settings = { ...noRateLimit, GATEHOUSE_DATABASE_URL: postgres.url };
-  stack = await startStack({ ownProcesses: ['core'], facades: 1, settings });
-  traffic = await startTraffic(stack);
+  const traffic = await startTraffic(
+    await startCores({ settings: { GATEHOUSE_DATABASE_URL: postgres.url } }),
+  );
   const crashes = fc.sample(fc.integer({ min: 1, max: 100 }), { seed, numRuns: 2 });
 
   for (const after of crashes) {
@@ -122,29 +105,81 @@ test(`no acknowledged order is lost when PostgreSQL is killed in the middle of b
   expect(await traffic.findChanged()).toEqual([]);
 });
 
-test('an order that was committed but not answered before core was killed exists once after the shop repeats it', async () => {
-  stack = await startStack({ ownProcesses: ['core'], facades: 1, settings: noRateLimit });
-  const { addresses, cores, databaseUrl } = stack;
-  const [core] = cores;
-  held = await holdOrders(databaseUrl, 'inserts');
-  traffic = await startTraffic(stack);
-  const { statementsWaiting } = held;
-  await waitUntil('core has sent several batches', async () => (await statementsWaiting()) >= 2);
-  expect(traffic.acknowledged).toEqual([]);
+describe('a core that is killed after the commit and before its answer', () => {
+  const stack = sharedStack({ ownProcesses: ['core'], settings: { GATEHOUSE_RATE_LIMIT_PER_KEY: '0' } });
+  let core: GatehouseProcess | undefined;
+  beforeAll(() => void ([core] = stack.cores));
 
-  core?.signal('SIGSTOP');
-  await held.letGo();
-  held = undefined;
-  const written = await waitUntil('what core sent is committed', () => countWritten(databaseUrl));
-  await core?.stop('SIGKILL');
-  await replace(stack, addresses[0]);
-  await untilMore(traffic, shops);
-  await traffic.stop();
+  /** Kills it when the statements that it has sent are committed. Returns what `committed` finds then. */
+  async function killAfterCommit<T>(
+    held: HeldOrders,
+    committed: () => Promise<T | undefined | false>,
+  ): Promise<T> {
+    core?.signal('SIGSTOP');
+    await held.letGo();
+    const found = await waitUntil('what core sent is committed', committed);
+    await core?.stop('SIGKILL');
+    return found;
+  }
+  const hold = async (): Promise<HeldOrders> => {
+    const held = await holdOrders(stack.databaseUrl, 'inserts');
+    closers.push(held.letGo);
+    return held;
+  };
 
-  expect(written).toBeGreaterThanOrEqual(2);
-  expect(await findStoredFaults(databaseUrl, traffic.acknowledged)).toEqual([]);
-  expect((await readCounts(databaseUrl)).orders).toBe(traffic.acknowledged.length);
-  expect(await traffic.findChanged()).toEqual([]);
+  test('has written orders that exist once after the shop repeats them', async () => {
+    const held = await hold();
+    const traffic = await startTraffic(stack);
+    await waitUntil('core has sent several batches', async () => (await held.statementsWaiting()) >= 2);
+    expect(traffic.acknowledged).toEqual([]);
+
+    const written = await killAfterCommit(held, () => countWritten(stack.databaseUrl));
+    core = await stack.replaceCore();
+    await untilMore(traffic, shops);
+    await traffic.stop();
+
+    expect(written).toBeGreaterThanOrEqual(2);
+    expect(await findStoredFaults(stack.databaseUrl, traffic.acknowledged)).toEqual([]);
+    expect((await readCounts(stack.databaseUrl)).orders).toBe(traffic.acknowledged.length);
+    expect(await traffic.findChanged()).toEqual([]);
+  });
+
+  test('has stored the answer to a request with an idempotency key, which gets it when it is repeated', async () => {
+    const { id: merchantId, testKey } = await stack.createMerchant();
+    const desk = await openPaymentDesk(stack);
+    closers.push(desk.close);
+    const payment = { order_number: 'KEYED-1', amount: '100.50', currency: 'ETB', phone: '0911223344' };
+    const pay = async (headers: Readonly<Record<string, string>> = { 'idempotency-key': 'once' }) => {
+      const url = `${stack.facades[0]?.sandbox}/api/v1/direct?payment_option=walleta_ussd`;
+      const response = await fetch(url, {
+        method: 'POST',
+        headers: { apiKey: testKey, 'content-type': 'application/json', ...headers },
+        body: JSON.stringify(payment),
+      });
+      const { payment_status } = (await response.json()) as { payment_status?: string };
+      return [response.status, payment_status];
+    };
+    const held = await hold();
+
+    const unanswered = pay();
+    await held.untilStatementsWait(1);
+    const stored = await killAfterCommit(held, () =>
+      latestPayment(desk, merchantId, payment.order_number).catch(() => undefined),
+    );
+    expect(await unanswered).toEqual([500, undefined]);
+    core = await stack.replaceCore();
+    await insist('the new core records the outcome', () => desk.settle(stored, outcomes.completed('t-1')));
+    await waitUntil('the facade reaches the new core', async () => {
+      const { ok } = await fetch(`${stack.facades[0]?.sandbox}/readyz`);
+      return ok;
+    });
+
+    // The order is paid, so PENDING can only be the answer that was stored with the commit.
+    expect(await pay()).toEqual([201, 'PENDING']);
+    expect(await pay({})).toEqual([201, 'COMPLETED']);
+    expect(await latestPayment(desk, merchantId, payment.order_number)).toEqual(stored);
+    expect(await desk.history(stored)).toHaveLength(3);
+  });
 });
 
 /** Undefined while core's inserts are under way, or have written nothing. */

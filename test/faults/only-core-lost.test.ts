@@ -4,11 +4,10 @@ import { createGrpcTransport } from '../../src/contract/grpc-transport.ts';
 import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../src/gen/gatehouse/v1/order_service_pb.js';
 import { RequestLogService } from '../../src/gen/gatehouse/v1/request_log_service_pb.js';
-import { startProcess } from '../support/gatehouse-process.ts';
 import type { GatehouseProcess } from '../support/gatehouse-process.ts';
 import { startInline } from '../support/inline-process.ts';
 import { registration } from '../support/order-requests.ts';
-import { closersOfEachTest, shared, sharedStack } from '../support/shared-stack.ts';
+import { closersOfEachTest, sharedStack } from '../support/shared-stack.ts';
 import { insist, waitUntil } from '../support/wait-until.ts';
 
 /*
@@ -19,19 +18,9 @@ const stack = sharedStack({
   ownProcesses: ['core'],
   settings: { GATEHOUSE_METRICS_PORT: '0', GATEHOUSE_RATE_LIMIT_PER_KEY: '100' },
 });
-const replacements = shared(
-  () => Promise.resolve<GatehouseProcess[]>([]),
-  (cores) => Promise.all(cores.map((core) => core.stop())),
-);
 const cleanUps = closersOfEachTest();
 const environment = Environment.SANDBOX;
-
-async function replaceCore(start: typeof startProcess): Promise<GatehouseProcess> {
-  const port = stack.addresses[0]?.split(':').at(-1) ?? '';
-  const core = await start('core', { ...stack.coreSettings, GATEHOUSE_CORE_GRPC_PORT: port });
-  replacements.push(core);
-  return core;
-}
+let replacement: GatehouseProcess | undefined;
 
 const post = (path: string, apiKey: string, body: object, headers: Readonly<Record<string, string>> = {}) =>
   fetch(`${stack.facades[0]?.sandbox}/api/v1/${path}`, {
@@ -99,7 +88,7 @@ test('a facade without a core answers the documented error at once, and recovers
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([500]));
   expect(await answers[0]?.json()).toEqual({ code: 500, message: 'Internal server error' });
 
-  await replaceCore(startProcess);
+  replacement = await stack.replaceCore();
   await waitUntil('it is ready again', async () => (await statusOf('/readyz')) === 200);
   const again = await register();
   expect(again.status).toBe(201);
@@ -148,9 +137,9 @@ test('requests that wait for orders are answered although the only core of their
   await end(0, 20);
   await waitUntil('the first requests are answered', () => answered >= 20);
 
-  await replacements[0]?.stop('SIGKILL');
+  await replacement?.stop('SIGKILL');
   await end(20, 40);
-  await replaceCore(startInline);
+  await stack.replaceCore();
   await waitUntil('requests for orders that ended meanwhile are answered', () => answered >= 40);
   await end(40, count);
 

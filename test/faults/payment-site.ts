@@ -56,8 +56,6 @@ interface Running {
   readonly startAgain: () => Promise<GatehouseProcess>;
 }
 
-const portOf = (address: unknown): string => String(address).split(':').at(-1) ?? '';
-
 /** Starts it. Close it at the end, also after a failure. */
 export async function openPaymentSite({
   cores,
@@ -109,11 +107,6 @@ export async function openPaymentSite({
         ...(holdsAnswers ? { walleta: throughProxy('walleta'), walletb: throughProxy('walletb') } : {}),
         settings,
       });
-    const started = async (name: string, own: Readonly<Record<string, string>>) => {
-      const process = await startProcess(name, own);
-      cleanUps.push(process.stop);
-      return process;
-    };
     const simulator = await startSimulator();
     const simulatorPort = new URL(side.simulatorUrl()).port;
     const walletProcesses = await Promise.all(Array.from({ length: wallets }, startWallets));
@@ -123,22 +116,21 @@ export async function openPaymentSite({
       webhooks: stack.webhooks.map((process) => ({ process, startAgain: stack.startWebhooks })),
       core: stack.cores.map((process) => ({
         process,
-        startAgain: () =>
-          started('core', {
-            ...stack.coreSettings,
-            GATEHOUSE_CORE_GRPC_PORT: portOf(process.ready['grpc']),
-          }),
+        startAgain: () => stack.replaceCore({}, String(process.ready['grpc'])),
       })),
       facade: stack.facades.map(({ process, sandbox }) => ({
         process,
-        startAgain: () =>
-          started('rest-facade', {
+        startAgain: async () => {
+          const again = await startProcess('rest-facade', {
             GATEHOUSE_CORE_ADDRESSES: stack.addresses.join(','),
             GATEHOUSE_SERVICE_TOKEN: stack.tokens.facade,
             GATEHOUSE_REST_PRODUCTION_PORT: '0',
-            GATEHOUSE_REST_SANDBOX_PORT: portOf(sandbox),
+            GATEHOUSE_REST_SANDBOX_PORT: new URL(sandbox).port,
             ...settings,
-          }),
+          });
+          cleanUps.push(again.stop);
+          return again;
+        },
       })),
     };
     let kills = 0;

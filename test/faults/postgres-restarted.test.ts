@@ -1,31 +1,39 @@
 import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import { createClient } from '@connectrpc/connect';
-import { afterEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { PaymentAttemptService } from '../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
 import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
 import {
   Health,
   HealthCheckResponse_ServingStatus as ServingStatus,
 } from '../../src/gen/health/v1/health_pb.js';
+import { openNetworkLink } from '../../src/main/prove/network-link.ts';
 import { pause } from '../../src/platform/pause.ts';
 import { createGrpcTransport } from '../../src/contract/grpc-transport.ts';
 import type { GatehouseProcess } from '../support/gatehouse-process.ts';
+import { closersOfEachTest } from '../support/shared-stack.ts';
 import { startStack } from '../support/stack.ts';
 import type { Stack } from '../support/stack.ts';
+import { createTestDatabase } from '../support/test-database.ts';
 import { insist, waitUntil } from '../support/wait-until.ts';
 import { startTraffic } from './merchant-traffic.ts';
+import type { Traffic } from './merchant-traffic.ts';
 import { ownPostgres } from './stoppable-servers.ts';
-import type { StoppableServer } from './stoppable-servers.ts';
 
-let stack: Stack | undefined;
-let postgres: StoppableServer | undefined;
-const loaded = new AbortController();
+const closers = closersOfEachTest();
 
-afterEach(async () => {
-  loaded.abort();
-  await stack?.stop();
-  await postgres?.remove();
-});
+/** A stack on this database. */
+async function startOn(databaseUrl: string, { cores = 1, webhooks = 0 } = {}): Promise<Stack> {
+  const settings = { GATEHOUSE_DATABASE_URL: databaseUrl, GATEHOUSE_RATE_LIMIT_PER_KEY: '0' };
+  const stack = await startStack({ cores, webhooks, settings });
+  closers.push(stack.stop);
+  return stack;
+}
+
+async function startMerchants({ createMerchant, facades }: Stack, clients: number): Promise<Traffic> {
+  const { testKey } = await createMerchant();
+  return startTraffic({ baseUrl: facades[0]?.sandbox ?? '', apiKey: testKey, clients });
+}
 
 /** The first is a restart by an operator, and the others are crashes. */
 const ends = 3;
@@ -36,6 +44,8 @@ const workers = 24;
 /** Callers whose calls each are a transaction of core, and who repeat them whatever the answer is. */
 function startTransactions(running: Stack) {
   const attempts = running.client(PaymentAttemptService, 'wallets');
+  const loaded = new AbortController();
+  closers.push(() => loaded.abort());
   const lease = { environment: Environment.SANDBOX, paymentOptions: ['walleta_ussd'] };
   let done = 0;
   const run = async (): Promise<void> => {
@@ -69,17 +79,10 @@ async function readPool({ ready }: GatehouseProcess): Promise<Record<string, num
 
 test('every process serves again after PostgreSQL restarts or crashes under load, and no acknowledged order is lost', async () => {
   const own = await ownPostgres();
-  postgres = own;
+  closers.push(own.remove);
   await own.start();
-  const running = await startStack({
-    cores: 2,
-    facades: 1,
-    webhooks: 1,
-    settings: { GATEHOUSE_DATABASE_URL: own.url, GATEHOUSE_RATE_LIMIT_PER_KEY: '0' },
-  });
-  stack = running;
-  const { testKey } = await running.createMerchant();
-  const traffic = startTraffic({ baseUrl: running.facades[0]?.sandbox ?? '', apiKey: testKey, clients: 4 });
+  const running = await startOn(own.url, { cores: 2, webhooks: 1 });
+  const traffic = await startMerchants(running, 4);
   const transactions = startTransactions(running);
 
   for (let end = 0; end < ends; end += 1) {
@@ -124,4 +127,30 @@ test('every process serves again after PostgreSQL restarts or crashes under load
   for (const { status, what } of traffic.failures.filter(({ status }) => status !== 429))
     expect({ status, what }).toEqual({ status: 500, what: '{"code":500,"message":"Internal server error"}' });
   expect(withPools.flatMap(({ log }) => log.filter(({ msg }) => msg === 'stopped'))).toEqual([]);
+});
+
+test('core replaces database connections that broke without notice', async () => {
+  const database = await createTestDatabase();
+  closers.push(database.drop);
+  const url = new URL(database.url);
+  const proxy = await openNetworkLink({ host: url.hostname, port: Number(url.port) });
+  closers.push(proxy.close);
+  url.port = String(proxy.port);
+  const stack = await startOn(url.href);
+  const traffic = await startMerchants(stack, 8);
+  await waitUntil('orders are acknowledged', () => traffic.acknowledged.length > 50);
+
+  proxy.goDark();
+  await waitUntil('requests fail', () => traffic.failures.length > 0);
+  proxy.heal();
+  const before = traffic.acknowledged.length;
+  await waitUntil('orders are acknowledged again', () => traffic.acknowledged.length > before + 50);
+  await traffic.stop();
+  await waitUntil(
+    'events are relayed again',
+    () => stack.cores[0]?.log.filter(({ msg }) => msg === 'relaying events').length === 2,
+  );
+
+  expect(traffic.contradictions).toEqual([]);
+  expect(await traffic.findLost()).toEqual([]);
 });

@@ -139,13 +139,9 @@ export async function openDrill(closers: (() => unknown)[], other?: DatabaseOfDr
       await database.loseAndRestore();
     },
     async startCore(settings: Readonly<Record<string, string>> = {}): Promise<GatehouseProcess> {
-      const port = stack.addresses[0]?.split(':').at(-1) ?? '';
-      const core = await startInline('core', {
-        ...stack.coreSettings,
-        GATEHOUSE_CORE_GRPC_PORT: port,
-        ...settings,
-      });
-      closers.push(() => core.stop());
+      const core = await stack.replaceCore(settings);
+      // Before the broker that it may have.
+      closers.push(core.stop);
       await waitUntil('the facade has connected again', async () => {
         const { status } = await shop.verify('unknown');
         return status === 404 || status === 503;

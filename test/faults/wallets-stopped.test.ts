@@ -1,5 +1,4 @@
 import { expect, test, beforeEach } from '@jest/globals';
-import { startInline } from '../support/inline-process.ts';
 import { insist, waitUntil } from '../support/wait-until.ts';
 import { sharedPaymentDesk } from '../integration/core/payment-desk.ts';
 import { completed, startMany } from '../integration/wallets/many-payments.ts';
@@ -74,7 +73,6 @@ test('a wallets process that cannot reach core keeps trying, and exits within 10
   await side.startSimulator();
   const wallets = await side.startWallets();
   const [core] = stack.cores;
-  const port = stack.addresses[0]?.split(':').at(-1) ?? '';
   const started = await startMany(desk, merchantId, 10, 'walleta_ussd', 'C');
   await core?.stop();
   await waitUntil('it has noticed', () =>
@@ -84,8 +82,7 @@ test('a wallets process that cannot reach core keeps trying, and exits within 10
 
   expect(await withinTenSeconds('stopping', lonely.stop('SIGTERM'))).toBe(0);
 
-  const again = await startInline('core', { ...stack.coreSettings, GATEHOUSE_CORE_GRPC_PORT: port });
-  cleanUps.push(() => again.stop());
+  await stack.replaceCore();
   await desk.query(
     'update core.payment_attempts set leased_until = now(), due_at = now() where leased_until > now()',
   );

@@ -1,7 +1,6 @@
 import pg from 'pg';
 import { OrderService } from '../../src/gen/gatehouse/v1/order_service_pb.js';
 import { storedId } from '../support/ids.ts';
-import { startProcess } from '../support/gatehouse-process.ts';
 import type { GatehouseProcess } from '../support/gatehouse-process.ts';
 import { startStack } from '../support/stack.ts';
 import type { Stack } from '../support/stack.ts';
@@ -123,12 +122,7 @@ export async function openWebhookSite(options: WebhookSiteOptions = {}): Promise
         kills += 1;
         broker.kill();
       },
-      replaceCore: (old) => {
-        const port = String(old.ready['grpc']).split(':').at(-1) ?? '';
-        const next = startProcess('core', { ...stack.coreSettings, GATEHOUSE_CORE_GRPC_PORT: port });
-        cleanUps.push(() => next.then((core) => core.stop()));
-        return replace(cores, old, next);
-      },
+      replaceCore: (old) => replace(cores, old, stack.replaceCore({}, String(old.ready['grpc']))),
       replaceWebhooks: (old) => replace(webhooks, old, stack.startWebhooks()),
       openTrade: async ({ shops, customers }) => {
         const receivers: LoggingReceiver[] = [];

@@ -112,6 +112,11 @@ export interface Stack {
   readonly startWebhooks: () => Promise<GatehouseProcess>;
   /** Starts another core, whose address no facade has. */
   readonly startCore: () => Promise<GatehouseProcess>;
+  /** Starts a core in the place of one that has ended, by default of the first, as a supervisor does. */
+  readonly replaceCore: (
+    settings?: Readonly<Record<string, string>>,
+    address?: string,
+  ) => Promise<GatehouseProcess>;
   /** Stops the processes, and closes the ground unless the options named it. */
   readonly stop: () => Promise<void>;
 }
@@ -168,7 +173,8 @@ export async function startStack({
     if (previous?.processes.includes(name) === true) return startProcess(name, own, previous.folder);
     return isOwn(name) ? startProcess(name, own) : startInline(name, own);
   };
-  const startCore = (): Promise<GatehouseProcess> => startIn('core', coreSettings).then(coreStops.add);
+  const startCore = (own: Readonly<Record<string, string>> = {}): Promise<GatehouseProcess> =>
+    startIn('core', { ...coreSettings, ...own }).then(coreStops.add);
   const startEdge = (name: StackProcess, own: Readonly<Record<string, string>>): Promise<GatehouseProcess> =>
     startIn(name, { ...own, ...settings }).then(edgeStops.add);
   try {
@@ -282,7 +288,9 @@ export async function startStack({
         client(ApiKeyService, 'operator'),
         () => webhookClient('operator'),
       ),
-      startCore,
+      startCore: () => startCore(),
+      replaceCore: (own, address = addresses[0] ?? '') =>
+        startCore({ GATEHOUSE_CORE_GRPC_PORT: new URL(`http://${address}`).port, ...own }),
       stop,
     };
   } catch (error) {
