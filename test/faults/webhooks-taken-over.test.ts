@@ -4,12 +4,14 @@ import type { Exchange } from './logging-receiver.ts';
 import { openWebhookSite } from './webhook-site.ts';
 import type { Trade, WebhookSite } from './webhook-site.ts';
 import { shared } from '../support/shared-stack.ts';
+import { withinTenSeconds } from './within-ten-seconds.ts';
 
-// A process exits or freezes after a merchant has received a webhook and before the process has recorded it. Another
-// process sends the webhook again after the lease has expired, and only one of the two records the result.
+// A process that stops gives its leases back. If it is killed or freezes after a merchant has received a webhook and before
+// it has recorded that, another process sends the webhook again after the lease has expired, and only one of the two records
+// the result. The second test leaves one process to the later ones.
 
 const site = shared(
-  () => openWebhookSite({ cores: 1, webhooks: 1, ownProcesses: ['webhooks'] }),
+  () => openWebhookSite({ cores: 1, webhooks: 2, ownProcesses: ['webhooks'] }),
   ({ close }) => close(),
 );
 
@@ -62,8 +64,54 @@ async function recordedAttempts({ database }: WebhookSite, eventId: string) {
 const sent = ({ receivers }: Trade, eventId: string): readonly Exchange[] =>
   receivers.flatMap(({ exchanges }) => exchanges).filter((each) => each.eventId === eventId);
 
+/** Events that came more than once. */
+function repeats({ receivers }: Trade): string[] {
+  const byEvent = Map.groupBy(
+    receivers.flatMap(({ exchanges }) => exchanges),
+    ({ eventId }) => eventId,
+  );
+  return [...byEvent].filter(([, exchanges]) => exchanges.length > 1).map(([eventId]) => eventId);
+}
+
 const hold = ({ receivers }: Trade): void => receivers.forEach((receiver) => receiver.behave(() => 'hold'));
 const take = ({ receivers }: Trade): void => receivers.forEach((receiver) => receiver.behave(() => 'take'));
+
+test('a webhooks process that stops under load exits with code 0 within 10 s, and no webhook is sent twice', async () => {
+  const trade = await site.openTrade({ shops: 4, customers: 2 });
+  for (const receiver of trade.receivers) receiver.behave(() => 'take slowly');
+
+  const exitCodes: (number | null)[] = [];
+  for (const which of [0, 1]) {
+    await trade.arrival(30);
+    const stopped = site.webhooks[which]!;
+    exitCodes.push(await withinTenSeconds('stopping', stopped.stop('SIGTERM')));
+    await site.replaceWebhooks(stopped);
+  }
+  await trade.stop();
+  await trade.untilDelivered();
+
+  expect(exitCodes).toEqual([0, 0]);
+  expect(await trade.findFaults()).toEqual([]);
+  expect(repeats(trade)).toEqual([]);
+});
+
+test('a webhooks process that stops while receivers hang exits with code 0 within 10 s, and another process takes its lanes at once', async () => {
+  const trade = await site.openTrade({ shops: 2, customers: 2 });
+  hold(trade);
+  await trade.arrival(2);
+  const [stopped] = site.webhooks;
+
+  const stops = site.webhooks.map((each) => withinTenSeconds('stopping', each.stop('SIGTERM')));
+
+  expect(await Promise.all(stops)).toEqual([0, 0]);
+  expect(await heldLanes(site)).toEqual([]);
+  take(trade);
+  await site.replaceWebhooks(stopped!);
+  await trade.arrival(20);
+  await trade.stop();
+  await trade.untilDelivered();
+  expect(await trade.findFaults()).toEqual([]);
+});
 
 test('a webhook whose process was killed before recording the attempt is sent again with the same bytes after the lease expires', async () => {
   const trade = await site.openTrade({ shops: 2, customers: 1 });
