@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
+import { Environment, OrderStatus } from '../../src/gen/gatehouse/v1/order_pb.js';
 import {
   RecoveredWalletState,
   RecoveryCause,
@@ -10,7 +10,10 @@ import { startArchivedPostgres } from '../support/archived-postgres.ts';
 import { numbers, openDrill } from './restore-drill.ts';
 import { closersOfEachTest } from '../support/shared-stack.ts';
 
-/* The drill of docs/operating/backup.md with PostgreSQL's own backup: a base backup, and the archived WAL after it. */
+/*
+ * The drill of docs/operating/backup.md with PostgreSQL's own backup: a base backup, and the archived WAL after it. The second
+ * test fails over to an older standby instead, while all processes run on.
+ */
 
 const closers = closersOfEachTest();
 
@@ -82,4 +85,47 @@ test('a restore of all WAL loses nothing, one to an earlier time gets lost order
   expect(await drill.charges()).toEqual(chargedAfter);
   await drill.paid(numbers('D', 301, 2));
   await drill.nothingWasChanged();
+});
+
+test('a failover to a standby that lacks orders makes unknown orders wait before and after its promotion, and charges no customer again', async () => {
+  const drill = await openArchivedDrill();
+  const { postgres, shop } = drill;
+  const before = numbers('B', 1, 2);
+  const after = numbers('A', 101, 8);
+  await drill.paid(before);
+  await drill.backUp();
+  await postgres.archiveAll();
+  await drill.paid(after);
+  const charged = await drill.charges();
+
+  await postgres.lose('crash');
+  await postgres.startStandby();
+  await waitUntil('the standby answers for an order that it has', async () => {
+    const { body } = await shop.verify(before[0]!);
+    return body.data?.['status'] === 'COMPLETED';
+  });
+  await waitUntil('an order that the standby lacks waits', async () => {
+    const { status } = await shop.verify('never-seen');
+    return status === 503;
+  });
+  await postgres.promote();
+  // Repeated from the first moment on, like the requests of a shop that were not answered.
+  const answers = await Promise.all(
+    after.map((number) =>
+      waitUntil(`${number} is answered`, async () => {
+        const answer = await shop.pay(number);
+        return answer.status < 500 ? answer : undefined;
+      }),
+    ),
+  );
+
+  const completed = { status: 201, body: { payment_status: 'COMPLETED' } };
+  expect(answers).toMatchObject(after.map(() => completed));
+  await drill.allCompleted([...before, ...after]);
+  expect(await waitUntil('the sandbox is open', drill.isOpen)).toMatchObject({
+    rebuiltOrderCount: after.length,
+    conflictingOrderCount: 0,
+  });
+  expect(await drill.charges()).toEqual(charged);
+  expect(await drill.statusOf(before[0]!)).toBe(OrderStatus.COMPLETED);
 });
