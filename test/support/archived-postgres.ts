@@ -103,6 +103,8 @@ export async function startArchivedPostgres({ archiveTimeoutSeconds = 0 } = {}) 
     },
     /** Returns when everything that is committed now is in the archive. */
     archiveAll: async () => {
+      // Directly after another switch, this one would do nothing, and name the segment that is in use.
+      await query("select pg_logical_emit_message(false, 'drill', '')");
       const switched = await query<{ file: string }>('select pg_walfile_name(pg_switch_wal()) as file');
       await waitUntil('the last segment is archived', async () =>
         (await readdir(archive)).includes(switched?.file ?? ''),
