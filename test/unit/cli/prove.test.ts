@@ -12,6 +12,7 @@ import {
   verifyReport,
 } from '../../../src/cli/prove/report.ts';
 import type { ProveReport } from '../../../src/cli/prove/report.ts';
+import { proveTools } from '../../../src/main/prove/prove-tools.ts';
 import { runCommand } from '../../support/run-command.ts';
 
 const report: ProveReport = {
@@ -43,7 +44,14 @@ describe('a report', () => {
     const folder = await mkdtemp(join(tmpdir(), 'prove-'));
     await writeFile(join(folder, 'signing-key.pem'), key);
     const words = ['prove', 'verify', 'report.json', '--folder', relative(process.cwd(), folder), '--json'];
-    const { stdout } = await runCommand(words, {}, { readInput: () => Promise.resolve(file) });
+    const { stdout } = await runCommand(
+      words,
+      {},
+      {
+        readInput: () => Promise.resolve(file),
+        proveTools: proveTools({}, join(process.cwd(), 'src')),
+      },
+    );
     await rm(folder, { recursive: true });
     expect(JSON.parse(stdout)).toMatchObject({ key_known: true });
   });
