@@ -81,7 +81,7 @@ export async function openGrowingTable() {
     /** The shop that the calls are about. The other orders belong to other shops. */
     merchantId: publicId('mer', shop(1)),
     /** Adds old orders up to this number, nearly all of them ended, with their payments and events. */
-    growTo: async (wanted: number) => {
+    growTo: async (wanted: number, { analyzed = true } = {}) => {
       const each = Math.ceil((wanted - orders) / growthTransactions);
       for (; orders < wanted; orders = Math.min(wanted, orders + each))
         await client.query({
@@ -89,7 +89,8 @@ export async function openGrowingTable() {
           text: insertOld,
           values: [orders + 1, Math.min(wanted, orders + each)],
         });
-      await client.query('vacuum analyze core.orders, core.payment_attempts, core.order_events');
+      if (analyzed)
+        await client.query('vacuum analyze core.orders, core.payment_attempts, core.order_events');
     },
     /** Adds orders that have something due now: the end of their session, or a query about their payment. */
     makeDue: async (count: number) => {

@@ -4,6 +4,8 @@ import { create, toBinary } from '@bufbuild/protobuf';
 import { newRandomId, publicId, storedId } from '../../../src/contract/public-id.ts';
 import type { EventCursor } from '../../../src/contract/event-cursor.ts';
 import type { PublicId, StoredId } from '../../../src/contract/public-id.ts';
+import { checkMoney } from '../../../src/core/diagnostics/check-money.ts';
+import { checkOrderHistories } from '../../../src/core/diagnostics/check-order-histories.ts';
 import { createReadOrderStory } from '../../../src/core/order-story/read-order-story.ts';
 import { OrderEventSchema } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { inTransaction } from '../../../src/platform/database/in-transaction.ts';
@@ -207,4 +209,21 @@ test('looking for the orders of lost payments reads few of the orders that have 
 
   expect(rows[0]?.pending).toBeGreaterThan(large / 20);
   expect(blocks).toBeLessThan(2 * (rows[0]?.pending ?? 0));
+});
+
+// A new database has none until core or PostgreSQL collects them, and a database that grows fast has those of a smaller one.
+test.each([
+  ['money', checkMoney],
+  ['order histories', checkOrderHistories],
+])('the check of %s reads as little without the statistics of the planner', async (_name, check) => {
+  const fresh = await openGrowingTable();
+  const blocks = () => fresh.blocksOf(() => check(fresh.database));
+  await fresh.growTo(small, { analyzed: false });
+  const without = await blocks();
+  await fresh.growTo(small);
+
+  const withStatistics = await blocks();
+
+  await fresh.close();
+  expect(without).toBeLessThan(2 * withStatistics);
 });
