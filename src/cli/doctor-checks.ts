@@ -246,14 +246,30 @@ export async function checkReadyz({ name, process, url }: Listener): Promise<Fin
         detail: `no answer within ${readyzDeadlineMs / 1000} seconds`,
         advice: `Read the log of the ${process} process. It hangs or is overloaded. Stop it, and start it again.`,
       };
-    return {
-      ...found,
-      result: 'failed',
-      code: 'unreachable',
-      detail: `no answer${causeOf(error)}`,
-      advice: `Start the ${process} process (npm start starts all processes), or give the right address.`,
-    };
+    return { ...found, result: 'failed', code: 'unreachable', ...describeFetchFailure(error, process) };
   }
+}
+
+/** What happened at the connection, and what to do. A server of the other protocol is not one that is stopped. */
+function describeFetchFailure(
+  error: unknown,
+  process: Listener['process'],
+): Pick<Finding, 'detail' | 'advice'> {
+  const { code = '', message = '' }: { code?: string; message?: string } =
+    error instanceof Error && error.cause instanceof Error ? error.cause : {};
+  if (code === 'ERR_SSL_WRONG_VERSION_NUMBER')
+    return { detail: 'no answer: it speaks no TLS', advice: 'Give its address with http:' };
+  if (/CERT|VERIFY|SELF_SIGNED/.test(code))
+    return {
+      detail: `no answer: its TLS certificate is not accepted (${message})`,
+      advice:
+        'Give the address that the certificate names. If an authority of your own has issued it, set NODE_EXTRA_CA_CERTS to the file of that authority.',
+    };
+  const start = `Start the ${process} process (npm start, or with systemd: systemctl start gatehouse@${process}), or give the right address.`;
+  return {
+    detail: `no answer${causeOf(error)}`,
+    advice: code === 'UND_ERR_SOCKET' ? 'If it speaks TLS, give its address with https:' : start,
+  };
 }
 
 /** The cause of a fetch error holds its reason. */

@@ -187,7 +187,7 @@ function describeTransportFailure(error: ConnectError, context: FailureContext) 
   return {
     message: `no ${server} answers at ${where}${cause === undefined ? '' : ` (${cause})`}`,
     advice: [
-      cause === unknownName ? whyItHasNoAddress[server] : 'Start Gatehouse on this machine with: npm start',
+      cause === unknownName ? whyItHasNoAddress[server] : howToStart,
       howToName[server],
       context.isDoctor && server === 'core' ? whyItMayExit : seeDoctor(context),
     ]
@@ -195,6 +195,9 @@ function describeTransportFailure(error: ConnectError, context: FailureContext) 
       .trimEnd(),
   };
 }
+
+export const howToStart =
+  'Start Gatehouse on this machine: npm start, or with systemd: systemctl start gatehouse.target';
 
 const howToName: Readonly<Record<Server, string>> = {
   core: 'Or set the address of a running core with --address or GATEHOUSE_CORE_ADDRESSES.',
@@ -244,6 +247,8 @@ const connectionCauses: readonly (readonly [pattern: RegExp, meaning: string])[]
     'it speaks no TLS: give it a certificate, or unset GATEHOUSE_TLS_CA_FILE here',
   ],
   [/Protocol error/, 'the server there does not speak gRPC'],
+  // In this case grpc-js has no other words for a server that ends the connection.
+  [/Failed to connect/, 'it ends every connection: if it speaks TLS, set GATEHOUSE_TLS_CA_FILE here'],
   [/Deadline exceeded/, 'no answer came in time'],
 ];
 

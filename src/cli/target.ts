@@ -5,6 +5,7 @@ import type { Static } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import type { CliSettings } from './settings.ts';
 import { CliError, exitCodes } from './cli-error.ts';
+import { howToStart } from './rpc-failure.ts';
 import type { Server } from './rpc-failure.ts';
 
 /** The cores of a command, and the token for them. */
@@ -139,7 +140,7 @@ export async function findTarget(flag: readonly string[] | undefined, config: Cl
     exitCodes.invalidInput,
     `no core is known: there is no ${demoPath}, and neither --address nor GATEHOUSE_CORE_ADDRESSES is set`,
     [
-      'Start Gatehouse on this machine with: npm start',
+      howToStart,
       'Or set GATEHOUSE_CORE_ADDRESSES=<host:port> and GATEHOUSE_SERVICE_TOKEN=<a token with the role operator>.',
     ].join('\n'),
   );
@@ -178,7 +179,7 @@ export async function findWebhooks(
     exitCodes.invalidInput,
     `no webhooks process is known: GATEHOUSE_WEBHOOKS_ADDRESSES is not set, and ${demoPathOf(config)} does not name one${isCoreNamed ? ' beside that core' : ''}`,
     [
-      'Start Gatehouse on this machine with: npm start',
+      howToStart,
       'Or set GATEHOUSE_WEBHOOKS_ADDRESSES=<host:port> and GATEHOUSE_SERVICE_TOKEN=<a token with the role operator>.',
     ].join('\n'),
   );

@@ -1,9 +1,12 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
+import type { ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import { join } from 'node:path';
 import { startTemporaryPostgres } from '../../src/main/local/temporary-servers.ts';
 import { listenLocally } from '../support/listen-locally.ts';
+import { createPrivateAuthority } from '../support/private-authority.ts';
 import { startStack } from '../support/stack.ts';
 import type { Facade } from '../support/stack.ts';
 import { waitUntil } from '../support/wait-until.ts';
@@ -144,8 +147,36 @@ describe('when a process or a setting is missing', () => {
     expect(stdout).toMatch(
       new RegExp(`^core ${dead}\n {2}FAIL +reachable +no core answers at ${dead} `, 'm'),
     );
-    expect(stdout).toMatch(/^ +> Start Gatehouse on this machine with: npm start$/m);
+    expect(stdout).toMatch(
+      /^ +> Start Gatehouse on this machine: npm start, or with systemd: systemctl start/m,
+    );
     expect(stdout).toMatch(/^ {2}ok +database /m);
+  });
+
+  test('servers with and without TLS in place of each other are named as such', async () => {
+    const { folder, issue } = await createPrivateAuthority();
+    const { own: files } = await issue('doctor', 'IP:127.0.0.1');
+    const [key, cert] = await Promise.all([readFile(files.key), readFile(files.certificate)]);
+    const answerAll = (_request: unknown, response: ServerResponse) => response.end();
+    const withTls = await listenLocally(createTlsServer({ key, cert }, answerAll));
+    const without = await listenLocally(createServer(answerAll));
+    const { host: tls } = new URL(withTls.origin);
+    const elsewhere = await openCommandLine({
+      GATEHOUSE_CORE_ADDRESSES: tls,
+      GATEHOUSE_SERVICE_TOKEN: stack.tokens.operator,
+    });
+    const urls = [withTls.origin, `https://${new URL(without.origin).host}`, `https://${tls}`];
+
+    const { stdout } = await elsewhere.run('doctor', ...urls.flatMap((url) => ['--rest', url]));
+
+    await elsewhere.stop();
+    for (const server of [withTls, without]) await server.close();
+    await rm(folder, { recursive: true });
+    const text = stdout.replaceAll(/\s+/g, ' ');
+    expect(text).toContain('if it speaks TLS, set GATEHOUSE_TLS_CA_FILE here');
+    expect(text).toContain('> If it speaks TLS, give its address with https:');
+    expect(text).toContain('it speaks no TLS > Give its address with http:');
+    expect(text).toMatch(/certificate is not accepted \(.+\) > Give the address that the certificate names/);
   });
 
   test('a REST listener that does not answer fails', async () => {

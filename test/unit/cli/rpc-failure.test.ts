@@ -19,6 +19,7 @@ test.each([
   ['No connection established. Last error: connect ECONNREFUSED 127.0.0.1:1', false],
   ['No connection established. Last error: null', false],
   ['Name resolution failed for target dns:core:50051', false],
+  ['No connection established. Last error: Failed to connect', false],
 ])('an unavailable core with the message %j may have executed the call: %s', (message, maybe) => {
   const failure = describeRpcFailure(new ConnectError(message, Code.Unavailable), { addresses: ['core:1'] });
 
