@@ -15,7 +15,7 @@ export interface LeaseRequest {
 /** Work that `wallets` leases. */
 export interface LeasedRows<Item> {
   readonly items: readonly Item[];
-  /** How long no row of the caller's becomes due, unless one is added or hastened; undefined when some are due now. */
+  /** The time until the next row of these payment options is due, unless one is added or hastened; undefined when some are due now. */
   readonly nothingDueForMs?: number;
 }
 

@@ -9,9 +9,9 @@ import type { LaneKey } from '../domain/delivery.ts';
 const batchSize = 500;
 
 /** Stored in place of the latest attempt's result. */
-const words = 'abandoned: its webhook endpoint was deleted';
+const abandonedResult = 'abandoned: its webhook endpoint was deleted';
 
-/** Without an endpoint that has nothing to abandon and whose lane a process still holds. */
+/** The next endpoint that has deliveries to abandon, or whose lane no process holds. */
 const takeDeleted = `
 select e.merchant_id as "merchantId", e.environment, e.id as endpoint from webhooks.webhook_endpoints e
 where e.deleted_at is not null and e.emptied_at is null
@@ -81,7 +81,10 @@ async function abandonNext(client: PoolClient): Promise<{ lane: LaneKey; count: 
   const key = [lane.merchantId, lane.environment, lane.endpoint];
   // Lanes before deliveries, as the transaction that stores an attempt.
   const locked = await lockLanes(client, [lane]);
-  const abandoned = await runStatement(client, { text: abandonBatch, values: [...key, batchSize, words] });
+  const abandoned = await runStatement(client, {
+    text: abandonBatch,
+    values: [...key, batchSize, abandonedResult],
+  });
   if (abandoned.length === batchSize) return { lane, count: batchSize };
   const ended = await runStatement(client, { text: endLane, values: key });
   // An endpoint that never had a delivery has no lane.

@@ -695,9 +695,9 @@ export declare const SettlementService: GenService<{
   /**
    * Confirms another operator's proposal and carries it out. Repeating it changes nothing.
    * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND SETTLEMENT_NOT_FOUND; FAILED_PRECONDITION SECOND_OPERATOR_NEEDED,
-   * OPERATOR_TOO_NEW, NOT_UNSETTLED when the wallet has decided meanwhile, WALLET_CALL_RUNNING while a worker asks the wallet about
-   * the refund or stray payment, for less than a minute, SETTLEMENT_NOT_OPEN when it expired, was withdrawn, or its proposer is
-   * disabled; PERMISSION_DENIED NOT_AN_OPERATOR; UNAVAILABLE RECOVERING while the gateway recovers from a restore.
+   * OPERATOR_TOO_NEW, NOT_UNSETTLED when the wallet has decided meanwhile, SETTLEMENT_NOT_OPEN when it expired, was withdrawn, or its
+   * proposer is disabled; FAILED_PRECONDITION WALLET_CALL_RUNNING while a worker asks the wallet about the refund or stray payment, which
+   * takes less than a minute; PERMISSION_DENIED NOT_AN_OPERATOR; UNAVAILABLE RECOVERING while the gateway recovers from a restore.
    *
    * @generated from rpc gatehouse.v1.SettlementService.ConfirmSettlement
    */
