@@ -186,7 +186,7 @@ describe('a plain @grpc/grpc-js client made from the .proto files', () => {
   });
   afterAll(() => client.close());
 
-  test('registers an order and gets it back by number and by id', async () => {
+  test('registers an order and gets it back by number and by id, and not without both', async () => {
     const order_number = newOrderNumber();
     const { response: registered } = await client.call(
       service,
@@ -209,6 +209,8 @@ describe('a plain @grpc/grpc-js client made from the .proto files', () => {
     const byId = await client.call(service, 'GetOrder', { ...name, order_id });
     expect(byNumber.response).toMatchObject({ order: registered?.['order'] });
     expect(byId).toEqual(byNumber);
+    const { error } = await client.call(service, 'GetOrder', name);
+    expect(error?.violations).toMatchObject([{ field: 'order_number' }]);
   });
 
   test('decodes ErrorInfo and BadRequest from the trailer, all issues at once', async () => {
