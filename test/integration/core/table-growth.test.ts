@@ -226,4 +226,6 @@ test.each([
 
   await fresh.close();
   expect(without).toBeLessThan(2 * withStatistics);
+  // For each order: the order, its payment, its events and its refunds.
+  expect(withStatistics).toBeLessThan(12 * small);
 });
