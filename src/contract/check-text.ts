@@ -229,9 +229,9 @@ function recoveryText({
       'repeat them, and then record that you have repeated them:\ngatehouse personal-data erase --phone <number>\ngatehouse restore accept --erasures --reason <text>',
     ];
   return unclaimedPaymentCount === 0n
-    ? ['payments are taken']
+    ? ['no recovery holds back payments']
     : [
-        `payments are taken; ${counted(unclaimedPaymentCount, 'payment of a lost order waits', 'payments of lost orders wait')} until the shops send those orders again`,
+        `no recovery holds back payments; ${counted(unclaimedPaymentCount, 'payment of a lost order waits', 'payments of lost orders wait')} until the shops send those orders again`,
       ];
 }
 

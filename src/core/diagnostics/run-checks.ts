@@ -20,7 +20,7 @@ import { readUnsettled } from '../payments/settlements/unsettled.sql.ts';
 import { readRelayLag } from '../events/relay-lag.ts';
 import { toleratedSilenceMs } from '../../platform/database/pool-watch.ts';
 import type { PoolState } from '../../platform/database/pool-watch.ts';
-import { isTableMissing } from '../../platform/database/explain-error.ts';
+import { isTableMissing, whatToDo } from '../../platform/database/explain-error.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
 import { areSessionsShared, sharedSessionsRefusal } from '../../platform/database/shared-sessions.ts';
 import { environmentNumbers } from '../rpc/environment.ts';
@@ -89,7 +89,7 @@ async function within(
 /** The database check says what to do about a missing table. */
 function errorText(error: unknown): string {
   if (isTableMissing(error)) return 'a table of Gatehouse is missing in this database';
-  return error instanceof Error ? error.message : 'the check failed';
+  return whatToDo(error, error instanceof Error ? error.message : 'the check failed');
 }
 
 interface DatabaseSettings {

@@ -69,7 +69,7 @@ test('an order that a person asked for comes before those of ended periods that 
     requestId,
   ]);
   await pool.query(
-    `insert into core.erasures_due (merchant_id, environment, order_id, request_id, due_at) values ($1, 'SANDBOX', $2, $3, now())`,
+    `insert into core.erasures_due (merchant_id, environment, order_id, request_id, due_at) values ($1, 'SANDBOX', $2, $3, now() - interval '1 minute')`,
     [merchantId, requested, requestId],
   );
 

@@ -6,6 +6,7 @@ import { v7 } from 'uuid';
 import type { Database } from '../../../src/core/database/database.ts';
 import { entities } from '../../../src/core/database/entities.ts';
 import { migrateWhenReachable } from '../../../src/main/migrate-when-reachable.ts';
+import { connectionRefused } from '../../../src/platform/database/explain-error.ts';
 import { openSchema } from '../../../src/platform/database/open-database.ts';
 import { createLogger } from '../../../src/platform/logger.ts';
 import { waitUntil } from '../../support/wait-until.ts';
@@ -197,6 +198,18 @@ test('doctor says in words that a database has no tables of Gatehouse, and what 
         advice: 'repair the database first',
       });
   }));
+
+test('doctor says in words why the database refuses its connections, and what to do', async () => {
+  const { url, drop } = await createTestDatabase({ migrated: false });
+  const database = await open(new URL('/missing', url).href);
+  const details = (await checksOfCore(database))
+    .filter(({ finding }) => finding === CheckFinding.ERROR)
+    .map(({ detail }) => detail);
+  await database.close();
+  await drop();
+
+  expect(new Set(details)).toEqual(new Set([connectionRefused]));
+});
 
 test('a reversal from before reversals had ids keeps the id that its wallet knows', () =>
   withDatabase(

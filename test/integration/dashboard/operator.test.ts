@@ -286,7 +286,7 @@ test('balances are shown in pages', async () => {
   expect(new Set(seen).size).toBe(120);
 });
 
-test.each([/payments are taken/gi, /no money waits for a person/gi])(
+test.each([/no recovery holds back payments/gi, /no money waits for a person/gi])(
   'the overview says %s once',
   async (sentence) => {
     const { body } = await operator.get('/operator');

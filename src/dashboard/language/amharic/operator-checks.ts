@@ -39,7 +39,7 @@ export const ofChecks: typeof english = {
   },
   recovery: {
     name: 'ማገገም',
-    good: 'ክፍያዎች ይቀበላሉ።',
+    good: 'ክፍያዎችን ያቆመ ማገገም የለም።',
     bad: 'ዳታቤዙ ከመጠባበቂያ ቅጂ ተመልሷል፤ የሚቀር ሥራ አለ። የሚጎድለውን በትዕዛዝ መስመር ይመልከቱ፦ gatehouse restore status',
   },
   eventRelay: {

@@ -42,7 +42,7 @@ export const ofChecks = {
   },
   recovery: {
     name: 'Recovery',
-    good: 'Payments are taken.',
+    good: 'No recovery holds back payments.',
     bad: 'The database was restored, and a step is missing. See it on the command line: gatehouse restore status',
   },
   eventRelay: {
