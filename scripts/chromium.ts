@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { StartError } from '../src/main/local/start-error.ts';
-import { canInstallPackages, installPackages } from './apt-get.ts';
+import { canInstallPackages, installPackages } from './apt-get.mjs';
 
 /**
  * Debian's two packages of Chromium, the better one first: without its own window and toolbars, Chromium opens a page in

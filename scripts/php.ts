@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { canInstallPackages, installPackages } from './apt-get.ts';
+import { canInstallPackages, installPackages } from './apt-get.mjs';
 
 /** Debian's packages of PHP, and of what the tests of Gatehouse's PHP code need: a WordPress is among it. */
 const packages = [

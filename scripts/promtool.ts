@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { canInstallPackages } from './apt-get.ts';
+import { canInstallPackages } from './apt-get.mjs';
 
 /** Prometheus' own checker. The package would also start a server, so only its files are taken. */
 const folder = join(import.meta.dirname, '..', 'node_modules', '.cache', 'prometheus');

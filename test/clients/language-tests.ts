@@ -1,6 +1,6 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { findClientLibraries } from '../../scripts/client-libraries.ts';
+import { findClientLibraries } from '../../scripts/client-libraries.mjs';
 import { missingForPhp, missingForWordPress } from '../../scripts/php.ts';
 import type { ClientSite } from './client-site.ts';
 import { startWordPress } from './wordpress-site.ts';

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import { findClientLibraries } from '../../scripts/client-libraries.ts';
+import { findClientLibraries } from '../../scripts/client-libraries.mjs';
 import { missingForPhp } from '../../scripts/php.ts';
 import { readOpenApiDocument } from '../../scripts/openapi-document.ts';
 import { describeDocument } from '../../src/rest-facade/reference/describe-document.ts';

@@ -38,6 +38,13 @@ export default async function setUp(): Promise<void> {
     process.env['TMPDIR'] = memory;
     stopServers.push(() => rm(memory, { recursive: true, maxRetries: 20, retryDelay: 50 }));
   }
+  // As `npm start` and the image do. Meanwhile the servers start, in other processes.
+  const programs = await mkdtemp(join(tmpdir(), 'gatehouse-programs-'));
+  await chmod(programs, 0o755);
+  stopServers.push(() => rm(programs, { recursive: true }));
+  const bundled = bundlePrograms(resolve(import.meta.dirname, '../..'), programs);
+  // If a server does not start, its error is the one to show.
+  bundled.catch(() => undefined);
   const [postgres, nats] = await Promise.all([
     // PostgreSQL searches all of its memory when a database is deleted.
     startTemporaryPostgres({ settings: { max_connections: '300', shared_buffers: '32MB' } }),
@@ -74,10 +81,6 @@ export default async function setUp(): Promise<void> {
   await chmod(compiled, 0o755);
   stopServers.push(() => rm(compiled, { recursive: true, maxRetries: 5 }));
   shareCompileCache(compiled);
-  // As `npm start` and the image do.
-  const programs = await mkdtemp(join(tmpdir(), 'gatehouse-programs-'));
-  await chmod(programs, 0o755);
-  stopServers.push(() => rm(programs, { recursive: true }));
-  await bundlePrograms(resolve(import.meta.dirname, '../..'), programs);
+  await bundled;
   shareProgramFolder(programs);
 }

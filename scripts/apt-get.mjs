@@ -1,12 +1,11 @@
+// Runs on the user's Node (20 or newer) before any package is installed, so it uses Node's own modules only.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 
-/** Whether this process may install Debian packages. */
-export const canInstallPackages = (): boolean => process.getuid?.() === 0 && existsSync('/usr/bin/apt-get');
+export const canInstallPackages = () => process.getuid?.() === 0 && existsSync('/usr/bin/apt-get');
 
-/** Installs Debian packages. Errors are printed, and the caller checks whether the program is there now. */
-export function installPackages(packages: readonly string[]): void {
-  const aptGet = (...args: readonly string[]): void => {
+export function installPackages(packages) {
+  const aptGet = (...args) => {
     const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
     spawnSync('apt-get', ['-qq', '-o', 'DPkg::Lock::Timeout=60', ...args], {
       env,
