@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { findPrograms } from '../../../src/main/local/bundle-programs.ts';
+import { bundledProgram, findPrograms, programs } from '../../../src/main/local/bundle-programs.ts';
 import { ownProgram } from '../../support/gatehouse-process.ts';
 import { closersOfEachTest } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
@@ -33,9 +33,14 @@ test('a stack trace of a bundled program names the lines of its sources', async 
   expect(lines[Number(line) - 1]).toContain('database.migrate(');
 });
 
-test('without bundled programs, such as in a folder whose sources cannot be bundled, the reason is given', async () => {
+async function newProject(): Promise<string> {
   const project = await mkdtemp(join(tmpdir(), 'gatehouse-project-'));
   cleanUps.push(() => rm(project, { recursive: true }));
+  return project;
+}
+
+test('without bundled programs, such as in a folder whose sources cannot be bundled, the reason is given', async () => {
+  const project = await newProject();
   const reasons: string[] = [];
   const find = (environment = {}) =>
     findPrograms(environment, project, join(project, 'own'), (reason) => void reasons.push(reason));
@@ -45,4 +50,39 @@ test('without bundled programs, such as in a folder whose sources cannot be bund
 
   expect(await find({ GATEHOUSE_PROGRAMS: '/app/programs' })).toBe('/app/programs');
   expect(reasons).toHaveLength(1);
+});
+
+test('programs are bundled again only when a source has changed', async () => {
+  const project = await newProject();
+  const own = join(project, 'own');
+  const write = async (file: string, text: string): Promise<void> => {
+    await mkdir(dirname(join(project, file)), { recursive: true });
+    await writeFile(join(project, file), text);
+    const writtenAtMs = Date.now();
+    // A source that changes while it is bundled counts as changed.
+    await waitUntil('the clock has advanced', () => Date.now() > writtenAtMs + 5);
+  };
+  const find = async (): Promise<string> => {
+    expect(await findPrograms({}, project, own, (reason) => expect(reason).toBeUndefined())).toBe(own);
+    return readFile(bundledProgram(own, 'core'), 'utf8');
+  };
+  await write('package-lock.json', '{}');
+  for (const name of programs) await write(`src/main/${name}.ts`, `console.log('${name} 1');`);
+
+  expect(await find()).toContain('core 1');
+  await writeFile(bundledProgram(own, 'core'), 'kept');
+  expect(await find()).toBe('kept');
+
+  await write('src/main/core.ts', "import './part.ts';");
+  await write('src/main/part.ts', "console.log('core 2');");
+  expect(await find()).toContain('core 2');
+  await write('src/main/part.ts', "console.log('core 3');");
+  expect(await find()).toContain('core 3');
+  await writeFile(bundledProgram(own, 'core'), 'kept');
+  await write('package-lock.json', '{ "packages": {} }');
+  expect(await find()).toContain('core 3');
+  await writeFile(bundledProgram(own, 'core'), 'kept');
+  await rm(join(project, 'src/main/part.ts'));
+  await write('src/main/core.ts', "console.log('core 4');");
+  expect(await find()).toContain('core 4');
 });
