@@ -132,13 +132,13 @@ function parse({ ca: caPath, own }: CertificatePaths, contents: readonly Buffer[
   const [ca = Buffer.alloc(0), certificate, key] = contents;
   const authorities = certificatesIn(ca);
   if (authorities === undefined || authorities.length === 0)
-    return `${caPath} must contain whole PEM certificates, from ${beginLine} to ${endLine}`;
+    return `${caPath} must contain whole PEM certificates, from the line ${beginLine} to the line ${endLine}`;
   const caExpiry = Math.min(...authorities.map(({ validTo }) => Date.parse(validTo)));
   if (own === undefined || certificate === undefined || key === undefined)
     return { ca, own: undefined, expiry: { ca: caExpiry, own: undefined }, validFrom: undefined };
   const [leaf] = certificatesIn(certificate) ?? [];
   if (leaf === undefined)
-    return `${own.certificate} must contain whole PEM certificates, from ${beginLine} to ${endLine}`;
+    return `${own.certificate} must contain whole PEM certificates, from the line ${beginLine} to the line ${endLine}`;
   try {
     createSecureContext({ ca, cert: certificate, key });
   } catch (error) {
@@ -156,10 +156,13 @@ function parse({ ca: caPath, own }: CertificatePaths, contents: readonly Buffer[
 const beginLine = '-----BEGIN CERTIFICATE-----';
 const endLine = '-----END CERTIFICATE-----';
 
-/** The certificates in a PEM text; undefined when one of them is damaged or cut off, for example while a program writes the file. */
+/**
+ * The certificates in a PEM text; undefined when one of them is damaged or cut off, for example while a program writes the file. Each line
+ * stands alone: without a line break between two certificates, OpenSSL reads neither, and trusts nobody without an error.
+ */
 function certificatesIn(pem: Buffer): readonly X509Certificate[] | undefined {
-  const text = pem.toString('latin1');
-  const blocks = text.match(new RegExp(`${beginLine}[^-]+${endLine}`, 'g')) ?? [];
+  const text = pem.toString('utf8').replace(/^\uFEFF/, '');
+  const blocks = text.match(new RegExp(`^${beginLine}\\s[^-]+^${endLine}(?=\\s|$)`, 'gm')) ?? [];
   if (blocks.length !== text.split(beginLine).length - 1) return undefined;
   try {
     return blocks.map((block) => new X509Certificate(block));

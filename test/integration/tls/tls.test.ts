@@ -527,16 +527,23 @@ describe('renewed certificates', () => {
     expect(files.current().own?.certificate).toEqual(next);
   });
 
-  test('are not used from a file that is cut off', async () => {
+  test.each([
+    ['that is cut off', (whole: string) => whole.slice(0, -100)],
+    [
+      'without a line break between two',
+      (whole: string) => whole.replace(/-----\s+-----BEGIN/, '----------BEGIN'),
+    ],
+  ])('are not used from a file %s', async (_what, damage) => {
     const ca = join(authority.folder, 'both.crt');
-    const whole = Buffer.concat([await readFile(authority.ca), await readFile(foreign.ca)]);
+    const whole = `${await readFile(authority.ca, 'utf8')}${await readFile(foreign.ca, 'utf8')}`;
     await writeFile(ca, whole);
     const files = filesOf({ ca, own: certificate('server').own });
+    log.length = 0;
 
-    await writeFile(ca, whole.subarray(0, -100));
+    await writeFile(ca, damage(whole));
     await files.reload();
 
-    expect(files.current().ca).toEqual(whole);
+    expect(files.current().ca.toString()).toBe(whole);
     expect(isLogged(`${ca} must contain whole PEM certificates`)()).toBe(true);
   });
 
