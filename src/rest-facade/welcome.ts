@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import Negotiator from 'negotiator';
 
 const style = `body { font: 1rem/1.5 system-ui, sans-serif; max-width: 40rem; margin: 2rem auto; padding: 0 1rem; color: #1a1a1a;
-background: #fff; } a { color: #0645ad; } code { overflow-wrap: anywhere; }
+background: #fff; overflow-wrap: anywhere; } a { color: #0645ad; }
 @media (prefers-color-scheme: dark) { body { color: #eee; background: #111; } a { color: #8ab4f8; } }`;
 
 const policy = `default-src 'none'; style-src 'sha256-${hash('sha256', style, 'base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;

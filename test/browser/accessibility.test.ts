@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { BrowserContext, Page } from 'playwright-core';
 import { waitUntil } from '../support/wait-until.ts';
-import { expectAccessible, expectLargeTextFits, languages } from './accessible.ts';
+import { expectAccessible, languages } from './accessible.ts';
 import type { Language } from './accessible.ts';
 import { openCheckoutSite } from './checkout-site.ts';
 import { everyPage } from './every-page.ts';
@@ -115,7 +115,6 @@ describe.each(Object.entries(everyPage))('%s', (name, visit) => {
       expect(await page.evaluate(crowdedButtons)).toEqual([]);
       if (!longPages.has(name)) expect(await page.evaluate<number>(mainButtonEnd)).toBeLessThanOrEqual(844);
       await expectAccessible(page, language);
-      await expectLargeTextFits(page);
       // The same page takes more bytes in Amharic than in English.
       if (language === 'am') {
         const bytes = await weigh(context, url);

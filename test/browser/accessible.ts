@@ -36,29 +36,38 @@ const views = {
   am: { width: 360, colorScheme: 'dark', rules: rulesOfViews },
 } as const;
 
-/** A page of 1280 px at 400 % is 320 px wide (WCAG 2.2, 1.4.10). A menu beside the page leaves the least room at 1024 px. */
-const widths = [320, 360, 1024, 1280];
+/**
+ * A page of 1280 px at 400 % is 320 px wide (WCAG 2.2, 1.4.10), and its text can have 200 % (1.4.4). A menu beside the page
+ * leaves the least room at 1024 px.
+ */
+const sizes = [
+  { width: 320, textSize: '32px' },
+  { width: 320, textSize: '' },
+  { width: 360, textSize: '' },
+  { width: 1024, textSize: '' },
+  { width: 1280, textSize: '' },
+];
 
-/** Fails unless the page is in this language, fits every width, and axe finds no violation. Every rule of axe runs in English. */
+/**
+ * Fails unless the page is in this language, fits every width, the least one also with large text, and axe finds no
+ * violation. Every rule of axe runs in English.
+ */
 export async function expectAccessible(page: Page, language: Language): Promise<void> {
   expect(await page.locator('html').getAttribute('lang')).toBe(language);
-  for (const width of widths) {
+  for (const { width, textSize } of sizes) {
     await page.setViewportSize({ width, height: 740 });
-    expect([width, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([width, width]);
+    await page.evaluate(`document.documentElement.style.fontSize = '${textSize}'`);
+    expect([width, textSize, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([
+      width,
+      textSize,
+      width,
+    ]);
   }
   const { width, colorScheme, rules } = views[language];
   await page.setViewportSize({ width, height: 740 });
   // A colour in a transition has a wrong contrast for a moment.
   await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
   expect([width, colorScheme, await problemsOf(page, rules)]).toEqual([width, colorScheme, []]);
-}
-
-/** Fails unless the page fits the least width with text of 200 % (WCAG 2.2, 1.4.4 with 1.4.10). */
-export async function expectLargeTextFits(page: Page): Promise<void> {
-  await page.setViewportSize({ width: 320, height: 740 });
-  await page.evaluate("document.documentElement.style.fontSize = '32px'");
-  expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(320);
-  await page.evaluate("document.documentElement.style.fontSize = ''");
 }
 
 /** Writes a picture for people to look at, when GATEHOUSE_TEST_PICTURES names a folder. */
