@@ -11,6 +11,7 @@ import type { ComposeService } from './compose-file.ts';
 import type { GatehouseProcess } from './gatehouse-process.ts';
 import { openOneMachine } from './one-machine.ts';
 import type { DeployedProcess, OneMachine } from './one-machine.ts';
+import { programFolder } from './servers.ts';
 import { waitUntil } from './wait-until.ts';
 import { connectToDatabase } from './database-connections.ts';
 
@@ -110,7 +111,8 @@ export async function startComposed({
       const entrypoint = service.entrypoint.length > 0 ? service.entrypoint : image.entrypoint;
       return {
         name,
-        environment: service.environment,
+        // As the image sets it. The test run has bundled the programs.
+        environment: { ...service.environment, GATEHOUSE_PROGRAMS: programFolder() ?? '' },
         command: command ?? [...entrypoint, ...service.command],
       };
     };
