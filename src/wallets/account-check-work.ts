@@ -6,6 +6,7 @@ import type { Logger } from '../platform/logger.ts';
 import type { AccountConnectors } from './account-connectors.ts';
 import { checkWallet } from './check-wallet.ts';
 import type { LeasedWork } from './lease-worker.ts';
+import { reportToCore, untilCoreAnswers } from './until-core-answers.ts';
 
 export interface AccountCheckParts {
   /** The name in the log, such as "walleta-sandbox". */
@@ -34,11 +35,18 @@ const results = {
 export function accountCheckWork(parts: AccountCheckParts): LeasedWork<WalletAccount> {
   const { name, wallet, environment, accounts, merchantWallets, logger, newRequestId, stop } = parts;
 
-  const check = async (account: WalletAccount): Promise<{ result: WalletAccountCheck; detail: string }> => {
-    const opened = await accounts.openForCheck(account);
+  const check = async (
+    account: WalletAccount,
+    facts: Readonly<Record<string, unknown>>,
+  ): Promise<{ result: WalletAccountCheck; detail: string }> => {
+    const signal = AbortSignal.any([stop, AbortSignal.timeout(checkMs)]);
+    const opened = await untilCoreAnswers(() => accounts.openForCheck(account), {
+      giveUp: signal,
+      onFailure: (error) =>
+        logger.warn({ ...facts, err: error }, 'core did not give the settings of an account; trying again'),
+    });
     if ('unusable' in opened) return { result: WalletAccountCheck.REFUSED, detail: opened.unusable };
     try {
-      const signal = AbortSignal.any([stop, AbortSignal.timeout(checkMs)]);
       const { credentials, detail } = await checkWallet(opened.connector, signal);
       return { result: results[credentials], detail: opened.mask(detail) };
     } finally {
@@ -63,23 +71,25 @@ export function accountCheckWork(parts: AccountCheckParts): LeasedWork<WalletAcc
     async serve(account) {
       const requestId = newRequestId();
       const { merchantId, walletAccountId } = account;
-      const { result, detail } = await check(account);
+      const facts = {
+        request_id: requestId,
+        wallet: name,
+        merchant_id: merchantId,
+        wallet_account_id: walletAccountId,
+      };
+      const { result, detail } = await check(account, facts);
       // The process stops. Another one checks the account when the lease has expired.
       if (stop.aborted) return undefined;
-      await merchantWallets.recordWalletAccountCheck(
-        { merchantId, walletAccountId, check: result, detail },
-        { headers: { 'x-request-id': requestId } },
+      await reportToCore(
+        () =>
+          merchantWallets.recordWalletAccountCheck(
+            { merchantId, walletAccountId, check: result, detail },
+            { headers: { 'x-request-id': requestId } },
+          ),
+        parts,
+        facts,
       );
-      logger.info(
-        {
-          request_id: requestId,
-          wallet: name,
-          merchant_id: merchantId,
-          wallet_account_id: walletAccountId,
-          result: WalletAccountCheck[result],
-        },
-        'wallet account checked',
-      );
+      logger.info({ ...facts, result: WalletAccountCheck[result] }, 'wallet account checked');
       return undefined;
     },
   };
