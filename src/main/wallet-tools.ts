@@ -1,3 +1,4 @@
+import { lookup } from 'node:dns';
 import type { CheckedWallet, RegisteredUrls, WalletTools } from '../cli/wallet-commands.ts';
 import { readWallets } from '../contract/wallets-file/read-wallets-file.ts';
 import { baseUrl } from '../platform/settings/address-settings.ts';
@@ -95,6 +96,7 @@ async function withConnector<Result>(
     callbackBaseUrl: noCallbackUrl,
     currencies: chosen.currencies,
     timeouts: { connectMs: 5_000, callMs: timeoutMs },
+    lookup,
     maxConnections: 4,
     sharedTokens: new SharedTokens(),
     now: () => new Date(),

@@ -43,6 +43,7 @@ import { createWalletBreaker } from '../wallets/wallet-breaker.ts';
 import { createWalletMeter } from '../wallets/wallet-meter.ts';
 import { createWalletMetrics } from '../wallets/wallet-metrics.ts';
 import type { ConnectorOptions } from '../wallets/connector/connector-kind.ts';
+import { createSharedLookup } from '../wallets/connector/shared-lookup.ts';
 import { createConnector } from '../wallets/create-connector.ts';
 import { walletSettings } from '../wallets/wallet-settings.ts';
 import { attemptWork, reversalWork } from '../wallets/wallet-work.ts';
@@ -98,6 +99,7 @@ const statuses = createClient(WalletStatusService, transport);
 const bus = openEventBus({ url: config.GATEHOUSE_NATS_URL, name: `wallets ${instance}`, tls, logger });
 const now = (): Date => new Date();
 const sharedTokens = new SharedTokens();
+const lookup = createSharedLookup();
 
 /** Aborts when no new work is taken. */
 const stopping = new AbortController();
@@ -125,6 +127,7 @@ const connectedWallets = await Promise.all(
       timeouts: { connectMs: 5_000, callMs: settings.callTimeoutMs ?? standardCallTimeoutMs },
       // Each item of work has a connection, so requests that hang never delay a new one.
       maxConnections: workKinds.length * maxInFlight + connectionsBeside,
+      lookup,
       sharedTokens,
       now,
     };

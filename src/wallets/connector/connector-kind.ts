@@ -1,3 +1,4 @@
+import type { LookupFunction } from 'node:net';
 import { Type } from '@sinclair/typebox';
 import type { Static, TObject, TString } from '@sinclair/typebox';
 import type { SharedTokens } from './access-tokens.ts';
@@ -73,6 +74,8 @@ export interface ConnectorOptions {
   };
   /** The largest number of connections to the wallet. Further requests wait within their time limit. */
   readonly maxConnections: number;
+  /** Finds the addresses of a host name. One for all connectors of the process: see `createSharedLookup`. */
+  readonly lookup: LookupFunction;
   /** One for all connectors of the process. */
   readonly sharedTokens: SharedTokens;
   readonly now: () => Date;

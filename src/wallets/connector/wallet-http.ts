@@ -1,4 +1,4 @@
-import type { Socket } from 'node:net';
+import type { LookupFunction, Socket } from 'node:net';
 import { rootCertificates } from 'node:tls';
 import { Agent, buildConnector } from 'undici';
 import type { Dispatcher } from 'undici';
@@ -47,6 +47,8 @@ export type WalletReply =
 export interface WalletHttpSettings {
   /** The time limit for a connection, including name resolution and TLS. */
   readonly connectMs: number;
+  /** Finds the addresses of a host name. */
+  readonly lookup: LookupFunction;
   /** The largest number of connections to one origin. Further requests wait within their own time limit. */
   readonly maxConnections: number;
   /** Certificates in PEM form that are trusted besides the usual authorities. */
@@ -105,6 +107,7 @@ export class WalletHttp {
       connect: limitReading(
         buildConnector({
           timeout: settings.connectMs,
+          lookup: settings.lookup,
           allowH2: false,
           ...(settings.extraCertificates === undefined
             ? {}

@@ -51,10 +51,8 @@ export class GsmaConnector implements WalletConnector {
 
   constructor(settings: GsmaSettings, now: () => Date) {
     this.#settings = settings;
-    this.#http = new WalletHttp(
-      { connectMs: settings.timeouts.connectMs, maxConnections: settings.maxConnections },
-      now,
-    );
+    const { timeouts, lookup, maxConnections } = settings;
+    this.#http = new WalletHttp({ connectMs: timeouts.connectMs, lookup, maxConnections }, now);
     const tokens = new AccessTokens(() => fetchToken(settings, this.#http, now), now);
     this.#client = new GsmaClient(settings, this.#http, tokens, now);
   }

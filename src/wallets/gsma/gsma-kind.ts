@@ -43,7 +43,7 @@ export const gsma: ConnectorKind<typeof settings> = {
   capabilities: gsmaCapabilities,
   load: async () => {
     const { GsmaConnector } = await import('./gsma-connector.ts');
-    return (given, { callbackBaseUrl, currencies, timeouts, maxConnections, now }) =>
+    return (given, { callbackBaseUrl, currencies, timeouts, lookup, maxConnections, now }) =>
       new GsmaConnector(
         {
           baseUrl: given.base_url,
@@ -57,6 +57,7 @@ export const gsma: ConnectorKind<typeof settings> = {
           },
           currencies,
           timeouts,
+          lookup,
           maxConnections,
         },
         now,

@@ -1,3 +1,5 @@
+import type { LookupFunction } from 'node:net';
+
 /** The settings of one wallet with the GSMA Mobile Money API 1.2, in one environment. */
 export interface GsmaSettings {
   /** The base of all paths of the contract, such as `https://api.wallet.example/mm/v1.2`. */
@@ -19,6 +21,8 @@ export interface GsmaSettings {
     /** The time limit for a call: the access token, all its requests, and the last byte of every answer. For a statement, per page. */
     readonly callMs: number;
   };
+  /** Finds the addresses of a host name. */
+  readonly lookup: LookupFunction;
   /** The largest number of connections to the wallet. Further requests wait within their time limit. */
   readonly maxConnections: number;
 }

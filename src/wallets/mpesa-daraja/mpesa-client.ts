@@ -47,10 +47,8 @@ export class MpesaClient {
     this.#settings = settings;
     this.#tokenPath = tokenPath;
     this.#options = options;
-    this.#http = new WalletHttp(
-      { connectMs: options.timeouts.connectMs, maxConnections: options.maxConnections },
-      options.now,
-    );
+    const { timeouts, lookup, maxConnections, now } = options;
+    this.#http = new WalletHttp({ connectMs: timeouts.connectMs, lookup, maxConnections }, now);
     const { consumer_key: key, consumer_secret: secret } = settings;
     this.#tokens = new AccessTokens(() => this.#fetchToken(this.#timeLimit()), options.now, {
       tokens: options.sharedTokens,

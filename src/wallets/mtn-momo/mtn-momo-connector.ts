@@ -59,11 +59,11 @@ export class MtnMomoConnector implements WalletConnector {
   readonly #disbursement: MomoProduct | undefined;
 
   constructor(parts: MtnMomoParts, capabilities: WalletCapabilities, options: ConnectorOptions) {
-    const { timeouts, maxConnections, now } = options;
+    const { timeouts, lookup, maxConnections, now } = options;
     this.capabilities = capabilities;
     this.#parts = parts;
     this.#options = options;
-    this.#http = new WalletHttp({ connectMs: timeouts.connectMs, maxConnections }, now);
+    this.#http = new WalletHttp({ connectMs: timeouts.connectMs, lookup, maxConnections }, now);
     const product = (name: 'collection' | 'disbursement', credentials: ProductCredentials) => {
       const { baseUrl, targetEnvironment } = parts;
       const settings = { name, baseUrl, targetEnvironment, credentials, callMs: timeouts.callMs };

@@ -45,7 +45,7 @@ export class TelebirrConnector implements WalletConnector {
   readonly #client: FabricClient;
 
   constructor(parts: TelebirrParts, capabilities: WalletCapabilities, options: ConnectorOptions) {
-    const { timeouts, maxConnections, now } = options;
+    const { timeouts, lookup, maxConnections, now } = options;
     this.capabilities = capabilities;
     this.#parts = parts;
     this.#options = options;
@@ -53,6 +53,7 @@ export class TelebirrConnector implements WalletConnector {
     this.#http = new WalletHttp(
       {
         connectMs: timeouts.connectMs,
+        lookup,
         maxConnections,
         ...(extraCertificates === undefined ? {} : { extraCertificates }),
       },

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import { expect, test } from '@jest/globals';
+import { createSharedLookup } from '../../../src/wallets/connector/shared-lookup.ts';
 import { GsmaConnector } from '../../../src/wallets/gsma/gsma-connector.ts';
 import type { GsmaSettings } from '../../../src/wallets/gsma/gsma-settings.ts';
 import type { FaultySubject } from './faulty-subject.ts';
@@ -36,6 +37,27 @@ test.each([
   expect(exchanges[0]!.problem).toMatch(
     /^no_connection: (ENOTFOUND|EAI_AGAIN|ECONNREFUSED|UND_ERR_CONNECT_TIMEOUT)/,
   );
+});
+
+test('a wallet whose name servers are silent blocks one lookup, and another wallet is found', async () => {
+  const { wallet } = await start();
+  const asked: string[] = [];
+  const lookup = createSharedLookup((name, _options, whenFound) => {
+    asked.push(name);
+    if (name === 'found.example') whenFound(null, [{ address: '127.0.0.1', family: 4 }]);
+  });
+  const timeouts = { connectMs: 5_000, callMs: 1_000 };
+  const [ofOneAccount, ofAnother] = [1, 2].map(() =>
+    connect({ baseUrl: 'http://silent.example/mm', lookup, timeouts }).initiate(buildPayment(), options),
+  );
+  const baseUrl = `${wallet.origin.replace('127.0.0.1', 'found.example')}/mm`;
+
+  await connect({ baseUrl, lookup }).initiate(buildPayment(), options);
+
+  expect((await ofOneAccount)?.result.kind).toBe('not_sent');
+  expect((await ofAnother)?.result.kind).toBe('not_sent');
+  expect(wallet.requests).not.toEqual([]);
+  expect(asked.filter((name) => name === 'silent.example')).toHaveLength(1);
 });
 
 test('a wallet that speaks no TLS gets nothing', async () => {

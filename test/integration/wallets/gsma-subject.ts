@@ -1,3 +1,4 @@
+import { lookup } from 'node:dns';
 import { GsmaConnector } from '../../../src/wallets/gsma/gsma-connector.ts';
 import type { GsmaSettings } from '../../../src/wallets/gsma/gsma-settings.ts';
 import type { PaymentRequest } from '../../../src/wallets/connector/wallet-connector.ts';
@@ -22,6 +23,7 @@ export const gsmaSettings = (origin: string, over: Partial<GsmaSettings> = {}): 
   callbackBaseUrl: 'https://gatehouse.example/callbacks/walleta/',
   currencies: ['ETB', 'USD'],
   timeouts: { connectMs: 5_000, callMs: 20_000 },
+  lookup,
   maxConnections: 8,
   ...over,
 });

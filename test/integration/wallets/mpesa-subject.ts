@@ -1,3 +1,4 @@
+import { lookup } from 'node:dns';
 import { certificateOf, createSecurityKey } from '../../../src/wallet-simulator/mpesa-daraja/certificate.ts';
 import { SharedTokens } from '../../../src/wallets/connector/access-tokens.ts';
 import type { ConnectorOptions } from '../../../src/wallets/connector/connector-kind.ts';
@@ -50,6 +51,7 @@ export const mpesaOptions = (over: Partial<ConnectorOptions> = {}): ConnectorOpt
   callbackBaseUrl: () => 'https://gatehouse.example/callbacks/wallet',
   currencies: ['KES', 'ETB'],
   timeouts: { connectMs: 5_000, callMs: 20_000 },
+  lookup,
   maxConnections: 8,
   sharedTokens: new SharedTokens(),
   now: () => new Date(),

@@ -1,3 +1,4 @@
+import { lookup } from 'node:dns';
 import { SharedTokens } from '../../../src/wallets/connector/access-tokens.ts';
 import { mtnMomo } from '../../../src/wallets/mtn-momo/mtn-momo.ts';
 import type { MtnMomoSettings } from '../../../src/wallets/mtn-momo/mtn-momo.ts';
@@ -44,6 +45,7 @@ export const createMtn = (
     callbackBaseUrl: () => callbackBaseUrl,
     currencies: ['EUR', 'UGX'],
     timeouts: { connectMs: 5_000, callMs: 20_000 },
+    lookup,
     maxConnections: 8,
     sharedTokens: new SharedTokens(),
     now,

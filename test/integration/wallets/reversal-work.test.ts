@@ -1,3 +1,4 @@
+import { lookup } from 'node:dns';
 import { Code, ConnectError, createClient, createRouterTransport } from '@connectrpc/connect';
 import type { Transport } from '@connectrpc/connect';
 import { expect, test } from '@jest/globals';
@@ -57,7 +58,7 @@ const accountsAt = (core: Transport, settings: Readonly<Record<string, unknown>>
       },
     },
     options: {
-      ...{ callbackBaseUrl: () => 'https://gatehouse.example', currencies: ['ETB'], maxConnections: 1 },
+      ...{ callbackBaseUrl: () => 'https://gatehouse.example', currencies: ['ETB'], maxConnections: 1, lookup },
       ...{ timeouts: { connectMs: 5_000, callMs: 20_000 }, sharedTokens: new SharedTokens() },
       now: () => new Date(),
     },

@@ -1,3 +1,4 @@
+import { lookup } from 'node:dns';
 import { SharedTokens } from '../../../src/wallets/connector/access-tokens.ts';
 import type { PaymentRequest, WalletConnector } from '../../../src/wallets/connector/wallet-connector.ts';
 import { orderId } from '../../../src/wallets/telebirr/order-id.ts';
@@ -54,6 +55,7 @@ export const createTelebirr = (
     callbackBaseUrl: () => callbackBaseUrl,
     currencies: ['ETB'],
     timeouts: { connectMs: 5_000, callMs: 20_000 },
+    lookup,
     maxConnections: 8,
     sharedTokens: new SharedTokens(),
     now,
