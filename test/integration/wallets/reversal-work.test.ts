@@ -58,7 +58,12 @@ const accountsAt = (core: Transport, settings: Readonly<Record<string, unknown>>
       },
     },
     options: {
-      ...{ callbackBaseUrl: () => 'https://gatehouse.example', currencies: ['ETB'], maxConnections: 1, lookup },
+      ...{
+        callbackBaseUrl: () => 'https://gatehouse.example',
+        currencies: ['ETB'],
+        maxConnections: 1,
+        lookup,
+      },
       ...{ timeouts: { connectMs: 5_000, callMs: 20_000 }, sharedTokens: new SharedTokens() },
       now: () => new Date(),
     },
