@@ -91,7 +91,8 @@ export function mistakeIn(
 
 function readText(file: string): string {
   try {
-    return readFileSync(file, 'utf8');
+    // Some editors begin a file with a byte order mark.
+    return readFileSync(file, 'utf8').replace(/^\uFEFF/, '');
   } catch (error) {
     const why = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable';
     throw new SettingsError(`GATEHOUSE_WALLETS_FILE ${file} cannot be read (${why})`);

@@ -5,7 +5,8 @@ export type SettingText = { readonly text: string | undefined } | { readonly pro
 
 /**
  * The text of a setting: its variable, or the content of the file that the variable with `_FILE` appended names. The variable
- * wins. A line break at the file's end is ignored. An empty variable counts as not set.
+ * wins. A byte order mark at the file's beginning and a line break at its end are ignored, because editors add them. An empty variable
+ * counts as not set.
  */
 export function readSettingText(
   environment: Readonly<Record<string, string | undefined>>,
@@ -16,7 +17,7 @@ export function readSettingText(
   const file = environment[`${name}_FILE`] ?? '';
   if (file === '') return { text: undefined };
   try {
-    const content = readFileSync(file, 'utf8').replace(/\r?\n$/, '');
+    const content = readFileSync(file, 'utf8').replace(/^\uFEFF|\r?\n$/g, '');
     return content === '' ? { problem: `the file that ${name}_FILE names is empty` } : { text: content };
   } catch (error) {
     const why = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable';

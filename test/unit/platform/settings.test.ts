@@ -345,8 +345,11 @@ describe('a setting in a file', () => {
     return path;
   };
 
-  test('is read without the line break at its end, and the variable takes precedence', () => {
-    const file = fileOf(`${'cd'.repeat(32)}\n`);
+  test.each([
+    ['the line break at its end', `${'cd'.repeat(32)}\n`],
+    ['what an editor of Windows adds', `\uFEFF${'cd'.repeat(32)}\r\n`],
+  ])('is read without %s, and the variable takes precedence', (_what, text) => {
+    const file = fileOf(text);
     const inFile = { ...core, GATEHOUSE_MASTER_KEY: '', GATEHOUSE_MASTER_KEY_FILE: file };
     expect(readCoreSettings(inFile).GATEHOUSE_MASTER_KEY).toEqual(Buffer.alloc(32, 0xcd));
     const inBoth = { ...core, GATEHOUSE_MASTER_KEY_FILE: file };

@@ -216,6 +216,12 @@ describe('the configured wallets', () => {
     expect(() => readFile(fileOf('broken.json', text))).toThrow(problem);
   });
 
+  test('may follow a byte order mark', () => {
+    const file = fileOf('marked.json', `\uFEFF${JSON.stringify({ wallets: [wallet] })}`);
+
+    expect(readFile(file).core).toHaveLength(1);
+  });
+
   test('come from one readable source', () => {
     expect(() => readWallets({ file: undefined, json: undefined })).toThrow(
       'GATEHOUSE_WALLETS_FILE must name',
