@@ -199,6 +199,22 @@ describe('a customer', () => {
     await heading('Payment received');
   });
 
+  test('sees a notice while the connection is silent, and the result when it answers again', async () => {
+    const order = await orders.register();
+    await page.clock.install();
+    await page.goto(order.url);
+    await pay('Wallet A app');
+
+    await page.route('**/status', () => undefined);
+    await page.waitForRequest('**/status');
+    await page.clock.fastForward('01:00');
+    await page.getByText('No connection at the moment.').waitFor();
+    await page.unroute('**/status');
+    await orders.settle(order, { attempt: 'SUCCEEDED', order: 'COMPLETED' });
+
+    await heading('Payment received');
+  });
+
   test('who continues on another device opens the same page with the QR code', async () => {
     const order = await orders.register();
     await page.goto(order.url);

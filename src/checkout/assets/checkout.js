@@ -2,6 +2,8 @@
 
 /** How long until the payment is looked at again: often at first, when most people confirm. */
 const followMs = { soon: 1500, later: 4000, soonForMs: 60_000 };
+/** A phone that loses its network often hears nothing of it. A request that waits for longer is asked again. */
+const answerMs = 15_000;
 /** From this long on, the server's text, such as “29 days, 23 hours”, says more than a number of hours. */
 const daySeconds = 86_400;
 
@@ -26,8 +28,14 @@ function followPayment() {
   let timer;
   const look = async () => {
     clearTimeout(timer);
+    const aborter = new AbortController();
+    const deadline = setTimeout(() => aborter.abort(), answerMs);
     try {
-      const response = await fetch(follow, { cache: 'no-store', headers: { accept: 'application/json' } });
+      const response = await fetch(follow, {
+        cache: 'no-store',
+        headers: { accept: 'application/json' },
+        signal: aborter.signal,
+      });
       const status = response.ok ? await response.json() : undefined;
       if (response.status === 404 || (status !== undefined && status.version !== version)) {
         showAgain();
@@ -38,6 +46,7 @@ function followPayment() {
     } catch {
       if (offline !== null) offline.hidden = false;
     }
+    clearTimeout(deadline);
     const isSoon = performance.now() - startedMs < followMs.soonForMs;
     timer = setTimeout(look, isSoon ? followMs.soon : followMs.later);
   };
