@@ -7,7 +7,7 @@ import { openCheckoutSite } from './checkout-site.ts';
 import { everyPage } from './every-page.ts';
 import { shared } from '../support/shared-stack.ts';
 
-const site = shared(openCheckoutSite, ({ close }) => close());
+const site = shared(openCheckoutSite);
 
 interface OpenedPage {
   readonly context: BrowserContext;

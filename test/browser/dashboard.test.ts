@@ -10,7 +10,7 @@ import { merchantPages, operatorPages, publicPages, toRequest } from './dashboar
 import { openDashboardSite } from './dashboard-site.ts';
 import { shared } from '../support/shared-stack.ts';
 
-const site = shared(openDashboardSite, ({ close }) => close());
+const site = shared(openDashboardSite);
 
 /** The opened pages by user and language, because opening one takes longer than visiting it. */
 const openedPages = new Map<string, OpenedPage>();

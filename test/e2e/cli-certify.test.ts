@@ -8,15 +8,9 @@ import { openCommandLine, widthOf } from './cli-harness.ts';
 import { shared } from '../support/shared-stack.ts';
 
 const secret = randomSecret();
-const cli = shared(
-  () => openCommandLine({}),
-  ({ stop }) => stop(),
-);
+const cli = shared(() => openCommandLine({}));
 const [good, broken] = [goodReceiver, brokenReceivers['replayed_timestamp']!].map((receiver) =>
-  shared(
-    () => startWebhookReceiver(receiver([secret])),
-    ({ close }) => close(),
-  ),
+  shared(() => startWebhookReceiver(receiver([secret]))),
 ) as [RunningReceiver, RunningReceiver];
 let secretFile: string;
 

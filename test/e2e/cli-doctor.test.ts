@@ -15,10 +15,7 @@ import type { CommandLine } from './cli-harness.ts';
 import { shared, sharedStack } from '../support/shared-stack.ts';
 
 // The PostgreSQL of the test run has no durability, which doctor warns of.
-const postgres = shared(
-  () => startTemporaryPostgres({ durable: true }),
-  ({ stop }) => stop(),
-);
+const postgres = shared(() => startTemporaryPostgres({ durable: true }));
 const stack = sharedStack({
   settings: {
     get GATEHOUSE_DATABASE_URL() {
@@ -30,10 +27,7 @@ const stack = sharedStack({
   checkouts: 1,
   webhooks: 1,
 });
-const cli = shared(
-  () => openCommandLine({}),
-  ({ stop }) => stop(),
-);
+const cli = shared(() => openCommandLine({}));
 let facade: Facade;
 
 /** What `npm start` writes, with the differences of a test. */

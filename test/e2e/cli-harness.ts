@@ -58,11 +58,7 @@ export const operatorSettings = ({ addresses, tokens }: Pick<Stack, 'addresses' 
 export const sharedCommandLine = (
   stack: Stack,
   own: () => Readonly<Record<string, string>> = () => ({}),
-): CommandLine =>
-  shared(
-    () => openCommandLine({ ...operatorSettings(stack), ...own() }),
-    ({ stop }) => stop(),
-  );
+): CommandLine => shared(() => openCommandLine({ ...operatorSettings(stack), ...own() }));
 
 /** `own` are parts of the machine that differ from this one. */
 export async function openCommandLine(

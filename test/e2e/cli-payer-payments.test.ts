@@ -14,10 +14,7 @@ const stack = sharedStack({ facades: 0 });
 const database = sharedConnection(() => stack.databaseUrl);
 const reports = sharedClient(stack, PayerPaymentService, 'wallets');
 const cli = sharedCommandLine(stack);
-const simulator = shared(
-  () => startMpesaSimulator(mpesaDaraja),
-  ({ close }) => close(),
-);
+const simulator = shared(() => startMpesaSimulator(mpesaDaraja));
 
 /** Reports a payment as a wallets process does. Gives its id. */
 async function report(transaction: string, status = 'OPEN'): Promise<string> {

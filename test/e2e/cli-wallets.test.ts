@@ -11,20 +11,14 @@ import { openCommandLine, operatorSettings } from './cli-harness.ts';
 import type { CommandLine } from './cli-harness.ts';
 
 const stack = sharedStack({ facades: 0 });
-const side = shared(
-  async () => {
-    const opened = openWalletSide(stack);
-    await opened.startSimulator();
-    return opened;
-  },
-  ({ stop }) => stop(),
-);
+const side = shared(async () => {
+  const opened = openWalletSide(stack);
+  await opened.startSimulator();
+  return opened;
+});
 const withVariables = (own: Readonly<Record<string, string>>): Promise<CommandLine> =>
   openCommandLine({ ...operatorSettings(stack), ...own });
-const cli = shared(
-  () => withVariables(side.walletVariables()),
-  ({ stop }) => stop(),
-);
+const cli = shared(() => withVariables(side.walletVariables()));
 
 test('wallet list shows the wallets that core has', async () => {
   const { stdout, exitCode } = await cli.run('wallet', 'list');

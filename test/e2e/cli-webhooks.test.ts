@@ -7,7 +7,7 @@ import type { ListedDelivery } from './cli-webhook-desk.ts';
 import { shared } from '../support/shared-stack.ts';
 import { eventOf } from './trading-shop.ts';
 
-const desk = shared(openWebhookCommandDesk, ({ stop }) => stop());
+const desk = shared(openWebhookCommandDesk);
 afterEach(() => desk.closeReceivers());
 
 describe('webhook deliveries, show and explain', () => {

@@ -42,61 +42,58 @@ const stepOf = ({ target }: SeenRequest, fromEnd: number): string =>
   decodeURIComponent(target.split('/').at(-fromEnd) ?? '');
 
 /** A GSMA wallet whose payments fail, until a test says that one was paid. It makes every reversal. */
-const wallet = shared(
-  async () => {
-    const scripted = await startScriptedWallet();
-    const answer = (route: RegExp, status: number, reply: (request: SeenRequest) => object): void =>
-      scripted.on(route, ({ request, response }) => {
-        response.writeHead(status, { 'content-type': 'application/json' });
-        response.end(JSON.stringify(reply(request)));
-      });
-    answer(/GET .*\/heartbeat/, 200, () => ({ serviceStatus: 'available' }));
-    answer(/POST .*\/accesstoken/, 200, () => ({ access_token: 'token', expires_in: 3_600 }));
-    answer(/POST .*\/merchantpay/, 202, ({ body, headers }) => {
-      const { debitParty } = JSON.parse(body) as { debitParty: readonly { readonly value: string }[] };
-      const id = randomUUID();
-      payments.push({
-        id,
-        payer: debitParty[0]?.value ?? '',
-        callbackUrl: String(headers['x-callback-url']),
-        apiKey: String(headers['x-api-key']),
-      });
-      return { serverCorrelationId: id, status: 'pending' };
+const wallet = shared(async () => {
+  const scripted = await startScriptedWallet();
+  const answer = (route: RegExp, status: number, reply: (request: SeenRequest) => object): void =>
+    scripted.on(route, ({ request, response }) => {
+      response.writeHead(status, { 'content-type': 'application/json' });
+      response.end(JSON.stringify(reply(request)));
     });
-    answer(/POST .*\/reversals/, 202, (request) => {
-      const { amount, currency } = JSON.parse(request.body) as Money;
-      const id = randomUUID();
-      reversals.push({ id, reference: `r-${id}`, of: stepOf(request, 2), amount, currency });
-      return { serverCorrelationId: id, status: 'pending' };
+  answer(/GET .*\/heartbeat/, 200, () => ({ serviceStatus: 'available' }));
+  answer(/POST .*\/accesstoken/, 200, () => ({ access_token: 'token', expires_in: 3_600 }));
+  answer(/POST .*\/merchantpay/, 202, ({ body, headers }) => {
+    const { debitParty } = JSON.parse(body) as { debitParty: readonly { readonly value: string }[] };
+    const id = randomUUID();
+    payments.push({
+      id,
+      payer: debitParty[0]?.value ?? '',
+      callbackUrl: String(headers['x-callback-url']),
+      apiKey: String(headers['x-api-key']),
     });
-    answer(/GET .*\/requeststates\/.*/, 200, (request) => {
-      const id = stepOf(request, 1);
-      const reversal = reversals.find((each) => each.id === id);
-      const done = reversal ?? payments.find((payment) => payment.id === id)?.paid;
-      return {
-        serverCorrelationId: id,
-        ...(done === undefined
-          ? { status: 'failed', error: { errorCategory: 'businessRule', errorCode: 'genericError' } }
-          : { status: 'completed', objectReference: done.reference }),
-      };
-    });
-    answer(/GET .*\/transactions\/.*/, 200, (request) => {
-      const transactionReference = stepOf(request, 1);
-      const paid = payments.find((payment) => payment.paid?.reference === transactionReference)?.paid;
-      const reversal = reversals.find(({ reference }) => reference === transactionReference);
-      return {
-        transactionReference,
-        transactionStatus: 'completed',
-        type: reversal === undefined ? 'merchantpay' : 'reversal',
-        originalTransactionReference: reversal?.of,
-        amount: (paid ?? reversal)?.amount,
-        currency: (paid ?? reversal)?.currency,
-      };
-    });
-    return scripted;
-  },
-  ({ close }) => close(),
-);
+    return { serverCorrelationId: id, status: 'pending' };
+  });
+  answer(/POST .*\/reversals/, 202, (request) => {
+    const { amount, currency } = JSON.parse(request.body) as Money;
+    const id = randomUUID();
+    reversals.push({ id, reference: `r-${id}`, of: stepOf(request, 2), amount, currency });
+    return { serverCorrelationId: id, status: 'pending' };
+  });
+  answer(/GET .*\/requeststates\/.*/, 200, (request) => {
+    const id = stepOf(request, 1);
+    const reversal = reversals.find((each) => each.id === id);
+    const done = reversal ?? payments.find((payment) => payment.id === id)?.paid;
+    return {
+      serverCorrelationId: id,
+      ...(done === undefined
+        ? { status: 'failed', error: { errorCategory: 'businessRule', errorCode: 'genericError' } }
+        : { status: 'completed', objectReference: done.reference }),
+    };
+  });
+  answer(/GET .*\/transactions\/.*/, 200, (request) => {
+    const transactionReference = stepOf(request, 1);
+    const paid = payments.find((payment) => payment.paid?.reference === transactionReference)?.paid;
+    const reversal = reversals.find(({ reference }) => reference === transactionReference);
+    return {
+      transactionReference,
+      transactionStatus: 'completed',
+      type: reversal === undefined ? 'merchantpay' : 'reversal',
+      originalTransactionReference: reversal?.of,
+      amount: (paid ?? reversal)?.amount,
+      currency: (paid ?? reversal)?.currency,
+    };
+  });
+  return scripted;
+});
 
 const stack = sharedStack({
   wallets: 1,

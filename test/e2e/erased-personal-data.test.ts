@@ -20,21 +20,14 @@ const words = `canary ${Array.from({ length: 12 }, () => 'abcdefgh'[randomInt(8)
 
 const api = sharedMerchantApi({ wallets: 1, webhooks: 1 });
 const shop = sharedShop(api, () => api.newShop({ mayRefund: true, signsWebhooks: true }));
-const cli = shared(
-  () => openCommandLine(operatorSettings(api.stack)),
-  ({ stop }) => stop(),
-);
+const cli = shared(() => openCommandLine(operatorSettings(api.stack)));
 const database = sharedConnection(() => api.stack.databaseUrl);
-const bus = shared(
-  () => {
-    const url = api.stack.coreSettings['GATEHOUSE_NATS_URL'] ?? '';
-    return Promise.resolve(openEventBus({ url, name: 'traces', logger: pino({ level: 'silent' }) }));
-  },
-  (opened) => opened.close(),
-);
-const receiver = shared(
-  () => startReceiver(({ webhook, response }) => response.end(`got ${webhook.body.toString()}`)),
-  ({ close }) => close(),
+const bus = shared(() => {
+  const url = api.stack.coreSettings['GATEHOUSE_NATS_URL'] ?? '';
+  return Promise.resolve(openEventBus({ url, name: 'traces', logger: pino({ level: 'silent' }) }));
+});
+const receiver = shared(() =>
+  startReceiver(({ webhook, response }) => response.end(`got ${webhook.body.toString()}`)),
 );
 
 /** The tables of both schemas with a row that contains the customer's number or words, as text or within bytes. */

@@ -73,10 +73,7 @@ export async function startMerchantApi(options: StackOptions = {}): Promise<Merc
 
 /** The merchant API for all tests of a file. */
 export const sharedMerchantApi = (options: StackOptions = {}): MerchantApi =>
-  shared(
-    () => startMerchantApi(options),
-    ({ stop }) => stop(),
-  );
+  shared(() => startMerchantApi(options));
 
 /** A shop for all tests of a file. */
 export const sharedShop = (api: MerchantApi, open = (): Promise<Shop> => api.newShop()): Shop =>

@@ -17,10 +17,7 @@ import type { Answer, Shop } from './merchant-api-harness.ts';
 import { shared } from '../support/shared-stack.ts';
 
 const api = sharedMerchantApi({ cores: 2, facades: 2 });
-const desk = shared(
-  () => openPaymentDesk(api.stack),
-  (opened) => opened.close(),
-);
+const desk = shared(() => openPaymentDesk(api.stack));
 const shop = sharedShop(api, () => api.newShop({ mayRefund: true }));
 
 let phones = 0;

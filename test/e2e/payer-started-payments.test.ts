@@ -27,10 +27,7 @@ import { connectToDatabase } from '../support/database-connections.ts';
 const callbackKey = randomBytes(32);
 const simulator = sharedMpesaSimulator();
 const { variables } = mpesaOfProcess('');
-const receiver = shared(
-  () => startReceiver(),
-  ({ close }) => close(),
-);
+const receiver = shared(() => startReceiver());
 
 const countries = {
   mpesa: {

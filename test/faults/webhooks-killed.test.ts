@@ -13,10 +13,7 @@ import { shared } from '../support/shared-stack.ts';
 
 const seeds = (process.env['GATEHOUSE_TEST_SEED'] ?? String(randomInt(2 ** 31))).split(',').map(Number);
 
-const site = shared(
-  () => openWebhookSite({ cores: 2, webhooks: 2 }),
-  ({ close }) => close(),
-);
+const site = shared(() => openWebhookSite({ cores: 2, webhooks: 2 }));
 let trade: Trade | undefined;
 
 afterEach(async () => {

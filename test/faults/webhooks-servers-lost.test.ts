@@ -15,10 +15,7 @@ const postgres = shared(
   },
   (server) => server.remove(),
 );
-const site = shared(
-  () => openWebhookSite({ ownProcesses: [], databaseUrl: postgres.url }),
-  ({ close }) => close(),
-);
+const site = shared(() => openWebhookSite({ ownProcesses: [], databaseUrl: postgres.url }));
 let trade: Trade;
 beforeEach(async () => {
   trade = await site.openTrade({ shops: 4, customers: 2 });

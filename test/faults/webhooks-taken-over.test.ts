@@ -10,10 +10,7 @@ import { withinTenSeconds } from './within-ten-seconds.ts';
 // it has recorded that, another process sends the webhook again after the lease has expired, and only one of the two records
 // the result. The second test leaves one process to the later ones.
 
-const site = shared(
-  () => openWebhookSite({ cores: 1, webhooks: 2, ownProcesses: ['webhooks'] }),
-  ({ close }) => close(),
-);
+const site = shared(() => openWebhookSite({ cores: 1, webhooks: 2, ownProcesses: ['webhooks'] }));
 
 interface HeldLane {
   readonly merchant_id: string;

@@ -25,9 +25,9 @@ export function standIn<T extends object>(find: () => T): T {
   });
 }
 
-interface Closable {
-  readonly close: () => unknown;
-}
+type Closable = { readonly close: () => unknown } | { readonly stop: () => unknown };
+
+const closeOrStop = (opened: Closable): unknown => ('close' in opened ? opened.close() : opened.stop());
 
 /**
  * Opens one thing for all tests of a file, and closes it after them. What was opened last is closed first. Tests and
@@ -37,7 +37,7 @@ export function shared<T extends Closable>(open: () => Promise<T>): T;
 export function shared<T extends object>(open: () => Promise<T>, close: (opened: T) => unknown): T;
 export function shared<T extends object>(
   open: () => Promise<T>,
-  close = (made: T): unknown => (made as T & Closable).close(),
+  close = (made: T): unknown => closeOrStop(made as T & Closable),
 ): T {
   let opened: T | undefined;
   beforeAll(async () => {
@@ -55,11 +55,7 @@ export function shared<T extends object>(
   });
 }
 
-export const sharedStack = (options: StackOptions = {}): Stack =>
-  shared(
-    () => startStack(options),
-    (stack) => stack.stop(),
-  );
+export const sharedStack = (options: StackOptions = {}): Stack => shared(() => startStack(options));
 
 export const sharedMerchant = (
   stack: Stack,
@@ -104,10 +100,7 @@ export function openPool(config: pg.PoolConfig): pg.Pool {
 }
 
 export const sharedCoreDatabase = (name: string, url: () => string, poolSize: number): Database =>
-  shared(
-    () => openCoreDatabase(name, url(), poolSize),
-    (database) => database.close(),
-  );
+  shared(() => openCoreDatabase(name, url(), poolSize));
 
 /** The database as core opens it. `name` is the name of the connections in PostgreSQL. */
 export function openCoreDatabase(name: string, url: string, poolSize: number): Promise<Database> {

@@ -10,10 +10,7 @@ const stack = sharedStack({
   checkouts: 1,
   settings: { GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES: '2' },
 });
-const orders = shared(
-  () => openCheckoutOrders(stack),
-  ({ close }) => close(),
-);
+const orders = shared(() => openCheckoutOrders(stack));
 
 let phones = 0;
 /** A phone that was not prompted yet. */

@@ -4,10 +4,7 @@ import { createCustomer, headingOf, payment } from '../../support/customer.ts';
 import { shared, sharedStack } from '../../support/shared-stack.ts';
 
 const stack = sharedStack({ cores: 2, facades: 0, checkouts: 1 });
-const orders = shared(
-  () => openCheckoutOrders(stack),
-  ({ close }) => close(),
-);
+const orders = shared(() => openCheckoutOrders(stack));
 
 describe('looking at a checkout', () => {
   test('a hundred times, at every address, changes no row', async () => {

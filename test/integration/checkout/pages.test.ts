@@ -14,10 +14,7 @@ import { walletsOfCoreWithPaybill } from '../../support/simulated-wallets.ts';
 
 const settings = { GATEHOUSE_WALLETS: walletsOfCoreWithPaybill('174379') };
 const stack = sharedStack({ facades: 0, checkouts: 1, settings });
-const orders = shared(
-  () => openCheckoutOrders(stack),
-  ({ close }) => close(),
-);
+const orders = shared(() => openCheckoutOrders(stack));
 
 const shopsUrl = 'https://shop.example/return?order=1&x=%2F&y=a+b#done';
 

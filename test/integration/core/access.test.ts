@@ -188,10 +188,7 @@ test('the table has a row for every method the server serves, and no other', asy
  */
 type Call = (method: string, authorization: string | undefined) => Promise<string>;
 
-const client = shared(
-  async () => plainGrpcClient(stack.addresses[0]!),
-  ({ close }) => close(),
-);
+const client = shared(async () => plainGrpcClient(stack.addresses[0]!));
 
 const overGrpc: Call = async (name, authorization) => {
   const [service = '', method = ''] = name.split('/');

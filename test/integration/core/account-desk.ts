@@ -92,11 +92,7 @@ export const sessionOf = (userId: string, data = 'cart') => ({
 });
 
 /** The desk of all tests of a file. */
-export const sharedAccountDesk = (stack: Stack) =>
-  shared(
-    () => Promise.resolve(openAccountDesk(stack)),
-    (desk) => desk.close(),
-  );
+export const sharedAccountDesk = (stack: Stack) => shared(() => Promise.resolve(openAccountDesk(stack)));
 
 /** Two cores with accounts, a merchant whose members they can be, and their database for facts that no RPC shows. */
 export function sharedAccountSite() {

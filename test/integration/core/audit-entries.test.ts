@@ -151,9 +151,8 @@ describe('the audit log', () => {
 
 const logger = createLogger({ process: 'test', instance: 'audit', level: 'silent' });
 
-const webhooks = shared(
-  () => openDatabase({ url: stack.databaseUrl, poolSize: 2, applicationName: 'test', logger }),
-  ({ close }) => close(),
+const webhooks = shared(() =>
+  openDatabase({ url: stack.databaseUrl, poolSize: 2, applicationName: 'test', logger }),
 );
 beforeAll(() => webhooks.migrate());
 

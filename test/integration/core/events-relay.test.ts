@@ -30,10 +30,8 @@ const broker = shared(
   },
   (server) => server.remove(),
 );
-const stack = shared(
-  () =>
-    startStack({ ownProcesses: true, cores: 2, facades: 0, settings: { GATEHOUSE_NATS_URL: broker.url } }),
-  ({ stop }) => stop(),
+const stack = shared(() =>
+  startStack({ ownProcesses: true, cores: 2, facades: 0, settings: { GATEHOUSE_NATS_URL: broker.url } }),
 );
 const orders = sharedClient(stack, OrderService, 'writer');
 let merchantId: string;

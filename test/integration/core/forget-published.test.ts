@@ -35,15 +35,12 @@ const desk = sharedPaymentDesk(stack);
 const database = sharedCoreDatabase('forget-published', () => stack.databaseUrl, 6);
 /** For a relay that continues long after it has read. */
 const frozen = sharedCoreDatabase('frozen', () => stack.databaseUrl, 2);
-const broker = shared(startTemporaryNats, ({ stop }) => stop());
-const bus = shared<EventBus>(
-  async () => {
-    const opened = openEventBus({ url: broker.url, name: 'test', logger });
-    await waitUntil('the broker is connected', opened.isConnected);
-    return opened;
-  },
-  (opened) => opened.close(),
-);
+const broker = shared(startTemporaryNats);
+const bus = shared<EventBus>(async () => {
+  const opened = openEventBus({ url: broker.url, name: 'test', logger });
+  await waitUntil('the broker is connected', opened.isConnected);
+  return opened;
+});
 
 const duplicateWindowMs = 200;
 /** An empty stream, which drops repeats for a much shorter time than core's own. */

@@ -278,8 +278,4 @@ export async function latestPayment(
 }
 
 /** The desk of all tests of a file. */
-export const sharedPaymentDesk = (stack: Stack): PaymentDesk =>
-  shared(
-    () => openPaymentDesk(stack),
-    (desk) => desk.close(),
-  );
+export const sharedPaymentDesk = (stack: Stack): PaymentDesk => shared(() => openPaymentDesk(stack));

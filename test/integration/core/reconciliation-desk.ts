@@ -106,7 +106,4 @@ export type ReconciliationDesk = Awaited<ReturnType<typeof openReconciliationDes
 
 /** The desk of all tests of a file. */
 export const sharedReconciliationDesk = (stack: Stack): ReconciliationDesk =>
-  shared(
-    () => openReconciliationDesk(stack),
-    (desk) => desk.close(),
-  );
+  shared(() => openReconciliationDesk(stack));

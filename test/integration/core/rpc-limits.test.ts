@@ -31,10 +31,7 @@ beforeAll(async () => {
   merchantId = (await stack.createMerchant()).id;
 });
 
-const grpc = shared(
-  async () => plainGrpcClient(stack.addresses[0]!, stack.tokens.operator),
-  ({ close }) => close(),
-);
+const grpc = shared(async () => plainGrpcClient(stack.addresses[0]!, stack.tokens.operator));
 
 const plainRegistration = (own: PlainMessage = {}): PlainMessage =>
   plainOrder({ merchant_id: merchantId, order_number: newOrderNumber(), ...own });

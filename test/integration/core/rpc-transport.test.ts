@@ -277,13 +277,9 @@ const garbage = Buffer.from([0xff, 0xff, 0xff]);
 const tooLarge = Buffer.alloc(4 * 1024 * 1024 + 1);
 
 const grpc = {
-  'the gRPC port': shared(
-    async () => new GrpcClient(stack.addresses[0]!, credentials.createInsecure()),
-    (client) => client.close(),
-  ),
+  'the gRPC port': shared(async () => new GrpcClient(stack.addresses[0]!, credentials.createInsecure())),
   'the Connect port': shared(
     async () => new GrpcClient(new URL(stack.connectUrl).host, credentials.createInsecure()),
-    (client) => client.close(),
   ),
 };
 

@@ -21,10 +21,7 @@ const authority = openAuthority();
 const agents: Agent[] = [];
 // Before the proxy closes, which waits for its connections.
 afterAll(() => Promise.all(agents.map((agent) => agent.close())));
-const proxy = shared(
-  () => startTlsProxy(authority.issue({ names: 'DNS:localhost' })),
-  ({ close }) => close(),
-);
+const proxy = shared(() => startTlsProxy(authority.issue({ names: 'DNS:localhost' })));
 const stack = sharedStack({
   ...{ facades: 0, dashboards: 1 },
   settings: {

@@ -7,10 +7,7 @@ import { shared, sharedMerchant, sharedStack } from '../../support/shared-stack.
 import { waitUntil } from '../../support/wait-until.ts';
 import { sharedDashboardDesk } from './dashboard-desk.ts';
 
-const mailServer = shared(
-  () => startMailServer({ authOptional: true, disabledCommands: ['STARTTLS'] }),
-  ({ close }) => close(),
-);
+const mailServer = shared(() => startMailServer({ authOptional: true, disabledCommands: ['STARTTLS'] }));
 const mailTo = (email: string, text = '') =>
   waitUntil(`a mail to ${email} with: ${text}`, () =>
     mailServer.mails.find((mail) => mail.to === email && mail.text.includes(text)),

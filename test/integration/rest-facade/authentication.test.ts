@@ -45,10 +45,7 @@ const start = (overrides: Overrides): Promise<FacadeOverRpc> =>
     },
     overrides,
   );
-const usual = shared(
-  () => start({ nowMs: () => clockMs }),
-  ({ close }) => close(),
-);
+const usual = shared(() => start({ nowMs: () => clockMs }));
 
 /** The facade that all tests share, without its cached keys, or one of the test with these settings. */
 async function facadeKnowing(answer: Answer, overrides?: Overrides) {

@@ -18,16 +18,14 @@ type Orders = ServiceImpl<typeof OrderService>;
 /** The behaviour of core in the current test. All tests share one facade. */
 let core: Partial<Orders> = {};
 
-const facade = shared(
-  () =>
-    startFacadeOverRpc({
-      orders: {
-        registerOrder: (...call) => core.registerOrder!(...call),
-        startDirectPayment: (...call) => core.startDirectPayment!(...call),
-        getOrder: (...call) => core.getOrder!(...call),
-      },
-    }),
-  ({ close }) => close(),
+const facade = shared(() =>
+  startFacadeOverRpc({
+    orders: {
+      registerOrder: (...call) => core.registerOrder!(...call),
+      startDirectPayment: (...call) => core.startDirectPayment!(...call),
+      getOrder: (...call) => core.getOrder!(...call),
+    },
+  }),
 );
 
 /** Every method of core fails with this error. */

@@ -14,10 +14,7 @@ import type { StartDirectPaymentRequest } from '../../../src/gen/gatehouse/v1/or
 const getOrder = (): never => {
   throw rpcError('ORDER_NOT_FOUND', 'unknown');
 };
-const facade = shared(
-  () => startFacadeOverRpc({ orders: { getOrder } }),
-  ({ close }) => close(),
-);
+const facade = shared(() => startFacadeOverRpc({ orders: { getOrder } }));
 
 const notFound = { code: 404, message: 'Not found' };
 const withDetail = (field: string, issue: string) => ({ ...notFound, details: [{ field, issue }] });
@@ -409,10 +406,7 @@ describe('payment_option', () => {
   const startDirectPayment = ({ paymentOption }: StartDirectPaymentRequest): never => {
     throw invalidFields([{ field: 'payment_option', issue: `is [${paymentOption}]` }]);
   };
-  const own = shared(
-    () => startFacadeOverRpc({ orders: { startDirectPayment } }),
-    ({ close }) => close(),
-  );
+  const own = shared(() => startFacadeOverRpc({ orders: { startDirectPayment } }));
   const order = { order_number: 'A-1', amount: '1', currency: 'ETB', phone: '0911223344' };
   const direct = (query: string, body: object | string) => post(`${own.url}/api/v1/direct${query}`, body);
   const problem = async (query: string): Promise<unknown> => (await direct(query, '[]')).json;

@@ -48,24 +48,22 @@ const answered = () => {
   if (failure !== undefined) throw failure;
   return { refund: { ...refund, status } };
 };
-const facade = shared(
-  () =>
-    startFacadeOverRpc({
-      apiKeys: {
-        authenticateApiKey: ({ apiKey }) => ({ merchantId: 'mer_1', apiKeyId: `key_${apiKey}`, scopes }),
+const facade = shared(() =>
+  startFacadeOverRpc({
+    apiKeys: {
+      authenticateApiKey: ({ apiKey }) => ({ merchantId: 'mer_1', apiKeyId: `key_${apiKey}`, scopes }),
+    },
+    refunds: {
+      createRefund: (request) => {
+        created.push(request);
+        return request.validateOnly && failure === undefined ? {} : answered();
       },
-      refunds: {
-        createRefund: (request) => {
-          created.push(request);
-          return request.validateOnly && failure === undefined ? {} : answered();
-        },
-        getRefund: (request) => {
-          read.push(request);
-          return answered();
-        },
+      getRefund: (request) => {
+        read.push(request);
+        return answered();
       },
-    }),
-  ({ close }) => close(),
+    },
+  }),
 );
 
 let keys = 0;

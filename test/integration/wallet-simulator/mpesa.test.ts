@@ -9,14 +9,8 @@ import { startCallbackReceiver } from './callback-receiver.ts';
 import { shared } from '../../support/shared-stack.ts';
 
 // Prompts last long enough for a person, whose part the test plays.
-const started = shared(
-  () => startMpesaSimulator(mpesaDaraja, { interactive: true, timeScale: 0.5 }),
-  ({ close }) => close(),
-);
-const receiver = shared(
-  () => startCallbackReceiver(),
-  ({ close }) => close(),
-);
+const started = shared(() => startMpesaSimulator(mpesaDaraja, { interactive: true, timeScale: 0.5 }));
+const receiver = shared(() => startCallbackReceiver());
 let token = '';
 beforeAll(async () => {
   token = await newToken();

@@ -158,10 +158,7 @@ export type SimulatorUnderTest = Awaited<ReturnType<typeof startSimulator>>;
 
 /** One for all tests of a file. */
 export const simulatorOfFile = (options?: StartOptions): SimulatorUnderTest =>
-  shared(
-    () => startSimulator(options),
-    ({ close }) => close(),
-  );
+  shared(() => startSimulator(options));
 
 /** Status, category and code of an error, such as "400 businessRule incorrectState". */
 export const errorOf = ({ status, json }: Pick<Answer, 'status' | 'json'>): string =>

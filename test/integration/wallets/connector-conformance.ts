@@ -121,7 +121,7 @@ export function describeFaultTolerance(
     });
 
     describe.each(supported)('%s', (operation) => {
-      const subjectOfAll = shared(start, ({ close }) => close());
+      const subjectOfAll = shared(start);
 
       test('is understood when the wallet answers correctly, and the exchange is kept', async () => {
         const started = await begin();

@@ -81,10 +81,7 @@ const start = async (pull = false): Promise<FaultySubject> => {
 const { signal } = new AbortController();
 
 describe('two accounts that use one app of M-Pesa', () => {
-  const started = shared(
-    () => startMpesaSimulator(simulator),
-    ({ close }) => close(),
-  );
+  const started = shared(() => startMpesaSimulator(simulator));
   let payers = 0;
   const newPayer = () => `+2547083${(payers += 1).toString().padStart(5, '0')}`;
 

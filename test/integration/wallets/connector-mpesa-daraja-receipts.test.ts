@@ -37,14 +37,8 @@ const connect = (pull: boolean): WalletConnector =>
     }),
   );
 
-const started = shared(
-  () => startMpesaSimulator(simulator),
-  ({ close }) => close(),
-);
-const callbacks = shared(
-  () => startCallbackListener((callback) => connector.parseCallback(callback)),
-  ({ close }) => close(),
-);
+const started = shared(() => startMpesaSimulator(simulator));
+const callbacks = shared(() => startCallbackListener((callback) => connector.parseCallback(callback)));
 
 afterEach(async () => {
   await connector.close();

@@ -9,10 +9,7 @@ import { buildMpesaPayment } from './mpesa-subject.ts';
 /** Endings without a receipt are in connector-mpesa-daraja-receipts. */
 const supported = endingsExcept('sent_twice', 'no_callback', 'failure_callback', 'reversal_unknown_then_not');
 
-const started = shared(
-  () => startMpesaSimulator(simulator),
-  ({ close }) => close(),
-);
+const started = shared(() => startMpesaSimulator(simulator));
 
 describeOutcomes('the M-Pesa connector for Kenya', supported, (now) =>
   startMpesaSubject({

@@ -11,10 +11,7 @@ import { shared } from '../../support/shared-stack.ts';
 
 const supported = endingsExcept('sent_twice', 'no_callback', 'unrecognised_status');
 
-const started = shared(
-  () => startMpesaSimulator(simulator),
-  ({ close }) => close(),
-);
+const started = shared(() => startMpesaSimulator(simulator));
 
 const paymentOf = (digits: string) =>
   buildMpesaPayment({ currency: 'ETB', payerPhone: `+2517000000${digits}` });

@@ -22,10 +22,7 @@ import { closersOfEachTest, shared } from '../../support/shared-stack.ts';
 const options = { signal: new AbortController().signal };
 
 const closers = closersOfEachTest();
-const subject = shared(
-  () => startMtn(),
-  ({ close }) => close(),
-);
+const subject = shared(() => startMtn());
 beforeEach(() => {
   for (const { route, good } of Object.values(subject.routes)) {
     subject.wallet.on(route, json(good.status, good.body));

@@ -33,10 +33,7 @@ import { shared } from '../../support/shared-stack.ts';
 const options = { signal: new AbortController().signal };
 let time = new Date('2026-01-01T08:00:00Z');
 
-const subject = shared(
-  () => startTelebirr({}, () => time),
-  ({ close }) => close(),
-);
+const subject = shared(() => startTelebirr({}, () => time));
 beforeEach(() => {
   for (const { route, good } of Object.values(subject.routes)) {
     subject.wallet.on(route, json(good.status, good.body));

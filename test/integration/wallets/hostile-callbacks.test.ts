@@ -89,32 +89,29 @@ const simulator = sharedSimulatorProcess(
 
 const callbackKey = randomBytes(32);
 
-const stack = shared(
-  () => {
-    const origin = String(simulator.ready['origin']);
-    const configured = Object.entries(protocols).map(([connector, { id, channel, currency, ofProcess }]) => {
-      const { settings, variables } = ofProcess(origin);
-      const wallet = {
-        ...{ id, connector, names: { en: id, am: id }, channels: [channel], reconcile: false },
-        currencies: [{ code: currency }],
-        environments: { sandbox: { settings, call_timeout_ms: 30_000 } },
-      };
-      return { wallet, variables };
-    });
-    const wallets = configured.map(({ wallet }) => wallet);
-    return startStack({
-      facades: 0,
-      wallets: 1,
-      settings: {
-        GATEHOUSE_WALLETS: JSON.stringify({ wallets }),
-        GATEHOUSE_CURRENCIES: 'ETB,EUR,KES',
-        GATEHOUSE_WALLET_CALLBACK_KEY: callbackKey.toString('hex'),
-        ...(Object.assign({}, ...configured.map(({ variables }) => variables)) as Record<string, string>),
-      },
-    });
-  },
-  ({ stop }) => stop(),
-);
+const stack = shared(() => {
+  const origin = String(simulator.ready['origin']);
+  const configured = Object.entries(protocols).map(([connector, { id, channel, currency, ofProcess }]) => {
+    const { settings, variables } = ofProcess(origin);
+    const wallet = {
+      ...{ id, connector, names: { en: id, am: id }, channels: [channel], reconcile: false },
+      currencies: [{ code: currency }],
+      environments: { sandbox: { settings, call_timeout_ms: 30_000 } },
+    };
+    return { wallet, variables };
+  });
+  const wallets = configured.map(({ wallet }) => wallet);
+  return startStack({
+    facades: 0,
+    wallets: 1,
+    settings: {
+      GATEHOUSE_WALLETS: JSON.stringify({ wallets }),
+      GATEHOUSE_CURRENCIES: 'ETB,EUR,KES',
+      GATEHOUSE_WALLET_CALLBACK_KEY: callbackKey.toString('hex'),
+      ...(Object.assign({}, ...configured.map(({ variables }) => variables)) as Record<string, string>),
+    },
+  });
+});
 const desk = sharedPaymentDesk(stack);
 const checkout = sharedClient(stack, CheckoutService, 'checkout');
 

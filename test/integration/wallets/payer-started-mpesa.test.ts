@@ -44,29 +44,19 @@ describe.each([
       if (connector.payerStarted === undefined) throw new Error('the connector reports no such payments');
       return connector.payerStarted;
     };
-    const started = shared(
-      () => startMpesaSimulator(simulator),
-      ({ close }) => close(),
-    );
-    const listener = shared(
-      () =>
-        startCallbackListener((callback) => {
-          const stage = /\/(validation|confirmation)\//.exec(callback.url)?.[1];
-          const hint = connector.parseCallback(callback);
-          if (stage === undefined) return hint;
-          messages.push({ stage, message: payerStarted().parse(callback) });
-          return stage === 'validation'
-            ? { ...hint, reply: payerStarted().replyToValidation(decision) }
-            : hint;
-        }),
-      ({ close }) => close(),
+    const started = shared(() => startMpesaSimulator(simulator));
+    const listener = shared(() =>
+      startCallbackListener((callback) => {
+        const stage = /\/(validation|confirmation)\//.exec(callback.url)?.[1];
+        const hint = connector.parseCallback(callback);
+        if (stage === undefined) return hint;
+        messages.push({ stage, message: payerStarted().parse(callback) });
+        return stage === 'validation' ? { ...hint, reply: payerStarted().replyToValidation(decision) } : hint;
+      }),
     );
     const connectTo = async (baseUrl: string): Promise<WalletConnector> =>
       (await kind.load())(mpesaSettings(baseUrl), mpesaOptions({ callbackBaseUrl: () => listener.baseUrl }));
-    const connector: WalletConnector = shared<WalletConnector>(
-      () => connectTo(started.baseUrl),
-      (opened) => opened.close(),
-    );
+    const connector: WalletConnector = shared<WalletConnector>(() => connectTo(started.baseUrl));
     const urls = () =>
       ({
         validation: `${listener.baseUrl}/validation/x`,

@@ -18,22 +18,17 @@ export const sharedSimulatorProcess = (
   credentials: Readonly<Record<string, object>>,
   timeScale = '0.02',
 ): GatehouseProcess =>
-  shared(
-    () =>
-      startInline('wallet-simulator', {
-        GATEHOUSE_SIMULATOR_PORT: '0',
-        GATEHOUSE_SIMULATOR_CREDENTIALS: JSON.stringify(credentials),
-        GATEHOUSE_SIMULATOR_TIME_SCALE: timeScale,
-      }),
-    (process) => process.stop(),
+  shared(() =>
+    startInline('wallet-simulator', {
+      GATEHOUSE_SIMULATOR_PORT: '0',
+      GATEHOUSE_SIMULATOR_CREDENTIALS: JSON.stringify(credentials),
+      GATEHOUSE_SIMULATOR_TIME_SCALE: timeScale,
+    }),
   );
 
 /** A wallet simulator for all tests of a file, and a listener for its callbacks. */
 export function sharedSimulator(credentials: Readonly<Record<string, object>>) {
-  const receiver = shared(
-    () => startCallbackReceiver(() => 200),
-    ({ close }) => close(),
-  );
+  const receiver = shared(() => startCallbackReceiver(() => 200));
   const simulator = sharedSimulatorProcess(credentials, '0.005');
   const origin = (): string => String(simulator.ready['origin']);
   const post = (path: string): Promise<Response> => fetch(`${origin()}${path}`, { method: 'POST' });

@@ -83,7 +83,4 @@ export type WalletSide = ReturnType<typeof openWalletSide>;
 
 /** One for all tests of a file, with processes in the test's process. */
 export const sharedWalletSide = (stack: Stack): WalletSide =>
-  shared(
-    () => Promise.resolve(openWalletSide(stack)),
-    ({ stop }) => stop(),
-  );
+  shared(() => Promise.resolve(openWalletSide(stack)));
