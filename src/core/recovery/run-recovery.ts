@@ -248,19 +248,20 @@ async function recoverFromStream(
   );
   await recordMissing(parts, recovery);
   if (rebuilt === undefined) return;
-  const { orders, events, conflicts, read } = rebuilt;
+  const { conflicts, read } = rebuilt;
   recovery.stream = streamAfter(read);
   recovery.streamUntil = read.until ?? null;
-  recovery.rebuiltOrders = orders;
-  recovery.rebuiltEvents = events;
+  const { rebuiltOrders, rebuiltEvents } = await parts.database
+    .fork()
+    .findOneOrFail(RecoveryRow, { id: recovery.id });
   // Conflicts of a recovery that this one has replaced still wait for the operator.
   recovery.conflictingOrders = Math.max(recovery.conflictingOrders, conflicts);
   parts.logger.info(
     {
       recovery: recovery.id,
       stream: recovery.stream,
-      rebuilt_orders: orders,
-      rebuilt_events: events,
+      rebuilt_orders: rebuiltOrders,
+      rebuilt_events: rebuiltEvents,
       conflicts,
     },
     'orders of the lost time were rebuilt from the stream of events',
@@ -290,7 +291,6 @@ async function rebuildFromStream(
 ) {
   const orders = new Set<string>();
   const conflicts = new Set<string>();
-  let events = 0;
   const logProgress = createProgressLog(logger, recovery.id);
   const accounts = createAccountTimeline();
   const lostTime = {
@@ -306,16 +306,15 @@ async function rebuildFromStream(
     await keepLostAccounts(database.fork(), recovery.id, part.accountChanges);
     const until = part.events.at(-1)?.storedAt;
     const rebuilt = await rebuildOrders(database, part.events, {
-      ...{ accounts, noticedAt: lostTime.noticedAt, signal: lost },
+      ...{ accounts, noticedAt: lostTime.noticedAt, recovery, signal: lost },
       onCommit: (some) =>
         logProgress({
-          rebuilt_orders: orders.size + some.orders.length,
+          rebuilt_orders: recovery.rebuiltOrders + orders.size + some.orders.length,
           until,
           lost_until: recovery.lostUntil,
         }),
     });
     rebuilt.orders.forEach((id) => orders.add(id));
-    events += rebuilt.events;
     for (const { orderId, why } of rebuilt.conflicts) {
       if (conflicts.has(orderId)) continue;
       conflicts.add(orderId);
@@ -325,7 +324,7 @@ async function rebuildFromStream(
       );
     }
   });
-  return { orders: orders.size, events, conflicts: conflicts.size, read };
+  return { conflicts: conflicts.size, read };
 }
 
 /** Logs how far the rebuilding is, if it takes longer than `progressEveryMs`. */

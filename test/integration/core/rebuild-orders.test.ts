@@ -237,3 +237,33 @@ test.each([
     );
   },
 );
+
+test('a recovery counts each rebuilt order once, also if core exits in between', async () => {
+  const { id: merchantId } = await stack.createMerchant();
+  await loseRows(tables);
+  for (const number of ['N-1', 'N-2', 'N-3']) await paidOrder(merchantId, number, number);
+  const events = await eventsOf(merchantId);
+  await loseRows(tables);
+  const [recovery] = await desk.query<{ id: string; lostUntil: Date }>(
+    `insert into core.recoveries (id, cause, lost_from, lost_until, stream, closed, finished_at,
+       erasures_accepted_by, accounts_accepted_by, merchants_accepted_by)
+     values (gen_random_uuid(), 'OPERATOR', now(), now(), 'COMPLETE', '{}', now(), 'x', 'x', 'x')
+     returning id, lost_until as "lostUntil"`,
+  );
+  const exit = new AbortController();
+  const options = { accounts: createAccountTimeline(), noticedAt: new Date(0), recovery: recovery! };
+  const numbers = () => desk.query('select rebuilt_orders, rebuilt_events from core.recoveries');
+
+  const cut = rebuildOrders(database, events, {
+    ...{ ...options, transactionMs: 0, signal: exit.signal },
+    onCommit: () => exit.abort(),
+  });
+  await expect(cut).rejects.toThrow('aborted');
+  const first = events.filter(({ event }) => event.order?.orderId === events[0]?.event.order?.orderId);
+  expect(await numbers()).toEqual([{ rebuilt_orders: 1, rebuilt_events: first.length }]);
+  // The stream gives the events of an order in parts.
+  await rebuildOrders(database, events.slice(0, -1), options);
+  await rebuildOrders(database, events, options);
+
+  expect(await numbers()).toEqual([{ rebuilt_orders: 3, rebuilt_events: events.length }]);
+});

@@ -8,7 +8,7 @@ import type { Database } from '../../database/database.ts';
 import { isDataRefused } from '../../../platform/database/explain-error.ts';
 import { OrderEventRow, OrderRow, PaymentAttemptRow, RefundRow } from '../../database/order-entities.ts';
 import { RecoveredOrderRow } from '../../database/recovery-entities.ts';
-import type { RecoveredOrderState } from '../../database/recovery-entities.ts';
+import type { RecoveredOrderState, RecoveryRow } from '../../database/recovery-entities.ts';
 import { readClock } from '../../database/read-clock.ts';
 import { WalletReceiptRow } from '../../database/payer-payment-entities.ts';
 import { WalletAccountRow } from '../../database/wallet-account-entity.ts';
@@ -50,6 +50,8 @@ export interface RebuildOptions {
   readonly accounts: AccountTimeline;
   /** Only conflicts that were recorded then or later count. */
   readonly noticedAt: Date;
+  /** Its numbers of rebuilt orders and events grow in the same transactions, so that they stay right if core exits. */
+  readonly recovery?: Pick<RecoveryRow, 'id' | 'lostUntil'>;
   /** After this time, the transaction gets no further order. By default a second. */
   readonly transactionMs?: number;
   /** Ends the work after the transaction that runs then. */
@@ -112,20 +114,30 @@ interface RebuiltOrder {
 async function rebuildBatch(
   em: EntityManager,
   batch: readonly LostOrder[],
-  { accounts, noticedAt, transactionMs = longestTransactionMs }: RebuildOptions,
+  { accounts, noticedAt, recovery, transactionMs = longestTransactionMs }: RebuildOptions,
 ): Promise<readonly RebuiltOrder[]> {
   const endsAt = performance.now() + transactionMs;
   const results: RebuiltOrder[] = [];
+  const added = { orders: 0, events: 0 };
   for (const { orderId, events } of batch) {
     const result = await rebuildAlone(em, () => rebuildOrder(em, events, accounts, noticedAt));
     const order = events.at(-1)?.event.order;
-    if (order !== undefined && result !== 0)
-      await recordResult(em, order, typeof result === 'number' ? 'REBUILT' : result.state);
+    const isRebuilt = typeof result === 'number';
+    if (order !== undefined && result !== 0) {
+      const state = isRebuilt ? 'REBUILT' : result.state;
+      if ((await recordResult(em, order, state, recovery?.lostUntil)) && isRebuilt) added.orders += 1;
+    }
+    if (isRebuilt) added.events += result;
     results.push({ orderId, result });
     // A flush compares all rows that the ORM has read, so without this each order would cost more than the one before.
     em.clear();
     if (performance.now() >= endsAt) break;
   }
+  if (recovery !== undefined && added.events > 0)
+    await em.execute(
+      'update core.recoveries set rebuilt_orders = rebuilt_orders + ?, rebuilt_events = rebuilt_events + ? where id = ?',
+      [added.orders, added.events, recovery.id],
+    );
   return results;
 }
 
@@ -158,14 +170,21 @@ function conflictOf(error: unknown): Conflict | undefined {
 
 /**
  * Adds an order to the list that operators and the merchant see. An order whose own ids cannot be read is in the log only. A conflict stays in the list,
- * also when a later recovery rebuilds the order.
+ * also when a later recovery rebuilds the order. Returns whether this is the first result of the order since `since`.
  */
-async function recordResult(em: EntityManager, order: Order, state: RecoveredOrderState): Promise<void> {
+async function recordResult(
+  em: EntityManager,
+  order: Order,
+  state: RecoveredOrderState,
+  since = new Date(0),
+): Promise<boolean> {
   const environment = parseEnvironment(order.environment);
-  if (!isPublicId('mer', order.merchantId) || !isPublicId('ord', order.orderId) || !environment.ok) return;
+  if (!isPublicId('mer', order.merchantId) || !isPublicId('ord', order.orderId) || !environment.ok)
+    return false;
   const key = { merchantId: storedId('mer', order.merchantId), orderId: storedId('ord', order.orderId) };
   const before = await em.findOne(RecoveredOrderRow, key);
-  if (state === 'REBUILT' && before !== null && before.state !== 'REBUILT') return;
+  if (state === 'REBUILT' && before !== null && before.state !== 'REBUILT') return false;
+  const isFirst = before === null || before.recordedAt < since;
   await em.upsert(RecoveredOrderRow, {
     ...key,
     environment: environment.value,
@@ -173,6 +192,7 @@ async function recordResult(em: EntityManager, order: Order, state: RecoveredOrd
     state,
     recordedAt: await readClock(em),
   });
+  return isFirst;
 }
 
 /** Returns the number of added events, or why the order cannot be rebuilt. Decides before it writes anything. */
