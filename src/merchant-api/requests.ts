@@ -28,7 +28,7 @@ const amount = Type.String({
   // ISO 4217 has no currency with more than four decimals.
   maxLength: 17,
   pattern: '^(0|[1-9][0-9]{0,11})(\\.[0-9]{1,4})?$',
-  not: { type: 'string', pattern: '^[0.]*$' },
+  not: { pattern: '^[0.]*$' },
   description:
     'Decimal text greater than zero: at most 12 digits before the point and no more decimals than the currency has. ' +
     'A JSON number is refused.',
@@ -39,7 +39,7 @@ const reason = (description: string, example: string) =>
   Type.String({
     minLength: 1,
     maxLength: 255,
-    not: { type: 'string', pattern: `${controlCharacter}|${blank}` },
+    not: { pattern: `${controlCharacter}|${blank}` },
     description: `${description} It is not blank and has no control characters.`,
     examples: [example],
   });
@@ -100,7 +100,7 @@ export const registerBodySchema = Type.Object(
     business_name: Type.Optional(
       Type.String({
         maxLength: 128,
-        not: { type: 'string', pattern: controlCharacter },
+        not: { pattern: controlCharacter },
         description: 'The business to show at checkout.',
         examples: ['Abebe Books'],
       }),

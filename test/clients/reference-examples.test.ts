@@ -13,7 +13,7 @@ import { missingForPhp } from '../../scripts/php.ts';
 import { readOpenApiDocument } from '../../scripts/openapi-document.ts';
 import { describeDocument } from '../../src/rest-facade/reference/describe-document.ts';
 import type { Endpoint, ReferenceView } from '../../src/rest-facade/reference/describe-document.ts';
-import type { OpenApiDocument } from '../../src/rest-facade/reference/openapi-document.ts';
+import type { OpenApiDocument } from '../../src/rest-facade/reference/openapi-types.ts';
 
 const run = promisify(execFile);
 const clients = join(import.meta.dirname, '..', '..', 'clients');

@@ -961,6 +961,16 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "order_number": "INV-2025-0042",
+                 *       "return_url": "https://shop.example/thanks",
+                 *       "amount": "100.50",
+                 *       "currency": "ETB",
+                 *       "reason": "Invoice 42",
+                 *       "customer_phone": "0911223344"
+                 *     }
+                 */
                 "application/json": components["schemas"]["RegisterRequest"];
             };
         };
@@ -973,6 +983,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "code": 1,
+                     *       "message": "Order registered",
+                     *       "data": {
+                     *         "checkout_url": "https://checkout.example/c/AAGh-y7WWHabr-sgF1_3eLwBofsvAVt3O5LGab-BYRImz0F5Qj_mJ8jWhJm5hbFee4Zr7eJIrUfKJ3wIArdqVIs"
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["RegisterReply"];
                 };
             };
@@ -1191,6 +1210,14 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "amount": "100.50",
+                 *       "currency": "ETB",
+                 *       "order_number": "INV-2025-0042",
+                 *       "phone": "0911223344"
+                 *     }
+                 */
                 "application/json": components["schemas"]["DirectPaymentRequest"];
             };
         };
@@ -1203,6 +1230,12 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "message": "Payment started; the customer is asked to confirm it",
+                     *       "payment_status": "PENDING"
+                     *     }
+                     */
                     "application/json": components["schemas"]["DirectPaymentReply"];
                 };
             };
@@ -1404,6 +1437,14 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "amount": "100.50",
+                 *       "currency": "ETB",
+                 *       "order_number": "INV-2025-0042",
+                 *       "phone": "0911223344"
+                 *     }
+                 */
                 "application/json": components["schemas"]["DirectPaymentRequest"];
             };
         };
@@ -1416,6 +1457,12 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "message": "Payment started; the customer is asked to confirm it",
+                     *       "payment_status": "PENDING"
+                     *     }
+                     */
                     "application/json": components["schemas"]["DirectPaymentReply"];
                 };
             };
@@ -1617,6 +1664,14 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "amount": "100.50",
+                 *       "currency": "ETB",
+                 *       "order_number": "INV-2025-0042",
+                 *       "phone": "0911223344"
+                 *     }
+                 */
                 "application/json": components["schemas"]["DirectPaymentRequest"];
             };
         };
@@ -1629,6 +1684,12 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "message": "Payment started; the customer is asked to confirm it",
+                     *       "payment_status": "PENDING"
+                     *     }
+                     */
                     "application/json": components["schemas"]["DirectPaymentReply"];
                 };
             };
@@ -1824,6 +1885,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "order_number": "INV-2025-0042"
+                 *     }
+                 */
                 "application/json": components["schemas"]["VerifyRequest"];
             };
         };
@@ -1838,6 +1904,26 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "code": 200,
+                     *       "message": "Order found",
+                     *       "data": {
+                     *         "order_id": "ord_01jd2x8m5vf7e8r0c3q6t9w1ya",
+                     *         "order_number": "INV-2025-0042",
+                     *         "status": "PENDING",
+                     *         "amount": "100.50",
+                     *         "deducted": "0.00",
+                     *         "currency": "ETB",
+                     *         "payment_option": "walleta_ussd",
+                     *         "payment_type": "API",
+                     *         "customer_phone": "0911223344",
+                     *         "reason": "Invoice 42",
+                     *         "created_timestamp": "2025-11-20T09:30:00.000Z",
+                     *         "updated_timestamp": "2025-11-20T09:30:00.000Z"
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["VerifyReply"];
                 };
             };
@@ -2021,6 +2107,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "order_number": "INV-2025-0042"
+                 *     }
+                 */
                 "application/json": components["schemas"]["ExplainRequest"];
             };
         };
@@ -2033,6 +2124,25 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "code": 200,
+                     *       "message": "Order explained",
+                     *       "data": {
+                     *         "order_id": "ord_01jd2x8m5vf7e8r0c3q6t9w1ya",
+                     *         "order_number": "INV-2025-0042",
+                     *         "status": "PENDING",
+                     *         "waiting_for": "payer_confirmation",
+                     *         "held_by": "payer",
+                     *         "wallet": "walleta",
+                     *         "reason": "",
+                     *         "next": "wallet_queried",
+                     *         "next_at": "2025-11-20T09:30:15.000Z",
+                     *         "since": "2025-11-20T09:30:02.000Z",
+                     *         "text": "The order waits for the payer to confirm the payment with Wallet A. Gatehouse queries Wallet A at 2025-11-20 09:30:15 UTC."
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["ExplainReply"];
                 };
             };
@@ -2222,6 +2332,13 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "order_number": "INV-2025-0042",
+                 *       "refund_number": "RET-2025-0007",
+                 *       "reason": "Shoes came back"
+                 *     }
+                 */
                 "application/json": components["schemas"]["RefundRequest"];
             };
         };
@@ -2234,6 +2351,23 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "code": 1,
+                     *       "message": "Refund accepted; the wallet decides it",
+                     *       "data": {
+                     *         "refund_id": "rfd_01jd4s1k7w9q3m5x8b2n6c0v4z",
+                     *         "refund_number": "RET-2025-0007",
+                     *         "order_number": "INV-2025-0042",
+                     *         "status": "PENDING",
+                     *         "amount": "40.50",
+                     *         "currency": "ETB",
+                     *         "reason": "One book came back",
+                     *         "created_timestamp": "2025-11-21T08:15:00.000Z",
+                     *         "updated_timestamp": "2025-11-21T08:15:02.731Z"
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["RefundReply"];
                 };
             };
@@ -2440,6 +2574,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "refund_number": "RET-2025-0007"
+                 *     }
+                 */
                 "application/json": components["schemas"]["VerifyRefundRequest"];
             };
         };
@@ -2452,6 +2591,23 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "code": 200,
+                     *       "message": "Refund found",
+                     *       "data": {
+                     *         "refund_id": "rfd_01jd4s1k7w9q3m5x8b2n6c0v4z",
+                     *         "refund_number": "RET-2025-0007",
+                     *         "order_number": "INV-2025-0042",
+                     *         "status": "PENDING",
+                     *         "amount": "40.50",
+                     *         "currency": "ETB",
+                     *         "reason": "One book came back",
+                     *         "created_timestamp": "2025-11-21T08:15:00.000Z",
+                     *         "updated_timestamp": "2025-11-21T08:15:02.731Z"
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["VerifyRefundReply"];
                 };
             };

@@ -1,5 +1,5 @@
 import { directAliases } from '../direct-endpoint.ts';
-import type { OpenApiDocument, Operation, Parameter, Schema } from './openapi-document.ts';
+import type { OpenApiDocument, Operation, Parameter, Schema } from './openapi-types.ts';
 import { clientSetups, requestExamples } from './request-examples.ts';
 import type { RequestExample } from './request-examples.ts';
 import { describeField, exampleOf, fieldsOf, nameOf, resolve } from './schema-fields.ts';

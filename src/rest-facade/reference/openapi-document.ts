@@ -27,6 +27,8 @@ import {
   verifyBodySchema,
   verifyRefundBodySchema,
 } from '../../merchant-api/requests.ts';
+import { withBodyExamples } from './body-examples.ts';
+import type { OpenApiDocument } from './openapi-types.ts';
 
 /** The public URLs of the two environments. */
 export interface PublicUrls {
@@ -63,63 +65,6 @@ const description = `Register payment orders, start direct mobile-money payments
 Every request is a POST with a JSON body and your API key in the \`apiKey\` header. Test keys work in the sandbox, live
 keys in production, each only there. Amounts are decimal text, never JSON numbers. Fields that are not documented are
 ignored. A key belongs on your server: never put it in a public web page, an app or a repository.`;
-
-/** The parts of the document that the page at /docs shows. */
-export interface OpenApiDocument {
-  readonly info: { readonly title: string; readonly version: string; readonly description: string };
-  readonly servers: readonly { readonly url: string; readonly description: string }[];
-  readonly tags: readonly { readonly name: string; readonly description: string }[];
-  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-  readonly webhooks: Readonly<Record<string, { readonly post: Operation }>>;
-}
-
-export interface Operation {
-  readonly operationId: string;
-  readonly summary: string;
-  readonly description?: string;
-  readonly tags: readonly string[];
-  readonly parameters?: readonly Parameter[];
-  readonly requestBody?: { readonly content: JsonContent };
-  readonly responses: Readonly<Record<string, Response>>;
-}
-
-export interface Parameter {
-  readonly in: 'query' | 'header';
-  readonly name: string;
-  readonly required: boolean;
-  readonly description: string;
-  readonly example?: string;
-  readonly schema: Schema;
-}
-
-interface Response {
-  readonly description: string;
-  readonly headers?: Readonly<Record<string, { readonly description: string; readonly schema: Schema }>>;
-  readonly content?: JsonContent;
-}
-
-interface JsonContent {
-  readonly 'application/json': { readonly schema: Schema; readonly example?: unknown };
-}
-
-/** A schema, or a reference to a published one. */
-export interface Schema {
-  readonly $ref?: string;
-  readonly title?: string;
-  readonly type?: string;
-  readonly description?: string;
-  readonly format?: string;
-  readonly pattern?: string;
-  readonly minLength?: number;
-  readonly maxLength?: number;
-  readonly minimum?: number;
-  readonly enum?: readonly unknown[];
-  readonly examples?: readonly unknown[];
-  readonly items?: Schema;
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly required?: readonly string[];
-}
 
 /**
  * Collects the schemas of the routes registered after it into an OpenAPI 3.1 document, served at /openapi.json. Returns a
@@ -162,7 +107,10 @@ export async function addOpenApiDocument(
     refResolver: { buildLocalReference: (json, _base, _fragment, index) => nameOf(json, index) },
   });
   let text: string | undefined;
-  const readText = (): string => (text ??= JSON.stringify(app.swagger()));
+  const readText = (): string => {
+    const generate = () => JSON.parse(JSON.stringify(app.swagger())) as OpenApiDocument;
+    return (text ??= JSON.stringify(withBodyExamples(generate())));
+  };
   let bytes: Buffer | undefined;
   app.get('/openapi.json', { schema: { hide: true } }, (_request, reply) =>
     reply.type('application/json; charset=utf-8').send((bytes ??= Buffer.from(readText()))),

@@ -1,4 +1,4 @@
-import type { Operation, Schema } from './openapi-document.ts';
+import type { Operation, Schema } from './openapi-types.ts';
 import { exampleOf, nameOf } from './schema-fields.ts';
 import type { Schemas } from './schema-fields.ts';
 

@@ -1,4 +1,4 @@
-import type { Schema } from './openapi-document.ts';
+import type { Schema } from './openapi-types.ts';
 
 /** A field as the page shows it. */
 export interface Field {

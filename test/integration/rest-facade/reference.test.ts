@@ -105,6 +105,36 @@ describe('/openapi.json', () => {
     expect(example('/api/v1/direct', '400')).toMatchObject({ message: 'Invalid request parameters' });
   });
 
+  test('has an example of every request and every success that fits its schema', () => {
+    const ajv = new Ajv2020({ strict: false, validateFormats: false });
+    ajv.addSchema(document, 'document');
+    const bodies = keysAt('paths').flatMap((path) =>
+      keysAt('paths', path).flatMap((method) => [
+        ['paths', path, method, 'requestBody'],
+        ...keysAt('paths', path, method, 'responses')
+          .filter((status) => status.startsWith('2'))
+          .map((status) => ['paths', path, method, 'responses', status]),
+      ]),
+    );
+    const contents = bodies
+      .map((keys) => at(...keys, 'content', 'application/json'))
+      .filter((content) => content !== undefined) as { schema: object; example?: unknown }[];
+    expect(contents).toHaveLength(2 * 8 + 2);
+    for (const { schema, example } of contents) {
+      const reference = (schema as { $ref?: string }).$ref;
+      const fits = ajv.compile(reference === undefined ? schema : { $ref: `document${reference}` });
+      expect(fits(example)).toBe(true);
+    }
+    expect(at('paths', '/api/v1/verify', 'post', 'requestBody', 'content', 'application/json')).toEqual({
+      schema: { $ref: '#/components/schemas/VerifyRequest' },
+      example: { order_number: 'INV-2025-0042' },
+    });
+  });
+
+  test('names no type below `not`, because Postman would then send every type except that one', () => {
+    expect(JSON.stringify(document)).not.toMatch(/"not":\{[^}]*"type"/);
+  });
+
   test('describes every field with an example', () => {
     for (const name of ['RegisterRequest', 'DirectPaymentRequest', 'VerifyRequest', 'PaymentOrder']) {
       for (const [field, schema] of entriesOf(at('components', 'schemas', name, 'properties'))) {
