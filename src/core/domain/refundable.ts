@@ -25,6 +25,8 @@ export type NotRefundable =
   | 'not_completed'
   | 'nothing_left'
   | 'wallet_cannot'
+  /** No refund can be sent with the merchant's own account that was paid, because it was removed. */
+  | 'account_gone'
   /** The transaction that paid the order goes back as a stray payment. */
   | 'stray_payment';
 
@@ -51,7 +53,8 @@ export function refundable({
   if (order.status !== 'COMPLETED') return err('not_completed');
   if (isStrayToo) return err('stray_payment');
   const { currency } = order.amount;
-  if (wallet === undefined || wallet.refunds === 'none' || isAccountGone) return err('wallet_cannot');
+  if (wallet === undefined || wallet.refunds === 'none') return err('wallet_cannot');
+  if (isAccountGone) return err('account_gone');
   const leftMinorUnits = order.deductedMinorUnits - heldMinorUnits(refunds);
   if (leftMinorUnits <= 0n) return err('nothing_left');
   const terms = wallet.currencies.find((each) => each.currency.code === currency.code);

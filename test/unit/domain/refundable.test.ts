@@ -62,7 +62,7 @@ describe('what is left of an order', () => {
   test.each<[string, Partial<RefundBasis>, string]>([
     ['is not COMPLETED', { order: { ...paid, status: 'PENDING' } }, 'not_completed'],
     ['was paid by a transaction that goes back as stray', { isStrayToo: true }, 'stray_payment'],
-    ["was paid to a merchant's own account that was removed", { isAccountGone: true }, 'wallet_cannot'],
+    ["was paid to a merchant's own account that was removed", { isAccountGone: true }, 'account_gone'],
     ['was paid at a wallet without refunds', { wallet: buildWallet('none') }, 'wallet_cannot'],
     ['was paid at a wallet that is not configured', { wallet: undefined }, 'wallet_cannot'],
     ['is refunded already', { refunds: [refund(10_050n, 'reversed')] }, 'nothing_left'],

@@ -281,6 +281,11 @@ function refusal(refused: Refusal, { refundNumber }: RefundRequest): Error {
         'the wallet that was paid cannot return payments; pay the customer in another way',
         'belongs to an order whose wallet cannot return payments; pay the customer in another way',
       );
+    case 'account_gone':
+      return notRefundable(
+        "the merchant's own account that was paid was removed; pay the customer in another way",
+        'belongs to an order that was paid to an account of yours that was removed; pay the customer in another way',
+      );
     case 'stray_payment':
       return notRefundable(
         'the payment is already on its way back to the payer as a stray payment',

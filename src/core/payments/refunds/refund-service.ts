@@ -272,6 +272,7 @@ const notRefundableNumbers = {
   not_completed: NotRefundableMessage.NOT_COMPLETED,
   nothing_left: NotRefundableMessage.NOTHING_LEFT,
   wallet_cannot: NotRefundableMessage.BY_WALLET,
+  account_gone: NotRefundableMessage.BY_WALLET,
   stray_payment: NotRefundableMessage.STRAY_PAYMENT,
 } as const satisfies Record<NotRefundable, NotRefundableMessage>;
 
