@@ -3,6 +3,20 @@ import type { TLSSocket } from 'node:tls';
 import { limitLines } from '../line-limit.ts';
 import type { Logger } from '../logger.ts';
 
+/** Controls, and characters that change the direction of writing. JSON keeps C1 controls, which some terminals obey. */
+const unprintable = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu;
+
+const maxSubjectText = 256;
+
+/** The subject of a certificate, which anybody can make, for a log. */
+const printable = (subject: object): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(subject).map(([name, value]) => [
+      name,
+      String(value).slice(0, maxSubjectText).replace(unprintable, '?'),
+    ]),
+  );
+
 /**
  * Logs the connections whose handshake failed, and those whose client certificate is not accepted, with the reason. Anyone can cause both,
  * so each reason is logged at most once a minute.
@@ -33,7 +47,7 @@ export function watchHandshakes(
     const reason = String(socket.authorizationError);
     logRefused(reason, {
       peer: socket.remoteAddress,
-      subject: shown.subject,
+      subject: printable(shown.subject),
       names: shown.subjectaltname,
       expires: shown.valid_to,
       reason,

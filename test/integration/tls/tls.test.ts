@@ -333,9 +333,9 @@ async function get(path: string, { ca, own }: CertificatePaths): Promise<{ statu
 }
 
 describe('a server is refused, and both sides log why,', () => {
-  const server = async (files: IssuedFiles): Promise<string> => {
+  const server = async (files: IssuedFiles, asksClients = false): Promise<string> => {
     const peers = { isRequired: false, trustDomain: undefined, roles: [] };
-    const tls = { files: filesOf(files), asksClients: false, peers };
+    const tls = { files: filesOf(files), asksClients, peers };
     const started = await startGrpcServer({ host: '127.0.0.1', port: 0, services: [], tls, logger });
     closers.push(() => started.stop(0));
     return started.address;
@@ -362,6 +362,18 @@ describe('a server is refused, and both sides log why,', () => {
 
     const failures = log.filter(({ msg = '' }) => msg.includes('a TLS handshake failed'));
     expect(failures).toMatchObject([{ listener: 'gRPC', count: 1 }]);
+  });
+
+  test("or a client's certificate is, whose name is logged without what controls a terminal", async () => {
+    const { own } = await foreign.issue('a\u009b2J', 'DNS:shop.example');
+    const address = await server(certificate('server'), true);
+
+    await failureOf(list(overGrpc({ ca: authority.ca, own }, '', address)));
+
+    const isSubject = ({ subject }: Readonly<Record<string, unknown>>) =>
+      JSON.stringify([subject]).includes('2J');
+    await waitUntil('the server has logged it', () => log.some(isSubject));
+    expect(JSON.stringify(log.find(isSubject))).toContain('?2J');
   });
 
   test('when it is for another name', async () => {
