@@ -47,6 +47,10 @@ export function dayNamed(text: string, timeZone: string): LocalDay | undefined {
   return isInRange(from) && isInRange(to) ? { from, to } : undefined;
 }
 
+/** Whether both ends are given and no time lies between them. */
+export const isEmptySpan = (from: Date | undefined, to: Date | undefined): boolean =>
+  from !== undefined && to !== undefined && from >= to;
+
 /** A time in the form of HTML's "local date and time", in a time zone; undefined as for `dayNamed`. */
 export function timeNamed(text: string, timeZone: string): Date | undefined {
   if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?$/.test(text)) return undefined;

@@ -19,7 +19,7 @@ import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';
 import { parseText } from '../domain/text.ts';
 import { parseId, parseOptionalId, valuesOrThrow } from '../rpc/request-fields.ts';
-import { parseRequiredTime, parseTime, timeKey } from '../rpc/time-fields.ts';
+import { parseEnd, parseRequiredTime, parseTime, timeKey } from '../rpc/time-fields.ts';
 import { eventChainMethods } from './event-chain-methods.ts';
 import type { EventChainParts } from './event-chain-methods.ts';
 import { findActorEmails } from './find-actor-emails.ts';
@@ -98,7 +98,7 @@ function parseFilter(request: ListAuditEntriesRequest) {
       beforeId: parsePageToken(pageToken, 'aud', filterKey(request)),
       kind: parseKind(actionKind),
       from: parseTime(fromTime, 'from_time'),
-      to: parseTime(toTime, 'to_time'),
+      to: parseEnd(toTime, 'to_time', { from: fromTime, fromField: 'from_time' }),
     }),
   );
 }

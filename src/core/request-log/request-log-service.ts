@@ -27,7 +27,7 @@ import { wordOf } from '../rpc/enum-words.ts';
 import { parseEnvironment } from '../rpc/environment.ts';
 import { parsePageSize, parsePageToken } from '../rpc/page-token.ts';
 import { parseId, valuesOrThrow } from '../rpc/request-fields.ts';
-import { parseTime, timeKey } from '../rpc/time-fields.ts';
+import { parseEnd, parseTime, timeKey } from '../rpc/time-fields.ts';
 import type { RequestFilter, RequestLogStore, RequestReport } from './request-log-store.ts';
 
 export interface RequestLogMetrics {
@@ -180,7 +180,10 @@ function parseFilter(request: ListApiRequestsRequest): { filter: RequestFilter; 
       orderNumber: parseExact(orderNumber, 'order_number'),
       requestId: parseExact(requestId, 'request_id'),
       createdFrom: parseTime(createTimeFrom, 'create_time_from'),
-      createdTo: parseTime(createTimeTo, 'create_time_to'),
+      createdTo: parseEnd(createTimeTo, 'create_time_to', {
+        from: createTimeFrom,
+        fromField: 'create_time_from',
+      }),
       beforeId: parsePageToken(request.pageToken, 'req', key),
       limit: parsePageSize(request.pageSize),
     }),

@@ -18,6 +18,19 @@ export function parseTime(time: Timestamp | undefined, field: string): Result<Da
   return ok(timestampDate(time));
 }
 
+/** As `parseTime`, for the end of a span. Issue: `from` is not earlier, so that no time is in the span. */
+export function parseEnd(
+  time: Timestamp | undefined,
+  field: string,
+  { from, fromField }: { readonly from: Timestamp | undefined; readonly fromField: string },
+): Result<Date | undefined, Issue> {
+  const end = parseTime(time, field);
+  const begin = parseTime(from, fromField);
+  const isEmpty =
+    end.ok && begin.ok && end.value !== undefined && begin.value !== undefined && begin.value >= end.value;
+  return isEmpty ? err({ field, issue: `must be later than ${fromField}` }) : end;
+}
+
 /** As `parseTime`, for required fields. */
 export function parseRequiredTime(time: Timestamp | undefined, field: string): Result<Date, Issue> {
   const parsed = parseTime(time, field);

@@ -121,9 +121,7 @@ export interface AuditWords {
   readonly lead: string;
   readonly operatorLead: string;
   readonly columns: Readonly<Record<'when' | 'who' | 'what' | 'merchant', string>>;
-  readonly filter: Readonly<
-    Record<'title' | 'kind' | 'any' | 'from' | 'to' | 'submit' | 'clear' | 'wrongDay', string>
-  >;
+  readonly filter: Readonly<Record<'title' | 'kind' | 'any' | 'from' | 'to' | 'submit' | 'clear', string>>;
   readonly kinds: Readonly<Record<AuditKind, string>>;
   readonly empty: { readonly title: string; readonly body: string };
   readonly noMatch: string;

@@ -5,6 +5,7 @@ import type { Dashboard } from '../dashboard.ts';
 import { audit as amharic } from '../language/amharic/audit.ts';
 import { audit as english } from '../language/english/audit.ts';
 import { wordsFor } from '../language/words.ts';
+import { shellWords } from '../send-page.ts';
 import { momentOf } from '../moment-text.ts';
 import { auditQuery, auditTimes, readAuditFilter } from './audit-filter.ts';
 import { auditKinds } from '../language/audit-words.ts';
@@ -33,7 +34,9 @@ async function showAudit(
 ): Promise<FastifyReply> {
   const words = wordsFor(request, dictionary);
   const filter = readAuditFilter(request.query, timeZone);
+  const problem = filter.isEmptySpan ? shellWords[request.language].forms.emptySpan : undefined;
   const entries = await panel(request, async (options) => {
+    if (problem !== undefined) return { older: undefined, rows: [] };
     const listed = await clients.audit.listAuditEntries(
       {
         merchantId,
@@ -61,6 +64,7 @@ async function showAudit(
       })),
     };
   });
+  reply.code(problem === undefined ? 200 : 400);
   return sendPage(request, reply, {
     template: 'organisation/audit',
     title: words.title,
@@ -69,6 +73,7 @@ async function showAudit(
     view: {
       entries,
       filter,
+      problem,
       path,
       newest: filter.page === '' ? undefined : path + auditQuery(filter, ''),
       lead: merchantId === '' ? words.operatorLead : words.lead,

@@ -1,6 +1,6 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
-import { dayNamed } from '../local-time.ts';
+import { dayNamed, isEmptySpan } from '../local-time.ts';
 import { auditKinds } from '../language/audit-words.ts';
 import type { AuditKind } from '../language/audit-words.ts';
 
@@ -12,6 +12,8 @@ export interface AuditFilter {
   readonly to: string;
   readonly page: string;
   readonly isEmpty: boolean;
+  /** Whether the last day is before the first, so that nothing can match. */
+  readonly isEmptySpan: boolean;
 }
 
 /** Reads a query. Invalid values are ignored, and the form shows them as empty. */
@@ -24,7 +26,11 @@ export function readAuditFilter(query: unknown, timeZone: string): AuditFilter {
   const dayOf = (name: string): string => (dayNamed(text(name), timeZone) === undefined ? '' : text(name));
   const kind = auditKinds.find((known) => known === text('kind')) ?? '';
   const [from, to] = [dayOf('from'), dayOf('to')];
-  return { kind, from, to, page: text('page'), isEmpty: kind === '' && from === '' && to === '' };
+  return {
+    ...{ kind, from, to, page: text('page') },
+    isEmpty: kind === '' && from === '' && to === '',
+    isEmptySpan: isEmptySpan(dayNamed(from, timeZone)?.from, dayNamed(to, timeZone)?.to),
+  };
 }
 
 /** The query of a page with the filter. */

@@ -11,6 +11,7 @@ import { dayText } from '../local-time.ts';
 import { momentOf } from '../moment-text.ts';
 import { PageProblem } from '../page-problem.ts';
 import { shellWords } from '../send-page.ts';
+import { isLess } from './decimal-text.ts';
 import { amountProblem } from './amount-problem.ts';
 import { orderRow, orderStatuses, orderWords, optionChoices, paymentTypes } from './order-words.ts';
 import type { OrderWords } from './order-words.ts';
@@ -117,8 +118,7 @@ function searchOrders(
     const asked = { ...scopeOf(request), ...conditions, pageSize, pageToken: search.pageToken };
     const found = await ask(request, (options) => clients.orders.listOrders(asked, options));
     if (found.ok) return { answer: found.value };
-    const { malformed } = shellWords[request.language].forms;
-    const errors = errorsOf(found.refusal.fields, search, malformed, words);
+    const errors = errorsOf(found.refusal.fields, search, shellWords[request.language].forms, words);
     if (errors['currency'] === undefined) return { errors };
     const currencies = (await currenciesOf(clients, request)).join(', ');
     return { errors: { ...errors, currency: words.search.wrongCurrency(currencies) } };
@@ -129,15 +129,20 @@ function searchOrders(
 function errorsOf(
   refused: readonly { readonly field: string }[],
   { values }: OrderSearch,
-  malformed: string,
+  forms: (typeof shellWords)['en']['forms'],
   words: OrderWords,
 ): Readonly<Record<string, string>> {
   const named = refused.flatMap(({ field }) => searchFieldOf[field] ?? []);
   if (named.length === 0) throw new PageProblem('badRequest', 'INVALID_FIELDS');
-  const problem = (name: (typeof named)[number]): string =>
-    name === 'amount_from' || name === 'amount_to'
+  const problem = (name: (typeof named)[number]): string => {
+    // The days are valid, so core refused their order.
+    if (name === 'to' || name === 'paid_to') return forms.emptySpan;
+    if (name === 'amount_to' && isLess(values.amount_to, values.amount_from))
+      return words.search.wrongAmounts;
+    return name === 'amount_from' || name === 'amount_to'
       ? amountProblem(values[name], words.amountProblems)
-      : malformed;
+      : forms.malformed;
+  };
   return Object.fromEntries(named.map((name) => [name, problem(name)]));
 }
 

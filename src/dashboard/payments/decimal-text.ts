@@ -5,6 +5,13 @@ export function unitsOf(text: string, places: number): bigint | undefined {
   return BigInt(whole + decimals.padEnd(places, '0'));
 }
 
+/** Whether one decimal text is less than another; false when one is no such text. */
+export function isLess(text: string, other: string): boolean {
+  const places = Math.max(placesOf(text), placesOf(other));
+  const [units, otherUnits] = [unitsOf(text, places), unitsOf(other, places)];
+  return units !== undefined && otherUnits !== undefined && units < otherUnits;
+}
+
 /** The number of decimals of a text. */
 export const placesOf = (text: string): number => text.split('.')[1]?.length ?? 0;
 

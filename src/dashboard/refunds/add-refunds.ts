@@ -1,6 +1,7 @@
 import type { CallOptions } from '@connectrpc/connect';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ListRefundsResponse } from '../../gen/gatehouse/v1/refund_service_pb.js';
+import { shellWords } from '../send-page.ts';
 import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
 import { callOptions, panel } from '../ask.ts';
 import { sendCsv } from '../csv/send-csv.ts';
@@ -80,7 +81,10 @@ export function addRefunds(app: FastifyInstance, { clients, sendPage, timeZone, 
         path: self,
         search,
         errors: Object.fromEntries(
-          search.wrong.map((name) => [name, name === 'order' ? own.search.wrongOrder : own.search.wrongDay]),
+          search.wrong.map(([name, problem]) => [
+            name,
+            problem === 'emptySpan' ? shellWords[request.language].forms.emptySpan : own.search[problem],
+          ]),
         ),
         isThere: found.isThere,
         isWrong,

@@ -1,7 +1,7 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { ListRefundsRequestSchema } from '../../gen/gatehouse/v1/refund_service_pb.js';
-import { dayNamed } from '../local-time.ts';
+import { dayNamed, isEmptySpan } from '../local-time.ts';
 import { refundStates } from '../payments/refund-states.ts';
 
 const fields = ['order', 'state', 'from', 'to'] as const;
@@ -14,8 +14,8 @@ export interface RefundSearch {
   readonly pageToken: string;
   /** The fields of the ListRefunds request, without the order. */
   readonly conditions: MessageInitShape<typeof ListRefundsRequestSchema>;
-  /** The fields that cannot be searched for. */
-  readonly wrong: readonly Field[];
+  /** The fields that cannot be searched for, each with its problem. */
+  readonly wrong: readonly (readonly [Field, 'wrongDay' | 'wrongOrder' | 'emptySpan'])[];
   /** The query of the same search at a page token. */
   readonly query: (pageToken?: string) => string;
 }
@@ -34,9 +34,10 @@ export function readRefundSearch(query: unknown, timeZone: string): RefundSearch
     isEmpty: fields.every((name) => values[name] === ''),
     pageToken: given('page'),
     wrong: [
-      ...(values.from !== '' && from === undefined ? (['from'] as const) : []),
-      ...(values.to !== '' && to === undefined ? (['to'] as const) : []),
-      ...(/^[\x21-\x7e]{0,64}$/.test(values.order) ? [] : (['order'] as const)),
+      ...(values.from !== '' && from === undefined ? [['from', 'wrongDay'] as const] : []),
+      ...(values.to !== '' && to === undefined ? [['to', 'wrongDay'] as const] : []),
+      ...(isEmptySpan(from?.from, to?.to) ? [['to', 'emptySpan'] as const] : []),
+      ...(/^[\x21-\x7e]{0,64}$/.test(values.order) ? [] : [['order', 'wrongOrder'] as const]),
     ],
     conditions: {
       statuses: isState(values.state) ? [...refundStates[values.state]] : [],

@@ -5,6 +5,7 @@ import type { Dashboard } from '../dashboard.ts';
 import { requests as amharic } from '../language/amharic/requests.ts';
 import { requests as english } from '../language/english/requests.ts';
 import { wordsFor } from '../language/words.ts';
+import { shellWords } from '../send-page.ts';
 import { notFound } from '../page-problem.ts';
 import { endpoints, outcomes, readRequestFilter } from './request-filter.ts';
 import { requestRow, requestStory } from './request-views.ts';
@@ -27,7 +28,9 @@ export function addRequests(app: FastifyInstance, dashboard: Dashboard): void {
     const writing = writingOf(request);
     const { words } = writing;
     const filter = readRequestFilter(request.query, timeZone);
+    const problem = filter.isEmptySpan ? shellWords[request.language].forms.emptySpan : undefined;
     const log = await panel(request, async (options) => {
+      if (problem !== undefined) return { rows: [], older: undefined, unkept: undefined };
       const asked = { ...scopeOf(request), ...filter.conditions, pageSize };
       const answer = await clients.requestLog.listApiRequests(asked, options);
       const unkept = new Intl.NumberFormat(request.language).format(answer.unkept);
@@ -37,6 +40,7 @@ export function addRequests(app: FastifyInstance, dashboard: Dashboard): void {
         unkept: answer.unkept === 0n ? undefined : words.unkept(unkept),
       };
     });
+    reply.code(problem === undefined ? 200 : 400);
     return sendPage(request, reply, {
       template: 'requests/list',
       title: words.title,
@@ -46,6 +50,7 @@ export function addRequests(app: FastifyInstance, dashboard: Dashboard): void {
         path: pathIn(pageMerchantOf(request), 'requests'),
         log,
         filter,
+        problem,
         outcomes: Object.keys(outcomes).map((value) => ({
           value,
           text: words.outcomes[value as keyof typeof outcomes],

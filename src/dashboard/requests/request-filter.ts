@@ -1,6 +1,6 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
-import { timeNamed } from '../local-time.ts';
+import { isEmptySpan, timeNamed } from '../local-time.ts';
 import { ApiEndpoint, ApiRequestOutcome } from '../../gen/gatehouse/v1/request_log_service_pb.js';
 
 export const outcomes = {
@@ -23,6 +23,8 @@ export interface RequestFilter {
   /** The values to show again in the form. */
   readonly values: Readonly<Record<(typeof names)[number], string>>;
   readonly isEmpty: boolean;
+  /** Whether no time lies between the filter's times. */
+  readonly isEmptySpan: boolean;
   /** Whether the page is not the first. */
   readonly isLaterPage: boolean;
   /** The fields of the ListApiRequests request. */
@@ -69,6 +71,7 @@ export function readRequestFilter(query: unknown, timeZone: string): RequestFilt
   return {
     values,
     isEmpty: names.every((name) => values[name] === ''),
+    isEmptySpan: isEmptySpan(from, to),
     isLaterPage: pageToken !== '',
     conditions: {
       outcome: outcome ?? ApiRequestOutcome.UNSPECIFIED,

@@ -305,8 +305,9 @@ describe('a list', () => {
     expect(found).toEqual([[1], [], [], [0]]);
   });
 
-  test('refuses an invalid kind, and a page token with another filter', async () => {
+  test('refuses an invalid kind, a reversed span, and a page token with another filter', async () => {
     expect(await wrongFields(list({ actionKind: '%' }))).toBe('action_kind');
+    expect(await wrongFields(list({ fromTime: at(2), toTime: at(1) }))).toBe('to_time');
     const merchantId = newMerchantId();
     await putEntries(merchantId, 3);
     const { nextPageToken: pageToken } = await list({ merchantId, pageSize: 1 });

@@ -166,6 +166,21 @@ describe('a listing is refused with', () => {
     ['incomplete phone', { phone: '12' }, 'phone'],
     ['incomplete customer phone', { customerPhone: '12' }, 'customer_phone'],
     ['completion after the year 9999', { completeTimeTo: { seconds: 10n ** 15n } }, 'complete_time_to'],
+    [
+      'a creation that ends before it begins',
+      { createTimeFrom: timeAt('2026-01-02T00:00Z'), createTimeTo: timeAt('2026-01-01T00:00Z') },
+      'create_time_to',
+    ],
+    [
+      'a completion that ends before it begins',
+      { completeTimeFrom: timeAt('2026-01-02T00:00Z'), completeTimeTo: timeAt('2026-01-01T00:00Z') },
+      'complete_time_to',
+    ],
+    [
+      'a highest amount below the lowest',
+      { currency: 'ETB', amountFrom: '10.01', amountTo: '10' },
+      'amount_to',
+    ],
     ['no environment', { environment: Environment.UNSPECIFIED }, 'environment'],
   ])('%s', async (_name, change, field) => {
     expect(await wrongFields(orders.listOrders({ merchantId, ...sandbox, ...change }))).toBe(field);
@@ -250,6 +265,14 @@ test('a call that a facade repeats stores its requests and counts once', async (
   const { requests, unkept } = await reader.listApiRequests({ merchantId, environment });
   expect(requests).toHaveLength(4);
   expect(unkept).toBe(14n);
+});
+
+test('a list of requests is refused with a time that ends before it begins', async () => {
+  const span = { createTimeFrom: timeAt('2026-01-02T00:00Z'), createTimeTo: timeAt('2026-01-01T00:00Z') };
+
+  expect(await wrongFields(reader.listApiRequests({ merchantId: merchant.id, environment, ...span }))).toBe(
+    'create_time_to',
+  );
 });
 
 test.each([

@@ -466,6 +466,9 @@ test('refunds are listed newest first, by page, state, order and time', async ()
   expect(await numbers({ environment: Environment.PRODUCTION })).toEqual([]);
   expect(await numbers({ createTimeFrom: { seconds: 4_000_000_000n } })).toEqual([]);
   expect(await numbers({ createTimeTo: { seconds: 4_000_000_000n } })).toEqual(['R-3', 'R-2', 'R-1']);
+  expect(await wrongFields(numbers({ createTimeFrom: { seconds: 2n }, createTimeTo: { seconds: 1n } }))).toBe(
+    'create_time_to',
+  );
   const page = await desk.refunds.listRefunds({ merchantId, pageSize: 2 });
   expect(page.refunds).toHaveLength(2);
   expect(await numbers({ pageSize: 2, pageToken: page.nextPageToken })).toEqual(['R-1']);

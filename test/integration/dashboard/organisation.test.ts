@@ -116,6 +116,7 @@ test('the audit log describes each change with its author in a sentence, with fi
   const older = (await owner.get(linkIn(newest, 'next'))).body;
   const keys = (await owner.get(`${log}?kind=api_key`)).body;
   const none = (await owner.get(`${log}?to=2020-01-31`)).body;
+  const reversed = await owner.get(`${log}?from=2026-02-02&to=2026-02-01`);
 
   expect(newest).toContain(`<bdi>${user.email}</bdi>`);
   expect(newest).toContain('guest-54@shop.example was invited as viewer.');
@@ -123,6 +124,8 @@ test('the audit log describes each change with its author in a sentence, with fi
   expect(older).toContain('guest-3@shop.example was invited as viewer.');
   expect(linkIn(older, 'prev')).toBe(log);
   expect(keys).toMatch(/The API key .* was created for sandbox/);
+  expect(reversed.status).toBe(400);
+  expect(reversed.body).toContain('id="to-error">The end must be later than the beginning.');
   expect(keys).not.toContain('was invited as');
   expect(none).toContain('No entries match');
 });

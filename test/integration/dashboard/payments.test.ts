@@ -93,11 +93,27 @@ describe('orders', () => {
     ['currency=XXX', 'currency-error">Enter one of these currencies: ETB, USD.'],
     ['from=yesterday', 'from-error"'],
     ['paid_to=2026-02-30', 'paid_to-error"'],
+    ['from=2026-02-02&to=2026-02-01', 'to-error">The end must be later than the beginning.'],
+    ['paid_from=2026-02-02&paid_to=2026-02-01', 'paid_to-error">The end must be later than the beginning.'],
+    ['amount_from=20&amount_to=9.5', 'amount_to-error">The highest amount must not be less than the lowest.'],
   ])('a search for %s shows the mistake at its field', async (query, marked) => {
     const { status, body } = await viewer.get(`${at('orders')}?${query}`);
 
     expect(status).toBe(400);
     expect(body).toContain(`id="${marked}`);
+  });
+
+  test('a day is a span that can be searched', async () => {
+    expect((await viewer.get(`${at('orders')}?from=2026-02-01&to=2026-02-01`)).status).toBe(200);
+  });
+
+  test('a list of requests whose time ends before it begins shows the mistake at its field', async () => {
+    const { status, body } = await developer.get(
+      `${at('requests')}?from=2026-02-02T12:00&to=2026-02-02T12:00`,
+    );
+
+    expect(status).toBe(400);
+    expect(body).toContain('id="to-error">The end must be later than the beginning.');
   });
 
   test('an invalid page number is a bad request', async () => {

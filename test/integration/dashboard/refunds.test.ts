@@ -391,6 +391,7 @@ describe('the list of refunds', () => {
     expect(await found('order=LIST-1&to=2020-01-01')).toEqual([]);
     expect(await found('order=NOT-THERE')).toEqual([]);
     expect(await found('from=yesterday')).toBe(400);
+    expect(await found('from=2026-02-02&to=2026-02-01')).toBe(400);
     expect(await found('order=%C3%A9')).toBe(400);
     expect((await viewer.get(`/m/${shop.id}/production/refunds`)).body).toContain('No refunds yet');
     const { headers, body } = await viewer.get(`${at('refunds')}.csv?order=LIST-1`);

@@ -20,7 +20,7 @@ import { parseEnvironment, parseOptionalEnvironment } from '../../rpc/environmen
 import { parsePageSize, parsePageToken } from '../../rpc/page-token.ts';
 import { refundStatuses } from '../../rpc/refund-message.ts';
 import { parseId, parseOptionalId, valuesOrThrow } from '../../rpc/request-fields.ts';
-import { parseTime, timeKey } from '../../rpc/time-fields.ts';
+import { parseEnd, parseTime, timeKey } from '../../rpc/time-fields.ts';
 import { walletText } from '../../rpc/wallet-text.ts';
 import type { RefundRequest } from './create-refund.ts';
 import type { RefundFilter, RefundName } from './find-refunds.ts';
@@ -101,7 +101,10 @@ export function parseRefundFilter(request: ListRefundsRequest): {
       orderId: parseOptionalId('ord', request.orderId, 'order_id'),
       statuses: parseEnumWords(refundStatuses, request.statuses, 'statuses'),
       createdFrom: parseTime(request.createTimeFrom, 'create_time_from'),
-      createdTo: parseTime(request.createTimeTo, 'create_time_to'),
+      createdTo: parseEnd(request.createTimeTo, 'create_time_to', {
+        from: request.createTimeFrom,
+        fromField: 'create_time_from',
+      }),
       beforeId: parsePageToken(request.pageToken, 'rfd', key),
       limit: parsePageSize(request.pageSize),
     }),

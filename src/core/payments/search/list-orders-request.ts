@@ -11,7 +11,7 @@ import { parseEnvironment } from '../../rpc/environment.ts';
 import { paymentOptionOf, paymentTypeOf, statusOf } from '../../rpc/order-messages.ts';
 import { parsePageSize, parsePageToken } from '../../rpc/page-token.ts';
 import { parseId } from '../../rpc/request-fields.ts';
-import { parseTime, timeKey } from '../../rpc/time-fields.ts';
+import { parseEnd, parseTime, timeKey } from '../../rpc/time-fields.ts';
 import type { OrderFilter } from './search-orders.ts';
 
 /** Parses the filter of a list of orders. A page token is bound to `key`. */
@@ -30,12 +30,18 @@ export function parseOrderFilter(
       'must be PENDING, COMPLETED, FAILED or EXPIRED',
     ),
     createdFrom: parseTime(request.createTimeFrom, 'create_time_from'),
-    createdTo: parseTime(request.createTimeTo, 'create_time_to'),
+    createdTo: parseEnd(request.createTimeTo, 'create_time_to', {
+      from: request.createTimeFrom,
+      fromField: 'create_time_from',
+    }),
     orderNumber:
       request.orderNumber === '' ? ok(undefined) : OrderNumber.parse(request.orderNumber, 'order_number'),
     orderNumberPrefix: parsePrefix(request.orderNumberPrefix),
     completedFrom: parseTime(request.completeTimeFrom, 'complete_time_from'),
-    completedTo: parseTime(request.completeTimeTo, 'complete_time_to'),
+    completedTo: parseEnd(request.completeTimeTo, 'complete_time_to', {
+      from: request.completeTimeFrom,
+      fromField: 'complete_time_from',
+    }),
     customerPhone: parsePhone(request.customerPhone, 'customer_phone'),
     phone: parsePhone(request.phone, 'phone'),
     providerTransactionId: parseTransaction(request.providerTransactionId),
@@ -148,5 +154,9 @@ function parseAmounts(
     minMinorUnits: minorUnits(amountFrom, 'amount_from'),
     maxMinorUnits: minorUnits(amountTo, 'amount_to'),
   });
-  return amounts.ok ? ok({ currency: currency.value.code, ...amounts.value }) : amounts;
+  if (!amounts.ok) return amounts;
+  const { minMinorUnits, maxMinorUnits } = amounts.value;
+  if (minMinorUnits !== undefined && maxMinorUnits !== undefined && minMinorUnits > maxMinorUnits)
+    return err([{ field: 'amount_to', issue: 'must be at least amount_from' }]);
+  return ok({ currency: currency.value.code, minMinorUnits, maxMinorUnits });
 }

@@ -14,7 +14,6 @@ export const audit: AuditWords = {
     to: 'እስከ (ቀኑን ጨምሮ)',
     submit: 'ያሳዩ',
     clear: 'ሁሉንም ያሳዩ',
-    wrongDay: 'ቀኑን እንደ 2026-11-21 ያስገቡ።',
   },
   kinds: {
     user: 'ሰዎች',

@@ -42,6 +42,7 @@ export const orders: typeof english = {
     wrong: 'ፍለጋው አልተካሄደም፤ ከታች ምልክት የተደረገበትን ያስተካክሉ።',
     wrongCurrency: (codes) => `ከእነዚህ ገንዘቦች አንዱን ያስገቡ፦ ${codes}።`,
     wrongDay: 'ቀኑን እንደ 2026-11-21 ያስገቡ።',
+    wrongAmounts: 'ከፍተኛው መጠን ከዝቅተኛው ማነስ የለበትም።',
   },
   amountProblems: {
     grouped: (right, wrong) => `የሺህ መለያ ምልክት አይጠቀሙ። በ${wrong} ፈንታ ${right} ያስገቡ።`,

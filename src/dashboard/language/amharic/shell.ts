@@ -61,6 +61,7 @@ export const shell: typeof english = {
     tooShort: (least) => `ቢያንስ ${least} ፊደላት ያስገቡ።`,
     tooLong: (most) => `ከ${most} ፊደላት የማይበልጥ ያስገቡ።`,
     malformed: 'ይህ በምንጠብቀው መልክ አይደለም።',
+    emptySpan: 'መጨረሻው ከመጀመሪያው በኋላ መሆን አለበት።',
     optional: '(ግዴታ አይደለም)',
     showPassword: 'የይለፍ ቃሉን ያሳዩ',
   },

@@ -16,7 +16,6 @@ export const audit: AuditWords = {
     to: 'To (inclusive)',
     submit: 'Show',
     clear: 'Show all',
-    wrongDay: 'Enter a day as year-month-day, such as 2026-11-21.',
   },
   kinds: {
     user: 'People',

@@ -41,6 +41,7 @@ export const orders = {
     wrong: 'The search did not run. Correct the fields marked below.',
     wrongCurrency: (codes: string) => `Enter one of these currencies: ${codes}.`,
     wrongDay: 'Enter a day as year-month-day, such as 2026-11-21.',
+    wrongAmounts: 'The highest amount must not be less than the lowest.',
   },
   amountProblems: {
     grouped: (right: string, wrong: string) =>

@@ -68,6 +68,7 @@ export const shell = {
     tooShort: (least: number) => `Enter at least ${counted(least, 'character')}.`,
     tooLong: (most: number) => `Enter at most ${counted(most, 'character')}.`,
     malformed: 'This value has the wrong format.',
+    emptySpan: 'The end must be later than the beginning.',
     optional: '(optional)',
     showPassword: 'Show password',
   },

@@ -129,7 +129,7 @@ export declare type ListAuditEntriesRequest = Message<"gatehouse.v1.ListAuditEnt
   fromTime?: Timestamp | undefined;
 
   /**
-   * Only entries made before this time.
+   * Only entries made before this time. Later than from_time.
    *
    * @generated from field: google.protobuf.Timestamp to_time = 6;
    */

@@ -974,7 +974,7 @@ export declare type ListOrdersRequest = Message<"gatehouse.v1.ListOrdersRequest"
   createTimeFrom?: Timestamp | undefined;
 
   /**
-   * Only orders created before this time.
+   * Only orders created before this time. Later than create_time_from.
    *
    * @generated from field: google.protobuf.Timestamp create_time_to = 5;
    */
@@ -1030,7 +1030,7 @@ export declare type ListOrdersRequest = Message<"gatehouse.v1.ListOrdersRequest"
   amountFrom: string;
 
   /**
-   * Only orders of at most this amount, as decimal text.
+   * Only orders of at most this amount, as decimal text. At least amount_from.
    *
    * @generated from field: string amount_to = 13;
    */
@@ -1073,7 +1073,7 @@ export declare type ListOrdersRequest = Message<"gatehouse.v1.ListOrdersRequest"
   completeTimeFrom?: Timestamp | undefined;
 
   /**
-   * Only COMPLETED orders that became COMPLETED before this time.
+   * Only COMPLETED orders that became COMPLETED before this time. Later than complete_time_from.
    *
    * @generated from field: google.protobuf.Timestamp complete_time_to = 20;
    */

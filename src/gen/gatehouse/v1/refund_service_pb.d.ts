@@ -249,7 +249,7 @@ export declare type ListRefundsRequest = Message<"gatehouse.v1.ListRefundsReques
   createTimeFrom?: Timestamp | undefined;
 
   /**
-   * Only those created before this time.
+   * Only those created before this time. Later than create_time_from.
    *
    * @generated from field: google.protobuf.Timestamp create_time_to = 6;
    */

@@ -269,7 +269,7 @@ export declare type ListApiRequestsRequest = Message<"gatehouse.v1.ListApiReques
   createTimeFrom?: Timestamp | undefined;
 
   /**
-   * Only requests before this time.
+   * Only requests before this time. Later than create_time_from.
    *
    * @generated from field: google.protobuf.Timestamp create_time_to = 8;
    */
