@@ -11,7 +11,7 @@ import { environmentWord } from './options.ts';
 import type { orderKey } from './order-key.ts';
 import { answered } from './output.ts';
 import type { Output } from './output.ts';
-import { shellWord } from './shell-word.ts';
+import { shellWord } from '../contract/shell-word.ts';
 import { describeRefund, showRefundStatus } from './show-refund.ts';
 
 interface Request {

@@ -10,7 +10,7 @@ import type { FindMerchant } from './merchant-argument.ts';
 import { readUrl } from './options.ts';
 import { jsonLine } from './output.ts';
 import { quote } from './quote.ts';
-import { shellWord } from './shell-word.ts';
+import { shellWord } from '../contract/shell-word.ts';
 import { printable } from './table.ts';
 import { tokenOf } from './target.ts';
 import type { Servers } from './target.ts';

@@ -3,7 +3,7 @@ import type { Argument, Command } from 'commander';
 import { noMerchantId } from '../contract/public-id.ts';
 import { CliError, exitCodes } from './cli-error.ts';
 import type { CoreClients } from './core-clients.ts';
-import { shellWord } from './shell-word.ts';
+import { shellWord } from '../contract/shell-word.ts';
 
 /** Finds the merchant of a command. */
 export type FindMerchant = (

@@ -1,4 +1,5 @@
 import { targetOf } from '../contract/explanation-text.ts';
+import { shellWord } from '../contract/shell-word.ts';
 import { DeliveryState, EndpointState } from '../gen/gatehouse/v1/webhook_service_pb.js';
 import type { ExplainDeliveryResponse } from '../gen/gatehouse/v1/webhook_service_pb.js';
 import { environmentWord } from './options.ts';
@@ -20,7 +21,7 @@ export function showNextAttempt(explained: ExplainDeliveryResponse): string {
       return [
         `It is not sent while its ${targetOf(delivery)} is paused. When the receiver works, run:`,
         webhookEndpointId === ''
-          ? `gatehouse webhook resume ${merchantId} ${endpoint.endpoint} --environment ${environmentWord(environment)}`
+          ? `gatehouse webhook resume ${merchantId} ${shellWord(endpoint.endpoint)} --environment ${environmentWord(environment)}`
           : `gatehouse webhook endpoint resume ${merchantId} ${webhookEndpointId}`,
       ].join('\n');
     case EndpointState.RESTING:

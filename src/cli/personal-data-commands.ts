@@ -9,7 +9,7 @@ import type { Output, Runner } from './output.ts';
 import { collectPages, showMore } from './paging.ts';
 import type { PageOptions } from './paging.ts';
 import { plainJson } from './plain-json.ts';
-import { shellWord } from './shell-word.ts';
+import { shellWord } from '../contract/shell-word.ts';
 import { table } from './table.ts';
 import { showTime } from './time.ts';
 

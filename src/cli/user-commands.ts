@@ -17,7 +17,7 @@ import type { FindMerchant } from './merchant-argument.ts';
 import { answered } from './output.ts';
 import type { Output, Runner } from './output.ts';
 import { plainJson, valueOf, wordOf, wordsOf } from './plain-json.ts';
-import { shellWord } from './shell-word.ts';
+import { shellWord } from '../contract/shell-word.ts';
 import { fields, table } from './table.ts';
 import { showTime } from './time.ts';
 

@@ -1,6 +1,7 @@
 import { Argument, Option } from 'commander';
 import type { Command } from 'commander';
 import { Environment } from '../gen/gatehouse/v1/order_pb.js';
+import { shellWord } from '../contract/shell-word.ts';
 import {
   EndpointSchema,
   EndpointState,
@@ -92,14 +93,14 @@ export function addHostCommands(webhook: Command, { run, findMerchant }: Webhook
         const next =
           resumed.pendingCount === 0n
             ? 'No delivery is pending. New deliveries are sent at once.'
-            : `Due deliveries are sent now. Failed ones are sent again when they are next due. To follow them:\ngatehouse webhook deliveries ${merchantId} --host ${endpoint} --environment ${environmentWord(resumed.environment)}`;
+            : `Due deliveries are sent now. Failed ones are sent again when they are next due. To follow them:\ngatehouse webhook deliveries ${merchantId} --host ${shellWord(endpoint)} --environment ${environmentWord(resumed.environment)}`;
         return describe(resumed, next);
       }),
   );
 }
 
 const resume = (endpoint: Endpoint): string =>
-  `gatehouse webhook resume ${endpoint.merchantId} ${endpoint.endpoint} --environment ${environmentWord(endpoint.environment)}`;
+  `gatehouse webhook resume ${endpoint.merchantId} ${shellWord(endpoint.endpoint)} --environment ${environmentWord(endpoint.environment)}`;
 
 /** The state of a host or webhook endpoint, and its reason. */
 export function showTreatment({ state, pauseReason, consecutiveFailures, probeTime }: Endpoint): string {

@@ -14,6 +14,7 @@ import type {
 } from '../gen/gatehouse/v1/webhook_service_pb.js';
 import { Environment } from '../gen/gatehouse/v1/order_pb.js';
 import { durationWords, timeWords } from '../platform/time-words.ts';
+import { shellWord } from './shell-word.ts';
 
 /** A sentence for an operator, and the command that it recommends; '' when there is none. */
 export interface OperatorSentence {
@@ -211,7 +212,7 @@ function stepTexts(
             ? 'And close the circuit:'
             : `If the receiver works again, resume the ${targetOf(delivery)}:`,
           webhookEndpointId === ''
-            ? `gatehouse webhook resume ${merchantId} ${endpoint} --environment ${environment}`
+            ? `gatehouse webhook resume ${merchantId} ${shellWord(endpoint)} --environment ${environment}`
             : `gatehouse webhook endpoint resume ${merchantId} ${webhookEndpointId}`,
         ),
       ];

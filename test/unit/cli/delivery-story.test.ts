@@ -89,6 +89,17 @@ test.each<[StateName, EndpointName, boolean, string]>([
   },
 );
 
+test('the command that resumes a host quotes an address that a shell would expand', () => {
+  const explained = create(ExplainDeliveryResponseSchema, {
+    delivery: { merchantId: 'mer_1', environment: Environment.SANDBOX, state: DeliveryState.PENDING },
+    endpoint: { endpoint: 'http://[::1]:3000', state: EndpointState.PAUSED },
+  });
+
+  expect(showNextAttempt(explained)).toMatch(
+    /\ngatehouse webhook resume mer_1 'http:\/\/\[::1\]:3000' --environment sandbox$/,
+  );
+});
+
 test('a failed delivery of a paused webhook endpoint names the command that resumes this endpoint', () => {
   const delivery = { merchantId: 'mer_1', deliveryId: 'whd_1', webhookEndpointId: 'whe_1' };
   const explained = create(ExplainDeliveryResponseSchema, {

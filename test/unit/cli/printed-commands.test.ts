@@ -55,6 +55,23 @@ test.each([
   expect(stdout).toContain(`${printed} --environment production\n`);
 });
 
+test.each([
+  ['pause', "gatehouse webhook resume mer_1 'http://[::1]:3000' --environment production\n"],
+  ['resume', "gatehouse webhook deliveries mer_1 --host 'http://[::1]:3000' --environment production\n"],
+])('webhook %s prints a command that quotes a host that a shell would expand', async (command, printed) => {
+  const endpoint = { merchantId: 'mer_1', endpoint: 'http://[::1]:3000', environment, pendingCount: 1n };
+  const services = ({ service }: ConnectRouter): void => {
+    service(WebhookService, {
+      pauseEndpoint: () => ({ endpoint }),
+      resumeEndpoint: () => ({ endpoint }),
+    });
+  };
+
+  const { stdout } = await run(services, `webhook ${command} mer_1 http://[::1]:3000 -e production`);
+
+  expect(stdout).toContain(printed);
+});
+
 test('a refund of production is found by the command that its own description prints', async () => {
   const refund = create(RefundSchema, {
     refundId: rfd,

@@ -34,13 +34,13 @@ type Own = MessageInitShape<typeof DeliveryExplanationSchema> & {
   readonly dueTime?: ReturnType<typeof minutes>;
 };
 
-function textsOf({ dueTime, ...own }: Own): readonly string[] {
+function textsOf({ dueTime, ...own }: Own, endpoint = 'https://shop.example'): readonly string[] {
   const texts = explanationText({
     delivery: create(DeliverySchema, {
       deliveryId: 'whd_1',
       merchantId: 'mer_1',
       environment: Environment.PRODUCTION,
-      endpoint: 'https://shop.example',
+      endpoint,
       eventType: 'order.completed',
       orderNumber: 'A-1',
       createTime: minutes(-180),
@@ -60,6 +60,14 @@ function textsOf({ dueTime, ...own }: Own): readonly string[] {
 
 const { REDELIVER, RESUME_ENDPOINT, RESTORE_SIGNING_SECRET, EXPLAIN_EARLIER, CHECK_WEBHOOKS } =
   DeliveryNextStep;
+
+test('a command quotes a host that a shell would expand', () => {
+  const own = { cause: DeliveryCause.ENDPOINT_PAUSED, nextSteps: [RESUME_ENDPOINT], at: minutes(-1) };
+
+  expect(textsOf(own, 'https://[2001:db8::1]:8443').at(-1)).toMatch(
+    /\$ gatehouse webhook resume mer_1 'https:\/\/\[2001:db8::1\]:8443' --environment production$/,
+  );
+});
 
 test.each<[string, Own, readonly string[]]>([
   [
