@@ -6,7 +6,8 @@ import type { AuditEntry } from '../gen/gatehouse/v1/audit_service_pb.js';
 import type { CoreClients } from './core-clients.ts';
 import { limitOption, pageTokenOption, timeOption } from './options.ts';
 import type { Output, Runner } from './output.ts';
-import { collectPages, showMore } from './paging.ts';
+import { showMore } from './paging.ts';
+import { collectKnown } from './require-known.ts';
 import type { PageOptions } from './paging.ts';
 import { plainJson } from './plain-json.ts';
 import { table } from './table.ts';
@@ -42,7 +43,7 @@ export function addAuditCommands(
     .addOption(timeOption('--to <time>', 'only changes before this time (UTC)'))
     .addOption(limitOption())
     .addOption(pageTokenOption())
-    .action((options: AuditOptions) => run(({ audit }) => list(audit, options)));
+    .action((options: AuditOptions) => run((clients) => list(clients, options)));
 }
 
 const showDetails = (details: JsonObject): string =>
@@ -55,10 +56,10 @@ const showDetails = (details: JsonObject): string =>
 const showChange = ({ action, targetId, merchantId }: AuditEntry): string =>
   [...new Set([action, targetId, merchantId])].filter((part) => part !== '').join('\n');
 
-async function list(audit: CoreClients['audit'], options: AuditOptions): Promise<Output> {
+async function list(clients: CoreClients, options: AuditOptions): Promise<Output> {
   const { merchant = '', kind = '', from, to } = options;
-  const page = await collectPages(options, async (request) => {
-    const reply = await audit.listAuditEntries({
+  const page = await collectKnown(clients, { merchantId: merchant }, options, async (request) => {
+    const reply = await clients.audit.listAuditEntries({
       ...request,
       merchantId: merchant,
       actionKind: kind,

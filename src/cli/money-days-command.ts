@@ -10,11 +10,12 @@ import type {
   MoneyDay,
   MoneyDayCorrection,
 } from '../gen/gatehouse/v1/reconciliation_service_pb.js';
-import { CliError, exitCodes } from './cli-error.ts';
+import { exitCodes } from './cli-error.ts';
 import type { CoreClients } from './core-clients.ts';
 import { environmentFilter, limitOption, pageTokenOption, showEnvironment, walletOption } from './options.ts';
 import type { Output, Runner } from './output.ts';
 import { collectPages, showMore } from './paging.ts';
+import { requireKnown } from './require-known.ts';
 import { plainJson } from './plain-json.ts';
 import { table } from './table.ts';
 import { showTime } from './time.ts';
@@ -46,22 +47,12 @@ export function addMoneyDaysCommand(reconcile: Command, run: Runner, now: () => 
     .action((options: DaysOptions) => run((clients) => listDays(clients, options, now())));
 }
 
-/** @throws CliError for a wallet that is not configured */
-async function requireWallet(wallets: CoreClients['wallets'], id: string): Promise<void> {
-  const { wallets: configured } = await wallets.listWallets({});
-  if (configured.some(({ wallet }) => wallet === id)) return;
-  throw new CliError(
-    exitCodes.notFound,
-    `no balance names the wallet ${id}, and it is not configured`,
-    'See the wallets: gatehouse wallet list',
-  );
-}
-
 async function listDays(
-  { reconciliations, merchants, wallets }: CoreClients,
+  clients: CoreClients,
   { wallet = '', environment, merchant = '', day = '', unbalanced, corrected, ...paging }: DaysOptions,
   now: Date,
 ): Promise<Output> {
+  const { reconciliations } = clients;
   const missing: MissingMoneyDay[] = [];
   const filter = {
     wallet,
@@ -79,8 +70,7 @@ async function listDays(
   });
   if (page.items.length + missing.length === 0 && paging.pageToken === undefined) {
     // The exit code 0 says that every day balances. A mistyped filter must not get it.
-    if (merchant !== '') await merchants.getMerchant({ merchantId: merchant });
-    if (wallet !== '') await requireWallet(wallets, wallet);
+    await requireKnown(clients, { merchantId: merchant, wallet });
   }
   const output = showMoneyDays(page, missing, now);
   const isWhole = paging.pageToken === undefined && page.nextPageToken === '';

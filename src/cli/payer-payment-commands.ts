@@ -17,7 +17,8 @@ import {
 } from './options.ts';
 import { answered } from './output.ts';
 import type { Output, Runner } from './output.ts';
-import { collectPages, showMore } from './paging.ts';
+import { showMore } from './paging.ts';
+import { collectKnown } from './require-known.ts';
 import type { PageOptions } from './paging.ts';
 import { plainJson, wordOf } from './plain-json.ts';
 import { table } from './table.ts';
@@ -39,7 +40,7 @@ export function addPayerPaymentCommands(payment: Command, run: Runner): void {
     .addOption(statusesOption('payments', PayerPaymentStatusSchema))
     .addOption(limitOption())
     .addOption(pageTokenOption())
-    .action((options: ListOptions) => run(({ payerPayments }) => list(payerPayments, options)));
+    .action((options: ListOptions) => run((clients) => list(clients, options)));
   payment
     .command('confirm')
     .description('query the wallet now about an open or abandoned payer-started payment')
@@ -52,11 +53,11 @@ export function addPayerPaymentCommands(payment: Command, run: Runner): void {
     );
 }
 
-async function list(payerPayments: CoreClients['payerPayments'], options: ListOptions): Promise<Output> {
+async function list(clients: CoreClients, options: ListOptions): Promise<Output> {
   const { wallet = '', environment = Environment.UNSPECIFIED, status = [] } = options;
-  const page = await collectPages(options, async (request) => {
+  const page = await collectKnown(clients, { wallet }, options, async (request) => {
     const filter = { wallet, environment, statuses: [...status] };
-    const reply = await payerPayments.listPayerPayments({ ...request, ...filter });
+    const reply = await clients.payerPayments.listPayerPayments({ ...request, ...filter });
     return { items: reply.payerPayments, nextPageToken: reply.nextPageToken };
   });
   return {

@@ -27,7 +27,8 @@ import {
 } from './options.ts';
 import { answered } from './output.ts';
 import type { Output, Runner } from './output.ts';
-import { collectPages, showMore } from './paging.ts';
+import { showMore } from './paging.ts';
+import { collectKnown } from './require-known.ts';
 import type { PageOptions } from './paging.ts';
 import { plainJson, wordOf } from './plain-json.ts';
 import { fields, table } from './table.ts';
@@ -98,7 +99,7 @@ export function addReconcileCommands(program: Command, parts: ReconcileParts): v
     .addOption(environmentFilter())
     .addOption(limitOption())
     .addOption(pageTokenOption())
-    .action((options: ListOptions) => run(({ reconciliations }) => list(reconciliations, options)));
+    .action((options: ListOptions) => run((clients) => list(clients, options)));
 
   reconcile
     .command('show')
@@ -270,10 +271,10 @@ function showDifferences(differences: readonly Difference[], width: number): str
   return table(columns, rows, width);
 }
 
-async function list(reconciliations: Reconciliations, options: ListOptions): Promise<Output> {
+async function list(clients: CoreClients, options: ListOptions): Promise<Output> {
   const { wallet = '', environment = Environment.UNSPECIFIED } = options;
-  const page = await collectPages(options, async (request) => {
-    const reply = await reconciliations.listReconciliations({ ...request, wallet, environment });
+  const page = await collectKnown(clients, { wallet }, options, async (request) => {
+    const reply = await clients.reconciliations.listReconciliations({ ...request, wallet, environment });
     return { items: reply.reconciliations, nextPageToken: reply.nextPageToken };
   });
   const columns = [

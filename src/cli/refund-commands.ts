@@ -21,7 +21,8 @@ import {
 import { orderKey } from './order-key.ts';
 import { answered } from './output.ts';
 import type { Output, Runner } from './output.ts';
-import { collectPages, showMore } from './paging.ts';
+import { showMore } from './paging.ts';
+import { collectKnown } from './require-known.ts';
 import type { PageOptions } from './paging.ts';
 import { plainJson } from './plain-json.ts';
 import { describeRefund, showRefunds } from './show-refund.ts';
@@ -125,7 +126,7 @@ export function addRefundCommands(program: Command, parts: RefundParts): void {
     .addOption(timeOption('--to <time>', 'only refunds created before this time (UTC)'))
     .addOption(limitOption())
     .addOption(pageTokenOption())
-    .action((options: ListOptions) => run(({ refunds }) => list(refunds, options)));
+    .action((options: ListOptions) => run((clients) => list(clients, options)));
 
   onMerchantAnd(
     refund.command('approve').description('approve, as a second person, a refund that awaits approval'),
@@ -151,10 +152,10 @@ export function addRefundCommands(program: Command, parts: RefundParts): void {
   );
 }
 
-async function list(refunds: CoreClients['refunds'], options: ListOptions): Promise<Output> {
+async function list(clients: CoreClients, options: ListOptions): Promise<Output> {
   const { merchant = '', order = '', environment = Environment.UNSPECIFIED, status = [], from, to } = options;
-  const page = await collectPages(options, async (request) => {
-    const reply = await refunds.listRefunds({
+  const page = await collectKnown(clients, { merchantId: merchant }, options, async (request) => {
+    const reply = await clients.refunds.listRefunds({
       ...request,
       merchantId: merchant,
       orderId: order,

@@ -14,7 +14,8 @@ import type { FindMerchant } from './merchant-argument.ts';
 import { limitOption, pageTokenOption, showEnvironment, statusesOption } from './options.ts';
 import { answered } from './output.ts';
 import type { Output, Runner } from './output.ts';
-import { collectPages, showMore } from './paging.ts';
+import { showMore } from './paging.ts';
+import { collectKnown, requireKnown } from './require-known.ts';
 import type { PageOptions } from './paging.ts';
 import { plainJson, valueOf, wordOf, wordsOf } from './plain-json.ts';
 import { fields, table } from './table.ts';
@@ -69,9 +70,10 @@ export function addSettlementCommands(program: Command, run: Runner, find: FindM
     .option('--merchant <merchant_id>', 'only money of this merchant: mer_…')
     .addOption(limitOption())
     .action(({ merchant = '', limit }: { merchant?: string; limit: number }) =>
-      run(async ({ settlements }) => {
+      run(async (clients) => {
         const pageSize = Math.min(limit, largestPage);
-        const reply = await settlements.listUnsettled({ merchantId: merchant, pageSize });
+        const reply = await clients.settlements.listUnsettled({ merchantId: merchant, pageSize });
+        if (reply.unsettled.length === 0) await requireKnown(clients, { merchantId: merchant });
         return showWaiting(reply.unsettled, reply.totalCount);
       }),
     );
@@ -131,7 +133,7 @@ export function addSettlementCommands(program: Command, run: Runner, find: FindM
     .addOption(statusesOption('settlements', SettlementStatusSchema))
     .addOption(limitOption())
     .addOption(pageTokenOption())
-    .action((options: ListOptions) => run(({ settlements }) => list(settlements, options)));
+    .action((options: ListOptions) => run((clients) => list(clients, options)));
 }
 
 const showStatus = ({ status }: Settlement): string => wordOf(SettlementStatusSchema, status) ?? '';
@@ -209,11 +211,11 @@ const describe = (settlement: Settlement): Output => ({
   ].join('\n\n'),
 });
 
-async function list(settlements: CoreClients['settlements'], options: ListOptions): Promise<Output> {
+async function list(clients: CoreClients, options: ListOptions): Promise<Output> {
   const { merchant = '', order = '', status = [] } = options;
-  const page = await collectPages(options, async (request) => {
+  const page = await collectKnown(clients, { merchantId: merchant }, options, async (request) => {
     const filter = { merchantId: merchant, orderId: order, statuses: [...status] };
-    const reply = await settlements.listSettlements({ ...request, ...filter });
+    const reply = await clients.settlements.listSettlements({ ...request, ...filter });
     return { items: reply.settlements, nextPageToken: reply.nextPageToken };
   });
   const columns = [

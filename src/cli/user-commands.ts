@@ -17,6 +17,7 @@ import type { FindMerchant } from './merchant-argument.ts';
 import { answered } from './output.ts';
 import type { Output, Runner } from './output.ts';
 import { plainJson, valueOf, wordOf, wordsOf } from './plain-json.ts';
+import { requireKnown } from './require-known.ts';
 import { shellWord } from '../contract/shell-word.ts';
 import { fields, table } from './table.ts';
 import { showTime } from './time.ts';
@@ -97,7 +98,12 @@ export function addUserCommands(
     .description("list a merchant's users and open invitations, or the operators")
     .addOption(merchantOption('mer_…; default: the operators'))
     .action(({ merchant = '' }: PlaceOptions) =>
-      run(async ({ accounts }) => list(await accounts.listUsers({ merchantId: merchant }), merchant)),
+      run(async (clients) => {
+        const listed = await clients.accounts.listUsers({ merchantId: merchant });
+        if (listed.users.length + listed.invitations.length === 0)
+          await requireKnown(clients, { merchantId: merchant });
+        return list(listed, merchant);
+      }),
     );
 
   user

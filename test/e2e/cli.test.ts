@@ -451,7 +451,14 @@ test.each([
   ['rehearse', '--merchant'],
   ['reconcile days', '--merchant'],
   ['reconcile days', '--wallet'],
-])('%s with an unknown %s finds nothing to compare, and fails', async (command, option) => {
+  ['reconcile list', '--wallet'],
+  ['payment payer-started', '--wallet'],
+  ['refund list', '--merchant'],
+  ['settlement list', '--merchant'],
+  ['settlement waiting', '--merchant'],
+  ['audit list', '--merchant'],
+  ['user list', '--merchant'],
+])('%s with an unknown %s finds nothing, and fails', async (command, option) => {
   const unknown = option === '--wallet' ? 'unknown' : newRandomId('mer', new Date());
   expect(await cli.run(...command.split(' '), option, unknown)).toMatchObject({
     exitCode: 3,
