@@ -81,6 +81,17 @@ const noteMs = 25_000;
 
 /** Enough to find the calls with which an outage began. */
 const notTakenLinesPerMinute = 20;
+
+/** What an operator does about refused callbacks. */
+const ignoreStranger =
+  'Its URL is not one of this wallet and environment. From a stranger, ignore it. ' +
+  'From the wallet, find out whether GATEHOUSE_WALLET_CALLBACK_KEY changed or differs between wallets processes';
+const allowSource =
+  'Its URL is genuine, but its address is not in callbacks.sources. If the address is the wallet’s, add it there, and restart the wallets process. ' +
+  'If it is that of your proxy, set GATEHOUSE_TRUSTED_PROXIES';
+const agreeKey =
+  'Its URL is genuine, but X-API-Key is missing or wrong. Give the wallet the key of callbacks.api_key, or set the key that the wallet sends';
+
 const paths = ['/callbacks/:wallet/:id/:token', `/callbacks/:wallet/:id/:token${timeoutPath}`] as const;
 
 interface CallbackParams {
@@ -154,7 +165,12 @@ function createCallbackErrorHandler(
         'core did not store the confirmation of a payment, and the wallet was answered 503. Find the cause with `gatehouse doctor`. If the wallet does not ' +
           'repeat the confirmation, compare its portal or statement with: gatehouse payment payer-started',
       );
-    else if (status >= 500) logger.error(facts, 'a callback could not be handled');
+    else if (status >= 500)
+      logger.error(
+        facts,
+        'a callback could not be handled, because of an error that Gatehouse does not expect. Report the line with the version of Gatehouse. ' +
+          'What stays undecided is listed by: gatehouse settlement waiting',
+      );
     return reply.code(status).send();
   };
 }
@@ -164,8 +180,8 @@ function addCallbackRoutes(app: FastifyInstance, options: CallbackAppOptions): v
   const byName = new Map(
     wallets.map((wallet) => [wallet.name, { ...wallet, allowed: allowList(wallet.sources) }]),
   );
-  const logRefused = limitLines((facts: object, count) =>
-    logger.warn({ ...facts, count }, 'callback refused'),
+  const logRefused = limitLines(({ action, ...facts }: { readonly action: string }, count) =>
+    logger.warn({ ...facts, count }, `callback refused. ${action}`),
   );
   const hasten = createHasten(options);
 
@@ -185,13 +201,15 @@ function addCallbackRoutes(app: FastifyInstance, options: CallbackAppOptions): v
     const facts = factsOf(request);
     if (wallet === undefined || merchantId === undefined || !wallet.allowed(request.ip)) {
       const known = { known_wallet: wallet !== undefined, token_ok: merchantId !== undefined };
-      logRefused(`${facts.wallet} ${known.token_ok}`, { ...facts, ...known });
+      const action = known.token_ok ? allowSource : ignoreStranger;
+      logRefused(`${facts.wallet} ${known.token_ok}`, { ...facts, ...known, action });
       reply.code(404).send();
       return;
     }
     // The sender knows the secret address, so it is the wallet with another configuration. The answer tells it the problem.
     if (!carriesKey(request.headers, wallet.apiKey)) {
-      logRefused(`${facts.wallet} key`, { ...facts, merchant_id: merchantId, about: id, key_ok: false });
+      const known = { merchant_id: merchantId, about: id, key_ok: false };
+      logRefused(`${facts.wallet} key`, { ...facts, ...known, action: agreeKey });
       reply.code(401).send();
       return;
     }

@@ -55,7 +55,10 @@ test('refused callbacks share a log line a minute, and so do invalid requests', 
   mock.timers.tick(60_000);
   await app.close();
 
-  const refused = { level: 'warn', msg: 'callback refused', wallet: 'unknown', known_wallet: false };
+  const refused = {
+    ...{ level: 'warn', wallet: 'unknown', known_wallet: false },
+    msg: expect.stringMatching(/^callback refused\. .+From a stranger, ignore it\./),
+  };
   const invalid = { level: 'info', msg: 'not a valid HTTP request', status: 404 };
   expect(lines.filter(({ msg }) => !String(msg).startsWith('Server listening'))).toMatchObject([
     { ...refused, count: 1 },
@@ -126,20 +129,41 @@ test('a message to the address for timeouts reaches the connector as one, and a 
   ]);
 });
 
-test('a sender that a trusted balancer does not name by an address is none of the wallet', async () => {
+const attempt = ['mer_01m7xpezd5eza9vfaxreydn4e9', 'pat_01m7xpezgke04r7skj5rcme9ye'] as const;
+
+/** A wallet whose callbacks only 192.0.2.0/24 may send, and the URL of one. */
+function guardedWallet(own: Partial<CallbackWallet> = {}) {
   const tokens = createCallbackTokens(Buffer.alloc(32), 'walleta-sandbox');
   const wallet: CallbackWallet = {
     ...{ name: 'walleta-sandbox', sources: ['192.0.2.0/24'], apiKey: undefined, payerStarted: undefined },
-    ...{ tokens, connector: {} as WalletConnector },
+    ...{ tokens, connector: {} as WalletConnector, ...own },
   };
+  return { wallet, url: `/callbacks/walleta-sandbox/${attempt[1]}/${tokens.make(...attempt)}` };
+}
+
+test('a sender that a trusted balancer does not name by an address is none of the wallet', async () => {
+  const { wallet, url } = guardedWallet();
   const { app } = loggedApp({ wallets: [wallet], trustedProxies: ['127.0.0.1'] });
-  const [merchantId, attemptId] = ['mer_01m7xpezd5eza9vfaxreydn4e9', 'pat_01m7xpezgke04r7skj5rcme9ye'];
-  const url = `/callbacks/walleta-sandbox/${attemptId}/${tokens.make(merchantId, attemptId)}`;
 
   const answer = await app.inject({ method: 'PUT', url, headers: { 'x-forwarded-for': 'unknown' } });
   await app.close();
 
   expect(answer.statusCode).toBe(404);
+});
+
+test.each<[string, Partial<CallbackWallet>, number, RegExp]>([
+  ['from another address', {}, 404, /add it there/],
+  ['without the key', { sources: [], apiKey: 'what-callbacks-carry' }, 401, /callbacks\.api_key/],
+  ['that meets a defect', { sources: [] }, 500, /^a callback could not be handled.+settlement waiting$/],
+])('a genuine callback %s is logged with what to do', async (_name, own, status, action) => {
+  const { wallet, url } = guardedWallet(own);
+  const { app, lines } = loggedApp({ wallets: [wallet] });
+
+  const { statusCode } = await app.inject({ method: 'POST', url });
+  await app.close();
+
+  expect(statusCode).toBe(status);
+  expect(lines).toMatchObject([{ msg: expect.stringMatching(action), request_id: 'req_1' }]);
 });
 
 test('callbacks that core does not take are answered 503, and warnings say that no payment is lost, in few lines', async () => {
