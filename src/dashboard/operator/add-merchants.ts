@@ -1,6 +1,7 @@
 import { optionChoices } from '../payments/order-words.ts';
 import { create } from '@bufbuild/protobuf';
 import { DurationSchema, durationMs, timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
+import type { CallOptions } from '@connectrpc/connect';
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { MerchantStatus } from '../../gen/gatehouse/v1/merchant_service_pb.js';
@@ -37,6 +38,10 @@ export function addMerchants(app: FastifyInstance, dashboard: Dashboard): void {
   addStateChanges(app, dashboard);
 }
 
+/** The newest merchant. By it, a form that is sent twice is refused the second time, because merchants cannot be deleted. */
+const readNewest = async ({ clients }: Dashboard, options: CallOptions): Promise<string> =>
+  (await clients.merchants.listMerchants({ pageSize: 1 }, options)).merchants[0]?.merchantId ?? 'none';
+
 function addList(app: FastifyInstance, dashboard: Dashboard): void {
   app.get(path, (request, reply) => showList(dashboard, request, reply));
 
@@ -45,6 +50,9 @@ function addList(app: FastifyInstance, dashboard: Dashboard): void {
     const form = readForm(NewMerchant, request.body, shellWords[request.language].forms);
     if (!form.ok) return showList(dashboard, request, reply, form, 400);
     const { name, production } = form.value;
+    // Pages of the previous version have no such field.
+    if (fieldOf(request.body, 'seen') !== '')
+      requireSeen(request.body, await readNewest(dashboard, callOptions(request)));
     const answer = await ask(request, (options) =>
       dashboard.clients.merchants.createMerchant(
         { name, productionActivated: production === 'yes' },
@@ -65,12 +73,13 @@ function addList(app: FastifyInstance, dashboard: Dashboard): void {
 }
 
 async function showList(
-  { clients, sendPage, timeZone }: Dashboard,
+  dashboard: Dashboard,
   request: FastifyRequest,
   reply: FastifyReply,
   form: FormState = emptyForm(),
   status = 200,
 ): Promise<FastifyReply> {
+  const { clients, sendPage, timeZone } = dashboard;
   const writing = writingFor(request, timeZone);
   const pageToken = textIn(request.query, 'page');
   const list = await panel(request, async (options) => {
@@ -78,6 +87,7 @@ async function showList(
     return {
       rows: answer.merchants.map((merchant) => merchantRow(merchant, writing)),
       older: pageQuery({}, answer.nextPageToken),
+      seen: await readNewest(dashboard, options),
     };
   });
   reply.code(status);

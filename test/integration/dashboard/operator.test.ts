@@ -208,6 +208,16 @@ function formFieldsOf(page: string, day: string): Record<string, string> {
   return Object.fromEntries(fields.filter(([name]) => name !== '_csrf')) as Record<string, string>;
 }
 
+test('a form that is sent twice creates one merchant', async () => {
+  const seen = hiddenField(await operator.get('/operator/merchants'), 'seen') ?? '';
+  const create = () => operator.post('/operator/merchants', { seen, name: 'Once' });
+
+  const [first, second] = [await create(), await create()];
+
+  expect([first.status, second.status]).toEqual([303, 409]);
+  expect((await operator.get('/operator/merchants')).body.match(/<bdi>Once</g)).toHaveLength(1);
+});
+
 test('an operator creates a merchant, sets its terms, suspends and resumes it, and an outdated form changes nothing', async () => {
   const made = await operator.post('/operator/merchants', { name: 'Sheger <b>Books</b>' });
   const path = made.headers.get('location') ?? '';
