@@ -359,6 +359,14 @@ describe('a recovery code', () => {
     expect(await verify(userId, recoveryCodes[1]!)).toMatchObject({ recoveryCodesLeft: 8 });
   });
 
+  test('of one user is refused for another, and stays usable', async () => {
+    const [one, other] = [await addUserId(), await addUserId()];
+    const { recoveryCodes } = await desk.enableTotp(one);
+    await desk.enableTotp(other);
+    expect(await refusalOf(verify(other, recoveryCodes[0]!))).toBe('WRONG_CODE');
+    expect(await verify(one, recoveryCodes[0]!)).toMatchObject({ recoveryCodesLeft: 9 });
+  });
+
   test('becomes invalid with the second factor that it belongs to', async () => {
     const userId = await addUserId();
     const { recoveryCodes: old } = await desk.enableTotp(userId, -1);

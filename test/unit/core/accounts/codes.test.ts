@@ -38,9 +38,16 @@ describe('recovery codes', () => {
     const [code = ''] = codes.make();
     const hash = codes.hashOf(code);
     expect(codes.hashOf(` ${code.toUpperCase().replaceAll('-', ' ')} `)).toEqual(hash);
-    expect(codes.hashOf(code.replaceAll('0', 'O').replaceAll('1', 'l'))).toEqual(hash);
     expect(createRecoveryCodes(randomBytes(32), randomBytes).hashOf(code)).not.toEqual(hash);
   });
+
+  test.each(['O000-1111-2222', '0oO0-1111-2222', '0000-iI11-2222', '0000-lL11-2222'])(
+    'are found although a letter was written for a digit: %s',
+    (typed) => {
+      expect(codes.hashOf(typed)).toEqual(codes.hashOf('0000-1111-2222'));
+      expect(codes.hashOf(typed)).toBeDefined();
+    },
+  );
 
   test.each(['', '123456', 'abcd-efgh-jkm', 'abcd-efgh-jkmnp', 'abcd-efgh-jkmu', 'ኮድ'])(
     'do not include %j',
