@@ -10,6 +10,7 @@ import { readLocalSettings } from '../../../src/main/local/settings.ts';
 import { readRestFacadeSettings } from '../../../src/rest-facade/settings.ts';
 import { readWalletsSettings } from '../../../src/wallets/settings.ts';
 import { readWebhooksSettings } from '../../../src/webhooks/settings.ts';
+import { certificatePathsOf, serverCertificatePathsOf } from '../../../src/platform/tls/tls-settings.ts';
 import type { ProcessEnvironment } from '../../../src/platform/settings/read-settings.ts';
 
 const token = '0123456789abcdef01234567';
@@ -239,6 +240,12 @@ const settings: readonly Setting[] = [
     advice: /must be a number of days, 7 or more/,
   },
   {
+    ...{ name: 'GATEHOUSE_PERSONAL_DATA_DAYS', of: 'core', standard: 0 },
+    good: { '0': 0, '30': 30, '36500': 36_500 },
+    bad: ['1', '29', '36501', '-1', 'never'],
+    advice: /must be a number of days from 30 to 36500, or 0 to keep personal data for ever/,
+  },
+  {
     ...{ name: 'GATEHOUSE_WEBHOOK_SECRET_KEYS', of: 'webhooks' },
     good: { [`b:${'0'.repeat(64)}`]: [{ name: 'b', key: Buffer.alloc(32) }] },
     bad: ['a:b', `a:${'0'.repeat(63)}`, `a:${'0'.repeat(64)},a:${'1'.repeat(64)}`],
@@ -275,6 +282,28 @@ const settings: readonly Setting[] = [
       'a b:1',
     ],
     advice: /must be host:port, or several of them with commas between/,
+  },
+  {
+    ...{ name: 'GATEHOUSE_TRUSTED_PROXIES', of: 'rest-facade' },
+    good: {
+      '10.0.0.1': ['10.0.0.1'],
+      '10.0.0.0/8, 192.0.2.1/32': ['10.0.0.0/8', '192.0.2.1/32'],
+      '::/0,::1/128': ['::/0', '::1/128'],
+    },
+    bad: ['proxy', '10.0.0.0/33', '::1/129', '10.0.0.0/', '10.0.0.0/8/8', '10.0.0/8', '10.0.0.1,'],
+    advice: /must be IP addresses or networks such as 10\.0\.0\.0\/8, with commas between/,
+  },
+  {
+    ...{ name: 'GATEHOUSE_DASHBOARD_BASE_URL', of: 'cli' },
+    good: {
+      'https://pay.example': 'https://pay.example',
+      'http://127.0.0.1:8083/': 'http://127.0.0.1:8083',
+    },
+    bad: [
+      ...['pay.example', 'ftp://pay.example', 'https://pay.example/dashboard', 'https://pay.example?a'],
+      'https://user@pay.example',
+    ],
+    advice: /must be https:\/\/<host> or http:\/\/<host>, with a port or without, and without a path/,
   },
 ];
 describe.each(settings)('$name of $of', ({ name, of: process, standard, good, bad, advice }) => {
@@ -335,6 +364,59 @@ test.each(['one:50051,two:50051', '10.0.0.1:1,[::1]:2', '10.0.0.1:1,core:2'])(
     ]);
   },
 );
+
+describe('the settings of TLS', () => {
+  const [ca, certificate, key] = [
+    { GATEHOUSE_TLS_CA_FILE: 'ca.crt' },
+    { GATEHOUSE_TLS_CERTIFICATE_FILE: 'tls.crt' },
+    { GATEHOUSE_TLS_KEY_FILE: 'tls.key' },
+  ];
+  const own = { ca: 'ca.crt', own: { certificate: 'tls.crt', key: 'tls.key' } };
+  const asked = { GATEHOUSE_TLS_CLIENT_CERTIFICATES: 'optional' };
+  const domain = { GATEHOUSE_TLS_TRUST_DOMAIN: 'pay.example' };
+  const pathsOrProblem = (read: () => unknown): unknown => {
+    const problems = problemsOf(read);
+    return problems.length > 0 ? problems.join('\n') : read();
+  };
+
+  test.each<[string, ProcessEnvironment, unknown, unknown]>([
+    ['nothing', {}, undefined, undefined],
+    ['all three files', { ...ca, ...certificate, ...key }, own, own],
+    ['an authority', ca, { ca: 'ca.crt', own: undefined }, /needs a certificate of its own/],
+    ['no key', { ...ca, ...certificate }, /belong together/, /belong together/],
+    ['no certificate', { ...ca, ...key }, /belong together/, /belong together/],
+    ['no authority', { ...certificate, ...key }, /CA_FILE is not set/, /CA_FILE is not set/],
+    ['certificates of clients', { ...ca, ...certificate, ...key, ...asked, ...domain }, own, own],
+    ['certificates of clients without TLS', asked, undefined, /has no effect without TLS/],
+    ['a trust domain alone', { ...ca, ...certificate, ...key, ...domain }, own, /DOMAIN has no effect while/],
+  ])('with %s give a client and a server their files, or are refused', (_what, given, client, server) => {
+    const read = readCoreSettings({ ...core, ...given });
+    const found = [
+      pathsOrProblem(() => certificatePathsOf(read)),
+      pathsOrProblem(() => serverCertificatePathsOf(read)),
+    ];
+    expect(found).toEqual(
+      [client, server].map((each) => (each instanceof RegExp ? expect.stringMatching(each) : each)),
+    );
+  });
+
+  test('make tokens needless only where certificates can take their place', () => {
+    const { GATEHOUSE_SERVICE_TOKENS: _tokens, ...withoutTokens } = core;
+    const missing = (given: ProcessEnvironment) =>
+      problemsOf(() => readCoreSettings({ ...withoutTokens, ...given })).map((each) => each.split(' ')[0]);
+    const missingOfClient = (given: ProcessEnvironment) =>
+      problemsOf(() => readRestFacadeSettings(given)).map((each) => each.split(' ')[0]);
+
+    expect([missing(domain), missing({ ...ca, ...certificate, ...key, ...asked })]).toEqual([
+      [],
+      ['GATEHOUSE_SERVICE_TOKENS'],
+    ]);
+    expect([missingOfClient({ ...certificate, ...key }), missingOfClient(ca)]).toEqual([
+      [],
+      ['GATEHOUSE_SERVICE_TOKEN'],
+    ]);
+  });
+});
 
 describe('a setting in a file', () => {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-settings-'));
