@@ -107,6 +107,24 @@ describe('a phone', () => {
       allowed('COMMON'),
     ],
     ['limits all prompts together, including confirmed ones', bad, times(34, confirmed), limit(300)],
+    [
+      'blocks a page for a minute after another network’s page of the same merchant',
+      page('n1'),
+      [prompt(page('n2'), 'COMMON', 10)],
+      limit(50),
+    ],
+    [
+      'allows the page of a new network when the direct prompt of a stranger has ended',
+      page('n1'),
+      [prompt(bad, 'COMMON', 10)],
+      allowed('NEW_NETWORK'),
+    ],
+    [
+      'names the limit, not the open prompt, to a merchant that has reached its limit',
+      bad,
+      [...full.slice(1), prompt(bad, 'COMMON', 100, 80)],
+      limit(200),
+    ],
   ])('%s', (_name, requester, past, decision) => {
     expect(decidePrompt(requester, past, share)).toEqual(decision);
   });

@@ -194,6 +194,16 @@ describe("a wallet's answer about an attempt", () => {
     });
   });
 
+  test('finds no stray money for a paid one in a transaction that is recorded for another payment', () => {
+    const { order, work, now } = situation({
+      ...{ order: 'COMPLETED', attempt: 'SUCCEEDED', work: { providerTransactionId: 'TX-0' } },
+    });
+
+    const decided = decideOutcome(order, work, report(completed('100.50')), true, now);
+
+    expect(decided).toMatchObject({ ok: true, value: { changed: undefined, stray: undefined } });
+  });
+
   test('causes another query at the time of news that arrived since the lease', () => {
     const { order, work, now } = situation({ order: 'PENDING', attempt: 'SENT' });
     const dueAt = new Date('2026-03-01T12:02:05.000Z');

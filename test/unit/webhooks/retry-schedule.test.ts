@@ -117,6 +117,11 @@ describe('Retry-After', () => {
       { type: 'give_up' },
     ],
     [
+      'of exactly the rest of the schedule makes the last attempt at its end',
+      { retryAfterMs: hour, endedAt: after(75 * hour) },
+      { type: 'at', at: after(76 * hour) },
+    ],
+    [
       'after the last attempt causes no further one',
       { retryAfterMs: 1_000, roundAttempts: 13 },
       { type: 'give_up' },

@@ -60,6 +60,14 @@ describe('an encrypted secret', () => {
   });
 });
 
+test.each<Partial<SecretName>>([{ merchantId: 'mer_2' }, { environment: 'PRODUCTION' }, { id: 'whs_2' }])(
+  'an encrypted secret is not decrypted in another row: %j',
+  (other) => {
+    const stored = cipher.seal('whsec_secret', name);
+    expect(() => cipher.open(stored, { ...name, ...other })).toThrow(SecretUnusableError);
+  },
+);
+
 describe('several keys', () => {
   test('encrypt with the first and decrypt with all', () => {
     const second = key('second');
