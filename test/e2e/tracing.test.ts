@@ -237,6 +237,7 @@ describe('tracing', () => {
           attributes['messaging.message.id'] === delivered.attributes['gatehouse.event_id'],
       ),
     );
+    expect(published.attributes).toMatchObject({ 'messaging.operation.name': 'publish' });
     // The event causes both, and webhooks may read it from core's list before the broker brings it.
     expect(await pathTo(published, root)).toEqual([...sent.slice(0, -2), 'core: publish ORDERS']);
     expect((await eventsOf(orderNumber)).every((event) => event.traceparent.includes(traceId))).toBe(true);

@@ -7,6 +7,8 @@ import type { Tracing } from '../../src/platform/tracing/tracing.ts';
 
 /** A span as a collector receives it. Ids are hexadecimal; the parent of a root is empty. */
 export interface ReceivedSpan {
+  /** The attributes of the process. */
+  readonly resource: Readonly<Record<string, unknown>>;
   readonly service: string;
   readonly traceId: string;
   readonly spanId: string;
@@ -64,7 +66,7 @@ export async function startSpanCollector(port = 0): Promise<SpanCollector> {
 
 /** The spans, by name, that a collector receives when a process records this. It samples this ratio of new traces. */
 export async function collectSpans(
-  record: (tracing: Tracing) => void,
+  record: (tracing: Tracing) => void | Promise<void>,
   ratio = 1,
 ): Promise<Readonly<Record<string, ReceivedSpan | undefined>>> {
   const collector = await startSpanCollector();
@@ -78,7 +80,7 @@ export async function collectSpans(
     random: () => 0,
   });
   if (tracing === undefined) throw new Error('tracing is off');
-  record(tracing);
+  await record(tracing);
   await tracing.close();
   await collector.close();
   return Object.fromEntries(collector.spans.map((span) => [span.name, span]));
@@ -125,11 +127,12 @@ const kinds = ['internal', 'internal', 'server', 'client', 'producer', 'consumer
 const spansOf = (body: Uint8Array): ReceivedSpan[] =>
   messages(fieldsOf(body), 1).flatMap((resourceSpans) => {
     const [resource] = messages(resourceSpans, 1);
-    const service = String(resource && attributesOf(messages(resource, 1))['service.name']);
+    const process = resource === undefined ? {} : attributesOf(messages(resource, 1));
     return messages(resourceSpans, 2)
       .flatMap((scope) => messages(scope, 2))
       .map((span) => ({
-        service,
+        resource: process,
+        service: String(process['service.name']),
         traceId: hex(span, 1),
         spanId: hex(span, 2),
         parentId: hex(span, 4),

@@ -20,6 +20,7 @@ export function beginPublishing(
     attributes: {
       'messaging.system': 'nats',
       'messaging.destination.name': stream,
+      'messaging.operation.name': 'publish',
       'messaging.operation.type': 'send',
       'messaging.message.id': eventId,
       'gatehouse.order_id': order?.orderId,

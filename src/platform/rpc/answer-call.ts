@@ -7,7 +7,7 @@ import { logInSpan } from '../tracing/span.ts';
 import { callerKey, failedItemKey, logFieldsKey, spanKey, uneventfulKey } from './call-context.ts';
 import type { CallContext } from './call-context.ts';
 import { endCallSpan } from './call-span.ts';
-import { reasonOf, rpcError } from './rpc-error.ts';
+import { nameOfCode, reasonOf, rpcError } from './rpc-error.ts';
 import type { MeasureCall } from './rpc-metrics.ts';
 
 export interface AnswerOptions {
@@ -130,8 +130,7 @@ export function logCall(
   options: AnswerOptions,
 ): void {
   const caller = context.values.get(callerKey);
-  const code =
-    error === undefined ? 'ok' : Code[error.code].replace(/(?<=[a-z])(?=[A-Z])/g, '_').toLowerCase();
+  const code = error === undefined ? 'ok' : nameOfCode(error.code);
   const durationMs = performance.now() - startedAt;
   const reason = error === undefined ? undefined : reasonOf(error);
   const isOverload = reason === overload;

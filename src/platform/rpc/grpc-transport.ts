@@ -13,12 +13,13 @@ import { Client, Metadata } from '@grpc/grpc-js';
 import type { CallOptions, ClientDuplexStream, ClientReadableStream, ServiceError } from '@grpc/grpc-js';
 import { StatusSchema } from '../../gen/google/rpc/status_pb.js';
 import { defaultDeadlineMs, maxMessageBytes } from './grpc-server.ts';
-import { activeTraceparent, inChildSpan } from '../tracing/span.ts';
+import { activeSpan, activeTraceparent, runInSpan } from '../tracing/span.ts';
+import type { Span } from '../tracing/span.ts';
 import type { CertificateFiles } from '../tls/certificate-files.ts';
 import { channelCredentials } from './grpc-credentials.ts';
 import { encodeMessage } from './message-bytes.ts';
 import { renewClient } from './renewed-client.ts';
-import { fromStatus } from './rpc-error.ts';
+import { fromStatus, nameOfCode } from './rpc-error.ts';
 import { untilDrained } from './until-drained.ts';
 
 export interface GrpcTransportOptions {
@@ -121,8 +122,25 @@ const pathOf = (method: DescMethodUnary | DescMethodStreaming): string =>
 /** A call in a span of its own, when the caller has one. */
 function inCallSpan<Response>(method: DescMethodUnary, call: () => Promise<Response>): Promise<Response> {
   const name = `${method.parent.typeName}/${method.name}`;
+  const above = activeSpan();
+  if (above?.context.isSampled !== true) return call();
   const attributes = { 'rpc.system.name': 'grpc', 'rpc.method': name };
-  return inChildSpan(name, { kind: 'client', attributes }, call);
+  return untilAnswered(above.begin(name, { kind: 'client', attributes }), call);
+}
+
+/** Makes a call in a span, and ends the span with the status code of the answer. */
+async function untilAnswered<Response>(span: Span, call: () => Promise<Response>): Promise<Response> {
+  try {
+    const response = await runInSpan(span, call);
+    span.set({ 'rpc.response.status_code': 'OK' });
+    span.end();
+    return response;
+  } catch (error) {
+    const code = nameOfCode(ConnectError.from(error).code);
+    span.set({ 'rpc.response.status_code': code.toUpperCase() });
+    span.end(code);
+    throw error;
+  }
 }
 
 function unary<I extends DescMessage, O extends DescMessage>(

@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf';
 import { anyPack } from '@bufbuild/protobuf/wkt';
 import type { DescMessage, MessageInitShape } from '@bufbuild/protobuf';
-import { ConnectError } from '@connectrpc/connect';
+import { Code, ConnectError } from '@connectrpc/connect';
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from '../../gen/google/rpc/error_details_pb.js';
 import { StatusSchema } from '../../gen/google/rpc/status_pb.js';
 import type { Status } from '../../gen/google/rpc/status_pb.js';
@@ -10,6 +10,10 @@ import type { ReasonStatus } from './error-reason.ts';
 import { encodeMessage } from './message-bytes.ts';
 
 const errorDomain = 'gatehouse';
+
+/** The code as log lines, metrics and spans name it, such as `not_found`. */
+export const nameOfCode = (code: Code): string =>
+  Code[code].replace(/(?<=[a-z])(?=[A-Z])/g, '_').toLowerCase();
 
 export interface RpcErrorDetails {
   /** All problems with the request's fields. */

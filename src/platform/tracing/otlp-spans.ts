@@ -1,7 +1,7 @@
 import { ROOT_CONTEXT, SpanKind as ApiSpanKind, SpanStatusCode, TraceFlags, trace } from '@opentelemetry/api';
 import type { Context, Link, Span as ApiSpan, SpanContext } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
-import { resourceFromAttributes } from '@opentelemetry/resources';
+import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources';
 import { AlwaysOnSampler, BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace-base';
 import type { Logger } from '../logger.ts';
@@ -65,12 +65,15 @@ export function createSampledSpans(options: SampledSpansOptions): SampledSpans {
     // Whether a trace is recorded is decided before its spans are created.
     sampler: new AlwaysOnSampler(),
     spanLimits: { attributeValueLengthLimit: longestValue },
-    resource: resourceFromAttributes({
-      ...settings.resourceAttributes,
-      'service.name': settings.serviceName ?? `gatehouse-${options.process}`,
-      'service.version': options.version,
-      'service.instance.id': options.instance,
-    }),
+    // The default one names the SDK and its language, which every collector may expect.
+    resource: defaultResource().merge(
+      resourceFromAttributes({
+        ...settings.resourceAttributes,
+        'service.name': settings.serviceName ?? `gatehouse-${options.process}`,
+        'service.version': options.version,
+        'service.instance.id': options.instance,
+      }),
+    ),
     spanProcessors: [
       new BatchSpanProcessor(complainRarely(exporter, logger), {
         scheduledDelayMillis: settings.delayMs,

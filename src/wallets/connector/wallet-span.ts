@@ -1,3 +1,4 @@
+import { serverAttributes } from '../../platform/tracing/server-attributes.ts';
 import { activeSpan, recordedTraceparent } from '../../platform/tracing/span.ts';
 import type { Span } from '../../platform/tracing/span.ts';
 
@@ -11,14 +12,13 @@ type Reply =
   | { readonly kind: 'answered'; readonly status: number }
   | { readonly kind: 'not_sent' | 'lost'; readonly why: string };
 
-/** Begins the span of a request to a wallet. The path, the query and the body may contain the payer's phone number. */
+/** Begins the span of a request to a wallet. The body may contain the payer's phone number. */
 export const beginWalletSpan = ({ method, purpose, url }: Request): Span | undefined =>
   activeSpan()?.begin(`${method} ${purpose}`, {
     kind: 'client',
     attributes: {
       'http.request.method': method,
-      'server.address': url.hostname,
-      'server.port': Number(url.port) || undefined,
+      ...serverAttributes(url.href),
       'gatehouse.wallet.purpose': purpose,
     },
   });

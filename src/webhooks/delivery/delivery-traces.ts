@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { OrderEvent } from '../../gen/gatehouse/v1/order_pb.js';
+import { serverAttributes } from '../../platform/tracing/server-attributes.ts';
 import type { Span } from '../../platform/tracing/span.ts';
 import type { Tracing } from '../../platform/tracing/tracing.ts';
 import { formatTraceparent, parseTraceparent } from '../../platform/tracing/trace-context.ts';
@@ -34,6 +35,7 @@ export function createDeliveryTraces(tracing: Tracing | undefined): DeliveryTrac
         attributes: {
           'messaging.system': 'nats',
           'messaging.destination.name': stream,
+          'messaging.operation.name': 'process',
           'messaging.operation.type': 'process',
           'messaging.message.id': eventId,
           'gatehouse.order_id': order?.orderId,
@@ -48,8 +50,7 @@ export function createDeliveryTraces(tracing: Tracing | undefined): DeliveryTrac
         kind: 'client',
         attributes: {
           'http.request.method': 'POST',
-          // The path and the query may contain secrets.
-          'server.address': URL.parse(url)?.hostname,
+          ...serverAttributes(url),
           'http.request.resend_count': attemptNumber - 1,
           'gatehouse.event_id': eventId,
           'gatehouse.event_type': eventType,

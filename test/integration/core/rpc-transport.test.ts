@@ -18,8 +18,10 @@ import { registration } from '../../support/order-requests.ts';
 import { startProcess } from '../../support/gatehouse-process.ts';
 import type { GatehouseProcess } from '../../support/gatehouse-process.ts';
 import { failureOf } from '../../support/rpc-failure.ts';
+import { collectSpans } from '../../support/span-collector.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { holdRegistrations } from './hold-registrations.ts';
+import { runInSpan } from '../../../src/platform/tracing/span.ts';
 import { sharedStack, shared } from '../../support/shared-stack.ts';
 import { readError, readStatus } from './rpc-clients.ts';
 
@@ -90,6 +92,24 @@ describe('a call', () => {
     expect((error as ConnectError).findDetails(ErrorInfoSchema)).toEqual([
       expect.objectContaining({ reason: 'ORDER_NOT_FOUND', domain: 'gatehouse' }),
     ]);
+  });
+
+  test.each([
+    { orderNumber: 'missing', status: 'NOT_FOUND', error: 'not_found' },
+    { orderNumber: 'traced', status: 'OK', error: undefined },
+  ])('leaves its status $status in the span of a recorded trace', async ({ orderNumber, status, error }) => {
+    const orders = ordersAt(stack.addresses);
+    await orders.registerOrder(registration({ merchantId, orderNumber: 'traced' }));
+    const spans = await collectSpans(async (tracing) => {
+      const span = tracing.beginAtEdge('caller', undefined, {});
+      const key = { case: 'orderNumber', value: orderNumber } as const;
+      const call = runInSpan(span, () => orders.getOrder({ ...missing(), key }));
+      await call.catch((thrown: unknown) => expect(thrown).toBeInstanceOf(ConnectError));
+      span?.end();
+    });
+    const { attributes } = spans['gatehouse.v1.OrderService/GetOrder']!;
+    expect(attributes['rpc.response.status_code']).toBe(status);
+    expect(attributes['error.type']).toBe(error);
   });
 
   test('goes to the server directly, whatever proxy the environment names', async () => {

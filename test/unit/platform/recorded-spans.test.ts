@@ -32,6 +32,20 @@ test('spans below each other have one trace, and name their parents', async () =
   }
 });
 
+test('spans name their process and the SDK that sent them', async () => {
+  const { named: sent } = await collectSpans((tracing) => {
+    begun(tracing.beginAtEdge('named', undefined, {})).end();
+  });
+  expect(sent?.resource).toEqual({
+    'service.name': 'gatehouse-core',
+    'service.version': '0',
+    'service.instance.id': 'test',
+    'telemetry.sdk.language': 'nodejs',
+    'telemetry.sdk.name': 'opentelemetry',
+    'telemetry.sdk.version': expect.any(String),
+  });
+});
+
 test('a span without a parent begins a new trace', async () => {
   const { one, other } = await collectSpans((tracing) => {
     begun(tracing.beginAtEdge('one', undefined, {})).end();

@@ -27,7 +27,25 @@ test.each([
       traceId,
       parentId: cause,
       links: links.map((spanId) => ({ traceId, spanId })),
+      attributes: { 'messaging.operation.name': 'process', 'messaging.operation.type': 'process' },
     });
     expect(attempt).toMatchObject({ traceId, parentId: intake?.spanId });
   },
 );
+
+test.each([
+  ['https://shop.example/hook?key=1', 'shop.example', 443],
+  ['http://shop.example/hook', 'shop.example', 80],
+  ['http://[::1]:3000/hook', '::1', 3000],
+])('the span of a webhook to %s names the server %s and its port %i', async (url, address, port) => {
+  const event = create(OrderEventSchema, { eventId: 'evt_1', traceparent: `00-${traceId}-${cause}-01` });
+
+  const { 'POST webhook': attempt } = await collectSpans((tracing) => {
+    const traces = createDeliveryTraces(tracing);
+    traces.beginIntake(event, undefined)?.end();
+    traces.beginAttempt(buildDelivery(url, { eventId: 'evt_1' }))?.end();
+  }, 0);
+
+  expect(attempt?.attributes).toMatchObject({ 'server.address': address, 'server.port': port });
+  expect(JSON.stringify(attempt?.attributes)).not.toContain('hook');
+});
