@@ -47,6 +47,10 @@ function payPage(page: CheckoutPage, refused: PaymentAttempt | undefined): PayVi
   const shop = shopOf(page, messages);
   const phone = sent?.phone ?? refused?.phone ?? order.customerPhone;
   const chosen = sent?.paymentOption ?? refused?.paymentOption ?? optionFor(phone, page);
+  // Without a form nothing can be corrected, and the page says what to do instead.
+  const isFormGone =
+    checkout.paymentOptions.length === 0 && (sent?.optionError ?? sent?.phoneError) !== undefined;
+  const formAlert = isFormGone ? undefined : page.refused?.alert;
   const alert = refused && { title: messages.refused.title, body: refusalText(refused, messages) };
   return {
     template: 'pay',
@@ -60,7 +64,7 @@ function payPage(page: CheckoutPage, refused: PaymentAttempt | undefined): PayVi
     orderNumber: order.orderNumber,
     secondsLeft: left,
     timeLeft: durationText(left > 60 ? Math.ceil(left / 60) * 60 : left, language),
-    alert: page.refused?.alert ?? alert,
+    alert: formAlert ?? alert,
     attemptsLeft:
       refused !== undefined && page.refused === undefined
         ? messages.pay.attemptsLeft(checkout.attemptsLeft)

@@ -1,9 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
+import { MerchantWalletService } from '../../../src/gen/gatehouse/v1/merchant_wallet_service_pb.js';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { openCheckoutOrders } from '../../support/checkout-orders.ts';
 import { createCustomer, headingOf, payment } from '../../support/customer.ts';
 import type { Customer } from '../../support/customer.ts';
 import { shared, sharedStack } from '../../support/shared-stack.ts';
+import { waitUntil } from '../../support/wait-until.ts';
 
 const stack = sharedStack({
   facades: 0,
@@ -104,6 +106,23 @@ describe('a mistake in a form is shown beside it, and no payment starts:', () =>
     expect(answer.body).toContain(message);
     expect(answer.body).not.toContain('<script>alert');
     expect(await orders.attempts(order)).toEqual([]);
+  });
+
+  test('unless no wallet can take the payment any more, so that there is nothing to correct', async () => {
+    const order = await orders.register();
+    const customer = await atThePage(order.url);
+    const choice = { merchantId: order.merchantId, environment: Environment.SANDBOX, on: false };
+    for (const wallet of ['walleta', 'walletb'])
+      await stack.client(MerchantWalletService, 'dashboard').switchMerchantWallet({ ...choice, wallet });
+    await waitUntil('no wallet is offered', async () =>
+      (await customer.get(order.url)).body.includes('No wallet can take this payment'),
+    );
+
+    const { status, body } = await customer.post(order.url, payment);
+
+    expect(status).toBe(422);
+    expect(body).toContain('No wallet can take this payment');
+    expect(body).not.toContain('role="alert"');
   });
 
   test('the page keeps the choices', async () => {
