@@ -54,6 +54,7 @@ import { addOrder } from './payments/add-order.ts';
 import { addOrders } from './payments/add-orders.ts';
 import { addNewLink } from './payments/add-new-link.ts';
 import { addPaymentLinks } from './payments/add-payment-links.ts';
+import { addMerchantStrays } from './refunds/add-merchant-strays.ts';
 import { addRefund } from './refunds/add-refund.ts';
 import { addRefundApproval } from './refunds/add-refund-approval.ts';
 import { addRefundForm } from './refunds/add-refund-form.ts';
@@ -246,6 +247,7 @@ function addMerchantPages(pages: FastifyInstance, dashboard: Dashboard): void {
   addRefunds(pages, dashboard);
   addRefund(pages, dashboard);
   addRefundApproval(pages, dashboard);
+  addMerchantStrays(pages, dashboard);
   addPaymentLinks(pages, dashboard);
   addNewLink(pages, dashboard);
   addKeys(pages, dashboard);

@@ -113,6 +113,7 @@ export const merchantPages: Readonly<Record<string, VisitPage>> = {
   'a refund that waits for approval': (page, site) =>
     inSandbox(`refunds/${site.waitingRefundId}`)(page, site),
   refunds: inSandbox('refunds'),
+  'stray payments of the merchant': inSandbox('stray-payments'),
   'refunds, searched with a mistake': inSandbox('refunds?from=yesterday'),
   'approval of refunds': (page, { origin, merchantId }) =>
     page.goto(`${origin}/m/${merchantId}/refund-approval`),

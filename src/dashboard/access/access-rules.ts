@@ -42,6 +42,7 @@ export const accessRules: Readonly<Record<string, AccessRule>> = {
   'POST /m/:merchantId/:environment/refunds/:refundId/withdraw': membersMayChange('developer'),
   'POST /m/:merchantId/:environment/refunds/:refundId/approve': membersMayChange('owner', { stepUp: true }),
   'POST /m/:merchantId/:environment/refunds/:refundId/decline': membersMayChange('owner'),
+  'GET /m/:merchantId/:environment/stray-payments': membersMayRead('viewer'),
   'GET /m/:merchantId/refund-approval': membersMayRead('owner'),
   'POST /m/:merchantId/refund-approval': membersMayChange('owner', { stepUp: true }),
   'GET /m/:merchantId/:environment/links': membersMayRead('viewer'),

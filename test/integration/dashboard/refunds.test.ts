@@ -11,11 +11,17 @@ import type { DashboardVisitor } from '../../support/dashboard-visitor.ts';
 import { ReportService } from '../../../src/gen/gatehouse/v1/report_service_pb.js';
 import { storedId } from '../../support/ids.ts';
 import { sharedClient, sharedMerchant, sharedStack } from '../../support/shared-stack.ts';
+import { walletsOfCoreWithPaybill } from '../../support/simulated-wallets.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { outcomes, sharedPaymentDesk } from '../core/payment-desk.ts';
 import { sharedDashboardDesk } from './dashboard-desk.ts';
 
-const stack = sharedStack({ facades: 0, dashboards: 1, webhooks: 1 });
+/** Payments at walletb that payers start go to an account of this merchant, and those at walleta to the operator's. */
+const accountOwnerId = newRandomId('mer', new Date());
+const stack = sharedStack({
+  ...{ facades: 0, dashboards: 1, webhooks: 1 },
+  settings: { GATEHOUSE_WALLETS: walletsOfCoreWithPaybill('174379', accountOwnerId) },
+});
 const desk = sharedDashboardDesk(stack);
 const payments = sharedPaymentDesk(stack);
 const refunds = sharedClient(stack, RefundService, 'reader');
@@ -94,6 +100,43 @@ async function setLimit(amount: string, orderId: string): Promise<void> {
     return (await refunds.getRefundable(asked)).approvalAbove === amount;
   });
 }
+
+describe('the stray payments of a merchant', () => {
+  const strays = (visitor: DashboardVisitor, path: string) =>
+    visitor.get(`/m/${accountOwnerId}/${path}`).then(({ status, body }) => ({ status, body: plain(body) }));
+
+  test('are listed for its viewers, and those without an order only if they came to its own account', async () => {
+    await payments.query(
+      `insert into core.merchants (id, name, status, production_activated, session_lifetime_seconds, created_at, updated_at)
+       values ($1, 'Owner', 'ACTIVE', true, 3600, now(), now())`,
+      [storedId('mer', accountOwnerId)],
+    );
+    const visitor = await desk.signedIn(await desk.users.member(accountOwnerId, MemberRole.VIEWER));
+    const { orderId, ...payment } = await payments.startDirect({ merchantId: accountOwnerId });
+    await payments.settle({ orderId, ...payment }, outcomes.completed('t-less', '99.00'));
+    for (const wallet of ['walleta', 'walletb']) {
+      const reported = { wallet, paymentOption: `${wallet}_ussd` };
+      const id = await payments.reportFromMenu(accountOwnerId, `none-${wallet}`, reported);
+      const [leased] = await payments.leaseFromMenu(wallet);
+      await payments.confirmFromMenu(accountOwnerId, id, `none-${wallet}`, {
+        leaseId: leased?.leaseId ?? '',
+      });
+    }
+
+    const { body } = await strays(visitor, 'sandbox/stray-payments');
+
+    expect(body.split('<tr>').slice(2)).toEqual([
+      expect.stringMatching(/ETB 100\.50.+Reversal due.+names no order.+none-walletb/s),
+      expect.stringMatching(new RegExp(`ETB 99\\.00.+amount or currency.+orders/${orderId}.+t-less`, 's')),
+    ]);
+    const link = `href="/m/${accountOwnerId}/sandbox/stray-payments"`;
+    expect((await strays(visitor, 'sandbox/refunds')).body).toContain(link);
+    expect((await strays(visitor, 'production/stray-payments')).body).toContain(
+      'There are no stray payments.',
+    );
+    expect((await strays(viewer, 'sandbox/stray-payments')).status).toBe(404);
+  });
+});
 
 describe('a refund', () => {
   test('is confirmed with phone and wallet, sent once however often the form is sent, and followed to its end', async () => {

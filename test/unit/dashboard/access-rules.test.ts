@@ -15,7 +15,7 @@ const written: readonly (readonly [method: string, who: string, paths: string])[
     'GET',
     'viewer or operator',
     `{e} {e}/orders {e}/orders.csv {e}/orders/* {e}/orders/*/state {e}/refunds {e}/refunds.csv {e}/refunds/*
-     {e}/refunds/*/state {e}/links {e}/links/* {e}/links/*/state {e}/quick-start {e}/wallets`,
+     {e}/refunds/*/state {e}/stray-payments {e}/links {e}/links/* {e}/links/*/state {e}/quick-start {e}/wallets`,
   ],
   [
     'GET',

@@ -171,6 +171,10 @@ export const operator = {
   strays: {
     title: 'Stray payments',
     lead: 'Payments that a wallet took and that no order could accept. Gatehouse reverses them. If a wallet refuses a reversal, an operator must resolve it.',
+    merchant: {
+      lead: 'Payments that a wallet took and that none of your orders could accept. The money goes back to the payer. Payments without an order appear here only if they came to an account of your own. If a wallet refuses to return a payment, contact the operator.',
+      empty: 'There are no stray payments.',
+    },
     states: { all: 'All', due: 'Reversal due', reversed: 'Reversed', refused: 'Reversal refused' },
     filter: 'State',
     submit: 'Show',

@@ -25,6 +25,7 @@ export const refunds = {
     wrongDay: 'Enter a day as year-month-day, such as 2026-11-21.',
     wrongOrder: 'Enter at most 64 letters, digits or signs, without spaces.',
   },
+  strays: 'Stray payments',
   csv: 'Download as CSV',
   empty: { title: 'No refunds yet', body: 'To refund a paid order, open the order and choose Refund.' },
   noMatch: 'No refunds match. Remove a filter.',
