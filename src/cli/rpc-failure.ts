@@ -187,9 +187,9 @@ function describeTransportFailure(error: ConnectError, context: FailureContext) 
   return {
     message: `no ${server} answers at ${where}${cause === undefined ? '' : ` (${cause})`}`,
     advice: [
-      cause === unknownName ? whyItHasNoAddress[server] : howToStart,
+      cause === unknownName ? whyItHasNoAddress[server] : cause === noAnswer ? whatToDoIfItHangs : howToStart,
       howToName[server],
-      context.isDoctor && server === 'core' ? whyItMayExit : seeDoctor(context),
+      context.isDoctor && server === 'core' && cause !== noAnswer ? whyItMayExit : seeDoctor(context),
     ]
       .join('\n')
       .trimEnd(),
@@ -213,6 +213,10 @@ const whyItHasNoAddress: Readonly<Record<Server, string>> = {
     'On Kubernetes the name has no address while no webhooks process is ready, for example because the database does not answer.',
 };
 
+/** A server that is not started refuses connections at once. */
+const whatToDoIfItHangs =
+  'If it was started, it hangs or is overloaded, or the network drops the connection. Read its log. Stop it, and start it again.';
+
 const whyItMayExit =
   'If it was started, read its log. Core exits if a setting is invalid, or if its master key is not that of the database.';
 
@@ -227,6 +231,7 @@ const wasNeverConnected = ({ rawMessage }: ConnectError): boolean =>
   rawMessage.includes('No connection established');
 
 const unknownName = 'the name is unknown';
+const noAnswer = 'no answer came in time';
 
 /** Messages of grpc-js about failed connections, and their meaning. */
 const connectionCauses: readonly (readonly [pattern: RegExp, meaning: string])[] = [
@@ -249,7 +254,7 @@ const connectionCauses: readonly (readonly [pattern: RegExp, meaning: string])[]
   [/Protocol error/, 'the server there does not speak gRPC'],
   // In this case grpc-js has no other words for a server that ends the connection.
   [/Failed to connect/, 'it ends every connection: if it speaks TLS, set GATEHOUSE_TLS_CA_FILE here'],
-  [/Deadline exceeded/, 'no answer came in time'],
+  [/Deadline exceeded/, noAnswer],
 ];
 
 const causeOf = ({ rawMessage }: ConnectError): string | undefined =>

@@ -29,3 +29,20 @@ test.each([
   );
   expect(failure.advice.includes('the change may have happened')).toBe(maybe);
 });
+
+test.each([
+  ['core', true],
+  ['webhooks process', true],
+  ['core', false],
+] as const)(
+  'a %s that gives no answer is stopped and started again, not started twice (doctor: %s)',
+  (server, isDoctor) => {
+    const silent = new ConnectError('Deadline exceeded after 5.001s', Code.DeadlineExceeded);
+
+    const { message, advice } = describeRpcFailure(silent, { addresses: ['core:1'], server, isDoctor });
+
+    expect(message).toBe(`no ${server} answers at core:1 (no answer came in time)`);
+    expect(advice).toContain('Read its log. Stop it, and start it again.');
+    expect(advice).not.toMatch(/npm start|Core exits/);
+  },
+);
