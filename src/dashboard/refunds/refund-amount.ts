@@ -12,7 +12,7 @@ type Refundable = Pick<
 /** Why an amount cannot be refunded, and what to enter; undefined for a possible one. Core decides again. */
 export function refundAmountProblem(
   text: string,
-  { left, currency, partial, decimals }: Refundable,
+  { left, refunded, pending, currency, partial, decimals }: Refundable,
   { own, words, language }: Pick<RefundWriting, 'own' | 'words' | 'language'>,
 ): string | undefined {
   const places = placesOf(left);
@@ -20,7 +20,10 @@ export function refundAmountProblem(
   const units = unitsOf(text, places);
   if (units === undefined || units === 0n) return amountProblem(text, words.amountProblems);
   const { form } = own;
-  if (units > maxUnits) return form.tooMuch(amountText(left, currency, language));
+  if (units > maxUnits) {
+    const isRest = [refunded, pending].some((each) => (unitsOf(each, places) ?? 0n) > 0n);
+    return (isRest ? form.tooMuchOfRest : form.tooMuch)(amountText(left, currency, language));
+  }
   if (!partial && units < maxUnits) return form.onlyWhole(amountText(left, currency, language));
   // The wallet took the rest of the order, so it returns the rest whatever its decimals are.
   const isTooFine = units % 10n ** BigInt(Math.max(places - decimals, 0)) !== 0n;

@@ -27,6 +27,8 @@ test.each<[string, Partial<typeof refundable>, string | undefined]>([
   ['60', {}, undefined],
   ['0.01', {}, undefined],
   ['60.01', {}, 'Enter at most ETB 60.00. The rest is already refunded or pending.'],
+  ['60.01', { pending: '0.00' }, 'Enter at most ETB 60.00. The rest is already refunded or pending.'],
+  ['60.01', { refunded: '0.00', pending: '0.00' }, 'Enter at most ETB 60.00.'],
   ['0.00', {}, 'Enter an amount greater than zero.'],
   ['1.005', {}, 'Enter no more decimals than the currency has, such as 99.50 in ETB.'],
   ['050', {}, 'Enter digits only, with a point before decimals, such as 1500 or 99.50.'],
