@@ -50,6 +50,8 @@ describe.each([
         const { page, errors } = await pageOf(who, user(), language);
         await page.setViewportSize({ width: 1280, height: 740 });
         await visit(page, site);
+        // A mistake can be below the screen, so it or the message about it has the focus.
+        await page.locator('html:not(:has([aria-invalid])), html :focus').first().waitFor();
         await page.evaluate(
           "document.querySelectorAll('main details').forEach((fold) => (fold.open = true))",
         );
