@@ -34,6 +34,21 @@ describe('the wallet’s answer about a direct payment', () => {
     expect(await desk.history(payment)).toEqual(['1 CREATED', '2 PAYMENT_STARTED', '3 COMPLETED']);
   });
 
+  test('completed by the transaction of another order: its outcome is unknown, because a transaction pays once', async () => {
+    const [first, second] = ['O-1', 'O-2'].map((orderNumber) => ({ merchantId, orderNumber }));
+    await desk.settle(await desk.startDirect(first!), outcomes.completed('t-1', '100.5'));
+    const payment = await desk.startDirect(second!);
+
+    const recorded = await desk.settle(payment, outcomes.completed('t-1', '100.5'));
+
+    expect(recorded).toMatchObject({
+      order: { status: OrderStatus.PENDING },
+      paymentAttempt: { status: PaymentAttemptStatus.UNKNOWN },
+      strayPaymentId: '',
+    });
+    expect((await desk.story(payment)).providerTransactionId).toBe('');
+  });
+
   test('pending: nothing changes, the reference is kept, and the wallet is queried again in 2 s', async () => {
     const payment = await desk.startDirect({ merchantId });
 
