@@ -141,6 +141,32 @@ describe('a redelivery', () => {
     expect(rows.map(({ id }) => id)).toEqual([...late].sort());
   });
 
+  test.each([
+    ['behind', 23],
+    ['ahead', -23],
+  ])(
+    'selects by the time of the database, to the instant, although the clock that made the ids was 23 hours %s',
+    async (_which, hours) => {
+      const from = new Date(Math.floor(Date.now() / 1000) * 1000 + hours * 3_600_000);
+      const to = new Date(from.getTime() + 1_000);
+      const [first, ...later] = await deliver(2, 'DELIVERED');
+      await desk.database.pool.query(
+        'update webhooks.deliveries set created_at = case when id = $1 then $2 else $3 end::timestamptz where id = any($4)',
+        [first, from, to, [first, ...later]],
+      );
+      startWorker();
+      const begun = await operator().startRedelivery({
+        ...all(),
+        ...{ createTimeFrom: timestampFromDate(from), createTimeTo: timestampFromDate(to) },
+        states: [DeliveryState.DELIVERED],
+      });
+
+      await ended(begun.redelivery!.redeliveryId);
+
+      expect(await pendingIds()).toEqual([first]);
+    },
+  );
+
   test('runs once at a time for a merchant and environment', async () => {
     await operator().startRedelivery(all());
     expect(await failureOf(operator().startRedelivery(all()))).toMatchObject({
