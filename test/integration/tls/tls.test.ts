@@ -15,6 +15,7 @@ import pg from 'pg';
 import { createGrpcTransport } from '../../../src/contract/grpc-transport.ts';
 import { openEventBus } from '../../../src/contract/event-bus.ts';
 import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
+import { Health } from '../../../src/gen/health/v1/health_pb.js';
 import { choosePorts } from '../../../src/main/local/free-port.ts';
 import { findOrInstallNatsServer } from '../../../src/main/local/nats-binary.ts';
 import { startTemporaryPostgres } from '../../../src/main/local/temporary-servers.ts';
@@ -300,6 +301,14 @@ describe('a caller is refused with the reason', () => {
     expect(await failureOf(list(await overConnect({ ca: authority.ca, own }, token)))).toContain(reason);
   });
 
+  test('without a certificate, also at a method that is open to anyone', async () => {
+    const paths = { ca: authority.ca, own: undefined };
+    for (const transport of [overGrpc(paths), await overConnect(paths)])
+      expect(await failureOf(createClient(Health, transport).check({}))).toContain(
+        'this server requires a client certificate',
+      );
+  });
+
   test("and core's log names the certificates that it ignores", () => {
     const reasons = core.log.flatMap(({ reason }) => (typeof reason === 'string' ? [reason] : []));
     expect(reasons).toContain('CERT_HAS_EXPIRED');
@@ -418,6 +427,14 @@ describe('a server is refused, and both sides log why,', () => {
     const client = new pg.Client(databaseOf(parameters, files));
     client.on('error', () => undefined);
     expect(await failureOf(client.connect())).toMatch(reason);
+  });
+
+  test('and a database whose URL names only its authority is verified whole', () => {
+    const url = `postgres://db.internal/gatehouse?sslrootcert=${authority.ca}`;
+    const { ssl, stop } = databaseTls(url, undefined, logger, () => new Date());
+    stop();
+    expect(ssl).toMatchObject({ host: 'db.internal', rejectUnauthorized: true });
+    expect(ssl).not.toHaveProperty('checkServerIdentity');
   });
 
   test('and a weak mode of the database is always logged', () => {
