@@ -116,31 +116,8 @@ async function certify(
 ): Promise<Certification> {
   const { webhookUrl, proxyPort } = options;
   const { report, now } = parts;
-  if (proxyPort === undefined && (options.gateway ?? options.orderUrl ?? options.stateUrl) !== undefined)
-    throw new CliError(
-      exitCodes.invalidInput,
-      '--gateway, --order-url and --state-url need --proxy-port',
-      'Add --proxy-port 4010, and start your shop with http://127.0.0.1:4010 as the address of the gateway.',
-    );
-  if (proxyPort !== undefined && options.orderUrl === undefined && parts.isJson)
-    throw new CliError(
-      exitCodes.invalidInput,
-      '--json cannot ask a person to place orders',
-      'Add --order-url with a URL of your shop that places an order.',
-    );
-  const config = parts.readConfig();
-  const isSecretNamed = (options.secretFile ?? config.GATEHOUSE_WEBHOOK_SECRET) !== undefined;
-  const isGatewayNamed = proxyPort === undefined || options.gateway !== undefined;
-  // An unreadable file must not prevent a run that needs nothing of it.
-  const demo = isSecretNamed && isGatewayNamed ? undefined : await findDemoSandbox(config);
-  const secrets = readSecrets(await secretsText(options, parts, config, demo?.webhookSecret));
-  const gateway = options.gateway ?? (demo && new URL(demo.gateway));
-  if (proxyPort !== undefined && gateway === undefined)
-    throw new CliError(
-      exitCodes.invalidInput,
-      'the address of the sandbox is unknown',
-      'Add --gateway with the sandbox address of the merchant API, or start one on this machine with: npm start',
-    );
+  checkOptions(options, parts);
+  const { secrets, gateway } = await readSandbox(options, parts);
   const onCheck = ({ name, result }: CheckReport): void => {
     if (!stop.aborted) report(`  ${{ passed: 'ok  ', failed: 'FAIL', not_tested: '-   ' }[result]}  ${name}`);
   };
@@ -171,6 +148,43 @@ async function certify(
     parts: proxyPort === undefined ? ['receiver'] : ['receiver', 'integration'],
     checks: [...received, ...integrated],
   };
+}
+
+/** @throws CliError for options that do not fit together */
+function checkOptions(
+  { proxyPort, gateway, orderUrl, stateUrl }: CertifyOptions,
+  { isJson }: CertifyParts,
+): void {
+  if (proxyPort === undefined && (gateway ?? orderUrl ?? stateUrl) !== undefined)
+    throw new CliError(
+      exitCodes.invalidInput,
+      '--gateway, --order-url and --state-url need --proxy-port',
+      'Add --proxy-port 4010, and start your shop with http://127.0.0.1:4010 as the address of the gateway.',
+    );
+  if (proxyPort !== undefined && orderUrl === undefined && isJson)
+    throw new CliError(
+      exitCodes.invalidInput,
+      '--json cannot ask a person to place orders',
+      'Add --order-url with a URL of your shop that places an order.',
+    );
+}
+
+/** The signing secrets, and the address of the sandbox if the integration is certified. @throws CliError when one is missing */
+async function readSandbox(options: CertifyOptions, parts: CertifyParts) {
+  const config = parts.readConfig();
+  const isSecretNamed = (options.secretFile ?? config.GATEHOUSE_WEBHOOK_SECRET) !== undefined;
+  const isGatewayNamed = options.proxyPort === undefined || options.gateway !== undefined;
+  // An unreadable file must not prevent a run that needs nothing of it.
+  const demo = isSecretNamed && isGatewayNamed ? undefined : await findDemoSandbox(config);
+  const secrets = readSecrets(await secretsText(options, parts, config, demo?.webhookSecret));
+  const gateway = options.gateway ?? (demo && new URL(demo.gateway));
+  if (options.proxyPort !== undefined && gateway === undefined)
+    throw new CliError(
+      exitCodes.invalidInput,
+      'the address of the sandbox is unknown',
+      'Add --gateway with the sandbox address of the merchant API, or start one on this machine with: npm start',
+    );
+  return { secrets, gateway };
 }
 
 async function secretsText(

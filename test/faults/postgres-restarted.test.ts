@@ -140,9 +140,9 @@ test('core replaces database connections that broke without notice', async () =>
   const traffic = await startMerchants(stack, 8);
   await waitUntil('orders are acknowledged', () => traffic.acknowledged.length > 50);
 
-  proxy.goDark();
+  proxy.interrupt();
   await waitUntil('requests fail', () => traffic.failures.length > 0);
-  proxy.heal();
+  proxy.restore();
   const before = traffic.acknowledged.length;
   await waitUntil('orders are acknowledged again', () => traffic.acknowledged.length > before + 50);
   await traffic.stop();

@@ -136,7 +136,7 @@ async function openHttpProxy(
     answer().catch(() => response.destroy());
   });
   const { origin: own, close } = await listenLocally(server);
-  return { port: Number(new URL(own).port), goDark: () => undefined, heal: () => undefined, close };
+  return { port: Number(new URL(own).port), interrupt: () => undefined, restore: () => undefined, close };
 }
 
 test('a double charge and a lost order fail the campaign by name, on servers of the operator', async () => {

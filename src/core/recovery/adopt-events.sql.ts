@@ -19,64 +19,80 @@ export async function adoptEvents(client: Client): Promise<boolean> {
     'select coalesce(max(xid) >= pg_snapshot_xmax(pg_current_snapshot()), false) as ahead from core.order_events',
   );
   if (rows[0]?.ahead !== true) return false;
-  const moved = async ({ xid, position }: StoredCursor): Promise<EventCursor> => {
-    const { rows: next } = await client.query<{ position: string }>(
-      `select coalesce(
-         (select min(position) - 1 from core.order_events where (xid, position) > ($1::xid8, $2::bigint)),
-         (select max(position) from core.order_events), 0)::text as position`,
-      [xid, position],
-    );
-    return { xid: '1', position: next[0]?.position ?? '0' };
+  // A backup of release 0.1.0 has neither seals nor erased orders.
+  const has = {
+    seals: await hasTable(client, 'core.event_seal'),
+    readers: await hasTable(client, 'webhooks.event_readers'),
+    erasures: await hasTable(client, 'core.erased_orders'),
   };
-  const relays = await client.query<StoredCursor & { stream: string }>(
+  await moveRelays(client);
+  if (has.seals) await moveSeal(client);
+  if (has.readers) await moveReaders(client);
+  await adoptRows(client, 'core.order_events');
+  if (has.erasures) await adoptRows(client, 'core.erased_orders');
+  return true;
+}
+
+async function hasTable(client: Client, table: string): Promise<boolean> {
+  const { rows } = await client.query<{ exists: boolean }>('select to_regclass($1) is not null as exists', [
+    table,
+  ]);
+  return rows[0]?.exists === true;
+}
+
+/** The position just before the first event that a reader at `cursor` may not have read. */
+async function movedCursor(client: Client, { xid, position }: StoredCursor): Promise<EventCursor> {
+  const { rows } = await client.query<{ position: string }>(
+    `select coalesce(
+       (select min(position) - 1 from core.order_events where (xid, position) > ($1::xid8, $2::bigint)),
+       (select max(position) from core.order_events), 0)::text as position`,
+    [xid, position],
+  );
+  return { xid: '1', position: rows[0]?.position ?? '0' };
+}
+
+async function moveRelays(client: Client): Promise<void> {
+  const { rows } = await client.query<StoredCursor & { stream: string }>(
     'select stream, xid::text as xid, position::text as position from core.event_relay',
   );
-  for (const { stream, ...cursor } of relays.rows) {
-    const { xid, position } = await moved(cursor);
+  for (const { stream, ...cursor } of rows) {
+    const { xid, position } = await movedCursor(client, cursor);
     await client.query('update core.event_relay set xid = $2::xid8, position = $3 where stream = $1', [
       stream,
       xid,
       position,
     ]);
   }
-  // A backup of release 0.1.0 has neither seals nor erased orders.
-  const { rows: tables } = await client.query<{ seals: boolean; erasures: boolean }>(
-    "select to_regclass('core.event_seal') is not null as seals, to_regclass('core.erased_orders') is not null as erasures",
+}
+
+/** Events that were sealed already may be sealed again. Their blocks stay valid. */
+async function moveSeal(client: Client): Promise<void> {
+  const { rows } = await client.query<StoredCursor>(
+    'select xid::text as xid, position::text as position from core.event_seal',
   );
-  const seals =
-    tables[0]?.seals === true
-      ? await client.query<StoredCursor>(
-          'select xid::text as xid, position::text as position from core.event_seal',
-        )
-      : { rows: [] };
-  for (const cursor of seals.rows) {
-    // Events that were sealed already may be sealed again. Their blocks stay valid.
-    const { xid, position } = await moved(cursor);
+  for (const cursor of rows) {
+    const { xid, position } = await movedCursor(client, cursor);
     await client.query('update core.event_seal set xid = $1::xid8, position = $2', [xid, position]);
   }
-  const readers = await client.query<{ schema: string | null }>(
-    "select to_regclass('webhooks.event_readers')::text as schema",
+}
+
+async function moveReaders(client: Client): Promise<void> {
+  const { rows } = await client.query<{ reader: string; cursor: string }>(
+    'select reader, cursor from webhooks.event_readers',
   );
-  if (readers.rows[0]?.schema != null) {
-    const { rows: stored } = await client.query<{ reader: string; cursor: string }>(
-      'select reader, cursor from webhooks.event_readers',
-    );
-    for (const { reader, cursor } of stored) {
-      const parsed = parseCursor(cursor);
-      if (cursor === '' || !parsed.ok) continue;
-      await client.query('update webhooks.event_readers set cursor = $2 where reader = $1', [
-        reader,
-        formatCursor(await moved(parsed.value)),
-      ]);
-    }
+  for (const { reader, cursor } of rows) {
+    const parsed = parseCursor(cursor);
+    if (cursor === '' || !parsed.ok) continue;
+    await client.query('update webhooks.event_readers set cursor = $2 where reader = $1', [
+      reader,
+      formatCursor(await movedCursor(client, parsed.value)),
+    ]);
   }
-  await client.query('alter table core.order_events disable trigger append_only');
-  await client.query("update core.order_events set xid = '1'");
-  await client.query('alter table core.order_events enable trigger append_only');
-  if (tables[0]?.erasures === true) {
-    await client.query('alter table core.erased_orders disable trigger append_only');
-    await client.query("update core.erased_orders set xid = '1'");
-    await client.query('alter table core.erased_orders enable trigger append_only');
-  }
-  return true;
+}
+
+/** Gives all rows of an append-only table the id of one old transaction. */
+async function adoptRows(client: Client, table: 'core.order_events' | 'core.erased_orders'): Promise<void> {
+  await client.query(`alter table ${table} disable trigger append_only`);
+  await client.query(`update ${table} set xid = '1'`);
+  await client.query(`alter table ${table} enable trigger append_only`);
 }

@@ -49,6 +49,14 @@ export async function beginRecovery(
   await em.flush();
   // Now and not later, because an account that is removed during the recovery may have lost payments.
   await addStatements(em, { id, lostUntil });
+  await markRequestsAsSent(em, lostUntil);
+  // Facades may remember ended orders that this database does not have, or has as PENDING.
+  await em.execute('update core.merchants set ended_orders_version = gen_random_uuid()');
+  await em.execute('update core.database_life set home = core.database_home(), seen_at = now()');
+}
+
+/** Marks every open request as perhaps sent, with the account that it may have used. */
+async function markRequestsAsSent(em: EntityManager, lostUntil: Date): Promise<void> {
   // Every change of an attempt or a refund locks its order first. So under this lock of the tables no other transaction changes one.
   await em.execute('lock table core.orders, core.payment_attempts, core.refunds in share row exclusive mode');
   // A request of the lost time was sent with the account that was current then. An attempt under a lease was sent before, so it keeps its
@@ -69,7 +77,4 @@ where p.due_at is not null and p.status in ('REQUESTED', 'SENT', 'UNKNOWN') and 
     "update core.stray_payments set maybe_sent = true, asked_since = ? where due_at is not null and status = 'REVERSAL_DUE' and not maybe_sent",
     [lostUntil.toISOString()],
   );
-  // Facades may remember ended orders that this database does not have, or has as PENDING.
-  await em.execute('update core.merchants set ended_orders_version = gen_random_uuid()');
-  await em.execute('update core.database_life set home = core.database_home(), seen_at = now()');
 }

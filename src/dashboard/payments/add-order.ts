@@ -1,7 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { OrderStatus, PaymentAttemptStatus, PaymentType } from '../../gen/gatehouse/v1/order_pb.js';
 import type { Order, PaymentAttempt } from '../../gen/gatehouse/v1/order_pb.js';
-import type { PaymentAttemptStory } from '../../gen/gatehouse/v1/order_story_service_pb.js';
+import type {
+  GetOrderStoryResponse,
+  PaymentAttemptStory,
+} from '../../gen/gatehouse/v1/order_story_service_pb.js';
 import type { ApiRequest } from '../../gen/gatehouse/v1/request_log_service_pb.js';
 import { StrayPaymentStatus } from '../../gen/gatehouse/v1/stray_payment_service_pb.js';
 import type { StrayPayment } from '../../gen/gatehouse/v1/stray_payment_service_pb.js';
@@ -16,6 +19,7 @@ import { amountText } from '../../contract/amount-text.ts';
 import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
 import type { PageMerchant } from '../access/page-context.ts';
 import { ask, callOptions, panel } from '../ask.ts';
+import type { Panel } from '../ask.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { attemptResult } from '../developers/delivery-words.ts';
 import { home as homeInAmharic } from '../language/amharic/home.ts';
@@ -126,7 +130,11 @@ export function addOrder(app: FastifyInstance, dashboard: Dashboard): void {
   addActions(app, dashboard);
 }
 
-const writingOf = (request: FastifyRequest, { timeZone }: Dashboard): StoryWriting => ({
+const writingOf = (
+  request: FastifyRequest,
+  { timeZone }: Dashboard,
+  attempts: readonly PaymentAttemptStory[],
+) => ({
   words: wordsFor(request, orderWords),
   wallets: request.wallets,
   story: wordsFor(request, dictionary).story,
@@ -135,6 +143,11 @@ const writingOf = (request: FastifyRequest, { timeZone }: Dashboard): StoryWriti
   refundFailures: wordsFor(request, refundDictionary).failures,
   language: request.language,
   timeZone,
+  unsentAttempts: new Set(
+    attempts
+      .filter(({ unsent }) => unsent)
+      .map(({ paymentAttempt }) => paymentAttempt?.paymentAttemptId ?? ''),
+  ),
 });
 
 const storyOf = ({ clients }: Dashboard, request: FastifyRequest, withCheckoutUrl: boolean) =>
@@ -180,21 +193,34 @@ async function showOrder(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const { sendPage, assets, now } = dashboard;
-  const orderId = orderIdOf(request);
-  const words = wordsFor(request, dictionary);
-  const pageMerchant = pageMerchantOf(request);
   const [story, webhooks] = await Promise.all([
     storyOf(dashboard, request, mayChangeOrders(request)),
     deliveriesOf(dashboard, request),
   ]);
-  const { order, events, paymentAttempts, checkoutUrl } = story;
-  const unsent = paymentAttempts.filter((each) => each.unsent);
-  const writing = {
-    ...writingOf(request, dashboard),
-    unsentAttempts: new Set(unsent.map(({ paymentAttempt }) => paymentAttempt?.paymentAttemptId ?? '')),
-  };
+  const { order } = story;
   if (order === undefined) throw notFound('ORDER_NOT_FOUND');
+  const view = orderView({ order, story, webhooks }, request, dashboard);
+  return dashboard.sendPage(request, reply, {
+    template: 'payments/order',
+    title: order.orderNumber,
+    area: 'orders',
+    words: wordsFor(request, dictionary),
+    scripts: view.refunds.isOpen ? [dashboard.assets.live.path] : [],
+    view,
+  });
+}
+
+interface ReadOrder {
+  readonly order: Order;
+  readonly story: GetOrderStoryResponse;
+  readonly webhooks: Panel<GetOrderDeliveriesResponse>;
+}
+
+function orderView({ order, story, webhooks }: ReadOrder, request: FastifyRequest, dashboard: Dashboard) {
+  const words = wordsFor(request, dictionary);
+  const pageMerchant = pageMerchantOf(request);
+  const { events, paymentAttempts, checkoutUrl } = story;
+  const writing = writingOf(request, dashboard, paymentAttempts);
   const deliveries = webhooks.isThere ? webhooks.value.deliveries : [];
   const strays = story.strayPayments.map((stray) => strayEntry(stray, writing));
   const entries = [
@@ -204,47 +230,42 @@ async function showOrder(
     ...apiRequestEntries(request, order.orderNumber, story.apiRequests, writing),
     ...strays,
   ];
-  const [latest] = paymentAttempts;
+  const latestAttempt = paymentAttempts[0]?.paymentAttempt;
   const refunds = orderRefunds(order, refundsIn(story), words.refunds, writing);
-  const summary = orderSummary({ order, events, latestAttempt: latest?.paymentAttempt, now: now() }, writing);
-  return sendPage(request, reply, {
-    template: 'payments/order',
-    title: order.orderNumber,
-    area: 'orders',
-    words,
-    scripts: refunds.isOpen ? [assets.live.path] : [],
-    view: {
-      path: pathIn(pageMerchant, `orders/${orderId}`),
-      list: { href: pathIn(pageMerchant, 'orders'), text: writing.words.title },
-      number: order.orderNumber,
-      status: statusText(order.status, writing.words),
-      amount: amountText(order.amount, order.currency, request.language),
-      summary: [summary, ...refunds.facts].join(' '),
-      explanation: orderExplanation(
-        story.explanation,
-        webhooks.isThere ? webhooks.value.explanation : undefined,
-        writing,
-      ),
-      refunds,
-      strays: strays.map(({ title, notes }) => [title, ...notes].join('. ')),
-      facts: factsOf(order, transactionOf(paymentAttempts), words.facts, writing),
-      story: storyItems(entries, writing),
-      notices: [
-        ...(webhooks.isThere ? [] : [words.story.withoutWebhooks]),
-        ...(story.incomplete || (webhooks.isThere && isCutShort(webhooks.value))
-          ? [words.story.incomplete]
-          : []),
-      ],
-      checkoutUrl,
-      link: isLink(order) ? pathIn(pageMerchant, `links/${orderId}`) : undefined,
-      ...actionsOn(order, request, {
-        openAttempt: openAttempt(paymentAttempts),
-        waitsForPerson: refunds.isOpen || story.strayPayments.some(isRefused),
-        deliveries,
-      }),
-    },
-  });
+  const summary = orderSummary({ order, events, latestAttempt, now: dashboard.now() }, writing);
+  const explained = webhooks.isThere ? webhooks.value.explanation : undefined;
+  return {
+    path: pathIn(pageMerchant, `orders/${order.orderId}`),
+    list: { href: pathIn(pageMerchant, 'orders'), text: writing.words.title },
+    number: order.orderNumber,
+    status: statusText(order.status, writing.words),
+    amount: amountText(order.amount, order.currency, request.language),
+    summary: [summary, ...refunds.facts].join(' '),
+    explanation: orderExplanation(story.explanation, explained, writing),
+    refunds,
+    strays: strays.map(({ title, notes }) => [title, ...notes].join('. ')),
+    facts: factsOf(order, transactionOf(paymentAttempts), words.facts, writing),
+    story: storyItems(entries, writing),
+    notices: noticesOf(story, webhooks, words.story),
+    checkoutUrl,
+    link: isLink(order) ? pathIn(pageMerchant, `links/${order.orderId}`) : undefined,
+    ...actionsOn(order, request, {
+      openAttempt: openAttempt(paymentAttempts),
+      waitsForPerson: refunds.isOpen || story.strayPayments.some(isRefused),
+      deliveries,
+    }),
+  };
 }
+
+/** What the page lacks. */
+const noticesOf = (
+  { incomplete }: GetOrderStoryResponse,
+  webhooks: Panel<GetOrderDeliveriesResponse>,
+  words: StoryWriting['story'],
+): string[] => [
+  ...(webhooks.isThere ? [] : [words.withoutWebhooks]),
+  ...(incomplete || (webhooks.isThere && isCutShort(webhooks.value)) ? [words.incomplete] : []),
+];
 
 /** Polled by the open page while a refund is pending. */
 function addState(app: FastifyInstance, { clients }: Dashboard): void {

@@ -23,7 +23,7 @@ export interface JourneyParts {
 }
 
 const deadlineMs = 120_000;
-const lookIntervalMs = 100;
+const pollIntervalMs = 100;
 const endTypes: ReadonlySet<OrderEventType> = new Set([
   OrderEventType.PAYMENT_DECLINED,
   OrderEventType.COMPLETED,
@@ -35,7 +35,7 @@ const detailWidth = 90;
 
 /** Plays one payment to its end and prints all its hops in the order of their times. @throws DemoStopped */
 export async function playJourney(journey: Journey, parts: JourneyParts): Promise<void> {
-  const { shop, receiver, observer, now, print } = parts;
+  const { shop, receiver, observer, now } = parts;
   const orderNumber = `demo-${now()
     .toISOString()
     .replace(/[^0-9]/g, '')}`;
@@ -76,12 +76,7 @@ export async function playJourney(journey: Journey, parts: JourneyParts): Promis
     ...events.map(eventHop),
     ...exchanges.map(exchangeHop),
     ...prompts.map(promptHop),
-    ...(refund === undefined
-      ? []
-      : [
-          ...shopHops(refund.call, 'on disk, and the wallet is asked next'),
-          verifyHop(refund.verified, refund.verified.refundStatus),
-        ]),
+    ...(refund === undefined ? [] : refundHops(refund)),
     ...webhooks.map(webhookHop),
   ];
   hops.sort((a, b) => a.at.getTime() - b.at.getTime());
@@ -90,13 +85,24 @@ export async function playJourney(journey: Journey, parts: JourneyParts): Promis
 
   const verified = await shop.verify(orderNumber);
   show(verifyHop(verified, verified.orderStatus));
-  const charges = await observer.charges(payment);
+  printLedger(await observer.charges(payment), parts);
+}
+
+const refundHops = ({ call, verified }: Awaited<ReturnType<typeof refundOrder>>): Hop[] => [
+  ...shopHops(call, 'on disk, and the wallet is asked next'),
+  verifyHop(verified, verified.refundStatus),
+];
+
+function printLedger(
+  charges: Awaited<ReturnType<JourneyParts['observer']['charges']>>,
+  { print, style }: JourneyParts,
+): void {
   const kept = charges.map(
     ({ amount, currency, reversed }) =>
       `${amount} ${currency} debited${reversed === '0' ? '' : `, ${reversed} ${currency} reversed`}`,
   );
   print(
-    `  ${''.padStart(9)}  ${"wallet's ledger".padEnd(whereWidth)}${parts.style.strong(kept.join('; ') || 'nothing debited')}`,
+    `  ${''.padStart(9)}  ${"wallet's ledger".padEnd(whereWidth)}${style.strong(kept.join('; ') || 'nothing debited')}`,
   );
 }
 
@@ -181,16 +187,16 @@ async function followBack(paymentAttemptId: string, { observer, now }: JourneyPa
   };
 }
 
-async function until<T>(what: string, now: () => Date, look: () => Promise<T | undefined>): Promise<T> {
+async function until<T>(what: string, now: () => Date, find: () => Promise<T | undefined>): Promise<T> {
   const deadline = now().getTime() + deadlineMs;
   for (;;) {
-    const found = await look();
+    const found = await find();
     if (found !== undefined) return found;
     if (now().getTime() > deadline)
       throw new DemoStopped(
         `timed out after two minutes of waiting until ${what}. To find the cause, run: gatehouse doctor`,
       );
-    await delay(lookIntervalMs);
+    await delay(pollIntervalMs);
   }
 }
 

@@ -214,37 +214,9 @@ async function startAll(options: StartOptions): Promise<Gatehouse> {
       refuseOwnDatabase(dataFolder, config.GATEHOUSE_DATABASE_URL ?? '', databaseUrl(own));
       warn(otherDatabase);
     }
-    const addresses = await chooseAddresses(config);
-    const database = { port: addresses.ports.postgres, password: secrets.database_password };
-    const broker = { port: addresses.ports.nats, password: secrets.nats_password };
-
-    const settings = {
-      ...{
-        environment: options.environment,
-        projectRoot: options.projectRoot,
-        dataFolder,
-        addresses,
-        secrets,
-      },
-      databaseUrl: config.GATEHOUSE_DATABASE_URL ?? databaseUrl(database),
-      natsUrl: config.GATEHOUSE_NATS_URL ?? natsUrl(broker),
-    };
-    const processesIn = (programFolder: string | undefined) => {
-      const inFolder = { ...settings, programFolder };
-      return {
-        core: coreProcess(inFolder),
-        simulator: walletSimulatorProcess(inFolder),
-        clients: [
-          restFacadeProcess(inFolder),
-          checkoutProcess(inFolder),
-          dashboardProcess(inFolder),
-          walletsProcess(inFolder),
-          webhooksProcess(inFolder),
-        ],
-      };
-    };
+    const place = { dataFolder, home, secrets, addresses: await chooseAddresses(config) };
     // All processes read their settings before any of them starts, so that an invalid one is found early.
-    processesIn(undefined);
+    processesIn(undefined, options, place);
     const bundling = findPrograms(
       options.environment,
       options.projectRoot,
@@ -252,37 +224,14 @@ async function startAll(options: StartOptions): Promise<Gatehouse> {
       (reason) =>
         warn(`the processes start later and use more memory, because they cannot be bundled: ${reason}`),
     );
-
-    const marker = { [dataFolderMarker]: dataFolder };
-    const servers: ProcessSpec[] = [];
-    if (home !== undefined) servers.push(postgresProcess({ ...database, home, marker, durable: true }));
-    if (config.GATEHOUSE_NATS_URL === undefined) {
-      const program = await findOrInstallNatsServer({ report, signal });
-      servers.push(natsProcess({ ...broker, program, folder: join(dataFolder, 'nats'), marker }));
-    }
-    await stack.start(...servers);
+    await stack.start(...(await serverProcesses(options, place)));
     if (home !== undefined) await rememberPostgresHome(dataFolder, home);
-    const { core, simulator, clients } = processesIn(await bundling);
+    const { core, simulator, clients } = processesIn(await bundling, options, place);
     await stack.start(core, simulator);
     await stack.start(...clients);
 
-    const { seeded, isRecovering } = await seed(dataFolder, secrets, addresses, options);
-    const { operator = '', writer = '', reader = '' } = secrets.service_tokens;
-    const { rest, checkout, simulator: simulatorUrl, walletCallback, grpc, connect, webhooks } = addresses;
-    const demo = {
-      rest,
-      checkout,
-      dashboard: addresses.dashboard,
-      simulator: simulatorUrl,
-      wallet_callbacks: walletCallback,
-      wallets: walletAccess(simulatorUrl, secrets.simulated_wallets),
-      grpc,
-      connect,
-      webhooks,
-      metrics: addresses.metrics,
-      ...seeded,
-      tokens: { operator, writer, reader },
-    };
+    const { seeded, isRecovering } = await seed(dataFolder, secrets, place.addresses, options);
+    const demo = demoOf(place, seeded);
     await rememberDatabase(dataFolder, config.GATEHOUSE_DATABASE_URL);
     await writePrivateFile(join(dataFolder, demoFile), `${JSON.stringify(demo, undefined, 2)}\n`);
     return { demo, isRecovering, stop };
@@ -290,4 +239,81 @@ async function startAll(options: StartOptions): Promise<Gatehouse> {
     await stop();
     throw error;
   }
+}
+
+/** What a start has found or chosen before it starts a process. */
+interface StartPlace {
+  readonly dataFolder: string;
+  /** Undefined if the database runs elsewhere. */
+  readonly home: Awaited<ReturnType<typeof findHome>>;
+  readonly secrets: Secrets;
+  readonly addresses: Addresses;
+}
+
+const databaseOf = ({ addresses, secrets }: StartPlace) => ({
+  port: addresses.ports.postgres,
+  password: secrets.database_password,
+});
+
+const brokerOf = ({ addresses, secrets }: StartPlace) => ({
+  port: addresses.ports.nats,
+  password: secrets.nats_password,
+});
+
+/** PostgreSQL and NATS, unless they run elsewhere. */
+async function serverProcesses(
+  { config, report, signal }: StartOptions,
+  place: StartPlace,
+): Promise<ProcessSpec[]> {
+  const { dataFolder, home } = place;
+  const marker = { [dataFolderMarker]: dataFolder };
+  const servers: ProcessSpec[] = [];
+  if (home !== undefined)
+    servers.push(postgresProcess({ ...databaseOf(place), home, marker, durable: true }));
+  if (config.GATEHOUSE_NATS_URL === undefined) {
+    const program = await findOrInstallNatsServer({ report, signal });
+    servers.push(natsProcess({ ...brokerOf(place), program, folder: join(dataFolder, 'nats'), marker }));
+  }
+  return servers;
+}
+
+/** Gatehouse's own processes. They run the bundles in `programFolder`, or the sources without it. */
+function processesIn(
+  programFolder: string | undefined,
+  { config, environment, projectRoot }: StartOptions,
+  place: StartPlace,
+) {
+  const { dataFolder, addresses, secrets } = place;
+  const settings = {
+    ...{ environment, projectRoot, dataFolder, addresses, secrets, programFolder },
+    databaseUrl: config.GATEHOUSE_DATABASE_URL ?? databaseUrl(databaseOf(place)),
+    natsUrl: config.GATEHOUSE_NATS_URL ?? natsUrl(brokerOf(place)),
+  };
+  return {
+    core: coreProcess(settings),
+    simulator: walletSimulatorProcess(settings),
+    clients: [
+      restFacadeProcess(settings),
+      checkoutProcess(settings),
+      dashboardProcess(settings),
+      walletsProcess(settings),
+      webhooksProcess(settings),
+    ],
+  };
+}
+
+type Seeded = Awaited<ReturnType<typeof seed>>['seeded'];
+
+function demoOf({ addresses, secrets }: StartPlace, seeded: Seeded) {
+  const { operator = '', writer = '', reader = '' } = secrets.service_tokens;
+  const { rest, checkout, dashboard, simulator, walletCallback, grpc, connect, webhooks, metrics } =
+    addresses;
+  return {
+    ...{ rest, checkout, dashboard, simulator },
+    wallet_callbacks: walletCallback,
+    wallets: walletAccess(simulator, secrets.simulated_wallets),
+    ...{ grpc, connect, webhooks, metrics },
+    ...seeded,
+    tokens: { operator, writer, reader },
+  };
 }

@@ -31,8 +31,7 @@ export interface DemoFile extends Static<typeof ReadByCommands> {
 const loginOf = (login: DemoUsers['owner'] | undefined): string =>
   login === undefined ? 'none' : `${login.email} / ${login.password}`;
 
-/** The final output of a successful start: all addresses, and the next commands to try. */
-export function describeRunning(options: {
+interface Running {
   readonly demo: DemoFile;
   readonly dataFolder: string;
   /** The folder of the command `gatehouse`. */
@@ -42,50 +41,14 @@ export function describeRunning(options: {
   readonly now: Date;
   /** Whether the database was restored, and payments wait until it has been compared with the wallets. */
   readonly isRecovering: boolean;
-}): string {
-  const { demo, dataFolder, commandFolder } = options;
+}
+
+/** The final output of a successful start: all addresses, and the next commands to try. */
+export function describeRunning(running: Running): string {
+  const { demo, dataFolder } = running;
   const { merchant, users } = demo;
-  // The command line finds the usual folder by itself.
-  const folder = dataFolder.endsWith('/.gatehouse') ? '' : `GATEHOUSE_DATA_DIR=${dataFolder} `;
-  const orderNumber = `demo-${options.now
-    .toISOString()
-    .replace(/[^0-9]/g, '')
-    .slice(0, 14)}`;
-  const order = {
-    order_number: orderNumber,
-    amount: '150.00',
-    currency: 'ETB',
-    reason: 'Coffee beans',
-    customer_phone: '+251911223344',
-    return_url: 'https://shop.example/thanks',
-  };
-  const post = (path: string, body: object) =>
-    [
-      `  curl -s ${demo.rest.sandbox}${path} \\`,
-      `    -H 'apiKey: ${merchant?.test_key ?? ''}' \\`,
-      `    -H 'Content-Type: application/json' \\`,
-      `    -d '${JSON.stringify(body)}'`,
-    ].join('\n');
-  const firstOrder = `Register a first order, then verify its status:
-
-${post('/api/v1/register', order)}
-
-${post('/api/v1/verify', { order_number: orderNumber })}
-
-To print the sandbox's webhooks and forward them to your own server, run these lines in another terminal.
-The first line adds the command "gatehouse" to that terminal. "npm link" adds it to every terminal:
-
-  export PATH="${commandFolder}:$PATH"
-  ${folder}gatehouse listen --forward http://localhost:3000/hook`;
-  const noMerchant = `The database was restored, and may lack merchants. So there is no demo merchant, and no demo users.
-Answer the questions of the recovery, and start Gatehouse again.`;
-  const recovery = `${merchant === undefined ? noMerchant : 'The database was restored, so new payments wait until it has been compared with the wallets.'}
-These lines show in another terminal what is done and what it waits for:
-
-  export PATH="${commandFolder}:$PATH"
-  ${folder}gatehouse restore status`;
   return `
-Gatehouse is running (ready in ${options.seconds.toFixed(1)} s)
+Gatehouse is running (ready in ${running.seconds.toFixed(1)} s)
 
   Sandbox API      ${demo.rest.sandbox}   test key  ${merchant?.test_key ?? 'none'}
   Production API   ${demo.rest.production}   live key  ${merchant?.live_key ?? 'none'}
@@ -100,8 +63,58 @@ Gatehouse is running (ready in ${options.seconds.toFixed(1)} s)
   Keys and tokens  ${dataFolder}/demo.json
   Logs             ${dataFolder}/logs
 
-${options.isRecovering || merchant === undefined ? recovery : firstOrder}
+${running.isRecovering || merchant === undefined ? describeRecovery(running) : describeFirstOrder(running)}
 
 Ctrl-C stops everything and keeps the data.
 `;
+}
+
+/** The line that adds the command to a terminal, and the command with its arguments. */
+function commandLines({ dataFolder, commandFolder }: Running, command: string): string {
+  // The command line finds the usual folder by itself.
+  const folder = dataFolder.endsWith('/.gatehouse') ? '' : `GATEHOUSE_DATA_DIR=${dataFolder} `;
+  return `  export PATH="${commandFolder}:$PATH"
+  ${folder}gatehouse ${command}`;
+}
+
+function describeFirstOrder(running: Running): string {
+  const { demo, now } = running;
+  const orderNumber = `demo-${now
+    .toISOString()
+    .replace(/[^0-9]/g, '')
+    .slice(0, 14)}`;
+  const order = {
+    order_number: orderNumber,
+    amount: '150.00',
+    currency: 'ETB',
+    reason: 'Coffee beans',
+    customer_phone: '+251911223344',
+    return_url: 'https://shop.example/thanks',
+  };
+  const post = (path: string, body: object) =>
+    [
+      `  curl -s ${demo.rest.sandbox}${path} \\`,
+      `    -H 'apiKey: ${demo.merchant?.test_key ?? ''}' \\`,
+      `    -H 'Content-Type: application/json' \\`,
+      `    -d '${JSON.stringify(body)}'`,
+    ].join('\n');
+  return `Register a first order, then verify its status:
+
+${post('/api/v1/register', order)}
+
+${post('/api/v1/verify', { order_number: orderNumber })}
+
+To print the sandbox's webhooks and forward them to your own server, run these lines in another terminal.
+The first line adds the command "gatehouse" to that terminal. "npm link" adds it to every terminal:
+
+${commandLines(running, 'listen --forward http://localhost:3000/hook')}`;
+}
+
+function describeRecovery(running: Running): string {
+  const noMerchant = `The database was restored, and may lack merchants. So there is no demo merchant, and no demo users.
+Answer the questions of the recovery, and start Gatehouse again.`;
+  return `${running.demo.merchant === undefined ? noMerchant : 'The database was restored, so new payments wait until it has been compared with the wallets.'}
+These lines show in another terminal what is done and what it waits for:
+
+${commandLines(running, 'restore status')}`;
 }

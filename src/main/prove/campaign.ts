@@ -41,65 +41,26 @@ export async function runCampaign(
   options: ProveOptions & { readonly seed: number },
   parts: CampaignParts,
 ): Promise<CampaignResult> {
-  const { seed, rounds, minutes } = options;
   if (options.databaseUrl !== undefined) await requireHarmlessDatabase(options.databaseUrl);
   if (options.natsUrl !== undefined) await requireEmptyBroker(options.natsUrl);
   const beganAtMs = Date.now();
-  const random = seededRandom(seed);
-  const planned = Array.from({ length: rounds }, (_, round) =>
-    shuffled(options.faults, random).map((fault) => ({ round: round + 1, fault })),
-  ).flat();
   await mkdir(parts.folder, { recursive: true, mode: 0o711 });
   const folder = await mkdtemp(join(parts.folder, 'campaign-'));
   // PostgreSQL may run as another user.
   await chmod(folder, 0o711);
   const own = campaignEnvironment(parts.environment);
-  const shared = { options, parts, random, environment: own.environment };
-  const endsAtMs = minutes === undefined ? undefined : beganAtMs + minutes * 60_000;
-  const evidence: Evidence[] = [];
-  let machine: ProveReport['machine'] | undefined;
-  let settledSeconds = 0;
-  const isOfDisk = ({ fault }: PlannedFault): boolean => fault.kind === 'disk';
-  const results: FaultResult[] = [];
   let isKept = true;
   try {
-    const main = planned.filter((each) => !isOfDisk(each));
-    const ofDisks = planned.filter(isOfDisk);
-    // A small disk is in memory. So the other faults have a gateway whose data are on the machine's own disk.
-    for (const [name, faults] of [
-      ['main', main],
-      ['disks', ofDisks],
-    ] as const) {
-      if (faults.length === 0) continue;
-      const stand = await runStand({ ...shared, name, faults, endsAtMs, folder: join(folder, name) });
-      if ('problem' in stand) {
-        results.push(...faults.map((each) => notTried(namesOf(each), stand.problem)));
-        continue;
-      }
-      evidence.push(stand.evidence);
-      machine ??= stand.machine;
-      results.push(...stand.evidence.faults);
-      settledSeconds += stand.settledSeconds;
-    }
-    const invariants = judge(evidence);
-    const { verdict, reasons } = decide(invariants, results);
+    const result = await runStands(options, parts, { folder, beganAtMs, environment: own.environment });
+    const invariants = judge(result.evidence);
+    const { verdict, reasons } = decide(invariants, result.faults);
     isKept = verdict !== 'passed';
-    const endedAtMs = Date.now();
     const report: ProveReport = {
       verdict,
       reasons: [...reasons],
       gatehouse: await describeGatehouse(parts.projectRoot),
-      machine: machine ?? unknownMachine,
-      campaign: {
-        seed,
-        rounds,
-        rate_per_second: options.ratePerSecond,
-        faults: options.faults.map(faultName),
-        began_at: new Date(beganAtMs).toISOString(),
-        ended_at: new Date(endedAtMs).toISOString(),
-        seconds: Math.round((endedAtMs - beganAtMs) / 1_000),
-        settled_after_seconds: Math.round(settledSeconds),
-      },
+      machine: result.machine ?? unknownMachine,
+      campaign: describeCampaign(options, beganAtMs, result.settledSeconds),
       configuration: {
         database: serverOf(options.databaseUrl),
         broker: serverOf(options.natsUrl),
@@ -107,14 +68,78 @@ export async function runCampaign(
         settings_of_the_campaign: { ...own.settingsOfTheCampaign },
         settings_left_out: [...own.leftOut],
       },
-      counts: countAll(evidence, results),
+      counts: countAll(result.evidence, result.faults),
       invariants: [...invariants],
-      faults: results,
+      faults: [...result.faults],
     };
     return { report, keptFolder: isKept ? folder : undefined };
   } finally {
     if (!isKept || parts.signal.aborted) await rm(folder, { recursive: true, force: true });
   }
+}
+
+function describeCampaign(
+  { seed, rounds, ratePerSecond, faults }: ProveOptions & { readonly seed: number },
+  beganAtMs: number,
+  settledSeconds: number,
+): ProveReport['campaign'] {
+  const endedAtMs = Date.now();
+  return {
+    seed,
+    rounds,
+    rate_per_second: ratePerSecond,
+    faults: faults.map(faultName),
+    began_at: new Date(beganAtMs).toISOString(),
+    ended_at: new Date(endedAtMs).toISOString(),
+    seconds: Math.round((endedAtMs - beganAtMs) / 1_000),
+    settled_after_seconds: Math.round(settledSeconds),
+  };
+}
+
+interface StandsResult {
+  readonly evidence: readonly Evidence[];
+  readonly faults: readonly FaultResult[];
+  /** Undefined if no gateway could be made. */
+  readonly machine: ProveReport['machine'] | undefined;
+  readonly settledSeconds: number;
+}
+
+/** Inflicts the faults of all rounds, in an order that the seed decides. */
+async function runStands(
+  options: ProveOptions & { readonly seed: number },
+  parts: CampaignParts,
+  campaign: {
+    readonly folder: string;
+    readonly beganAtMs: number;
+    readonly environment: ProcessEnvironment;
+  },
+): Promise<StandsResult> {
+  const { seed, rounds, minutes } = options;
+  const random = seededRandom(seed);
+  const planned: PlannedFault[] = Array.from({ length: rounds }, (_, round) =>
+    shuffled(options.faults, random).map((fault) => ({ round: round + 1, fault })),
+  ).flat();
+  const endsAtMs = minutes === undefined ? undefined : campaign.beganAtMs + minutes * 60_000;
+  const shared = { options, parts, random, environment: campaign.environment, endsAtMs };
+  const evidence: Evidence[] = [];
+  const results: FaultResult[] = [];
+  let machine: ProveReport['machine'] | undefined;
+  let settledSeconds = 0;
+  // A small disk is in memory. So the other faults have a gateway whose data are on the machine's own disk.
+  for (const name of ['main', 'disks'] as const) {
+    const faults = planned.filter(({ fault }) => (fault.kind === 'disk') === (name === 'disks'));
+    if (faults.length === 0) continue;
+    const stand = await runStand({ ...shared, name, faults, folder: join(campaign.folder, name) });
+    if ('problem' in stand) {
+      results.push(...faults.map((each) => notTried(namesOf(each), stand.problem)));
+      continue;
+    }
+    evidence.push(stand.evidence);
+    machine ??= stand.machine;
+    results.push(...stand.evidence.faults);
+    settledSeconds += stand.settledSeconds;
+  }
+  return { evidence, faults: results, machine, settledSeconds };
 }
 
 const namesOf = ({ round, fault }: PlannedFault) => ({ round, target: fault.target, fault: fault.kind });
@@ -191,11 +216,11 @@ async function runStand(stand: StandParts): Promise<StandResult | { readonly pro
       ratePerSecond: options.ratePerSecond,
       random: stand.random,
     });
-    const lastEnd = Math.max(evidence.healedAtMs, ...evidence.decidedAtMs.values());
+    const lastEnd = Math.max(evidence.faultsEndedAtMs, ...evidence.decidedAtMs.values());
     return {
       evidence,
       machine: await describeMachine(dirname(folder), gateway.databaseUrl),
-      settledSeconds: (lastEnd - evidence.healedAtMs) / 1_000,
+      settledSeconds: (lastEnd - evidence.faultsEndedAtMs) / 1_000,
     };
   } finally {
     for (const step of close.toReversed()) await step();

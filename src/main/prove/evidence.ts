@@ -16,7 +16,7 @@ export interface Evidence {
   /** Processes that exited unexpectedly, with the message of their supervisor. */
   readonly exits: readonly string[];
   /** When the last fault had ended. */
-  readonly healedAtMs: number;
+  readonly faultsEndedAtMs: number;
   /** For each order that the wallet had charged: when it was seen to have ended. Missing while it is PENDING. */
   readonly decidedAtMs: ReadonlyMap<string, number>;
   /** Lines of logs with a secret or a payer's phone, without the secret. */

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Fault } from '../../cli/prove/faults.ts';
 import type { CampaignGateway } from './gateway.ts';
+import type { AfterInterruption, NetworkLink } from './network-link.ts';
 import type { SmallDisk } from './small-disk.ts';
 import type { StoppableProcess } from './stoppable-process.ts';
 
@@ -31,27 +32,16 @@ export function reasonNotPossible(
   return undefined;
 }
 
-/** Does one fault and ends it. Returns how it was done. */
+/** Inflicts one fault and ends it. Returns how it was done. */
 export async function inflictFault(fault: Fault, parts: FaultParts): Promise<string> {
   const { gateway, random, signal } = parts;
   const { target, kind } = fault;
   const ms = Math.round(lasts.minMs + random() * (lasts.maxMs - lasts.minMs));
   const choice = random();
-  const pause = (factor = 1): Promise<unknown> => delay(ms * factor, undefined, { signal });
+  const pause: Pause = (factor = 1) => delay(ms * factor, undefined, { signal });
+  if (kind === 'network')
+    return interruptNetwork(gateway.linksOf(target), choice < 0.5 ? 'continue' : 'dead', pause);
   const attacked = gateway.processes.get(target);
-  if (kind === 'network') {
-    const links = gateway.linksOf(target);
-    const earlier = choice < 0.5 ? 'continue' : 'dead';
-    links.forEach((link) => link.goDark());
-    try {
-      await pause();
-    } finally {
-      links.forEach((link) => link.heal(earlier));
-    }
-    return earlier === 'dead'
-      ? 'all packets lost; earlier connections stay silent without an error'
-      : 'all packets lost; earlier connections continue';
-  }
   if (attacked === undefined) throw new Error(`${target} does not run here`);
   switch (kind) {
     case 'kill':
@@ -72,25 +62,47 @@ export async function inflictFault(fault: Fault, parts: FaultParts): Promise<str
         attacked.thaw();
       }
       return 'SIGSTOP, then SIGCONT';
-    case 'disk': {
-      const disk = parts.diskOf(fault);
-      if (disk === undefined) throw new Error(`${target} has no disk of its own`);
-      const before = await gateway.countLackOfSpace();
-      await disk.fill();
-      let isStuck: boolean;
-      try {
-        await pause(diskFactor);
-        isStuck = target === 'broker' && (await gateway.notReady()).includes('broker');
-      } finally {
-        disk.makeRoom();
-      }
-      if (target === 'broker')
-        return `no space left for its data; its store ${isStuck ? 'no longer answered' : 'still answered'}`;
-      if (target !== 'database') return 'no space left for its log';
-      const count = (await gateway.countLackOfSpace()) - before;
-      return `no space left for its data; its log says so ${count} times`;
-    }
+    case 'disk':
+      return fillDisk(fault, parts, pause);
   }
+}
+
+type Pause = (factor?: number) => Promise<unknown>;
+
+async function interruptNetwork(
+  links: readonly NetworkLink[],
+  earlier: AfterInterruption,
+  pause: Pause,
+): Promise<string> {
+  links.forEach((link) => link.interrupt());
+  try {
+    await pause();
+  } finally {
+    links.forEach((link) => link.restore(earlier));
+  }
+  return earlier === 'dead'
+    ? 'all packets lost; earlier connections stay silent without an error'
+    : 'all packets lost; earlier connections continue';
+}
+
+async function fillDisk(fault: Fault, { gateway, diskOf }: FaultParts, pause: Pause): Promise<string> {
+  const { target } = fault;
+  const disk = diskOf(fault);
+  if (disk === undefined) throw new Error(`${target} has no disk of its own`);
+  const before = await gateway.countLackOfSpace();
+  await disk.fill();
+  let isStuck: boolean;
+  try {
+    await pause(diskFactor);
+    isStuck = target === 'broker' && (await gateway.notReady()).includes('broker');
+  } finally {
+    disk.makeRoom();
+  }
+  if (target === 'broker')
+    return `no space left for its data; its store ${isStuck ? 'no longer answered' : 'still answered'}`;
+  if (target !== 'database') return 'no space left for its log';
+  const count = (await gateway.countLackOfSpace()) - before;
+  return `no space left for its data; its log says so ${count} times`;
 }
 
 async function startAgain(attacked: StoppableProcess, signal: AbortSignal): Promise<void> {

@@ -191,11 +191,11 @@ const decidedInTime: Invariant = {
   name: 'decided_orders_end_in_time',
   promise:
     'An order that its wallet has decided ends within 60 seconds after the faults, with nobody helping.',
-  judge: ({ charges, records, healedAtMs, decidedAtMs }) => {
+  judge: ({ charges, records, faultsEndedAtMs, decidedAtMs }) => {
     const charged = new Map(charges.map(({ reference, chargedAtMs }) => [reference, chargedAtMs]));
     const decided = records.flatMap(({ orderNumber, attempts }) => {
       const at = attempts.flatMap(({ reference }) => charged.get(reference) ?? []);
-      return at.length === 0 ? [] : [{ orderNumber, fromMs: Math.max(healedAtMs, ...at) }];
+      return at.length === 0 ? [] : [{ orderNumber, fromMs: Math.max(faultsEndedAtMs, ...at) }];
     });
     return {
       compared: decided.length,

@@ -16,9 +16,9 @@ export interface NetworkLink {
   /** The port of 127.0.0.1 that the client uses instead of the server's. */
   readonly port: number;
   /** From now on nothing passes, on existing and new connections. None is closed. */
-  readonly goDark: () => void;
+  readonly interrupt: () => void;
   /** New connections pass again. */
-  readonly heal: (earlier?: AfterInterruption) => void;
+  readonly restore: (earlier?: AfterInterruption) => void;
   readonly close: () => Promise<void>;
 }
 
@@ -31,7 +31,7 @@ interface Connection {
 
 export async function openNetworkLink(target: Address): Promise<NetworkLink> {
   const connections = new Set<Connection>();
-  let isDark = false;
+  let isInterrupted = false;
 
   const pass = ({ near, far }: Connection): void => {
     if (far === undefined) return;
@@ -39,8 +39,8 @@ export async function openNetworkLink(target: Address): Promise<NetworkLink> {
     far.pipe(near);
   };
   const endOther = (connection: Connection, other: Socket | undefined): void => {
-    // An end that is closed in the dark is not noticed by the other.
-    if (!connection.isDead && !isDark) other?.destroy();
+    // While the network is interrupted, an end does not notice that the other one closes.
+    if (!connection.isDead && !isInterrupted) other?.destroy();
   };
   const open = (connection: Connection): void => {
     const far = connect(target);
@@ -57,19 +57,19 @@ export async function openNetworkLink(target: Address): Promise<NetworkLink> {
       endOther(connection, connection.far);
       if (connection.far?.destroyed !== false) connections.delete(connection);
     });
-    if (!isDark) open(connection);
+    if (!isInterrupted) open(connection);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
     port: (server.address() as AddressInfo).port,
-    goDark: () => {
-      isDark = true;
+    interrupt: () => {
+      isInterrupted = true;
       for (const { near, far } of connections) for (const socket of [near, far]) socket?.unpipe().pause();
     },
-    heal: (earlier = 'dead') => {
-      if (!isDark) return;
-      isDark = false;
+    restore: (earlier = 'dead') => {
+      if (!isInterrupted) return;
+      isInterrupted = false;
       for (const connection of connections) {
         const { near, far } = connection;
         if (earlier === 'dead') connection.isDead = true;

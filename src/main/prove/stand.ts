@@ -74,7 +74,7 @@ export async function attack(options: StandOptions): Promise<Evidence> {
     });
     await untilPaid(load, 0, warmUpOrders, gateway, signal);
     const faults = await doFaults(options, load);
-    const healedAtMs = Date.now();
+    const faultsEndedAtMs = Date.now();
     const allowed = new Set(
       faults.filter(({ fault, tried }) => fault === 'disk' && tried).map(({ target }) => target),
     );
@@ -99,7 +99,7 @@ export async function attack(options: StandOptions): Promise<Evidence> {
       exits: options.exits
         .filter(({ name }) => !((name === 'database' || name === 'broker') && allowed.has(name)))
         .map(({ line }) => line),
-      healedAtMs,
+      faultsEndedAtMs,
       decidedAtMs: settled,
       leaks,
       logBytes: bytes,

@@ -69,7 +69,7 @@ const good: Evidence = {
   exchanges: [webhook('evt_3', 1), webhook('evt_5', 3), webhook('evt_7', 5)],
   faults: [fault],
   exits: [],
-  healedAtMs: atMs,
+  faultsEndedAtMs: atMs,
   decidedAtMs: new Map([['P-1', atMs + 59_000]]),
   ...{ leaks: [], logBytes: 1, turnedAway: 0, unanswered: 0 },
 };
