@@ -24,8 +24,8 @@ export interface CoreRecovery {
   /** Notices a restore, carries a recovery on, and refreshes the gate. */
   readonly checkDatabase: () => Promise<void>;
   /**
-   * The first check, before any call is answered. It does not wait long for a broker that is unavailable, nor for a recovery: once the gate
-   * is closed, calls are answered as in a recovery that begins later.
+   * The first check, before any call is answered. It does not wait long for a broker that is unavailable, and does not wait for a
+   * recovery. Once the gate is closed, calls are answered as in a recovery that begins later.
    */
   readonly checkAtStart: (isBrokerConnected: () => boolean) => Promise<void>;
   /** Whether the relay may add events to the broker's stream. */

@@ -65,7 +65,7 @@ export async function acceptInvitation(
 type Proof = Pick<UserRow, 'name' | 'language' | 'passwordHash'> | { readonly provedHash: string };
 
 /**
- * Checks name and password. A failed call does not reveal whether the address has an account: in both cases the try is
+ * Checks name and password. A failed call does not reveal whether the address has an account. In both cases the try is
  * counted, a password is compared, and the answer names the fields that a new account could not have.
  */
 async function prove(

@@ -10,8 +10,8 @@ const idOfLink = (laterMs: number): string =>
   `(lpad(to_hex((extract(epoch from l.created_at) * 1000)::bigint + ${laterMs}), 12, '0') || repeat('0', 20))::uuid`;
 
 /**
- * The audit log has the inviter of each link. Both are written at one time, which the ids of entries begin with. So the statement reads a
- * few entries by their index, however many the log has. It runs while the owners or operators are locked. The limit keeps the planner from
+ * The audit log has the inviter of each link. The entry is written at the same time as the link, and the id of an entry begins with its time.
+ * So the statement reads a few entries by their index, however many the log has. It runs while the owners or operators are locked. The limit keeps the planner from
  * joining the whole log.
  */
 export const sentText = `

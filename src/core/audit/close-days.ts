@@ -19,7 +19,8 @@ const maxDays = 30;
 
 /**
  * Stores the roots of the days that have ended since the last one, by the database's clock and by `now`. Only the holder of the seal's lock
- * may call it, outside of a transaction: one that has written a root and reads the next day's heads would hold back the events of all orders (ADR 4).
+ * may call it, outside of a transaction. A transaction that has written a root and reads the next day's heads would hold back the events of all
+ * orders (ADR 4).
  */
 export async function closeDays(
   client: PoolClient,

@@ -78,7 +78,7 @@ interface EventRow {
 
 /**
  * Seals up to one batch. Returns the number of its events. Everything is read and computed before the first write, and written by one
- * statement: a transaction that has written and waits for the next statement would hold back the events of all orders (ADR 4).
+ * statement. A transaction that has written and waits for the next statement would hold back the events of all orders (ADR 4).
  */
 async function sealBatch(client: PoolClient, { sealKey, randomBytes, now }: SealParts): Promise<number> {
   // A block's time never precedes that of an earlier block, and never belongs to a closed day.

@@ -57,8 +57,8 @@ const orderField = (orderId: StoredId<'ord'> | undefined): { readonly order_id?:
   orderId === undefined ? {} : { order_id: publicId('ord', orderId) };
 
 /**
- * Returns the task that erases due orders and payments, and from time to time finds those whose period has ended. Those of an environment
- * wait while a restored database is compared with its wallets, because their answers may still change orders.
+ * Returns the task that erases due orders and payments, and from time to time finds those whose period has ended. Orders and payments of an
+ * environment wait while a restored database is compared with its wallets, because the wallets' answers may still change orders.
  */
 export function createEraseDue(parts: EraseDueParts): (stop: AbortSignal) => Promise<void> {
   const { database, gate, logger, monotonicMs } = parts;

@@ -53,8 +53,8 @@ export interface Configured {
 }
 
 /**
- * Reads the requested changes of a merchant. It may keep an option or currency that it has and that is no longer configured: an editor sends
- * whole lists, and a removed option could otherwise make the list empty, which grants all wallets. `merchant` is undefined when there is none.
+ * Reads the requested changes of a merchant. The merchant may keep an option or currency that is no longer configured.
+ * An editor sends whole lists. A removed option could otherwise make the list empty, which grants all wallets. `merchant` is undefined when there is none.
  * @throws INVALID_FIELDS
  */
 export function parseUpdate(

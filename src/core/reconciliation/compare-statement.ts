@@ -151,8 +151,8 @@ function endedBy({ requestId, amount, currency }: Entry, byIdEnd: ReadonlyMap<st
 
 /**
  * The refund that an entry carries out, which then belongs to no other entry. An entry with our id names it. Any other entry
- * carries out a refund of the same transaction and amount, if possible one that was recorded in the period of the statement: the entry of an
- * earlier one is in an earlier statement. A payment that is reversed without an entry of its own counts too.
+ * carries out a refund of the same transaction and amount. A refund that was recorded in the period of the statement comes first, because the
+ * entry of an earlier refund is in an earlier statement. A payment that is reversed without an entry of its own counts too.
  */
 function takeRefund(
   entry: Entry,

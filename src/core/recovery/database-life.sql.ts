@@ -38,7 +38,7 @@ export async function recordBackup(pool: Pool, lineage: string, takenAt: string)
   ]);
 }
 
-/** The recorded last use of a restored database is not after its backup. The clock may have been ahead before it. */
+/** Moves the recorded last use of a restored database to the time of its backup, if it is later. The clock may have been ahead before the backup. */
 export async function limitLastUse(client: Pick<Pool, 'query'>, takenAt: string): Promise<void> {
   await client.query('update core.database_life set seen_at = least(seen_at, $1::timestamptz)', [takenAt]);
 }

@@ -114,8 +114,8 @@ export interface FollowedStream {
  *
  * A broker that was set up after the restore also has known events, so a known event alone proves nothing. It even has events from before the
  * lost time: the relay continues at its position in the backup, which is a little behind. So the stream has the whole lost time only if
- * its first event was stored before the restore was noticed, in two cases: it is known and from before that time, or it is the very first
- * event of the database (`previous.xid` is 0).
+ * its first event was stored before the restore was noticed. Also, this event must be known and from before the lost time, or be the very
+ * first event of the database (`previous.xid` is 0).
  *
  * `pauseMs` is the time before a chunk that could not be read is read again.
  * @throws StreamUnreadableError

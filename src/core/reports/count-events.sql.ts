@@ -108,7 +108,7 @@ select from moved`,
 );
 
 /**
- * Adds to the counts, in key order, and moves the cursor, in one statement: a transaction that has written and waits for its next
+ * Adds to the counts, in key order, and moves the cursor, in one statement. A transaction that has written and waits for its next
  * statement would delay the events of all orders. Returns false, and changes nothing, if the cursor is no longer at `from`.
  */
 export async function addToCounts(

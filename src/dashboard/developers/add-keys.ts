@@ -41,7 +41,7 @@ const Overlap = Type.Object({
   ]),
 });
 
-/** The newest key that the page showed. By it, a form that is sent twice is refused the second time, because core cannot show a key twice. */
+/** The newest key that the page showed. A form that is sent twice still names it, so the second one is refused: core cannot show a key twice. */
 const seenOf = ([newest]: readonly ApiKey[]): string => newest?.apiKeyId ?? 'none';
 
 /** Pages of the previous version have no such field. @throws PageProblem */

@@ -10,7 +10,7 @@ export interface DeliveryFilter {
   /** "whe_…" */
   readonly webhookEndpointId: string;
   readonly isEmpty: boolean;
-  /** Whether a delivery can match. Webhooks refuses other order numbers and endpoints. */
+  /** Whether a delivery can match. `webhooks` refuses other order numbers and endpoints. */
   readonly isPossible: boolean;
   /** Whether the page is not the first. */
   readonly isLaterPage: boolean;

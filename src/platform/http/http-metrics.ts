@@ -17,7 +17,7 @@ export type MeasureRequests = (app: FastifyInstance) => void;
 const buckets = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 /**
- * Creates the metrics of the HTTP requests of a process. Its listeners are told apart by name. Routes are those of the program,
+ * Creates the metrics of the HTTP requests of a process. A label names the listener. Routes are those of the program,
  * never paths of clients, so that their number is limited.
  */
 export function createHttpMetrics({
@@ -26,7 +26,7 @@ export function createHttpMetrics({
 }: Pick<Metrics, 'registry' | 'addDurations'>): (listener: string) => MeasureRequests {
   const observe = addDurations({
     name: 'gatehouse_http_request_duration_seconds',
-    help: 'Duration of HTTP requests, from their headers to the last byte of the answer. The route of a waiting request ends in (waiting). The status is none when the client left before the answer.',
+    help: 'Duration of HTTP requests, from their headers to the last byte of the answer. The route of a waiting request ends in (waiting). The status is none when the client disconnected before the answer.',
     labelNames: ['listener', 'method', 'route', 'status'],
     buckets,
   });

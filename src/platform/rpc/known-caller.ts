@@ -8,7 +8,7 @@ export type IsKnownCaller = (authorization: string | null, peer: PeerCertificate
 
 /**
  * The largest message of an unknown caller. The guard refuses a call only after its message was decoded. Decoding 4 MiB of
- * tiny items takes seconds and hundreds of MiB, during which the process answers nobody.
+ * tiny items takes seconds and hundreds of MiB, during which the process answers no call.
  */
 export const maxUnknownCallerBytes = 4 * 1024;
 

@@ -17,7 +17,7 @@ export interface ConnectorKind<Settings extends TObject = TObject> {
   readonly merchantSettings: readonly string[];
   /**
    * Optional settings that belong to the same account at the wallet as others. If a merchant replaces one of `account`, the
-   * operator's values of `bound` do not apply, so that the operator's account is not used for the payments of the merchant's.
+   * operator's values of `bound` do not apply, so that the operator's account is not used for payments of the merchant's account.
    */
   readonly boundSettings?: readonly {
     readonly account: readonly string[];

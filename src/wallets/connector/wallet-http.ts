@@ -208,7 +208,7 @@ function createCall(maxAnswerBytes: number, onEnd: (reply: WalletReply, seen: Se
     isOver = true;
     onEnd(reply, seen);
   };
-  /** Must be decided before the controller is told to abort, which reports an error of its own. */
+  /** The failure must be decided before the controller aborts, because the abort reports an error of its own. */
   const fail = (error: unknown): void => end(failure(controller !== undefined, error));
   const stop = (reason: unknown): void => {
     fail(reason);

@@ -16,8 +16,8 @@ import type { EndedAttempt } from './write-attempts.sql.ts';
  *      the lease was lost, ───► RELEASED
  *      at any stage
  *
- * Attempts that were under way when the lease was lost still end, and are still offered to the database: it refuses them
- * if another process has taken the lane, and records them if none has.
+ * Attempts that were under way when the lease was lost still end, and their results are still sent to the database. It refuses
+ * them if another process has taken the lane, and records them if none has.
  */
 
 /** The stage of a lane's life cycle. */

@@ -93,12 +93,12 @@ const statusGauges: readonly StatusGauge[] = [
   },
   {
     name: 'deliveries_due',
-    help: 'Deliveries due now on open endpoints.',
+    help: 'Deliveries due now at active hosts and webhook endpoints.',
     read: ({ dueCount }) => dueCount,
   },
   {
     name: 'oldest_due_seconds',
-    help: 'How long the oldest due delivery on an open endpoint has been due. Deliveries to an endpoint that was sent a webhook in the last minute do not count. 0 when there is none.',
+    help: 'How long the oldest due delivery at an active host or webhook endpoint has been due. Deliveries to a receiver that was sent a webhook in the last minute do not count. 0 when there is none.',
     read: ({ oldestDueAt }, secondsSince) => (oldestDueAt === undefined ? 0 : secondsSince(oldestDueAt)),
   },
   {
@@ -164,7 +164,7 @@ export function addPipelineMetrics(
     });
     const endpoints = new Gauge({
       name: 'gatehouse_webhook_endpoints',
-      help: 'Endpoints that are active (open, with something to send now or later), resting (circuit open) or paused.',
+      help: 'Hosts and webhook endpoints that are active (with pending deliveries), resting (circuit open) or paused.',
       labelNames: ['state'],
       registers,
     });

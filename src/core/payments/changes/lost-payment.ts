@@ -21,7 +21,7 @@ export interface LostPaymentParts {
 
 /**
  * Unclaimed money keeps its order from ending unpaid for this long after it was found, or after the order was sent again, whichever is later.
- * It may belong to an account that never comes back. `doctor` names it even then.
+ * The money may belong to an account that is never added again. `gatehouse doctor` names it even then.
  */
 const heldMs = 30 * 24 * 60 * 60_000;
 

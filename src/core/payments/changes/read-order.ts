@@ -89,7 +89,7 @@ export async function readOrder(em: EntityManager, row: OrderRow): Promise<Order
 
 /**
  * The orders of rows, in their order, with the facts about their attempts. The number of statements does not depend on the number
- * of orders: while these run, a transaction that holds locks holds back the events of all orders (ADR 4).
+ * of orders. While the statements run, a transaction with locks holds back the events of all orders (ADR 4).
  */
 export async function readOrders(em: EntityManager, rows: readonly OrderRow[]): Promise<OrderInFull[]> {
   const latest = await readLatestAttempts(em, rows);

@@ -157,8 +157,8 @@ export declare type AuthenticateApiKeyResponse = Message<"gatehouse.v1.Authentic
   scopes: ApiKeyScope[];
 
   /**
-   * Changes when what a caller read about the merchant's ended orders may be out of date: after an erasure of personal data, or in a
-   * restored database. As long as it is the same, a caller may reuse what it read about an ended order.
+   * Changes after an erasure of personal data, and in a restored database. What a caller read about the merchant's ended orders may then be
+   * out of date. As long as the value is the same, a caller may reuse what it read about an ended order.
    * Empty from an older core.
    *
    * @generated from field: string ended_orders_version = 5;

@@ -655,7 +655,7 @@ export declare type WatchEndedOrdersRequest = Message<"gatehouse.v1.WatchEndedOr
 export declare const WatchEndedOrdersRequestSchema: GenMessage<WatchEndedOrdersRequest>;
 
 /**
- * Orders that have ended. It has no ids at the start, and at least every 15 seconds as a sign of life.
+ * Orders that have ended; without ids in a keep-alive message. Those are sent at the start and at least every 15 seconds.
  *
  * @generated from message gatehouse.v1.WatchEndedOrdersResponse
  */

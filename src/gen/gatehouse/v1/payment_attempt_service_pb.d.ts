@@ -207,8 +207,8 @@ export declare type LeasedPaymentAttempt = Message<"gatehouse.v1.LeasedPaymentAt
   walletAccountId: string;
 
   /**
-   * The W3C traceparent of the order's latest event with one, so that the wallet's call belongs to the trace of the payment; empty
-   * when there is none.
+   * The W3C traceparent of the order's latest event that has one; empty when there is none. The call to the wallet then belongs to the trace of
+   * the payment.
    *
    * @generated from field: string traceparent = 17;
    */

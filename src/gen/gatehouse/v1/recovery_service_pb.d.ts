@@ -33,14 +33,14 @@ export declare type RecoveredOrder = Message<"gatehouse.v1.RecoveredOrder"> & {
   orderId: string;
 
   /**
-   * The merchant's reference of it.
+   * The merchant's reference of the order.
    *
    * @generated from field: string order_number = 3;
    */
   orderNumber: string;
 
   /**
-   * What became of it.
+   * Whether core could rebuild the order.
    *
    * @generated from field: gatehouse.v1.RecoveredOrderState state = 4;
    */
@@ -772,7 +772,7 @@ export enum RecoveryCause {
 export declare const RecoveryCauseSchema: GenEnum<RecoveryCause>;
 
 /**
- * What the broker's stream told about the lost time.
+ * How much of the lost time the broker's stream contains.
  *
  * @generated from enum gatehouse.v1.RecoveryStream
  */
@@ -879,8 +879,8 @@ export enum RecoveredWalletProblem {
   NO_STATEMENT = 1,
 
   /**
-   * Merchants have accounts of their own, and accounts may have been added at this wallet since the backup, because the stream is not
-   * COMPLETE and no operator has answered for them.
+   * Merchants have accounts of their own, and may have added accounts at this wallet since the backup. The stream is not COMPLETE, and no
+   * operator has answered for these accounts.
    *
    * @generated from enum value: RECOVERED_WALLET_PROBLEM_OWN_ACCOUNTS = 2;
    */
@@ -927,7 +927,7 @@ export enum RecoveredStatementState {
   FAILING = 2,
 
   /**
-   * The merchants' accounts with this payee were removed during the recovery, so their credentials are gone.
+   * The merchants' accounts with this payee were removed during the recovery, so core no longer has their credentials.
    *
    * @generated from enum value: RECOVERED_STATEMENT_STATE_REMOVED = 3;
    */

@@ -160,7 +160,7 @@ export const RecoveryStreamSchema = /*@__PURE__*/
   enumDesc(file_gatehouse_v1_recovery_service, 2);
 
 /**
- * What the broker's stream told about the lost time.
+ * How much of the lost time the broker's stream contains.
  *
  * @generated from enum gatehouse.v1.RecoveryStream
  */

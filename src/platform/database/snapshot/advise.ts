@@ -46,7 +46,7 @@ const fallback = 'Correct what the message names. If you cannot, report it with 
 /**
  * Runs a step of a backup or restore. Its errors become SnapshotErrors, which say what failed, why, and what to do.
  * @param what what the step does, as in "the backup could not be written"
- * @param leftover what to do after a failure about what was written; '' for a step that changes nothing
+ * @param leftover what to do with partly written data after a failure; '' for a step that changes nothing
  */
 export async function advised<Result>(
   what: string,

@@ -32,8 +32,8 @@ export function snapshotConnection(
     application_name: applicationName,
     ssl: ssl ?? false,
     connectionTimeoutMillis: 10_000,
-    // A client that only receives rows never notices by itself that the server's machine is gone. A limit of its own for silence would end a
-    // server that is only slow.
+    // A client that only receives rows does not notice by itself that the server's machine was lost. A limit for silence would end the
+    // connection to a server that is only slow.
     keepAlive: true,
     keepAliveInitialDelayMillis: 30_000,
   };
