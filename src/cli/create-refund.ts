@@ -36,7 +36,7 @@ export interface CreateParts {
 }
 
 const standardWaitMs = 60_000;
-const lookIntervalMs = 300;
+const pollIntervalMs = 300;
 
 /**
  * Creates a refund, and waits for its outcome if the user wants that. The refund_number is printed before the call, so that
@@ -117,7 +117,7 @@ async function waitForEnd(
   const endMs = now().getTime() + waitMs;
   let seen = created;
   while (isOpen(seen) && now().getTime() < endMs) {
-    await delay(lookIntervalMs);
+    await delay(pollIntervalMs);
     const name = { case: 'refundId', value: refundId } as const;
     const current = answered((await refunds.getRefund({ merchantId, name })).refund);
     if (current.status !== seen.status && isOpen(current)) report(`  ${showRefundStatus(current)}`);

@@ -77,13 +77,13 @@ function describeEvent(event: OrderEvent): string {
     case OrderEventType.EXPIRED:
       return 'the time to pay expired';
     case OrderEventType.REFUND_REQUESTED:
-      return tellRefund(refund, 'requested');
+      return describeRefund(refund, 'requested');
     case OrderEventType.REFUND_APPROVED:
-      return tellRefund(refund, 'approved');
+      return describeRefund(refund, 'approved');
     case OrderEventType.REFUND_COMPLETED:
-      return tellRefund(refund, 'completed');
+      return describeRefund(refund, 'completed');
     case OrderEventType.REFUND_FAILED:
-      return tellRefund(refund, 'failed');
+      return describeRefund(refund, 'failed');
     case OrderEventType.STRAY_PAYMENT_SETTLED:
       return `stray payment ${strayPaymentId} settled by operators`;
     case OrderEventType.UNSPECIFIED:
@@ -97,7 +97,7 @@ function endOf(event: OrderEvent, attempt: PaymentAttempt): string {
   return `attempt ${showAttemptStatus(attempt)}`;
 }
 
-function tellRefund(refund: Refund | undefined, what: string): string {
+function describeRefund(refund: Refund | undefined, what: string): string {
   if (refund === undefined) return `refund ${what}`;
   const { refundNumber, amount, currency, failureReason } = refund;
   const reason = failureReason === '' ? '' : `: ${failureReason}`;

@@ -60,7 +60,7 @@ interface ListOptions extends PageOptions {
 type Reconciliations = CoreClients['reconciliations'];
 
 const dayMs = 24 * 60 * 60_000;
-const lookIntervalMs = 300;
+const pollIntervalMs = 300;
 const standardWaitMs = 60_000;
 const largestPage = 500;
 
@@ -186,7 +186,7 @@ async function waitForEnd(
           seeLater,
         ].join('\n'),
       );
-    await delay(lookIntervalMs);
+    await delay(pollIntervalMs);
   }
 }
 

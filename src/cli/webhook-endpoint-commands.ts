@@ -23,7 +23,7 @@ import { showLastResult, showTreatment } from './webhook-host-commands.ts';
 import { addEndpointSecretCommands } from './webhook-endpoint-secret-commands.ts';
 import { showAwaited } from './webhook-awaited-secrets.ts';
 import type { WebhookParts } from './webhook-parts.ts';
-import { tellTest } from './webhook-test-command.ts';
+import { reportTest } from './webhook-test-command.ts';
 import { onMerchant, onMerchantAnd } from './merchant-argument.ts';
 
 interface CreateOptions {
@@ -107,7 +107,7 @@ function addReadingCommands(endpoint: Command, { run, findMerchant, now, report 
         const reply = await webhookEndpoints.testWebhookEndpoint({ merchantId, webhookEndpointId });
         const sent = answered(reply.delivery);
         report(`Sending a test to ${printable(sent.url)} (${sent.deliveryId})`);
-        return tellTest(webhooks, sent, now);
+        return reportTest(webhooks, sent, now);
       }),
   );
 }

@@ -117,10 +117,10 @@ async function list(
   options: ListOptions,
 ): Promise<Output> {
   const { environment = Environment.UNSPECIFIED, inactive, trouble } = options;
-  const onlyInTrouble = inactive ?? trouble ?? false;
+  const onlyInactive = inactive ?? trouble ?? false;
   const page = await collectPages(options, async (request) => {
     const reply = await webhooks.listEndpoints({
-      ...{ ...request, merchantId, environment, onlyInTrouble, includeWebhookEndpoints: true },
+      ...{ ...request, merchantId, environment, onlyInTrouble: onlyInactive, includeWebhookEndpoints: true },
     });
     return { items: reply.endpoints, nextPageToken: reply.nextPageToken };
   });
@@ -138,7 +138,7 @@ async function list(
     String(endpoint.pendingCount),
     `${showTreatment(endpoint)}\n${showLastResult(endpoint)}`,
   ]);
-  const nothing = onlyInTrouble ? 'No host is paused or has an open circuit' : 'There are no hosts';
+  const nothing = onlyInactive ? 'No host is paused or has an open circuit' : 'There are no hosts';
   const who = merchantId === '' ? '' : ` of merchant ${merchantId}`;
   return {
     json: {

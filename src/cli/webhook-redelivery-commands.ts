@@ -200,11 +200,11 @@ function describe(redelivery: Redelivery): Output {
   ]);
   return {
     json: plainJson(RedeliverySchema, redelivery),
-    text: `${summary}\n\n${whatNext(redelivery)}`,
+    text: `${summary}\n\n${nextStep(redelivery)}`,
   };
 }
 
-function whatNext(redelivery: Redelivery): string {
+function nextStep(redelivery: Redelivery): string {
   const { endTime, pendingCount, redeliveredCount, merchantId } = redelivery;
   if (endTime === undefined)
     return `It continues in the background. To check it again:\n${checkAgain(redelivery)}`;

@@ -21,7 +21,7 @@ import { onMerchant } from './merchant-argument.ts';
 
 type Webhooks = WebhookClients['webhooks'];
 
-const lookIntervalMs = 200;
+const pollIntervalMs = 200;
 /** An attempt takes 15 s at most. A test without a result after this time is waiting for something else. */
 const waitMs = 20_000;
 
@@ -44,14 +44,14 @@ export function addWebhookTestCommand(
       run(async ({ webhooks }) => {
         const sent = answered((await webhooks.sendTestEvent({ merchantId, ...options })).delivery);
         report(`Sending a test to ${printable(options.url)} (${sent.deliveryId})`);
-        return tellTest(webhooks, sent, now);
+        return reportTest(webhooks, sent, now);
       }),
   );
 }
 
 /** Waits for the first attempt of a test, and reports it. */
-export const tellTest = async (webhooks: Webhooks, sent: Delivery, now: () => Date): Promise<Output> =>
-  tell(webhooks, await waitForAttempt(webhooks, sent, now));
+export const reportTest = async (webhooks: Webhooks, sent: Delivery, now: () => Date): Promise<Output> =>
+  reportDelivery(webhooks, await waitForAttempt(webhooks, sent, now));
 
 /** The delivery after its first attempt, or after the time limit. */
 async function waitForAttempt(
@@ -63,11 +63,11 @@ async function waitForAttempt(
   for (;;) {
     const story = await webhooks.getDelivery({ merchantId, deliveryId });
     if (story.attempts.length > 0 || now().getTime() > endMs) return story;
-    await delay(lookIntervalMs);
+    await delay(pollIntervalMs);
   }
 }
 
-async function tell(webhooks: Webhooks, story: GetDeliveryResponse): Promise<Output> {
+async function reportDelivery(webhooks: Webhooks, story: GetDeliveryResponse): Promise<Output> {
   const { merchantId, deliveryId, environment, webhookEndpointId } = answered(story.delivery);
   const json = storyJson(story);
   // The first attempt. There may be more by now.
@@ -76,7 +76,7 @@ async function tell(webhooks: Webhooks, story: GetDeliveryResponse): Promise<Out
     return {
       json,
       text: [
-        tellAttempt(attempt, 'The test was delivered'),
+        describeAttempt(attempt, 'The test was delivered'),
         webhookEndpointId === ''
           ? `It was signed with the merchant's current signing secret in ${showEnvironment(environment)}.`
           : 'It was signed with the current signing secret of the webhook endpoint.',
@@ -87,11 +87,11 @@ async function tell(webhooks: Webhooks, story: GetDeliveryResponse): Promise<Out
   const text =
     attempt === undefined
       ? [`It has not been sent within ${waitMs / 1000} s.`, showSentences(explanationSentences(explained))]
-      : [tellAttempt(attempt, 'The test was not delivered'), showNextAttempt(explained)];
+      : [describeAttempt(attempt, 'The test was not delivered'), showNextAttempt(explained)];
   return { json, text: text.join('\n'), exitCode: exitCodes.notDelivered };
 }
 
-function tellAttempt(attempt: DeliveryAttempt, verdict: string): string {
+function describeAttempt(attempt: DeliveryAttempt, verdict: string): string {
   const by = attempt.remoteAddress === '' ? '' : ` by ${attempt.remoteAddress}`;
   const answer = showAnswer(attempt).map((line) => ['', line]);
   // The empty first column makes the indent, because wrapping drops spaces within a cell.

@@ -124,15 +124,18 @@ function idOfBytes<P extends IdPrefix>(prefix: P, bytes: Uint8Array): PublicId<P
   let next = 2;
   for (let start = 1; start < uuidBytes; start += 5) {
     const middle = bytes[start + 2] ?? 0;
-    writeTwenty(next, ((bytes[start] ?? 0) << 12) | ((bytes[start + 1] ?? 0) << 4) | (middle >> 4));
-    writeTwenty(next + 4, ((middle & 15) << 16) | ((bytes[start + 3] ?? 0) << 8) | (bytes[start + 4] ?? 0));
+    writeTwentyBits(next, ((bytes[start] ?? 0) << 12) | ((bytes[start + 1] ?? 0) << 4) | (middle >> 4));
+    writeTwentyBits(
+      next + 4,
+      ((middle & 15) << 16) | ((bytes[start + 3] ?? 0) << 8) | (bytes[start + 4] ?? 0),
+    );
     next += 8;
   }
   return `${prefix}_${characters.toString('latin1', 0, suffixLength)}`;
 }
 
 /** Writes twenty bits as four characters. */
-function writeTwenty(at: number, bits: number): void {
+function writeTwentyBits(at: number, bits: number): void {
   characters[at] = codes[bits >> 15] ?? 0;
   characters[at + 1] = codes[(bits >> 10) & 31] ?? 0;
   characters[at + 2] = codes[(bits >> 5) & 31] ?? 0;

@@ -77,7 +77,7 @@ const correctTimesIntervalMs = 60_000;
 const redeliveryIdleMs = 1_000;
 const deletionIdleMs = 5_000;
 /** The contract promises a message at least every 15 seconds. */
-const signOfLifeMs = 10_000;
+const keepAliveMs = 10_000;
 
 const config = readSettingsOrExit(readWebhooksSettings);
 const { instance, logger } = startLogging('webhooks', config);
@@ -185,7 +185,7 @@ const services = [
     onDue: announceDeliveries,
     onRedelivery: redeliverySignal.ring,
     draining: draining.signal,
-    signOfLifeMs,
+    keepAliveMs,
   }),
   webhookEndpointService({
     database,

@@ -6,7 +6,7 @@ export interface BackgroundOutput {
   /** Writes the waiting lines now, as far as the reader accepts them. */
   readonly flushSync: () => unknown;
   /** Writes the waiting lines at exit. Takes at most `lastWriteMs`, and less if the reader accepts nothing. */
-  readonly writeTheRest: () => void;
+  readonly flushAtExit: () => void;
 }
 
 /** The buffer for a reader that hangs for a while. When it is full, lines are dropped and counted in a separate line. */
@@ -27,38 +27,38 @@ export function openBackgroundOutput(
   explainDropped: (dropped: number) => string,
 ): BackgroundOutput {
   let gathered = '';
-  let onItsWay = Buffer.alloc(0);
+  let beingWritten = Buffer.alloc(0);
   let dropped = 0;
   let scheduled = false;
   let closed = false;
   let pauseMs = 1;
 
   /** Whether the reader accepted anything. */
-  const writeSome = (): boolean => {
+  const writeOnce = (): boolean => {
     try {
-      const written = writeSync(fd, onItsWay);
-      onItsWay = onItsWay.subarray(written);
+      const written = writeSync(fd, beingWritten);
+      beingWritten = beingWritten.subarray(written);
       return written > 0;
     } catch (error) {
       // Other errors may be temporary, such as a full pipe or a full disk.
-      if (isGone(error)) closed = true;
+      if (isDisconnected(error)) closed = true;
       return false;
     }
   };
   const flushSync = (): boolean => {
     while (!closed) {
-      if (onItsWay.length === 0) {
+      if (beingWritten.length === 0) {
         if (dropped > 0) gathered += explainDropped(dropped);
         dropped = 0;
-        onItsWay = Buffer.from(gathered);
+        beingWritten = Buffer.from(gathered);
         gathered = '';
       }
-      if (onItsWay.length === 0) return true;
-      if (!writeSome()) return false;
+      if (beingWritten.length === 0) return true;
+      if (!writeOnce()) return false;
       pauseMs = 1;
     }
     gathered = '';
-    onItsWay = Buffer.alloc(0);
+    beingWritten = Buffer.alloc(0);
     return true;
   };
   const writeOn = (): void => {
@@ -72,21 +72,21 @@ export function openBackgroundOutput(
   return {
     write: (text) => {
       if (closed) return;
-      if (gathered.length + onItsWay.length + text.length > maxWaitingBytes) dropped += 1;
+      if (gathered.length + beingWritten.length + text.length > maxWaitingBytes) dropped += 1;
       else gathered += text;
       if (scheduled) return;
       scheduled = true;
       setImmediate(writeOn);
     },
     flushSync,
-    writeTheRest: () => {
+    flushAtExit: () => {
       const deadline = performance.now() + lastWriteMs;
       while (!flushSync() && performance.now() < deadline) block(1);
     },
   };
 }
 
-function isGone(error: unknown): boolean {
+function isDisconnected(error: unknown): boolean {
   return typeof error === 'object' && error !== null && 'code' in error && error.code === 'EPIPE';
 }
 

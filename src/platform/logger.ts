@@ -94,7 +94,7 @@ export type LoggingProcess = Pick<NodeJS.Process, 'stdout' | 'on'>;
 export function standardOutput(process: LoggingProcess): DestinationStream {
   // Node makes a pipe or socket non-blocking at the first access to its stream.
   const output = openBackgroundOutput(process.stdout.fd, explainDropped);
-  process.on('exit', output.writeTheRest);
+  process.on('exit', output.flushAtExit);
   return output;
 }
 

@@ -93,10 +93,10 @@ function readBody(payload: IncomingMessage, ends: BodyEnds): void {
   const chunks: Buffer[] = [];
   let size = 0;
   let isOver = false;
-  const end = (tell: () => void): void => {
+  const end = (notify: () => void): void => {
     if (isOver) return;
     isOver = true;
-    tell();
+    notify();
   };
   const onData = (chunk: Buffer): void => {
     size += chunk.length;

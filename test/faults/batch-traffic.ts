@@ -98,14 +98,14 @@ export function startBatchTraffic(options: {
     findChanged: async () => {
       const waiting = [...acknowledged];
       const changed: string[] = [];
-      const look = async (): Promise<void> => {
+      const resendWaiting = async (): Promise<void> => {
         for (let order = waiting.pop(); order !== undefined; order = waiting.pop()) {
           const checkoutUrl = await send(order);
           if (checkoutUrl !== order.checkoutUrl)
             changed.push(`${order.orderNumber} came back with ${checkoutUrl ?? 'an error'}`);
         }
       };
-      await Promise.all(Array.from({ length: shops }, look));
+      await Promise.all(Array.from({ length: shops }, resendWaiting));
       return changed;
     },
   };

@@ -144,11 +144,11 @@ export function startTraffic({ baseUrl, apiKey, clients }: TrafficOptions): Traf
     findLost: async () => {
       const waiting = [...acknowledged];
       const lost: string[] = [];
-      const look = async (): Promise<void> => {
+      const checkWaiting = async (): Promise<void> => {
         for (let order = waiting.pop(); order !== undefined; order = waiting.pop())
           lost.push(...((await check(order)) ?? []));
       };
-      await Promise.all(Array.from({ length: clients }, look));
+      await Promise.all(Array.from({ length: clients }, checkWaiting));
       return lost;
     },
   };

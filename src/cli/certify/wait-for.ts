@@ -14,15 +14,15 @@ export function waitFor<T>(
       stop.removeEventListener('abort', abort);
       resolve(value);
     };
-    const look = (): void => {
+    const check = (): void => {
       const value = find();
       if (value !== undefined) end(value);
     };
     const abort = (): void => end(undefined);
-    const forget = proxy.onChange(look);
+    const forget = proxy.onChange(check);
     const timer = setTimeout(() => end(find()), ms);
     stop.addEventListener('abort', abort, { once: true });
     if (stop.aborted) end(undefined);
-    else look();
+    else check();
   });
 }

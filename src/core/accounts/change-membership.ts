@@ -9,7 +9,7 @@ import { AccountLinkRow, MembershipRow, UserRow } from '../database/account-enti
 import type { MemberRole } from '../database/account-entities.ts';
 import type { AccountParts } from './account-parts.ts';
 import { requireUser, userNotFound } from './find-user.ts';
-import { tellOwners } from './invite-user.ts';
+import { notifyOwners } from './invite-user.ts';
 import { readUser } from './user-reader.ts';
 import type { User } from './user-reader.ts';
 import { withdrawInvitations } from './withdraw-invitations.ts';
@@ -54,7 +54,7 @@ export async function changeMembership(
       const at = now();
       const details = { email: user.email, from: membership.role, to: role };
       // Before the change, so that the new owner is not among the notified owners.
-      if (isByOperator && role === 'OWNER') await tellOwners(em, newId, at, merchantId);
+      if (isByOperator && role === 'OWNER') await notifyOwners(em, newId, at, merchantId);
       em.assign(membership, { role, updatedAt: at });
       if (membership.role !== 'OWNER') await withdrawInvitations(em, newId, at, by, userId, merchantId);
       recordAudit(em, newId, at, by, { action: 'user.change_role', merchantId, targetId: userId, details });

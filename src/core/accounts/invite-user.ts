@@ -84,7 +84,8 @@ export async function inviteUser(
         expires_at: expiresAt.toISOString(),
       },
     });
-    if (isByOperator && membership?.role === 'OWNER') await tellOwners(em, newId, at, membership.merchantId);
+    if (isByOperator && membership?.role === 'OWNER')
+      await notifyOwners(em, newId, at, membership.merchantId);
     return { token, expiresAt };
   });
 }
@@ -111,7 +112,7 @@ async function requireInviter(
 }
 
 /** An operator who makes another user an owner could thereby act as the merchant, so its owners are notified. */
-export async function tellOwners(
+export async function notifyOwners(
   em: EntityManager,
   newId: NewId,
   at: Date,

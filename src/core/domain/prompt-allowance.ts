@@ -147,7 +147,7 @@ const minuteMs = 60_000;
  * up to one step by `chance` (0 to 1). So no requester learns the exact time at which the phone may be prompted, and waiting
  * requesters do not all return at once.
  */
-export function toldWaitMs(waitMs: number, chance: number): number {
+export function statedWaitMs(waitMs: number, chance: number): number {
   const step = waitMs <= minuteMs ? 5_000 : minuteMs;
   return Math.ceil(waitMs / step) * step + Math.floor(chance * step);
 }

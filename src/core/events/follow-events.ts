@@ -34,7 +34,7 @@ const foreignCursor =
   'belongs to another database server, or to a later state of this one; start again without a cursor';
 const pageSize = 200;
 /** How often a message is sent without events. The contract promises one at least every 15 seconds. */
-const signOfLifeMs = 10_000;
+const keepAliveMs = 10_000;
 /** How soon events without a signal are found. */
 const idleMs = 500;
 /** The shortest pause after a reading. The pause is twice the time that the reading took, if that is longer. */
@@ -89,7 +89,7 @@ export function createEventFeed(database: Database, signal: WakeSignal): EventFe
         return { page: read, tookMs: performance.now() - beganMs };
       });
       cursor = page.next;
-      if (page.events.length > 0 || performance.now() - sentAt >= signOfLifeMs) {
+      if (page.events.length > 0 || performance.now() - sentAt >= keepAliveMs) {
         sentAt = performance.now();
         yield page;
       }

@@ -41,7 +41,7 @@ function facts(status: GetPipelineStatusResponse, writing: Writing) {
   const yesNo = (is: boolean) => ({ text: is ? words.yes : words.no, tone: is ? 'good' : 'bad' });
   const at = (time: GetPipelineStatusResponse['intakeTime']) =>
     momentOf(time, writing.language, writing.timeZone);
-  const trouble = (number: bigint) => ({ text: count(number), tone: number > 0n ? 'warn' : undefined });
+  const problems = (number: bigint) => ({ text: count(number), tone: number > 0n ? 'warn' : undefined });
   return {
     intake: [
       { label: words.isIngesting, ...yesNo(status.isTakingIn) },
@@ -49,7 +49,7 @@ function facts(status: GetPipelineStatusResponse, writing: Writing) {
       { label: words.eventLag, text: status.eventLag === undefined ? words.unknown : count(status.eventLag) },
       { label: words.lastIntake, time: at(status.intakeTime), text: words.unknown },
       { label: words.reconciled, time: at(status.reconcileTime), text: words.unknown },
-      { label: words.repaired, ...trouble(status.repairedCount) },
+      { label: words.repaired, ...problems(status.repairedCount) },
     ],
     sending: [
       { label: words.due, text: count(status.dueCount) },
@@ -57,9 +57,9 @@ function facts(status: GetPipelineStatusResponse, writing: Writing) {
         ? []
         : [{ label: words.oldestDue, time: at(status.oldestDueTime), text: '' }]),
       { label: words.pending, text: count(status.pendingCount) },
-      { label: words.resting, ...trouble(status.restingEndpoints) },
+      { label: words.resting, ...problems(status.restingEndpoints) },
       { label: words.paused, text: count(status.pausedEndpoints) },
-      { label: words.givenUp, ...trouble(status.givenUpCount) },
+      { label: words.givenUp, ...problems(status.givenUpCount) },
       { label: words.oldKey, text: count(status.secretsWithOldKey) },
     ],
     gaps: gapRows(status, writing),

@@ -29,7 +29,7 @@ const pages: Readonly<Partial<Record<CheckSubject, string>>> = {
 
 /** Core's checks, the worst result first. Figures and errors are in core's English. */
 export function checkRows(checks: readonly Check[], { words }: Writing) {
-  const { good, look, broken, ofChecks } = words.overview;
+  const { good, needsAttention, broken, ofChecks } = words.overview;
   return checks
     .toSorted((a, b) => b.result - a.result)
     .map(({ subject, name, result, detail, facts }) => {
@@ -48,7 +48,7 @@ export function checkRows(checks: readonly Check[], { words }: Writing) {
         ...(result === CheckResult.OK
           ? { tone: 'good', text: good }
           : result === CheckResult.WARNING
-            ? { tone: 'warn', text: look }
+            ? { tone: 'warn', text: needsAttention }
             : { tone: 'bad', text: broken }),
       };
     });

@@ -22,7 +22,7 @@ export function strayRow(stray: StrayPayment, writing: Writing) {
     amount: amountText(stray.amount, stray.currency, language),
     option: optionText(stray.paymentOption, writing),
     transaction: stray.providerTransactionId,
-    why: whyOf(stray.kind, strays),
+    why: kindText(stray.kind, strays),
     state: stateOf(stray.status, strays),
     tries: stray.tries === 1 ? strays.oneTry : strays.tries(numberText(stray.tries, writing)),
     canRetry:
@@ -32,7 +32,7 @@ export function strayRow(stray: StrayPayment, writing: Writing) {
   };
 }
 
-function whyOf(kind: StrayPaymentKind, { kinds }: Writing['words']['strays']): string {
+function kindText(kind: StrayPaymentKind, { kinds }: Writing['words']['strays']): string {
   switch (kind) {
     case StrayPaymentKind.WRONG_AMOUNT:
       return kinds.wrongAmount;

@@ -75,7 +75,7 @@ export function watchPool(pool: Pool, { logger, nowMs }: PoolWatchOptions): Pool
   };
   const isGiving = (): boolean => nowMs() - givenAtMs < toleratedSilenceMs;
 
-  const tellChange = (): void => {
+  const logChange = (): void => {
     if (isGiving() === wasGiving) return;
     wasGiving = isGiving();
     if (wasGiving)
@@ -101,7 +101,7 @@ export function watchPool(pool: Pool, { logger, nowMs }: PoolWatchOptions): Pool
     isTaking = false;
   };
   const timer = setInterval(() => {
-    tellChange();
+    logChange();
     void takeOne();
   }, checkIntervalMs).unref();
   return { state, isGiving, stop: () => clearInterval(timer) };

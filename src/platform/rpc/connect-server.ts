@@ -355,18 +355,18 @@ function withDeadline(handle: UnaryImpl): UnaryImpl {
 function chooseProtocol(socket: Socket, use: (isHttp2: boolean) => void): void {
   let seen = Buffer.alloc(0);
   socket.setTimeout(greetingTimeoutMs, () => socket.destroy());
-  const look = (): void => {
+  const readGreeting = (): void => {
     const chunk: unknown = socket.read();
     if (!Buffer.isBuffer(chunk)) return;
     seen = Buffer.concat([seen, chunk]);
     const length = Math.min(seen.length, http2Preface.length);
     const mayBeHttp2 = seen.subarray(0, length).equals(http2Preface.subarray(0, length));
     if (mayBeHttp2 && length < http2Preface.length) return;
-    socket.off('readable', look);
+    socket.off('readable', readGreeting);
     socket.setTimeout(0);
     socket.removeAllListeners('timeout');
     socket.unshift(seen);
     use(mayBeHttp2);
   };
-  socket.on('readable', look);
+  socket.on('readable', readGreeting);
 }

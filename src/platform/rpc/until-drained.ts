@@ -1,12 +1,15 @@
 import { once } from 'node:events';
 import type { EventEmitter } from 'node:events';
 
-/** Waits until a slow reader can receive more, or until it disconnects. `gone` is the event of the disconnect. */
-export async function untilDrained(call: EventEmitter, gone: 'cancelled' | 'status'): Promise<void> {
+/** Waits until a slow reader can receive more, or until it disconnects. `disconnectEvent` is emitted at a disconnect. */
+export async function untilDrained(
+  call: EventEmitter,
+  disconnectEvent: 'cancelled' | 'status',
+): Promise<void> {
   const over = new AbortController();
   const { signal } = over;
   try {
-    await Promise.race([once(call, 'drain', { signal }), once(call, gone, { signal })]);
+    await Promise.race([once(call, 'drain', { signal }), once(call, disconnectEvent, { signal })]);
   } finally {
     // Removes the listener of the event that did not happen.
     over.abort();

@@ -170,13 +170,13 @@ export function unsettled(answer: JsonAnswer): Unknown {
   const detail = `MTN answered ${status}${error === undefined ? '' : ` (${error.code})`}`;
   return {
     kind: 'unknown',
-    why: whyUnsettled(status, error !== undefined),
+    why: reasonUnsettled(status, error !== undefined),
     detail,
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
   };
 }
 
-function whyUnsettled(status: number, hasCode: boolean): UnknownWhy {
+function reasonUnsettled(status: number, hasCode: boolean): UnknownWhy {
   if (status >= 500) return 'server_error';
   if (status === 429) return 'rate_limited';
   if (status === 401) return 'unauthenticated';

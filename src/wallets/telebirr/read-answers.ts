@@ -56,17 +56,17 @@ export function readFabric(reply: JsonReply): FabricReading {
   const answered = `telebirr answered ${status}`;
   if (!body.ok) {
     return withWait(
-      unknown(status === 200 ? 'unreadable_answer' : whyOf(status), `${answered}: ${body.problem}`),
+      unknown(status === 200 ? 'unreadable_answer' : unknownReasonOf(status), `${answered}: ${body.problem}`),
       reply,
     );
   }
   if (Value.Check(success, body.json)) {
     if (status === 200) return { kind: 'success', content: body.json.biz_content };
-    return unknown(whyOf(status), `${answered}, although its body reports success`);
+    return unknown(unknownReasonOf(status), `${answered}, although its body reports success`);
   }
   const error = readError(body.json);
   if (error !== undefined) return { kind: 'error', answer: reply, ...error };
-  const why = status === 200 ? 'unreadable_answer' : whyOf(status);
+  const why = status === 200 ? 'unreadable_answer' : unknownReasonOf(status);
   return withWait(unknown(why, `${answered}, in an unknown form`), reply);
 }
 
@@ -80,7 +80,7 @@ function readError(json: unknown): FabricError | undefined {
 /** telebirr's codes are 8 to 11 digits, like phone numbers, but are none. */
 const safeCode = (code: string): string => (/^[0-9]{1,11}$/.test(code) ? code : maskProviderText(code));
 
-const whyOf = (status: number): UnknownWhy => {
+const unknownReasonOf = (status: number): UnknownWhy => {
   if (status >= 500) return 'server_error';
   if (status === 429) return 'rate_limited';
   return status === 401 ? 'unauthenticated' : 'unexpected_status';

@@ -106,7 +106,7 @@ function withoutSending(
   if (seen.kind === 'unknown') {
     const { detail, retryAfterMs } = seen;
     const wait = retryAfterMs === undefined ? {} : { retryAfterMs };
-    return { kind: 'not_sent', why: whyNotSent(seen), detail, ...wait };
+    return { kind: 'not_sent', why: reasonNotSent(seen), detail, ...wait };
   }
   if (seen.kind === 'not_found' || !isPaid(seen)) {
     return refused(
@@ -132,7 +132,7 @@ function withoutSending(
 /** Without the amount of the order, it is unknown whether the refund is partial. */
 const withoutMoney = unknown('unreadable_answer', 'a paid order has no amount');
 
-function whyNotSent({ why }: Unknown): NotSentWhy {
+function reasonNotSent({ why }: Unknown): NotSentWhy {
   return why === 'timeout' || why === 'aborted' || why === 'unauthenticated' ? why : 'no_connection';
 }
 

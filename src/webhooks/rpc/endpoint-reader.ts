@@ -38,7 +38,7 @@ export interface EndpointFilter {
   readonly merchantId: string | undefined;
   readonly environment: Environment | undefined;
   readonly endpoint: string | undefined;
-  readonly onlyInTrouble: boolean;
+  readonly onlyInactive: boolean;
   /** Whether webhook endpoints are listed too. */
   readonly withWebhookEndpoints: boolean;
   /** Only endpoints after this position, as `positionOf` returns it. */
@@ -86,13 +86,13 @@ order by l.rank, l.merchant_id, l.environment, l.endpoint`;
 
 const find = select('merchant_id = $1 and environment = $2::webhooks.environment and endpoint = $3');
 
-const list = (inTrouble: string): string =>
+const list = (condition: string): string =>
   select(`(merchant_id, environment, endpoint) in (
     select merchant_id, environment, endpoint from webhooks.lanes
     where ($1::text is null or merchant_id = $1)
       and ($2::webhooks.environment is null or environment = $2)
       and ($9::text is null or endpoint = $9)
-      and ${inTrouble}
+      and ${condition}
       and (not (${isWebhookEndpoint('endpoint')}) or ($8 and exists (
         select from webhooks.webhook_endpoints e
         where e.merchant_id = lanes.merchant_id and e.id = lanes.endpoint and e.deleted_at is null
@@ -104,7 +104,7 @@ const list = (inTrouble: string): string =>
 
 // The condition and the sort order match the partial index, so that a page reads only the rows that it returns.
 const listAll = list('true');
-const listInTrouble = list('(paused_at is not null or resting_until is not null)');
+const listInactive = list('(paused_at is not null or resting_until is not null)');
 
 interface Row
   extends Omit<StoredEndpoint, 'state' | 'pendingCount' | 'lastStatusCode'>, Record<string, unknown> {
@@ -114,11 +114,11 @@ interface Row
 
 /** The statement that reads one page. */
 export function listStatement(filter: EndpointFilter) {
-  const { merchantId, environment, endpoint, onlyInTrouble, withWebhookEndpoints, after, limit } = filter;
+  const { merchantId, environment, endpoint, onlyInactive, withWebhookEndpoints, after, limit } = filter;
   const [rank = null, ...key] = after?.split(' ') ?? [];
   const [afterMerchant = null, afterEnvironment = null, afterEndpoint = null] = key;
   return {
-    text: onlyInTrouble ? listInTrouble : listAll,
+    text: onlyInactive ? listInactive : listAll,
     values: [
       merchantId ?? null,
       environment ?? null,

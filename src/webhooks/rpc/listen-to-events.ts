@@ -20,10 +20,10 @@ export interface ListenParts {
   readonly secrets: Pick<SigningSecrets, 'live' | 'unseen'>;
   readonly now: () => Date;
   /** The interval of keep-alive messages while there are no events. */
-  readonly signOfLifeMs: number;
+  readonly keepAliveMs: number;
 }
 
-type Heard = MessageInitShape<typeof ListenToSandboxEventsResponseSchema>;
+type ForwardedEvent = MessageInitShape<typeof ListenToSandboxEventsResponseSchema>;
 
 const reconnectMs = 500;
 
@@ -39,7 +39,7 @@ export interface ListeningParts extends ListenParts {
 }
 
 /** A merchant's sandbox events until the signal aborts. Errors: OVERLOADED, SERVER_DRAINING. */
-export type ListenToSandbox = (merchantId: string, signal: AbortSignal) => AsyncIterable<Heard>;
+export type ListenToSandbox = (merchantId: string, signal: AbortSignal) => AsyncIterable<ForwardedEvent>;
 
 export function createEventListening(parts: ListeningParts): ListenToSandbox {
   const { draining } = parts;
@@ -66,10 +66,10 @@ export function createEventListening(parts: ListeningParts): ListenToSandbox {
  * core exits, the stream continues on another core after the last event.
  */
 async function* listenToEvents(
-  { orders, secrets, now, signOfLifeMs }: ListenParts,
+  { orders, secrets, now, keepAliveMs }: ListenParts,
   merchantId: string,
   stop: AbortSignal,
-): AsyncIterable<Heard> {
+): AsyncIterable<ForwardedEvent> {
   const leave = new AbortController();
   const events = followEvents(orders, merchantId, AbortSignal.any([stop, leave.signal]));
   const arrived = createWakeSignal();
@@ -86,7 +86,7 @@ async function* listenToEvents(
   let next = ask();
   try {
     while (!stop.aborted) {
-      if (!next.isOver) await arrived.wait(signOfLifeMs, stop);
+      if (!next.isOver) await arrived.wait(keepAliveMs, stop);
       if (!next.isOver) {
         yield {};
         continue;
@@ -138,7 +138,7 @@ async function webhookOf(
   merchantId: string,
   secrets: Pick<SigningSecrets, 'live' | 'unseen'>,
   at: Date,
-): Promise<Heard> {
+): Promise<ForwardedEvent> {
   const body = eventBody(event, eventType);
   const owner = { merchantId, environment: 'SANDBOX', endpointId: '' } as const;
   const live = await secrets.live(owner).catch((error: unknown) => {

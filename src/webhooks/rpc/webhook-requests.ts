@@ -148,16 +148,16 @@ export function endpointsToList(request: ListEndpointsRequest): {
   readonly filter: EndpointFilter;
   readonly key: unknown;
 } {
-  const { merchantId, environment, onlyInTrouble, endpoint } = request;
+  const { merchantId, environment, onlyInTrouble: onlyInactive, endpoint } = request;
   const { includeWebhookEndpoints: withWebhookEndpoints } = request;
   // A process of the previous version made tokens without the endpoint.
   const ofEndpoint = endpoint === '' ? [] : [endpoint];
-  const key = [merchantId, environment, onlyInTrouble, withWebhookEndpoints, ...ofEndpoint];
+  const key = [merchantId, environment, onlyInactive, withWebhookEndpoints, ...ofEndpoint];
   const filter = readFields((fields) => ({
     merchantId: fields.optionalId('mer', merchantId, 'merchant_id'),
     environment: fields.optionalEnvironment(environment),
     endpoint: fields.optionalEndpoint(endpoint),
-    onlyInTrouble,
+    onlyInactive,
     withWebhookEndpoints,
     after: fields.pageToken(request.pageToken, key, isPosition),
     limit: fields.pageSize(request.pageSize),

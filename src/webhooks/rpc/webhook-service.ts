@@ -56,7 +56,7 @@ export interface WebhookServiceParts {
   /** Aborts when the process begins to stop. Streams end then, so that their callers reconnect to another process. */
   readonly draining: AbortSignal;
   /** The interval of keep-alive messages on a stream without events. */
-  readonly signOfLifeMs: number;
+  readonly keepAliveMs: number;
 }
 
 const readers = ['dashboard', 'operator', 'reader'] as const;

@@ -14,7 +14,7 @@ import { openWebhookDesk } from './webhook-desk.ts';
 import type { WebhookDesk } from './webhook-desk.ts';
 
 const stack = sharedStack({ cores: 2, facades: 0 });
-const desk = shared(() => openWebhookDesk(stack, { signOfLifeMs: 100 }));
+const desk = shared(() => openWebhookDesk(stack, { keepAliveMs: 100 }));
 const database = sharedConnection(() => stack.databaseUrl);
 const closers = closersOfEachTest();
 let merchantId: string;

@@ -138,7 +138,7 @@ describe('listing', () => {
       merchantId: undefined,
       environment: 'SANDBOX',
       endpoint: undefined,
-      onlyInTrouble: true,
+      onlyInactive: true,
       withWebhookEndpoints: true,
       after: `1 mer_${'0'.repeat(22)}0500 SANDBOX https://shop-500.example`,
       limit: 51,

@@ -64,7 +64,7 @@ export const quietStatus: PipelineStatus = {
 /** The RPCs of the webhooks process, served in this process beside a core of its own. Nothing is sent. */
 export async function openWebhookDesk(
   stack: Stack,
-  { coreAddresses = stack.addresses, signOfLifeMs = 15_000 } = {},
+  { coreAddresses = stack.addresses, keepAliveMs = 15_000 } = {},
 ) {
   const logger = createLogger({ process: 'test', instance: 'webhooks', level: 'silent' });
   const database = await openDatabase({
@@ -113,7 +113,7 @@ export async function openWebhookDesk(
     onDue,
     onRedelivery: () => void (rings.redelivery += 1),
     draining: draining.signal,
-    signOfLifeMs,
+    keepAliveMs,
   });
   const tokens = parseServiceTokens(
     Object.entries(stack.tokens)

@@ -12,7 +12,7 @@ import {
   maxUnconfirmedPrompts,
   promptLimits,
   promptWindowMs,
-  toldWaitMs,
+  statedWaitMs,
 } from '../../../src/core/domain/prompt-allowance.ts';
 
 const share = 5;
@@ -137,10 +137,10 @@ test('the stated wait is never too short, at most one step too long, and reveals
       fc.double({ min: 0, max: 0.999, noNaN: true }),
       (waitMs, chance) => {
         const step = waitMs <= 60_000 ? 5_000 : 60_000;
-        const told = toldWaitMs(waitMs, chance);
+        const told = statedWaitMs(waitMs, chance);
         expect(told).toBeGreaterThanOrEqual(waitMs);
         expect(told).toBeLessThan(waitMs + 2 * step);
-        expect(toldWaitMs(waitMs, 0) % step).toBe(0);
+        expect(statedWaitMs(waitMs, 0) % step).toBe(0);
       },
     ),
   );
@@ -256,7 +256,7 @@ describe('in a contest, an attacker requests a prompt every second, and always b
       if (phone.nowMs < nextTryMs) continue;
       const decision = phone.ask(victim, 'confirmed');
       if (decision.type === 'allowed') return (phone.nowMs - startsAtMs) / 1000;
-      nextTryMs = phone.nowMs + toldWaitMs(decision.waitMs, chance);
+      nextTryMs = phone.nowMs + statedWaitMs(decision.waitMs, chance);
     }
     return Infinity;
   }

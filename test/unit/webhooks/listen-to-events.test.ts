@@ -21,7 +21,7 @@ test('signs of life leave nothing behind while no event arrives', async () => {
     orders: createClient(OrderService, transport),
     secrets: { live: async () => undefined, unseen: () => ({ current: 'whsec_c2VjcmV0' }) },
     now: () => new Date(),
-    signOfLifeMs: 1,
+    keepAliveMs: 1,
     draining: new AbortController().signal,
   });
   const leaving = new AbortController();

@@ -6,7 +6,7 @@ import type { ChangedOrders } from '../../events/changed-orders.ts';
 import { untilAborted } from '../../../platform/until-aborted.ts';
 
 /** How often a message is sent without ids. The contract promises one at least every 15 seconds. */
-const signOfLifeMs = 10_000;
+const keepAliveMs = 10_000;
 
 const endings: ReadonlySet<OrderEventType> = new Set<OrderEventType>(['COMPLETED', 'FAILED', 'EXPIRED']);
 
@@ -40,13 +40,13 @@ export async function* watchEndedOrders(
     },
     onLost: (error) => void messages.end(error instanceof Error ? error : new Error(String(error))),
   });
-  const life = setInterval(() => send({ orderIds: [] }), signOfLifeMs);
+  const keepAlive = setInterval(() => send({ orderIds: [] }), keepAliveMs);
   try {
     yield { orderIds: [] };
     for await (const { orderIds } of untilAborted(messages, AbortSignal.any([left, draining])))
       yield { orderIds: [...orderIds] };
   } finally {
-    clearInterval(life);
+    clearInterval(keepAlive);
     leave();
   }
   if (draining.aborted)

@@ -6,7 +6,7 @@ import { rpcError } from '../../../contract/error-reason.ts';
 import { storedId } from '../../../contract/public-id.ts';
 import type { PublicId } from '../../../contract/public-id.ts';
 import type { Environment } from '../../domain/order.ts';
-import { decidePrompt, maxPrompts, toldWaitMs } from '../../domain/prompt-allowance.ts';
+import { decidePrompt, maxPrompts, statedWaitMs } from '../../domain/prompt-allowance.ts';
 import type { PromptDecision, PromptKind } from '../../domain/prompt-allowance.ts';
 import { claimStatements, readPhoneStates } from './claim-phones.sql.ts';
 
@@ -92,7 +92,7 @@ export function createPhoneLimit({ promptsPerTenMinutes, random }: PhoneLimitSet
       answer.reason === 'PHONE_BUSY'
         ? 'this phone already has a payment to confirm; wait until that payment has ended'
         : 'this phone has received too many payment prompts; try again later';
-    return rpcError(answer.reason, message, { retryAfterMs: toldWaitMs(answer.waitMs, random()) });
+    return rpcError(answer.reason, message, { retryAfterMs: statedWaitMs(answer.waitMs, random()) });
   };
   const tooMany = () => refusal({ type: 'refused', reason: 'PHONE_BUSY', waitMs: busyRetryMs });
   const startWhenHere = async <T>(start: () => Promise<T>): Promise<T> => {

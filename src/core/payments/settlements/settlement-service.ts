@@ -246,12 +246,12 @@ function parseOutcome({ outcome, subject }: ProposeSettlementRequest): Result<Se
   const possible: readonly SettlementOutcome[] = subject.case === undefined ? all : outcomesOf[subject.case];
   const found = possible.find((word) => settlementOutcomes[word] === outcome);
   return found === undefined
-    ? err({ field: 'outcome', issue: `must be ${possible.join(' or ')}${whyAlone(subject)}` })
+    ? err({ field: 'outcome', issue: `must be ${possible.join(' or ')}${reasonForOneOutcome(subject)}` })
     : ok(found);
 }
 
 /** Why a stray payment has one outcome, and what to do instead of another. */
-const whyAlone = ({ case: kind }: ProposeSettlementRequest['subject']): string =>
+const reasonForOneOutcome = ({ case: kind }: ProposeSettlementRequest['subject']): string =>
   kind === 'strayPaymentId'
     ? ': stray money belongs to no order, so nobody can keep it. Return it outside of the wallet first. A payer who still wants to buy pays a new order'
     : '';

@@ -17,7 +17,7 @@ export const operator: typeof english = {
     lead: 'የዚህ የክፍያ ጌትዌይ ሁኔታ፣ እና ኦፕሬተር የሚያስፈልጋቸው ችግሮች።',
     checks: 'የዋናው ሥርዓት ምርመራዎች',
     good: 'ጥሩ',
-    look: 'ትኩረት ይፈልጋል',
+    needsAttention: 'ትኩረት ይፈልጋል',
     broken: 'የተበላሸ',
     whatToDo: 'ምን ማድረግ',
     columns: { name: 'ምርመራ', result: 'ውጤት', detail: 'ዝርዝር' },

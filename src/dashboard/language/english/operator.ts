@@ -18,7 +18,7 @@ export const operator = {
     lead: 'The state of this gateway, and the problems that need an operator.',
     checks: 'Checks of core',
     good: 'Good',
-    look: 'Needs attention',
+    needsAttention: 'Needs attention',
     broken: 'Broken',
     whatToDo: 'What to do',
     columns: { name: 'Check', result: 'Result', detail: 'Details' },
