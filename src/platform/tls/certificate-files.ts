@@ -1,9 +1,9 @@
-import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
 import type { Logger } from '../logger.ts';
 import { SettingsError } from '../settings/read-settings.ts';
+import { certificatesIn, mustContainCertificates } from './pem-certificates.ts';
 
 /** The paths of PEM files. A server needs all three; a client that shows no certificate has only the authority's. */
 export interface CertificatePaths {
@@ -131,14 +131,12 @@ function readOrThrow(path: string): Buffer {
 function parse({ ca: caPath, own }: CertificatePaths, contents: readonly Buffer[]): Certificates | string {
   const [ca = Buffer.alloc(0), certificate, key] = contents;
   const authorities = certificatesIn(ca);
-  if (authorities === undefined || authorities.length === 0)
-    return `${caPath} must contain whole PEM certificates, from the line ${beginLine} to the line ${endLine}`;
+  if (authorities === undefined || authorities.length === 0) return `${caPath} ${mustContainCertificates}`;
   const caExpiry = Math.min(...authorities.map(({ validTo }) => Date.parse(validTo)));
   if (own === undefined || certificate === undefined || key === undefined)
     return { ca, own: undefined, expiry: { ca: caExpiry, own: undefined }, validFrom: undefined };
   const [leaf] = certificatesIn(certificate) ?? [];
-  if (leaf === undefined)
-    return `${own.certificate} must contain whole PEM certificates, from the line ${beginLine} to the line ${endLine}`;
+  if (leaf === undefined) return `${own.certificate} ${mustContainCertificates}`;
   try {
     createSecureContext({ ca, cert: certificate, key });
   } catch (error) {
@@ -151,24 +149,6 @@ function parse({ ca: caPath, own }: CertificatePaths, contents: readonly Buffer[
     expiry: { ca: caExpiry, own: Date.parse(leaf.validTo) },
     validFrom: Date.parse(leaf.validFrom),
   };
-}
-
-const beginLine = '-----BEGIN CERTIFICATE-----';
-const endLine = '-----END CERTIFICATE-----';
-
-/**
- * The certificates in a PEM text; undefined when one of them is damaged or cut off, for example while a program writes the file. Each line
- * stands alone: without a line break between two certificates, OpenSSL reads neither, and trusts nobody without an error.
- */
-function certificatesIn(pem: Buffer): readonly X509Certificate[] | undefined {
-  const text = pem.toString('utf8').replace(/^\uFEFF/, '');
-  const blocks = text.match(new RegExp(`^${beginLine}\\s[^-]+^${endLine}(?=\\s|$)`, 'gm')) ?? [];
-  if (blocks.length !== text.split(beginLine).length - 1) return undefined;
-  try {
-    return blocks.map((block) => new X509Certificate(block));
-  } catch {
-    return undefined;
-  }
 }
 
 function validityProblem({ own }: CertificatePaths, current: Certificates, now: Date): string | undefined {

@@ -3,6 +3,7 @@ import { Type } from '@sinclair/typebox';
 import { headerText, secretText } from '../connector/connector-kind.ts';
 import type { ConnectorKind } from '../connector/connector-kind.ts';
 import type { WalletCapabilities } from '../connector/wallet-connector.ts';
+import { certificatesIn, mustContainCertificates } from '../../platform/tls/pem-certificates.ts';
 import { readPrivateKey, readPublicKey } from './signature.ts';
 
 const text = (description: string) => Type.String({ minLength: 1, description });
@@ -91,13 +92,20 @@ export const telebirr: ConnectorKind<typeof settings> = {
           padding: given.signature_padding ?? 'pss',
           verifyAnswers: given.verify_answers ?? true,
           paymentMinutes: given.payment_minutes ?? standardMinutes,
-          ...(given.ca_file === undefined ? {} : { extraCertificates: readFileSync(given.ca_file, 'utf8') }),
+          ...(given.ca_file === undefined ? {} : { extraCertificates: readCertificates(given.ca_file) }),
         },
         capabilities,
         options,
       );
   },
 };
+
+/** @throws Error that names the file */
+function readCertificates(file: string): string {
+  const pem = readFileSync(file);
+  if (!certificatesIn(pem)?.length) throw new Error(`ca_file ${file} ${mustContainCertificates}`);
+  return pem.toString('utf8');
+}
 
 /** @throws Error that names the setting, never its value */
 function readKey<T>(name: string, read: () => T): T {

@@ -3,6 +3,7 @@ import type { KeyObject } from 'node:crypto';
 import { writeFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { rootCertificates } from 'node:tls';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import {
   readPrivateKey,
@@ -574,15 +575,17 @@ describe('the settings', () => {
     expect(create).toThrow(`${name} must be an RSA key of 1024 to 4096 bits`);
   });
 
-  test('read a file of certificates, and fail when it is missing', async () => {
+  test('read a file of certificates, and refuse one that is missing or contains none', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'telebirr-ca-'));
     const file = join(folder, 'ca.pem');
-    await writeFile(file, '');
-    const create = (path: string) =>
-      createTelebirr(settings('http://127.0.0.1:1', { ca_file: path }), 'https://gatehouse.example');
+    const create = () =>
+      createTelebirr(settings('http://127.0.0.1:1', { ca_file: file }), 'https://gatehouse.example');
 
-    expect(() => create(join(folder, 'none.pem'))).toThrow(/ENOENT/);
-    await create(file).close();
+    expect(create).toThrow(/ENOENT/);
+    await writeFile(file, 'no certificate');
+    expect(create).toThrow(`ca_file ${file} must contain whole PEM certificates`);
+    await writeFile(file, rootCertificates[0] ?? '');
+    await create().close();
     await rm(folder, { recursive: true });
   });
 });
