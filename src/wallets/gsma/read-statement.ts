@@ -1,3 +1,4 @@
+import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { StatementError } from '../connector/statement-error.ts';
 import type { RawExchange } from '../connector/raw-exchange.ts';
@@ -8,6 +9,7 @@ import type { GsmaSettings } from './gsma-settings.ts';
 import { resourceUrl } from './gsma-settings.ts';
 import { transactionSchema } from './messages.ts';
 import type { Transaction } from './messages.ts';
+import { isTransactionId } from './provider-reference.ts';
 import { readFees, readMoney } from './read-transaction.ts';
 import { unansweredQuestion, unknown } from './unsettled.ts';
 
@@ -102,6 +104,8 @@ function pageUrl(settings: GsmaSettings, { from, to }: StatementPeriod, offset: 
   return url;
 }
 
+const namedSchema = Type.Pick(transactionSchema, ['transactionReference']);
+
 function readRows(answer: JsonAnswer, exchanges: readonly RawExchange[]): readonly unknown[] {
   if (!answer.body.ok) throw new StatementError(unknown('unreadable_answer', answer.body.problem), exchanges);
   const rows: unknown = answer.body.json;
@@ -159,11 +163,12 @@ function readPage(rows: readonly unknown[], first: number, exchanges: readonly R
   return { entries, unreadable, exchanges };
 }
 
+/** Why a row cannot be read, with its transaction if it names one: its position says little, because the wallet's portal has another order. */
 function explain(row: unknown): string {
   const error = Value.Errors(transactionSchema, row).First();
-  return error === undefined
-    ? 'not a transaction'
-    : `${error.path === '' ? 'entry' : error.path}: ${error.message}`;
+  if (error === undefined) return 'not a transaction';
+  const named = Value.Check(namedSchema, row) && isTransactionId(row.transactionReference);
+  return `${named ? `transaction ${row.transactionReference}, ` : ''}${error.path === '' ? 'entry' : error.path}: ${error.message}`;
 }
 
 function readEntry(row: Transaction): StatementEntry {

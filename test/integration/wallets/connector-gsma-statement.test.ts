@@ -107,15 +107,20 @@ test('an entry has the fields that reconciliation needs', async () => {
   ]);
 });
 
-test('an unreadable entry is reported by its position, and the other entries are read', async () => {
-  const page = [...rows(0, 2), transaction({ amount: 100.5 }), 'what', ...rows(4, 5)];
+test('an unreadable entry is reported by its position and transaction, and the other entries are read', async () => {
+  const page = [
+    ...rows(0, 2),
+    transaction({ transactionReference: 'REF-2', amount: '-100.50' }),
+    'what',
+    ...rows(4, 5),
+  ];
   subject.wallet.on(routes.statement, json(200, page, { 'x-records-available-count': '5' }));
 
   const [read1] = await read();
 
   expect(read1!.entries).toHaveLength(3);
   expect(read1!.unreadable.map(({ position }) => position)).toEqual([2, 3]);
-  expect(read1!.unreadable[0]!.why).toContain('/amount');
+  expect(read1!.unreadable[0]!.why).toMatch(/^transaction REF-2, \/amount: /);
 });
 
 test('a statement without a number of entries ends with an error if the wallet ignores the offset', async () => {
