@@ -6,19 +6,27 @@ import type TestSequencer from '@jest/test-sequencer';
 const require = createRequire(import.meta.url);
 const { default: Sequencer } = require('@jest/test-sequencer') as typeof TestSequencer;
 
-/** The folders of the slow test files, the slowest first. */
-const slowest = ['/test/browser/', '/test/faults/', '/test/e2e/'];
-
 /**
- * Starts the slow test files first, so that no worker idles while another one runs a slow file at the end. The other files
- * start between them: some of these wait for timers nearly all of their time, and would leave the processors idle if they ran
- * together. Jest alone sorts by the durations of the last run, and by size in a new clone. Small files are the slow ones here.
+ * Starts the slow test files first, so that no worker idles while another one runs a slow file at the end: those of browsers, then those of
+ * faults, which wait for most of their time, and those of whole systems, which compute, in turns. The other files start between them: some of
+ * these wait for timers nearly all of their time. Files that wait would leave the processors idle if they ran together. Jest alone sorts by the
+ * durations of the last run, and by size in a new clone. Small files are the slow ones here.
  */
 export default class SlowestFirst extends Sequencer {
   override async sort(tests: Test[]): Promise<Test[]> {
     const sorted = await super.sort(tests);
-    const slow = slowest.flatMap((folder) => sorted.filter(({ path }) => path.includes(folder)));
-    const others = sorted.filter((test) => !slow.includes(test));
-    return [...slow.flatMap((test, at) => [test, ...others.slice(at, at + 1)]), ...others.slice(slow.length)];
+    const of = (folder: string): Test[] => sorted.filter(({ path }) => path.includes(folder));
+    const slow = [...of('/test/browser/'), ...inTurns(of('/test/faults/'), of('/test/e2e/'))];
+    return inTurns(
+      slow,
+      sorted.filter((test) => !slow.includes(test)),
+    );
   }
 }
+
+/** One of each list in turn, then the rest of the longer one. */
+const inTurns = (some: readonly Test[], others: readonly Test[]): Test[] =>
+  [...(some.length > others.length ? some : others)].flatMap((_, at) => [
+    ...some.slice(at, at + 1),
+    ...others.slice(at, at + 1),
+  ]);
