@@ -39,7 +39,9 @@ async function stoppable(url: string, folder: string, spec: ProcessSpec): Promis
     start,
     stop,
     kill,
-    wipe: () => rm(join(folder, 'jetstream'), { recursive: true, force: true }),
+    // A running server still writes into the folder.
+    wipe: () =>
+      rm(join(folder, 'jetstream'), { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }),
     remove: async () => {
       await stop();
       await rm(folder, { recursive: true, force: true });

@@ -54,15 +54,27 @@ on conflict (id) do update set cursor = excluded.cursor`,
   return orders.length;
 }
 
-interface DeliveryRow {
+interface DueOrder {
   readonly merchant_id: string;
-  readonly id: string;
-  readonly body: Buffer;
+  readonly order_id: string;
+  /** Whether a delivery of it still has to be sent. */
+  readonly is_pending: boolean;
+}
+
+async function eraseBatch(client: PoolClient): Promise<{ orders: number; erased: number }> {
+  const due = await lockDueOrders(client);
+  const pending = due.filter(({ is_pending }) => is_pending);
+  const ended = due.filter(({ is_pending }) => !is_pending);
+  if (pending.length > 0) await postpone(client, pending);
+  if (ended.length === 0) return { orders: due.length, erased: 0 };
+  const erased = await eraseDeliveriesOf(client, ended);
+  await noteErased(client, ended);
+  return { orders: due.length, erased };
 }
 
 /** The longest wait is ten minutes. A later time is from a clock that was ahead, so the order is due (docs/adr/0058). */
-async function eraseBatch(client: PoolClient): Promise<{ orders: number; erased: number }> {
-  const due = await runStatement<{ merchant_id: string; order_id: string; is_pending: boolean }>(client, {
+const lockDueOrders = (client: PoolClient): Promise<DueOrder[]> =>
+  runStatement<DueOrder>(client, {
     text: `
 select merchant_id, order_id, exists (
   select from webhooks.deliveries d
@@ -72,25 +84,38 @@ from webhooks.erasures_due due
 where due_at <= now() or due_at > now() + interval '11 minutes'
 order by due_at limit ${batchSize} for update skip locked`,
   });
-  const keys = (rows: typeof due) => [rows.map((row) => row.merchant_id), rows.map((row) => row.order_id)];
-  const [waiting, ready] = [due.filter((row) => row.is_pending), due.filter((row) => !row.is_pending)];
-  if (waiting.length > 0)
-    await runStatement(client, {
-      text: `
+
+const keysOf = (orders: readonly DueOrder[]): [string[], string[]] => [
+  orders.map(({ merchant_id }) => merchant_id),
+  orders.map(({ order_id }) => order_id),
+];
+
+async function postpone(client: PoolClient, orders: readonly DueOrder[]): Promise<void> {
+  await runStatement(client, {
+    text: `
 update webhooks.erasures_due due set due_at = now() + interval '10 minutes'
-from unnest($1::text[], $2::text[]) as waiting (merchant_id, order_id)
-where due.merchant_id = waiting.merchant_id and due.order_id = waiting.order_id`,
-      values: keys(waiting),
-    });
-  if (ready.length === 0) return { orders: due.length, erased: 0 };
+from unnest($1::text[], $2::text[]) as pending (merchant_id, order_id)
+where due.merchant_id = pending.merchant_id and due.order_id = pending.order_id`,
+    values: keysOf(orders),
+  });
+}
+
+interface DeliveryRow {
+  readonly merchant_id: string;
+  readonly id: string;
+  readonly body: Buffer;
+}
+
+/** Erases the bodies and the receivers' answers. Returns how many deliveries the orders have. */
+async function eraseDeliveriesOf(client: PoolClient, orders: readonly DueOrder[]): Promise<number> {
   const deliveries = await runStatement<DeliveryRow>(client, {
     text: `
-select d.merchant_id, d.id, d.body from unnest($1::text[], $2::text[]) as ready (merchant_id, order_id)
-join webhooks.deliveries d on d.merchant_id = ready.merchant_id and d.order_id = ready.order_id and d.order_id <> ''
+select d.merchant_id, d.id, d.body from unnest($1::text[], $2::text[]) as ended (merchant_id, order_id)
+join webhooks.deliveries d on d.merchant_id = ended.merchant_id and d.order_id = ended.order_id and d.order_id <> ''
 for update of d`,
-    values: keys(ready),
+    values: keysOf(orders),
   });
-  const ids = [deliveries.map((row) => row.merchant_id), deliveries.map(({ id }) => id)];
+  const ids = [deliveries.map(({ merchant_id }) => merchant_id), deliveries.map(({ id }) => id)];
   await runStatement(client, {
     text: `
 update webhooks.deliveries d set body = erased.body
@@ -105,15 +130,22 @@ from unnest($1::text[], $2::text[]) as erased (merchant_id, id)
 where a.merchant_id = erased.merchant_id and a.delivery_id = erased.id and a.response_body <> ''`,
     values: ids,
   });
+  return deliveries.length;
+}
+
+/**
+ * An order is erased twice, two minutes apart: an event that was read before the erasure can become a delivery after the first time.
+ * After the second, its row is deleted.
+ */
+async function noteErased(client: PoolClient, orders: readonly DueOrder[]): Promise<void> {
   await runStatement(client, {
     text: `
-with ready as (select * from unnest($1::text[], $2::text[]) as ready (merchant_id, order_id)), ended as (
-  delete from webhooks.erasures_due due using ready
-  where due.merchant_id = ready.merchant_id and due.order_id = ready.order_id and due.was_erased
+with ended as (select * from unnest($1::text[], $2::text[]) as ended (merchant_id, order_id)), deleted as (
+  delete from webhooks.erasures_due due using ended
+  where due.merchant_id = ended.merchant_id and due.order_id = ended.order_id and due.was_erased
 )
-update webhooks.erasures_due due set was_erased = true, due_at = now() + interval '2 minutes' from ready
-where due.merchant_id = ready.merchant_id and due.order_id = ready.order_id and not due.was_erased`,
-    values: keys(ready),
+update webhooks.erasures_due due set was_erased = true, due_at = now() + interval '2 minutes' from ended
+where due.merchant_id = ended.merchant_id and due.order_id = ended.order_id and not due.was_erased`,
+    values: keysOf(orders),
   });
-  return { orders: due.length, erased: deliveries.length };
 }

@@ -274,13 +274,13 @@ describe('reads', () => {
 
   test('that arrive while three statements run share one more statement, and each gets its own answer', async () => {
     await Promise.all(
-      numbers('read', 200).map((orderNumber) => orders.registerOrder(registrationOf(orderNumber))),
+      numbers('read', 40).map((orderNumber) => orders.registerOrder(registrationOf(orderNumber))),
     );
     held = await holdOrders(stack.databaseUrl, 'reads');
     const first = await fill('read', { one: (orderNumber) => failureOf(find(orderNumber)) }, held);
 
-    const found = numbers('read', 200).map((orderNumber) => find(orderNumber));
-    const missing = numbers('missing', 100).map((orderNumber) => failureOf(find(orderNumber)));
+    const found = numbers('read', 40).map((orderNumber) => find(orderNumber));
+    const missing = numbers('missing', 20).map((orderNumber) => failureOf(find(orderNumber)));
     await untilArrived();
     await held.letThrough();
     await Promise.all(first);
@@ -289,7 +289,7 @@ describe('reads', () => {
     expect(await held.statementsWaiting()).toBe(1);
     await letGo();
 
-    expect((await Promise.all(found)).map(({ order }) => order?.orderNumber)).toEqual(numbers('read', 200));
+    expect((await Promise.all(found)).map(({ order }) => order?.orderNumber)).toEqual(numbers('read', 40));
     expect(new Set((await Promise.all(missing)).map(({ reason }) => reason))).toEqual(
       new Set(['ORDER_NOT_FOUND']),
     );
