@@ -115,7 +115,7 @@ async function compareRegister(
       guesser.signIn({ email: `u${count}@shop.example`, password: 'correct horse battery staple' }),
     ),
   ];
-  const measured = await measureInTurns(contenders, { ...samples, repeats });
+  const measured = await measureInTurns([contenders], { ...samples, repeats });
   for (const { contender, connections, samples: all } of measured)
     console.log(
       `${contender} @ ${connections}: ${median(all.map(({ perSecond }) => perSecond)).toFixed(0)}/s,` +

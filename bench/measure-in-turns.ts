@@ -10,18 +10,18 @@ export interface Turns {
 }
 
 /**
- * Runs the contenders in turns, several times, so that other load on the machine affects all of them alike. Every second time
- * they run in the reverse order, because what a contender leaves to do costs the next one.
+ * Runs the contenders in turns, several times, so that other load on the machine affects all of them alike. Each group runs in
+ * the reverse order every second time, because what a contender leaves to do costs the next one.
  */
 export async function measureInTurns(
-  contenders: readonly Contender[],
+  groups: readonly (readonly Contender[])[],
   { connections, seconds, repeats, warmUpSeconds }: Turns,
 ): Promise<Measured[]> {
   const measured = new Map<string, Measured & { readonly samples: Sample[] }>();
   // V8 compiles a program while it runs: a request costs up to 1.8 times the CPU in the first ten thousands. These do not count.
-  for (const contender of contenders) await contender.run(warmUpConnections, warmUpSeconds);
+  for (const contender of groups.flat()) await contender.run(warmUpConnections, warmUpSeconds);
   for (let repeat = 0; repeat < repeats; repeat += 1) {
-    const inOrder = repeat % 2 === 0 ? contenders : contenders.toReversed();
+    const inOrder = groups.flatMap((group) => (repeat % 2 === 0 ? group : group.toReversed()));
     for (const count of connections) {
       for (const { name, run } of inOrder) {
         const key = `${name} ${count}`;

@@ -74,7 +74,7 @@ export async function measureLoad(prepared: Prepared, options: LoadOptions): Pro
     ].filter(({ name }) => options.includes(name));
     const memory = watchPeakMemory(gatehouse, postmaster);
     cleanUps.add(memory.stop);
-    const measured = await measureInTurns(contenders, options);
+    const measured = await measureInTurns([contenders], options);
     return { measured, peakMegabytes: memory.stop() };
   } finally {
     await cleanUps.run();

@@ -41,7 +41,7 @@ export async function measureSizes(prepared: Prepared, turns: Turns): Promise<Si
         }),
       ),
     );
-    const measured = await measureInTurns(contenders, turns);
+    const measured = await measureInTurns([contenders], turns);
     return {
       sizes: databases.map(({ seeded }) => ({
         orders: seeded,
