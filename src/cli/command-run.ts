@@ -1,15 +1,18 @@
 import type { JsonObject } from '@bufbuild/protobuf';
+import { ConnectError } from '@connectrpc/connect';
 import type { Command } from 'commander';
+import { reasonOf } from '../platform/rpc/rpc-error.ts';
 import { CliError, exitCodes } from './cli-error.ts';
 import type { CoreClients } from './core-clients.ts';
 import { findOnlyMerchant, unknownMerchant } from './merchant-argument.ts';
 import type { FindMerchant } from './merchant-argument.ts';
 import { jsonLine } from './output.ts';
 import type { Output, Runner } from './output.ts';
+import { requireKnown } from './require-known.ts';
 import type { Server } from './rpc-failure.ts';
 import type { CliSettings } from './settings.ts';
 import { defaultWidth } from './table.ts';
-import { findTarget, findWebhooks, tokenOf } from './target.ts';
+import { findCoreBeside, findTarget, findWebhooks, tokenOf } from './target.ts';
 import type { Servers, Target } from './target.ts';
 import type { WebhookClients } from './webhook-clients.ts';
 
@@ -43,6 +46,8 @@ export interface CommandRun {
   /** Clients of the webhooks process that runs beside core; undefined without one. */
   readonly openWebhooksBeside: () => Promise<WebhookClients | undefined>;
   readonly findMerchant: FindMerchant;
+  /** Asks the core beside the webhooks processes. @throws ConnectError MERCHANT_NOT_FOUND, if a core is known and says so */
+  readonly refuseUnknownMerchant: (merchantId: string) => Promise<void>;
   readonly readInput: (file: string) => Promise<string>;
   readonly print: (output: Output) => void;
   /** Prints the output, and ends with its exit code. */
@@ -121,6 +126,19 @@ export function createCommandRun(program: Command, isJson: boolean, parts: Comma
         const merchantId = await findOnlyMerchant(core.merchants, howToName);
         ({ server, addresses } = before);
         return merchantId;
+      } finally {
+        core.close();
+      }
+    },
+    async refuseUnknownMerchant(merchantId) {
+      const found = await findCoreBeside(program.opts<GlobalOptions>().address, parts.readConfig());
+      if (found?.token === undefined) return;
+      const core = parts.openCore(found.addresses, found.token);
+      try {
+        await requireKnown(core, { merchantId });
+      } catch (error) {
+        // The webhooks process has answered. Another failure of core does not make its answer wrong.
+        if (error instanceof ConnectError && reasonOf(error) === 'MERCHANT_NOT_FOUND') throw error;
       } finally {
         core.close();
       }

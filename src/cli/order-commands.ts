@@ -31,9 +31,10 @@ import type { ExplainParts } from './order-explain-command.ts';
 import { showAttempts, showTimeline, unsentIn } from './order-history.ts';
 import { answered } from './output.ts';
 import type { Output } from './output.ts';
-import { collectPages, showMore } from './paging.ts';
+import { showMore } from './paging.ts';
 import type { PageOptions } from './paging.ts';
 import { plainJson, wordOf } from './plain-json.ts';
+import { collectKnown } from './require-known.ts';
 import { showStrays, straysOf } from './stray-payment-commands.ts';
 import { orderKey } from './order-key.ts';
 import { refundsOf, showRefundsOf } from './show-refund.ts';
@@ -96,7 +97,7 @@ export function addOrderCommands(program: Command, parts: ExplainParts): void {
       .addOption(limitOption())
       .addOption(pageTokenOption()),
     find,
-    (merchantId: string, options: ListOptions) => run(({ orders }) => list(orders, merchantId, options)),
+    (merchantId: string, options: ListOptions) => run((clients) => list(clients, merchantId, options)),
   );
 }
 
@@ -192,10 +193,10 @@ function show({
 const showDeliveriesOf = ({ merchantId, orderId, environment }: Order): string =>
   `gatehouse webhook deliveries ${merchantId} --order ${orderId} --environment ${environmentWord(environment)}`;
 
-async function list(orders: Orders, merchantId: string, options: ListOptions): Promise<Output> {
+async function list(clients: CoreClients, merchantId: string, options: ListOptions): Promise<Output> {
   const { environment, status, from, to, prefix = '' } = options;
-  const page = await collectPages(options, async (request) => {
-    const reply = await orders.listOrders({
+  const page = await collectKnown(clients, { merchantId }, options, async (request) => {
+    const reply = await clients.orders.listOrders({
       ...request,
       merchantId,
       environment,

@@ -36,6 +36,10 @@ export async function collectPages<Item>(
   return { items, nextPageToken };
 }
 
+/** Whether the whole list has no items. An empty page at a page token says nothing about the list. */
+export const isEmptyList = ({ items }: Page<unknown>, { pageToken }: PageOptions): boolean =>
+  items.length === 0 && pageToken === undefined;
+
 /** The note under a list that has more items, with the way to read them. */
 export const showMore = ({ nextPageToken }: Page<unknown>): string =>
   nextPageToken === ''

@@ -22,10 +22,11 @@ import {
 import { notAtWallet, showAttempts, showAttemptStatus, unsentIn } from './order-history.ts';
 import { answered } from './output.ts';
 import type { Output, Runner } from './output.ts';
-import { collectPages, showMore } from './paging.ts';
+import { showMore } from './paging.ts';
 import type { PageOptions } from './paging.ts';
 import { plainJson, wordOf } from './plain-json.ts';
 import { addPayerPaymentCommands } from './payer-payment-commands.ts';
+import { collectKnown } from './require-known.ts';
 import { addStrayPaymentCommands } from './stray-payment-commands.ts';
 import { fields } from './table.ts';
 import { showInstant, showTime } from './time.ts';
@@ -54,7 +55,7 @@ export function addPaymentCommands(program: Command, run: Runner, find: FindMerc
       .addOption(limitOption())
       .addOption(pageTokenOption()),
     find,
-    (merchantId: string, options: ListOptions) => run(({ payments }) => list(payments, merchantId, options)),
+    (merchantId: string, options: ListOptions) => run((clients) => list(clients, merchantId, options)),
   );
 
   onMerchantAnd(
@@ -77,14 +78,10 @@ export function addPaymentCommands(program: Command, run: Runner, find: FindMerc
   addPayerPaymentCommands(payment, run);
 }
 
-async function list(
-  payments: CoreClients['payments'],
-  merchantId: string,
-  options: ListOptions,
-): Promise<Output> {
+async function list(clients: CoreClients, merchantId: string, options: ListOptions): Promise<Output> {
   const { environment, status = [] } = options;
-  const page = await collectPages(options, async (request) => {
-    const reply = await payments.listPaymentAttempts({
+  const page = await collectKnown(clients, { merchantId }, options, async (request) => {
+    const reply = await clients.payments.listPaymentAttempts({
       ...request,
       merchantId,
       environment,

@@ -106,7 +106,7 @@ function refuseEmptyOptions(command: Command): void {
 
 /** Adds all commands, in the order of the help. */
 function addCommands(program: Command, run: CommandRun, isJson: boolean, surroundings: Surroundings): void {
-  const { onCore, findMerchant, readInput, finish, report, note } = run;
+  const { onCore, findMerchant, refuseUnknownMerchant, readInput, finish, report, note } = run;
   const { now } = surroundings;
   addMerchantCommands(program, onCore, findMerchant, readInput);
   addKeyCommands(program, onCore, findMerchant, now);
@@ -117,7 +117,14 @@ function addCommands(program: Command, run: CommandRun, isJson: boolean, surroun
   addWalletCommands(program, onCore, surroundings.walletTools, finish);
   addBackupAndRestoreCommands(program, run, surroundings);
   addReconcileCommands(program, { run: onCore, now, report, note });
-  addWebhookCommands(program, { ...surroundings, run: run.onWebhooks, report, note, findMerchant });
+  addWebhookCommands(program, {
+    ...surroundings,
+    run: run.onWebhooks,
+    report,
+    note,
+    findMerchant,
+    refuseUnknownMerchant,
+  });
   addListenCommand(program, {
     ...surroundings,
     findWebhooks: run.findWebhookServers,

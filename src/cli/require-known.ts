@@ -1,7 +1,7 @@
 import { noMerchantId } from '../contract/public-id.ts';
 import { CliError, exitCodes } from './cli-error.ts';
 import type { CoreClients } from './core-clients.ts';
-import { collectPages } from './paging.ts';
+import { collectPages, isEmptyList } from './paging.ts';
 
 /** What the filters of a list name; empty for all. */
 interface Named {
@@ -37,6 +37,6 @@ export async function collectKnown<Item>(
   ...[options, readPage]: Parameters<typeof collectPages<Item>>
 ): ReturnType<typeof collectPages<Item>> {
   const page = await collectPages(options, readPage);
-  if (page.items.length === 0 && options.pageToken === undefined) await requireKnown(clients, named);
+  if (isEmptyList(page, options)) await requireKnown(clients, named);
   return page;
 }

@@ -19,9 +19,10 @@ import {
 } from './options.ts';
 import { answered } from './output.ts';
 import type { Output, Runner } from './output.ts';
-import { collectPages, showMore } from './paging.ts';
+import { showMore } from './paging.ts';
 import type { PageOptions } from './paging.ts';
 import { plainJson, wordOf } from './plain-json.ts';
+import { collectKnown } from './require-known.ts';
 import { fields, table } from './table.ts';
 import { showTime } from './time.ts';
 import { onMerchantAnd, showMerchant } from './merchant-argument.ts';
@@ -51,7 +52,7 @@ export function addStrayPaymentCommands(payment: Command, run: Runner, find: Fin
     .addOption(statusesOption('stray payments', StrayPaymentStatusSchema))
     .addOption(limitOption())
     .addOption(pageTokenOption())
-    .action((options: ListOptions) => run(({ strayPayments }) => list(strayPayments, options)));
+    .action((options: ListOptions) => run((clients) => list(clients, options)));
 
   onMerchantAnd(
     payment.command('retry-reversal').description('request a refused reversal again'),
@@ -92,11 +93,11 @@ export function showStrays(strays: readonly StrayPayment[], { orderId }: Order, 
   return `${table(columns, rows, width)}\nFor details: gatehouse payment strays --order ${orderId}`;
 }
 
-async function list(strayPayments: CoreClients['strayPayments'], options: ListOptions): Promise<Output> {
+async function list(clients: CoreClients, options: ListOptions): Promise<Output> {
   const { merchant = '', order = '', environment = Environment.UNSPECIFIED, status = [] } = options;
-  const page = await collectPages(options, async (request) => {
+  const page = await collectKnown(clients, { merchantId: merchant }, options, async (request) => {
     const filter = { merchantId: merchant, orderId: order, environment, statuses: [...status] };
-    const reply = await strayPayments.listStrayPayments({ ...request, ...filter });
+    const reply = await clients.strayPayments.listStrayPayments({ ...request, ...filter });
     return { items: reply.strayPayments, nextPageToken: reply.nextPageToken };
   });
   const columns = [

@@ -185,6 +185,19 @@ export async function findWebhooks(
   );
 }
 
+/**
+ * Finds the cores of the gateway whose webhooks processes `findWebhooks` found. Undefined if they are not known: the core in
+ * `demo.json` may belong to another gateway than the processes in the settings.
+ */
+export async function findCoreBeside(
+  flag: readonly string[] | undefined,
+  config: CliSettings,
+): Promise<Target | undefined> {
+  const isCoreNamed = (flag ?? config.GATEHOUSE_CORE_ADDRESSES) !== undefined;
+  if (config.GATEHOUSE_WEBHOOKS_ADDRESSES !== undefined && !isCoreNamed) return undefined;
+  return findTarget(flag, config);
+}
+
 /** What `npm start` runs for a merchant in the sandbox on this machine. */
 export interface DemoSandbox {
   /** The address of the merchant API. */

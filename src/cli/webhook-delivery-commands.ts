@@ -34,7 +34,7 @@ import {
 } from './options.ts';
 import { answered } from './output.ts';
 import type { Output } from './output.ts';
-import { collectPages, showMore } from './paging.ts';
+import { collectPages, isEmptyList, showMore } from './paging.ts';
 import type { PageOptions } from './paging.ts';
 import { plainJson, wordOf } from './plain-json.ts';
 import { explanationSentences, showSentences } from './sentences.ts';
@@ -60,7 +60,8 @@ interface ListOptions extends PageOptions {
 type Webhooks = WebhookClients['webhooks'];
 
 /** `webhook deliveries`, `webhook show` and `webhook explain` */
-export function addDeliveryCommands(webhook: Command, { run, findMerchant, now }: WebhookParts): void {
+export function addDeliveryCommands(webhook: Command, parts: WebhookParts): void {
+  const { run, findMerchant } = parts;
   onMerchant(
     webhook
       .command('deliveries')
@@ -88,7 +89,7 @@ export function addDeliveryCommands(webhook: Command, { run, findMerchant, now }
       .addOption(pageTokenOption()),
     findMerchant,
     (merchantId: string, options: ListOptions) =>
-      run(({ webhooks }) => list(webhooks, merchantId, options, now())),
+      run(({ webhooks }) => list(webhooks, merchantId, options, parts)),
   );
 
   onMerchantAnd(
@@ -128,8 +129,9 @@ async function list(
   webhooks: Webhooks,
   merchantId: string,
   options: ListOptions,
-  now: Date,
+  { now: readClock, refuseUnknownMerchant }: WebhookParts,
 ): Promise<Output> {
+  const now = readClock();
   const { environment, state = [], orderNumber = '', order = '', since, until } = options;
   const { endpoint: formerHost = '', host = formerHost, webhookEndpoint: webhookEndpointId = '' } = options;
   const createTimeFrom = since && timestampOf(since, now);
@@ -144,6 +146,7 @@ async function list(
     });
     return { items: reply.deliveries, nextPageToken: reply.nextPageToken };
   });
+  if (isEmptyList(page, options)) await refuseUnknownMerchant(merchantId);
   const where = `${showEnvironment(environment)}, merchant ${merchantId}`;
   return {
     json: {

@@ -67,7 +67,8 @@ function readTypes(text: string): readonly string[] {
   return types.includes('all') ? [] : types;
 }
 
-function addReadingCommands(endpoint: Command, { run, findMerchant, now, report }: WebhookParts): void {
+function addReadingCommands(endpoint: Command, parts: WebhookParts): void {
+  const { run, findMerchant, now, report } = parts;
   onMerchant(
     endpoint
       .command('list')
@@ -77,6 +78,8 @@ function addReadingCommands(endpoint: Command, { run, findMerchant, now, report 
     (merchantId: string, { environment = Environment.UNSPECIFIED }: { environment?: Environment }) =>
       run(async ({ webhookEndpoints }) => {
         const reply = await webhookEndpoints.listWebhookEndpoints({ merchantId, environment });
+        if (reply.webhookEndpoints.length + reply.awaitedSecrets.length === 0)
+          await parts.refuseUnknownMerchant(merchantId);
         return list(merchantId, environment, reply);
       }),
   );

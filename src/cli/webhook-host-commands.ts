@@ -19,7 +19,7 @@ import {
 } from './options.ts';
 import { answered } from './output.ts';
 import type { Output } from './output.ts';
-import { collectPages, showMore } from './paging.ts';
+import { collectPages, isEmptyList, showMore } from './paging.ts';
 import type { PageOptions } from './paging.ts';
 import { plainJson, wordOf } from './plain-json.ts';
 import { fields, table } from './table.ts';
@@ -41,7 +41,8 @@ interface ChangeOptions {
 }
 
 /** `webhook hosts`, `webhook pause` and `webhook resume` */
-export function addHostCommands(webhook: Command, { run, findMerchant }: WebhookParts): void {
+export function addHostCommands(webhook: Command, parts: WebhookParts): void {
+  const { run, findMerchant } = parts;
   webhook
     .command('hosts')
     .alias('endpoints')
@@ -55,7 +56,7 @@ export function addHostCommands(webhook: Command, { run, findMerchant }: Webhook
     .addOption(limitOption())
     .addOption(pageTokenOption())
     .action((merchantId: string | undefined, options: ListOptions) =>
-      run(({ webhooks }) => list(webhooks, merchantId ?? '', options)),
+      run(({ webhooks }) => list(webhooks, merchantId ?? '', options, parts)),
     );
 
   onMerchantAnd(
@@ -115,6 +116,7 @@ async function list(
   webhooks: WebhookClients['webhooks'],
   merchantId: string,
   options: ListOptions,
+  { refuseUnknownMerchant }: WebhookParts,
 ): Promise<Output> {
   const { environment = Environment.UNSPECIFIED, inactive, trouble } = options;
   const onlyInactive = inactive ?? trouble ?? false;
@@ -124,6 +126,7 @@ async function list(
     });
     return { items: reply.endpoints, nextPageToken: reply.nextPageToken };
   });
+  if (isEmptyList(page, options)) await refuseUnknownMerchant(merchantId);
   const columns = [
     { head: 'HOST, MERCHANT' },
     { head: 'ENVIRONMENT' },

@@ -7,6 +7,11 @@ import type { WebhookClients } from './webhook-clients.ts';
 export interface WebhookParts {
   readonly run: Runner<WebhookClients>;
   readonly findMerchant: FindMerchant;
+  /**
+   * For a list in which nothing was found: a mistyped merchant would look like an empty list.
+   * @throws ConnectError MERCHANT_NOT_FOUND, if a core is known and says so
+   */
+  readonly refuseUnknownMerchant: (merchantId: string) => Promise<void>;
   readonly now: () => Date;
   /** Reports a line about the progress. */
   readonly report: (line: string) => void;

@@ -32,7 +32,8 @@ interface RotateOptions {
 }
 
 /** `webhook secret …` */
-export function addSigningSecretCommands(webhook: Command, { run, findMerchant }: WebhookParts): void {
+export function addSigningSecretCommands(webhook: Command, parts: WebhookParts): void {
+  const { run, findMerchant } = parts;
   const secret = webhook
     .command('secret')
     .description('create, rotate and list the secrets with which merchants verify webhooks');
@@ -49,6 +50,8 @@ export function addSigningSecretCommands(webhook: Command, { run, findMerchant }
           webhooks.listSigningSecrets({ merchantId, environment }),
           webhookEndpoints.listWebhookEndpoints({ merchantId, environment }),
         ]);
+        if (signingSecrets.length + awaitedSecrets.length === 0)
+          await parts.refuseUnknownMerchant(merchantId);
         return list(
           signingSecrets,
           awaitedSecrets.filter(({ webhookEndpointId }) => webhookEndpointId === ''),

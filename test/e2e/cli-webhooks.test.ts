@@ -391,11 +391,16 @@ describe('webhook hosts, pause and resume', () => {
     expect(resumed).toContain(receiver.origin);
   });
 
-  test('an unknown merchant has no hosts', async () => {
-    const { exitCode, stdout } = await desk.cli.run('webhook', 'hosts', nobody('mer'));
+  test('an unknown merchant has no hosts if no core is known, or none answers', async () => {
+    const command = ['webhook', 'hosts', nobody('mer')];
+    const without = await desk.cli.run(...command);
+    const dead = await desk.cli.run(...command, '--address', await deadAddress());
 
-    expect(exitCode).toBe(0);
-    expect(stdout).toMatch(/^There are no hosts in either environment of merchant mer_\w+$/m);
+    expect(without).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringMatching(/^There are no hosts in either environment of merchant mer_\w+$/m),
+    });
+    expect(dead).toEqual(without);
   });
 });
 
@@ -464,8 +469,13 @@ test.each([
     ['SANDBOX unless you add --environment production', 'webhook hosts <merchant_id>'],
   ],
   [['secret', 'rotate', nobody('mer')], ['merchant list']],
+  ...[['deliveries'], ['hosts'], ['endpoint', 'list'], ['secret', 'list']].map((list) => [
+    [...list, nobody('mer'), '--address', 'CORE'],
+    ['merchant list'],
+  ]),
 ])('webhook %j names something unknown: exit code 3, with advice', async (words, advice) => {
-  const named = words.map((word) => (word === 'MERCHANT' ? desk.merchant.id : word));
+  const known: Record<string, string> = { MERCHANT: desk.merchant.id, CORE: desk.stack.addresses[0]! };
+  const named = words.map((word) => known[word] ?? word);
 
   const { exitCode, stderr } = await desk.cli.run('webhook', ...named);
 

@@ -447,6 +447,9 @@ test('audit verify compares more roots than a message can contain, and names mer
 });
 
 test.each([
+  ['order list', ''],
+  ['payment list', ''],
+  ['payment strays', '--merchant'],
   ['audit verify', '--merchant'],
   ['rehearse', '--merchant'],
   ['reconcile days', '--merchant'],
@@ -460,7 +463,7 @@ test.each([
   ['user list', '--merchant'],
 ])('%s with an unknown %s finds nothing, and fails', async (command, option) => {
   const unknown = option === '--wallet' ? 'unknown' : newRandomId('mer', new Date());
-  expect(await cli.run(...command.split(' '), option, unknown)).toMatchObject({
+  expect(await cli.run(...`${command} ${option}`.trim().split(' '), unknown)).toMatchObject({
     exitCode: 3,
     stdout: '',
     stderr: expect.stringContaining(unknown),
