@@ -69,9 +69,9 @@ const judgeBroker: Judge = ({ isBrokerConnected }) =>
     : {
         result: 'warning',
         code: 'disconnected',
-        detail: 'not connected to NATS',
+        detail: 'NATS is not connected, or does not answer',
         advice:
-          'check GATEHOUSE_NATS_URL, and that nats-server runs with JetStream. Webhooks are still sent, some seconds late',
+          'check GATEHOUSE_NATS_URL, that nats-server runs with JetStream, and its log. Webhooks are still sent, some seconds late',
       };
 
 const judgeIntake: Judge = ({ isTakingIn, intakeTime, eventLag }, now) => {

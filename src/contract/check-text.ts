@@ -91,10 +91,16 @@ function textOf(check: Check): Text {
   }
 }
 
-const checkFirst = (subject: CheckSubject): string =>
-  subject === CheckSubject.DATABASE
-    ? 'do what the finding says. If it names no remedy, check GATEHOUSE_DATABASE_URL, and that PostgreSQL is running'
-    : 'repair the database first';
+function checkFirst(subject: CheckSubject): string {
+  switch (subject) {
+    case CheckSubject.DATABASE:
+      return 'do what the finding says. If it names no remedy, check GATEHOUSE_DATABASE_URL, and that PostgreSQL is running';
+    case CheckSubject.BROKER:
+      return 'read the log of nats-server, and restart it. Payments continue, and events are late';
+    default:
+      return 'repair the database first';
+  }
+}
 
 function plainText({ subject, finding, pendingMigrations }: Check): Text {
   switch (subject) {

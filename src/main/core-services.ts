@@ -137,7 +137,7 @@ export function createCoreServices(parts: CoreServicesParts): RpcService[] {
     // Compares this machine's clock with the database's clock. So it gets this machine's clock instead of `now`.
     diagnosticsService(instance, {
       database,
-      isBrokerConnected: bus.isConnected,
+      broker: bus,
       hasMasterKey,
       configuredWallets: wallets,
       stream: bus.stream,

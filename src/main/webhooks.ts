@@ -128,7 +128,7 @@ const readStatus = createPipelineStatus({
   database,
   orders,
   cipher: createSecretCipher(config.GATEHOUSE_WEBHOOK_SECRET_KEYS, randomBytes),
-  isBrokerConnected: bus.isConnected,
+  broker: bus,
   now,
 });
 const metrics = createMetrics({ logger, nowMs: () => performance.now(), tracing });

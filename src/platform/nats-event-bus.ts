@@ -1,5 +1,6 @@
 import { Events, connect } from 'nats';
 import type { ConnectionOptions, NatsConnection, TlsOptions } from 'nats';
+import pTimeout from 'p-timeout';
 import { limitFailures } from './line-limit.ts';
 import type { Logger } from './logger.ts';
 import { createEventConsumer } from './nats-event-consumer.ts';
@@ -28,6 +29,11 @@ export interface EventPublisher {
 
 export interface EventBus<WakeTopic extends string = string> extends EventPublisher {
   readonly isConnected: () => boolean;
+  /**
+   * Whether the broker answers a ping within this time. A broker that has stopped responding counts as connected for about half a
+   * minute, until it has missed the client's own pings.
+   */
+  readonly isAnswering: (withinMs: number) => Promise<boolean>;
   /**
    * Notifies all listening processes that there may be work of this topic. `part` can name a part of it. Lost while the broker is
    * unavailable.
@@ -133,6 +139,14 @@ export function openEventBus<WakeTopic extends string>(
   return {
     stream: stream.name,
     isConnected: () => isReached,
+    async isAnswering(withinMs) {
+      if (connection === undefined || !isReached) return false;
+      const answer = connection.flush().then(
+        () => true,
+        () => false,
+      );
+      return pTimeout(answer, { milliseconds: withinMs, fallback: () => false });
+    },
     async publish(messages) {
       if (connection === undefined || !isReached) throw new Error('not connected to the broker');
       await publishAll(connection, messages, stream, ownInbox(url));

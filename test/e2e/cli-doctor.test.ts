@@ -7,6 +7,8 @@ import { join } from 'node:path';
 import { startTemporaryPostgres } from '../../src/main/local/temporary-servers.ts';
 import { listenLocally } from '../support/listen-locally.ts';
 import { createPrivateAuthority } from '../support/private-authority.ts';
+import { queryOnce } from '../support/database-connections.ts';
+import { ownNats } from '../faults/stoppable-servers.ts';
 import { startStack } from '../support/stack.ts';
 import type { Facade } from '../support/stack.ts';
 import { waitUntil } from '../support/wait-until.ts';
@@ -269,5 +271,45 @@ describe('when a process or a setting is missing', () => {
     expect(doctor.stdout).toMatch(/^ +> do what the finding says/m);
     expect(list.exitCode).toBe(5);
     expect(list.stderr).toContain('the database does not answer');
+  });
+
+  test('a broker and a PostgreSQL that stop responding are found while their connections are still open', async () => {
+    const [database, broker] = [await startTemporaryPostgres({ durable: true }), await ownNats()];
+    await broker.start();
+    const frozen = await startStack({
+      facades: 0,
+      webhooks: 1,
+      settings: { GATEHOUSE_DATABASE_URL: database.url, GATEHOUSE_NATS_URL: broker.url },
+    });
+    const operator = await openCommandLine({
+      GATEHOUSE_CORE_ADDRESSES: frozen.addresses[0]!,
+      GATEHOUSE_WEBHOOKS_ADDRESSES: String(frozen.webhooks[0]?.ready['grpc']),
+      GATEHOUSE_SERVICE_TOKEN: frozen.tokens.operator,
+    });
+    await waitUntil('both are connected', async () => {
+      const { stdout } = await operator.run('doctor');
+      return stdout.match(/^ {2}ok +broker /gm)?.length === 2;
+    });
+    const file = await queryOnce<{ text: string }>(
+      database.url,
+      "select pg_read_file('postmaster.pid') as text",
+    );
+    const postmaster = Number.parseInt(file[0]!.text, 10);
+
+    broker.freeze();
+    process.kill(postmaster, 'SIGSTOP');
+    const { exitCode, stdout } = await operator.run('doctor');
+    process.kill(postmaster, 'SIGCONT');
+    broker.thaw();
+
+    await operator.stop();
+    await frozen.stop();
+    await Promise.all([database.stop(), broker.remove()]);
+    expect(exitCode).toBe(1);
+    expect(stdout).toMatch(
+      /^ {2}FAIL +database +PostgreSQL answers on open connections, but has not accepted a new one/m,
+    );
+    expect(stdout).toMatch(/^ {2}warn +broker +no answer within 3 seconds\n +> read the log of nats-server/m);
+    expect(stdout).toMatch(/^ {2}warn +broker +NATS is not connected, or does not answer$/m);
   });
 });

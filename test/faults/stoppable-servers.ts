@@ -18,6 +18,9 @@ export interface StoppableServer {
   readonly stop: () => Promise<void>;
   /** Ends it like a crash. It is started again by itself. */
   readonly kill: () => void;
+  /** Stops it from running, until `thaw`. */
+  readonly freeze: () => void;
+  readonly thaw: () => void;
   /** Deletes what it has stored. It must be stopped. */
   readonly wipe: () => Promise<void>;
   /** Ends it, and removes everything that it has stored. */
@@ -33,12 +36,17 @@ async function freePort(): Promise<number> {
 }
 
 async function stoppable(url: string, folder: string, spec: ProcessSpec): Promise<StoppableServer> {
-  const { start, stop, kill } = await stoppableProcess(spec, { logFolder: folder, warn: ignore });
+  const { start, stop, kill, freeze, thaw } = await stoppableProcess(spec, {
+    logFolder: folder,
+    warn: ignore,
+  });
   return {
     url,
     start,
     stop,
     kill,
+    freeze,
+    thaw,
     // A running server still writes into the folder.
     wipe: () =>
       rm(join(folder, 'jetstream'), { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }),

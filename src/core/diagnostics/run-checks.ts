@@ -18,6 +18,8 @@ import { walletsMissing } from '../payments/work-without-wallet.sql.ts';
 import type { WalletEnvironments } from '../payments/work-without-wallet.sql.ts';
 import { readUnsettled } from '../payments/settlements/unsettled.sql.ts';
 import { readRelayLag } from '../events/relay-lag.ts';
+import { openOneConnection } from '../../platform/database/open-one-connection.ts';
+import type { EventBus } from '../../platform/nats-event-bus.ts';
 import { toleratedSilenceMs } from '../../platform/database/pool-watch.ts';
 import type { PoolState } from '../../platform/database/pool-watch.ts';
 import { isTableMissing, whatToDo } from '../../platform/database/explain-error.ts';
@@ -31,7 +33,7 @@ import { failed, good, warning } from './check-outcome.ts';
 
 export interface ChecksParts {
   readonly database: Database;
-  readonly isBrokerConnected: () => boolean;
+  readonly broker: Pick<EventBus, 'isConnected' | 'isAnswering'>;
   /** Whether the database was used with this core's master key. */
   readonly hasMasterKey: () => Promise<boolean>;
   /** The wallets in the file of wallets. */
@@ -66,7 +68,7 @@ export function runChecks(parts: ChecksParts): Promise<Check[]> {
     within(CheckSubject.UNSETTLED, () => checkUnsettled(parts)),
     within(CheckSubject.WALLETS, () => checkWallets(parts), warning),
     within(CheckSubject.RECONCILIATION, () => checkReconciliations(parts)),
-    Promise.resolve(checkBroker(parts)),
+    checkBroker(parts),
   ]);
 }
 
@@ -75,16 +77,18 @@ async function within(
   check: () => Promise<Check>,
   unchecked = failed,
 ): Promise<Check> {
-  const late = (): Check =>
-    unchecked(subject, CheckFinding.NO_ANSWER, {
-      facts: { case: 'waited', value: durationFromMs(checkTimeoutMs) },
-    });
+  const late = (): Check => noAnswer(subject, unchecked);
   try {
     return await pTimeout(check(), { milliseconds: checkTimeoutMs, fallback: late });
   } catch (error) {
     return unchecked(subject, CheckFinding.ERROR, { facts: { case: 'error', value: errorText(error) } });
   }
 }
+
+const noAnswer = (subject: CheckSubject, unchecked: typeof failed): Check =>
+  unchecked(subject, CheckFinding.NO_ANSWER, {
+    facts: { case: 'waited', value: durationFromMs(checkTimeoutMs) },
+  });
 
 /** The database check says what to do about a missing table. */
 function errorText(error: unknown): string {
@@ -137,6 +141,7 @@ select current_setting('server_version') as version, current_setting('fsync') as
       'the sessions lack the settings that Gatehouse asks for. A pooler such as PgBouncer ignores them: ' +
         'connect without it, or set them for the role (docs/scaling.md#connections-to-postgresql)',
     );
+  await openOneConnection(database.pool);
   if (await areSessionsShared(database.pool)) throw new Error(sharedSessionsRefusal);
   const { diskFull } = database.poolWatch.state();
   if (diskFull !== undefined)
@@ -296,5 +301,9 @@ from (
     : warning(CheckSubject.RECONCILIATION, CheckFinding.UNSETTLED, facts);
 }
 
-const checkBroker = ({ isBrokerConnected }: ChecksParts): Check =>
-  isBrokerConnected() ? good(CheckSubject.BROKER) : warning(CheckSubject.BROKER, CheckFinding.DISCONNECTED);
+async function checkBroker({ broker }: ChecksParts): Promise<Check> {
+  if (!broker.isConnected()) return warning(CheckSubject.BROKER, CheckFinding.DISCONNECTED);
+  return (await broker.isAnswering(checkTimeoutMs))
+    ? good(CheckSubject.BROKER)
+    : noAnswer(CheckSubject.BROKER, warning);
+}

@@ -82,7 +82,7 @@ export const isDiskFull = ({ code }: { readonly code?: unknown }): boolean => co
 const isOutOfTime = ({ code }: { readonly code?: unknown }): boolean => code === '57014' || code === '55P03';
 
 /** Whether the server has no free connection: SQLSTATE 53300. */
-const isWithoutConnections = ({ code }: { readonly code?: unknown }): boolean => code === '53300';
+export const isWithoutConnections = ({ code }: { readonly code?: unknown }): boolean => code === '53300';
 
 /** Whether a statement gave up waiting for a lock: SQLSTATE 55P03. */
 export function isLockTimeout(error: unknown): boolean {

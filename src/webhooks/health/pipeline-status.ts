@@ -2,6 +2,7 @@ import type { Client } from '@connectrpc/connect';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { OrderService } from '../../gen/gatehouse/v1/order_service_pb.js';
 import { runStatement } from '../../platform/database/run-statement.ts';
+import type { EventBus } from '../../platform/nats-event-bus.ts';
 import type { Database } from '../database/database.ts';
 import { isWebhookEndpoint } from '../database/webhook-endpoint.sql.ts';
 import type { StoredFinding } from './findings.sql.ts';
@@ -20,6 +21,7 @@ export interface PipelineStatus {
   readonly eventLag: number | undefined;
   /** When the oldest of those happened. */
   readonly oldestEventAt: Date | undefined;
+  /** Whether the broker is connected, and answers. */
   readonly isBrokerConnected: boolean;
   /** Pending deliveries that are due on open endpoints. */
   readonly dueCount: number;
@@ -59,7 +61,7 @@ export interface PipelineStatusParts {
   readonly database: Database;
   readonly orders: Pick<Client<typeof OrderService>, 'listOrderEvents'>;
   readonly cipher: Pick<SecretCipher, 'keyId' | 'open'>;
-  readonly isBrokerConnected: () => boolean;
+  readonly broker: Pick<EventBus, 'isAnswering'>;
   readonly now: () => Date;
 }
 
@@ -67,15 +69,16 @@ export interface PipelineStatusParts {
 const intakeSilenceMs = 30_000;
 const countLimit = 10_000;
 const eventPageSize = 500;
-/** The caller waits for the count, so counting stops after this time. */
-const countingMs = 2_000;
+/** The caller waits for core's events and for the broker no longer than this. */
+const patienceMs = 2_000;
 
 /** Reads the status. @throws the database's errors. While core is unavailable, `eventLag` is undefined. */
 export function createPipelineStatus(parts: PipelineStatusParts): () => Promise<PipelineStatus> {
   const startedAt = parts.now();
   return async () => {
     const now = parts.now();
-    const [readers, lanes, deliveries, others] = await Promise.all([
+    const [isBrokerConnected, readers, lanes, deliveries, others] = await Promise.all([
+      parts.broker.isAnswering(patienceMs),
       readReaders(parts.database),
       countLanes(parts.database),
       countDeliveries(parts.database, now),
@@ -89,7 +92,7 @@ export function createPipelineStatus(parts: PipelineStatusParts): () => Promise<
       intakeAt: intake?.readAt,
       eventLag: lag?.count,
       oldestEventAt: lag?.oldestAt,
-      isBrokerConnected: parts.isBrokerConnected(),
+      isBrokerConnected,
       reconciledAt: reconciler?.readAt,
       unreconciledSince: reconciler === undefined ? startedAt : undefined,
       ...lanes,
@@ -242,7 +245,7 @@ function canOpen(cipher: Pick<SecretCipher, 'open'>, secret: SealedSecret & Secr
 
 /** Counts the events after the intake's position. Usually that is one empty page. */
 async function countEvents({ orders }: PipelineStatusParts, cursor: string) {
-  const signal = AbortSignal.timeout(countingMs);
+  const signal = AbortSignal.timeout(patienceMs);
   let counted: { readonly count: number; readonly oldestAt: Date | undefined } | undefined;
   let afterCursor = cursor;
   try {

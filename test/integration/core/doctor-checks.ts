@@ -6,7 +6,7 @@ export const checksOfCore = (database: Database) =>
   runChecks({
     database,
     hasMasterKey: () => Promise.resolve(true),
-    isBrokerConnected: () => true,
+    broker: { isConnected: () => true, isAnswering: () => Promise.resolve(true) },
     configuredWallets: [],
     stream: 'ORDERS',
     now: () => new Date(),

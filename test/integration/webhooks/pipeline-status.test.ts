@@ -42,7 +42,7 @@ function readStatus(pageAfter: (cursor: string) => Page = () => ({})): Promise<P
     database,
     orders: createClient(OrderService, transport),
     cipher,
-    isBrokerConnected: () => true,
+    broker: { isAnswering: () => Promise.resolve(true) },
     now: () => now,
   })();
 }

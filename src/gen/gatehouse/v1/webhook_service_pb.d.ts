@@ -1756,7 +1756,7 @@ export declare type GetPipelineStatusResponse = Message<"gatehouse.v1.GetPipelin
   eventLag?: bigint | undefined;
 
   /**
-   * Whether the broker is connected. Without it events arrive some seconds later.
+   * Whether the broker is connected, and answers. Without it events arrive some seconds later.
    *
    * @generated from field: bool is_broker_connected = 4;
    */

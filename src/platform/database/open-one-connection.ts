@@ -1,0 +1,29 @@
+import pg from 'pg';
+import type { Pool } from 'pg';
+import pTimeout from 'p-timeout';
+import { isWithoutConnections } from './explain-error.ts';
+
+const withinMs = 2_000;
+
+/**
+ * Opens a new connection of a pool's kind, and closes it. Open connections also work while the server accepts no new ones, for
+ * example because its main process has stopped responding. A process with more work needs new ones.
+ * @throws the server's refusal, and an error that says what to do if it does not answer
+ */
+export async function openOneConnection({ options }: Pool): Promise<void> {
+  const client = new pg.Client(options);
+  // Without a listener, an error after the wait would end the process.
+  client.on('error', () => undefined);
+  try {
+    await pTimeout(client.connect(), {
+      milliseconds: withinMs,
+      message:
+        'PostgreSQL answers on open connections, but has not accepted a new one within 2 s: read its log, and restart it',
+    });
+  } catch (error) {
+    // All connections are in use. The server answers.
+    if (!isWithoutConnections(error as { readonly code?: unknown })) throw error;
+  } finally {
+    void client.end().catch(() => undefined);
+  }
+}
