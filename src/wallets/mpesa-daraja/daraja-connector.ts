@@ -53,7 +53,7 @@ import {
 import { findInStatement, readPullStatement } from './pull-statement.ts';
 import { readPushAnswer, readPushState } from './read-push.ts';
 import { readCallback } from './read-callback.ts';
-import { readPaymentReference, withReceipts, writeReference } from './references.ts';
+import { readPaymentReference, withOther, withReceipts, writeReference } from './references.ts';
 import type { PaymentReference } from './references.ts';
 import type { PushResult } from './result-codes.ts';
 import { requestReversal } from './request-reversal.ts';
@@ -214,23 +214,26 @@ export class DarajaConnector implements WalletConnector {
   /**
    * Asks for the receipt's status, and judges its answer. Another receipt is tried if the first is not of this payment: first those that
    * callbacks gave, and then those of the statement. M-Pesa debits exactly the requested amount. So a receipt of another amount that only
-   * names the attempt's account reference is another payment, which the payer made beside the prompt.
+   * names the attempt's account reference is another payment, which the payer made beside the prompt. It is recorded as such: only the
+   * latest questions are kept, so it would otherwise be asked about again, and its question would take the place of a newer one.
    */
   async #confirm(
     payment: PaymentInquiry,
-    reference: PaymentReference,
+    stored: PaymentReference,
     notes: readonly Note[],
     options: CallOptions,
   ): Promise<Answer<PaymentOutcome>> {
+    let reference = stored;
     const exchanges: RawExchange[] = [];
     let last: PaymentOutcome = unknown(
       'not_found',
       'the wallet says the payment was made, but no callback has given its receipt; look it up in the M-Pesa portal',
     );
-    const { receipt: first, receipts: stored = [] } = reference;
-    const known = [...(first === undefined ? [] : [first]), ...stored, ...receiptsIn(notes, reference)];
-    const left = new Set(known);
-    const tried = new Set<string>();
+    const { receipt: first, receipts = [], others = [] } = reference;
+    const ofPrompt = pushReceipts(notes, reference);
+    const tried = new Set(others.filter((other) => !ofPrompt.includes(other)));
+    const known = [...(first === undefined ? [] : [first]), ...receipts, ...receiptsIn(notes, reference)];
+    const left = new Set(known.filter((receipt) => !tried.has(receipt)));
     for (;;) {
       const receipt =
         left.values().next().value ?? (await this.#otherReceipt(payment, tried, exchanges, options));
@@ -243,10 +246,10 @@ export class DarajaConnector implements WalletConnector {
       switch (state.result.kind) {
         case 'completed': {
           const { amount } = state.result;
-          const mayDiffer = pushReceipts(notes, reference).includes(receipt);
-          if (mayDiffer || sameDecimal(amount, payment.amount))
+          if (ofPrompt.includes(receipt) || sameDecimal(amount, payment.amount))
             return { result: completed(state.result), exchanges };
           last = paidBeside(receipt, amount);
+          reference = withOther(reference, receipt);
           break;
         }
         case 'waiting': {

@@ -19,12 +19,21 @@ export type Asked = Static<typeof askedSchema>;
 const keptQuestions = 2;
 
 const keptReceipts = 3;
+const keptOthers = 12;
 
 /** Adds the receipts that callbacks gave to those of a reference. */
 export function withReceipts(reference: PaymentReference, given: readonly string[]): PaymentReference {
-  const receipts = [...new Set([...(reference.receipts ?? []), ...given])].slice(0, keptReceipts);
+  const { receipts: stored = [], others = [] } = reference;
+  const possible = [...stored, ...given].filter((receipt) => !others.includes(receipt));
+  const receipts = [...new Set(possible)].slice(0, keptReceipts);
   return receipts.length === 0 ? reference : { ...reference, receipts };
 }
+
+/** Records that a receipt belongs to another payment, so that it is not asked about again. */
+export const withOther = (reference: PaymentReference, receipt: string): PaymentReference => ({
+  ...reference,
+  others: [...new Set([...(reference.others ?? []), receipt])].slice(-keptOthers),
+});
 
 export const withQuestion = (asked: readonly Asked[] | undefined, question: Asked): Asked[] => [
   ...(asked ?? []).slice(1 - keptQuestions),
@@ -42,6 +51,8 @@ const paymentSchema = Type.Object({
   receipt: Type.Optional(Text),
   /** The first receipts that callbacks gave. Later callbacks take the place of the notes that gave them. */
   receipts: Type.Optional(Type.Array(Text, { maxItems: keptReceipts })),
+  /** Receipts that belong to other payments with the account reference of the attempt. */
+  others: Type.Optional(Type.Array(Text, { maxItems: keptOthers })),
   asked: Type.Optional(Type.Array(askedSchema, { maxItems: keptQuestions })),
 });
 export type PaymentReference = Static<typeof paymentSchema>;

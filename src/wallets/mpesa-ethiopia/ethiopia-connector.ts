@@ -48,7 +48,7 @@ import {
 import { readCallback } from '../mpesa-daraja/read-callback.ts';
 import { readPushAnswer } from '../mpesa-daraja/read-push.ts';
 import type { PaymentReference } from '../mpesa-daraja/references.ts';
-import { readPaymentReference, writeReference } from '../mpesa-daraja/references.ts';
+import { readPaymentReference, withOther, writeReference } from '../mpesa-daraja/references.ts';
 import { judgePush } from '../mpesa-daraja/result-codes.ts';
 import { queryReversal } from '../mpesa-daraja/reversals.ts';
 import { requestReversal } from '../mpesa-daraja/request-reversal.ts';
@@ -155,7 +155,7 @@ export class EthiopiaConnector implements WalletConnector {
 
   async query(payment: PaymentInquiry, options: CallOptions): Promise<Answer<PaymentOutcome>> {
     const notes = readNotes(payment.callbackNotes);
-    const reference = readPaymentReference(payment.providerReference) ?? {};
+    let reference = readPaymentReference(payment.providerReference) ?? {};
     const told = pushNotes(notes).filter(
       ({ checkout }) => reference.checkout === undefined || checkout === reference.checkout,
     );
@@ -175,14 +175,17 @@ export class EthiopiaConnector implements WalletConnector {
     if (receipt !== undefined)
       return { result: outcomeOf(await ask({ receipt }), known, told.at(-1)), exchanges };
     // Only the callback of the prompt gives its receipt. Any other may be of a payment beside it, so it can only pay: it needs the same amount.
-    const { receipt: stored } = reference;
+    const { receipt: stored, others = [] } = reference;
     const given = new Set([...(stored === undefined ? [] : [stored]), ...confirmedReceipts(notes)]);
     for (const other of given) {
+      if (others.includes(other)) continue;
       const state = await ask({ receipt: other });
       const isOfPrompt =
         state.kind === 'waiting' ||
         state.kind === 'open' ||
         (state.kind === 'completed' && sameDecimal(state.amount, payment.amount));
+      // Only the latest questions are kept. So this receipt would otherwise be asked about again, in the place of a newer question.
+      if (state.kind === 'completed' && !isOfPrompt) reference = withOther(reference, other);
       if (!isOfPrompt) continue;
       const result = outcomeOf(state, { ...reference, receipt: stored ?? other }, told.at(-1));
       return { result, exchanges };

@@ -203,16 +203,19 @@ test.each([
   ['was acknowledged', false],
   ['was not acknowledged', true],
 ])(
-  'a payment of another amount with the same account reference does not decide the payment of a prompt that %s',
+  'payments of other amounts with the same account reference do not decide the payment of a prompt that %s',
   async (_, isLost) => {
     connector = connect(false);
-    const { providerTransactionId: receipt } = await pay({ ...paymentOf('00'), amount: '50' });
-    const confirmation = JSON.stringify({ about: 'confirmation', code: '0', receipt });
+    const others = [];
+    for (const amount of ['50', '60']) others.push(await pay({ ...paymentOf('00'), amount }));
+    const confirmations = others.map(({ providerTransactionId: receipt }) =>
+      JSON.stringify({ about: 'confirmation', code: '0', receipt }),
+    );
     let isPushKnown = false;
     const payment = paymentOf('00');
     const reference = await send(payment);
     const ask = asker(payment, isLost ? undefined : reference, (id) => [
-      confirmation,
+      ...confirmations,
       ...callbacks.notesOf(id).filter((note) => isPushKnown || !note.includes('"about":"push"')),
     ]);
 
@@ -220,7 +223,8 @@ test.each([
     isPushKnown = true;
     const outcome = await untilCompleted(ask);
 
-    expect(early).toMatchObject({ kind: 'unknown', detail: expect.stringContaining(`${receipt} shows 50`) });
+    const detail = expect.stringContaining(`${others[1]!.providerTransactionId} shows 60`);
+    expect(early).toMatchObject({ kind: 'unknown', detail });
     expect(outcome.providerTransactionId).toBe(chargesOf(payment)[0]?.transaction_reference);
   },
 );
