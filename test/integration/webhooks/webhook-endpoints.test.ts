@@ -313,7 +313,7 @@ describe('deleting an endpoint', () => {
     expect(await rotation).toBe('WEBHOOK_ENDPOINT_NOT_FOUND');
   });
 
-  test('leaves no pause when the attempt under way is answered with 410 afterwards', async () => {
+  test('keeps the result of an attempt under way, and leaves no pause if that is 410', async () => {
     const { webhookEndpoint } = await create();
     const key = keyOf(webhookEndpoint);
     await deliver(webhookEndpoint);
@@ -335,12 +335,13 @@ describe('deleting an endpoint', () => {
     const attempt = { delivery, report, endedAt: at, next: { type: 'pause', at } as const };
     const release = { delayMs: 0, awaitsSecret: false };
 
-    await settleLanes(desk.database.pool, [{ lane: own.lane, leaseId, attempt, release }], {
+    const [settled] = await settleLanes(desk.database.pool, [{ lane: own.lane, leaseId, attempt, release }], {
       leaseMs: 20_000,
       random: Math.random,
     });
     await abandon();
 
+    expect(settled).toMatchObject({ isHeld: true });
     expect(
       await sql(
         `select l.paused_at, l.paused_by_answer, l.lease_id, e.emptied_at is not null as is_emptied
