@@ -105,8 +105,8 @@ export interface SentenceFacts {
   readonly from: string;
   readonly to: string;
   readonly left: string;
-  readonly amount: string;
-  readonly currency: string;
+  /** An amount with its currency, in the form of the language. */
+  readonly money: string;
   readonly orderNumber: string;
   readonly refundNumber: string;
   readonly providerReference: string;

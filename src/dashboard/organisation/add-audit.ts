@@ -53,7 +53,7 @@ async function showAudit(
         id: entry.auditEntryId,
         when: momentOf(entry.createTime, request.language, timeZone),
         who: auditActor(entry, words),
-        what: auditSentence(entry, words),
+        what: auditSentence(entry, words, request.language),
         merchantId: entry.merchantId,
         target: entry.targetId,
         requestId: entry.requestId,

@@ -1,12 +1,18 @@
 import type { JsonObject } from '@bufbuild/protobuf';
+import { amountText } from '../../contract/amount-text.ts';
 import type { AuditEntry } from '../../gen/gatehouse/v1/audit_service_pb.js';
 import { knownActions } from '../language/audit-words.ts';
 import type { AuditWords, KnownAction } from '../language/audit-words.ts';
+import type { Language } from '../../platform/language/language.ts';
 
 const isKnown = (action: string): action is KnownAction => knownActions.some((known) => known === action);
 
 /** The change as a sentence in the user's language. */
-export function auditSentence({ action, targetId, details = {} }: AuditEntry, words: AuditWords): string {
+export function auditSentence(
+  { action, targetId, details = {} }: AuditEntry,
+  words: AuditWords,
+  language: Language,
+): string {
   if (!isKnown(action)) return `${action}: ${targetId}`;
   const text = (name: string): string => textOf(details[name]);
   const role = (name: string): string => lookUp(words.roles, text(name));
@@ -24,8 +30,7 @@ export function auditSentence({ action, targetId, details = {} }: AuditEntry, wo
     from: role('from'),
     to: role('to'),
     left: text('left'),
-    amount: text('amount'),
-    currency: text('currency'),
+    money: amountText(text('amount'), text('currency'), language),
     orderNumber: text('order_number'),
     refundNumber: text('refund_number'),
     providerReference: text('provider_reference'),

@@ -336,7 +336,7 @@ describe('a refund above the limit', () => {
       'REQUESTED',
     ]);
     const log = plain((await owner.get(`/m/${shop.id}/audit?kind=refund`)).body);
-    expect(log).toContain('A refund of 50.01 ETB of the order LIMIT was requested: Big.');
+    expect(log).toContain('A refund of ETB 50.01 of the order LIMIT was requested: Big.');
     expect(log).toContain(`The refund ${refund_number} was approved.`);
     await setLimit('', orderId);
   });

@@ -12,11 +12,11 @@ const entry = (own: object) => create(AuditEntrySchema, { targetId: 'usr_1', ...
 
 describe('a sentence of the audit log', () => {
   test.each([
-    ['English', english],
-    ['Amharic', amharic],
-  ])('in %s has no open placeholder, whatever an entry has', (_name, words) => {
+    ['English', english, 'en' as const],
+    ['Amharic', amharic, 'am' as const],
+  ])('in %s has no open placeholder, whatever an entry has', (_name, words, language) => {
     for (const action of knownActions) {
-      const sentence = auditSentence(entry({ action }), words);
+      const sentence = auditSentence(entry({ action }), words, language);
       expect(sentence).not.toMatch(/undefined|null|\[object/);
       expect(sentence.length).toBeGreaterThan(3);
     }
@@ -25,12 +25,12 @@ describe('a sentence of the audit log', () => {
   test('names roles and environments in its own language, and quotes the words of others', () => {
     const change = { email: 'sara@shop.example', from: 'VIEWER', to: 'OWNER' };
     const changed = entry({ action: 'user.change_role', details: change });
-    expect(auditSentence(changed, english)).toBe(
+    expect(auditSentence(changed, english, 'en')).toBe(
       'The role of sara@shop.example was changed from viewer to owner.',
     );
-    expect(auditSentence(changed, amharic)).toContain('ባለቤት');
+    expect(auditSentence(changed, amharic, 'am')).toContain('ባለቤት');
     const odd = entry({ action: 'user.change_role', details: { ...change, to: 'constructor' } });
-    expect(auditSentence(odd, english)).toContain('to constructor');
+    expect(auditSentence(odd, english, 'en')).toContain('to constructor');
   });
 
   test.each([
@@ -38,11 +38,19 @@ describe('a sentence of the audit log', () => {
     ['a reason of a later version', 'The refund R-1 failed: the wallet refused it.'],
   ])('about a failed refund says why in words: %s', (reason, sentence) => {
     const failed = entry({ action: 'refund.fail', details: { refund_number: 'R-1', reason } });
-    expect(auditSentence(failed, english)).toBe(sentence);
+    expect(auditSentence(failed, english, 'en')).toBe(sentence);
+  });
+
+  test.each([
+    [english, 'en', 'A refund of ETB\u00a01,050.50 of the order A-1 was requested: Late.'],
+    [amharic, 'am', 'ከትዕዛዙ A-1 ብር\u00a01,050.50 እንዲመለስ ተጠየቀ፦ Late።'],
+  ] as const)('writes an amount as the other pages do', (words, language, sentence) => {
+    const details = { amount: '1050.50', currency: 'ETB', order_number: 'A-1', reason: 'Late' };
+    expect(auditSentence(entry({ action: 'refund.create', details }), words, language)).toBe(sentence);
   });
 
   test('about an action that the dashboard does not know names the action and its object', () => {
-    expect(auditSentence(entry({ action: 'order.refund' }), english)).toBe('order.refund: usr_1');
+    expect(auditSentence(entry({ action: 'order.refund' }), english, 'en')).toBe('order.refund: usr_1');
   });
 });
 

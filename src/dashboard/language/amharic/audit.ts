@@ -82,8 +82,8 @@ export const audit: AuditWords = {
     'redelivery.start': () => 'ዌብሁኮችን እንደገና መላክ ተጀመረ።',
     'test_event.send': ({ endpoint }) => `የሙከራ ዌብሁክ ወደ ${endpoint} ተላከ።`,
     'order.cancel': ({ target }) => `ትዕዛዙ ${target} ተሰረዘ።`,
-    'refund.create': ({ amount, currency, orderNumber, reason }) =>
-      `ከትዕዛዙ ${orderNumber} ${amount} ${currency} እንዲመለስ ተጠየቀ፦ ${reason}።`,
+    'refund.create': ({ money, orderNumber, reason }) =>
+      `ከትዕዛዙ ${orderNumber} ${money} እንዲመለስ ተጠየቀ፦ ${reason}።`,
     'refund.approve': ({ refundNumber }) => `የ${refundNumber} መመለስ ጸደቀ።`,
     'refund.decline': ({ refundNumber, reason }) =>
       `የ${refundNumber} መመለስ ሳይጸድቅ ቀረ${reason === '' ? '' : `፦ ${reason}`}።`,

@@ -89,8 +89,8 @@ export const audit: AuditWords = {
     'redelivery.start': () => 'A redelivery of webhooks was started.',
     'test_event.send': ({ endpoint }) => `A test webhook was sent to ${endpoint}.`,
     'order.cancel': ({ target }) => `The order ${target} was cancelled.`,
-    'refund.create': ({ amount, currency, orderNumber, reason }) =>
-      `A refund of ${amount} ${currency} of the order ${orderNumber} was requested: ${reason}.`,
+    'refund.create': ({ money, orderNumber, reason }) =>
+      `A refund of ${money} of the order ${orderNumber} was requested: ${reason}.`,
     'refund.approve': ({ refundNumber }) => `The refund ${refundNumber} was approved.`,
     'refund.decline': ({ refundNumber, reason }) =>
       `The refund ${refundNumber} was declined${reason === '' ? '' : `: ${reason}`}.`,
