@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { existsSync, rmSync } from 'node:fs';
+import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -174,7 +174,7 @@ async function startAllWith(
   const { heapEnvironment, heapFlags } = (await import(
     pathToFileURL(join(folder, 'src/main/local/heap-flags.ts')).href
   )) as typeof HeapFlags;
-  const programsIn = await ownPrograms(folder, cleanUps);
+  const programsIn = await ownPrograms(folder);
   const profiling = profileFolder === '' ? [] : ['--cpu-prof', `--cpu-prof-dir=${resolve(profileFolder)}`];
   return async (
     count: number,
@@ -203,8 +203,17 @@ interface Program {
   readonly flags: readonly string[];
 }
 
+/** The programs of each version that this process has started. */
+const programsOf = new Map<string, Promise<(name: string) => Program>>();
+
+function ownPrograms(folder: string): Promise<(name: string) => Program> {
+  const known = programsOf.get(folder) ?? findPrograms(folder);
+  programsOf.set(folder, known);
+  return known;
+}
+
 /** The programs of a version as it runs them: bundled, by some with flags of Node, or by an earlier version from the sources. */
-async function ownPrograms(folder: string, cleanUps: CleanUps): Promise<(name: string) => Program> {
+async function findPrograms(folder: string): Promise<(name: string) => Program> {
   const bundler = join(folder, 'src/main/local/bundle-programs.ts');
   if (!existsSync(bundler)) return (name) => ({ file: `src/main/${name}.ts`, flags: [] });
   const {
@@ -215,7 +224,7 @@ async function ownPrograms(folder: string, cleanUps: CleanUps): Promise<(name: s
     readonly bundleFlags?: string[];
   };
   const programs = await mkdtemp(join(tmpdir(), 'gatehouse-programs-'));
-  cleanUps.add(() => rm(programs, { recursive: true }));
+  process.once('exit', () => rmSync(programs, { recursive: true, force: true }));
   await bundlePrograms(folder, programs);
   return (name) => ({ file: bundledProgram(programs, name), flags: bundleFlags });
 }
