@@ -15,6 +15,9 @@ const pngSignature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a
 const activeSvg =
   /<\s*(script|foreignObject|iframe|object|embed|use|image|a)\b|\son[a-z]+\s*=|javascript:|<!ENTITY|@import|url\(\s*['"]?(?!#)/i;
 
+/** A comment ends at its first `-->`. If it could end at a later one too, matching would take exponential time. */
+const startsWithSvg = /^\s*(?:<\?xml[^>]*\?>\s*)?(?:<!--(?:(?!-->)[^])*-->\s*)*<svg[\s>]/;
+
 /** Reads a logo, or returns why the file is not a valid one. */
 export function readLogo(path: string): Logo | { readonly problem: string } {
   let bytes: Buffer;
@@ -27,8 +30,7 @@ export function readLogo(path: string): Logo | { readonly problem: string } {
   if (bytes.length > maxBytes) return { problem: `must be at most ${maxBytes / 1024} KiB` };
   if (bytes.subarray(0, 8).equals(pngSignature)) return { bytes, mediaType: 'image/png' };
   const text = bytes.toString('utf8');
-  if (!/^\s*(<\?xml[^>]*\?>\s*)?(<!--[\s\S]*?-->\s*)*<svg[\s>]/.test(text))
-    return { problem: 'must be an SVG or PNG image' };
+  if (!startsWithSvg.test(text)) return { problem: 'must be an SVG or PNG image' };
   if (activeSvg.test(text)) return { problem: 'must be an SVG without scripts, links or other files' };
   return { bytes, mediaType: 'image/svg+xml' };
 }

@@ -267,6 +267,7 @@ describe('a logo', () => {
     );
 
     expect(logoOf('logo.svg', `<?xml version="1.0"?>\n<!-- ours -->${svg}`)).toBe('image/svg+xml');
+    expect(logoOf('long.svg', `<!-- ${'-'.repeat(30_000)} -->${svg}`)).toBe('image/svg+xml');
     expect(logoOf('logo.png', png)).toBe('image/png');
   });
 
@@ -275,6 +276,8 @@ describe('a logo', () => {
     ['a script', svg.replace('<rect', '<script>alert(1)</script><rect')],
     ['a handler', svg.replace('<rect', '<rect onload="alert(1)"')],
     ['a reference to another file', svg.replace('<rect', '<image href="https://example.com/a.png"/><rect')],
+    // A pattern that lets a comment end at a later mark takes exponential time for it.
+    ['a hundred comments and no image', '<!-- x -->'.repeat(100)],
     ['more than 32 KiB', svg.replace('</svg>', `<!--${'x'.repeat(33_000)}--></svg>`)],
   ])('with %s is refused', (_name, content) => {
     expect(() => logoOf('bad.svg', content)).toThrow('wallets[0].logo: must be ');
