@@ -155,7 +155,7 @@ export const alerts: readonly Alert[] = [
     for: '15m',
     severity: 'ticket',
     summary:
-      '{{ $value }} daily balances of merchants at {{ $labels.wallet }} ({{ $labels.environment }}) differ from the statement of the wallet.',
+      'Daily balances of merchants at {{ $labels.wallet }} ({{ $labels.environment }}) differ from the statement of the wallet: {{ $value }}.',
   },
   {
     name: 'GatehouseMoneyDayMissing',
@@ -163,7 +163,7 @@ export const alerts: readonly Alert[] = [
     for: '3h',
     severity: 'ticket',
     summary:
-      'The statements of {{ $value }} days at {{ $labels.wallet }} ({{ $labels.environment }}) could not be compared.',
+      'Days at {{ $labels.wallet }} ({{ $labels.environment }}) whose statements could not be compared: {{ $value }}.',
   },
   {
     name: 'GatehousePaymentsOverdue',
@@ -266,7 +266,7 @@ export const alerts: readonly Alert[] = [
     expr: 'max(gatehouse_webhook_deliveries_abandoned_24h) > 0',
     for: '5m',
     severity: 'ticket',
-    summary: '{{ $value }} webhooks were abandoned in the last 24 hours.',
+    summary: 'Webhooks that were abandoned in the last 24 hours: {{ $value }}.',
   },
   {
     name: 'GatehouseWebhooksMissing',
@@ -294,21 +294,21 @@ export const alerts: readonly Alert[] = [
     expr: `max(${latest('gatehouse_webhook_endpoints{state="paused"}')}) > 0`,
     for: '1d',
     severity: 'ticket',
-    summary: '{{ $value }} endpoints of webhooks have been paused for a day.',
+    summary: 'Endpoints of webhooks that have been paused for a day: {{ $value }}.',
   },
   {
     name: 'GatehouseSecretsWithOldKey',
     expr: `max(${latest('gatehouse_webhook_secrets_with_old_key')}) > 0`,
     for: '1h',
     severity: 'ticket',
-    summary: '{{ $value }} signing secrets are still encrypted with an older key.',
+    summary: 'Signing secrets that are still encrypted with an older key: {{ $value }}.',
   },
   {
     name: 'GatehouseWalletAccountsWithOldKey',
     expr: `max(${latest('gatehouse_wallet_accounts_with_old_key')}) > 0`,
     for: '1h',
     severity: 'ticket',
-    summary: '{{ $value }} own wallet accounts of merchants are still encrypted with an older key.',
+    summary: 'Own wallet accounts of merchants that are still encrypted with an older key: {{ $value }}.',
   },
   {
     name: 'GatehouseEventLoopBlocked',
