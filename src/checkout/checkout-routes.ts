@@ -144,7 +144,7 @@ async function showCheckout(
   const stage = stageOf(open.checkout, open.order, open.nowMs);
   logFacts(request, { stage: stage.name });
   // The page for the new stage needs no explanation. A redirect prevents that a reload sends the form again.
-  if (failure !== undefined && !canShowRefusal(stage, form)) return reply.redirect(self, 303);
+  if (failure !== undefined && !canShowRefusal(stage)) return reply.redirect(self, 303);
   // The secret is set before the form is sent, so that a double click counts as one browser.
   if (stage.name === 'pay') secrets.ensure(request, reply);
   reply.code(stage.name === 'in_use' ? 409 : failure === undefined ? 200 : refusedStatus(failure));
@@ -160,14 +160,13 @@ async function showCheckout(
   return sendPage(request, reply, checkoutPage(page), self);
 }
 
-/** Whether the page of this stage can show the refusal: the form itself, or the payment that could not be cancelled. */
-function canShowRefusal(stage: CheckoutStage, form: PaymentForm | undefined): boolean {
+/** Whether the page of this stage can show the refusal: the form itself, or the payment that could not be cancelled or is under way. */
+function canShowRefusal(stage: CheckoutStage): boolean {
   switch (stage.name) {
     case 'pay':
     case 'in_use':
-      return true;
     case 'confirm':
-      return form === undefined;
+      return true;
     case 'not_returned':
     case 'expiring':
     case 'checking':

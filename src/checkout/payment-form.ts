@@ -42,6 +42,11 @@ export function refusalOf(
     const { title, body, opened } = messages.tooLateToCancel;
     return { alert: { title, body: stage.name === 'confirm' && stage.opens ? opened : body } };
   }
+  // Another tab of the browser has started a payment, with another phone or wallet.
+  if (stage.name === 'confirm') {
+    const { title, shown } = messages.paymentInProgress;
+    return { alert: { title, body: shown } };
+  }
   const { pay } = messages;
   const optionError = form.paymentOption === '' ? pay.optionMissing : pay.optionUnavailable;
   const phoneError = form.phone === '' ? pay.phoneMissing : pay.phoneInvalid;

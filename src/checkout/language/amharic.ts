@@ -180,6 +180,7 @@ export const amharic: Messages = {
   paymentInProgress: {
     title: 'በመካሄድ ላይ ያለ ክፍያ አለ',
     body: 'ሁለተኛ ክፍያ አልተጀመረም። በመካሄድ ላይ ያለውን ለማየት እንደገና ይመልከቱ።',
+    shown: 'ሁለተኛ ክፍያ አልተጀመረም። ይህ ገጽ በመካሄድ ላይ ያለውን ያሳያል።',
   },
   tooLateToCancel: {
     title: 'እዚህ ለመሰረዝ ጊዜው አልፏል',

@@ -193,6 +193,7 @@ export const english: Messages = {
   paymentInProgress: {
     title: 'A payment is already under way',
     body: 'No second payment was started. Check again to see the one that is running.',
+    shown: 'No second payment was started. This page shows the one that is running.',
   },
   tooLateToCancel: {
     title: 'It is too late to cancel here',

@@ -135,7 +135,8 @@ export interface Messages {
   /** The phone has reached its limit of prompts for now. */
   readonly phoneLimit: { readonly title: string; readonly body: (wait: string) => string };
   readonly merchantClosed: Notice;
-  readonly paymentInProgress: Notice;
+  /** `shown`: the body on the page of that payment. */
+  readonly paymentInProgress: Notice & { readonly shown: string };
   /** `opened`: the body when the payer must open a page of the wallet. */
   readonly tooLateToCancel: Notice & { readonly opened: string };
   /** Why the order accepts no payment, although the page still shows its form. */

@@ -54,7 +54,7 @@ describe('submitting', () => {
     expect(headingOf(await customer.get(order.url))).toBe('Confirm on your phone');
   });
 
-  test('in two tabs with two phones starts the first, and shows it in both', async () => {
+  test('in two tabs with two phones starts the first, shows it in both, and says so in the second', async () => {
     const order = await orders.register();
     const customer = createCustomer();
     await customer.get(order.url);
@@ -62,8 +62,10 @@ describe('submitting', () => {
 
     const second = await customer.post(order.url, { ...payment, phone: '0722334455' });
 
-    expect(second.status).toBe(303);
-    expect((await customer.get(order.url)).body).toContain('0911\u00a022\u00a033\u00a044');
+    expect(second.status).toBe(409);
+    expect(second.body).toContain('No second payment was started.');
+    for (const { body } of [second, await customer.get(order.url)])
+      expect(body).toContain('0911\u00a022\u00a033\u00a044');
     expect(await orders.attempts(order)).toMatchObject([{ phone: '+251911223344' }]);
   });
 
