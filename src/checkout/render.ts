@@ -13,6 +13,8 @@ export interface PageFrame {
   readonly prefix: string;
   /** The page's path without its query, for the link to the other language. */
   readonly path: string;
+  /** Whether the page answers a form. */
+  readonly isAnswer: boolean;
 }
 
 /** Renders a page as HTML. The templates escape all values. */
@@ -21,10 +23,11 @@ export type RenderPage = (page: PageView, frame: PageFrame) => string;
 /** Reads the templates now, and compiles each on first use. */
 export function createRenderer({ style, script, icon }: Assets): RenderPage {
   const eta = readTemplates(join(import.meta.dirname, 'templates'));
-  return (page, { language, prefix, path }) => {
+  return (page, { language, prefix, path, isAnswer }) => {
     const other = languages.find((code) => code !== language) ?? language;
     return eta.render(`./${page.template}`, {
       page,
+      isAnswer,
       assets: {
         style: prefix + style.path,
         script: prefix + script.path,

@@ -18,6 +18,6 @@ export function createSendPage(render: RenderPage, prefix: () => string): SendPa
       .header('content-language', language)
       .header('vary', 'accept-language, cookie')
       .type('text/html; charset=utf-8')
-      .send(render(page, { language, prefix: prefix(), path }));
+      .send(render(page, { language, prefix: prefix(), path, isAnswer: request.method === 'POST' }));
   };
 }

@@ -52,6 +52,7 @@ export function createSendPage({ render, assets, hasPage, zone }: SendPageParts)
     const html = render(page.template, {
       page,
       view: page.view,
+      answers: request.method === 'POST' ? page.self : undefined,
       words: page.words,
       shell: words,
       language: {

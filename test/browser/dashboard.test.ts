@@ -145,6 +145,25 @@ describe('a visitor of the dashboard', () => {
     expect(Number(left) - Number(await page.locator('#amount').inputValue())).toBeCloseTo(5.5);
   });
 
+  test('who goes back after a refund, past a mistake, finds the form and the refund', async () => {
+    const page = await open(site.owner);
+    await page.goto(inSandbox(`orders/${site.paidOrderId}/refund`));
+    await page.locator('#amount').fill('0');
+    await page.locator('#reason').fill('A scratch');
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.locator('#amount[aria-invalid]').fill('1.25');
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByRole('button', { name: /^(Refund|Ask for approval of) ETB/ }).click();
+    await page.waitForURL(/refunds\/rfd_/);
+
+    await page.goBack();
+
+    await page.getByRole('heading', { name: /^Refund/ }).waitFor();
+    await page.locator('main a[href*="/refunds/rfd_"]').first().waitFor();
+    await page.goBack();
+    await page.locator('main a[href*="/refunds/rfd_"]').first().waitFor();
+  });
+
   test.each([
     ['webhooks', 0, 100_000],
     // A chart is drawn from the table.

@@ -134,6 +134,20 @@ describe('a customer', () => {
     await heading('Payment cancelled');
   });
 
+  test('who corrected the number and goes back sees the payment', async () => {
+    const order = await orders.register();
+    await page.goto(order.url);
+    await page.getByLabel('Mobile number').fill('12');
+    await payButton().click();
+    await page.getByRole('alert').waitFor();
+    await page.getByLabel('Mobile number').fill('0922334455');
+    await pay('Wallet A app');
+
+    await page.goBack();
+
+    await heading('Confirm on your phone');
+  });
+
   test('who cancels too late sees the outcome of the payment', async () => {
     const order = await orders.register();
     await page.goto(order.url);

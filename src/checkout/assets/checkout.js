@@ -8,12 +8,27 @@ const answerMs = 15_000;
 const daySeconds = 86_400;
 
 document.documentElement.classList.add('js');
-for (const start of [followPayment, openWallet, countDown, returnToShop, printReceipt, submitOnce]) start();
+for (const start of [
+  ownAddress,
+  followPayment,
+  openWallet,
+  countDown,
+  returnToShop,
+  printReceipt,
+  submitOnce,
+])
+  start();
 
 /**
- * Shows the checkout as it is now. Not the address in the browser: after a refused cancellation, that is the address of the form,
- * which has no page.
+ * Gives a page that answers a form the address of the checkout. A browser cannot show such a page again, for example with the back button,
+ * and asks whether to send the form again when it is reloaded.
  */
+function ownAddress() {
+  const { answer, self } = document.body.dataset;
+  if (answer !== undefined && self !== undefined) window.history.replaceState(null, '', self);
+}
+
+/** Shows the checkout as it is now, at its address without a query. */
 function showAgain() {
   location.replace(document.body.dataset.self ?? location.pathname);
 }

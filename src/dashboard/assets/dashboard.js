@@ -1,5 +1,10 @@
 // What pages do better with a script. Each works without it.
 (() => {
+  // A page that answers a form gets its own address. A browser cannot show such a page again, for example with the back button, and asks
+  // whether to send the form again when it is reloaded. A form that is kept until its sender has signed in is in the page alone.
+  const { answers } = document.body.dataset;
+  if (answers && !document.querySelector('[name=carried]')) window.history.replaceState(null, '', answers);
+
   // One open menu at a time; Escape and a click elsewhere close it.
   const menus = [...document.querySelectorAll('details.menu')];
   const closeOthers = (kept) => {
