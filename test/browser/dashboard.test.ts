@@ -164,6 +164,17 @@ describe('a visitor of the dashboard', () => {
     await page.locator('main a[href*="/refunds/rfd_"]').first().waitFor();
   });
 
+  test('whose page does not hear from the server asks again, and sees the refund end', async () => {
+    const page = await open(site.owner, { viewport: { width: 390, height: 844 } });
+    await page.clock.install();
+    await page.goto(inSandbox(`refunds/${site.waitingRefundId}`));
+    await page.route('**/state', () => undefined);
+    await page.waitForRequest('**/state');
+    const again = page.waitForRequest('**/state');
+    await page.clock.fastForward('00:20');
+    await again;
+  });
+
   test.each([
     ['webhooks', 0, 100_000],
     // A chart is drawn from the table.

@@ -1,5 +1,7 @@
 // A payment link follows its payment: the page is loaded again when there is something new. Prints, where asked to.
 (() => {
+  /** A connection that was lost can stay silent. A request that waits for longer is sent again. */
+  const answerMs = 15_000;
   for (const button of document.querySelectorAll('[data-print]')) {
     button.hidden = false;
     button.addEventListener('click', () => window.print());
@@ -15,6 +17,7 @@
         const answer = await fetch(place.dataset.live, {
           headers: { accept: 'application/json' },
           redirect: 'error',
+          signal: AbortSignal.timeout(answerMs),
         });
         if (answer.ok) {
           const { state, isOver } = await answer.json();
