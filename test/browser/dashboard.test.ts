@@ -164,6 +164,16 @@ describe('a visitor of the dashboard', () => {
     await page.locator('main a[href*="/refunds/rfd_"]').first().waitFor();
   });
 
+  test('sees the buttons above the refunds in one row on a phone', async () => {
+    const page = await open(site.owner, { viewport: { width: 390, height: 844 } });
+    await page.goto(inSandbox('refunds'));
+    const boxes = await Promise.all(
+      (await page.locator('.page-head .button').all()).map((button) => button.boundingBox()),
+    );
+    expect(boxes).toHaveLength(2);
+    expect(boxes[0]!.y).toBe(boxes[1]!.y);
+  });
+
   test('whose page does not hear from the server asks again, and sees the refund end', async () => {
     const page = await open(site.owner, { viewport: { width: 390, height: 844 } });
     await page.clock.install();
