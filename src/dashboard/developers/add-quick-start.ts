@@ -4,6 +4,7 @@ import type { WalletDirectory } from '../../contract/wallet-directory.ts';
 import { channelOf, isPaymentOption } from '../../contract/payment-option.ts';
 import type { MerchantWallet } from '../../gen/gatehouse/v1/merchant_wallet_service_pb.js';
 import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
+import { isAtLeast } from '../access/viewer.ts';
 import { panel } from '../ask.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { quickStart as amharic } from '../language/amharic/quick-start.ts';
@@ -38,6 +39,7 @@ export function addQuickStart(app: FastifyInstance, dashboard: Dashboard): void 
     });
     const payment = examplePayment(wallets.isThere ? wallets.value : [], request.wallets);
     const self = pathIn(pageMerchant, 'quick-start');
+    const mayOpen = pageMerchant.role === 'operator' || isAtLeast(pageMerchant.role, 'developer');
     return sendPage(request, reply, {
       template: 'developers/quick-start',
       title: words.title,
@@ -55,8 +57,9 @@ export function addQuickStart(app: FastifyInstance, dashboard: Dashboard): void 
         walletsPath: pathIn(pageMerchant, 'wallets'),
         prefix,
         isProduction: pageMerchant.environment === 'production',
-        keysPath: pathIn(pageMerchant, 'keys'),
-        secretsPath: pathIn(pageMerchant, 'webhooks/secrets'),
+        // A viewer may see neither page.
+        keysPath: mayOpen ? pathIn(pageMerchant, 'keys') : undefined,
+        secretsPath: mayOpen ? pathIn(pageMerchant, 'webhooks/secrets') : undefined,
         referenceUrl: `${baseUrl}/docs`,
       },
     });

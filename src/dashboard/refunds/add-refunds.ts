@@ -9,6 +9,7 @@ import type { Dashboard } from '../dashboard.ts';
 import { dayText } from '../local-time.ts';
 import { PageProblem } from '../page-problem.ts';
 import { failureOfRpc } from '../rpc-failure.ts';
+import { mayChangeOrders } from '../payments/add-order.ts';
 import { choices } from '../payments/add-orders.ts';
 import { refundStates } from '../payments/refund-states.ts';
 import { readRefundSearch } from './refund-search.ts';
@@ -94,6 +95,7 @@ export function addRefunds(app: FastifyInstance, { clients, sendPage, timeZone, 
         strays: pathIn(pageMerchant, 'stray-payments'),
         csv: `${self}.csv${search.query()}`,
         states: choices(refundStates, own.states),
+        mayRefund: mayChangeOrders(request),
       },
     });
   });

@@ -86,6 +86,24 @@ describe.each(rules)('%s', (name, rule) => {
   );
 });
 
+test.each(['viewer', 'developer', 'owner', 'operator'] as const)(
+  'no page of the merchant links %s to a page that is refused',
+  async (who) => {
+    const start = `/m/${merchant.id}/sandbox`;
+    const statuses = new Map<string, number | undefined>();
+    const waiting = [start];
+    for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+      const answer = await visitors.get(who)?.get(path);
+      statuses.set(path, answer?.status);
+      const links = [...(answer?.body ?? '').matchAll(/ href="(\/m\/[^"?#]*)/g)].map(([, to = '']) => to);
+      for (const to of links) if (!statuses.has(to) && !waiting.includes(to)) waiting.push(to);
+    }
+
+    expect(statuses.size).toBeGreaterThan(10);
+    expect([...statuses].filter(([, status]) => status === 403 || status === 404)).toEqual([]);
+  },
+);
+
 test.each([
   ['an unknown merchant', '/m/mer_00000000000000000000000000/sandbox/keys'],
   ['an invalid merchant id', '/m/%3Cscript%3E/sandbox/keys'],

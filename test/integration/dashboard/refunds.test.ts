@@ -433,7 +433,9 @@ describe('the list of refunds', () => {
     expect(await found('from=yesterday')).toBe(400);
     expect(await found('from=2026-02-02&to=2026-02-01')).toBe(400);
     expect(await found('order=%C3%A9')).toBe(400);
-    expect((await viewer.get(`/m/${shop.id}/production/refunds`)).body).toContain('No refunds yet');
+    const { body: none } = await viewer.get(`/m/${shop.id}/production/refunds`);
+    expect(none).toContain('No refunds yet');
+    expect(none).toContain('Owners and developers refund paid orders.');
     const { headers, body } = await viewer.get(`${at('refunds')}.csv?order=LIST-1`);
     expect(headers.get('content-disposition')).toMatch(/^attachment; filename="refunds-sandbox-/);
     const [head, , line] = body.replace('\uFEFF', '').split('\r\n');

@@ -5,7 +5,11 @@ export const paymentLinks = {
   title: 'Payment links',
   lead: 'A payment link or a QR code collects one payment. Send the link, or let your customer scan the code.',
   make: 'Create a payment link',
-  empty: { title: 'No payment links yet', body: 'Create a link, so that your customer can pay with it.' },
+  empty: {
+    title: 'No payment links yet',
+    body: 'Create a link, so that your customer can pay with it.',
+    byOthers: 'Owners and developers create them.',
+  },
   noOlder: 'There are no older payment links.',
   form: {
     title: 'New payment link',

@@ -9,6 +9,7 @@ export const quickStart = {
     body: 'The programs below read them from environment variables. Never put the key into a page, an app or a repository. For another order, run the last two lines again. Gatehouse limits how often it prompts one phone.',
     none: 'You have no key in this environment yet.',
     toKeys: 'Go to API keys',
+    whoHas: 'Owners and developers of this merchant manage its keys.',
     ending: 'The whole key was shown once, when it was created. If you did not save it, create another.',
   },
   register: {

@@ -27,7 +27,11 @@ export const refunds = {
   },
   strays: 'Stray payments',
   csv: 'Download as CSV',
-  empty: { title: 'No refunds yet', body: 'To refund a paid order, open the order and choose Refund.' },
+  empty: {
+    title: 'No refunds yet',
+    body: 'To refund a paid order, open the order and choose Refund.',
+    byOthers: 'Owners and developers refund paid orders.',
+  },
   noMatch: 'No refunds match. Remove a filter.',
   newest: 'Newest',
   form: {
