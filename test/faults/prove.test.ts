@@ -139,9 +139,16 @@ async function openHttpProxy(
   return { port: Number(new URL(own).port), interrupt: () => undefined, restore: () => undefined, close };
 }
 
-test('a double charge and a lost order fail the campaign by name, on servers of the operator', async () => {
+test('a double charge and a lost order fail the campaign by name, on servers of the operator that had an earlier campaign', async () => {
   const database = await createTestDatabase();
   cleanUps.push(database.drop);
+  // The gateway of the earlier campaign had another master key.
+  await queryOnce(
+    database.url,
+    `insert into core.database_life (lineage, home, seen_at, master_key_check)
+     values ($1, core.database_home(), now(), '\\x01')`,
+    [randomUUID()],
+  );
   const broker = await startTemporaryNats();
   cleanUps.push(broker.stop);
   let isDoubled = false;

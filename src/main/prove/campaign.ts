@@ -13,7 +13,7 @@ import type { OpenLink } from './gateway.ts';
 import { judge } from './judge.ts';
 import { openNetworkLink } from './network-link.ts';
 import { seededRandom, shuffled } from './random.ts';
-import { requireEmptyBroker, requireHarmlessDatabase } from './require-harmless.ts';
+import { forgetMasterKey, requireEmptyBroker, requireHarmlessDatabase } from './require-harmless.ts';
 import { mountSmallDisk } from './small-disk.ts';
 import type { SmallDisk } from './small-disk.ts';
 import { attack, notTried } from './stand.ts';
@@ -193,6 +193,7 @@ async function runStand(stand: StandParts): Promise<StandResult | { readonly pro
     report(
       `Starting ${name === 'disks' ? 'a gateway on small disks' : 'a gateway'} in ${folder}, for ${faults.length} ${faults.length === 1 ? 'fault' : 'faults'}`,
     );
+    if (options.databaseUrl !== undefined) await forgetMasterKey(options.databaseUrl);
     const exits: { name: string; line: string }[] = [];
     const gateway = await openGateway({
       folder,

@@ -14,13 +14,32 @@ const databaseAnswerMs = 10_000;
  * @throws StartError that says what the database holds
  */
 export async function requireHarmlessDatabase(url: string): Promise<void> {
+  const found = await inDatabase(url, readContent);
+  if (found.length > 0)
+    throw new StartError(
+      `The database of --database-url holds ${found.join(', ')}. A campaign kills what it uses.\n` +
+        'Give it an empty database of its own, such as one that you make with: createdb gatehouse_prove',
+    );
+}
+
+/**
+ * Lets the next gateway of a campaign use the database. Each makes its own secrets, and core refuses a database that was used with
+ * another master key. The gateways before left nothing that anyone needs.
+ * @throws StartError if the database does not answer
+ */
+export const forgetMasterKey = (url: string): Promise<void> =>
+  inDatabase(url, async (client) => {
+    if (await hasTable(client, 'core.database_life'))
+      await client.query("update core.database_life set master_key_check = ''");
+  });
+
+async function inDatabase<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const limits = { connectionTimeoutMillis: databaseAnswerMs, query_timeout: databaseAnswerMs };
   const client = new pg.Client({ connectionString: url, ...limits });
   client.on('error', () => undefined);
-  let found: readonly string[];
   try {
     await client.connect();
-    found = await readContent(client);
+    return await work(client);
   } catch (error) {
     throw new StartError(
       `The database of --database-url cannot be used (${error instanceof Error ? error.message : String(error)}).\n` +
@@ -29,17 +48,13 @@ export async function requireHarmlessDatabase(url: string): Promise<void> {
   } finally {
     await client.end();
   }
-  if (found.length > 0)
-    throw new StartError(
-      `The database of --database-url holds ${found.join(', ')}. A campaign kills what it uses.\n` +
-        'Give it an empty database of its own, such as one that you make with: createdb gatehouse_prove',
-    );
 }
+
+const hasTable = async (client: pg.Client, table: string): Promise<boolean> =>
+  (await client.query('select 1 where to_regclass($1) is not null', [table])).rows.length > 0;
 
 /** What the database holds, except for what campaigns left. */
 async function readContent(client: pg.Client): Promise<readonly string[]> {
-  const has = async (table: string): Promise<boolean> =>
-    (await client.query('select 1 where to_regclass($1) is not null', [table])).rows.length > 0;
   const count = async (from: string, values: readonly unknown[] = []): Promise<number> => {
     const { rows } = await client.query<{ count: number }>(`select count(*)::int as count from ${from}`, [
       ...values,
@@ -50,11 +65,11 @@ async function readContent(client: pg.Client): Promise<readonly string[]> {
   const add = (number: number, thing: string, rest = ''): void => {
     if (number > 0) found.push(`${number} ${thing}${number === 1 ? '' : 's'}${rest}`);
   };
-  if (await has('core.orders'))
+  if (await hasTable(client, 'core.orders'))
     add(await count(`core.orders where environment = 'PRODUCTION'`), 'production order');
-  if (await has('core.api_keys'))
+  if (await hasTable(client, 'core.api_keys'))
     add(await count(`core.api_keys where environment = 'PRODUCTION'`), 'live key');
-  if (await has('core.merchants'))
+  if (await hasTable(client, 'core.merchants'))
     add(
       await count('core.merchants where name <> $1', [campaignMerchantName]),
       'merchant',
