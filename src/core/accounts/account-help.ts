@@ -234,7 +234,7 @@ export async function takeMails({
 const helpNotFound = ({ text }: EmailAddress) =>
   rpcError(
     'ACCOUNT_HELP_NOT_FOUND',
-    `no such request is open for ${text}; it was never made, was withdrawn or has expired`,
+    `no such request is open for ${text}; it was never made, was approved, withdrawn or mailed to the user, or has expired`,
   );
 
 function refuseOwnAccount(user: UserRow, { userId }: ActingOperator): void {
