@@ -8,7 +8,7 @@ export interface Column {
 }
 
 /** Read from the catalogue, so that the rows always have the columns of core's tables. */
-export async function columnsOf(client: pg.Client, table: string): Promise<readonly Column[]> {
+export async function columnsOf(client: pg.ClientBase, table: string): Promise<readonly Column[]> {
   const { rows } = await client.query<Column>(
     `select attname as name, format_type(atttypid, atttypmod) as type from pg_attribute
      where attrelid = $1::regclass and attnum > 0 and not attisdropped and attidentity = '' and attgenerated = ''
