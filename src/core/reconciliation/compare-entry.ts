@@ -132,7 +132,7 @@ export const missingInStatement = (known: KnownMoney): FoundDifference => ({
     known.recordType === 'refund'
       ? `the wallet confirmed this refund; ask the wallet about the refund of transaction ${known.providerTransactionId}. ${showCommand(known)}`
       : known.recordType === 'attempt'
-        ? `the wallet confirmed this payment; ask the wallet about transaction ${known.providerTransactionId}. ${showCommand(known)}`
+        ? `the wallet or two operators confirmed this payment; ask the wallet about transaction ${known.providerTransactionId}. ${showCommand(known)}`
         : `the wallet confirmed this stray payment; ask the wallet about transaction ${known.providerTransactionId} before you settle it by hand`,
 });
 
@@ -230,7 +230,7 @@ function compareAmount(entry: Entry, known: Exclude<KnownMoney, KnownRefund>): F
   if (entry.currency === known.currency && sameDecimal(entry.amount, known.amount)) return undefined;
   const advice =
     known.recordType === 'attempt'
-      ? `the wallet confirmed ${known.amount} ${known.currency}; ask the wallet which amount is right before you pay the money out. ${showCommand(known)}`
+      ? `this payment is ${known.amount} ${known.currency} here; ask the wallet which amount is right before you pay the money out. ${showCommand(known)}`
       : `the stray payment here is ${known.amount} ${known.currency}; ask the wallet which amount is right`;
   return { kind: 'AMOUNT_DIFFERS', entry, known, advice };
 }
@@ -255,7 +255,7 @@ function compareStatus(
     const wentBack = entry.status === 'REVERSED' || hasReversal;
     if (listsReversals && known.status === 'REVERSED' && !wentBack && known.updatedAt <= readUntil)
       return differs(
-        'the wallet confirmed the return of this money, and its statement does not have it; ask the wallet about it',
+        'the wallet or two operators confirmed the return of this money, and the statement does not have it; ask the wallet about it',
       );
     return undefined;
   }
@@ -267,7 +267,7 @@ function compareStatus(
       : undefined;
   if (!moved)
     return differs(
-      `the wallet confirmed this payment, but its statement says that it did not succeed; ask the wallet about it. ${showCommand(known)}`,
+      `the wallet or two operators confirmed this payment, but the statement says that it did not succeed; ask the wallet about it. ${showCommand(known)}`,
     );
   // A reversal with its own entry is reported there.
   if (entry.status === 'REVERSED' && !hasReversal && refund === undefined)
