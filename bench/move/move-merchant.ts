@@ -47,7 +47,8 @@ const leaving: Readonly<Record<string, string>> = {
 const notLeased = 'leased_until is null';
 /** A lease is shorter. */
 const drainMs = 60_000;
-/** Requests wait for two seconds at most, so the move gives up before. */
+/** Requests wait for two seconds at most, so the move gives up before: when the earlier requests are not answered, or when all takes too long. */
+const heldMs = 600;
 const closedMs = 1_200;
 const maxTries = 5;
 
@@ -175,10 +176,14 @@ async function drain(move: Move): Promise<number> {
 /** Closes the source, and gives the merchant away. Opens the source again, and returns false, if that takes too long. */
 async function close(move: Move): Promise<boolean> {
   const { databases, merchantId, reached } = move;
-  await move.hold();
   const begunMs = performance.now();
   const tookMs = (): number => performance.now() - begunMs;
-  const inWords = (): string => `${tookMs().toFixed(0)} ms after the last request`;
+  const inWords = (): string => `${tookMs().toFixed(0)} ms after requests began to wait`;
+  const isHeld = await Promise.race([move.hold().then(() => true), delay(heldMs, false)]);
+  if (!isHeld) {
+    move.release('source');
+    return false;
+  }
   try {
     await setOwnerState(databases.source, merchantId, 'CLOSED');
     reached('closed', inWords());

@@ -15,11 +15,12 @@ export interface MoverOptions {
 }
 
 export type FromMover =
-  | { readonly type: 'hold' }
+  | { readonly type: 'hold'; readonly hold: number }
   | { readonly type: 'release'; readonly to: 'source' | 'target' }
   | { readonly type: 'reached'; readonly step: Step; readonly detail: string };
+/** The requests wait. An answer that comes late names an earlier hold. */
 export interface ToMover {
-  readonly type: 'held';
+  readonly hold: number;
 }
 
 /** Runs a mover until it ends. Returns its exit code, or the signal that ended it. */
@@ -32,7 +33,10 @@ export async function runMover(
   child.on('message', (message: FromMover) => {
     if (message.type === 'reached') report(message.step, message.detail);
     else if (message.type === 'release') gate.release(message.to);
-    else void gate.hold().then(() => child.connected && child.send({ type: 'held' } satisfies ToMover));
+    else {
+      const { hold } = message;
+      void gate.hold().then(() => child.connected && child.send({ hold } satisfies ToMover));
+    }
   });
   const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
   return code ?? signal ?? 0;

@@ -23,16 +23,17 @@ async function connect(pool: pg.Pool | undefined): Promise<pg.PoolClient> {
 }
 
 const [source, target] = [await connect(pools[0]), await connect(pools[1])];
-let heldNow = (): void => undefined;
-process.on('message', (_held: ToMover) => heldNow());
+const held = new Map<number, () => void>();
+process.on('message', ({ hold }: ToMover) => held.get(hold)?.());
 await moveMerchant({
   databases: { source, target },
   merchantId: options.merchantId,
   sealKey: deriveKey(Buffer.from(options.masterKey, 'hex'), 'event-seal'),
   hold: () =>
-    new Promise((held) => {
-      heldNow = held;
-      tell({ type: 'hold' });
+    new Promise((isHeld) => {
+      const hold = held.size + 1;
+      held.set(hold, isHeld);
+      tell({ type: 'hold', hold });
     }),
   release: (to) => tell({ type: 'release', to }),
   reached(step, detail) {

@@ -98,6 +98,7 @@ export function openRouter(
       held.longestMs = Math.max(held.longestMs, performance.now() - closedAtMs);
       opened.resolve();
       opened = undefined;
+      isIdle = undefined;
     },
     held: () => ({ ...held }),
     close: async () => void (await Promise.all([pools.source.close(), pools.target.close()])),
