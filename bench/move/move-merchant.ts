@@ -105,7 +105,9 @@ async function leaveSource(move: Move, before: Owner): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     await stopWork(move);
     if (await close(move)) return;
-    if (tries === maxTries) throw new Error('the last changes could not be copied in time');
+    if (tries < maxTries) continue;
+    await reopen(move);
+    throw new Error('the last changes could not be copied in time');
   }
 }
 
