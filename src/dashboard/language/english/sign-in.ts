@@ -21,7 +21,7 @@ export const signIn = {
     submit: 'Continue',
     wrong: {
       title: 'Wrong code',
-      body: 'Codes change every 30 seconds, and each works once. Wait for the next one.',
+      body: 'The code of the app changes every 30 seconds. Every code works once, recovery codes too. Enter the next code of the app, or another recovery code.',
     },
     other: 'Sign in with another account',
     recoveryLeft: (count: number) =>
