@@ -1,7 +1,7 @@
 /** The separators that people write between the digits of a phone number. */
 const separators = /[\s\-().\u00a0\u2000-\u2015\u202a-\u202e\u2060-\u2069]/g;
 
-/** A typed or pasted phone number without separators, which core does not accept. */
+/** Removes the separators of a typed or pasted phone number, because core accepts none. */
 export const withoutSeparators = (phone: string): string => phone.replace(separators, '');
 
 /** The groups of an Ethiopian mobile number, in any form that core accepts. */

@@ -30,7 +30,7 @@ export const exitCodeHelp = `Exit codes:
      for backup and restore: the backup is damaged or incomplete, or the folder or database is not suitable;
      for prove: the campaign could not start
   5  core, webhooks or the database of a backup or restore is unreachable or does not answer in time;
-     or core or webhooks has no database;
+     or core or webhooks cannot use its database;
      for reconcile: the statement could not be read;
      for wallet register-urls: the provider did not answer`;
 

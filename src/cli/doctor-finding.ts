@@ -7,8 +7,8 @@ export interface Finding {
   readonly check: string;
   readonly result: Result;
   /**
-   * What was found, for programs. `healthy` for every `ok`. The code of a core's check is its CheckFinding, and that of a failed
-   * call its error reason, both in lower case. docs/operating/cli.md lists the others.
+   * What was found, for programs. `healthy` for every `ok`. The code of a core's check is its CheckFinding in lower case. The code of a
+   * failed call is its error reason in lower case. docs/operating/cli.md lists the others.
    */
   readonly code: string;
   /** The finding in English. */

@@ -165,8 +165,8 @@ async function pageOf(metrics: readonly (Metric | undefined)[], format: Registry
   page.setContentType(format);
   for (const metric of metrics) {
     if (metric === undefined) continue;
-    // The library writes counters of OpenMetrics by removing _total from the names of the counters themselves, which the next page
-    // in the other format would lack. So it gets objects in front of them.
+    // For a page of OpenMetrics, the library removes _total from the names in the counters that it gets. The next page in the other
+    // format would lack it. So the library gets objects that inherit from the counters, and changes only those.
     page.registerMetric(metric instanceof Counter ? (Object.create(metric) as Metric) : metric);
   }
   return { contentType: format, body: await page.metrics() };

@@ -40,8 +40,8 @@ export async function repeatEvery(
 }
 
 /**
- * Returns a `repeatEvery` whose tasks begin one after another. All at once, each would need a connection to the database of its own,
- * and a process that starts would open all that it may have. A task whose first run takes longer than `longestTurnMs` holds up no other.
+ * Returns a `repeatEvery` whose tasks begin one after another. If all began at once, each would need its own connection to the database, and
+ * the process would open as many as it may have. A task whose first run takes longer than `longestTurnMs` holds up no other.
  */
 export function createRepeatInTurn(longestTurnMs = 100): typeof repeatEvery {
   let turn: Promise<unknown> = Promise.resolve();

@@ -8,13 +8,13 @@ import type { SourceMapPayload } from 'node:module';
  */
 const modulePosition = /(file:\/\/\/[^\s():]+\.mjs):(\d+):(\d+)/g;
 
-/** Some 200 bytes each. The stack traces of a process have far fewer. */
+/** The number of positions that are kept, of some 200 bytes each. The stack traces of a process have far fewer. */
 const maxPositions = 2_000;
 
-/** One failure often writes many traces. A map needs up to 20 MB, so it is not kept for longer. */
+/** How long maps are kept. One failure often writes many traces, but a map needs up to 20 MB. */
 const keepMapsMs = 10_000;
 
-/** More than a process has modules. A text from outside can name any. */
+/** The number of maps that are kept. A process has fewer modules, but a text from outside can name any file. */
 const maxMaps = 200;
 
 /**
@@ -51,7 +51,7 @@ function readMap(file: URL): SourceMap | undefined {
   try {
     return new SourceMap(JSON.parse(readFileSync(file, 'utf8')) as SourceMapPayload);
   } catch {
-    // A module that no bundler wrote, or an upgrade has removed the bundle of this process.
+    // There is no map: no bundler wrote the module, or an upgrade has removed the bundle of this process.
     return undefined;
   }
 }

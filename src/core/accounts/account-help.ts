@@ -193,7 +193,8 @@ export async function listHelp({ database, now }: AccountParts): Promise<readonl
 /**
  * Claims the due mails: a link for each password reset, and notices. Each is returned once, so a mail that its
  * dashboard could not send is lost. The user still sees the notice after the next sign-in, and can request a link
- * again. It locks only rows that nobody else has locked, and no user, so it waits for no other change and cannot be part of a deadlock.
+ * again. The call locks only rows that no other transaction has locked, and no user. So it waits for no other change, and cannot be part of a
+ * deadlock.
  */
 export async function takeMails({
   database,

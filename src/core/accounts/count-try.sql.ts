@@ -11,8 +11,8 @@ export interface TryLimit {
 }
 
 /**
- * Whether a count is of the present. One that ends later than a new one was begun before the database's clock was set back, and would
- * hold its user up until that time. A minute is left for calls that run at the same time.
+ * Whether a count is of the present. A count that would end later than one that begins now is not. It began before the database's clock was
+ * set back, and would otherwise block its user until that time. A minute is left for calls that run at the same time.
  */
 const isPresent = `t.ends_at > now() and t.ends_at <= now() + make_interval(secs => $2) + interval '1 minute'`;
 

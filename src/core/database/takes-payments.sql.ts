@@ -11,8 +11,8 @@ const ofEnvironment: Statement = {
 };
 
 /**
- * Whether wallets may be called for new money. False from the moment at which the database is a restored one, even before any
- * core knows of it: the transaction that leases the work asks.
+ * Whether wallets may be called for new money. The transaction that leases the work asks. So the answer is false as soon as the database
+ * is a restored one, even before any core has noticed it.
  */
 export async function takesPayments(em: EntityManager, environment: Environment): Promise<boolean> {
   const [row] = await runReading<{ open: boolean }>(em, { ...ofEnvironment, values: [environment] });

@@ -14,8 +14,8 @@ export async function wasAccountLost(
 }
 
 /**
- * Whether a removed account may come back under its id: a restore lost it, and it was not added again since, or a recovery still waits for it.
- * The payee of an account is recorded when it is added, and remains after its removal, unless its credentials were not accepted.
+ * Whether a removed account may come back under its id. A restore must have lost the account. In addition, it must not have been added
+ * again since, unless a recovery still waits for it. The payee of an account is recorded when it is added, and remains after its removal, unless its credentials were not accepted.
  */
 export async function mayAccountBeRestored(
   em: EntityManager,

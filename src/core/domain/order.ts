@@ -57,8 +57,8 @@ export type WalletDeclineReason = (typeof walletDeclineReasons)[number];
 export type DeclineReason = WalletDeclineReason | 'wrong_amount' | 'settled_by_operator';
 
 /**
- * The origin of an attempt: a direct payment of the merchant's server, a customer on the checkout page, or a payer who paid at
- * the wallet without a request of ours.
+ * The origin of an attempt. DIRECT: a direct payment of the merchant's server. CHECKOUT: a customer on the checkout page. PAYER: a payer
+ * who paid at the wallet without a request of ours.
  */
 export type AttemptOrigin = 'DIRECT' | 'CHECKOUT' | 'PAYER';
 
@@ -226,7 +226,7 @@ export interface Changed {
 export const followedBy = (first: Changed | undefined, next: Changed): Changed =>
   first === undefined ? next : { order: next.order, events: [...first.events, ...next.events] };
 
-/** The change with the wallet's transaction in the event that it completed the order with. */
+/** The change, with the wallet's transaction in the event that completes the order. */
 export const paidBy = ({ order, events }: Changed, providerTransactionId: string): Changed => ({
   order,
   events: events.map((event) => (event.type === 'COMPLETED' ? { ...event, providerTransactionId } : event)),

@@ -21,9 +21,11 @@ export type PayerPaymentStatus =
   | 'ABANDONED';
 
 /**
- * The order that a typed reference names. Phones and people change capitals, so another spelling counts if no order has exactly
- * this one. Undefined without such an order, and when several orders have it. Also undefined when orders of several merchants have
- * it in any capitals: a guess could give one merchant another's money.
+ * The order that a typed reference names. Phones and people change capitals, so an order number in other capitals counts if no order has
+ * exactly the typed one. Undefined in three cases:
+ * - No order has this number, in any capitals.
+ * - Several orders of one merchant have it equally exactly.
+ * - Orders of several merchants have it, in any capitals. A guess could give one merchant another's money.
  */
 export function orderNamed<Numbered extends Pick<Order, 'merchantId' | 'orderNumber'>>(
   orders: readonly Numbered[],
@@ -61,8 +63,9 @@ export function validatePayerPayment(
 }
 
 /**
- * Whether the payment of an attempt is taken. A wallet may ask before it moves the money of our own request too. The payer has confirmed it, so only
- * an attempt that has ended, another amount, and money of an earlier attempt prevent it.
+ * Whether a wallet may carry out the payment that an attempt requested. Some wallets ask this before they move the money. The payer has
+ * confirmed the payment already. So it is refused only if the attempt has ended, if the amount differs, or if money of an earlier attempt
+ * is not returned yet.
  */
 export function validateRequestedPayment(
   order: OrderInFull,
@@ -97,7 +100,7 @@ export type PayerPaymentEffect =
   | { readonly type: 'order_paid'; readonly changed: Changed }
   /** The order cannot accept the money. */
   | { readonly type: 'stray'; readonly kind: 'LATE' | 'WRONG_AMOUNT' }
-  /** An attempt of the order may still take money, or be the one that took this. */
+  /** An attempt of the order may still take money, or may have taken this money. */
   | { readonly type: 'wait' };
 
 /** Decides what becomes of money that the wallet confirmed to our query. */
@@ -124,7 +127,7 @@ export function effectOfPayerPayment(
   }
 }
 
-/** Seconds until the wallet is asked again, by try. The last one repeats. */
+/** The seconds to wait after each try, before the wallet is asked again. The last value repeats. */
 const waitsSeconds = [2, 3, 5, 10, 30, 60, 300, 900, 3600] as const;
 const abandonedAfterMs = 3 * 24 * 60 * 60_000;
 

@@ -66,7 +66,7 @@ export interface FailedRun extends Progress {
 
 export type ReconciliationRun = WaitingRun | RunningRun | CompletedRun | FailedRun;
 
-/** Minutes until an unreadable statement is tried again, by try. After one more try the run fails. */
+/** The minutes to wait after each failed try. The run fails after one more try than there are values. */
 const retryMinutes = [1, 5, 15, 60, 180, 360];
 
 /** A run that is due at once. */
@@ -93,8 +93,8 @@ export function makeRunDue(run: ReconciliationRun, now: Date): Result<WaitingRun
 }
 
 /**
- * Leases the run to a worker until `leaseMs` from now, to read the statement of the period from its beginning. The run fails
- * instead when nobody ended its last try in time. Rejection: `not_due` when the run is final, early or leased.
+ * Leases the run to a worker until `leaseMs` from now, to read the statement of the period from its beginning. If the lease of
+ * the last try has expired, the run fails instead. Rejection: `not_due` when the run is final, early or leased.
  */
 export function leaseRun(
   run: ReconciliationRun,
@@ -134,7 +134,7 @@ export const recordPage = (
   updatedAt: now,
 });
 
-/** A comparison renews no lease, and reads every payment of a day. The largest statements take some minutes. */
+/** The lease of a comparison, which cannot renew it. A comparison reads every payment of a day. The largest statements take some minutes. */
 const comparisonMs = 10 * 60_000;
 
 /** Keeps the lease while the statement is compared. */

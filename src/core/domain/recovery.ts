@@ -97,8 +97,8 @@ export const streamAfter = ({ beginsInDatabase, isContinuous, messages }: ReadSt
 const dayMs = 24 * 60 * 60_000;
 
 /**
- * The dates, UTC, of the lost time, whose statements are read; undefined for more than `maxDays`, which need an operator. Never empty: a
- * lost time that begins after its end was recorded by a wrong clock.
+ * The dates (UTC) of the lost time, whose statements are read. Undefined for more than `maxDays`, which need an operator. Never empty, even
+ * if a wrong clock recorded a lost time that begins after its end.
  */
 export function datesOf(lostFrom: Date, until: Date, maxDays: number): readonly string[] | undefined {
   const last = Math.floor(until.getTime() / dayMs);
@@ -110,12 +110,12 @@ export function datesOf(lostFrom: Date, until: Date, maxDays: number): readonly 
   );
 }
 
-/** READING: not read yet. FAILING: readings fail, and are repeated. REMOVED: every account with its credentials was removed. */
+/** READING: not read yet. FAILING: readings fail, and are repeated. REMOVED: no account with this payee has credentials any more. */
 export type StatementState = 'READING' | 'READ' | 'FAILING' | 'REMOVED';
 
 /** The readings of one day of a statement since the restore. */
 export interface StatementDay {
-  /** Whether one was read to its end, late enough. */
+  /** Whether a completed reading covers the day as far as the recovery needs it. */
   readonly isDone: boolean;
   /** Whether readings failed repeatedly. */
   readonly isFailing: boolean;

@@ -32,8 +32,8 @@ interface Request {
   /** Whether a request with this name may have reached the wallet and may still move money, or has moved it. */
   readonly maybeSent: boolean;
   /**
-   * When it may have been sent first, or when a person retried it later. Null while no request may have reached the wallet, and in
-   * rows that versions without this time wrote: then the next lease counts as the first request.
+   * When it may have been sent first, or when a person retried it later. Null while no request may have reached the wallet. It is also null
+   * in rows of versions that did not store it. For them, the next lease counts as the first request.
    */
   readonly askedSince: Date | null;
   /** The wallet's latest text; may be empty. */
@@ -106,8 +106,8 @@ const maxUnsentWaitMs = 60_000;
 const waitsSeconds = [2, 5, 10, 30, 60, 300, 900, 3600] as const;
 
 /**
- * For how long the wallet has to leave a request undecided until operators may settle it. Tries do not tell: a callback causes one,
- * and a try may send nothing.
+ * For how long the wallet must have left a request undecided before operators may settle it. The number of tries is no measure, because a
+ * callback causes a try, and a try may send nothing.
  */
 export const undecidedAfterMs = 3_600_000;
 
@@ -288,9 +288,9 @@ export function retryReversal(
 }
 
 /**
- * Ends a reversal that the wallet refused, or has not decided for more than an hour, because operators know from the provider that
- * the payer has the money. Rejections: `leased` while a worker may be sending it again, because its report would change nothing any
- * more; `decided` in any other state.
+ * Ends a reversal, because operators know from the provider that the payer has the money. The wallet has refused it, or has not decided it
+ * for more than an hour. Rejections: `leased` while a worker may be sending it again, because the worker's report would change nothing
+ * any more; `decided` in any other state.
  */
 export function settleReversal(reversal: Reversal, now: Date): Result<DoneReversal, 'decided' | 'leased'> {
   if (reversal.status !== 'REVERSAL_REFUSED' && !isUndecided(reversal, now)) return err('decided');

@@ -143,14 +143,17 @@ const rules: Rules = {
  * It is total over every status and command, does not modify its arguments, and returns at most one event. The event has the
  * command and its inputs, so that a rehearsal can repeat the decision with the rules of another version.
  *
- * A final order never changes. A PENDING order becomes COMPLETED when the wallet confirms its exact amount, however late. It
- * becomes FAILED when it is cancelled, when the wallet declines a DIRECT order, or at the fifth decline of a hosted one, unless a
- * payer-started payment of it is being confirmed. It becomes EXPIRED after its session. It neither fails nor expires while an attempt may still take money.
+ * A final order never changes. A PENDING order becomes:
+ * - COMPLETED when the wallet confirms its exact amount, however late.
+ * - FAILED when it is cancelled. It also fails when the wallet declines a DIRECT order, or declines a hosted order for the fifth time. A
+ *   decline does not end it while a payer-started payment of it is being confirmed.
+ * - EXPIRED after its session.
+ * It neither fails nor expires while an attempt may still take money.
  *
  * No attempt starts or is sent while money of an earlier attempt does not pay the order and is not yet returned to the payer.
- * So at most one attempt of an order holds a payer's money, unless a wallet reverses its definite decline, or a payer pays
- * without a request of ours. Such money does not keep the order open: the order ends as usual, and the reversal continues
- * independently.
+ * So at most one attempt of an order holds a payer's money. There are two exceptions: a wallet reverses its definite decline, or a payer
+ * pays without a request of ours. Money that does not pay the order does not keep it open. The order ends as usual, and the reversal
+ * continues independently.
  */
 export function transition<Type extends CommandType>(
   order: OrderInFull,

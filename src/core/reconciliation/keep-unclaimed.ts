@@ -7,9 +7,9 @@ import type { Entry, FoundDifference } from './compare-entry.ts';
 import type { StatementKey } from './statement-key.ts';
 
 /**
- * Whether a statement has money under a reference of ours, and no record has it. Its order was lost with the database. During a recovery,
- * money of an undecided payment of another payee account counts too: the account with which it was sent in the lost time may not be on
- * record.
+ * Whether a statement has money under a reference of ours, and no record has it. Its order was lost with the database. During a recovery, the
+ * money of an undecided payment counts too if the statement is of another payee account. The payment may have been sent in the lost time,
+ * with an account that is not on record.
  */
 export async function isUnclaimed(
   em: EntityManager,

@@ -59,13 +59,13 @@ interface StatementName {
 export interface ReadDay extends StatementName {
   /** As 2026-01-31, UTC. */
   readonly day: string;
-  /** Whether one was read to its end, and late enough. */
+  /** Whether a completed reading covers the day as far as the recovery needs it. */
   readonly isDone: boolean;
-  /** Whether one is under way, or waits for its next try. */
+  /** Whether a reading is under way, or waits for its next try. */
   readonly isOpen: boolean;
   /** Whether two readings or more have failed. */
   readonly isFailing: boolean;
-  /** Why the latest one failed; '' when none did. */
+  /** Why the latest failed reading failed; '' without one. */
   readonly detail: string;
   /** Whether no account with the payee has credentials any more. */
   readonly isRemoved: boolean;

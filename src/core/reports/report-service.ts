@@ -129,6 +129,6 @@ const optionMessage = ({ option, collected, refunded, ...counts }: OptionCounts)
   refunded: refunded.map((amount) => ({ ...amount })),
 });
 
-/** An optional time, left out when there is none. */
+/** The field of an optional time. Without a time, there is no field. */
 const timeField = <Name extends string>(name: Name, at: Date | null): Partial<Record<Name, Timestamp>> =>
   at === null ? {} : ({ [name]: timestampFromDate(at) } as Partial<Record<Name, Timestamp>>);

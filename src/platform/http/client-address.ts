@@ -2,8 +2,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 import ipaddr from 'ipaddr.js';
 
 /**
- * The network by which a client is counted: the address for IPv4, and the /64 network for IPv6, because one subscriber has
- * a whole /64. '' for a text that is not an address, such as that of a client that has disconnected.
+ * The network by which a client is counted: the IPv4 address, or the IPv6 network of the size /64, because one subscriber has a whole /64.
+ * '' for a text that is not an address, such as that of a client that has disconnected.
  */
 export function networkOf(ip: string): string {
   if (!ipaddr.isValid(ip)) return '';
@@ -12,8 +12,8 @@ export function networkOf(ip: string): string {
 }
 
 /**
- * The site by which strangers are counted and share a queue: the address for IPv4, and the /48 network for IPv6, because a provider may
- * give one customer that many /64 networks. '' for a text that is not an address.
+ * The site by which strangers are counted and share a queue: the IPv4 address, or the IPv6 network of the size /48. A provider may give one
+ * customer all /64 networks of a /48. '' for a text that is not an address.
  */
 export function siteOf(ip: string): string {
   const network = networkOf(ip);

@@ -120,8 +120,9 @@ function levelOf(error: ConnectError | undefined): ErrorLevel {
 const overload = 'OVERLOADED';
 
 /**
- * Measures a call, and writes its log line. The lines of overloads, of failed calls without a valid token and of other expected failures are
- * limited: in an outage all calls fail, and processes open their streams again several times a second. Unexpected errors always have a line. Streams that their callers end have one too, because a stranger cannot make a process open one.
+ * Measures a call, and writes its log line. In an outage all calls fail, and processes open their streams again several times a second. So
+ * the lines of expected failures are limited, such as overloads and calls without a valid token. An unexpected error always has a line. So
+ * does a stream that its caller ends, because a stranger cannot make a process open one.
  */
 export function logCall(
   context: CallContext,

@@ -44,7 +44,7 @@ export interface ConnectServerOptions {
   readonly port: number;
   /** Guarded services. */
   readonly services: readonly ServiceImplSpec[];
-  /** Large messages of other callers are refused before they are decoded. Undefined when all callers are known. */
+  /** Tells known callers from others, whose large messages are refused before they are decoded. Undefined when all callers are known. */
   readonly isKnownCaller?: IsKnownCaller | undefined;
   /** The largest message of each caller. By default, known callers have the same limit. */
   readonly maxBytesOf?: MaxBytesOfCaller | undefined;
@@ -56,7 +56,7 @@ export interface ConnectServerOptions {
 
 /** The calls that a known peer may have open on one connection. */
 const maxConcurrentStreams = 1024;
-/** The answers with a page that their clients have not read yet. A page is far larger than any other answer to a stranger. */
+/** How many clients may leave the page of their answer unread. A page is far larger than any other answer to a stranger. */
 const maxUnreadPages = 64;
 /** The first bytes of an HTTP/2 connection with prior knowledge (RFC 9113, section 3.4). */
 const http2Preface = Buffer.from('PRI * HTTP/2.0');
@@ -154,7 +154,7 @@ const contextOptions = ({ files }: ServerTls) => {
   return {
     ca,
     ...(own === undefined ? {} : { cert: own.certificate, key: own.key }),
-    // HTTP/2 forbids it (RFC 9113, section 9.2.1), and a handshake costs the server more than its client.
+    // HTTP/2 forbids renegotiation (RFC 9113, section 9.2.1), and a handshake costs the server more than its client.
     secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
   };
 };
@@ -227,7 +227,7 @@ function requestHandler(options: ConnectServerOptions): RequestHandler {
       maxTimeoutMs: 25 * 60 * 60 * 1000,
       jsonOptions,
     });
-  // Few different limits.
+  // By the size limit. There are only a few different limits.
   const handlers = new Map<number, RequestHandler>();
   const handlerFor = (readMaxBytes: number): RequestHandler => {
     const handler = handlers.get(readMaxBytes) ?? serveUpTo(readMaxBytes);

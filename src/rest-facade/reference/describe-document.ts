@@ -2,7 +2,7 @@ import { directAliases } from '../direct-endpoint.ts';
 import type { OpenApiDocument, Operation, Parameter, Schema } from './openapi-types.ts';
 import { clientSetups, requestExamples } from './request-examples.ts';
 import type { RequestExample } from './request-examples.ts';
-import { describeField, exampleOf, fieldsOf, nameOf, resolve } from './schema-fields.ts';
+import { describeField, exampleOf, fieldsOf, referencedName, resolve } from './schema-fields.ts';
 import type { Field, Schemas } from './schema-fields.ts';
 
 /** One status that an endpoint answers, or that a merchant's server answers to a webhook. */
@@ -145,7 +145,7 @@ function answersOf({ responses }: Operation, schemas: Schemas): readonly Answer[
     const body = content?.['application/json'];
     const example = body?.example ?? (body === undefined ? undefined : exampleOf(body.schema, schemas));
     const message: unknown = Reflect.get(Object(example), 'message');
-    const isError = body !== undefined && nameOf(body.schema) === 'Error';
+    const isError = body !== undefined && referencedName(body.schema) === 'Error';
     return {
       status,
       message: typeof message === 'string' ? message : '',

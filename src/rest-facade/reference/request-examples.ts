@@ -1,5 +1,5 @@
 import type { Operation, Schema } from './openapi-types.ts';
-import { exampleOf, nameOf } from './schema-fields.ts';
+import { exampleOf, referencedName } from './schema-fields.ts';
 import type { Schemas } from './schema-fields.ts';
 
 /** A request in one programming language. */
@@ -135,7 +135,7 @@ function inGo(given: Readonly<Record<string, string>>, schema: Schema): string {
     ([name, each]) => [`${goName(name)}:`, JSON.stringify(each)] as const,
   );
   const width = Math.max(...fields.map(([name]) => name.length)) + 1;
-  return `gatehouse.${nameOf(schema)}{\n${fields
+  return `gatehouse.${referencedName(schema)}{\n${fields
     .map(([name, each]) => `\t${name.padEnd(width)}${each},\n`)
     .join('')}}`;
 }

@@ -17,15 +17,15 @@ export interface Field {
 
 export type Schemas = Readonly<Record<string, Schema>>;
 
-/** Longer patterns explain less than the description does. The document has them all. */
+/** The length of the longest pattern on the page. A longer one explains less than the description does. The document has all patterns. */
 const longestPattern = 48;
 
 /** The name of a published schema that a schema refers to. */
-export const nameOf = ({ $ref }: Schema): string | undefined => $ref?.split('/').at(-1);
+export const referencedName = ({ $ref }: Schema): string | undefined => $ref?.split('/').at(-1);
 
 /** The schema itself, or the published one that it refers to. @throws TypeError when the document lacks it */
 export function resolve(schema: Schema, schemas: Schemas): Schema {
-  const name = nameOf(schema);
+  const name = referencedName(schema);
   if (name === undefined) return schema;
   const found = schemas[name];
   if (found === undefined) throw new TypeError(`the document has no schema ${name}`);
@@ -42,14 +42,14 @@ export function fieldsOf(
   const { properties = {}, required = [] } = resolve(schema, schemas);
   return Object.entries(properties).flatMap(([key, value]) => {
     const name = prefix + key;
-    const reference = nameOf(value);
+    const reference = referencedName(value);
     const isElsewhere = reference !== undefined && elsewhere.includes(reference);
     const own = { ...describeField(name, resolve(value, schemas)), required: required.includes(key) };
     if (isElsewhere) return [{ ...own, object: reference }];
     const inner = value.items ?? value;
     const suffix = value.items === undefined ? '.' : '[].';
     const within = fieldsOf(inner, schemas, elsewhere, name + suffix);
-    // Its fields say what an object without a description is.
+    // An object without a description is left out, because its fields explain it.
     return own.description === '' && within.length > 0 ? within : [own, ...within];
   });
 }
@@ -58,7 +58,7 @@ export function fieldsOf(
 export function describeField(name: string, schema: Schema): Field {
   const { type = 'object', title, description, pattern, examples = [] } = schema;
   const { enum: choices = examples } = schema;
-  // The description of a field with one value says it.
+  // If a field has only one value, its description names that value.
   const values = choices.length > 1 ? choices.map(String) : [];
   return {
     name,

@@ -9,11 +9,11 @@ import { addWalletApi } from './wallet-api.ts';
 import { createWallet } from './wallet.ts';
 
 const text = Type.String({ minLength: 1 });
-const client = { client_id: text, client_secret: text, api_key: text };
+const clientFields = { client_id: text, client_secret: text, api_key: text };
 const credentialsSchema = Type.Object({
-  ...client,
+  ...clientFields,
   /** Further clients of the wallet, such as merchants with contracts of their own. Callbacks carry the first client's key. */
-  other_clients: Type.Optional(Type.Array(Type.Object(client))),
+  other_clients: Type.Optional(Type.Array(Type.Object(clientFields))),
 });
 
 const credentialsOf = (given: { client_id: string; client_secret: string; api_key: string }) => ({

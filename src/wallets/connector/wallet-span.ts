@@ -12,7 +12,7 @@ type Reply =
   | { readonly kind: 'answered'; readonly status: number }
   | { readonly kind: 'not_sent' | 'lost'; readonly why: string };
 
-/** Begins the span of a request to a wallet. The body may contain the payer's phone number. */
+/** Begins the span of a request to a wallet. It has no attribute for the body, which may contain the payer's phone number. */
 export const beginWalletSpan = ({ method, purpose, url }: Request): Span | undefined =>
   activeSpan()?.begin(`${method} ${purpose}`, {
     kind: 'client',
@@ -32,7 +32,7 @@ export function endWalletSpan(span: Span | undefined, reply: Reply): void {
   span?.end(reply.status >= 400 ? String(reply.status) : undefined);
 }
 
-/** Adds the traceparent of a recorded trace. One that is not recorded is of no use to the wallet. */
+/** Adds the traceparent if the trace is recorded. Otherwise the wallet has no use for it. */
 export function withTraceparent(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const traceparent = recordedTraceparent();
   return traceparent === '' ? headers : { ...headers, traceparent };

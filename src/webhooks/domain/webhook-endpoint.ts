@@ -54,8 +54,8 @@ export interface EndpointReceiver {
 }
 
 /**
- * The endpoints that receive an event, each under one type: the most specific one that it has chosen. An endpoint of every type
- * receives the most general one, so that a type of a later version does not replace the type that it knows.
+ * The endpoints that receive an event. An endpoint receives it under one type: the most specific type that it has chosen. An endpoint
+ * that receives every type gets the most general type of the event. A more specific type of a later version then changes nothing for it.
  * - `possible` includes an event that may have been committed after the endpoint was created. So no such event is missed.
  * - `certain` includes only events that were. So an older event is never reported as missing.
  */

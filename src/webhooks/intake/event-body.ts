@@ -50,7 +50,7 @@ export function webhookTypes(event: OrderEvent): readonly SubscribedType[] {
   return [isLink ? typesOfLinks.get(type) : undefined, endType(event)].filter((each) => each !== undefined);
 }
 
-/** The last part of the broker's subject of an event, for the types that are no webhook type of any order, or only of payment links. */
+/** The types of events without a webhook, or with one only for payment links. Written as in the last part of the broker's subject. */
 const wordsWithoutWebhook = new Set(
   Object.values(OrderEventType)
     .filter((type) => typeof type === 'number')

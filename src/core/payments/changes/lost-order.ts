@@ -111,8 +111,9 @@ export function attemptColumns(message: AttemptMessage, paymentType: PaymentType
 type AttemptColumns = ReturnType<typeof attemptColumns>;
 
 /**
- * An attempt that another one followed, so it has ended without money. It may have no event of its end: money from the menu of the phone also
- * ends an attempt that was never sent, and only that money has an event. An attempt that is due stays due, and the wallet is asked about it.
+ * An attempt that another one followed, so it has ended without money. Its end may have no event. For example, money from the menu of the
+ * phone ends an attempt that was never sent, and the event is only about the money. An attempt that is due stays due, and the wallet is
+ * asked about it.
  */
 export const followedAttempt = <Attempt extends Pick<PaymentAttemptRow, 'status'>>(
   attempt: Attempt,

@@ -77,9 +77,12 @@ const leftOut = 'left_out';
 const maxCalls = 50;
 
 /**
- * Calls that arrive together change their orders in one transaction, which never waits for an order. A call is made alone afterwards if another
- * transaction holds its order, if its order does not exist, or if another of these calls changes the same order. If the transaction fails, each
- * of its calls is made alone, so that only the call that caused the failure fails. If the database is unavailable, all of them fail.
+ * Calls that arrive together change their orders in one transaction, which never waits for an order. A call is made alone afterwards if:
+ * - another transaction holds its order,
+ * - its order does not exist, or
+ * - another of these calls changes the same order.
+ * If the transaction fails, each of its calls is made alone, so that only the call that caused the failure fails. If the database is
+ * unavailable, all of them fail.
  */
 export function createShareChange({ commit, now }: ShareChangeParts): ShareChange {
   return <Call, Name, Loaded, Context, Decided extends Decision, Refusal, Answer>(

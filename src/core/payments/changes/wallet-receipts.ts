@@ -68,8 +68,8 @@ export async function findReceipts(
 }
 
 /**
- * How the wallet spells a transaction that a person typed in another case or with blanks; undefined if it has reported none that
- * differs only so. It looks up the typed, the upper-case and the lower-case spelling in an index. No id in a receipt mixes them.
+ * Finds how the wallet spells a transaction that a person typed in another case or with blanks. Undefined if the wallet has reported no
+ * such transaction. The typed, the upper-case and the lower-case spelling are looked up in an index. No id in a receipt mixes cases.
  */
 export async function findOtherSpelling(
   em: EntityManager,
