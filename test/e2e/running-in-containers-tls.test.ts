@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
-import { chmod, chown, copyFile, readFile, stat } from 'node:fs/promises';
+import { chmod, chown, copyFile, readFile, readdir, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
@@ -129,6 +129,14 @@ describe('docker compose up with docker-compose.tls.yml, run as plain processes'
           found: host,
         });
       }
+  });
+
+  test('each process has a key in PKCS #8, the only form that Java reads', async () => {
+    const folder = join(composed.folder, 'etc/gatehouse/tls');
+    const names = (await readdir(folder)).filter((name) => name !== 'authority');
+    const keys = await Promise.all(names.map((name) => readFile(join(folder, name, 'tls.key'), 'utf8')));
+    expect(names).toContain('core');
+    expect(new Set(keys.map((key) => key.split('\n')[0]))).toEqual(new Set(['-----BEGIN PRIVATE KEY-----']));
   });
 
   test('a client without a certificate, or without TLS, is refused by every server', async () => {
