@@ -19,8 +19,6 @@ import type { PhoneNumber } from './phone-number.ts';
 import { type Result, err, ok } from './result.ts';
 import { unreachable } from './unreachable.ts';
 
-export type { Changed } from './order.ts';
-
 /** How often a customer may try to pay one order. */
 export const maxAttempts = 5;
 
@@ -145,15 +143,13 @@ const rules: Rules = {
  *
  * A final order never changes. A PENDING order becomes:
  * - COMPLETED when the wallet confirms its exact amount, however late.
- * - FAILED when it is cancelled. It also fails when the wallet declines a DIRECT order, or declines a hosted order for the fifth time. A
- *   decline does not end it while a payer-started payment of it is being confirmed.
- * - EXPIRED after its session.
- * It neither fails nor expires while an attempt may still take money.
+ * - FAILED when it is cancelled, or when the wallet declines a DIRECT order once, or a hosted order for the fifth time. A decline does
+ *   not end it while a payer-started payment of it is being confirmed.
+ * - EXPIRED after its session. It neither fails nor expires while an attempt may still take money.
  *
- * No attempt starts or is sent while money of an earlier attempt does not pay the order and is not yet returned to the payer.
- * So at most one attempt of an order holds a payer's money. There are two exceptions: a wallet reverses its definite decline, or a payer
- * pays without a request of ours. Money that does not pay the order does not keep it open. The order ends as usual, and the reversal
- * continues independently.
+ * No attempt starts or is sent while money of an earlier attempt does not pay the order and is not yet returned to the payer. So at most
+ * one attempt of an order holds a payer's money. Exceptions: a wallet reverses its definite decline, or a payer pays without a request of
+ * ours. Money that does not pay the order does not keep it open. The order ends as usual, and the reversal continues independently.
  */
 export function transition<Type extends CommandType>(
   order: OrderInFull,

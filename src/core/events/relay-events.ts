@@ -48,7 +48,8 @@ const idleMs = 250;
 const relayLock = { key: 7_142_002, silenceMs: 20_000 };
 /**
  * How often events are read, counted from the beginning of one reading to that of the next. After a reading with many events,
- * smaller batches would cost several times as much. Few events do not wait for a batch.
+ * smaller batches would cost several times as much. Few events do not wait for a batch. A limit of 25 events instead of 10 did not
+ * bring the webhooks of 500 orders a second sooner.
  */
 const restMs = { afterFew: 2, afterMany: 10 };
 const manyEvents = 10;
