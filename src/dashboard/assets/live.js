@@ -13,11 +13,14 @@
   let known;
   const look = async () => {
     if (document.visibilityState === 'visible') {
+      // AbortSignal.timeout is missing in older browsers.
+      const aborter = new AbortController();
+      const deadline = setTimeout(() => aborter.abort(), answerMs);
       try {
         const answer = await fetch(place.dataset.live, {
           headers: { accept: 'application/json' },
           redirect: 'error',
-          signal: AbortSignal.timeout(answerMs),
+          signal: aborter.signal,
         });
         if (answer.ok) {
           const { state, isOver } = await answer.json();
@@ -27,6 +30,7 @@
       } catch {
         // The network failed, or the user is signed out. The page asks again, and every other page shows the reason.
       }
+      clearTimeout(deadline);
     }
     setTimeout(look, 3000);
   };
