@@ -6,7 +6,7 @@ import { sendTo, sendingDesk } from './outgoing.ts';
 
 // Name servers of a merchant who wants webhooks to reach the operator's network. Only 127.0.0.2 is allowed here.
 
-const { openSender, openReceiver, closeLater, close } = sendingDesk();
+const { openSender, openReceivers, closeLater, close } = sendingDesk();
 afterEach(close);
 
 const wireName = (name: string): number[] => [
@@ -40,17 +40,14 @@ async function deskWith(...answers: readonly [Answer, ...Answer[]]) {
     return answer === 'garbage' ? Buffer.alloc(100, 0xff) : sent;
   }, 2_000);
   closeLater(closeServer);
-  const allowed = await openReceiver(
-    ({ response }) => response.writeHead(204, { connection: 'close' }).end(),
-    { host: '127.0.0.2' },
+  const [allowed, ...forbidden] = await openReceivers(['127.0.0.2', '127.0.0.1', '::1'], ({ response }) =>
+    response.writeHead(204, { connection: 'close' }).end(),
   );
-  const forbidden = await openReceiver(undefined, { host: '127.0.0.1', port: allowed.port });
-  const forbiddenToo = await openReceiver(undefined, { host: '::1', port: allowed.port });
   const sender = openSender({ sandboxNetworks: ['127.0.0.2'], resolve: createResolve(() => resolver) });
   return {
     send: () => sendTo(sender, `http://shop.example:${allowed.port}/hook`),
     reached: () => allowed.webhooks.length,
-    forbiddenConnections: () => forbidden.connectionCount() + forbiddenToo.connectionCount(),
+    forbiddenConnections: () => forbidden.reduce((sum, { connectionCount }) => sum + connectionCount(), 0),
   };
 }
 

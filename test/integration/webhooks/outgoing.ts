@@ -24,16 +24,34 @@ export const testSender = (over: Partial<WebhookSenderOptions> = {}): WebhookSen
 /** Senders and receivers of one test. */
 export function sendingDesk() {
   const closing: (() => Promise<unknown>)[] = [];
+  const openReceiver = async (...options: Parameters<typeof startReceiver>) => {
+    const receiver = await startReceiver(...options);
+    closing.push(receiver.close);
+    return receiver;
+  };
   return {
     openSender: (over?: Partial<WebhookSenderOptions>): WebhookSender => {
       const sender = testSender(over);
       closing.push(() => sender.close());
       return sender;
     },
-    openReceiver: async (...options: Parameters<typeof startReceiver>) => {
-      const receiver = await startReceiver(...options);
-      closing.push(receiver.close);
-      return receiver;
+    openReceiver,
+    /** Opens receivers at one port of several addresses. A free port of the first address may be in use at another one. */
+    openReceivers: async (
+      hosts: readonly [string, ...string[]],
+      answer?: Parameters<typeof startReceiver>[0],
+    ) => {
+      const [first, ...others] = hosts;
+      for (;;) {
+        const receiver = await openReceiver(answer, { host: first });
+        try {
+          const { port } = receiver;
+          const rest = await Promise.all(others.map((host) => openReceiver(undefined, { host, port })));
+          return [receiver, ...rest] as const;
+        } catch (error) {
+          if (!(error instanceof Error) || !('code' in error) || error.code !== 'EADDRINUSE') throw error;
+        }
+      }
     },
     /** Closes something else together with them. */
     closeLater: (close: () => Promise<unknown>) => void closing.push(close),
