@@ -8,8 +8,8 @@ export const withoutSeparators = (phone: string): string => phone.replace(separa
 const ethiopianMobile = /^(?:\+?251|0)?([79][0-9]{2})([0-9]{2})([0-9]{2})([0-9]{2})$/;
 
 /**
- * A phone number in the form of all pages, with non-breaking spaces: `0911 22 33 44` for an Ethiopian mobile number in any
- * form. Other numbers are unchanged.
+ * A phone number as all pages show it: an Ethiopian mobile number in any form as `0911 22 33 44`, with non-breaking spaces. Other numbers
+ * are unchanged.
  */
 export function readablePhone(phone: string): string {
   const [, start, ...groups] = ethiopianMobile.exec(withoutSeparators(phone)) ?? [];

@@ -31,7 +31,7 @@ import { addWalletCommands } from './wallet-commands.ts';
 import type { WalletTools } from './wallet-commands.ts';
 import { addWebhookCommands } from './webhook-commands.ts';
 import { gatehouseVersion } from './version.ts';
-import { sourcePositions } from '../platform/source-positions.ts';
+import { withSourcePositions } from '../platform/source-positions.ts';
 
 /** The environment of the program. */
 export interface Surroundings extends CommandRunParts {
@@ -74,7 +74,9 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
     const { server, addresses } = run.calledServer();
     const failure = describeFailure(error, { addresses, server });
     const stack =
-      args.includes('--verbose') && error instanceof Error ? sourcePositions(error.stack ?? '') : undefined;
+      args.includes('--verbose') && error instanceof Error
+        ? withSourcePositions(error.stack ?? '')
+        : undefined;
     if (isJson) stderr(failureJson(failure, stack));
     // The help of an incomplete command is already printed.
     else if (!isHelp) stderr(failureText(failure, stack, server));

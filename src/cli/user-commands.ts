@@ -171,7 +171,7 @@ function addHelp(user: Command, run: Runner, findDashboard: FindDashboard): void
   ask(
     'reset',
     AccountHelp.NEW_PASSWORD,
-    'request a password reset link, which the dashboard mails if it has a mail server; otherwise a second operator must approve it; one-time codes stay on',
+    'request a password reset link; the dashboard mails it, or without a mail server, a second operator must approve it; one-time codes stay on',
   );
   ask(
     'remove-totp',

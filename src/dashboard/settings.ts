@@ -33,7 +33,7 @@ export const readDashboardSettings = (environment: ProcessEnvironment) => {
   const read = readSettings(environment, certificatesForTokens(environment, settings));
   if (read.GATEHOUSE_SMTP_URL !== undefined && read.GATEHOUSE_MAIL_FROM === undefined)
     throw new SettingsError(
-      'GATEHOUSE_MAIL_FROM is not set: the address that the mails of GATEHOUSE_SMTP_URL come from',
+      'GATEHOUSE_MAIL_FROM is not set: with GATEHOUSE_SMTP_URL, name the sender address of the mails',
     );
   return read;
 };

@@ -2,7 +2,7 @@ import { pino, stdSerializers } from 'pino';
 import type { DestinationStream, Logger } from 'pino';
 import { openBackgroundOutput } from './background-output.ts';
 import { maskFields, maskPhone, maskSensitive } from './mask-sensitive.ts';
-import { sourcePositions } from './source-positions.ts';
+import { withSourcePositions } from './source-positions.ts';
 import { traceMembersOfLine } from './tracing/span.ts';
 
 export type { Logger } from 'pino';
@@ -44,7 +44,7 @@ function describeError(error: unknown): unknown {
     if (name === 'aggregateErrors' && Array.isArray(value)) return [[name, value.map(describeError)]];
     if (typeof value === 'object' || typeof value === 'function') return [];
     if (typeof value !== 'string') return [[name, value]];
-    return [[name, maskErrorText(name === 'stack' ? sourcePositions(value) : value)]];
+    return [[name, maskErrorText(name === 'stack' ? withSourcePositions(value) : value)]];
   });
   return Object.fromEntries(members);
 }

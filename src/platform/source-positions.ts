@@ -3,26 +3,27 @@ import { SourceMap } from 'node:module';
 import type { SourceMapPayload } from 'node:module';
 
 /**
- * A position in a module, such as `file:///srv/programs/core.mjs:12:5`. A stack contains the message, which may quote a text from outside.
- * So a match is a valid URL of a local file, and the search is linear, because `:` ends a path.
+ * A position in a module, such as `file:///srv/programs/core.mjs:12:5`. A stack trace begins with the error's message, which may quote any
+ * text from outside. So the pattern matches only valid URLs of local files. It excludes `:` from paths, so that the search takes linear
+ * time.
  */
 const modulePosition = /(file:\/\/\/[^\s():]+\.mjs):(\d+):(\d+)/g;
 
-/** The number of positions that are kept, of some 200 bytes each. The stack traces of a process have far fewer. */
+/** The limit of cached positions, each of some 200 bytes. The stack traces of a process have far fewer. */
 const maxPositions = 2_000;
 
-/** How long maps are kept. One failure often writes many traces, but a map needs up to 20 MB. */
+/** How long source maps are cached. A failure often causes many stack traces in a short time, but a map needs up to 20 MB. */
 const keepMapsMs = 10_000;
 
-/** The number of maps that are kept. A process has fewer modules, but a text from outside can name any file. */
+/** The limit of cached source maps. A process has fewer modules, but a text from outside can name any file. */
 const maxMaps = 200;
 
 /**
- * A stack trace whose positions in bundled programs are those of the sources (docs/adr/0059). Only a trace that is written needs them, so
- * Node runs without `--enable-source-maps`, which keeps each map for ever. Reading a map that is not kept takes up to 50 ms.
- * Positions of other modules stay as they are.
+ * Replaces the positions of bundled programs in a stack trace by those of the sources (docs/adr/0059). Other positions stay as they are.
+ * Node runs without `--enable-source-maps`, because that option keeps each map in memory for ever, and only logged stack traces need maps.
+ * Reading a map that is not cached takes up to 50 ms.
  */
-export const sourcePositions = (stack: string): string => stack.replace(modulePosition, sourcePosition);
+export const withSourcePositions = (stack: string): string => stack.replace(modulePosition, sourcePosition);
 
 const sourceOf = new Map<string, string>();
 const maps = new Map<string, SourceMap | undefined>();

@@ -18,7 +18,7 @@ const international = /^\+[1-9][0-9]{6,14}$/;
 export const PhoneNumber = {
   /**
    * Reads a phone number: an Ethiopian mobile number in local or international form, or any E.164 number with its plus.
-   * Issue: empty, or neither form. A +251 number must be a mobile number. Spaces and dashes are not accepted.
+   * Issue: empty, or in neither form. A +251 number must be a mobile number. Spaces and dashes are not accepted.
    */
   parse(text: string, field: string): Result<PhoneNumber, Issue> {
     if (text === '') return err({ field, issue: requiredIssue });

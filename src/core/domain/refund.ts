@@ -17,10 +17,10 @@ import { unreachable } from './unreachable.ts';
  *        │                        APPROVAL_DECLINED      the reversal machine (reversal.ts),
  *        └─────────────────────────────────────────────▶ with the refund's id as the name at the wallet
  *
- * A reversal of stray money and a refund are the same machine. They differ in one rule. A refused reversal of stray money
- * waits for a person, who may retry it. A refund that its wallet definitely refuses is FAILED permanently, and its money can be
- * refunded again under another refund. So a refund has one name at its wallet for ever. A refusal that is not definite leaves
- * the outcome unknown, because the money may have gone through.
+ * A refund and the reversal of a stray payment are the same state machine. They differ in what follows a refusal by the wallet. A refused
+ * reversal of a stray payment waits for a person, who may request it again. A definitely refused refund is FAILED permanently, and another
+ * refund may return its money. So a refund keeps one name at its wallet for ever. After a refusal that is not definite, the outcome is
+ * unknown, because the money may have been returned.
  */
 
 /** The state of a refund for its readers. COMPLETED and FAILED are final. */
@@ -51,14 +51,14 @@ export function failureReason({ progress, settlementId }: Refund): string {
   return progress.refusalReason === '' ? 'provider_error' : progress.refusalReason;
 }
 
-/** Whether its money is returned or may be. Only a FAILED refund leaves its money to other refunds. */
+/** Whether the money of the refund was returned or may still be. After a FAILED refund, other refunds may return the money. */
 export const holdsMoney = (refund: Pick<Refund, 'progress'>): boolean => refundStatus(refund) !== 'FAILED';
 
 /** The sum of the refunds that are not FAILED, in minor units. */
 export const heldMinorUnits = (refunds: readonly Pick<Refund, 'progress' | 'minorUnits'>[]): bigint =>
   refunds.filter(holdsMoney).reduce((sum, { minorUnits }) => sum + minorUnits, 0n);
 
-/** A refund and the order's event that reports its step; undefined when the step is not an event. */
+/** A changed refund, with the event of its order; `changed` is undefined if the change causes no event. */
 export interface RefundStep {
   readonly refund: Refund;
   readonly changed: Changed | undefined;
@@ -75,12 +75,12 @@ export function createRefund(
     ? { status: 'AWAITING_APPROVAL', updatedAt: now }
     : beginReversal(facts.id, now);
   const refund: Refund = { ...facts, progress, decidedBy: '', settlementId: null };
-  return { refund, changed: recorded(order, 'REFUND_REQUESTED', refund, now) };
+  return { refund, changed: addRefundEvent(order, 'REFUND_REQUESTED', refund, now) };
 }
 
 export type ApprovalRefusal = 'same_person' | 'not_awaiting';
 
-/** The person behind an actor. The holders of a service token cannot be told apart, whatever name the call has. */
+/** The person behind an actor. The holders of one service token cannot be distinguished, whatever name a call gives. */
 function personOf(actor: string): string {
   const [role = '', ...name] = actor.split(':');
   return role === 'dashboard' && name.length > 0 ? actor : role;
@@ -100,7 +100,7 @@ export function approveRefund(
   }
   if (personOf(by) === personOf(refund.requestedBy)) return err('same_person');
   const approved = { ...refund, decidedBy: by, progress: beginReversal(refund.id, now) };
-  return ok({ refund: approved, changed: recorded(order, 'REFUND_APPROVED', approved, now) });
+  return ok({ refund: approved, changed: addRefundEvent(order, 'REFUND_APPROVED', approved, now) });
 }
 
 /** Ends a refund before the wallet gets the request. The person who created it may do so too. */
@@ -119,10 +119,10 @@ export function declineRefund(
     decidedBy: by,
     progress: { status: 'APPROVAL_DECLINED', updatedAt: now },
   };
-  return ok({ refund: declined, changed: recorded(order, 'REFUND_FAILED', declined, now) });
+  return ok({ refund: declined, changed: addRefundEvent(order, 'REFUND_FAILED', declined, now) });
 }
 
-/** Whether the wallet's part has begun. */
+/** Whether the refund has been passed on to the wallet, so that `progress` is a reversal. */
 export const isWithWallet = (progress: RefundProgress): progress is Reversal =>
   progress.status !== 'AWAITING_APPROVAL' && progress.status !== 'APPROVAL_DECLINED';
 
@@ -154,10 +154,10 @@ export function recordRefundOutcome(
   const recordedOutcome = recordReversalOutcome(progress, leaseId, undecidedUnlessDefinite(outcome), now);
   if (!recordedOutcome.ok) return recordedOutcome;
   const { reversal, isRepeat } = recordedOutcome.value;
-  return ok({ ...ended(order, refund, { ...refund, progress: reversal }, now), isRepeat });
+  return ok({ ...stepOf(order, refund, { ...refund, progress: reversal }, now), isRepeat });
 }
 
-/** A refusal that is not definite says nothing about an earlier request, which may have returned the money. */
+/** After a refusal that is not definite, the refund stays undecided, because an earlier request may have returned the money. */
 const undecidedUnlessDefinite = (outcome: ReversalOutcome): ReversalOutcome =>
   outcome.type === 'refused' && !outcome.definite
     ? { type: 'pending', providerReference: '', detail: outcome.detail || outcome.reason || 'refused' }
@@ -167,18 +167,18 @@ const undecidedUnlessDefinite = (outcome: ReversalOutcome): ReversalOutcome =>
 export const hastenRefund = (refund: Refund, at: Date): Refund =>
   isWithWallet(refund.progress) ? { ...refund, progress: makeReversalDue(refund.progress, at) } : refund;
 
-/** The event and the order's sum if the step ended the refund. */
-function ended(order: OrderInFull, before: Refund, refund: Refund, now: Date): RefundStep {
+/** The changed refund. If the change ended it, also the event, and the order with its new sum of refunds. */
+function stepOf(order: OrderInFull, before: Refund, refund: Refund, now: Date): RefundStep {
   const status = refundStatus(refund);
   if (status === refundStatus(before) || (status !== 'COMPLETED' && status !== 'FAILED'))
     return { refund, changed: undefined };
   const type = status === 'COMPLETED' ? 'REFUND_COMPLETED' : 'REFUND_FAILED';
-  return { refund, changed: recorded(order, type, refund, now) };
+  return { refund, changed: addRefundEvent(order, type, refund, now) };
 }
 
 /**
- * Ends an undecided refund as operators know it from the provider. Rejections: `decided` when it has ended or was never sent; `leased`
- * while a worker may be sending it, because its report would change nothing any more.
+ * Ends an undecided refund with the outcome that operators learned from the provider. Rejections: `decided` if the refund has ended or was
+ * never sent; `leased` while a worker may be sending it, because the worker's report could not change a settled refund.
  */
 export function settleRefund(
   order: OrderInFull,
@@ -206,13 +206,13 @@ export function settleRefund(
     },
   };
   const type = settlement.outcome === 'RETURNED' ? 'REFUND_COMPLETED' : 'REFUND_FAILED';
-  return ok({ refund: settled, changed: recorded(order, type, settled, now, settlement.id) });
+  return ok({ refund: settled, changed: addRefundEvent(order, type, settled, now, settlement.id) });
 }
 
 type RefundEventType = Extract<OrderEventType, `REFUND_${string}`>;
 
-/** The order keeps its status. A COMPLETED refund adds to the order's refunded sum. */
-function recorded(
+/** Adds an event of the refund to its order. The order keeps its status. A COMPLETED refund adds to the order's refunded sum. */
+function addRefundEvent(
   before: OrderInFull,
   type: RefundEventType,
   refund: Refund,

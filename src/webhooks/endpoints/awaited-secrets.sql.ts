@@ -3,11 +3,11 @@ import { runStatement } from '../../platform/database/run-statement.ts';
 import { isWebhookEndpoint } from '../database/webhook-endpoint.sql.ts';
 import type { Environment, SecretOwner } from '../domain/delivery.ts';
 
-/** Deliveries that wait until the first signing secret of their owner is shown. */
+/** A signing secret that was not shown to anyone yet, and the deliveries that wait for it. */
 export interface AwaitedSecret extends SecretOwner {
   /** Counted up to 10,000. */
   readonly pendingCount: bigint;
-  /** Since when the first of them waits. */
+  /** When the first of the deliveries began to wait. */
   readonly since: Date;
 }
 
@@ -36,7 +36,7 @@ interface Row extends SecretOwner, Record<string, unknown> {
   readonly since: Date;
 }
 
-/** The secrets of a merchant that deliveries wait for, sandbox before production. */
+/** The awaited secrets of a merchant, sandbox before production. */
 export async function readAwaitedSecrets(
   pool: Pool,
   merchantId: string,

@@ -15,8 +15,8 @@ export interface EraseDeliveriesParts {
 const batchSize = 50;
 
 /**
- * Follows core's list of erased orders, and erases the phone number and the reason in the stored bodies of their deliveries, and what
- * receivers answered. A pending delivery is sent as it is, and erased when it has ended. Several processes may do this at once.
+ * Follows core's list of erased orders. In the stored deliveries of these orders, it erases the phone number, the reason, and the
+ * receivers' answers. A pending delivery is sent unchanged, and erased after it has ended. Several processes may do this at once.
  */
 export async function eraseDeliveries(parts: EraseDeliveriesParts, stop: AbortSignal): Promise<void> {
   const { database, logger } = parts;
@@ -30,7 +30,7 @@ export async function eraseDeliveries(parts: EraseDeliveriesParts, stop: AbortSi
   if (erased > 0) logger.info({ deliveries: erased }, 'personal data was erased from deliveries');
 }
 
-/** Reads one part of core's list. The position moves in the transaction that notes the orders. */
+/** Reads one page of core's list. One transaction stores the orders and the cursor. */
 async function followOnce({ database, personalData }: EraseDeliveriesParts): Promise<number> {
   const [reader] = await runStatement<{ cursor: string }>(database.pool, {
     text: 'select cursor from webhooks.erasure_reader',
@@ -57,7 +57,7 @@ on conflict (id) do update set cursor = excluded.cursor`,
 interface DueOrder {
   readonly merchant_id: string;
   readonly order_id: string;
-  /** Whether a delivery of it still has to be sent. */
+  /** Whether a delivery of the order is pending. */
   readonly is_pending: boolean;
 }
 
@@ -68,11 +68,14 @@ async function eraseBatch(client: PoolClient): Promise<{ orders: number; erased:
   if (pending.length > 0) await postpone(client, pending);
   if (ended.length === 0) return { orders: due.length, erased: 0 };
   const erased = await eraseDeliveriesOf(client, ended);
-  await noteErased(client, ended);
+  await markErased(client, ended);
   return { orders: due.length, erased };
 }
 
-/** The longest wait is ten minutes. A later time is from a clock that was ahead, so the order is due (docs/adr/0058). */
+/**
+ * Locks a batch of orders that are due. An order waits for ten minutes at most, so a later time was stored while the clock was ahead
+ * (docs/adr/0058). Such an order is due too.
+ */
 const lockDueOrders = (client: PoolClient): Promise<DueOrder[]> =>
   runStatement<DueOrder>(client, {
     text: `
@@ -106,7 +109,7 @@ interface DeliveryRow {
   readonly body: Buffer;
 }
 
-/** Erases the bodies and the receivers' answers. Returns how many deliveries the orders have. */
+/** Erases the personal data in the bodies, and the receivers' answers. Returns the number of the orders' deliveries. */
 async function eraseDeliveriesOf(client: PoolClient, orders: readonly DueOrder[]): Promise<number> {
   const deliveries = await runStatement<DeliveryRow>(client, {
     text: `
@@ -134,10 +137,10 @@ where a.merchant_id = erased.merchant_id and a.delivery_id = erased.id and a.res
 }
 
 /**
- * An order is erased twice, two minutes apart: an event that was read before the erasure can become a delivery after the first time.
- * After the second, its row is deleted.
+ * Marks the orders as erased once, or deletes their rows after the second time. Each order is erased twice, two minutes apart, because an
+ * event that was read before the erasure can become a delivery after the first time.
  */
-async function noteErased(client: PoolClient, orders: readonly DueOrder[]): Promise<void> {
+async function markErased(client: PoolClient, orders: readonly DueOrder[]): Promise<void> {
   await runStatement(client, {
     text: `
 with ended as (select * from unnest($1::text[], $2::text[]) as ended (merchant_id, order_id)), deleted as (

@@ -12,7 +12,7 @@ export interface TestEvent {
   readonly merchantId: string;
   readonly environment: Environment;
   readonly url: string;
-  /** The webhook endpoint of the URL: "whe_…"; empty when there is none. */
+  /** The webhook endpoint of the URL, `whe_…`; '' if the URL belongs to none. */
   readonly endpointId: string;
 }
 
@@ -29,12 +29,12 @@ export async function sendTestEvent(
   by: Actor,
 ): Promise<string> {
   const at = now();
-  const [id, eventId] = [newId('whd', at), newId('evt', at)];
+  const [deliveryId, eventId] = [newId('whd', at), newId('evt', at)];
   const endpoint = endpointId === '' ? endpointOf(url) : endpointId;
   await inTransaction(pool, [], async (client) => {
     await insertDeliveries(client, [
       {
-        id,
+        id: deliveryId,
         merchantId,
         environment,
         endpoint,
@@ -50,7 +50,7 @@ export async function sendTestEvent(
     await recordAudit(client, newId, at, by, {
       action: 'test_event.send',
       merchantId,
-      targetId: id,
+      targetId: deliveryId,
       details: {
         environment,
         endpoint: endpointOf(url),
@@ -58,5 +58,5 @@ export async function sendTestEvent(
       },
     });
   });
-  return id;
+  return deliveryId;
 }
