@@ -56,8 +56,8 @@ export declare type Checkout = Message<"gatehouse.v1.Checkout"> & {
   paymentOptions: string[];
 
   /**
-   * What the payer must open or read in order to confirm the latest payment; absent when the wallet prompts the payer's phone,
-   * and when the payment is over.
+   * What the payer must open or read in order to confirm the latest payment. Absent when the wallet prompts the payer's phone, and when the
+   * payment is over.
    *
    * @generated from field: gatehouse.v1.NextAction next_action = 12;
    */
@@ -93,8 +93,8 @@ export declare type Checkout = Message<"gatehouse.v1.Checkout"> & {
 
   /**
    * Money that an earlier attempt debited without paying the order, and that has not been returned to the payer. No payment
-   * starts until it is returned. For an order that has ended unpaid, also money that the payer sent from the menu of the phone, as soon as the
-   * wallet reported it. Absent when there is none.
+   * starts until it is returned. For an order that has ended unpaid, this may also be money that the payer sent from the menu of the phone.
+   * It is shown as soon as the wallet reported it. Absent when there is none.
    *
    * @generated from field: gatehouse.v1.MoneyNotReturned money_not_returned = 10;
    */

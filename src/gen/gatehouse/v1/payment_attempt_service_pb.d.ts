@@ -279,8 +279,7 @@ export declare type RecordPaymentOutcomeRequest = Message<"gatehouse.v1.RecordPa
     case: "declined";
   } | {
     /**
-     * The wallet answered our query that the payer did not confirm in time, or that it still does not know the request long after the
-     * prompt.
+     * The wallet answered our query that the payer did not confirm in time. Or it still did not know the request long after the prompt.
      *
      * @generated from field: gatehouse.v1.WalletTimedOut timed_out = 7;
      */
@@ -539,7 +538,7 @@ export declare type WalletExchange = Message<"gatehouse.v1.WalletExchange"> & {
   decisive: boolean;
 
   /**
-   * Set by core on an entry that replaces this many exchanges, which are not stored: those in the middle of very many, and
+   * The number of exchanges that are not stored and that this entry replaces; set by core. They are those in the middle of very many, and
    * callbacks after 20 exchanges within ten seconds. Ignored when recorded.
    *
    * @generated from field: int32 omitted = 11;

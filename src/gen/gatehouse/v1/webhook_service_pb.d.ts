@@ -983,8 +983,8 @@ export declare type ExplainDeliveryResponse = Message<"gatehouse.v1.ExplainDeliv
   sentences: string[];
 
   /**
-   * When it is expected to be sent next; absent when that depends on a person or on another delivery, and when it is not
-   * sent again.
+   * When the delivery is expected to be sent next. Absent when that depends on a person or on another delivery, and when it is not sent
+   * again.
    *
    * @generated from field: google.protobuf.Timestamp next_attempt_time = 4;
    */
@@ -2080,8 +2080,8 @@ export enum DeliveryAttemptResult {
   TLS_FAILED = 6,
 
   /**
-   * The host's name has no address on the public internet. A name that does not exist and a name with a private address give
-   * the same result, so that merchants cannot discover names in the gateway's own network.
+   * The host's name has no address on the public internet. A name that does not exist and a name with a private address give the same
+   * result. So merchants cannot discover names in the gateway's own network.
    *
    * @generated from enum value: DELIVERY_ATTEMPT_RESULT_NAME_NOT_RESOLVED = 7;
    */
