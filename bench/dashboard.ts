@@ -1,5 +1,5 @@
 /**
- * The dashboard over a table of a million orders: the time to the first byte of its pages, and the effect of busy pages
+ * Measures the dashboard over a table of a million orders. It takes the time to the first byte of its pages, and the effect of busy pages
  * and guessed passwords on registrations.
  *
  *     npm run bench:dashboard -- --orders 1000000

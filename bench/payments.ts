@@ -1,7 +1,7 @@
 /**
- * What each step of a payment costs core and PostgreSQL, from the registration of an order to the wallet's answer: one core and a durable
- * PostgreSQL, with the clients of checkout and wallets in this process. Registrations and look-ups are sent one by one here. The facade
- * sends them in batches, which cost less.
+ * Measures what each step of a payment costs core and PostgreSQL, from the registration of an order to the wallet's answer. It runs one
+ * core and a durable PostgreSQL. The clients of checkout and wallets are in this process. Registrations and look-ups are sent one by one
+ * here. The facade sends them in batches, which cost less.
  */
 import { CheckoutService } from '../src/gen/gatehouse/v1/checkout_service_pb.js';
 import { Environment } from '../src/gen/gatehouse/v1/order_pb.js';

@@ -1,6 +1,7 @@
 /**
- * How long a gateway takes no payments after it has lost its database, and how much of the time before the loss is lost: with Gatehouse's
- * backup, and with a base backup and archived WAL. The time that prompts may take (GATEHOUSE_RECOVERY_SETTLE_SECONDS) is not waited for.
+ * Measures how long a gateway takes no payments after it has lost its database, and how much of the time before the loss is lost. It
+ * compares Gatehouse's backup with a base backup and archived WAL. The time that prompts may take (GATEHOUSE_RECOVERY_SETTLE_SECONDS) is
+ * not waited for.
  *
  *     npm run bench:restore -- --orders 10000,200000
  */

@@ -1,6 +1,6 @@
 /**
- * How soon a waiting request is answered, and what thousands of them cost: one facade, one core and a durable PostgreSQL, which
- * reports the time of each commit. The clients are in this process, so they share the machine.
+ * Measures how soon a waiting request is answered, and what thousands of them cost. It runs one facade, one core and a durable PostgreSQL,
+ * which reports the time of each commit. The clients are in this process, so they share the machine.
  */
 import { Agent, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';

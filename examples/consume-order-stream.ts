@@ -1,6 +1,6 @@
 /*
- * Prints the sandbox's order events as NATS delivers them, through a consumer of its own. It compares the cursors in their
- * headers with that of the last event that it handled, and reads events that the broker did not deliver from core's list.
+ * Prints the sandbox's order events as NATS delivers them, through a consumer of its own. It compares the cursors in their headers with
+ * that of the last event that it handled. From core's list, it reads events that the broker did not deliver.
  *
  *   npm start                                   # in another terminal
  *   password=$(node -p "require('./.gatehouse/secrets.json').nats_password")

@@ -29,8 +29,8 @@ function lockedPackages(file) {
 }
 
 /**
- * Whether node_modules contains the packages of package-lock.json. npm writes its record of the last installation after
- * every install script has run, so an interrupted installation never counts.
+ * Whether node_modules contains the packages of package-lock.json. npm writes its record of the installation after every install script has
+ * run. So an interrupted installation never counts.
  */
 function isInstalled({ withDevelopment }) {
   const wanted = Object.entries(lockedPackages(join(projectRoot, 'package-lock.json')));

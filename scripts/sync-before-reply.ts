@@ -1,7 +1,7 @@
 /**
  * Shows that an order is on disk before core acknowledges it. A test with kill -9 cannot show that, because the page cache
- * survives the kill. Traces PostgreSQL and core with strace (as root or their user; apt-get install strace) while one order,
- * and then 500 in one commit, are registered: node scripts/sync-before-reply.ts
+ * survives the kill. Traces PostgreSQL and core with strace (as root or their user; apt-get install strace). Meanwhile one order is
+ * registered, and then 500 in one commit: node scripts/sync-before-reply.ts
  */
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';

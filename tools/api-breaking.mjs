@@ -1,6 +1,6 @@
-// Checks that integrations written for the last release of the merchant API still work: compares clients/openapi.json with
-// that of the newest release (tag v*), or with clients/released/openapi.json while no release has one. oasdiff compares. It is
-// a Go program, so the check is skipped where Go is not installed.
+// Checks that integrations written for the last release of the merchant API still work. oasdiff compares clients/openapi.json with that of
+// the newest release (tag v*), or with clients/released/openapi.json while no release has one. It is a Go program, so the check is skipped
+// where Go is not installed.
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -101,8 +101,8 @@ async function insist(client: pg.ClientBase, statements: readonly string[]): Pro
 }
 
 /**
- * Fences every table with rows of the merchant. When it returns, every transaction that changes such a row from now on notes the
- * change: the creation of a trigger waits for the transactions that have written to its table.
+ * Fences every table with rows of the merchant. When it returns, every transaction that changes such a row from now on notes the change.
+ * The creation of a trigger waits for the transactions that have written to its table.
  */
 export async function installGuards(client: pg.ClientBase, merchantId: string): Promise<void> {
   for (const table of movedTables) {

@@ -47,7 +47,10 @@ const leaving: Readonly<Record<string, string>> = {
 const notLeased = 'leased_until is null';
 /** A lease is shorter. */
 const drainMs = 60_000;
-/** Requests wait for two seconds at most, so the move gives up before: when the earlier requests are not answered, or when all takes too long. */
+/**
+ * Requests wait for two seconds at most, so the move gives up before. It does so when the earlier requests are not answered, or when all
+ * takes too long.
+ */
 const heldMs = 600;
 const closedMs = 1_200;
 const maxTries = 5;

@@ -21,8 +21,8 @@ interface ChainHead {
 }
 
 /**
- * Seals copied events in the target, as core seals its own, in a chain that begins there. The blocks of the source cannot be used: a stored root of a
- * day that has ended covers all blocks of that day, and core would report that the root differs. Core continues the chain.
+ * Seals copied events in the target, as core seals its own, in a chain that begins there. The blocks of the source cannot be used. A stored
+ * root of a day that has ended covers all blocks of that day, and core would report that the root differs. Core continues the chain.
  */
 export async function sealCopies(target: pg.ClientBase, merchantId: string, sealKey: Buffer): Promise<void> {
   for (;;) {

@@ -55,8 +55,8 @@ export async function seedOrders(
 }
 
 /**
- * Makes orders P-00000001 to the given number, which are PENDING: copies of one that core registered just now, so they do not
- * expire during a run.
+ * Makes PENDING orders from P-00000001 to the given number. They are copies of one that core registered just now, so they do not expire
+ * during a run.
  */
 export async function seedPendingOrders(
   databaseUrl: string,

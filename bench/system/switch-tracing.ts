@@ -1,6 +1,6 @@
 /**
  * Loaded into a facade before its own code. Requests with the header `x-traced: 0` are then handled as if tracing were off, so that one
- * process handles both kinds by turns: two processes with the same settings differ by several percent for as long as they run.
+ * process handles both kinds by turns. Two processes with the same settings differ by several percent for as long as they run.
  */
 import { registerHooks } from 'node:module';
 

@@ -30,8 +30,8 @@ const instead =
   "Compare the totals of a day with the wallet's portal by hand";
 
 /**
- * Whether each wallet gets requests, from the latest reports of the `wallets` processes: a finding for each wallet that does not,
- * or one finding for all.
+ * Checks in the latest reports of the `wallets` processes whether each wallet gets requests. Returns a finding for each wallet that gets
+ * none, or one finding for all.
  */
 export function judgeRequests(
   subject: string,

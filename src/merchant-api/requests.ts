@@ -3,8 +3,8 @@ import type { TObject, TProperties } from '@sinclair/typebox';
 import { directOptionPattern } from './payment-option.ts';
 
 // Lengths, patterns and formats are documentation, for readers of the contract and for code generators. Core decides, and
-// its messages are better. The schemas agree with core's rules, with exceptions that only core checks: the currencies that this
-// gateway accepts, the decimals of each, hosts that lenient parsers would turn into others, and the characters named below.
+// its messages are better. The schemas agree with core's rules. Only core checks these: the currencies that this gateway accepts, the
+// decimals of each, hosts that lenient parsers would turn into others, and the characters named below.
 
 // Code generators copy `pattern` into the source of a client, and validators compile it, also below `not`. The regular
 // expressions of Python, Go and PHP know no \p{…} or \u…, and in Java a [ begins a class within a class. One such pattern makes

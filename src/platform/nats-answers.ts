@@ -1,8 +1,8 @@
 import { connect } from 'nats';
 
 /**
- * Whether the broker's store answers. nats-server 2.9 keeps its connections and its port open when its store hangs, for
- * example after its disk was full, and its own health check still says "ok".
+ * Whether the broker's store answers. When the store of nats-server 2.9 hangs, for example after its disk was full, its connections and its
+ * port stay open. Its own health check still says "ok".
  */
 export async function storeAnswers(url: string, timeoutMs: number): Promise<boolean> {
   const { host, username, password } = new URL(url);

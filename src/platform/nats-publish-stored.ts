@@ -81,8 +81,8 @@ function refusalOf(error: unknown, { info }: NatsConnection): Error {
 }
 
 /**
- * Headers in their written form. The client's own functions check each name against all others and build the text header by
- * header, which takes four times as long. @throws when a value contains a line break
+ * Headers in their written form. The client's own functions take four times as long: they check each name against all others, and build the
+ * text header by header. @throws when a value contains a line break
  */
 function headersOf(id: string, others: Readonly<Record<string, string>>): MsgHdrs {
   let text = `NATS/1.0\r\nNats-Msg-Id: ${id}\r\n`;

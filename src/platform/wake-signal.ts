@@ -5,8 +5,8 @@ export interface WakeSignal {
   /** The number of rings so far. */
   readonly rings: () => number;
   /**
-   * Resolves at the next ring, after `timeoutMs`, or when `signal` aborts, whichever comes first. With `since`, an earlier
-   * value of `rings()`, it also resolves at once if it has rung after that, so that no ring is missed during the work.
+   * Resolves at the next ring, after `timeoutMs`, or when `signal` aborts, whichever comes first. With `since`, an earlier value of
+   * `rings()`, it resolves at once if the signal has rung since then. So no ring is missed during the work.
    */
   readonly wait: (timeoutMs: number, signal: AbortSignal, since?: number) => Promise<void>;
 }

@@ -36,8 +36,8 @@ const phoneOrReference = new RegExp(
 );
 
 /**
- * A secret that the cut has shortened is no longer recognised, so the last value is removed. It is searched from its beginning only:
- * a search from each character of a long value takes a tenth of a second, in which no other request is answered.
+ * A secret that the cut has shortened is no longer recognised, so the last value is removed. It is searched from its beginning only. A
+ * search from each character of a long value would take a tenth of a second, and delay all other requests.
  */
 const lastValue = /(?<![^\s"{}[\],:])[^\s"{}[\],:]+$/;
 

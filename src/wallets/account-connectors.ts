@@ -32,7 +32,8 @@ export interface AccountConnectors {
    * Runs `work` with the connector of an account, or `unusable` when the account is removed, or its settings cannot be used. `failure`
    * is the error if core did not give the settings, which says nothing about the account.
    * `mask` replaces the secrets of the account in a text. `forget` makes the next use read the settings again, for example because the
-   * wallet refused them: a restore can give the id of a lost account to other credentials. Connectors that are not in use are closed after a while.
+   * wallet refused them. A restore can give the id of a lost account to other credentials. Connectors that are not in use are closed after
+   * a while.
    */
   readonly use: <T>(
     account: AccountReference,

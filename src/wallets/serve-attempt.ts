@@ -46,8 +46,8 @@ class AttemptWork {
   }
 
   /**
-   * Sends the first request. A refusal ends the attempt. A request that was accepted, or whose answer is unknown, is queried later, or
-   * at once if the wallet says so or already knows the id. A request that was not sent is sent again.
+   * Sends the first request. A refusal ends the attempt. A request that was accepted, or whose answer is unknown, is queried later. It is
+   * queried at once if the wallet says so, or already knows the id. A request that was not sent is sent again.
    */
   async send(): Promise<Outcome> {
     const acknowledgement = await this.#initiate();

@@ -39,8 +39,8 @@ export async function untilCoreAnswers<T>(
 }
 
 /**
- * How long a report is repeated while core is unavailable. Without it, the next lease could not tell whether the wallet has the request, and
- * some wallets can neither be asked about it nor be sent it again. Core accepts a report until another lease follows.
+ * How long a report is repeated while core is unavailable. Without the report, the next lease could not know whether the wallet has the
+ * request. Some wallets cannot be asked, and must not get the request again. Core accepts a report until another lease follows.
  */
 const reportMs = 40_000;
 

@@ -28,9 +28,9 @@ export interface WalletBreakerOptions {
 const cooldownsBetweenTrials = 12;
 
 /**
- * Failed requests may be the fault of one payer's number. So after several failures in a row the breaker checks the
- * wallet's own health, and opens only when the wallet does not report that it is healthy. The circuit closes when a health
- * check or a request succeeds. A wallet without a health check gets one request, the trial, after each cooldown.
+ * Failed requests may be the fault of one payer's number. So after several failures in a row, the breaker asks the wallet for its health.
+ * It opens unless the wallet reports that it is healthy. The circuit closes when a health check or a request succeeds. A wallet without a
+ * health check gets one request, the trial, after each cooldown.
  */
 export function createWalletBreaker(options: WalletBreakerOptions): WalletBreaker {
   const { wallet, logger, cooldownMs, threshold, ask } = options;

@@ -31,8 +31,8 @@ const boundaryImport = /^import \{[\w, ]+\} from '[./]+\/(?:read-settings|start-
 const boundaryNames = '{ readSettingsOrExit, exitForSettings, startLogging, stopOnSignal }';
 
 /*
- * A main file becomes a function that can run many times, because a module is never unloaded: its constants would keep each
- * stopped process in memory.
+ * A main file becomes a function that can run many times, because a module is never unloaded. Its constants would keep each stopped process
+ * in memory.
  */
 registerHooks({
   load(url, context, nextLoad) {

@@ -40,9 +40,8 @@ async function removeLeftovers(): Promise<void> {
 }
 
 /**
- * Makes a new folder in memory for the temporary files of a test run, because each copy of a database creates and
- * deletes some 300 files. Resolves with undefined on a machine without `/dev/shm` or with less than 4 GB free there,
- * such as a container of Docker.
+ * Makes a new folder in memory for the temporary files of a test run. Each copy of a database creates and deletes some 300 files. Resolves
+ * with undefined on a machine without `/dev/shm` or with less than 4 GB free there, such as a container of Docker.
  */
 export async function createMemoryFolder(): Promise<string | undefined> {
   if (!(await isUsable())) return undefined;

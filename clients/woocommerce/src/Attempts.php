@@ -93,8 +93,8 @@ final class Attempts
     }
 
     /**
-     * The number of the next attempt. It follows from the order alone: two tabs that start a payment at the same time get the
-     * same number, so the gateway registers one order.
+     * The number of the next attempt. It follows from the order alone. Two tabs that start a payment at the same time get the same number,
+     * so the gateway registers one order.
      */
     public function nextNumber(): string
     {

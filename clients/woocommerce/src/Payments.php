@@ -26,8 +26,8 @@ final class Payments
     }
 
     /**
-     * Gives the URL to which the customer is redirected: the checkout page of the gateway, or the page of the order when it
-     * needs no payment any more.
+     * Gives the URL to which the customer is redirected. It is the checkout page of the gateway, or the page of the order if it needs no
+     * payment any more.
      *
      * @throws PaymentRefused with a message for the customer
      */

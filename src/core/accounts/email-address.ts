@@ -15,8 +15,8 @@ export interface EmailAddress {
 const maxLength = 254;
 /**
  * A dot-atom (RFC 5322, 3.2.3) at a host name of labels with at most 63 characters (RFC 1035, 2.3.4). Quoted local parts and
- * address literals are not accepted. The last label has a character that is no digit, because no top-level domain is numeric
- * (RFC 3696, 2), and mail servers such as Postfix reject `a@192.0.2.1` and `a@123`.
+ * address literals are not accepted. The last label has a character that is no digit, because no top-level domain is numeric (RFC 3696, 2).
+ * Mail servers such as Postfix reject `a@192.0.2.1` and `a@123`.
  */
 const form =
   /^[a-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*(?![0-9]+$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i;

@@ -39,7 +39,7 @@ export const actingForNobody = ({ actor, requestId }: Actor): Actor => ({
   requestId,
 });
 
-/** A person who proves their identity with a link or a password acts as themselves, even if another user is signed in in the same browser. */
+/** A person who uses a link or a password is the actor, even if another user is signed in to the same browser. */
 export const actingForThemselves = (by: Actor, userId: StoredId<'usr'>): Actor => ({
   actor: `${actingForNobody(by).actor}:${publicId('usr', userId)}`,
   requestId: by.requestId,

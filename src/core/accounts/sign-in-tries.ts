@@ -122,8 +122,8 @@ const codeBrowser = ({ userId, browserSecret }: CodeTry): string => `code browse
  *
  * None of them applies to a browser in which the account signed in recently. It has its own limit. Otherwise a stranger in the same
  * network could lock out all of its users: all customers of a mobile operator may share one address. A browser in which a code of the
- * account was right has limits for codes of its own, so that a stranger who knows the password cannot lock out its owner either.
- * Password reset links follow the same rule: strangers cannot use up the links of a known browser.
+ * account was right has limits of its own for codes. So a stranger who knows the password cannot lock out the owner either. Password reset
+ * links follow the same rule: strangers cannot use up the links of a known browser.
  */
 export function createSignInTries(pool: Pool): SignInTries {
   const refuse = (waitMs: number | undefined): void => {

@@ -88,8 +88,8 @@ order by merchant_id offset $2 limit 1`,
 
 /**
  * Those of the merchants behind `after`, to `until`. The time of a block is never earlier than that of its
- * predecessor (`seal-events.ts`), so the block is searched for by its number. The search steps back from the newest block in growing steps,
- * because a day is usually closed soon after its end, and then halves what is left.
+ * predecessor (`seal-events.ts`), so the block is searched for by its number. A day is usually closed soon after its end. So the search
+ * goes back from the newest block in growing steps, and then halves the range that is left.
  */
 async function searchHeads(
   client: Pool | PoolClient,

@@ -53,8 +53,8 @@ export interface DecidedLease {
 
 /**
  * Leases the attempt to a worker until `leaseMs` from now. An attempt that was never sent becomes SENT, because the wallet
- * may get the request from now on. An attempt that must not be sent ends instead: its prompt or its order's session has
- * expired, or the wallet holds money of an earlier attempt. Rejection: `not_due` when it is early, leased or settled.
+ * may get the request from now on. An attempt that must not be sent ends instead. Its prompt or its order's session has expired, or the
+ * wallet holds money of an earlier attempt. Rejection: `not_due` when it is early, leased or settled.
  */
 export function decideLease(
   order: OrderInFull,

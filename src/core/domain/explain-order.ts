@@ -44,8 +44,8 @@ function ended({ order, attempt }: ExplainedOrder): OrderExplanation {
 }
 
 /**
- * Why an order ended unpaid. An order that FAILED before its last possible attempt was cancelled. A cancellation that ended the last
- * possible attempt before it was sent cannot be distinguished from an attempt that was not sent in time: both are `not_sent`.
+ * Why an order ended unpaid. An order that FAILED before its last possible attempt was cancelled. A cancellation may have ended the last
+ * possible attempt before it was sent. This cannot be distinguished from an attempt that was not sent in time: both are `not_sent`.
  */
 function endOf(attempt: ExplainedAttempt | null, order: Order): string {
   const isOfAttempt = order.paymentType === 'DIRECT' || order.attemptCount >= maxAttempts;

@@ -44,7 +44,7 @@ where merchant_id = $1 and id = any($2::uuid[])`;
 export const erasingReference = `reference = case when order_id is null then '${erasedText}' else reference end`;
 
 /**
- * What a wallet reported and answered about payments of the order: those that payers started, and those that it reported although an
+ * A wallet's reports and answers about payments of the order: payments that payers started, and payments that it reported although an
  * attempt had requested them. They are found by the wallet's transaction of an attempt or of its stray payment.
  */
 const payerPayments = `

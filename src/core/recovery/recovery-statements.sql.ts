@@ -14,9 +14,9 @@ type Lost = Pick<RecoveryRow, 'id' | 'lostUntil'>;
 export const mayHavePayments = "(a.id < ?::uuid or a.state <> 'NEXT' or a.check_result = 'ACCEPTED')";
 
 /**
- * Adds the statements that a recovery reads: the operator's of each wallet that offers statements, and those of the merchants' payee
- * accounts there whose credentials are stored. An account that was removed before the backup took no payment in the lost time. One that
- * was added after it, and removed again, is as if it had not been added.
+ * Adds the statements that a recovery reads at each wallet that offers statements: the operator's, and those of merchants' payee accounts
+ * whose credentials are stored. An account that was removed before the backup took no payment in the lost time. One that was added after
+ * it, and removed again, is as if it had not been added.
  */
 export async function addStatements(em: EntityManager, { id, lostUntil }: Lost): Promise<void> {
   const addedSince = lowestStoredIdAt(lostUntil);

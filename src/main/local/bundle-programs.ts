@@ -53,8 +53,8 @@ async function isCurrent(projectRoot: string, folder: string): Promise<boolean> 
 }
 
 /**
- * Bundles each program with its packages into `folder`. A bundled program starts in half of the time and uses less memory, because
- * Node keeps a record of each module, of which core has 1,700 (docs/adr/0059). It reads templates and other files from the project's folder.
+ * Bundles each program with its packages into `folder`. A bundled program starts in half of the time and uses less memory. Node keeps a
+ * record of each module, and core has 1,700 modules (docs/adr/0059). It reads templates and other files from the project's folder.
  */
 export async function bundlePrograms(projectRoot: string, folder: string): Promise<void> {
   const beganAtMs = Date.now();

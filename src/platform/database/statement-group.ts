@@ -9,8 +9,8 @@ type GroupedStatement = string | (Statement & { readonly types?: CustomTypesConf
  * Runs statements one after another in one round trip, and returns the result of each. Unless one of them is BEGIN, they are a
  * transaction. If one fails, those behind it do not run, and its error is thrown.
  *
- * The server answers the group with one packet, because the client asks for answers only at the end (PostgreSQL's documentation,
- * "Extended Query", Sync). pg itself asks after each statement.
+ * The server answers the group with one packet, because the client asks for answers only at the end. pg itself asks after each statement.
+ * See Sync in PostgreSQL's documentation, "Extended Query".
  */
 export const runTogether = (
   client: PoolClient,

@@ -18,9 +18,9 @@ class PartlyReadRequest extends IncomingMessage {
 }
 
 /**
- * An answer that may be sent before the request's body has arrived. If much of the body is missing, the answer says
- * `Connection: close` and the connection is closed gracefully: nothing more is written, and arriving data is dropped. Closing
- * at once would reset the connection, and a client that is still sending would never read the answer (RFC 9112, section 9.6).
+ * An answer that may be sent before the request's body has arrived. If much of the body is missing, the answer says `Connection: close`,
+ * and the connection is closed gracefully. Nothing more is written, and arriving data is dropped. Closing at once would reset the
+ * connection, and a client that is still sending would never read the answer (RFC 9112, section 9.6).
  */
 class EarlyAnswer extends ServerResponse {
   override writeHead(status: number, statusMessage?: string, headers?: Headers): this;

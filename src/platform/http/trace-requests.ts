@@ -24,8 +24,8 @@ export type TracedFrom = 'onRequest' | 'preValidation';
 /**
  * Runs every request of a listener, except probes, in a span if it has a trace. The span's name has the route of the program, never a
  * path of clients. Neither its address nor its headers nor its query become attributes, because they may contain personal data and
- * secrets. With `preValidation`, the hooks before the body run outside of the span: to make it active twice costs 1 % of a request
- * that is answered from memory.
+ * secrets. With `preValidation`, the hooks before the body run outside of the span. To make the span active twice would cost 1 % of a
+ * request that is answered from memory.
  */
 export function traceRequests(app: FastifyInstance, tracing: Tracing, from: TracedFrom): void {
   app.decorateRequest('span', null);

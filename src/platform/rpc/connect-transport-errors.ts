@@ -24,8 +24,8 @@ import { transportError } from './transport-error.ts';
 type JsonOptions = Partial<JsonWriteOptions>;
 
 /**
- * Gives every error that connect-node itself answers a reason. It calls no interceptor for these, such as a message that cannot be read, so
- * the answers of each protocol are completed as they are sent.
+ * Gives every error that connect-node itself answers a reason. connect-node calls no interceptor for these errors, such as an unreadable
+ * message. So the answers of each protocol are completed as they are sent.
  */
 export function explainTransportErrors(handle: UniversalHandler, json: JsonOptions): UniversalHandler {
   const answer = async (request: Parameters<UniversalHandler>[0]): Promise<UniversalServerResponse> => {

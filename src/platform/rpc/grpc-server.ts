@@ -134,8 +134,8 @@ function http2ServerOf(server: Server): EventEmitter {
 }
 
 /**
- * grpc-js creates its HTTP/2 servers with fixed options and has no public way to add these. So they are added to its
- * internal options. @throws when this version has no such options, so that the problem shows at start and not in an overload.
+ * grpc-js creates its HTTP/2 servers with fixed options and has no public way to add these. So they are added to its internal options.
+ * @throws when this version has no such options. The problem then shows at the start, and not in an overload.
  */
 function setHttp2Options(server: Server): void {
   const http2Options: unknown = Reflect.get(server, 'commonServerOptions');
@@ -256,7 +256,7 @@ function callHandler(spec: MethodImplSpec, logger: Logger): AnyHandler {
 }
 
 /**
- * The abort reason for code that still works for a call that was answered or whose caller has disconnected. grpc-js reports a
+ * The abort reason for code that still works for an ended call: it was answered, or its caller has disconnected. grpc-js reports a
  * disconnect after every answer. It is created once, because creating an error costs more than an answer.
  */
 const callIsOver = new ConnectError('the call is over', Code.Canceled);

@@ -3,8 +3,8 @@ import { encodeStatus, toStatus } from './rpc-error.ts';
 import { transportError } from './transport-error.ts';
 
 /**
- * Gives every error that grpc-js itself sends on this stream a reason. grpc-js calls no interceptor for these, such as an unknown method or
- * a message that is too large, so its trailers are completed as they are sent.
+ * Gives every error that grpc-js itself sends on this stream a reason, such as an unknown method or a message that is too large. grpc-js
+ * calls no interceptor for these errors, so its trailers are completed as they are sent.
  */
 export function explainTransportErrors(stream: ServerHttp2Stream): void {
   const respond = stream.respond.bind(stream);

@@ -26,7 +26,7 @@ type Answer =
 
 /**
  * grpc.reflection.v1 and v1alpha, answered from the generated descriptors, so that grpcurl and `buf curl` need no .proto
- * files. v1alpha is for clients from before v1: older grpcurl, and libraries that ask for nothing else.
+ * files. Older clients need v1alpha: older versions of grpcurl, and libraries that ask for nothing else.
  * Ours rather than a package's for the same reason as the health service: one implementation for gRPC and Connect.
  * Both describe the given services, the services of every process, and the messages in its errors.
  */

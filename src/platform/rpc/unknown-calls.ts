@@ -16,8 +16,8 @@ export interface UnknownCallsOptions {
 }
 
 /**
- * Reads no message of a caller that will be refused, because grpc-js keeps an incomplete message in memory, up to 4 MiB for each of thousands
- * of calls. The method gets an empty message instead, and its guard refuses the call. Methods that are open to anyone get small messages. A
+ * Reads no message of a caller that will be refused. grpc-js would keep incomplete messages in memory, up to 4 MiB for each of thousands of
+ * calls. The method gets an empty message instead, and its guard refuses the call. Methods that are open to anyone get small messages. A
  * caller with a lower limit than the server's gets its own.
  */
 export const unknownCalls =

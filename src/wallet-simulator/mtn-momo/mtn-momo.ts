@@ -26,8 +26,8 @@ import { checkBody, payBody, payoutBody, readMsisdn, refundBody, requireUuid } f
 import { shownStatus, statusObject } from './status-object.ts';
 
 /**
- * The MTN MoMo Open API: provisioning, tokens, Collection (request to pay) and Disbursement (refund, transfer, deposit), with
- * the test numbers of MTN's sandbox and those of the table for all wallets.
+ * The MTN MoMo Open API: provisioning, tokens, Collection (request to pay) and Disbursement (refund, transfer, deposit). It has the test
+ * numbers of MTN's sandbox and those of the table for all wallets.
  */
 export const mtnMomo: SimulatedProtocol = {
   credentials: credentialsSchema,

@@ -16,8 +16,8 @@ export interface ConnectorKind<Settings extends TObject = TObject> {
   /** The settings that a merchant may replace with its own: its payee account, and the credentials for it. */
   readonly merchantSettings: readonly string[];
   /**
-   * Optional settings that belong to the same account at the wallet as others. If a merchant replaces one of `account`, the
-   * operator's values of `bound` do not apply, so that the operator's account is not used for payments of the merchant's account.
+   * Optional settings that belong to the same account at the wallet as others. If a merchant replaces one of `account`, the operator's
+   * values of `bound` do not apply. Otherwise payments of the merchant's account would use the operator's account.
    */
   readonly boundSettings?: readonly {
     readonly account: readonly string[];

@@ -103,8 +103,8 @@ export type PaymentOutcome =
       /** When the wallet stops waiting for the payer, if it is known. */
       readonly expiresAt?: Date;
       /**
-       * Replaces the stored reference. A connector records there that it asked a question whose answer comes by callback, with
-       * the time of asking, so that a later query can ask it again. At most 800 characters.
+       * Replaces the stored reference. If the answer to a question comes by callback, a connector records there when it asked. A later
+       * query can then ask again. At most 800 characters.
        */
       readonly providerReference?: string;
     }

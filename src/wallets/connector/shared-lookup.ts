@@ -4,7 +4,7 @@ import type { LookupFunction } from 'node:net';
 type WhenFound = Parameters<LookupFunction>[2];
 
 /**
- * Looks up host names as the system does, but each name only once at a time: later calls get the answer of the one that runs. The system's lookup
+ * Looks up host names as the system does, but each name only once at a time. Calls during a look-up get its answer. The system's lookup
  * blocks one of Node's four threads until the name servers answer, which is ten seconds or more if they do not. Without this, the payments of one
  * wallet whose name servers are silent would block all threads, and no connection to another wallet could be opened.
  */

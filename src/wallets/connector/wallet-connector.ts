@@ -167,8 +167,8 @@ export interface CallbackHint {
   /** The id of its request, if the message contains one, for URLs without an id. */
   readonly claimedRequestId?: string;
   /**
-   * Stored with the attempt or reversal, and given to its later queries: the part of the message that a query needs, such as a
-   * receipt number, or the answer to a question of ours. Without secrets or phone numbers. At most 800 characters.
+   * The part of the message that a query needs, such as a receipt number, or the answer to a question of ours. It is stored with the
+   * attempt or reversal, and given to later queries. Without secrets or phone numbers. At most 800 characters.
    */
   readonly note?: string;
   /** The answer that the wallet expects. */

@@ -32,9 +32,9 @@ const usualAnswerBytes = 64 * 1024;
 const assumedTokenLifetimeSeconds = 300;
 
 /**
- * Sends requests to M-Pesa with the access token of the app. A new token ends the previous one, so all clients of the process with
- * the same app share one, and only one is fetched at a time. A request is repeated once if its token was refused, because M-Pesa
- * then has not processed it.
+ * Sends requests to M-Pesa with the access token of the app. A new token ends the previous one. So all clients of the process with the same
+ * app share a token, and fetch only one at a time. A request is repeated once if its token was refused, because M-Pesa then has not
+ * processed it.
  */
 export class MpesaClient {
   readonly #settings: MpesaClientSettings;

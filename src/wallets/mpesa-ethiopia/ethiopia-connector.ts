@@ -63,9 +63,9 @@ const currency = 'ETB';
 const awaitCallbackMs = 20_000;
 
 /**
- * M-Pesa in Ethiopia. There is no query of a payment request. So its outcome is the answer to a status query, which comes by
- * callback and counts only with the conversation id that M-Pesa acknowledged to us. The question names the receipt that a
- * callback gave, or else our own id of the request.
+ * M-Pesa in Ethiopia. There is no query of a payment request. So its outcome is the answer to a status query. The answer comes by callback,
+ * and counts only with the conversation id that M-Pesa acknowledged to us. The question names the receipt that a callback gave, or else our
+ * own id of the request.
  */
 export class EthiopiaConnector implements WalletConnector {
   readonly capabilities = ethiopiaCapabilities;

@@ -9,9 +9,9 @@ import type { OutgoingDelivery } from '../domain/delivery.ts';
 /** The traces of webhooks. They are only in memory: see docs/adr/0041. */
 export interface DeliveryTraces {
   /**
-   * Begins the span in which deliveries of events are written; undefined for an event without a recorded trace. Its parent is the
-   * call that caused the event, so the trace is the same whether the event came by the broker or from core's list. For an
-   * event of the broker, it links to the span `published`, a traceparent.
+   * Begins the span in which deliveries of events are written; undefined for an event without a recorded trace. Its parent is the call that
+   * caused the event. So the trace is the same, whether the event came by the broker or from core's list. For an event of the broker, it
+   * links to the span `published`, a traceparent.
    */
   readonly beginIntake: (event: OrderEvent, published: string | undefined) => Span | undefined;
   /** Begins the span of an attempt, in the trace of its event if this process ingested the event not long ago. */

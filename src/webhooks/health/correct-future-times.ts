@@ -118,10 +118,9 @@ where t.merchant_id = ahead.merchant_id and t.endpoint_id = ahead.endpoint_id an
 returning t.merchant_id as "merchantId", t.endpoint_id as "endpointId", t.event_type as "eventType"`;
 
 /**
- * Returns the task that corrects what was stored while the database's clock was ahead: pending deliveries, rests and leases that
- * would hold webhooks back until the wrong time, and subscriptions that would begin then. A wait that began then begins again now.
- * It reads at most 10,000 lanes in a run, and writes only rows with a time that no right clock stores. Several processes may do
- * this at once.
+ * Returns the task that corrects times that were stored while the database's clock was ahead. Pending deliveries, open circuits and leases
+ * would hold webhooks back until the wrong time, and subscriptions would begin only then. A wait that began then begins again now. It reads
+ * at most 10,000 lanes in a run, and writes only rows with a time that no right clock stores. Several processes may do this at once.
  */
 export function createFutureTimeCorrection({ pool, leaseMs, logger }: FutureTimeParts) {
   const start: LaneKey = { merchantId: '', environment: 'SANDBOX', endpoint: '' };

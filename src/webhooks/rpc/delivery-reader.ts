@@ -96,8 +96,8 @@ export interface DeliveryReader {
   /** The deliveries of an order and their latest attempts. Both are newest first. */
   readonly ofOrder: (key: OrderKey) => Promise<OrderDeliveries>;
   /**
-   * The first deliveries of an order that were not delivered, without those of deleted webhook endpoints: the pending ones before the abandoned
-   * ones, each in the order of their events.
+   * The first undelivered deliveries of an order: pending before abandoned, each in the order of their events. Deliveries to deleted
+   * webhook endpoints are left out.
    */
   readonly unfinishedOfOrder: (key: OrderKey) => Promise<StoredDelivery[]>;
   readonly surroundings: (delivery: StoredDelivery) => Promise<DeliverySurroundings>;

@@ -23,8 +23,9 @@ export class AddressNotAllowedError extends Error {}
 const unknownCodes: readonly string[] = ['ENOTFOUND', 'ENODATA'];
 
 /**
- * The addresses of each kind, IPv4 and IPv6, that are considered. A merchant's name server can give thousands. Node compares each with all
- * others, which keeps this process busy, and recurses for each one to which the machine has no route, which can exhaust the stack.
+ * The addresses of each kind, IPv4 and IPv6, that are considered. A merchant's name server can give thousands. Node compares each address
+ * with all others, which keeps this process busy. It recurses for each address to which the machine has no route, which can exhaust the
+ * stack.
  */
 const maxOfKind = 32;
 
@@ -35,8 +36,8 @@ const longestTurnMs = 5_000;
 const resolverAgeMs = 60_000;
 
 /**
- * After quick answers of a name server, c-ares waits only about a second for each of its next ones. So it asks often enough to
- * use the time of a connection (5 s), because a name server that forwards the question may take most of that.
+ * After quick answers of a name server, c-ares waits only about a second for each of its next ones. So it asks often enough to use the time
+ * of a connection (5 s). A name server that forwards the question may need most of this time.
  */
 export const resolverOptions = { timeout: 1_500, maxTimeout: 1_500, tries: 4 };
 

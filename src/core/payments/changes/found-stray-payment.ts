@@ -70,9 +70,9 @@ const timeLength = 'xxxxxxxx-xxxx-'.length;
 
 /**
  * The id of a stray payment, by which the wallet knows its reversal. It depends on the payment only: its beginning is the time in the
- * payment's own id, and its end is derived from the wallet's transaction. So a restored database that finds the
- * money of the same attempt again uses the same id, and the wallet does not return the money twice. A payer-started payment that is reported
- * again has another id, and so has its stray payment.
+ * payment's own id, and its end is derived from the wallet's transaction. So a core that finds the money of the same attempt again after a
+ * restore uses the same id. The wallet then does not return the money twice. A payer-started payment that is reported again has another id,
+ * and so has its stray payment.
  */
 function idOf(
   { environment, paymentOption, paymentAttemptId, payerPaymentId }: StrayOrigin,

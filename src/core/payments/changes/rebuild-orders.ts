@@ -66,11 +66,11 @@ const batchSize = 50;
 const longestTransactionMs = 1_000;
 
 /**
- * Writes the orders of lost events as the events left them, with their attempts, refunds and the events themselves, whose ids and
- * bytes stay the same. Events that the database has are skipped, so a repeat changes nothing. An order of which an event is
- * missing is rebuilt too, because its latest state matters more than a gap in its history, which `doctor` reports. The result of each order
- * is recorded in the same transaction. The events may come in parts. An order that one part contradicts stays as it is in all later
- * parts. @throws the reason of `signal`
+ * Writes the orders of lost events as the events left them, with their attempts, refunds and events. The ids and bytes of the events stay
+ * the same. Events that the database has are skipped, so a repeat changes nothing. An order of which an event is missing is rebuilt too,
+ * because its latest state matters more than a gap in its history. `doctor` reports the gap. The result of each order is recorded in the
+ * same transaction. The events may come in parts. An order that one part contradicts stays as it is in all later parts. @throws the reason
+ * of `signal`
  */
 export async function rebuildOrders(
   database: Database,

@@ -52,7 +52,7 @@ export interface Checkout {
   readonly paymentOptions: readonly PaymentOption[];
   /** Whether a cancellation ended the last possible attempt, before it was sent. */
   readonly lastAttemptCancelled: boolean;
-  /** Money that a wallet took and that does not pay the order: of an attempt, or from the menu of the phone for an order that has ended. */
+  /** Money that a wallet took and that does not pay the order. It came from an attempt, or from the menu of the phone after the order had ended. */
   readonly moneyNotReturned: Pick<StrayMoney, 'amount' | 'currency' | 'status'> | undefined;
   /** Where the payer can pay from the menu of the phone instead. */
   readonly paybills: readonly Paybill[];

@@ -51,8 +51,8 @@ interface Row {
 }
 
 /**
- * What waits for a person: attempts, refunds and reversals of stray payments that their wallets have not decided for more than an
- * hour, and refused reversals. `now` is the time of the database. Reads partial indexes of open work.
+ * The money that waits for a person: attempts, refunds and reversals of stray payments without a decision of their wallet for an hour, and
+ * refused reversals. `now` is the time of the database. Reads partial indexes of open work.
  */
 export async function readUnsettled(
   pool: Pool,
