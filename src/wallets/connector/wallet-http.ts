@@ -49,7 +49,10 @@ export interface WalletHttpSettings {
   readonly connectMs: number;
   /** Finds the addresses of a host name. */
   readonly lookup: LookupFunction;
-  /** The largest number of connections to one origin. Further requests wait within their own time limit. */
+  /**
+   * The largest number of connections to one origin, separately for requests that move money and for all others. Further requests wait
+   * within their own time limit.
+   */
   readonly maxConnections: number;
   /** Certificates in PEM form that are trusted besides the usual authorities. */
   readonly extraCertificates?: string;
@@ -60,6 +63,9 @@ export interface WalletHttpSettings {
  * headers count towards no body. A wallet that sends them without end would keep a processor busy, and so delay all other wallets.
  */
 const maxReadBytes = 2 * 1024 * 1024;
+
+/** The requests that move money. A wallet may have no way to ask later whether it got one. */
+const movesMoney: ReadonlySet<ExchangePurpose> = new Set(['initiate', 'reverse']);
 
 /** Headers that describe a message and contain no credentials. */
 const keptHeaders: ReadonlySet<string> = new Set([
@@ -93,16 +99,20 @@ export function keepHeaders(
 }
 
 /**
- * The HTTP client of one wallet, with its own kept-alive connections. It follows no redirects, decompresses no answers, and
- * sends nothing twice. It adds to undici the fact that decides about money: whether a failed request was sent in part.
+ * The HTTP client of one wallet, with its own connections. It follows no redirects, decompresses no answers, and sends nothing
+ * twice. It adds to undici the fact that decides about money: whether a failed request was sent in part.
+ *
+ * A request that moves money gets a new connection. The wallet may close a kept-alive one at the moment at which the request is
+ * written. Then nobody knows whether it arrived, although it did not. Other requests are repeated later, so they reuse connections.
  */
 export class WalletHttp {
-  readonly #agent: Agent;
+  readonly #kept: Agent;
+  readonly #new: Agent;
   readonly #now: () => Date;
 
   constructor(settings: WalletHttpSettings, now: () => Date) {
     this.#now = now;
-    this.#agent = new Agent({
+    const options: Agent.Options = {
       connections: settings.maxConnections,
       connect: limitReading(
         buildConnector({
@@ -114,13 +124,15 @@ export class WalletHttp {
             : { ca: [...rootCertificates, settings.extraCertificates] }),
         }),
       ),
-      pipelining: 1,
       // HTTP/2 multiplexes requests, so the check whether a request was sent would differ there.
       allowH2: false,
       // The signal carries the only time limit of a call.
       headersTimeout: 0,
       bodyTimeout: 0,
-    });
+    };
+    this.#kept = new Agent({ ...options, pipelining: 1 });
+    // Each connection closes after one request.
+    this.#new = new Agent({ ...options, pipelining: 0 });
   }
 
   /** Sends a request and reads the whole answer, until `signal` aborts. Never rejects. */
@@ -137,7 +149,8 @@ export class WalletHttp {
 
   /** Aborts every running exchange and closes the connections. */
   async close(): Promise<void> {
-    await this.#agent.destroy(new DOMException('the connector was closed', 'AbortError'));
+    const reason = new DOMException('the connector was closed', 'AbortError');
+    await Promise.all([this.#kept.destroy(reason), this.#new.destroy(reason)]);
   }
 
   #send(request: WalletRequest, signal: AbortSignal): Promise<{ reply: WalletReply; seen: Seen }> {
@@ -153,7 +166,8 @@ export class WalletHttp {
       }
       signal.addEventListener('abort', stop);
       try {
-        this.#agent.dispatch(
+        const agent = movesMoney.has(request.purpose) ? this.#new : this.#kept;
+        agent.dispatch(
           {
             origin: request.url.origin,
             path: request.url.pathname + request.url.search,

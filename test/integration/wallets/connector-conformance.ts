@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { failureReasons } from '../../../src/wallets/connector/failure-reason.ts';
 import type { FailureReason } from '../../../src/wallets/connector/failure-reason.ts';
@@ -183,6 +184,27 @@ export function describeFaultTolerance(
         ).toContain(kind);
       });
     });
+
+    test.each(supported.filter((operation) => operation === 'initiate' || operation === 'reverse'))(
+      '%s succeeds although the wallet closes each connection at its second request',
+      async (operation) => {
+        const started = await begin();
+        const { route, good } = started.routes[operation];
+        const used = new Set<Socket>();
+        started.wallet.on(route, (reply) => {
+          const isSecond = used.has(reply.socket);
+          used.add(reply.socket);
+          if (isSecond) reply.socket.destroy();
+          else json(good.status, good.body)(reply);
+        });
+
+        const kinds: string[] = [];
+        // One more than the subjects have connections, so a client that kept them would use one again.
+        for (let call = 0; call < 9; call += 1) kinds.push((await callOperation(started, operation)).kind);
+
+        expect(kinds).not.toContain('unknown');
+      },
+    );
 
     test('calls in progress end when the connector is closed', async () => {
       const started = await begin();
