@@ -90,18 +90,7 @@ function settingsOf(
   );
   const wrong = mistakeIn(wallet, [...path, 'settings'], kind.settings, settings);
   if (wrong !== undefined) throw wrong;
-  const sources = entry.callbacks?.sources ?? [];
-  const unreadable = sources.findIndex((source) => isIP(source) === 0 && !isNetwork(source));
-  if (unreadable !== -1)
-    throw wallet.problemAt(
-      [...path, 'callbacks', 'sources', unreadable],
-      'must be an IP address or a network such as 10.0.0.0/8',
-    );
-  const apiKey = entry.callbacks?.api_key;
-  const callbackApiKey = apiKey && secretAt(['callbacks', 'api_key'], apiKey.secret);
-  // Unguessable, and valid in a header.
-  if (callbackApiKey !== undefined && !/^[\x21-\x7e]{16,256}$/.test(callbackApiKey))
-    throw wallet.problemAt([...path, 'callbacks', 'api_key'], 'must be 16 to 256 printable ASCII characters');
+  const callbacks = callbackSettingsOf(wallet, path, entry, secretAt);
   const payer = entry.payer_started;
   if (payer !== undefined && kind.reportsPayerStarted !== true)
     throw wallet.problemAt(
@@ -115,8 +104,7 @@ function settingsOf(
     settings,
     options: wallet.channels.map((channel) => `${wallet.id}_${channel}` as const),
     currencies: wallet.currencies.map(({ code }) => code),
-    callbackSources: sources,
-    callbackApiKey,
+    ...callbacks,
     payerStarted: payer && {
       withoutAnswer: payer.without_answer ?? 'cancel',
       registerAtStart: payer.register_at_start ?? false,
@@ -124,6 +112,26 @@ function settingsOf(
     maxInFlight: entry.max_in_flight,
     callTimeoutMs: entry.call_timeout_ms,
   };
+}
+
+function callbackSettingsOf(
+  wallet: ConfiguredWallet,
+  path: readonly string[],
+  { callbacks }: WalletEnvironment,
+  secretAt: (keys: readonly string[], name: string) => string,
+): Pick<WalletSettings, 'callbackSources' | 'callbackApiKey'> {
+  const callbackSources = callbacks?.sources ?? [];
+  const unreadable = callbackSources.findIndex((source) => isIP(source) === 0 && !isNetwork(source));
+  if (unreadable !== -1)
+    throw wallet.problemAt(
+      [...path, 'callbacks', 'sources', unreadable],
+      'must be an IP address or a network such as 10.0.0.0/8',
+    );
+  const callbackApiKey = callbacks?.api_key && secretAt(['callbacks', 'api_key'], callbacks.api_key.secret);
+  // Unguessable, and valid in a header.
+  if (callbackApiKey !== undefined && !/^[\x21-\x7e]{16,256}$/.test(callbackApiKey))
+    throw wallet.problemAt([...path, 'callbacks', 'api_key'], 'must be 16 to 256 printable ASCII characters');
+  return { callbackSources, callbackApiKey };
 }
 
 /** The schema of a kind's settings as the file has them: a secret is named, not contained. */

@@ -123,39 +123,16 @@ export interface FollowedStream {
 export async function followStream(
   pool: Pool,
   stream: StoredStream,
-  { lineage, since, lostFrom, noticedAt, pauseMs }: LostTime & { readonly pauseMs: number },
+  lostTime: LostTime & { readonly pauseMs: number },
   use: (part: StreamPart) => Promise<void>,
 ): Promise<FollowedStream> {
-  const { range, read } = stream;
+  const { lineage, since } = lostTime;
+  const { range } = stream;
   if (range === undefined)
     return { beginsInDatabase: false, isContinuous: false, messages: 0, until: undefined };
-  const readMessages = async (from: number): Promise<StoredMessage[]> => {
-    for (let tried = 1; ; tried += 1)
-      try {
-        return await read(from, Math.min(range.last, from + chunkSize - 1));
-      } catch (cause) {
-        if (tried === tries) throw new StreamUnreadableError('the stream cannot be read', { cause });
-        await delay(pauseMs);
-      }
-  };
-
-  let start = Math.max(range.first, range.last - chunkSize + 1);
-  let beginsInDatabase = false;
-  for (;;) {
-    const events = eventsOf(await readMessages(start), lineage);
-    const [first] = events;
-    // A chunk may have events of other databases only. The oldest event of this one is then in a later chunk.
-    if (first !== undefined) {
-      const known = await areKnown(pool, events);
-      const { occurTime } = first.event;
-      const isFromBefore = occurTime !== undefined && timestampDate(occurTime) <= lostFrom;
-      beginsInDatabase =
-        first.storedAt <= noticedAt && ((known[0] === true && isFromBefore) || first.previous.xid === '0');
-      if (first.storedAt < since && known.every(Boolean)) break;
-    }
-    if (start === range.first) break;
-    start = Math.max(range.first, start - chunkSize);
-  }
+  const readMessages: ReadChunk = (from) =>
+    readChunk(stream, from, Math.min(range.last, from + chunkSize - 1), lostTime.pauseMs);
+  const { start, beginsInDatabase } = await findStart(pool, range, readMessages, lostTime);
   let latest: EventCursor | undefined;
   let isContinuous = true;
   let messages = 0;
@@ -177,6 +154,52 @@ export async function followStream(
     await use({ events, accountChanges: accountChanges ?? [] });
   }
   return { beginsInDatabase, isContinuous, messages, until };
+}
+
+/** Reads the messages of a chunk, which begins at this sequence. */
+type ReadChunk = (from: number) => Promise<StoredMessage[]>;
+
+/** Reads a chunk, again after a pause if it could not be read. @throws StreamUnreadableError */
+async function readChunk(
+  { read }: StoredStream,
+  from: number,
+  to: number,
+  pauseMs: number,
+): Promise<StoredMessage[]> {
+  for (let tried = 1; ; tried += 1)
+    try {
+      return await read(from, to);
+    } catch (cause) {
+      if (tried === tries) throw new StreamUnreadableError('the stream cannot be read', { cause });
+      await delay(pauseMs);
+    }
+}
+
+/** Searches backwards for the chunk with which the part begins: see `followStream`. */
+async function findStart(
+  pool: Pool,
+  range: NonNullable<StoredStream['range']>,
+  readMessages: ReadChunk,
+  { lineage, since, lostFrom, noticedAt }: LostTime,
+): Promise<{ readonly start: number; readonly beginsInDatabase: boolean }> {
+  let start = Math.max(range.first, range.last - chunkSize + 1);
+  let beginsInDatabase = false;
+  for (;;) {
+    const events = eventsOf(await readMessages(start), lineage);
+    const [first] = events;
+    // A chunk may have events of other databases only. The oldest event of this one is then in a later chunk.
+    if (first !== undefined) {
+      const known = await areKnown(pool, events);
+      const { occurTime } = first.event;
+      const isFromBefore = occurTime !== undefined && timestampDate(occurTime) <= lostFrom;
+      beginsInDatabase =
+        first.storedAt <= noticedAt && ((known[0] === true && isFromBefore) || first.previous.xid === '0');
+      if (first.storedAt < since && known.every(Boolean)) break;
+    }
+    if (start === range.first) break;
+    start = Math.max(range.first, start - chunkSize);
+  }
+  return { start, beginsInDatabase };
 }
 
 const isSame = (a: EventCursor, b: EventCursor): boolean => a.xid === b.xid && a.position === b.position;

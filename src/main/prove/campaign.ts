@@ -181,15 +181,8 @@ async function runStand(stand: StandParts): Promise<StandResult | { readonly pro
   const close: (() => unknown)[] = [];
   try {
     await mkdir(folder, { recursive: true, mode: 0o711 });
-    for (const { fault } of name === 'disks' ? faults : []) {
-      if (disks.has(faultName(fault)) || isElsewhere(fault, options)) continue;
-      const diskFolder = folderOf(folder, fault.target);
-      await mkdir(diskFolder, { recursive: true, mode: 0o711 });
-      const disk = mountSmallDisk(diskFolder);
-      if ('problem' in disk) return { problem: disk.problem };
-      disks.set(faultName(fault), disk);
-      close.push(disk.unmount);
-    }
+    const problem = name === 'disks' ? await mountDisks(stand, disks, close) : undefined;
+    if (problem !== undefined) return problem;
     report(
       `Starting ${name === 'disks' ? 'a gateway on small disks' : 'a gateway'} in ${folder}, for ${faults.length} ${faults.length === 1 ? 'fault' : 'faults'}`,
     );
@@ -226,6 +219,24 @@ async function runStand(stand: StandParts): Promise<StandResult | { readonly pro
   } finally {
     for (const step of close.toReversed()) await step();
   }
+}
+
+/** Mounts a small disk for each fault of a disk. Returns why one cannot be mounted. */
+async function mountDisks(
+  { options, faults, folder }: StandParts,
+  disks: Map<string, SmallDisk>,
+  close: (() => unknown)[],
+): Promise<{ readonly problem: string } | undefined> {
+  for (const { fault } of faults) {
+    if (disks.has(faultName(fault)) || isElsewhere(fault, options)) continue;
+    const diskFolder = folderOf(folder, fault.target);
+    await mkdir(diskFolder, { recursive: true, mode: 0o711 });
+    const disk = mountSmallDisk(diskFolder);
+    if ('problem' in disk) return disk;
+    disks.set(faultName(fault), disk);
+    close.push(disk.unmount);
+  }
+  return undefined;
 }
 
 const isElsewhere = ({ target }: Fault, { databaseUrl, natsUrl }: ProveOptions): boolean =>

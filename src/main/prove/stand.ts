@@ -75,9 +75,6 @@ export async function attack(options: StandOptions): Promise<Evidence> {
     await untilPaid(load, 0, warmUpOrders, gateway, signal);
     const faults = await doFaults(options, load);
     const faultsEndedAtMs = Date.now();
-    const allowed = new Set(
-      faults.filter(({ fault, tried }) => fault === 'disk' && tried).map(({ target }) => target),
-    );
     load.stop();
     options.report('No more customers arrive. Waiting until every order, refund and webhook has ended');
     const settled = await settle(options, load, merchant.storedId, receiver.exchanges);
@@ -95,10 +92,7 @@ export async function attack(options: StandOptions): Promise<Evidence> {
       charges: await readCharges(gateway.simulatorUrl),
       exchanges: receiver.exchanges,
       faults,
-      // PostgreSQL and NATS may end themselves when their own disk is full.
-      exits: options.exits
-        .filter(({ name }) => !((name === 'database' || name === 'broker') && allowed.has(name)))
-        .map(({ line }) => line),
+      exits: unexpectedExits(options.exits, faults),
       faultsEndedAtMs,
       decidedAtMs: settled,
       leaks,
@@ -111,6 +105,16 @@ export async function attack(options: StandOptions): Promise<Evidence> {
     merchant.close();
     await receiver.close();
   }
+}
+
+/** PostgreSQL and NATS may end themselves when their own disk is full. */
+function unexpectedExits(exits: StandOptions['exits'], faults: Evidence['faults']): string[] {
+  const full = new Set(
+    faults.filter(({ fault, tried }) => fault === 'disk' && tried).map(({ target }) => target),
+  );
+  return exits
+    .filter(({ name }) => !((name === 'database' || name === 'broker') && full.has(name)))
+    .map(({ line }) => line);
 }
 
 async function visitPage(checkoutUrl: string): Promise<void> {

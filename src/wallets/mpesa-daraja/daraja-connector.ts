@@ -229,11 +229,7 @@ export class DarajaConnector implements WalletConnector {
       'not_found',
       'the wallet says the payment was made, but no callback has given its receipt; look it up in the M-Pesa portal',
     );
-    const { receipt: first, receipts = [], others = [] } = reference;
-    const ofPrompt = pushReceipts(notes, reference);
-    const tried = new Set(others.filter((other) => !ofPrompt.includes(other)));
-    const known = [...(first === undefined ? [] : [first]), ...receipts, ...receiptsIn(notes, reference)];
-    const left = new Set(known.filter((receipt) => !tried.has(receipt)));
+    const { ofPrompt, tried, left } = receiptsToTry(notes, reference);
     for (;;) {
       const receipt =
         left.values().next().value ?? (await this.#otherReceipt(payment, tried, exchanges, options));
@@ -358,6 +354,15 @@ const receiptsIn = (notes: readonly Note[], reference: PaymentReference): readon
 ];
 
 /** After a lost answer, the callback gives the id of the request, and a confirmation gives the receipt. */
+/** The receipts of the prompt, those that belong to other payments, and those that are left to try, in this order. */
+function receiptsToTry(notes: readonly Note[], reference: PaymentReference) {
+  const { receipt: first, receipts = [], others = [] } = reference;
+  const ofPrompt = pushReceipts(notes, reference);
+  const tried = new Set(others.filter((other) => !ofPrompt.includes(other)));
+  const known = [...(first === undefined ? [] : [first]), ...receipts, ...receiptsIn(notes, reference)];
+  return { ofPrompt, tried, left: new Set(known.filter((receipt) => !tried.has(receipt))) };
+}
+
 function referenceOf(payment: PaymentInquiry, notes: readonly Note[]): PaymentReference | undefined {
   const stored = readPaymentReference(payment.providerReference);
   const [note] = pushNotes(notes);

@@ -132,21 +132,7 @@ select
   };
 }
 
-/**
- * Reads only the deliveries of open lanes, so that a million rows behind an open circuit cost nothing. A delivery is not due
- * while an earlier one of its order is pending.
- */
-async function countDeliveries({ pool }: Database, now: Date) {
-  const [row] = await runStatement<{
-    due: string;
-    oldest: Date | null;
-    pending: string;
-    given_up: string;
-    given_up_tests: string;
-    shortest: string | null;
-    longest: string | null;
-  }>(pool, {
-    text: `
+const deliveryCounts = `
 with due as (
   -- A receiver that is slow, or gets many webhooks again, has as many in flight as its merchant may have. The rest of its webhooks is
   -- late, although processes send as they should.
@@ -181,7 +167,23 @@ select count(*)::text as due, min(due_at) filter (where not is_served) as oldest
   (select count(*) from given_up where is_test)::text as given_up_tests,
   (select round(min(tried_ms)) from given_up where not is_test)::text as shortest,
   (select round(max(tried_ms)) from given_up where not is_test)::text as longest
-from due`,
+from due`;
+
+/**
+ * Reads only the deliveries of open lanes, so that a million rows behind an open circuit cost nothing. A delivery is not due
+ * while an earlier one of its order is pending.
+ */
+async function countDeliveries({ pool }: Database, now: Date) {
+  const [row] = await runStatement<{
+    due: string;
+    oldest: Date | null;
+    pending: string;
+    given_up: string;
+    given_up_tests: string;
+    shortest: string | null;
+    longest: string | null;
+  }>(pool, {
+    text: deliveryCounts,
     values: [now, countLimit],
   });
   return {

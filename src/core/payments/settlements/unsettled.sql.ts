@@ -50,24 +50,7 @@ interface Row {
   readonly refunds: string;
 }
 
-/**
- * The money that waits for a person: attempts, refunds and reversals of stray payments without a decision of their wallet for an hour, and
- * refused reversals. `now` is the time of the database. Reads partial indexes of open work.
- */
-export async function readUnsettled(
-  pool: Pool,
-  {
-    merchantId,
-    limit,
-    after,
-  }: {
-    readonly merchantId: StoredId<'mer'> | undefined;
-    readonly limit: number;
-    readonly after?: UnsettledPosition | undefined;
-  },
-): Promise<Unsettled> {
-  const rows = await runStatement<Row>(pool, {
-    text: `
+const waitingMoney = `
 with waiting as (
   select 'attempt' as kind, a.merchant_id, a.environment, a.order_id, a.id, a.payment_option,
     o.amount_minor_units::text as amount, o.currency, coalesce(a.prompt_until, a.created_at) as since
@@ -94,7 +77,26 @@ select * from (
   from waiting w where $1::uuid is null or merchant_id = $1
 ) counted
 where $3::timestamptz is null or (since, id) > ($3, $4::uuid)
-order by since, id limit $2`,
+order by since, id limit $2`;
+
+/**
+ * The money that waits for a person: attempts, refunds and reversals of stray payments without a decision of their wallet for an hour, and
+ * refused reversals. `now` is the time of the database. Reads partial indexes of open work.
+ */
+export async function readUnsettled(
+  pool: Pool,
+  {
+    merchantId,
+    limit,
+    after,
+  }: {
+    readonly merchantId: StoredId<'mer'> | undefined;
+    readonly limit: number;
+    readonly after?: UnsettledPosition | undefined;
+  },
+): Promise<Unsettled> {
+  const rows = await runStatement<Row>(pool, {
+    text: waitingMoney,
     values: [merchantId ?? null, limit, after?.since ?? null, after?.id ?? null],
   });
   const [first] = rows;
