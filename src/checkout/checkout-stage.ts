@@ -8,8 +8,8 @@ export type CheckoutStage =
   /** No payment is in progress, and one may be started. `refused` is the previous attempt, if any. */
   | { readonly name: 'pay'; readonly refused: PaymentAttempt | undefined }
   /**
-   * A request was sent to a wallet, or will be. `unsent`: that takes longer than usual. `slow`: the outcome takes longer than usual. `opens`: the
-   * payer must open or read something in order to confirm.
+   * A request was sent to a wallet, or will be. `unsent`: the sending takes longer than usual. `slow`: the outcome takes longer than usual.
+   * `opens`: the payer must open or read something in order to confirm.
    */
   | {
       readonly name: 'confirm';

@@ -65,7 +65,7 @@ export function createPaymentLimit({ perBrowser, perPage, perNetwork }: PaymentL
         isCounted = atPage === undefined;
         return atPage;
       } finally {
-        // Also if core does not know the link, or does not answer.
+        // Nor is a form counted if core does not know the link, or does not answer.
         if (!isCounted) await networks?.reward(networkOf(form));
       }
     },

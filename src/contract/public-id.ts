@@ -79,7 +79,7 @@ const hyphen = 0x2d;
 const uuidLength = 36;
 /** A buffer for the bytes of a UUID during a conversion. */
 const scratch = new Uint8Array(uuidBytes);
-/** A buffer for the characters of an id. Text that is joined piece by piece is many small objects of the heap. */
+/** A buffer for the characters of an id. Joining the text piece by piece would create many small objects on the heap. */
 const characters = Buffer.alloc(uuidLength);
 
 /** Converts a stored id to its public form. */

@@ -22,7 +22,7 @@ export interface LoggerOptions {
 const secretMembers =
   /("[\w-]*(?:api[_-]?key|authorization|secret|token|password|master[_-]?key)":)(?:"(?:[^"\\]|\\.)*"|\[(?:"(?:[^"\\]|\\.)*"|[^\]"])*\]|[\w.-]+)/gi;
 
-/** Every text that `secretMembers` changes matches this pattern. It is a quick test that almost every line fails. */
+/** A quick test: only a text that matches this pattern can match `secretMembers`, and almost no line does. */
 const secretHint = /(?:key|authorization|secret|token|password)":/i;
 
 const maskMembers = (line: string): string =>

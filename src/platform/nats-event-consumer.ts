@@ -30,7 +30,7 @@ export interface EventInbox {
    * listening. Never fails: while the broker is unavailable, no events arrive.
    */
   readonly take: (limit: number, waitMs: number) => Promise<ReceivedEvents>;
-  /** Whether the broker delivers events now. It does not while it is unavailable. */
+  /** Whether the broker delivers events now. */
   readonly isOpen: () => boolean;
 }
 

@@ -54,14 +54,14 @@ export interface PromptView {
   readonly callbacks: readonly {
     readonly at: string;
     readonly tells: string;
-    /** The HTTP status of the answer, the reason of a failure, or `lost` if it was not sent on purpose. */
+    /** The HTTP status of the answer, the reason of a failure, or `lost` if the simulator deliberately sent none. */
     readonly answer: number | string;
   }[];
 }
 
 /**
- * What a person decides for a payer. `lose_answer`: the payment completes, but the wallet tells nobody, so that the client
- * learns it only by asking.
+ * What a person decides for a payer. `lose_answer`: the payment completes without a callback, so the client learns the outcome only by a
+ * query.
  */
 export const decisions = ['approve', 'decline', 'time_out', 'lose_answer'] as const;
 export type Decision = (typeof decisions)[number];
@@ -76,7 +76,7 @@ export interface SimulatedWallet {
   readonly balances: () => readonly object[];
   /** Returns `not_open` without effect when the prompt has ended, and undefined when there is no such prompt. */
   readonly decide: (promptId: string, decision: Decision) => 'done' | 'not_open' | undefined;
-  /** Makes the next fitting request or callback go wrong; false for a fault that the protocol does not have. */
+  /** Makes the next suitable request or callback fail; false for a fault that the protocol does not have. */
   readonly arm?: (fault: string) => boolean;
   /** Invalidates all access tokens, like a restart of a wallet. */
   readonly expireTokens: () => void;
@@ -109,7 +109,7 @@ export interface WalletContext {
 
 /** A protocol that simulated wallets speak. */
 export interface SimulatedProtocol {
-  /** What the setting gives for a wallet of this protocol. */
+  /** The schema of the credentials of a wallet of this protocol. */
   readonly credentials: TSchema;
   /**
    * The paths at which the first wallet of the protocol also answers without its base path. Some client libraries accept an

@@ -66,7 +66,7 @@ interface Entry {
   readonly opening: Promise<OpenAccount | { readonly unusable: string }>;
   users: number;
   idleSinceMs: number;
-  /** Whether it is closed after its last use, and not used again. */
+  /** Whether the connector is closed after its last use, and gets no new work. */
   isForgotten: boolean;
 }
 

@@ -120,8 +120,8 @@ const codeBrowser = ({ userId, browserSecret }: CodeTry): string => `code browse
  * from this network, the second this network for all accounts, and the last this account from all networks.
  * The last limit does not apply to networks from which the account signed in recently. Otherwise anyone could lock out its owner by failing on purpose.
  *
- * None of them applies to a browser in which the account signed in recently. It has its own limit. Otherwise a stranger in the same
- * network could lock out all of its users: all customers of a mobile operator may share one address. A browser in which a code of the
+ * None of them applies to a browser in which the account signed in recently. Such a browser has a limit of its own. Otherwise a stranger
+ * could lock out all users of the same network: all customers of a mobile operator may share one address. A browser in which a code of the
  * account was right has limits of its own for codes. So a stranger who knows the password cannot lock out the owner either. Password reset
  * links follow the same rule: strangers cannot use up the links of a known browser.
  */

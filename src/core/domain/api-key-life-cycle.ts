@@ -16,14 +16,14 @@ import { type Result, err, ok } from './result.ts';
  * during the overlap. A key that no longer authenticates gets no successor and never authenticates again.
  */
 
-/** What a key may do besides what every key may. */
+/** The permissions that a key can have in addition to those of every key. */
 export const apiKeyScopes = ['REFUNDS'] as const;
 export type ApiKeyScope = (typeof apiKeyScopes)[number];
 
 /** How many keys of one merchant may authenticate in one environment at a time, before another can be issued. */
 export const maxUsableKeys = 20;
 
-/** The same with successors: a merchant at that limit can still replace each of its keys. */
+/** The limit with successors: a merchant that has reached `maxUsableKeys` can still replace each of its keys. */
 export const maxUsableKeysInRotation = 2 * maxUsableKeys;
 
 /** The precision of a key's last use. */

@@ -136,7 +136,7 @@ export interface OrderInFull extends Order {
   readonly earlierAttempts: readonly PaymentAttempt[];
   /** Stray money of any attempt, oldest first. */
   readonly strayMoney: readonly StrayMoney[];
-  /** Whether a payer-started payment of it is being confirmed. Read only for decisions that could end the order without that payment. */
+  /** Whether a payer-started payment of the order is being confirmed. Read only for decisions that could end the order without that payment. */
   readonly payerPays?: boolean;
 }
 
@@ -147,7 +147,7 @@ export interface OrderInFull extends Order {
 export const moneyNotReturned = ({ strayMoney }: Pick<OrderInFull, 'strayMoney'>): StrayMoney | undefined =>
   strayMoney.find(({ status }) => status !== 'REVERSED');
 
-/** What can be asked of an order. transition.ts has the rules. */
+/** The types of commands to an order. transition.ts has the rules. */
 export const commandTypes = [
   'start_payment',
   'send_attempt',
@@ -232,7 +232,7 @@ export const paidBy = ({ order, events }: Changed, providerTransactionId: string
   events: events.map((event) => (event.type === 'COMPLETED' ? { ...event, providerTransactionId } : event)),
 });
 
-/** The PENDING order that registering these facts gives, and its first event. */
+/** Registers an order with these facts: returns the PENDING order and its first event. */
 export function registerOrder(facts: OrderFacts): Changed {
   const order: OrderInFull = {
     ...facts,

@@ -1,9 +1,8 @@
 import type { Environment } from './order.ts';
 
 /*
- * A recovery begins when the database was restored from a backup, so it is older than the payments that the gateway has made.
- * The records since the backup are lost, but the wallets have moved the money. So no new money moves before the gateway knows
- * what they did.
+ * A recovery begins when the database was restored from a backup. The records since the backup are lost, but the wallets have moved the
+ * money. So no new money moves before the gateway knows what the wallets did.
  *
  *   begin ──▶ the stream is read, lost orders are rebuilt ──▶ statements are read, wallet by wallet ──▶ finished
  *
@@ -143,8 +142,8 @@ export interface ReadWallet {
 
 /**
  * Whether a wallet was compared. Merchants' own accounts that are known do not count here, because each holds only its merchant.
- * `own_accounts` when an operator must act, because merchants may have got accounts that neither the backup nor the stream names. Such an
- * account could be of any merchant.
+ * The obstacle is `own_accounts` if an operator must act, because merchants may have got accounts that neither the backup nor the stream
+ * names. Such an account could belong to any merchant.
  *
  * A stream without a gap names all accounts of the lost time. With a gap, any wallet may have got an account that nothing names, so an
  * operator must answer. A gateway whose merchants never had accounts of their own does not wait for the answer.

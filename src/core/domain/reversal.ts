@@ -111,7 +111,7 @@ const waitsSeconds = [2, 5, 10, 30, 60, 300, 900, 3600] as const;
  */
 export const undecidedAfterMs = 3_600_000;
 
-/** A new reversal of money that was just found: due at once, and not sent yet. */
+/** A new reversal: due at once, and not sent yet. */
 export const beginReversal = (name: string, now: Date): DueReversal => ({
   status: 'REVERSAL_DUE',
   name,
@@ -244,7 +244,7 @@ function nextTime(
 
 /**
  * Makes a reversal due at this time, if it is not due earlier, because the wallet may have news. A worker that holds it reports first,
- * because its queries may have come before the news. An ended one stays as it is.
+ * because its queries may have come before the news. An ended reversal stays as it is.
  */
 export function makeReversalDue(reversal: Reversal, at: Date): Reversal {
   if (reversal.status !== 'REVERSAL_DUE') return reversal;

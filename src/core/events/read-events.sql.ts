@@ -27,7 +27,10 @@ export interface EventReading {
   readonly horizon: EventCursor;
   /** Whether the cursor names a transaction that this server has not begun, so that another server issued it. */
   readonly isAhead: boolean;
-  /** Whether a running transaction holds back events that are committed. They become visible when it ends, and nothing tells when. */
+  /**
+   * Whether a running transaction holds back events that are committed. They become visible when the transaction ends. Nothing notifies
+   * core of that.
+   */
   readonly holdsBack: boolean;
   /** Whether the broker lacks changes of merchants' accounts. All that were committed before an event of this reading count. */
   readonly hasAccountChanges: boolean;

@@ -43,7 +43,7 @@ export interface StreamPart {
   readonly accountChanges: readonly AccountChange[];
 }
 
-/** Undefined when this version cannot read one of the changes. */
+/** The changes of accounts in the messages; undefined when this version cannot read one of them. */
 function accountChangesOf(messages: readonly StoredMessage[], lineage: string): AccountChange[] | undefined {
   const changes = messages.map((message) => accountChangeIn(message, lineage));
   if (changes.includes('unreadable')) return undefined;
@@ -74,8 +74,8 @@ order by place`,
 }
 
 /**
- * Whether the database has the event with this cursor from before `since`. Then events that the stream lacks before it were committed before the
- * loss. An erasure of personal data removes such events.
+ * Whether the database has the event with this cursor, and the event is from before `since`. Then the events that the stream lacks before
+ * it were committed before the loss. An erasure of personal data removes such events.
  */
 async function isFromBeforeLoss(pool: Pool, { xid, position }: EventCursor, since: Date): Promise<boolean> {
   const rows = await runStatement(pool, {
@@ -95,10 +95,13 @@ export interface LostTime {
   readonly noticedAt: Date;
 }
 
-/** A chunk of the stream could not be read, also after some tries. */
+/** A chunk of the stream could not be read, even after several tries. */
 export class StreamUnreadableError extends Error {}
 
-/** Tries to read a chunk. They are many, because a failed search begins again at the end of the stream. With timeouts they take a minute. */
+/**
+ * The number of tries to read a chunk. It is large, because a failed search begins again at the end of the stream. With timeouts, all tries
+ * take a minute.
+ */
 const tries = 10;
 
 export interface FollowedStream {

@@ -7,16 +7,16 @@ import type { Environment } from '../domain/order.ts';
 type Lost = Pick<RecoveryRow, 'id' | 'lostUntil'>;
 
 /**
- * Whether an account may have taken a payment in the lost time. An account that was added after the restore can be a lost one that was added
- * again. The provider accepted the credentials of a lost one. So such an account counts once the provider has accepted its credentials, which a
- * promotion requires too. Otherwise any merchant could keep a wallet waiting with made-up credentials.
+ * Whether an account may have taken a payment in the lost time. An account that was added after the restore can be a lost account that was
+ * added again. The provider had accepted the credentials of a lost account. So an added account counts once the provider has accepted its
+ * credentials, which a promotion requires too. Otherwise any merchant could keep a wallet waiting with made-up credentials.
  */
 export const mayHavePayments = "(a.id < ?::uuid or a.state <> 'NEXT' or a.check_result = 'ACCEPTED')";
 
 /**
  * Adds the statements that a recovery reads at each wallet that offers statements: the operator's, and those of merchants' payee accounts
- * whose credentials are stored. An account that was removed before the backup took no payment in the lost time. One that was added after
- * it, and removed again, is as if it had not been added.
+ * whose credentials are stored. An account that was removed before the backup took no payment in the lost time. An account that was added
+ * after the backup and removed again does not count.
  */
 export async function addStatements(em: EntityManager, { id, lostUntil }: Lost): Promise<void> {
   const addedSince = lowestStoredIdAt(lostUntil);

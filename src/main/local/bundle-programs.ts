@@ -58,7 +58,7 @@ async function isCurrent(projectRoot: string, folder: string): Promise<boolean> 
  */
 export async function bundlePrograms(projectRoot: string, folder: string): Promise<void> {
   const beganAtMs = Date.now();
-  // Imported here, so that code that only needs the name of a bundled program does not load it. It starts a process of some 500 MB.
+  // Imported here, so that code that only needs the name of a bundled program does not load esbuild. esbuild starts a process of some 500 MB.
   const esbuild = await import('esbuild');
   try {
     const { metafile } = await esbuild.build({
@@ -116,12 +116,12 @@ export async function findPrograms(
   }
 }
 
-/** Sources find files beside them, or packages, by their own path, which is another one than that of the bundle. */
+/** Sources find neighbouring files and packages by their own path. In a bundle, the path would be that of the bundle. */
 const ownPaths: Plugin = {
   name: 'own-paths',
   setup(bundler) {
     bundler.onLoad({ filter: /\/src\/.*\.ts$/ }, async ({ path }) => {
-      // This file has them in a text.
+      // This file contains these names in a regular expression.
       if (path.endsWith('/bundle-programs.ts')) return undefined;
       const text = await readFile(path, 'utf8');
       const own = { dirname: dirname(path), url: pathToFileURL(path).href };

@@ -25,8 +25,8 @@ const database = 'gatehouse';
 const host = '127.0.0.1';
 const stopTimeoutMs = 2_500;
 /**
- * After a crash it first repeats up to 2 GB of changes, which takes minutes on a busy machine. If it were ended meanwhile, it would begin
- * again, and never be ready. It exits by itself when it cannot start.
+ * After a crash, PostgreSQL first repeats up to 2 GB of changes, which takes minutes on a busy machine. If it were ended meanwhile, it
+ * would begin again, and never be ready. If it cannot start, it exits by itself.
  */
 const readyTimeoutMs = 60 * 60_000;
 
@@ -143,7 +143,7 @@ async function isReady(data: string, pid: number): Promise<boolean> {
   return Number(lines[0]) === pid && lines[7]?.trim() === 'ready';
 }
 
-/** An empty database in its place would look like a working gateway that has lost every order. */
+/** The problem of a lost data folder. With an empty database instead, the gateway would seem to work, without any of its orders. */
 const lostData = (data: string): string =>
   `its data folder ${data} is gone. Put it back, for example by mounting its disk, or stop Gatehouse and restore a backup: docs/operating/backup.md`;
 

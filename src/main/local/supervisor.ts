@@ -46,9 +46,9 @@ export interface SupervisorOptions {
   readonly warn: (line: string) => void;
   /** Aborts the start. */
   readonly signal: AbortSignal;
-  /** The time between two questions whether it is responsive, in milliseconds. */
+  /** The interval of the checks whether the process is responsive, in milliseconds. */
   readonly askEveryMs?: number;
-  /** After that time, `warn` is called about a process that is still starting, in milliseconds. */
+  /** The time in milliseconds after which `warn` is called about a process that is still starting. */
   readonly longStartMs?: number;
 }
 

@@ -106,7 +106,7 @@ export function isDataRefused(error: unknown): boolean {
 export const connectionRefused =
   "PostgreSQL refuses the connections of this process; check the user, the password and the database in its GATEHOUSE_DATABASE_URL, and PostgreSQL's pg_hba.conf. A process reads the setting at its start";
 
-/** `otherwise`: the sentence for a database that does not answer for a reason without advice of its own. */
+/** Returns `otherwise` if the function has no advice for the reason. */
 export function whatToDo(error: unknown, otherwise: string): string {
   if (isConnectionRefused(error)) return connectionRefused;
   if (isCertificateRefused(error))
@@ -121,7 +121,6 @@ export function whatToDo(error: unknown, otherwise: string): string {
     return 'PostgreSQL is read-only: it is a standby, or default_transaction_read_only is on; give this process the address of the primary, or turn the setting off';
   if (all.some(isWithoutConnections))
     return 'PostgreSQL has no free connection; end the connections of other programs, or raise its max_connections';
-  // SQLSTATE 25P04.
   if (all.some(({ code }) => code === '25P04'))
     return 'PostgreSQL ended a transaction after its transaction_timeout; set it to 0 for the role and the database of this process';
   if (all.some(isOutOfTime))

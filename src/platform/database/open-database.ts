@@ -94,7 +94,7 @@ export async function openSchema(own: DatabaseSchema, options: DatabaseOptions):
     keepAlive: true,
   };
   const prepare = (created: Pool): void => {
-    // Not among the options of the driver, which the ORM copies with the certificates of that moment.
+    // Not in `driverOptions`: the ORM copies these, with the certificates of that moment.
     if (ssl !== undefined) created.options.ssl = ssl;
     takeBackEnded(created);
     closeReadOnlyConnections(created);
@@ -130,7 +130,8 @@ export async function openSchema(own: DatabaseSchema, options: DatabaseOptions):
         options: sessionOptions(url),
         onPoolCreated: (created: Pool) => {
           prepare(created);
-          // By a statement, because a pooler may ignore options, and the role may have limits. The pool waits for it, which its type hides.
+          // A statement sets the limits, because a pooler may ignore options, and the role may have limits. The pool waits for it, although
+          // its type does not say so.
           Object.assign(created.options, {
             onConnect: (client: ClientBase) => client.query(limitsOfMigration),
           });
@@ -192,7 +193,7 @@ async function alone(
   work: () => Promise<void>,
 ): Promise<void> {
   const lock = { key, silenceMs: lostAfterMs, keepAliveMs: lostAfterMs / 6 };
-  // Tried again and again: the server would keep a session that waits for the lock when its process has ended.
+  // Each try returns at once. If a session waited for the lock, the server would keep it after its process had ended.
   for (let tries = 0; !(await withAdvisoryLock(pool, lock, work)); tries += 1) {
     if (tries % triesPerLine === 0)
       logger.warn(

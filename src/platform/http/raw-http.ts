@@ -107,7 +107,7 @@ export function answerClientError(
   const lastComplete = latest?.req.complete === true ? latest : received?.previous;
   if (canWrite && received !== undefined && lastComplete?.writableFinished === false) {
     if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') {
-      // Perhaps its rest was not read, because others were handled. So it is judged a moment after their answers.
+      // The rest of the request may not be read yet, because others were handled. So the request is judged a moment after their answers.
       const judge = (): void => {
         const newest = received.latest;
         const hasArrived = newest?.req.complete === true && newest !== lastComplete;

@@ -6,7 +6,7 @@ import type { Duplex } from 'node:stream';
 const maxAtOnce = 16;
 /** The bytes that are parsed at a time. Most requests are shorter. */
 const pieceBytes = 1024;
-/** The connections of a listener that Node may parse by itself. Together, the requests of one read of each take about 230 MB. */
+/** The connections of a listener that Node may parse by itself. If Node parses one read of each connection, the requests take about 230 MB together. */
 const parsedByNode = 64;
 
 interface Turns {
@@ -48,9 +48,9 @@ export function handleInTurn(request: IncomingMessage, response: ServerResponse,
 }
 
 /**
- * Bounds what the connections of an HTTP/1.1 listener parse at once. Node parses each read as a whole. It has up to 64 KiB, so its shortest
- * requests take 20 ms and 3 MB. While many connections are open, each further one is parsed in pieces, which costs more. Call the function for each
- * connection when Node's server has begun to serve it.
+ * Bounds what the connections of an HTTP/1.1 listener parse at once. Node parses each read as a whole. A read of 64 KiB with the shortest
+ * requests takes 20 ms and 3 MB. While many connections are open, each further one is parsed in pieces, which costs more. Call the function
+ * for each connection when Node's server has begun to serve it.
  */
 export function boundParsing(): (socket: Socket) => void {
   let open = 0;

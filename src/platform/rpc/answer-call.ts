@@ -32,7 +32,7 @@ interface RefusedCall {
 export const limitRefusedCalls = (logger: Logger): LogLimited<RefusedCall> =>
   limitLines(({ level, facts }: RefusedCall, count) => logger[level]({ ...facts, count }, 'rpc'));
 
-/** Enough to find the calls of one merchant's mistakes, and those with which an outage began. */
+/** Enough lines to show one merchant's mistakes, and the calls with which an outage began. */
 const failedLinesPerMinute = 20;
 
 /**

@@ -16,7 +16,7 @@ export interface SpanOptions {
   readonly links?: readonly TraceContext[];
 }
 
-/** A step of a trace. One that is not sampled belongs to a trace that a caller named. It has that trace's id, and records nothing. */
+/** A step of a trace. A span that is not sampled belongs to a trace that a caller named. It has that trace's id, and records nothing. */
 export interface Span {
   readonly context: TraceContext;
   /** Begins a span below this one, which the caller ends. */
@@ -70,7 +70,7 @@ export const activeTraceparent = (): string => {
 };
 
 /**
- * The same, but empty if the trace is not recorded. For stored rows, messages and other organisations' systems, for which a trace
+ * As `activeTraceparent`, but empty if the trace is not recorded. For stored rows, messages and other organisations' systems, for which a trace
  * without spans has no use.
  */
 export const recordedTraceparent = (): string => {

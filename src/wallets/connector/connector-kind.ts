@@ -24,13 +24,13 @@ export interface ConnectorKind<Settings extends TObject = TObject> {
     readonly bound: readonly string[];
   }[];
   /**
-   * Those of the merchant settings that name the account that gets the money. None of them is a secret. Own accounts with the same
-   * values share one statement, and one without these values shares that of the operator.
+   * The merchant settings that name the account that gets the money. None of them is a secret. Merchants' accounts with the same values
+   * share one statement. An account without these values shares the operator's statement.
    */
   readonly payeeSettings: readonly string[];
-  /** With all optional settings. A connector without some of them may have fewer capabilities. */
+  /** The capabilities of a connector with all optional settings. Without some of these settings, a connector may have fewer. */
   readonly capabilities: WalletCapabilities;
-  /** What these settings lack for the statement that the capabilities promise; undefined if they lack nothing. */
+  /** The settings that are missing for the statement that the capabilities promise; undefined if none is missing. */
   statementLacks?(settings: Static<Settings>): string | undefined;
   /** What the statement covers: everything when absent. */
   readonly statementTerms?: StatementTerms;

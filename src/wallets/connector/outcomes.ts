@@ -8,9 +8,9 @@ export type NotSentWhy =
   | 'timeout'
   /** The caller cancelled before anything was sent. */
   | 'aborted'
-  /** The wallet issued no access token, or refused the one of the request before it acted. */
+  /** The wallet issued no access token, or refused the request's token before it acted. */
   | 'no_token'
-  /** The wallet refused our credentials, with whatever status, when it was queried first or asked for an access token. */
+  /** The wallet refused our credentials, with any status, before the request: when it was asked for an access token, or queried. */
   | 'unauthenticated';
 
 /** Why there is no definite answer. The wallet may have executed the request. */

@@ -96,7 +96,7 @@ export interface PaymentRequest extends WalletMoney {
   readonly channel: PromptChannel;
   /** The text for the payer, cut to the wallet's limit. */
   readonly description: string;
-  /** Where the wallet's page sends the payer's browser afterwards. What it adds to the URL is not trusted. */
+  /** Where the wallet's page sends the payer's browser afterwards. Parameters that the page adds to this URL are not trusted. */
   readonly returnUrl?: string;
   readonly requestedAt: Date;
   /** An unguessable, URL-safe text for this attempt only. It becomes part of the callback URL. */
@@ -143,7 +143,7 @@ export interface ReversalInquiry extends WalletMoney {
 }
 
 /**
- * Added to a callback URL where a wallet takes a second one, for messages that it could not finish a request in time. Such a message
+ * The end of the second callback URL that some wallets take. They report there that they could not finish a request in time. Such a message
  * decides nothing, whatever it says.
  */
 export const timeoutPath = '/timeout';
@@ -162,9 +162,9 @@ export interface CallbackRequest {
 export interface CallbackHint {
   /** The only possible effect: a query. Unreadable callbacks also cause one, because a query is harmless. */
   readonly queryNow: true;
-  /** Its claim, for the log. */
+  /** The outcome that the message claims, for the log. */
   readonly claim: 'completed' | 'failed' | 'other' | 'unreadable';
-  /** The id of its request, if the message contains one, for URLs without an id. */
+  /** The id of the request, if the message contains one. It is needed for URLs without an id. */
   readonly claimedRequestId?: string;
   /**
    * The part of the message that a query needs, such as a receipt number, or the answer to a question of ours. It is stored with the

@@ -16,7 +16,7 @@ export interface WalletRequest {
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** The length at which reading of an answer stops. */
+  /** The length after which no more of an answer is read. */
   readonly maxAnswerBytes: number;
   /** Secrets, which are removed from the exchange wherever they appear. */
   readonly secrets: readonly string[];

@@ -49,8 +49,8 @@ export interface LaneKey {
 }
 
 /**
- * The owner of signing secrets: a webhook endpoint, or the orders with a webhook_url of a merchant in one environment. Each
- * has its own.
+ * The owner of signing secrets: a webhook endpoint, or the orders with a webhook_url of a merchant in one environment. Each owner has
+ * secrets of its own.
  */
 export interface SecretOwner {
   readonly merchantId: string;

@@ -10,7 +10,7 @@ export interface DeliveryFacts {
   readonly endpoint: ExplainedEndpoint;
   /** An earlier delivery of the same order, which must end first. */
   readonly earlier: EarlierDelivery | undefined;
-  /** Deliveries to its endpoint that were due before it; counted up to 1,000. */
+  /** Deliveries to the same endpoint that were due before this one; counted up to 1,000. */
   readonly dueBefore: number;
   /** Why it cannot be signed. */
   readonly secretProblem: SecretProblem | 'NOT_SHOWN' | undefined;

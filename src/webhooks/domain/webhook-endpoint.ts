@@ -57,7 +57,7 @@ export interface EndpointReceiver {
  * The endpoints that receive an event. An endpoint receives it under one type: the most specific type that it has chosen. An endpoint
  * that receives every type gets the most general type of the event. A more specific type of a later version then changes nothing for it.
  * - `possible` includes an event that may have been committed after the endpoint was created. So no such event is missed.
- * - `certain` includes only events that were. So an older event is never reported as missing.
+ * - `certain` includes only events that were certainly committed after it. So an older event is never reported as missing.
  */
 export const subscriptionsOf = (
   { merchantId, environment, eventTypes, occurredAt }: SubscribableEvent,
@@ -79,7 +79,7 @@ export const subscriptionsOf = (
   });
 };
 
-/** The types that an endpoint receives, each with the time since when. */
+/** The types that an endpoint receives, each with the time since when it is received. */
 export type SubscribedSince = ReadonlyMap<SubscribedType | '*', Date>;
 
 /** The types for a merchant: empty for every type, also types of later versions. */

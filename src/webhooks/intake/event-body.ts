@@ -74,7 +74,7 @@ export function isWithoutWebhook(subject: string, body: Uint8Array): boolean {
   return !wordsOfLinks.has(word) || !marksOfLinks.some((mark) => bytes.includes(mark));
 }
 
-/** @throws TypeError when the event has no order in an environment, which no stored event lacks. */
+/** @throws TypeError when the event has no order in an environment. Every stored event has one. */
 export function environmentOf({ eventId, order }: OrderEvent): Environment {
   if (order?.environment === EnvironmentMessage.SANDBOX) return 'SANDBOX';
   if (order?.environment === EnvironmentMessage.PRODUCTION) return 'PRODUCTION';
@@ -84,7 +84,7 @@ export function environmentOf({ eventId, order }: OrderEvent): Environment {
 /**
  * The body of the webhook for an order's event, under one of its types. It is stored with the delivery and never generated again. `data` equals
  * the answer of verify for the order, or of refund/verify for the refund, at the time of the event.
- * @throws TypeError when the event is incomplete, which no stored event is, or does not have the type.
+ * @throws TypeError when the event does not have the type, or is incomplete. Every stored event is complete.
  */
 export function eventBody(event: OrderEvent, type: SubscribedType): Buffer {
   const { order, occurTime } = event;

@@ -23,7 +23,7 @@ export interface SkippedEvent {
 /** The numbers of new deliveries. */
 export interface Advanced {
   readonly created: number;
-  /** Those that a dispatcher must claim. */
+  /** The new deliveries that a dispatcher must claim. */
   readonly unclaimed: number;
 }
 
@@ -60,7 +60,7 @@ export const reconcileReader = 'reconcile';
 const remembered = 50_000;
 
 /**
- * How often the position is written when events have no deliveries, as most have none. Each write is a commit. After a crash, these
+ * How often the position is written while events have no deliveries. Most events have none. Each write is a commit. After a crash, these
  * events are read again from core's list.
  */
 const storeEveryMs = 200;

@@ -10,7 +10,7 @@ import { guardAddresses } from './public-address.ts';
 import { hiddenCauseOf } from './resolve-host.ts';
 import type { Resolve } from './resolve-host.ts';
 
-/** The result of an attempt. Its duration is of the monotonic clock, because other clocks may be set during the attempt. */
+/** The result of an attempt. Its duration is measured with the monotonic clock, because other clocks may be set during the attempt. */
 export type SentReport = Omit<AttemptReport, 'startedAt'>;
 
 /** Sends webhooks. */

@@ -131,7 +131,7 @@ function startLostAttempt(
     at < order.expiresAt ? at : order.createdAt,
   );
   if (!started.ok) return noAdoption;
-  // The limits on prompts would hold up the payment, and with it the environment that waits for it.
+  // The limits on prompts do not apply: they would delay the payment, and with it the opening of the environment.
   return { changed: started.value, attemptId, isAdopted: true };
 }
 

@@ -28,7 +28,7 @@ export const orderOfId =
 /** Finds and locks orders by one kind of name. */
 export interface OrderLock<Name> {
   readonly one: (name: Name) => LockOrder;
-  /** Locks those that no other transaction holds, without waiting; undefined in place of the others. */
+  /** Locks the orders that no other transaction holds, without waiting; undefined in place of the others. */
   readonly free: (em: EntityManager, names: readonly Name[]) => Promise<(OrderRow | undefined)[]>;
 }
 

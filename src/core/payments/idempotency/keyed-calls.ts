@@ -70,7 +70,7 @@ class AnsweredBefore extends Error {
   }
 }
 
-/** A client that got no answer repeats its request less often than this before the first call ends. */
+/** The limit of calls in turn. A client that got no answer repeats its request less often before the first call ends. */
 const maxInTurn = 20;
 
 export interface AnswerOnceParts {
@@ -154,7 +154,7 @@ export function createAnswerOnce({ pool, fairly }: AnswerOnceParts): AnswerOnce 
         return responseOf(result);
       } catch (error) {
         if (error instanceof AnsweredBefore) return readMessage(error.answer);
-        // The request may be refused now, and the answer to the first one was another.
+        // The request may be refused now, although the first request got another answer.
         const earlier = isRefusal(error) ? await inShare(() => findAnswer(executeOn(pool))) : undefined;
         if (earlier === undefined) throw error;
         return readMessage(earlier);

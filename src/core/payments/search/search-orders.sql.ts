@@ -36,7 +36,7 @@ export interface FoundOrderIds {
   readonly searchedTo: StoredId<'ord'> | undefined;
 }
 
-/** The number of orders that one call examines, after the index. It takes about 50 ms of a PostgreSQL core. */
+/** The number of orders that one call examines, after the index. This takes about 50 ms of CPU in PostgreSQL. */
 const walkedRows = 50_000;
 /** A lower limit, because the latest attempt of each order is looked up as well. */
 const walkedRowsWithAttempts = 10_000;
