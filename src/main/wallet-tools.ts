@@ -1,4 +1,3 @@
-import { lookup } from 'node:dns';
 import type { CheckedWallet, RegisteredUrls, WalletTools } from '../cli/wallet-commands.ts';
 import { readWallets } from '../contract/wallets-file/read-wallets-file.ts';
 import { baseUrl } from '../platform/settings/address-settings.ts';
@@ -6,6 +5,7 @@ import { key256 } from '../platform/settings/key-settings.ts';
 import { readSettings } from '../platform/settings/read-settings.ts';
 import type { ProcessEnvironment } from '../platform/settings/read-settings.ts';
 import { SharedTokens } from '../wallets/connector/access-tokens.ts';
+import { createSharedLookup } from '../wallets/connector/shared-lookup.ts';
 import { createCallbackTokens } from '../wallets/callback-token.ts';
 import { checkWallet, noCallbackUrl } from '../wallets/check-wallet.ts';
 import { createConnector } from '../wallets/create-connector.ts';
@@ -96,7 +96,7 @@ async function withConnector<Result>(
     callbackBaseUrl: noCallbackUrl,
     currencies: chosen.currencies,
     timeouts: { connectMs: 5_000, callMs: timeoutMs },
-    lookup,
+    lookup: createSharedLookup(),
     maxConnections: 4,
     sharedTokens: new SharedTokens(),
     now: () => new Date(),

@@ -49,7 +49,7 @@ import { webhookService } from '../webhooks/rpc/webhook-service.ts';
 import { logResealed } from '../webhooks/secrets/reseal-secrets.ts';
 import { createSecretCipher } from '../webhooks/secrets/secret-cipher.ts';
 import { createSigningSecrets } from '../webhooks/secrets/signing-secrets.ts';
-import { createResolve } from '../webhooks/sending/resolve-host.ts';
+import { createResolve } from '../platform/resolve-name.ts';
 import { createWebhookSender } from '../webhooks/sending/send-webhook.ts';
 import { migrateWhenReachable } from './migrate-when-reachable.ts';
 import { addTlsMetrics } from '../platform/tls/tls-metrics.ts';

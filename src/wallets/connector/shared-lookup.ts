@@ -1,28 +1,51 @@
-import { lookup } from 'node:dns';
+import { TIMEOUT } from 'node:dns';
+import { readFile } from 'node:fs/promises';
 import type { LookupFunction } from 'node:net';
+import { isIP } from 'node:net';
+import { codeOf, isError } from '../../platform/error-code.ts';
+import { createResolve } from '../../platform/resolve-name.ts';
 
-type WhenFound = Parameters<LookupFunction>[2];
+/** Everything but silence. The system also knows the short names of a cluster, at which name servers fail if they reach no others. */
+export const asksSystem = (error: unknown): boolean => codeOf(error) !== TIMEOUT;
 
 /**
- * Looks up host names as the system does, but each name only once at a time. Calls during a look-up get its answer. The system's lookup
- * blocks one of Node's four threads until the name servers answer, which is ten seconds or more if they do not. Without this, the payments of one
- * wallet whose name servers are silent would block all threads, and no connection to another wallet could be opened.
+ * Looks up host names in the hosts file first, then asks the name servers directly. The system's lookup blocks one of few threads until the
+ * name servers answer, which is ten seconds or more if they do not. Two wallets whose name servers are silent would block all
+ * lookups, and no connection to another wallet could be opened. So the system is asked only about names that the
+ * name servers do not find, about one name at a time.
+ *
+ * Each name is looked up only once at a time: later calls get the answer of the one that runs. The options `family` and `hints` have no effect.
  */
-export function createSharedLookup(lookUp: LookupFunction = lookup): LookupFunction {
-  const waiting = new Map<string, WhenFound[]>();
-  return (name, options, whenFound) => {
-    const { family, hints, all } = options;
-    const question = JSON.stringify([name.toLowerCase(), family, hints, all]);
-    const others = waiting.get(question);
-    if (others !== undefined) {
-      others.push(whenFound);
-      return;
-    }
-    const asking = [whenFound];
-    waiting.set(question, asking);
-    lookUp(name, options, (...answer) => {
-      waiting.delete(question);
-      for (const tell of asking) tell(...answer);
-    });
+export function createSharedLookup(
+  resolve = createResolve({ asksSystem }),
+  hostsFile = '/etc/hosts',
+): LookupFunction {
+  const running = new Map<string, Promise<readonly string[]>>();
+  const find = async (name: string): Promise<readonly string[]> => {
+    const known = await readHosts(hostsFile, name);
+    return known.length > 0 ? known : resolve(name);
   };
+  return (hostname, { all }, whenFound) => {
+    const name = hostname.toLowerCase().replace(/\.$/, '');
+    const addresses = running.get(name) ?? find(name).finally(() => running.delete(name));
+    running.set(name, addresses);
+    addresses.then(
+      (found) => {
+        const answers = found.map((address) => ({ address, family: isIP(address) }));
+        const [first] = answers;
+        if (all === true || first === undefined) whenFound(null, answers);
+        else whenFound(null, first.address, first.family);
+      },
+      (error: unknown) => whenFound(isError(error) ? error : new Error(String(error)), ''),
+    );
+  };
+}
+
+/** The addresses of a name in the hosts file; none if the file cannot be read. */
+async function readHosts(file: string, name: string): Promise<readonly string[]> {
+  const text = await readFile(file, 'utf8').catch(() => '');
+  return text.split('\n').flatMap((line) => {
+    const [address = '', ...names] = line.replace(/#.*/, '').trim().toLowerCase().split(/\s+/);
+    return isIP(address) !== 0 && names.includes(name) ? [address] : [];
+  });
 }

@@ -1,7 +1,7 @@
 import { limitLines } from '../../platform/line-limit.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { OutgoingDelivery } from '../domain/delivery.ts';
-import { codeOf } from '../sending/error-code.ts';
+import { codeOf } from '../../platform/error-code.ts';
 import { attemptDelivery } from './attempt-delivery.ts';
 import type { AttemptParts, Attempted } from './attempt-delivery.ts';
 import type { DeliveryStore } from './delivery-store.ts';

@@ -1,4 +1,4 @@
-import { codeOf, isError } from './error-code.ts';
+import { codeOf, isError } from '../../platform/error-code.ts';
 import type { AttemptWords } from './explain-answer.ts';
 import { nameStatus } from './explain-answer.ts';
 import type { ConnectPhase } from './open-socket.ts';

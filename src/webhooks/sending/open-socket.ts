@@ -4,7 +4,7 @@ import { connect as connectTcp } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
 import { DEFAULT_CIPHERS, connect as connectTls } from 'node:tls';
 import type { AddressGuard } from './public-address.ts';
-import type { Resolve } from './resolve-host.ts';
+import type { Resolve } from '../../platform/resolve-name.ts';
 import { addressIn, allowedAddresses } from './resolve-host.ts';
 
 /** Settings for new connections. */

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { Client } from 'undici';
 import type { Dispatcher } from 'undici';
-import { isError } from './error-code.ts';
+import { isError } from '../../platform/error-code.ts';
 import type { ConnectPhase, ConnectSettings } from './open-socket.ts';
 import { openSocket } from './open-socket.ts';
 

@@ -8,7 +8,7 @@ import type { ReceivedResponse, PinnedRequest } from './pinned-connection.ts';
 import { PinnedConnection } from './pinned-connection.ts';
 import { guardAddresses } from './public-address.ts';
 import { hiddenCauseOf } from './resolve-host.ts';
-import type { Resolve } from './resolve-host.ts';
+import type { Resolve } from '../../platform/resolve-name.ts';
 
 /** The result of an attempt. Its duration is measured with the monotonic clock, because other clocks may be set during the attempt. */
 export type SentReport = Omit<AttemptReport, 'startedAt'>;

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from '@jest/globals';
-import { createResolve } from '../../../src/webhooks/sending/resolve-host.ts';
+import { createResolve } from '../../../src/platform/resolve-name.ts';
 import { startNameServer } from './name-server.ts';
 import type { DnsRecord } from './name-server.ts';
 import { sendTo, sendingDesk } from './outgoing.ts';
@@ -43,7 +43,10 @@ async function deskWith(...answers: readonly [Answer, ...Answer[]]) {
   const [allowed, ...forbidden] = await openReceivers(['127.0.0.2', '127.0.0.1', '::1'], ({ response }) =>
     response.writeHead(204, { connection: 'close' }).end(),
   );
-  const sender = openSender({ sandboxNetworks: ['127.0.0.2'], resolve: createResolve(() => resolver) });
+  const sender = openSender({
+    sandboxNetworks: ['127.0.0.2'],
+    resolve: createResolve({ currentResolver: () => resolver }),
+  });
   return {
     send: () => sendTo(sender, `http://shop.example:${allowed.port}/hook`),
     reached: () => allowed.webhooks.length,

@@ -3,7 +3,7 @@ import type { AttemptReport, OutgoingDelivery } from '../../../src/webhooks/doma
 import { endpointOf } from '../../../src/webhooks/domain/delivery.ts';
 import type { WebhookSender, WebhookSenderOptions } from '../../../src/webhooks/sending/send-webhook.ts';
 import { createWebhookSender } from '../../../src/webhooks/sending/send-webhook.ts';
-import { createResolve } from '../../../src/webhooks/sending/resolve-host.ts';
+import { createResolve } from '../../../src/platform/resolve-name.ts';
 import { startReceiver } from './receivers.ts';
 
 const loopback = ['127.0.0.0/8', '::1/128'];

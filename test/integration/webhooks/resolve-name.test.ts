@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { expect, test } from '@jest/globals';
-import { createResolve, renewResolver, resolverOptions } from '../../../src/webhooks/sending/resolve-host.ts';
-import type { Resolve } from '../../../src/webhooks/sending/resolve-host.ts';
+import { createResolve, renewResolver, resolverOptions } from '../../../src/platform/resolve-name.ts';
+import type { Resolve } from '../../../src/platform/resolve-name.ts';
 import { startNameServer } from './name-server.ts';
 import type { DnsQuestion } from './name-server.ts';
 import { waitUntil } from '../../support/wait-until.ts';
@@ -13,12 +13,10 @@ type RecordType = 'A' | 'AAAA';
 /** An address as its bytes, or the code of another answer; undefined: no answer. */
 type Answer = readonly number[] | Parameters<DnsQuestion['reply']>[1];
 
+type ResolveParts = NonNullable<Parameters<typeof createResolve>[0]>;
+
 /** Resolves with a real name server that answers every question about a type in the same way. */
-async function resolveWith(
-  answers: Readonly<Record<RecordType, Answer>>,
-  lookUp?: Resolve,
-  turnWithinMs?: number,
-) {
+async function resolveWith(answers: Readonly<Record<RecordType, Answer>>, parts: ResolveParts = {}) {
   const questions: string[] = [];
   const { resolver, close } = await startNameServer(({ name, type, reply }) => {
     questions.push(`${name} ${type}`);
@@ -27,7 +25,7 @@ async function resolveWith(
     return typeof answer === 'string' ? reply([], answer) : reply([{ type, data: answer }]);
   }, 100);
   closing.push(close);
-  return { resolve: createResolve(() => resolver, lookUp, turnWithinMs), questions };
+  return { resolve: createResolve({ currentResolver: () => resolver, ...parts }), questions };
 }
 
 const v4 = [198, 51, 100, 7];
@@ -67,7 +65,7 @@ test('a name server that is slow to answer is asked four times', async () => {
   );
   closing.push(close);
 
-  expect(await createResolve(() => resolver)('shop.example')).toEqual(['198.51.100.7']);
+  expect(await createResolve({ currentResolver: () => resolver })('shop.example')).toEqual(['198.51.100.7']);
 });
 
 test('the name servers of this machine are read again after a minute', async () => {
@@ -80,12 +78,11 @@ test('the name servers of this machine are read again after a minute', async () 
   );
   closing.push(...servers.map(({ close }) => close));
   const resolvers = servers.map(({ resolver }) => resolver);
-  const resolve = createResolve(
-    renewResolver(
-      () => resolvers.shift()!,
-      () => nowMs,
-    ),
+  const currentResolver = renewResolver(
+    () => resolvers.shift()!,
+    () => nowMs,
   );
+  const resolve = createResolve({ currentResolver });
 
   expect(await resolve('shop.example')).toEqual(['198.51.100.7']);
   nowMs = 59_999;
@@ -124,7 +121,7 @@ test('the system looks up one name at a time, so that this process has threads f
     running -= 1;
     return ['198.51.100.7'];
   };
-  const { resolve, questions } = await resolveWith({ A: 'NXDOMAIN', AAAA: 'NXDOMAIN' }, lookUp);
+  const { resolve, questions } = await resolveWith({ A: 'NXDOMAIN', AAAA: 'NXDOMAIN' }, { lookUp });
 
   expect(await Promise.all(names.map(resolve))).toEqual(names.map(() => ['198.51.100.7']));
   expect(most).toBe(1);
@@ -138,7 +135,7 @@ test('a name that waits too long for the system’s lookup is not looked up', as
     return silent.promise;
   };
   const turnWithinMs = 50;
-  const { resolve } = await resolveWith({ A: 'NXDOMAIN', AAAA: 'NXDOMAIN' }, lookUp, turnWithinMs);
+  const { resolve } = await resolveWith({ A: 'NXDOMAIN', AAAA: 'NXDOMAIN' }, { lookUp, turnWithinMs });
   const first = resolve('silent.example');
   await waitUntil('the first name is looked up', () => lookedUp.length === 1);
   const second = resolve('shop.example');

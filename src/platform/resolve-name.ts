@@ -1,0 +1,86 @@
+import { lookup, Resolver, TIMEOUT } from 'node:dns/promises';
+import { codeOf } from './error-code.ts';
+
+/** Resolves a host name to its IP addresses. Rejects with a `code` of node:dns when there are none. */
+export type Resolve = (hostname: string) => Promise<readonly string[]>;
+
+const unknownCodes: readonly string[] = ['ENOTFOUND', 'ENODATA'];
+
+/** Whether a name does not exist or has no address. */
+export const isUnknownName = (error: unknown): boolean => unknownCodes.includes(codeOf(error));
+
+/** How long a name waits for its turn in the system's lookup. Not shorter than the time for a connection. */
+const longestTurnMs = 5_000;
+
+/** How long a resolver is used. It reads the addresses of the name servers only once, and they change with the network. */
+const resolverAgeMs = 60_000;
+
+/**
+ * After quick answers of a name server, c-ares waits only about a second for each of its next ones. So it asks often enough to use the time
+ * of a connection (5 s). A name server that forwards the question may need most of this time.
+ */
+export const resolverOptions = { timeout: 1_500, maxTimeout: 1_500, tries: 4 };
+
+/** Gives a resolver that is at most a minute old. */
+export function renewResolver<R>(create: () => R, monotonicMs = () => performance.now()): () => R {
+  let made: { readonly resolver: R; readonly atMs: number } | undefined;
+  return () => {
+    const nowMs = monotonicMs();
+    if (made === undefined || nowMs - made.atMs >= resolverAgeMs) made = { resolver: create(), atMs: nowMs };
+    return made.resolver;
+  };
+}
+
+interface ResolveParts {
+  readonly currentResolver: () => Resolver;
+  readonly lookUp: Resolve;
+  readonly turnWithinMs: number;
+  readonly asksSystem: (error: unknown) => boolean;
+}
+
+const systemLookup: Resolve = async (name) =>
+  (await lookup(name, { all: true })).map(({ address }) => address);
+
+/**
+ * Queries the name servers directly. The system's lookup blocks one of few threads for each unresponsive name server. A
+ * few unreachable merchants would delay all deliveries. The system's lookup is used only after errors for which `asksSystem`
+ * is true: by default for names unknown to the name servers, which may be in the hosts file.
+ *
+ * It is used for one name at a time. A merchant's name server can report names as unknown, and then not answer the system.
+ * Many such names would block all threads, and this process could no longer look up its database, the broker and core.
+ */
+export function createResolve({
+  currentResolver = renewResolver(() => new Resolver(resolverOptions)),
+  lookUp = systemLookup,
+  turnWithinMs = longestTurnMs,
+  asksSystem = isUnknownName,
+}: Partial<ResolveParts> = {}): Resolve {
+  const lookUpInTurn = oneAtATime(lookUp, turnWithinMs);
+  return async (hostname) => {
+    const name = hostname.toLowerCase().replace(/\.$/, '');
+    // RFC 6761, 6.3: localhost names are never sent to name servers.
+    if (name === 'localhost' || name.endsWith('.localhost')) return ['127.0.0.1', '::1'];
+    const resolver = currentResolver();
+    const answers = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
+    const addresses = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
+    if (addresses.length > 0) return addresses;
+    for (const answer of answers) {
+      if (answer.status === 'rejected' && !asksSystem(answer.reason)) throw answer.reason;
+    }
+    return lookUpInTurn(name);
+  };
+}
+
+/** Resolves one name at a time. A name that waits too long for its turn is not looked up, because its attempt is over. */
+function oneAtATime(lookUp: Resolve, turnWithinMs: number): Resolve {
+  let last: Promise<unknown> = Promise.resolve();
+  return (name) => {
+    const late = AbortSignal.timeout(turnWithinMs);
+    const addresses = last.then(() => {
+      if (late.aborted) throw Object.assign(new Error('other names were looked up'), { code: TIMEOUT });
+      return lookUp(name);
+    });
+    last = addresses.catch(() => undefined);
+    return addresses;
+  };
+}
