@@ -1,5 +1,5 @@
 /**
- * Measures how soon and how fast webhooks are sent, to a receiver in a separate process, with a durable PostgreSQL. It measures: the time
+ * Measures how soon and how fast webhooks are sent, to a receiver in a separate process, with a durable PostgreSQL. The parts are: the time
  * from the commit of an order's end to the arrival, one order at a time and at a rate; deliveries a second with every attempt stored;
  * latency without and with very many deliveries due on a merchant's hanging endpoint; memory over minutes. See bench/webhooks/README.md.
  */

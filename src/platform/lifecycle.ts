@@ -12,7 +12,7 @@ export interface Stoppable {
 /** The time limit for a stop. Docker kills a container after 10 seconds. systemd and Kubernetes wait longer with our files. */
 const exitDeadlineMs = 9_500;
 
-/** @throws Error when the limits of the parts add up to more than a stop may take, so that the last parts would be cut off */
+/** @throws Error when the sum of the parts' limits is longer than a stop may take, because the last parts would be cut off */
 export function requireTimeToStop(parts: readonly Stoppable[]): void {
   const neededMs = parts.reduce((sum, { timeoutMs }) => sum + timeoutMs, 0);
   if (neededMs > exitDeadlineMs)

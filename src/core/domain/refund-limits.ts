@@ -18,7 +18,7 @@ export interface RefundLimit {
   readonly role: RefundingRole | undefined;
 }
 
-/** The limit for a requester. `role` is undefined for API keys, services and operators, which are no member of the merchant. */
+/** The limit for a requester. `role` is undefined for API keys, services and operators, which are not members of the merchant. */
 export function refundLimitOf(
   { refundApprovalLimits, refundRoleLimits }: RefundPolicy,
   role: RefundingRole | undefined,

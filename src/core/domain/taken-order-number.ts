@@ -75,9 +75,9 @@ export type DirectAnswer =
 
 /**
  * A DIRECT order accepts only repeats of the call that created it. Without its earlier attempts the answer may be `start`, as for a
- * registered order. On a registered order, the phone and the payment option identify a direct call for the life of the order, even after
- * its attempt has ended. So another try needs another phone, option or order_number, or the checkout page. In return, a call can be
- * repeated safely after a lost answer.
+ * registered order. On a registered order, the phone and the payment option identify a direct call for ever, even after its attempt has
+ * ended. So another try needs another phone, option or order_number, or the checkout page. In return, a call can be repeated safely after a
+ * lost answer.
  */
 export function answerDirectPayment(
   order: Order,

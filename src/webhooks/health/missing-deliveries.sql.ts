@@ -24,7 +24,7 @@ where not exists (
 order by owed.number`,
 );
 
-/** The missing ones of these deliveries. */
+/** Returns the deliveries of the list that the database lacks. */
 export async function missingDeliveries(
   client: PoolClient,
   owed: readonly OwedDelivery[],

@@ -402,8 +402,8 @@ export declare type Recovery = Message<"gatehouse.v1.Recovery"> & {
   accountsLostFromTime?: Timestamp | undefined;
 
   /**
-   * The merchants that take no payments in an open environment, because a statement of their own accounts was not read, or one of these
-   * accounts is missing. Other merchants do not wait for them.
+   * The merchants that take no payments in an open environment. A statement of their own accounts was not read, or one of these accounts is
+   * missing. Other merchants do not wait for them.
    *
    * @generated from field: repeated gatehouse.v1.HeldMerchant held_merchants = 20;
    */
