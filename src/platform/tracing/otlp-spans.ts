@@ -5,6 +5,7 @@ import { defaultResource, resourceFromAttributes } from '@opentelemetry/resource
 import { AlwaysOnSampler, BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace-base';
 import type { Logger } from '../logger.ts';
+import { logInSpan } from './span.ts';
 import type { Span, SpanKind, SpanOptions } from './span.ts';
 import type { TraceContext } from './trace-context.ts';
 import type { TracingSettings } from './tracing-settings.ts';
@@ -143,15 +144,21 @@ function complainRarely(exporter: SpanExporter, logger: Logger): SpanExporter {
   let lost = 0;
   let saidAt: number | undefined;
   let isSaid = false;
+  // A batch is sent in the context of the request that began it, and has spans of others too.
+  const log = (writeLine: () => void): void => {
+    logInSpan(undefined, writeLine);
+  };
   const complain = (error: Error | undefined): void => {
     const now = performance.now();
     if (saidAt !== undefined && now - saidAt < complainEveryMs) return;
     saidAt = now;
     isSaid = true;
-    logger.warn(
-      { err: error, lost_spans: lost },
-      'the collector did not accept spans, which are lost; check OTEL_EXPORTER_OTLP_ENDPOINT',
-    );
+    log(() => {
+      logger.warn(
+        { err: error, lost_spans: lost },
+        'the collector did not accept spans, which are lost; check OTEL_EXPORTER_OTLP_ENDPOINT',
+      );
+    });
   };
   return {
     export(spans: ReadableSpan[], done) {
@@ -162,7 +169,9 @@ function complainRarely(exporter: SpanExporter, logger: Logger): SpanExporter {
         if (code === succeeded) {
           // The minute is not reset, so a collector that fails every other time is not logged each time.
           if (!isSaid) return;
-          logger.info({ lost_spans: lost }, 'the collector accepts spans again');
+          log(() => {
+            logger.info({ lost_spans: lost }, 'the collector accepts spans again');
+          });
           lost = 0;
           isSaid = false;
         } else {
