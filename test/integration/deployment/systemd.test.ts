@@ -1,7 +1,9 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { cp, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { composeFilesWithTls, readComposeFile } from '../../support/compose-file.ts';
 
@@ -49,6 +51,23 @@ test.each(['gatehouse@.service', 'gatehouse-nats.service'])(
     expect(keysWith('gatehouse-secrets.service')).toEqual(['After', 'Wants']);
   },
 );
+
+test('NATS exits with 0 on the signal with which its unit stops it', async () => {
+  const signals = (await assignmentsOf('gatehouse-nats.service')).flatMap(([key, value]) =>
+    key === 'KillSignal' ? [value as NodeJS.Signals] : [],
+  );
+  const nats = spawn('nats-server', ['--addr', '127.0.0.1', '--port', '-1']);
+  try {
+    const exited = once(nats, 'exit');
+    for await (const line of createInterface({ input: nats.stderr })) {
+      if (line.includes('Server is ready')) break;
+    }
+    nats.kill(signals[0] ?? 'SIGTERM');
+    expect(await exited).toEqual([0, null]);
+  } finally {
+    nats.kill('SIGKILL');
+  }
+});
 
 test('each process is a user of its own, because systemd names a dynamic user by the part of the unit in front of the @', async () => {
   expect(await assignmentsOf('gatehouse@.service')).toEqual(
