@@ -64,7 +64,7 @@ async function listDays(
   };
   const page = await collectPages(paging, async (request) => {
     const reply = await reconciliations.listMoneyDays({ ...request, ...filter });
-    // Only the first page of all has them.
+    // Only the first page of the list has the days without a balance.
     missing.push(...reply.missing);
     return { items: reply.days, nextPageToken: reply.nextPageToken };
   });

@@ -22,7 +22,7 @@ export interface Dashboard {
   readonly timeZone: string;
   readonly now: () => Date;
   readonly randomBytes: (size: number) => Buffer;
-  /** Core gives tries of their own to the browsers in which a user signed in. */
+  /** The secrets of browsers. A browser in which a user signed in has sign-in limits of its own. */
   readonly browserSecrets: BrowserSecrets;
   /** Limits how often core is asked about sessions and links that do not exist. */
   readonly strangers: StrangerLimits;

@@ -37,7 +37,7 @@ export const payerStartedUrls = (baseUrl: string, tokens: CallbackTokens) => ({
 export interface PayerStartedWallet {
   readonly wallet: string;
   readonly environment: Environment;
-  /** Under which its payments are recorded. */
+  /** The payment option under which its payments are recorded. */
   readonly paymentOption: PaymentOption;
   readonly connector: PayerStartedPayments;
 }

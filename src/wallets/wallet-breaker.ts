@@ -7,8 +7,8 @@ export interface WalletBreaker {
   /** How much work may be sent to the wallet. Circuit closed: all. Half-open: one request. Open: nothing. */
   readonly allows: () => 'all' | 'one' | 'nothing';
   /**
-   * Runs an item, whatever is allowed by now, and counts whether the wallet answered correctly. Undefined counts as
-   * nothing, because the item says nothing about the wallet.
+   * Runs an item, even if the circuit has opened meanwhile, and counts whether the wallet answered correctly. Undefined does not count,
+   * because such an item says nothing about the wallet.
    */
   readonly watch: (work: () => Promise<boolean | undefined>) => Promise<void>;
 }

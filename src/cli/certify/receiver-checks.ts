@@ -67,7 +67,7 @@ function firstChecks({ sender, answerMs, now }: ReceiverParts): readonly Check<R
 const acceptUnknownOrders =
   'Answer 2xx also when your shop does not know the order: Gatehouse repeats anything else for 76 hours.';
 
-/** The advice for a status that tells more than that the webhook was refused; undefined for any other. */
+/** The advice for a status that says why the webhook was refused; undefined for any other status. */
 function fixOfStatus(status: number): string | undefined {
   if (status >= 500)
     return `Find the error in the receiver's own log, and correct it. ${acceptUnknownOrders}`;

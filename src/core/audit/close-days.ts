@@ -58,7 +58,7 @@ async function closeDay(client: PoolClient, signer: RootSigner, day: string): Pr
   );
 }
 
-/** The chains that one statement searches: those of 100,000 merchants take longer than a statement may on a busy machine. */
+/** The number of chains that one statement searches. On a busy machine, the chains of 100,000 merchants take longer than a statement may. */
 const chainsPerStatement = 10_000;
 
 /**
@@ -87,9 +87,9 @@ order by merchant_id offset $2 limit 1`,
 }
 
 /**
- * Those of the merchants behind `after`, to `until`. The time of a block is never earlier than that of its
- * predecessor (`seal-events.ts`), so the block is searched for by its number. A day is usually closed soon after its end. So the search
- * goes back from the newest block in growing steps, and then halves the range that is left.
+ * The newest blocks of the merchants after `after`, up to `until`. The time of a block is never earlier than that of its predecessor
+ * (`seal-events.ts`), so the block is searched for by its number. A day is usually closed soon after its end. So the search goes back from
+ * the newest block in growing steps, and then halves the range that is left.
  */
 async function searchHeads(
   client: Pool | PoolClient,

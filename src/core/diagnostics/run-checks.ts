@@ -109,7 +109,7 @@ interface DatabaseSettings {
   readonly logsValues: boolean;
   /** The database has no tables of Gatehouse, such as after it was dropped and created again while core runs. */
   readonly empty: boolean;
-  /** The session lacks what core asks for when it connects. */
+  /** The session lacks the settings that core requests when it connects. */
   readonly unset: boolean;
 }
 

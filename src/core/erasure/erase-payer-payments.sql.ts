@@ -103,7 +103,7 @@ interface DuePayment {
   readonly of_order: boolean;
 }
 
-/** Listed payments that are due, those that a person asked for first. */
+/** Listed payments that are due. Those of a request for erasure come first. */
 export function readDuePayerPayments(
   pool: Pool,
   environments: readonly Environment[],

@@ -30,8 +30,8 @@ export interface ChangesReading {
 }
 
 /**
- * The first part reads each event once, as readers of all events do. The second part also reads what other running
- * transactions still hold back from these, so that a long transaction delays no waiting request.
+ * The first part reads each event once, as readers of all events do. The second part also reads events that running transactions still hold
+ * back from those readers. So a long transaction delays no waiting request.
  */
 const text = `
 select seen.horizon::text as horizon, change.is_settled, change.xid::text as xid, change.position::text as position,

@@ -34,7 +34,7 @@ export interface RehearsalCounts {
  * orders.
  */
 export interface Rehearsal {
-  /** The decisions that the candidate makes in another way, as far as this event lets them be made again. */
+  /** Repeats the decisions that this event allows to repeat. Returns those that the candidate makes differently. */
   readonly replay: (event: OrderEvent) => readonly RehearsalDifference[];
   readonly counts: () => RehearsalCounts;
 }

@@ -70,6 +70,6 @@ export const parseLeaseRequest = (
     }),
   );
 
-/** For how long a caller finds nothing, as a field of the answer. */
+/** The field of the answer that says for how long no work will be due. */
 export const nothingDueFor = (ms: number | undefined): { nothingDueFor?: Duration } =>
   ms === undefined ? {} : { nothingDueFor: durationFromMs(ms) };

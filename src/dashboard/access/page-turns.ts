@@ -20,7 +20,8 @@ const maxUsers = 10_000;
 /**
  * Answers few requests of a user at a time, and lets the others wait. A page costs core tens of milliseconds, so one user with a hundred
  * requests at once would delay the payments of all merchants. And an answer that its browser does not read stays in memory, which is up to
- * several megabytes for a download. Call it after the hook that finds the user. Above the limit of waiting requests, they get the page of an overload.
+ * several megabytes for a download. Call it after the hook that finds the user. Above the limit of waiting requests, a request gets the
+ * page of an overload.
  */
 export function addPageTurns(app: FastifyInstance): void {
   const turnsOf = new LRUCache<string, FairCalls>({

@@ -77,7 +77,7 @@ async function seenEndpoint(request: FastifyRequest, dashboard: Dashboard): Prom
   return endpoint;
 }
 
-/** The chosen types. None is chosen in the form when the endpoint receives every type. */
+/** The chosen types. If the endpoint receives every type, none is chosen in the form. */
 const typesIn = (request: FastifyRequest): string[] =>
   fieldsOf(request.body)
     .filter(([name]) => name === 'type')

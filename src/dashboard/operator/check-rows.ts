@@ -55,8 +55,8 @@ export function checkRows(checks: readonly Check[], { words }: Writing) {
 }
 
 /**
- * Whether the detail tells more than the result. That of a recovery does only while payments of lost orders wait. Those of unsettled
- * money and of wallets never do.
+ * Whether the detail says more than the result. The detail of a recovery does so only while payments of lost orders wait. The details of
+ * unsettled money and of wallets never do.
  */
 function hasFigures({ case: kind, value }: Check['facts']): boolean {
   if (kind === 'unsettled' || kind === 'wallets') return false;

@@ -9,7 +9,7 @@ import { PageProblem } from '../page-problem.ts';
 const strangePerMinute = 120;
 /** How often a second core is asked about sessions and links from a site above that limit. */
 const askedOverLimitPerSecond = 10;
-/** A session or link that worked in this time is read whatever the limit. */
+/** A session or link that worked in this time is read even above the limit. */
 const knownMs = 60 * 60_000;
 const maxKnown = 10_000;
 

@@ -119,8 +119,8 @@ function refuseToReplace(postgresData: string, dataFolder: string): void {
 }
 
 /**
- * Prepares the demo merchant and the demo users. Each step keeps what an earlier try of it has created. There are none while a restore may
- * have lost the merchant: operators answer this with the running core.
+ * Prepares the demo merchant and the demo users. Each step keeps what an earlier try of it has created. While a restore may have lost the
+ * merchant, none is created: operators first answer this question through the running core.
  */
 async function seed(
   dataFolder: string,

@@ -6,7 +6,7 @@ export interface UnwrittenRows {
   /** How many there are, of all entities. */
   readonly count: number;
   readonly createdOf: <Row extends object>(entity: EntityName<Row>) => Row[];
-  /** Those of which no other properties than these have changed. */
+  /** The rows of which only these properties have changed. */
   readonly changedOf: <Row extends object>(
     entity: EntityName<Row>,
     properties: ReadonlySet<keyof Row>,

@@ -16,8 +16,8 @@ export interface RequestLine {
   /** More fields. They must not contain secrets or unmasked phone numbers. */
   readonly facts: () => { readonly cause?: unknown } & Readonly<Record<string, unknown>>;
   /**
-   * A word for requests that anyone can send as often as they like, which then share lines with their like. Undefined: the request has
-   * a line of its own. A stranger must not be able to make words, because those of the last minute are kept.
+   * A word for a kind of requests that anyone can send as often as they like. Requests with the same word share log lines. Undefined: the
+   * request has a line of its own. A stranger must not be able to choose the word, because the words of the last minute are kept.
    */
   readonly sharedAs: () => string | undefined;
 }

@@ -9,10 +9,10 @@ export interface RenewedClient {
 }
 
 /**
- * After each interval in which there were calls, makes the next client, which has one interval to connect. Then it replaces the current
- * one, or is closed. Every client resolves the name of its servers, so added servers get their share. grpc-js alone resolves a name again
- * only when a connection ends. Clients with the same options share their connections. A replaced client is closed an interval later,
- * because its calls may be repeated until then.
+ * After each interval with calls, a new client is made, which has one interval to connect. Then the new client replaces the current one, or
+ * is closed. Every client resolves the name of its servers, so added servers get their share. grpc-js alone resolves a name again only when
+ * a connection ends. Clients with the same options share their connections. A replaced client is closed an interval later, because its
+ * calls may be repeated until then.
  *
  * The interval also replaces `waitForReady` of grpc-js, whose timer keeps a process alive after the client is closed.
  */

@@ -2,7 +2,7 @@ import type { Payments } from '../payments.ts';
 import type { WalletContext } from '../simulated-wallet.ts';
 import type { TelebirrCredentials } from './credentials.ts';
 
-/** What a test can arm for the next fitting request. telebirr gets the payer's number too late to select these. */
+/** The faults that a test can arm for the next suitable request. telebirr gets the payer's number too late to select these. */
 export const faults = [
   'preorder_lost',
   'preorder_not_received',

@@ -191,7 +191,7 @@ function moneyOf(fields: Readonly<Record<string, unknown>>): WalletMoney | undef
   return amount === undefined || currency === '' ? undefined : { amount, currency };
 }
 
-/** Whether money came, whatever became of it. Notifications and queries have words of their own. */
+/** The statuses of a paid order, even if the money was returned later. Notifications and queries have words of their own. */
 const paidStatuses: ReadonlySet<string> = new Set([
   'PAY_SUCCESS',
   'COMPLETED',

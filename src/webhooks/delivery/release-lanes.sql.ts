@@ -69,7 +69,7 @@ interface ReleasedRow extends LaneRow {
 export const releasingLanes = (releases: readonly LaneRelease[]): Statement =>
   statement.with({ released: releases });
 
-/** Those of the released lanes that are due, from the statement's rows (`laneText`). */
+/** The released lanes that are due, from the statement's rows (`laneText`). */
 export const lanesDueAfter = (rows: readonly QueryResultRow[]): ReadonlySet<string> =>
   new Set(
     (rows as readonly ReleasedRow[]).filter((row) => row.is_due === true).map((row) => laneText(laneOf(row))),

@@ -36,8 +36,8 @@ export interface DeliveryWriter {
     client?: PoolClient,
   ) => Promise<readonly OwedDelivery[]>;
   /**
-   * Creates the missing ones of these deliveries, and moves the reader, in one short transaction. Safe to repeat. Written
-   * over `client` when given, else over any connection. With a lease, which needs a transaction of its own, it also leases idle lanes.
+   * Creates those of these deliveries that are missing, and moves the reader, in one short transaction. Safe to repeat. Uses `client` if it
+   * is given, otherwise any connection. With a lease, which needs a transaction of its own, it also leases idle lanes.
    * @throws TypeError for an event that this version does not know; nothing is written then.
    */
   readonly write: (
@@ -108,7 +108,7 @@ export function createDeliveryWriter(parts: DeliveryWriterParts): DeliveryWriter
   };
 }
 
-/** In milliseconds. An event without a time, which no stored event is, counts as the oldest. */
+/** In milliseconds. An event without a time counts as the oldest. Every stored event has a time. */
 export const occurredAt = ({ occurTime }: OrderEvent): number =>
   occurTime === undefined ? -Infinity : timestampMs(occurTime);
 

@@ -59,8 +59,8 @@ export async function openSocket(
 }
 
 /**
- * A receiver may want to keep the process from all others. With DHE it chooses a prime of up to 10,000 bits, with which a handshake takes a
- * second of processor time. No browser offers DHE. And it could ask for a new handshake again and again.
+ * A malicious receiver may try to occupy the process. With DHE, the receiver chooses a prime of up to 10,000 bits, and each handshake takes
+ * a second of processor time. No browser offers DHE. The receiver could also request a new handshake again and again.
  */
 const boundedTls: ConnectionOptions = {
   ciphers: `${DEFAULT_CIPHERS}:!kDHE`,

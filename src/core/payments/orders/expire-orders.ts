@@ -51,7 +51,7 @@ interface Expiry extends Decision {
 
 /**
  * Expires the orders whose session has expired, in small batches, until none is left. An order that was paid before a restore gets its
- * payment instead. One that its payer has paid from the menu of the phone waits for the wallet. The orders of an environment that takes
+ * payment instead. An order that its payer has paid from the menu of the phone waits for the wallet. The orders of an environment that takes
  * no payments yet are left out, because each of them may have been paid. Returns the number of orders that it tried.
  */
 export async function expireOrders(

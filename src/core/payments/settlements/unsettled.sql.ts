@@ -5,7 +5,7 @@ import { runStatement } from '../../../platform/database/run-statement.ts';
 import type { Environment } from '../../domain/order.ts';
 import { undecidedAfterMs } from '../../domain/reversal.ts';
 
-/** In SQL: what a wallet has not decided since then waits for a person. */
+/** The time an hour ago, in SQL. Money that a wallet has not decided since then waits for a person. */
 const hourAgo = `now() - interval '${undecidedAfterMs} milliseconds'`;
 
 /** Something that waits for a person, with public ids. */
