@@ -78,6 +78,8 @@ export function openCertificateFiles(options: CertificateFilesOptions): Certific
     try {
       const read = await Promise.all(names.map((name) => readFile(name)));
       if (read.every((content, index) => contents[index]?.equals(content) === true)) {
+        if (known !== undefined)
+          logger.info({ files: names }, 'the TLS files contain the certificates in use again');
         known = undefined;
         return;
       }

@@ -562,7 +562,9 @@ describe('renewed certificates', () => {
       'without a line break between two',
       (whole: string) => whole.replace(/-----\s+-----BEGIN/, '----------BEGIN'),
     ],
-  ])('are not used from a file %s', async (_what, damage) => {
+    ['whose lines end with carriage returns only', (whole: string) => whole.replaceAll('\n', '\r')],
+    ['whose second begins after a carriage return', (whole: string) => `${whole}#\r${whole}`],
+  ])('are not used from a file %s, and the log says when it is whole again', async (_what, damage) => {
     const ca = join(authority.folder, 'both.crt');
     const whole = `${await readFile(authority.ca, 'utf8')}${await readFile(foreign.ca, 'utf8')}`;
     await writeFile(ca, whole);
@@ -574,6 +576,21 @@ describe('renewed certificates', () => {
 
     expect(files.current().ca.toString()).toBe(whole);
     expect(isLogged(`${ca} must contain whole PEM certificates`)()).toBe(true);
+    const isWhole = isLogged('the TLS files contain the certificates in use again');
+    expect(isWhole()).toBe(false);
+    await writeFile(ca, whole);
+    await files.reload();
+    expect(isWhole()).toBe(true);
+  });
+
+  test('are used from a file with the line breaks of Windows', async () => {
+    const ca = join(authority.folder, 'windows.crt');
+    const windows = (await readFile(authority.ca, 'utf8')).replaceAll('\n', '\r\n');
+    await writeFile(ca, windows);
+
+    const files = filesOf({ ca, own: certificate('server').own });
+
+    expect(files.current().ca.toString()).toBe(windows);
   });
 
   test('are used for new connections to PostgreSQL, while open ones stay', async () => {
