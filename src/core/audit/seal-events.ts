@@ -81,26 +81,8 @@ interface EventRow {
  * statement. A transaction that has written and waits for the next statement would hold back the events of all orders (ADR 4).
  */
 async function sealBatch(client: PoolClient, { sealKey, randomBytes, now }: SealParts): Promise<number> {
-  // A block's time never precedes that of an earlier block, and never belongs to a closed day.
-  const [until] = await runStatement<SealedUntil>(client, {
-    name: 'seal-from',
-    text: `
-select coalesce(s.xid, '0'::xid8)::text as xid, coalesce(s.position, 0)::text as position,
-  greatest(least(now(), $1::timestamptz)::timestamptz(3), s.sealed_at, (select max(day) + 1 from core.audit_roots)::timestamp at time zone 'UTC') as sealed_at
-from (select) one left join core.event_seal s on true`,
-    values: [now().toISOString()],
-  });
-  if (until === undefined) throw new Error('the position of the seal cannot be read');
-  const events = await runStatement<EventRow>(client, {
-    name: 'seal-read',
-    text: `
-select e.xid::text as xid, e.position::text as position, e.id, e.merchant_id, e.environment, e.order_id, e.sequence, e.type,
-  e.occurred_at, e.payload
-from core.order_events e
-where (e.xid, e.position) > ($1::xid8, $2::bigint) and e.xid < pg_snapshot_xmin(pg_current_snapshot())
-order by e.xid, e.position limit $3`,
-    values: [until.xid, until.position, batchSize],
-  });
+  const until = await readSealedUntil(client, now());
+  const events = await readNextEvents(client, until);
   const last = events.at(-1);
   if (last === undefined) return 0;
   const byMerchant = Map.groupBy(events, ({ merchant_id: merchantId }) => merchantId);
@@ -134,6 +116,33 @@ order by e.xid, e.position limit $3`,
   );
   return events.length;
 }
+
+/** The end of the sealed events, and the time of the next block, which never precedes an earlier block or belongs to a closed day. */
+async function readSealedUntil(client: PoolClient, now: Date): Promise<SealedUntil> {
+  const [until] = await runStatement<SealedUntil>(client, {
+    name: 'seal-from',
+    text: `
+select coalesce(s.xid, '0'::xid8)::text as xid, coalesce(s.position, 0)::text as position,
+  greatest(least(now(), $1::timestamptz)::timestamptz(3), s.sealed_at, (select max(day) + 1 from core.audit_roots)::timestamp at time zone 'UTC') as sealed_at
+from (select) one left join core.event_seal s on true`,
+    values: [now.toISOString()],
+  });
+  if (until === undefined) throw new Error('the position of the seal cannot be read');
+  return until;
+}
+
+/** The next events without a seal, in commit order. */
+const readNextEvents = (client: PoolClient, until: SealedUntil): Promise<EventRow[]> =>
+  runStatement<EventRow>(client, {
+    name: 'seal-read',
+    text: `
+select e.xid::text as xid, e.position::text as position, e.id, e.merchant_id, e.environment, e.order_id, e.sequence, e.type,
+  e.occurred_at, e.payload
+from core.order_events e
+where (e.xid, e.position) > ($1::xid8, $2::bigint) and e.xid < pg_snapshot_xmin(pg_current_snapshot())
+order by e.xid, e.position limit $3`,
+    values: [until.xid, until.position, batchSize],
+  });
 
 interface Block {
   readonly merchantId: string;

@@ -38,14 +38,7 @@ export function databaseTls(
       warnOfPlaintext(logger, { what: "the database's content", hosts: [hostname], remedy });
     return { ssl: undefined, stop: () => undefined };
   }
-  if ((certificate === undefined) !== (key === undefined))
-    throw new SettingsError(
-      'sslcert and sslkey in the URL of the database belong together: give both, or neither',
-    );
-  if (certificate !== undefined && (root === undefined || root === 'system'))
-    throw new SettingsError(
-      'sslcert in the URL of the database needs sslrootcert, the file of its authority',
-    );
+  requireFilesTogether({ root, certificate, key });
   const opened =
     root === undefined || root === 'system'
       ? undefined
@@ -72,6 +65,22 @@ export function databaseTls(
     ...(mode === 'verify-full' ? {} : { checkServerIdentity: () => undefined }),
   };
   return { ssl: used === undefined ? ssl : withFiles(ssl, used), stop: () => opened?.stop() };
+}
+
+/** @throws SettingsError for a file without another one that it needs */
+function requireFilesTogether({
+  root,
+  certificate,
+  key,
+}: Record<'root' | 'certificate' | 'key', string | undefined>) {
+  if ((certificate === undefined) !== (key === undefined))
+    throw new SettingsError(
+      'sslcert and sslkey in the URL of the database belong together: give both, or neither',
+    );
+  if (certificate !== undefined && (root === undefined || root === 'system'))
+    throw new SettingsError(
+      'sslcert in the URL of the database needs sslrootcert, the file of its authority',
+    );
 }
 
 /** A certificate is shown only if there is one. */

@@ -221,7 +221,27 @@ async function rebuildOrder(
   if (lost.length === 0) return 0;
   if (row === null && (await em.findOne(OrderRow, { merchantId, environment, orderNumber })) !== null)
     return { state: 'NUMBER_TAKEN', why: 'its order_number belongs to another order' };
+  await writeLostEvents(em, key, { row, columns, lost }, accounts);
+  return lost.length;
+}
 
+/** Writes the order as its lost events left it, with its parts and these events. */
+async function writeLostEvents(
+  em: EntityManager,
+  key: OrderKey,
+  {
+    row,
+    columns,
+    lost,
+  }: {
+    /** Null if the database lacks the order. */
+    readonly row: OrderRow | null;
+    readonly columns: ReturnType<typeof orderColumns>;
+    readonly lost: readonly LostEvent[];
+  },
+  accounts: AccountTimeline,
+): Promise<void> {
+  const { merchantId, orderId } = key;
   const { attempts, refunds } = latestParts(lost.map(({ event }) => event));
   const refundRows = refunds.map(refundColumns);
   const eventRows = lost.map(({ event, payload }) => eventColumns(event, payload));
@@ -244,7 +264,6 @@ async function rebuildOrder(
   for (const refund of refundRows) await writeRefund(em, refund);
   for (const event of eventRows) em.create(OrderEventRow, { ...event, ...key });
   await em.flush();
-  return lost.length;
 }
 
 type OrderKey = Pick<PaymentAttemptRow, 'merchantId' | 'environment' | 'orderId'>;
