@@ -1,4 +1,5 @@
 import { lookup, Resolver, TIMEOUT } from 'node:dns/promises';
+import pTimeout from 'p-timeout';
 import { codeOf } from './error-code.ts';
 
 /** Resolves a host name to its IP addresses. Rejects with a `code` of node:dns when there are none. */
@@ -11,6 +12,12 @@ export const isUnknownName = (error: unknown): boolean => unknownCodes.includes(
 
 /** How long a name waits for its turn in the system's lookup. Not shorter than the time for a connection. */
 const longestTurnMs = 5_000;
+
+/**
+ * How long a name whose addresses of one kind, IPv4 or IPv6, are found waits for those of the other kind. Some name servers and firewalls never
+ * answer questions about IPv6, and the time of a connection must not pass with that.
+ */
+const otherKindMs = 500;
 
 /** How long a resolver is used. It reads the addresses of the name servers only once, and they change with the network. */
 const resolverAgeMs = 60_000;
@@ -61,10 +68,16 @@ export function createResolve({
     // RFC 6761, 6.3: localhost names are never sent to name servers.
     if (name === 'localhost' || name.endsWith('.localhost')) return ['127.0.0.1', '::1'];
     const resolver = currentResolver();
-    const answers = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
-    const addresses = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
-    if (addresses.length > 0) return addresses;
-    for (const answer of answers) {
+    const asked = [resolver.resolve4(name), resolver.resolve6(name)];
+    const answers = Promise.allSettled(asked);
+    const found = await Promise.any(asked).catch(() => undefined);
+    if (found !== undefined) {
+      const both = answers.then((kinds) =>
+        kinds.flatMap((kind) => (kind.status === 'fulfilled' ? kind.value : [])),
+      );
+      return pTimeout(both, { milliseconds: otherKindMs, fallback: () => found });
+    }
+    for (const answer of await answers) {
       if (answer.status === 'rejected' && !asksSystem(answer.reason)) throw answer.reason;
     }
     return lookUpInTurn(name);

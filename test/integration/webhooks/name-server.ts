@@ -56,7 +56,7 @@ export async function startNameServer(
   });
   socket.bind(0, '127.0.0.1');
   await once(socket, 'listening');
-  const resolver = new Resolver({ timeout: timeoutMs, tries });
+  const resolver = new Resolver({ timeout: timeoutMs, maxTimeout: timeoutMs, tries });
   resolver.setServers([`127.0.0.1:${socket.address().port}`]);
   const close = async (): Promise<void> => {
     resolver.cancel();

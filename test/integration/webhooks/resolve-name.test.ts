@@ -16,14 +16,18 @@ type Answer = readonly number[] | Parameters<DnsQuestion['reply']>[1];
 type ResolveParts = NonNullable<Parameters<typeof createResolve>[0]>;
 
 /** Resolves with a real name server that answers every question about a type in the same way. */
-async function resolveWith(answers: Readonly<Record<RecordType, Answer>>, parts: ResolveParts = {}) {
+async function resolveWith(
+  answers: Readonly<Record<RecordType, Answer>>,
+  parts: ResolveParts = {},
+  timeoutMs = 100,
+) {
   const questions: string[] = [];
   const { resolver, close } = await startNameServer(({ name, type, reply }) => {
     questions.push(`${name} ${type}`);
     const answer = answers[type];
     if (answer === undefined) return undefined;
     return typeof answer === 'string' ? reply([], answer) : reply([{ type, data: answer }]);
-  }, 100);
+  }, timeoutMs);
   closing.push(close);
   return { resolve: createResolve({ currentResolver: () => resolver, ...parts }), questions };
 }
@@ -50,6 +54,21 @@ test.each([
 
     expect(await resolve('shop.example')).toEqual(addresses);
   },
+);
+
+test.each([
+  ['IPv4', { A: v4, AAAA: undefined }, ['198.51.100.7']],
+  ['IPv6', { A: undefined, AAAA: v6 }, ['2001:db8::7']],
+] satisfies [string, Record<RecordType, Answer>, string[]][])(
+  'found addresses of %s do not wait until a name server is given up that never answers about the other kind',
+  async (_kind, answers, addresses) => {
+    const anHour = 60 * 60_000;
+    const { resolve, questions } = await resolveWith(answers, {}, anHour);
+
+    expect(await resolve('shop.example')).toEqual(addresses);
+    expect(questions).toHaveLength(2);
+  },
+  60_000,
 );
 
 test('a name server that is slow to answer is asked four times', async () => {
