@@ -176,7 +176,8 @@ export class MtnMomoConnector implements WalletConnector {
       callbackToken,
     };
     const { result, exchanges } = await product.call({ purpose, path, post }, this.#limit(options));
-    return { result: readAcknowledgement(result, reference(resource, requestId)), exchanges };
+    const request = resource === 'refund' ? 'refund' : 'payment';
+    return { result: readAcknowledgement(request, result, reference(resource, requestId)), exchanges };
   }
 
   async #get(purpose: ExchangePurpose, resource: Resource, requestId: string, options: CallOptions) {

@@ -15,6 +15,7 @@ import type {
   WalletMoney,
 } from '../connector/outcomes.ts';
 import { readMomoError, reasonOfFailure, reasonOfRefusal } from './reasons.ts';
+import type { MomoRequest } from './reasons.ts';
 
 const numberOrText = Type.Union([Type.String(), Type.Number()]);
 
@@ -36,7 +37,11 @@ const unknown = (why: UnknownWhy, detail: string): Unknown => ({ kind: 'unknown'
  * Reads the answer to a request to pay or to refund. An accepted request has an empty answer with 202. MTN uses 500 also for
  * refusals, so the code decides and not the status.
  */
-export function readAcknowledgement(reply: JsonReply, providerReference: string): Acknowledgement {
+export function readAcknowledgement(
+  request: MomoRequest,
+  reply: JsonReply,
+  providerReference: string,
+): Acknowledgement {
   if (reply.kind !== 'answered') return reply;
   const { status } = reply;
   if (status === 202) {
@@ -52,7 +57,7 @@ export function readAcknowledgement(reply: JsonReply, providerReference: string)
     return refused('invalid_request', '400', 'MTN refused the request without a reason');
   }
   if (isRefusingStatus(status) && error !== undefined) {
-    const reason = reasonOfRefusal(error);
+    const reason = reasonOfRefusal(request, error);
     if (reason !== undefined) return refused(reason, error.code, error.text);
   }
   const isForbidden = status === 403 && error?.code === 'FORBIDDEN';
@@ -87,7 +92,7 @@ export function readPayment(reply: JsonReply, attemptId: string): PaymentOutcome
       return { kind: 'completed', providerTransactionId, ...money, fees: [] };
     }
     case 'FAILED': {
-      const failure = failureOf(read);
+      const failure = failureOf('payment', read);
       return failure === 'expired' ? { kind: 'timed_out' } : failure;
     }
     default:
@@ -109,7 +114,7 @@ export function readRefund(reply: JsonReply, reversalId: string): ReversalOutcom
       return { kind: 'completed', providerTransactionId: String(read.financialTransactionId ?? ''), money };
     }
     case 'FAILED': {
-      const failure = failureOf(read);
+      const failure = failureOf('refund', read);
       if (failure === 'expired') return refused('provider_error', 'EXPIRED', '');
       return failure.kind === 'unknown' ? failure : { ...failure, kind: 'refused' };
     }
@@ -142,9 +147,12 @@ function readStatus(reply: JsonReply, requestId: string): StatusAnswer | Unknown
 }
 
 /** The error of a call as the reason may mean that another request with this id was paid, so it is left to an operator. */
-function failureOf({ reason }: StatusAnswer): ({ kind: 'declined' } & Failure) | 'expired' | Unknown {
+function failureOf(
+  request: MomoRequest,
+  { reason }: StatusAnswer,
+): ({ kind: 'declined' } & Failure) | 'expired' | Unknown {
   const error = readMomoError(reason) ?? { code: '', text: '' };
-  const ours = reasonOfFailure(error);
+  const ours = reasonOfFailure(request, error);
   if (ours === 'expired') return 'expired';
   if (ours === undefined) return unknown('unrecognised_code', `the payment failed with ${error.code}`);
   return { kind: 'declined', reason: ours, providerCode: error.code, providerText: error.text };

@@ -23,7 +23,7 @@ const normal = (code: string): string => maskProviderText(code).toUpperCase();
 /** A payment whose approval window ended. */
 const expiredReasons: ReadonlySet<string> = new Set(['EXPIRED', 'COULD_NOT_PERFORM_TRANSACTION']);
 
-/** The reasons of FAILED that the documentation lists, and ours. */
+/** The reasons of FAILED that the documentation lists, and ours for a payment. */
 const reasons: ReadonlyMap<string, FailureReason> = new Map<string, FailureReason>([
   ['NOT_ENOUGH_FUNDS', 'insufficient_funds'],
   ['LOW_BALANCE_OR_PAYEE_LIMIT_REACHED_OR_NOT_ALLOWED', 'insufficient_funds'],
@@ -45,12 +45,26 @@ const reasons: ReadonlyMap<string, FailureReason> = new Map<string, FailureReaso
   ['SERVICE_UNAVAILABLE', 'provider_error'],
 ]);
 
+/** A request that moves money: to the merchant or back to the payer. */
+export type MomoRequest = 'payment' | 'refund';
+
+/** Where a refund differs, because its payee is the payer of the payment, and the merchant sends it. */
+const reasonsOfRefund: ReadonlyMap<string, FailureReason> = new Map<string, FailureReason>([
+  ['PAYEE_NOT_FOUND', 'payer_not_found'],
+  ['PAYEE_NOT_ALLOWED_TO_RECEIVE', 'account_state'],
+  ['PAYER_NOT_FOUND', 'merchant_config'],
+  ['SENDER_ACCOUNT_NOT_ACTIVE', 'merchant_config'],
+]);
+
+const reasonOf = (request: MomoRequest, code: string): FailureReason | undefined =>
+  (request === 'refund' ? reasonsOfRefund.get(code) : undefined) ?? reasons.get(code);
+
 /** Codes that decide nothing when they answer a request, although they are reasons of a failed payment. */
 const undecidedAtRequest: ReadonlySet<string> = new Set(['INTERNAL_PROCESSING_ERROR', 'SERVICE_UNAVAILABLE']);
 
 /** Our reason for a code in the answer to a request; undefined if the code does not refuse it. */
-export const reasonOfRefusal = ({ code }: MomoError): FailureReason | undefined =>
-  undecidedAtRequest.has(code) ? undefined : reasons.get(code);
+export const reasonOfRefusal = (request: MomoRequest, { code }: MomoError): FailureReason | undefined =>
+  undecidedAtRequest.has(code) ? undefined : reasonOf(request, code);
 
 /** The errors of a request that are no reason of a failed payment: they concern another request. */
 const errorsOfCalls: ReadonlySet<string> = new Set([
@@ -63,7 +77,10 @@ const errorsOfCalls: ReadonlySet<string> = new Set([
  * Our reason for a payment or refund with status FAILED. FAILED is final, also for a code that is not documented. Undefined for the error of
  * a call, which is not expected as a reason.
  */
-export const reasonOfFailure = ({ code }: MomoError): FailureReason | 'expired' | undefined => {
+export const reasonOfFailure = (
+  request: MomoRequest,
+  { code }: MomoError,
+): FailureReason | 'expired' | undefined => {
   if (expiredReasons.has(code)) return 'expired';
-  return errorsOfCalls.has(code) ? undefined : (reasons.get(code) ?? 'provider_error');
+  return errorsOfCalls.has(code) ? undefined : (reasonOf(request, code) ?? 'provider_error');
 };

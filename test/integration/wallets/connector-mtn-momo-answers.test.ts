@@ -306,6 +306,10 @@ describe('a refund', () => {
       { kind: 'unknown', why: 'unreadable_answer' },
     ],
     [failed('NOT_ENOUGH_FUNDS'), { kind: 'refused', reason: 'insufficient_funds' }],
+    [failed('PAYEE_NOT_FOUND'), { kind: 'refused', reason: 'payer_not_found' }],
+    [failed('PAYEE_NOT_ALLOWED_TO_RECEIVE'), { kind: 'refused', reason: 'account_state' }],
+    [failed('PAYER_NOT_FOUND'), { kind: 'refused', reason: 'merchant_config' }],
+    [failed('SENDER_ACCOUNT_NOT_ACTIVE'), { kind: 'refused', reason: 'merchant_config' }],
     [failed({ code: 'EXPIRED' }), { kind: 'refused', reason: 'provider_error' }],
     [failed('SOMETHING_NEW'), { kind: 'refused', reason: 'provider_error', providerCode: 'SOMETHING_NEW' }],
     [failed('RESOURCE_NOT_FOUND'), { kind: 'unknown', why: 'unrecognised_code' }],
@@ -320,6 +324,17 @@ describe('a refund', () => {
     const inquiry = reversalInquiry({ reversalId, providerTransactionId: '23503452' });
 
     expect((await subject.connector.queryReversal(inquiry, options)).result).toMatchObject(expected);
+  });
+
+  test('to a payer who has no wallet any more is refused for that reason at once', async () => {
+    subject.wallet.on(routes.reverse, json(500, { code: 'PAYEE_NOT_FOUND' }));
+
+    const { result } = await subject.connector.reverse(
+      { ...payment(), reversalId, providerTransactionId: '23503452' },
+      options,
+    );
+
+    expect(result).toMatchObject({ kind: 'refused', reason: 'payer_not_found' });
   });
 
   test('without credentials of Disbursement is refused, and the capabilities say so', async () => {
