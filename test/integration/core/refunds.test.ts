@@ -416,6 +416,7 @@ describe('who may refund', () => {
     expect(apiKey?.scopes).toEqual([]);
     const byKey = (own: string) => facade.createRefund({ ...asked('R-1', '1'), apiKeyId: own });
 
+    expect((await failureOf(byKey(''))).issues).toEqual({ api_key_id: 'is required' });
     expect(await refusalOf(byKey(apiKeyId))).toBe('API_KEY_NOT_ALLOWED');
     const scopes = [ApiKeyScope.REFUNDS];
     await keys.setApiKeyScopes({ merchantId, apiKeyId, scopes });

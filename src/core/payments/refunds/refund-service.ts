@@ -20,6 +20,7 @@ import { recovering } from '../../database/payment-gate.ts';
 import type { PaymentGate } from '../../database/payment-gate.ts';
 import { combine } from '../../domain/combine.ts';
 import { parseIdempotencyKey } from '../../domain/idempotency-key.ts';
+import { requiredIssue } from '../../domain/issue.ts';
 import { Money } from '../../domain/money.ts';
 import type { Environment } from '../../domain/order.ts';
 import { refundLimitOf } from '../../domain/refund-limits.ts';
@@ -239,7 +240,11 @@ async function findCreator(
       err({ field: 'api_key_id', issue: 'must be empty: only the role facade sends it' }),
     );
   }
-  const key = valuesOrThrow(parseId('key', apiKeyId, 'api_key_id'));
+  const parsed =
+    apiKeyId === ''
+      ? err({ field: 'api_key_id', issue: requiredIssue })
+      : parseId('key', apiKeyId, 'api_key_id');
+  const key = valuesOrThrow(parsed);
   if (await mayKeyRefund(key, request.merchantId, request.environment))
     return { ...by, actor: `facade:${key}` };
   throw rpcError(
