@@ -31,6 +31,8 @@ export function parseText(text: string, field: string, { max, required }: TextRu
     return refuse('must not contain bidirectional control characters (U+202A to U+202E, U+2066 to U+2069)');
   }
   if (required && blank.test(text)) return refuse('must not be blank');
-  if (text.length > max && [...text].length > max) return refuse(`must be at most ${max} characters`);
+  // A code point has at most two units. A much longer text need not be split to be counted.
+  if (text.length > 2 * max || (text.length > max && [...text].length > max))
+    return refuse(`must be at most ${max} characters`);
   return ok(text);
 }

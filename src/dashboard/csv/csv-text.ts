@@ -9,17 +9,22 @@ const starters = '=+\\-@＝＋－＠';
 /** Characters that end a cell or a line, with any setting. */
 const separators = ',;|\\t\\r\\n\\v\\f\\u0085\\u2028\\u2029';
 /** Characters that a spreadsheet drops at the beginning of a cell. */
-const skipped = `["'\\s\\p{Cc}\\p{Cf}]`;
+const skipped = '"\'\\s\\p{Cc}\\p{Cf}';
 
-/** The beginning of a possible cell that contains a formula. */
-const formula = new RegExp(`(^|[${separators}])(${skipped}*)(?=[${starters}])`, 'gu');
+/** What may stand before the content of a cell. Each run is read once: a pattern that also looks for its end would read it again and again. */
+const gap = new RegExp(`^[${separators}${skipped}]*|[${separators}${skipped}]+`, 'gu');
+const separator = new RegExp(`[${separators}]`, 'u');
+const starter = new RegExp(`[${starters}]`, 'u');
 /** A tab or a line end begins no formula. But a spreadsheet may drop it and evaluate the rest (OWASP lists both). */
 const startsOdd = /^[\t\r\n]/;
 const needsQuotes = /[",;|\t\r\n\v\f\u0085\u2028\u2029]/u;
 
 /** A text as one field of a line, quoted if necessary (RFC 4180). An apostrophe marks text that must not be evaluated. */
 export function csvField(text: string): string {
-  const marked = text.replace(formula, "$1$2'");
+  const marked = text.replace(gap, (run, at: number) => {
+    const beginsCell = at === 0 || separator.test(run);
+    return beginsCell && starter.test(text.charAt(at + run.length)) ? `${run}'` : run;
+  });
   const safe = startsOdd.test(marked) ? `'${marked}` : marked;
   return needsQuotes.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

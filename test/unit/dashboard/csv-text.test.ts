@@ -50,6 +50,12 @@ describe('a field of a CSV file', () => {
     expect(csvField(text)).toBe(field);
   });
 
+  test.each(['\n', '\n '])('is read once, also with a million of %j', (gap) => {
+    const text = `a${gap.repeat(1_000_000)}b`;
+
+    expect(csvField(text)).toBe(`"${text}"`);
+  });
+
   test.each([
     ['+251911000001', "'+251911000001"],
     ['0911000001', "'0911000001"],
