@@ -51,7 +51,8 @@ export function createDeliveryTraces(tracing: Tracing | undefined): DeliveryTrac
         attributes: {
           'http.request.method': 'POST',
           ...serverAttributes(url),
-          'http.request.resend_count': attemptNumber - 1,
+          // The conventions have it only in repeats.
+          'http.request.resend_count': attemptNumber > 1 ? attemptNumber - 1 : undefined,
           'gatehouse.event_id': eventId,
           'gatehouse.event_type': eventType,
           'gatehouse.order_id': orderId,

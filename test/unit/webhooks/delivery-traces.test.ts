@@ -49,3 +49,16 @@ test.each([
   expect(attempt?.attributes).toMatchObject({ 'server.address': address, 'server.port': port });
   expect(JSON.stringify(attempt?.attributes)).not.toContain('hook');
 });
+
+test.each([
+  [1, undefined],
+  [2, 1],
+])('attempt %i to deliver a webhook has the resend count %p', async (attemptNumber, resendCount) => {
+  const { 'POST webhook': attempt } = await collectSpans((tracing) => {
+    createDeliveryTraces(tracing)
+      .beginAttempt(buildDelivery('https://shop.example/hook', { attemptNumber }))
+      ?.end();
+  });
+
+  expect(attempt?.attributes['http.request.resend_count']).toBe(resendCount);
+});
