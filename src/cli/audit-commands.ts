@@ -43,7 +43,7 @@ export function addAuditCommands(
     .addOption(timeOption('--to <time>', 'only changes before this time (UTC)'))
     .addOption(limitOption())
     .addOption(pageTokenOption())
-    .action((options: AuditOptions) => run((clients) => list(clients, options)));
+    .action((options: AuditOptions) => run((clients) => listEntries(clients, options)));
 }
 
 const showDetails = (details: JsonObject): string =>
@@ -56,7 +56,7 @@ const showDetails = (details: JsonObject): string =>
 const showChange = ({ action, targetId, merchantId }: AuditEntry): string =>
   [...new Set([action, targetId, merchantId])].filter((part) => part !== '').join('\n');
 
-async function list(clients: CoreClients, options: AuditOptions): Promise<Output> {
+async function listEntries(clients: CoreClients, options: AuditOptions): Promise<Output> {
   const { merchant = '', kind = '', from, to } = options;
   const page = await collectKnown(clients, { merchantId: merchant }, options, async (request) => {
     const reply = await clients.audit.listAuditEntries({

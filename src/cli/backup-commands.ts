@@ -62,8 +62,10 @@ export function addBackupCommands(program: Command, parts: BackupParts): void {
     .requiredOption('--output <folder>', 'an empty folder, which is created if it does not exist')
     .action(async ({ output, ...options }: UrlOptions & { readonly output: string }) => {
       const startedAt = parts.nowMs();
-      const summary = await explained(parts.tools.write(urlsOf(options, parts), output, parts.report));
-      parts.finish(describe(summary, 'Backup', output, parts.nowMs() - startedAt));
+      const summary = await withExplainedErrors(
+        parts.tools.write(urlsOf(options, parts), output, parts.report),
+      );
+      parts.finish(describeBackup(summary, 'Backup', output, parts.nowMs() - startedAt));
     });
 
   backup
@@ -72,8 +74,8 @@ export function addBackupCommands(program: Command, parts: BackupParts): void {
     .argument('<folder>', 'the folder of the backup')
     .action(async (folder: string) => {
       const startedAt = parts.nowMs();
-      const summary = await explained(parts.tools.verify(folder));
-      parts.finish(describe(summary, 'Undamaged backup', folder, parts.nowMs() - startedAt));
+      const summary = await withExplainedErrors(parts.tools.verify(folder));
+      parts.finish(describeBackup(summary, 'Undamaged backup', folder, parts.nowMs() - startedAt));
     });
 }
 
@@ -84,8 +86,10 @@ export function addRestoreCommand(restore: Command, parts: BackupParts): void {
     .requiredOption('--from <folder>', 'the folder of the backup')
     .action(async ({ from, ...options }: UrlOptions & { readonly from: string }) => {
       const startedAt = parts.nowMs();
-      const summary = await explained(parts.tools.restore(urlsOf(options, parts), from, parts.report));
-      const output = describe(summary, 'Restored backup', from, parts.nowMs() - startedAt);
+      const summary = await withExplainedErrors(
+        parts.tools.restore(urlsOf(options, parts), from, parts.report),
+      );
+      const output = describeBackup(summary, 'Restored backup', from, parts.nowMs() - startedAt);
       const text = `${String(output.text)}\n\n${afterRestore}`;
       parts.finish({ ...output, text });
     });
@@ -106,7 +110,7 @@ const withUrls = (command: Command): Command =>
     );
 
 function urlsOf({ databaseUrl, webhooksDatabaseUrl }: UrlOptions, parts: BackupParts): DatabaseUrls {
-  const core = checked('--database-url', databaseUrl) ?? parts.databaseUrl();
+  const core = checkedUrl('--database-url', databaseUrl) ?? parts.databaseUrl();
   if (core === undefined)
     throw new CliError(
       exitCodes.invalidInput,
@@ -115,11 +119,11 @@ function urlsOf({ databaseUrl, webhooksDatabaseUrl }: UrlOptions, parts: BackupP
     );
   // GATEHOUSE_WEBHOOKS_DATABASE_URL belongs to GATEHOUSE_DATABASE_URL, not to a database that an option names.
   const inSettings = databaseUrl === undefined ? parts.webhooksDatabaseUrl() : undefined;
-  return { core, webhooks: checked('--webhooks-database-url', webhooksDatabaseUrl) ?? inSettings };
+  return { core, webhooks: checkedUrl('--webhooks-database-url', webhooksDatabaseUrl) ?? inSettings };
 }
 
 /** The URL of an option, under the rules of the setting. Commander's own errors would repeat it with its password. */
-function checked(option: string, url: string | undefined): string | undefined {
+function checkedUrl(option: string, url: string | undefined): string | undefined {
   if (url === undefined) return undefined;
   try {
     return readCliSettings({ GATEHOUSE_DATABASE_URL: url }).GATEHOUSE_DATABASE_URL;
@@ -134,7 +138,7 @@ function checked(option: string, url: string | undefined): string | undefined {
 }
 
 /** Errors of files and databases are for the operator, who can correct them. */
-async function explained<Result>(work: Promise<Result>): Promise<Result> {
+async function withExplainedErrors<Result>(work: Promise<Result>): Promise<Result> {
   try {
     return await work;
   } catch (error) {
@@ -144,7 +148,7 @@ async function explained<Result>(work: Promise<Result>): Promise<Result> {
   }
 }
 
-function describe(summary: BackupSummary, title: string, folder: string, tookMs: number): Output {
+function describeBackup(summary: BackupSummary, title: string, folder: string, tookMs: number): Output {
   const { takenAt, schemas, tables, rows, orders, deliveries } = summary;
   return {
     json: {

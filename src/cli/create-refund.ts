@@ -9,7 +9,7 @@ import { CliError, exitCodes } from './cli-error.ts';
 import type { CoreClients } from './core-clients.ts';
 import { environmentWord } from './options.ts';
 import type { orderKey } from './order-key.ts';
-import { answered } from './output.ts';
+import { requireField } from './output.ts';
 import type { Output } from './output.ts';
 import { shellWord } from '../contract/shell-word.ts';
 import { describeRefund, showRefundStatus } from './show-refund.ts';
@@ -53,7 +53,7 @@ export async function createAndFollow(
   const reply = await refunds.createRefund(request).catch((error: unknown): never => {
     throw isNewNumber && isUnanswered(error) ? repeatSafely(command, error) : error;
   });
-  const created = answered(reply.refund);
+  const created = requireField(reply.refund);
   if (reply.repeated) report('An earlier request had already created this refund.');
   if (wait === undefined) return describeRefund(created);
   const ended = await waitForEnd(refunds, created, wait === true ? standardWaitMs : durationMs(wait), {
@@ -119,7 +119,7 @@ async function waitForEnd(
   while (isOpen(seen) && now().getTime() < endMs) {
     await delay(pollIntervalMs);
     const name = { case: 'refundId', value: refundId } as const;
-    const current = answered((await refunds.getRefund({ merchantId, name })).refund);
+    const current = requireField((await refunds.getRefund({ merchantId, name })).refund);
     if (current.status !== seen.status && isOpen(current)) report(`  ${showRefundStatus(current)}`);
     seen = current;
   }

@@ -15,7 +15,7 @@ import type {
   GetDeliveryResponse,
 } from '../gen/gatehouse/v1/webhook_service_pb.js';
 import { deliveryStateTerm, showEnvironment } from './options.ts';
-import { answered } from './output.ts';
+import { requireField } from './output.ts';
 import { plainJson } from './plain-json.ts';
 import { fields, printable, table } from './table.ts';
 import { showTime } from './time.ts';
@@ -65,7 +65,7 @@ export function showDue(delivery: Delivery): string {
 
 /** A delivery, its body as text and its attempts, newest first, for scripts. */
 export const storyJson = (story: GetDeliveryResponse): JsonObject => ({
-  ...plainJson(DeliverySchema, answered(story.delivery)),
+  ...plainJson(DeliverySchema, requireField(story.delivery)),
   body: textOf(story.body),
   attempts: story.attempts.map((attempt) => plainJson(DeliveryAttemptSchema, attempt)),
 });

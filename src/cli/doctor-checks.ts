@@ -18,7 +18,7 @@ import { judgeAbandoned, judgeRequests, judgeStatements } from './doctor-wallets
 import { describeFailure } from './failure.ts';
 import { quote } from './quote.ts';
 import type { FailureContext } from './rpc-failure.ts';
-import { answered } from './output.ts';
+import { requireField } from './output.ts';
 import type { Listener } from './target.ts';
 
 const resultOf: Readonly<Record<CheckResult, Result>> = {
@@ -187,7 +187,7 @@ async function askForDiagnosis(target: CoreToCheck): Promise<readonly Finding[]>
       detail: `${reply.instance} in its logs`,
       advice: '',
     },
-    checkClock(subject, answered(reply.coreTime), { askedAt, answeredAt: target.now() }),
+    checkClock(subject, requireField(reply.coreTime), { askedAt, answeredAt: target.now() }),
     ...checks,
   ];
 }

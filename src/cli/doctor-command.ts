@@ -36,7 +36,7 @@ export function addDoctorCommand(
     .action(async ({ rest = [] }: { rest?: readonly string[] }) => {
       const findings = await diagnose(parts, rest);
       const failed = findings.some(({ result }) => result === 'failed');
-      finish(describe(findings), failed ? exitCodes.unexpected : exitCodes.ok);
+      finish(describeFindings(findings), failed ? exitCodes.unexpected : exitCodes.ok);
     });
 }
 
@@ -94,7 +94,7 @@ async function checkOneWebhooks(
   }
 }
 
-function describe(findings: readonly Finding[]): Output {
+function describeFindings(findings: readonly Finding[]): Output {
   const subjects = [...new Set(findings.map(({ subject }) => subject))];
   const count = (wanted: Result): number => findings.filter(({ result }) => result === wanted).length;
   const sections = subjects.map((subject) => {

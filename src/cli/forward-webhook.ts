@@ -67,7 +67,7 @@ export function openForwarder({
       } catch (error) {
         const describe = (): string => {
           if (stop.aborted) return 'interrupted before the answer';
-          return late.aborted ? `no complete answer within ${totalMs / 1000} s` : explain(error, url);
+          return late.aborted ? `no complete answer within ${totalMs / 1000} s` : explainFailure(error, url);
         };
         const isLate = late.aborted && !stop.aborted;
         return { status: 0, durationMs: took(), problem: describe(), isLate, answer: '' };
@@ -88,7 +88,7 @@ async function beginningOf(body: AsyncIterable<Uint8Array>): Promise<string> {
   return Buffer.concat(chunks).toString('utf8').slice(0, maxAnswerCharacters);
 }
 
-function explain(error: unknown, url: URL): string {
+function explainFailure(error: unknown, url: URL): string {
   const { hostname, protocol, port } = url;
   const where = `${hostname}:${port || (protocol === 'https:' ? '443' : '80')}`;
   if (error instanceof errors.HTTPParserError) return `the answer of ${where} is not HTTP`;

@@ -12,7 +12,7 @@ import {
   environmentOrSandbox,
   showEnvironment,
 } from './options.ts';
-import { answered } from './output.ts';
+import { requireField } from './output.ts';
 import type { Output, Runner } from './output.ts';
 import { plainJson, valueOf, wordOf, wordsOf } from './plain-json.ts';
 import { fields, table } from './table.ts';
@@ -45,7 +45,7 @@ const scopesOption = (): Option =>
     readScopes,
   );
 
-const describe = (key: ApiKey, now: Date): string =>
+const describeKey = (key: ApiKey, now: Date): string =>
   fields([
     ['API key', key.apiKeyId],
     ['Merchant', key.merchantId],
@@ -76,10 +76,10 @@ export function addKeyCommands(program: Command, run: Runner, find: FindMerchant
     (merchantId: string, options: { environment: Environment; label?: string; scopes?: ApiKeyScope[] }) =>
       run(async ({ apiKeys }) => {
         const { apiKey, secret } = await apiKeys.issueApiKey({ merchantId, ...options });
-        const issued = answered(apiKey);
+        const issued = requireField(apiKey);
         return {
           json: { ...plainJson(ApiKeySchema, issued), secret },
-          text: `${describe(issued, now())}\n\n${showSecret(secret)}`,
+          text: `${describeKey(issued, now())}\n\n${showSecret(secret)}`,
         };
       }),
   );
@@ -103,7 +103,7 @@ export function addKeyCommands(program: Command, run: Runner, find: FindMerchant
           apiKeyId,
           ...(overlap === undefined ? {} : { overlap }),
         });
-        const [issued, replaced] = [answered(reply.apiKey), answered(reply.replaced)];
+        const [issued, replaced] = [requireField(reply.apiKey), requireField(reply.replaced)];
         return {
           json: {
             ...plainJson(ApiKeySchema, issued),
@@ -111,7 +111,7 @@ export function addKeyCommands(program: Command, run: Runner, find: FindMerchant
             replaced: plainJson(ApiKeySchema, replaced),
           },
           text: [
-            describe(issued, now()),
+            describeKey(issued, now()),
             showSecret(reply.secret),
             `The key it replaces, ${replaced.apiKeyId}: ${showState(replaced, now())}`,
           ].join('\n\n'),
@@ -128,10 +128,12 @@ export function addKeyCommands(program: Command, run: Runner, find: FindMerchant
     find,
     (merchantId: string, apiKeyId: string, { scopes }: { scopes: ApiKeyScope[] }) =>
       run(async ({ apiKeys }) => {
-        const changed = answered((await apiKeys.setApiKeyScopes({ merchantId, apiKeyId, scopes })).apiKey);
+        const changed = requireField(
+          (await apiKeys.setApiKeyScopes({ merchantId, apiKeyId, scopes })).apiKey,
+        );
         return {
           json: plainJson(ApiKeySchema, changed),
-          text: `${describe(changed, now())}\n\nAll processes apply the change within 5 seconds.`,
+          text: `${describeKey(changed, now())}\n\nAll processes apply the change within 5 seconds.`,
         };
       }),
   );
@@ -142,10 +144,10 @@ export function addKeyCommands(program: Command, run: Runner, find: FindMerchant
     find,
     (merchantId: string, apiKeyId: string) =>
       run(async ({ apiKeys }) => {
-        const revoked = answered((await apiKeys.revokeApiKey({ merchantId, apiKeyId })).apiKey);
+        const revoked = requireField((await apiKeys.revokeApiKey({ merchantId, apiKeyId })).apiKey);
         return {
           json: plainJson(ApiKeySchema, revoked),
-          text: `${describe(revoked, now())}\n\nAll processes refuse the key within 5 seconds.`,
+          text: `${describeKey(revoked, now())}\n\nAll processes refuse the key within 5 seconds.`,
         };
       }),
   );
@@ -156,7 +158,7 @@ export function addKeyCommands(program: Command, run: Runner, find: FindMerchant
     (merchantId: string, { environment = Environment.UNSPECIFIED }: { environment?: Environment }) =>
       run(async ({ apiKeys }) => {
         const reply = await apiKeys.listApiKeys({ merchantId, environment });
-        return list(
+        return listKeys(
           reply.apiKeys,
           now(),
           [
@@ -168,7 +170,7 @@ export function addKeyCommands(program: Command, run: Runner, find: FindMerchant
   );
 }
 
-function list(keys: readonly ApiKey[], now: Date, nothing: string): Output {
+function listKeys(keys: readonly ApiKey[], now: Date, nothing: string): Output {
   const columns = [
     { head: 'API KEY, LABEL', wraps: true },
     { head: 'ENVIRONMENT' },

@@ -44,7 +44,7 @@ export function addListenCommand(program: Command, parts: ListenParts): void {
       );
       const clients = parts.openWebhooks(servers.addresses, tokenOf(servers, 'webhooks process'));
       try {
-        await listen(clients.webhooks, { merchantId, forward, servers, parts });
+        await listenToEvents(clients.webhooks, { merchantId, forward, servers, parts });
       } finally {
         clients.close();
       }
@@ -61,7 +61,7 @@ interface Listening {
   readonly parts: ListenParts;
 }
 
-async function listen(webhooks: WebhookClients['webhooks'], listening: Listening): Promise<void> {
+async function listenToEvents(webhooks: WebhookClients['webhooks'], listening: Listening): Promise<void> {
   const { merchantId, forward, parts } = listening;
   const { report, stdout, isJson } = parts;
   const stop = parts.interruption();
@@ -72,7 +72,9 @@ async function listen(webhooks: WebhookClients['webhooks'], listening: Listening
     merchantId,
     onConnected: (isAgain: boolean) =>
       report(
-        isAgain ? 'Reconnected. Events that happened in the meantime are not shown.' : greeting(listening),
+        isAgain
+          ? 'Reconnected. Events that happened in the meantime are not shown.'
+          : openingLines(listening),
       ),
     onLost: () => report('The connection to the webhooks process was lost. Reconnecting…'),
   };
@@ -89,7 +91,7 @@ async function listen(webhooks: WebhookClients['webhooks'], listening: Listening
   report('Stopped listening.');
 }
 
-function greeting({ merchantId, forward, servers: { demo } }: Listening): string {
+function openingLines({ merchantId, forward, servers: { demo } }: Listening): string {
   const opening = [
     `Listening to SANDBOX events of ${merchantId}:`,
     'payment links that are created, orders that complete, fail or expire, and refunds that complete or fail, from now on.',

@@ -18,7 +18,7 @@ import { addMerchantWalletCommands } from './merchant-wallet-commands.ts';
 import type { ReadInput } from './merchant-wallet-commands.ts';
 import { addMerchantUpdateCommand, termsFields } from './merchant-update-command.ts';
 import { durationOption, limitOption, pageTokenOption } from './options.ts';
-import { answered } from './output.ts';
+import { requireField } from './output.ts';
 import type { Output, Runner } from './output.ts';
 import { collectPages, showMore } from './paging.ts';
 import type { PageOptions } from './paging.ts';
@@ -33,7 +33,7 @@ const showStatus = ({ status }: Merchant): string => wordOf(MerchantStatusSchema
 const showActivation = ({ productionActivated }: Merchant): string =>
   productionActivated ? 'activated' : 'not activated';
 
-function describe(merchant: Merchant, note = ''): Output {
+function describeMerchant(merchant: Merchant, note = ''): Output {
   const text = fields([
     ['Merchant', merchant.merchantId],
     ['Name', merchant.name],
@@ -139,10 +139,10 @@ export function addMerchantCommands(
           merchantId: options.merchant ?? '',
           ...(options.sessionLifetime === undefined ? {} : { sessionLifetime: options.sessionLifetime }),
         });
-        const created = answered(reply.merchant);
+        const created = requireField(reply.merchant);
         const issueKey = (environment: string): string =>
           `gatehouse key issue ${created.merchantId} --environment ${environment}`;
-        return describe(
+        return describeMerchant(
           created,
           options.merchant === undefined
             ? `Create its first key: ${issueKey(created.productionActivated ? 'production' : 'sandbox')}`
@@ -156,9 +156,9 @@ export function addMerchantCommands(
     .description('list merchants, newest first')
     .addOption(limitOption())
     .addOption(pageTokenOption())
-    .action((options: PageOptions) => run(({ merchants }) => list(merchants, options)));
+    .action((options: PageOptions) => run(({ merchants }) => listMerchants(merchants, options)));
 
-  addMerchantUpdateCommand(merchant, run, find, describe);
+  addMerchantUpdateCommand(merchant, run, find, describeMerchant);
   addMerchantWalletCommands(merchant, run, find, readInput);
 
   for (const { name, description, reason, ask, note, certifications } of oneMerchant) {
@@ -167,7 +167,7 @@ export function addMerchantCommands(
     onMerchant(command, find, (merchantId: string, options: { reason?: string }) =>
       run(async ({ merchants }) => {
         const reply = await ask(merchants, merchantId, options.reason ?? '');
-        const output = describe(answered(reply.merchant), note);
+        const output = describeMerchant(requireField(reply.merchant), note);
         return certifications === undefined
           ? output
           : withCertifications(output, await certifications(merchants, merchantId));
@@ -183,7 +183,7 @@ interface CreateOptions {
   readonly sessionLifetime?: Duration;
 }
 
-async function list(merchants: Merchants, options: PageOptions): Promise<Output> {
+async function listMerchants(merchants: Merchants, options: PageOptions): Promise<Output> {
   const page = await collectPages(options, async (request) => {
     const reply = await merchants.listMerchants(request);
     return { items: reply.merchants, nextPageToken: reply.nextPageToken };

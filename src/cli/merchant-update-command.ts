@@ -14,7 +14,7 @@ import { isPaymentOption } from '../contract/payment-option.ts';
 import type { PaymentOption } from '../contract/payment-option.ts';
 import { CliError, exitCodes } from './cli-error.ts';
 import { durationOption } from './options.ts';
-import { answered } from './output.ts';
+import { requireField } from './output.ts';
 import { wordOf } from './plain-json.ts';
 import type { Output, Runner } from './output.ts';
 import { onMerchant } from './merchant-argument.ts';
@@ -178,7 +178,7 @@ export function addMerchantUpdateCommand(
             'nothing would change',
             'Add at least one option with a new value. --help lists the options.',
           );
-        const before = answered((await merchants.getMerchant({ merchantId })).merchant);
+        const before = requireField((await merchants.getMerchant({ merchantId })).merchant);
         const { name, sessionLifetime, contactPhone, contactEmail, refundApprovalAbove, personalDataDays } =
           options;
         const reply = await merchants.updateMerchant({
@@ -202,7 +202,7 @@ export function addMerchantUpdateCommand(
           ...changedTerms(before.terms ?? create(MerchantTermsSchema), options),
         });
         return describe(
-          answered(reply.merchant),
+          requireField(reply.merchant),
           'All processes apply the change within 5 seconds.\n' +
             'New orders get the new terms, and refunds the new approval limits.\n' +
             'Existing orders keep their time to pay.\n' +

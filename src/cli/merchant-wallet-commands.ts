@@ -15,7 +15,7 @@ import type { CoreClients } from './core-clients.ts';
 import { onMerchant, onMerchantAnd } from './merchant-argument.ts';
 import type { FindMerchant } from './merchant-argument.ts';
 import { environmentOption, environmentWord, showEnvironment } from './options.ts';
-import { answered } from './output.ts';
+import { requireField } from './output.ts';
 import type { Output, Runner } from './output.ts';
 import { plainJson, wordOf } from './plain-json.ts';
 import { fields, table } from './table.ts';
@@ -35,7 +35,7 @@ interface AddedAccount extends InEnvironment {
 
 type MerchantWallets = CoreClients['merchantWallets'];
 
-const sandbox = () => environmentOption().default(Environment.SANDBOX, 'sandbox');
+const sandboxByDefault = () => environmentOption().default(Environment.SANDBOX, 'sandbox');
 const walletArgument = () => new Argument('<wallet>', 'a configured wallet, such as walleta');
 const accountArgument = () => new Argument('<wallet_account_id>', 'wac_…');
 
@@ -54,22 +54,25 @@ export function addMerchantWalletCommands(
     wallet
       .command('list')
       .description('list the wallets of a merchant, whether they are on, and its own accounts')
-      .addOption(sandbox()),
+      .addOption(sandboxByDefault()),
     find,
     (merchantId: string, { environment }: InEnvironment) =>
-      run(({ merchantWallets }) => list(merchantWallets, merchantId, environment)),
+      run(({ merchantWallets }) => listWallets(merchantWallets, merchantId, environment)),
   );
 
   for (const { name, on, description, note } of switches)
     onMerchantAnd(
-      wallet.command(name).description(description).addOption(sandbox()),
+      wallet.command(name).description(description).addOption(sandboxByDefault()),
       walletArgument(),
       find,
       (merchantId: string, id: string, { environment }: InEnvironment) =>
         run(async ({ merchantWallets }) => {
           const request = { merchantId, environment, wallet: id, on };
           const { wallet: changed } = await merchantWallets.switchMerchantWallet(request);
-          return { json: plainJson(MerchantWalletSchema, answered(changed)), text: note(id, environment) };
+          return {
+            json: plainJson(MerchantWalletSchema, requireField(changed)),
+            text: note(id, environment),
+          };
         }),
     );
 
@@ -77,7 +80,7 @@ export function addMerchantWalletCommands(
     wallet
       .command('fields')
       .description("show the settings that a merchant's own account at a wallet can have")
-      .addOption(sandbox()),
+      .addOption(sandboxByDefault()),
     walletArgument(),
     find,
     (merchantId: string, id: string, { environment }: InEnvironment) =>
@@ -88,7 +91,7 @@ export function addMerchantWalletCommands(
     wallet
       .command('add-account')
       .description("add a merchant's own account at a wallet, which payments use after it is promoted")
-      .addOption(sandbox())
+      .addOption(sandboxByDefault())
       .requiredOption(
         '--values <file>',
         'a JSON file with the values by field, such as {"client_id":"…"}; - reads the standard input',
@@ -108,9 +111,9 @@ export function addMerchantWalletCommands(
         const values = readValues(file, await readInput(file));
         const request = { merchantId, environment, wallet: id, values, walletAccountId };
         const reply = await merchantWallets.addWalletAccount(request);
-        const added = answered(reply.account);
+        const added = requireField(reply.account);
         const command = `${merchantId} ${added.walletAccountId}`;
-        return describe(added, [
+        return describeAccount(added, [
           'The wallets process checks the credentials now. No payment uses the account yet.',
           'What to do next:',
           `1. See the result: ${listCommand(added)}`,
@@ -127,8 +130,8 @@ export function addMerchantWalletCommands(
       (merchantId: string, walletAccountId: string) =>
         run(async ({ merchantWallets }) => {
           const reply = await ask(merchantWallets, { merchantId, walletAccountId });
-          const account = answered(reply.account);
-          return describe(account, [notes(account)]);
+          const account = requireField(reply.account);
+          return describeAccount(account, [notes(account)]);
         }),
     );
 
@@ -236,7 +239,7 @@ const stateOf = ({ state }: WalletAccount): string => wordOf(WalletAccountStateS
 const checkOf = ({ check, checkDetail }: WalletAccount): string =>
   [wordOf(WalletAccountCheckSchema, check) ?? '', checkDetail].filter((text) => text !== '').join(': ');
 
-function describe(account: WalletAccount, notes: readonly string[]): Output {
+function describeAccount(account: WalletAccount, notes: readonly string[]): Output {
   const text = fields([
     ['Account', account.walletAccountId],
     ['Merchant', account.merchantId],
@@ -250,7 +253,11 @@ function describe(account: WalletAccount, notes: readonly string[]): Output {
   return { json: plainJson(WalletAccountSchema, account), text: `${text}\n\n${notes.join('\n')}` };
 }
 
-async function list(clients: MerchantWallets, merchantId: string, environment: Environment): Promise<Output> {
+async function listWallets(
+  clients: MerchantWallets,
+  merchantId: string,
+  environment: Environment,
+): Promise<Output> {
   const { wallets } = await clients.listMerchantWallets({ merchantId, environment });
   const columns = [
     { head: 'WALLET' },

@@ -3,14 +3,14 @@ import { shellWord } from '../contract/shell-word.ts';
 import { DeliveryState, EndpointState } from '../gen/gatehouse/v1/webhook_service_pb.js';
 import type { ExplainDeliveryResponse } from '../gen/gatehouse/v1/webhook_service_pb.js';
 import { environmentWord } from './options.ts';
-import { answered } from './output.ts';
+import { requireField } from './output.ts';
 import { showTime } from './time.ts';
 
 /** The next step of a failed delivery, by the states of the delivery and its host or webhook endpoint. */
 export function showNextAttempt(explained: ExplainDeliveryResponse): string {
-  const delivery = answered(explained.delivery);
+  const delivery = requireField(explained.delivery);
   const { merchantId, deliveryId, environment, state, webhookEndpointId } = delivery;
-  const endpoint = answered(explained.endpoint);
+  const endpoint = requireField(explained.endpoint);
   const why = `gatehouse webhook explain ${merchantId} ${deliveryId}`;
   if (state === DeliveryState.DELIVERED) return 'It has been delivered since then.';
   if (state === DeliveryState.GIVEN_UP)

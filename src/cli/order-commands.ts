@@ -29,7 +29,7 @@ import {
 import { addOrderExplainCommand } from './order-explain-command.ts';
 import type { ExplainParts } from './order-explain-command.ts';
 import { showAttempts, showTimeline, unsentIn } from './order-history.ts';
-import { answered } from './output.ts';
+import { requireField } from './output.ts';
 import type { Output } from './output.ts';
 import { showMore } from './paging.ts';
 import type { PageOptions } from './paging.ts';
@@ -71,7 +71,7 @@ export function addOrderCommands(program: Command, parts: ExplainParts): void {
     (merchantId: string, name: string, options: { environment: Environment }) =>
       run(async ({ orders, orderStories, strayPayments, refunds }) => {
         const key = orderKey(name);
-        const order = answered((await orders.getOrder({ merchantId, ...options, key })).order);
+        const order = requireField((await orders.getOrder({ merchantId, ...options, key })).order);
         const { environment, orderId } = order;
         const [events, { paymentAttempts }, strays, refunded] = await Promise.all([
           readEvents(orders, order),
@@ -79,7 +79,13 @@ export function addOrderCommands(program: Command, parts: ExplainParts): void {
           straysOf(strayPayments, order),
           refundsOf(refunds, order),
         ]);
-        return show({ order, events, attempts: paymentAttempts.toReversed(), strays, refunds: refunded });
+        return showStory({
+          order,
+          events,
+          attempts: paymentAttempts.toReversed(),
+          strays,
+          refunds: refunded,
+        });
       }),
   );
 
@@ -97,7 +103,7 @@ export function addOrderCommands(program: Command, parts: ExplainParts): void {
       .addOption(limitOption())
       .addOption(pageTokenOption()),
     find,
-    (merchantId: string, options: ListOptions) => run((clients) => list(clients, merchantId, options)),
+    (merchantId: string, options: ListOptions) => run((clients) => listOrders(clients, merchantId, options)),
   );
 }
 
@@ -132,7 +138,7 @@ interface OrderStory {
   readonly refunds: RefundsOfOrder;
 }
 
-function show({
+function showStory({
   order,
   events,
   attempts: stories,
@@ -193,7 +199,7 @@ function show({
 const showDeliveriesOf = ({ merchantId, orderId, environment }: Order): string =>
   `gatehouse webhook deliveries ${merchantId} --order ${orderId} --environment ${environmentWord(environment)}`;
 
-async function list(clients: CoreClients, merchantId: string, options: ListOptions): Promise<Output> {
+async function listOrders(clients: CoreClients, merchantId: string, options: ListOptions): Promise<Output> {
   const { environment, status, from, to, prefix = '' } = options;
   const page = await collectKnown(clients, { merchantId }, options, async (request) => {
     const reply = await clients.orders.listOrders({

@@ -14,7 +14,7 @@ import { onMerchantAnd } from './merchant-argument.ts';
 import type { FindMerchant } from './merchant-argument.ts';
 import { environmentOption, environmentWord, showEnvironment } from './options.ts';
 import { orderKey } from './order-key.ts';
-import { answered } from './output.ts';
+import { requireField } from './output.ts';
 import type { Output, Runner } from './output.ts';
 import { plainJson, wordOf } from './plain-json.ts';
 import { showSentences } from './sentences.ts';
@@ -43,10 +43,10 @@ export function addOrderExplainCommand(order: Command, parts: ExplainParts): voi
         const key = orderKey(name);
         const found = await orderStories.explainOrder({ merchantId, environment, key });
         const { orderId } = found;
-        const explanation = await explainOrder(answered(found.explanation), () =>
+        const explanation = await explainOrder(requireField(found.explanation), () =>
           readWebhooks(parts, { merchantId, environment, orderId }),
         );
-        return show({ merchantId, environment, ...found }, explanation);
+        return showExplanation({ merchantId, environment, ...found }, explanation);
       }),
   );
 }
@@ -70,7 +70,10 @@ async function readWebhooks(
   }
 }
 
-function show(order: OrderName & { readonly orderNumber: string }, explanation: OrderExplanation): Output {
+function showExplanation(
+  order: OrderName & { readonly orderNumber: string },
+  explanation: OrderExplanation,
+): Output {
   const { waitingFor, heldBy, next, walletName, englishText } = explanation;
   const more = moreCommand(order, explanation);
   return {

@@ -21,7 +21,7 @@ export type Runner<Clients = CoreClients> = (use: (clients: Clients) => Promise<
 export const jsonLine = (json: JsonObject): string => `${printable(JSON.stringify(json))}\n`;
 
 /** A part of a reply that is always present according to the contract. */
-export function answered<Message>(message: Message | undefined): Message {
+export function requireField<Message>(message: Message | undefined): Message {
   if (message === undefined)
     throw new Error('the reply of the server lacks a field that this command requires');
   return message;

@@ -15,7 +15,7 @@ import {
   statusesOption,
   walletOption,
 } from './options.ts';
-import { answered } from './output.ts';
+import { requireField } from './output.ts';
 import type { Output, Runner } from './output.ts';
 import { showMore } from './paging.ts';
 import { collectKnown } from './require-known.ts';
@@ -40,7 +40,7 @@ export function addPayerPaymentCommands(payment: Command, run: Runner): void {
     .addOption(statusesOption('payments', PayerPaymentStatusSchema))
     .addOption(limitOption())
     .addOption(pageTokenOption())
-    .action((options: ListOptions) => run((clients) => list(clients, options)));
+    .action((options: ListOptions) => run((clients) => listPayerPayments(clients, options)));
   payment
     .command('confirm')
     .description('query the wallet now about an open or abandoned payer-started payment')
@@ -48,12 +48,12 @@ export function addPayerPaymentCommands(payment: Command, run: Runner): void {
     .action((payerPaymentId: string) =>
       run(async ({ payerPayments }) => {
         const { payerPayment } = await payerPayments.hastenPayerPayment({ payerPaymentId });
-        return confirmed(answered(payerPayment));
+        return showConfirmation(requireField(payerPayment));
       }),
     );
 }
 
-async function list(clients: CoreClients, options: ListOptions): Promise<Output> {
+async function listPayerPayments(clients: CoreClients, options: ListOptions): Promise<Output> {
   const { wallet = '', environment = Environment.UNSPECIFIED, status = [] } = options;
   const page = await collectKnown(clients, { wallet }, options, async (request) => {
     const filter = { wallet, environment, statuses: [...status] };
@@ -99,7 +99,7 @@ function paymentTable(payments: readonly PayerPayment[], width: number): string 
 }
 
 /** The payment, and whether the wallet is asked. */
-function confirmed(payment: PayerPayment): Output {
+function showConfirmation(payment: PayerPayment): Output {
   const next =
     payment.status === PayerPaymentStatus.OPEN
       ? 'The wallet is asked now. To see its answer:\ngatehouse payment payer-started'

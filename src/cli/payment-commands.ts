@@ -20,7 +20,7 @@ import {
   statusesOption,
 } from './options.ts';
 import { notAtWallet, showAttempts, showAttemptStatus, unsentIn } from './order-history.ts';
-import { answered } from './output.ts';
+import { requireField } from './output.ts';
 import type { Output, Runner } from './output.ts';
 import { showMore } from './paging.ts';
 import type { PageOptions } from './paging.ts';
@@ -55,7 +55,8 @@ export function addPaymentCommands(program: Command, run: Runner, find: FindMerc
       .addOption(limitOption())
       .addOption(pageTokenOption()),
     find,
-    (merchantId: string, options: ListOptions) => run((clients) => list(clients, merchantId, options)),
+    (merchantId: string, options: ListOptions) =>
+      run((clients) => listPayments(clients, merchantId, options)),
   );
 
   onMerchantAnd(
@@ -68,9 +69,9 @@ export function addPaymentCommands(program: Command, run: Runner, find: FindMerc
     (merchantId: string, paymentAttemptId: string, options: { exchanges: ShownExchanges }) =>
       run(async ({ payments, orderStories }) => {
         const story = await payments.getPaymentAttempt({ merchantId, paymentAttemptId });
-        const { environment, orderId } = answered(story.order);
+        const { environment, orderId } = requireField(story.order);
         const { paymentAttempts } = await orderStories.getOrderStory({ merchantId, environment, orderId });
-        return show(story, unsentIn(paymentAttempts).has(paymentAttemptId), options.exchanges);
+        return showAttempt(story, unsentIn(paymentAttempts).has(paymentAttemptId), options.exchanges);
       }),
   );
 
@@ -78,7 +79,7 @@ export function addPaymentCommands(program: Command, run: Runner, find: FindMerc
   addPayerPaymentCommands(payment, run);
 }
 
-async function list(clients: CoreClients, merchantId: string, options: ListOptions): Promise<Output> {
+async function listPayments(clients: CoreClients, merchantId: string, options: ListOptions): Promise<Output> {
   const { environment, status = [] } = options;
   const page = await collectKnown(clients, { merchantId }, options, async (request) => {
     const reply = await clients.payments.listPaymentAttempts({
@@ -108,9 +109,9 @@ const howToRead = {
   all: 'Exchanges with the wallet: > request, < answer',
 } as const satisfies Record<ShownExchanges, string>;
 
-function show(story: GetPaymentAttemptResponse, unsent: boolean, shown: ShownExchanges): Output {
-  const attempt = answered(story.paymentAttempt);
-  const order = answered(story.order);
+function showAttempt(story: GetPaymentAttemptResponse, unsent: boolean, shown: ShownExchanges): Output {
+  const attempt = requireField(story.paymentAttempt);
+  const order = requireField(story.order);
   const due = showTime(story.dueTime);
   const sections = [
     `Payment attempt ${attempt.paymentAttemptId} in ${showEnvironment(order.environment)}`,

@@ -4,7 +4,7 @@ import { ErasureObstacle, ErasureRequestSchema } from '../gen/gatehouse/v1/perso
 import type { ErasureRequest, WaitingErasure } from '../gen/gatehouse/v1/personal_data_service_pb.js';
 import type { CoreClients } from './core-clients.ts';
 import { limitOption, pageTokenOption, showEnvironment } from './options.ts';
-import { answered } from './output.ts';
+import { requireField } from './output.ts';
 import type { Output, Runner } from './output.ts';
 import { collectPages, showMore } from './paging.ts';
 import type { PageOptions } from './paging.ts';
@@ -39,7 +39,7 @@ export function addPersonalDataCommands(program: Command, run: Runner): void {
     .action(({ phone, merchant = '', dryRun = false }: EraseOptions) =>
       run(async ({ personalData: client }) => {
         const reply = await client.erasePersonalData({ phone, merchantId: merchant, validateOnly: dryRun });
-        return (dryRun ? dryRunOutput : recorded)(answered(reply.erasureRequest), phone);
+        return (dryRun ? dryRunOutput : showRecorded)(requireField(reply.erasureRequest), phone);
       }),
     );
   personalData
@@ -48,7 +48,7 @@ export function addPersonalDataCommands(program: Command, run: Runner): void {
     .option('--phone <number>', 'only requests for this phone number')
     .addOption(limitOption())
     .addOption(pageTokenOption())
-    .action((options: ListOptions) => run(({ personalData: client }) => list(client, options)));
+    .action((options: ListOptions) => run(({ personalData: client }) => listRequests(client, options)));
 }
 
 /** Why an order waits, and what ends that. */
@@ -86,7 +86,7 @@ const dryRunOutput = (request: ErasureRequest): Output => ({
   text: `Would erase: ${foundText(request)}. Nothing was changed.`,
 });
 
-function recorded(request: ErasureRequest, phone: string): Output {
+function showRecorded(request: ErasureRequest, phone: string): Output {
   const { erasureRequestId, orderCount, payerPaymentCount, waiting, waitingCount, waitingPayerPaymentCount } =
     request;
   const found = orderCount + payerPaymentCount;
@@ -113,7 +113,7 @@ function notErasedText(request: ErasureRequest): string {
   return [...orders, ...paymentsText(request)].join('\n') || 'none';
 }
 
-async function list(client: CoreClients['personalData'], options: ListOptions): Promise<Output> {
+async function listRequests(client: CoreClients['personalData'], options: ListOptions): Promise<Output> {
   const { phone = '' } = options;
   const page = await collectPages(options, async (request) => {
     const reply = await client.listErasureRequests({ ...request, phone });

@@ -147,7 +147,7 @@ export function addProveCommands(program: Command, parts: ProveParts): void {
     .action(async (options: RunOptions) => {
       const { rounds, minutes, seed, only, rate, report, key, databaseUrl, natsUrl } = options;
       const signal = parts.interruption();
-      const result = await explained(
+      const result = await withExplainedErrors(
         parts.tools.run(
           {
             rounds,
@@ -193,7 +193,7 @@ export function addProveCommands(program: Command, parts: ProveParts): void {
     )
     .option('--folder <folder>', 'the folder of campaigns; default: prove in the data folder')
     .action(async (file: string, options: Pick<RunOptions, 'key' | 'folder'>) => {
-      const known = await explained(parts.tools.knownKey(options.key, folderOf(options.folder)));
+      const known = await withExplainedErrors(parts.tools.knownKey(options.key, folderOf(options.folder)));
       const verified = verifyReport(await parts.readInput(file));
       if ('problem' in verified)
         throw new CliError(
@@ -226,7 +226,7 @@ export function addProveCommands(program: Command, parts: ProveParts): void {
 }
 
 /** Errors of files, servers and processes are for the operator, who can correct them. */
-async function explained<Result>(work: Promise<Result>, signal?: AbortSignal): Promise<Result> {
+async function withExplainedErrors<Result>(work: Promise<Result>, signal?: AbortSignal): Promise<Result> {
   try {
     return await work;
   } catch (error) {

@@ -25,7 +25,7 @@ import {
   showEnvironment,
   walletOption,
 } from './options.ts';
-import { answered } from './output.ts';
+import { requireField } from './output.ts';
 import type { Output, Runner } from './output.ts';
 import { showMore } from './paging.ts';
 import { collectKnown } from './require-known.ts';
@@ -88,7 +88,9 @@ export function addReconcileCommands(program: Command, parts: ReconcileParts): v
         'how long to wait for a process that reads the statement (default: 1m)',
       ),
     )
-    .action((options: RunOptions) => run(({ reconciliations }) => compare(reconciliations, options, parts)));
+    .action((options: RunOptions) =>
+      run(({ reconciliations }) => runComparison(reconciliations, options, parts)),
+    );
 
   addMoneyDaysCommand(reconcile, run, parts.now);
 
@@ -99,7 +101,7 @@ export function addReconcileCommands(program: Command, parts: ReconcileParts): v
     .addOption(environmentFilter())
     .addOption(limitOption())
     .addOption(pageTokenOption())
-    .action((options: ListOptions) => run((clients) => list(clients, options)));
+    .action((options: ListOptions) => run((clients) => listReconciliations(clients, options)));
 
   reconcile
     .command('show')
@@ -108,13 +110,13 @@ export function addReconcileCommands(program: Command, parts: ReconcileParts): v
     .action((reconciliationId: string) =>
       run(async ({ reconciliations }) => {
         const reply = await reconciliations.getReconciliation({ reconciliationId });
-        const found = answered(reply.reconciliation);
-        return describe(found, await readDifferences(reconciliations, found));
+        const found = requireField(reply.reconciliation);
+        return describeReconciliation(found, await readDifferences(reconciliations, found));
       }),
     );
 }
 
-async function compare(
+async function runComparison(
   reconciliations: Reconciliations,
   { wallet, payee = '', environment, date, timeout }: RunOptions,
   { now, report, note }: ReconcileParts,
@@ -126,14 +128,14 @@ async function compare(
     environment,
     date: day,
   });
-  const first = answered(started.reconciliation);
-  report(`Comparing ${title(first)} (${first.reconciliationId})`);
+  const first = requireField(started.reconciliation);
+  report(`Comparing ${statementTitle(first)} (${first.reconciliationId})`);
   const waitMs = timeout === undefined ? standardWaitMs : durationMs(timeout);
   try {
     const ended = await waitForEnd(reconciliations, first, waitMs, { now, report });
     const differences = await readDifferences(reconciliations, ended);
     return {
-      ...describe(ended, differences),
+      ...describeReconciliation(ended, differences),
       exitCode: ended.differences > 0 ? exitCodes.differences : exitCodes.ok,
     };
   } catch (error) {
@@ -157,7 +159,7 @@ async function waitForEnd(
   let changedAt = now().getTime();
   for (;;) {
     const reply = await reconciliations.getReconciliation({ reconciliationId });
-    const current = answered(reply.reconciliation);
+    const current = requireField(reply.reconciliation);
     if (current.status === ReconciliationStatus.COMPLETED) return current;
     const wasRead = current.tries > first.tries || first.status === ReconciliationStatus.RUNNING;
     if (current.status === ReconciliationStatus.FAILED || (wasRead && isWaitingAgain(current)))
@@ -182,7 +184,7 @@ async function waitForEnd(
         exitCodes.unreachable,
         `no process has read the statement for ${Math.round(waitMs / 1000)} s`,
         [
-          `The reconciliation stays due. Start a wallets process with ${title(first)} in its GATEHOUSE_WALLETS_FILE.`,
+          `The reconciliation stays due. Start a wallets process with ${statementTitle(first)} in its GATEHOUSE_WALLETS_FILE.`,
           seeLater,
         ].join('\n'),
       );
@@ -209,15 +211,15 @@ async function readDifferences(
 
 const showWallet = (wallet: string): string => (wallet === '' ? 'all wallets' : wallet);
 const showStatus = ({ status }: Reconciliation): string => wordOf(ReconciliationStatusSchema, status) ?? '';
-const title = ({ wallet, payee, environment, date }: Reconciliation): string =>
+const statementTitle = ({ wallet, payee, environment, date }: Reconciliation): string =>
   `${showWallet(wallet)}${payee === '' ? '' : `, account ${payee},`} in ${showEnvironment(environment)} on ${date}`;
 
-function describe(reconciliation: Reconciliation, differences: readonly Difference[]): Output {
+function describeReconciliation(reconciliation: Reconciliation, differences: readonly Difference[]): Output {
   const { otherEntries, entries, status } = reconciliation;
   const isOver = status === ReconciliationStatus.COMPLETED;
   const summary = fields([
     ['Reconciliation', reconciliation.reconciliationId],
-    ['Statement', title(reconciliation)],
+    ['Statement', statementTitle(reconciliation)],
     ['Status', showStatus(reconciliation)],
     ['Started', `${showTime(reconciliation.createTime)} by ${reconciliation.startedBy}`],
     [
@@ -271,7 +273,7 @@ function showDifferences(differences: readonly Difference[], width: number): str
   return table(columns, rows, width);
 }
 
-async function list(clients: CoreClients, options: ListOptions): Promise<Output> {
+async function listReconciliations(clients: CoreClients, options: ListOptions): Promise<Output> {
   const { wallet = '', environment = Environment.UNSPECIFIED } = options;
   const page = await collectKnown(clients, { wallet }, options, async (request) => {
     const reply = await clients.reconciliations.listReconciliations({ ...request, wallet, environment });

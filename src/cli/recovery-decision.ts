@@ -15,9 +15,9 @@ export interface DecisionOptions {
 /** @throws CliError unless the options name exactly one decision */
 export function readDecision(options: DecisionOptions) {
   const { wallet, environment, conflicts, accounts, merchants, erasures } = options;
-  if (environment !== undefined && wallet === undefined) throw unused('--environment', '--wallet');
+  if (environment !== undefined && wallet === undefined) throw unusedOption('--environment', '--wallet');
   if (options.despiteUnaccepted === true && accounts !== true)
-    throw unused('--despite-unaccepted', '--accounts');
+    throw unusedOption('--despite-unaccepted', '--accounts');
   const given = [conflicts, accounts, merchants, erasures, wallet].filter((each) => each !== undefined);
   if (given.length === 1) {
     if (conflicts === true) return { case: 'conflicts', value: true } as const;
@@ -34,7 +34,7 @@ export function readDecision(options: DecisionOptions) {
   );
 }
 
-const unused = (option: string, decision: string): CliError =>
+const unusedOption = (option: string, decision: string): CliError =>
   new CliError(
     exitCodes.invalidInput,
     `${option} belongs to ${decision}, which was not given`,

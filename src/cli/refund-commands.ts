@@ -19,7 +19,7 @@ import {
   timeOption,
 } from './options.ts';
 import { orderKey } from './order-key.ts';
-import { answered } from './output.ts';
+import { requireField } from './output.ts';
 import type { Output, Runner } from './output.ts';
 import { showMore } from './paging.ts';
 import { collectKnown } from './require-known.ts';
@@ -111,7 +111,7 @@ export function addRefundCommands(program: Command, parts: RefundParts): void {
         const name = isRefundId(text)
           ? ({ name: { case: 'refundId', value: text } } as const)
           : ({ environment, name: { case: 'refundNumber', value: text } } as const);
-        return describeRefund(answered((await refunds.getRefund({ merchantId, ...name })).refund));
+        return describeRefund(requireField((await refunds.getRefund({ merchantId, ...name })).refund));
       }),
   );
 
@@ -126,7 +126,7 @@ export function addRefundCommands(program: Command, parts: RefundParts): void {
     .addOption(timeOption('--to <time>', 'only refunds created before this time (UTC)'))
     .addOption(limitOption())
     .addOption(pageTokenOption())
-    .action((options: ListOptions) => run((clients) => list(clients, options)));
+    .action((options: ListOptions) => run((clients) => listRefunds(clients, options)));
 
   onMerchantAnd(
     refund.command('approve').description('approve, as a second person, a refund that awaits approval'),
@@ -134,7 +134,7 @@ export function addRefundCommands(program: Command, parts: RefundParts): void {
     findMerchant,
     (merchantId: string, refundId: string) =>
       run(async ({ refunds }) =>
-        describeRefund(answered((await refunds.approveRefund({ merchantId, refundId })).refund)),
+        describeRefund(requireField((await refunds.approveRefund({ merchantId, refundId })).refund)),
       ),
   );
 
@@ -147,12 +147,12 @@ export function addRefundCommands(program: Command, parts: RefundParts): void {
     findMerchant,
     (merchantId: string, refundId: string, { reason = '' }: { reason?: string }) =>
       run(async ({ refunds }) =>
-        describeRefund(answered((await refunds.declineRefund({ merchantId, refundId, reason })).refund)),
+        describeRefund(requireField((await refunds.declineRefund({ merchantId, refundId, reason })).refund)),
       ),
   );
 }
 
-async function list(clients: CoreClients, options: ListOptions): Promise<Output> {
+async function listRefunds(clients: CoreClients, options: ListOptions): Promise<Output> {
   const { merchant = '', order = '', environment = Environment.UNSPECIFIED, status = [], from, to } = options;
   const page = await collectKnown(clients, { merchantId: merchant }, options, async (request) => {
     const reply = await clients.refunds.listRefunds({

@@ -72,7 +72,7 @@ export function addRehearseCommand(program: Command, { run, begin, report }: Reh
         const { merchant: merchantId } = options;
         // The exit code 0 says that no decision differs. A mistyped merchant must not get it.
         if (merchantId !== undefined) await merchants.getMerchant({ merchantId });
-        return rehearse(orders, options, { begin, report });
+        return rehearseOrders(orders, options, { begin, report });
       }),
     );
 }
@@ -82,7 +82,7 @@ const eventsPerReport = 20_000;
 /** More are counted, but not listed. */
 const maxDifferences = 1_000;
 
-async function rehearse(
+async function rehearseOrders(
   orders: CoreClients['orders'],
   { merchant = '', since }: RehearseOptions,
   { begin, report }: Omit<RehearseParts, 'run'>,

@@ -1,7 +1,7 @@
 import { explanationText } from '../contract/explanation-text.ts';
 import type { OperatorSentence } from '../contract/explanation-text.ts';
 import type { ExplainDeliveryResponse } from '../gen/gatehouse/v1/webhook_service_pb.js';
-import { answered } from './output.ts';
+import { requireField } from './output.ts';
 import { printable, table } from './table.ts';
 
 /** An explanation as sentences. A webhooks process of the previous version sends only the sentences. */
@@ -9,8 +9,8 @@ export function explanationSentences(answer: ExplainDeliveryResponse): readonly 
   const { explanation, sentences } = answer;
   if (explanation === undefined) return sentences.map((text) => ({ text, command: '' }));
   return explanationText({
-    delivery: answered(answer.delivery),
-    endpoint: answered(answer.endpoint),
+    delivery: requireField(answer.delivery),
+    endpoint: requireField(answer.endpoint),
     explanation,
   });
 }

@@ -12,7 +12,7 @@ import type { CoreClients } from './core-clients.ts';
 import { onMerchantAnd, showMerchant } from './merchant-argument.ts';
 import type { FindMerchant } from './merchant-argument.ts';
 import { limitOption, pageTokenOption, showEnvironment, statusesOption } from './options.ts';
-import { answered } from './output.ts';
+import { requireField } from './output.ts';
 import type { Output, Runner } from './output.ts';
 import { showMore } from './paging.ts';
 import { collectKnown, requireKnown } from './require-known.ts';
@@ -99,8 +99,8 @@ export function addSettlementCommands(program: Command, run: Runner, find: FindM
     find,
     (merchantId: string, subject: Subject, options: ProposeOptions) =>
       run(async ({ settlements }) =>
-        describe(
-          answered((await settlements.proposeSettlement({ merchantId, subject, ...options })).settlement),
+        describeSettlement(
+          requireField((await settlements.proposeSettlement({ merchantId, subject, ...options })).settlement),
         ),
       ),
   );
@@ -111,7 +111,7 @@ export function addSettlementCommands(program: Command, run: Runner, find: FindM
     .argument('<settlement_id>', 'stl_…')
     .action((settlementId: string) =>
       run(async ({ settlements }) =>
-        describe(answered((await settlements.confirmSettlement({ settlementId })).settlement)),
+        describeSettlement(requireField((await settlements.confirmSettlement({ settlementId })).settlement)),
       ),
     );
 
@@ -121,7 +121,7 @@ export function addSettlementCommands(program: Command, run: Runner, find: FindM
     .argument('<settlement_id>', 'stl_…')
     .action((settlementId: string) =>
       run(async ({ settlements }) =>
-        describe(answered((await settlements.withdrawSettlement({ settlementId })).settlement)),
+        describeSettlement(requireField((await settlements.withdrawSettlement({ settlementId })).settlement)),
       ),
     );
 
@@ -133,7 +133,7 @@ export function addSettlementCommands(program: Command, run: Runner, find: FindM
     .addOption(statusesOption('settlements', SettlementStatusSchema))
     .addOption(limitOption())
     .addOption(pageTokenOption())
-    .action((options: ListOptions) => run((clients) => list(clients, options)));
+    .action((options: ListOptions) => run((clients) => listSettlements(clients, options)));
 }
 
 const showStatus = ({ status }: Settlement): string => wordOf(SettlementStatusSchema, status) ?? '';
@@ -180,7 +180,7 @@ function showWaiting(unsettled: readonly Unsettled[], total: bigint): Output {
   };
 }
 
-const describe = (settlement: Settlement): Output => ({
+const describeSettlement = (settlement: Settlement): Output => ({
   json: plainJson(SettlementSchema, settlement),
   text: [
     fields([
@@ -211,7 +211,7 @@ const describe = (settlement: Settlement): Output => ({
   ].join('\n\n'),
 });
 
-async function list(clients: CoreClients, options: ListOptions): Promise<Output> {
+async function listSettlements(clients: CoreClients, options: ListOptions): Promise<Output> {
   const { merchant = '', order = '', status = [] } = options;
   const page = await collectKnown(clients, { merchantId: merchant }, options, async (request) => {
     const filter = { merchantId: merchant, orderId: order, statuses: [...status] };

@@ -17,7 +17,7 @@ import {
   showEnvironment,
   statusesOption,
 } from './options.ts';
-import { answered } from './output.ts';
+import { requireField } from './output.ts';
 import type { Output, Runner } from './output.ts';
 import { showMore } from './paging.ts';
 import type { PageOptions } from './paging.ts';
@@ -52,7 +52,7 @@ export function addStrayPaymentCommands(payment: Command, run: Runner, find: Fin
     .addOption(statusesOption('stray payments', StrayPaymentStatusSchema))
     .addOption(limitOption())
     .addOption(pageTokenOption())
-    .action((options: ListOptions) => run((clients) => list(clients, options)));
+    .action((options: ListOptions) => run((clients) => listStrayPayments(clients, options)));
 
   onMerchantAnd(
     payment.command('retry-reversal').description('request a refused reversal again'),
@@ -61,7 +61,7 @@ export function addStrayPaymentCommands(payment: Command, run: Runner, find: Fin
     (merchantId: string, strayPaymentId: string) =>
       run(async ({ strayPayments }) => {
         const reply = await strayPayments.retryReversal({ merchantId, strayPaymentId });
-        return describe(answered(reply.strayPayment));
+        return describeStrayPayment(requireField(reply.strayPayment));
       }),
   );
 }
@@ -93,7 +93,7 @@ export function showStrays(strays: readonly StrayPayment[], { orderId }: Order, 
   return `${table(columns, rows, width)}\nFor details: gatehouse payment strays --order ${orderId}`;
 }
 
-async function list(clients: CoreClients, options: ListOptions): Promise<Output> {
+async function listStrayPayments(clients: CoreClients, options: ListOptions): Promise<Output> {
   const { merchant = '', order = '', environment = Environment.UNSPECIFIED, status = [] } = options;
   const page = await collectKnown(clients, { merchantId: merchant }, options, async (request) => {
     const filter = { merchantId: merchant, orderId: order, environment, statuses: [...status] };
@@ -141,7 +141,7 @@ function adviseOn(strays: readonly StrayPayment[]): string {
 const showRefusal = ({ refusalReason, detail }: StrayPayment): string =>
   [refusalReason, detail].filter((text) => text !== '').join(': ');
 
-const describe = (stray: StrayPayment): Output => ({
+const describeStrayPayment = (stray: StrayPayment): Output => ({
   json: plainJson(StrayPaymentSchema, stray),
   text: fields([
     ['Stray payment', stray.strayPaymentId],

@@ -44,7 +44,7 @@ const longestWord = (cells: readonly string[]): number =>
   naturalWidth([...cells.flatMap((cell) => cell.split(/\s+/)), '']);
 
 /** The columns' widths, including their gaps, and whether they fit the width without breaking a word. */
-function fit(
+function fitColumns(
   columns: readonly Column[],
   rows: readonly (readonly string[])[],
   width: number,
@@ -95,13 +95,13 @@ export function table(
 function layOut(columns: readonly Column[], cells: readonly (readonly string[])[], width: number): string {
   const heads = columns.map(({ head }) => head);
   const hasHeads = heads.some((head) => head !== '');
-  const { colWidths, fits } = fit(columns, cells, width);
+  const { colWidths, fits } = fitColumns(columns, cells, width);
   if (!fits && hasHeads) return cells.map((row) => listOf(heads, row)).join('\n\n');
   // Without heads there is no other layout. Long words exceed the width, so that they can still be copied.
-  return draw(columns, hasHeads ? [heads, ...cells] : cells, colWidths);
+  return drawTable(columns, hasHeads ? [heads, ...cells] : cells, colWidths);
 }
 
-function draw(
+function drawTable(
   columns: readonly Column[],
   rows: readonly (readonly string[])[],
   colWidths: readonly number[],

@@ -14,7 +14,7 @@ import type { ListUsersResponse, User } from '../gen/gatehouse/v1/account_servic
 import { CliError, exitCodes } from './cli-error.ts';
 import { durationOption } from './options.ts';
 import type { FindMerchant } from './merchant-argument.ts';
-import { answered } from './output.ts';
+import { requireField } from './output.ts';
 import type { Output, Runner } from './output.ts';
 import { plainJson, valueOf, wordOf, wordsOf } from './plain-json.ts';
 import { requireKnown } from './require-known.ts';
@@ -102,7 +102,7 @@ export function addUserCommands(
         const listed = await clients.accounts.listUsers({ merchantId: merchant });
         if (listed.users.length + listed.invitations.length === 0)
           await requireKnown(clients, { merchantId: merchant });
-        return list(listed, merchant);
+        return listUsers(listed, merchant);
       }),
     );
 
@@ -254,7 +254,7 @@ function addSwitch(
     .argument('<email>', 'the e-mail address of the user')
     .action((email: string) =>
       run(async ({ accounts }) =>
-        describe(answered((await accounts.setUserDisabled({ email, isDisabled })).user)),
+        describeUser(requireField((await accounts.setUserDisabled({ email, isDisabled })).user)),
       ),
     );
 }
@@ -290,7 +290,7 @@ const roleOf = ({ isOperator, memberships }: User): string =>
 
 const stateOf = ({ isDisabled }: User): string => (isDisabled ? 'disabled' : 'enabled');
 
-const describe = (user: User): Output => ({
+const describeUser = (user: User): Output => ({
   json: plainJson(UserSchema, user),
   text: fields([
     ['User', user.userId],
@@ -303,7 +303,7 @@ const describe = (user: User): Output => ({
   ]),
 });
 
-function list({ users, invitations }: ListUsersResponse, merchantId: string): Output {
+function listUsers({ users, invitations }: ListUsersResponse, merchantId: string): Output {
   const columns = [
     { head: 'EMAIL, NAME', wraps: true },
     { head: 'ROLE' },

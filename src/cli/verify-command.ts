@@ -11,7 +11,7 @@ import {
 import type { AuditFinding, AuditRoot, AuditSummary } from '../gen/gatehouse/v1/audit_service_pb.js';
 import { CliError, exitCodes } from './cli-error.ts';
 import type { CoreClients } from './core-clients.ts';
-import { answered } from './output.ts';
+import { requireField } from './output.ts';
 import type { Output, Runner } from './output.ts';
 import { plainJson } from './plain-json.ts';
 import { fields } from './table.ts';
@@ -37,7 +37,7 @@ export function addVerifyCommands(audit: Command, run: Runner, readInput: ReadIn
       'a file with the saved JSON of the command audit root; - reads the standard input; repeatable',
       (file: string, earlier?: readonly string[]) => [...(earlier ?? []), file],
     )
-    .action((options: VerifyOptions) => run((clients) => verify(clients, options, readInput)));
+    .action((options: VerifyOptions) => run((clients) => verifyRecords(clients, options, readInput)));
 
   audit
     .command('root')
@@ -46,7 +46,7 @@ export function addVerifyCommands(audit: Command, run: Runner, readInput: ReadIn
     )
     .requiredOption('--day <day>', 'the day (UTC), such as 2026-01-31')
     .action(({ day }: { day: string }) =>
-      run(async ({ audit: service }) => showRoot(answered((await service.getAuditRoot({ day })).root))),
+      run(async ({ audit: service }) => showRoot(requireField((await service.getAuditRoot({ day })).root))),
     );
 }
 
@@ -98,7 +98,7 @@ const bytesOf = (root: AuditRoot): number => toBinary(AuditRootSchema, root).len
  * without blocks says nothing about a merchant. The blocks of the oldest days are left out if they are too many. Core compares those days
  * as a whole then. A chain that was rewritten differs from each later root too, which names its merchant.
  */
-function fitting(roots: readonly AuditRoot[], merchant: string): AuditRoot[] {
+function rootsThatFit(roots: readonly AuditRoot[], merchant: string): AuditRoot[] {
   const needed = roots.map(({ chains, ...root }) => {
     const own = chains.filter(({ merchantId }) => merchantId === merchant);
     return { ...root, chains: merchant === '' ? chains : own.length > 0 ? own : chains.slice(0, 1) };
@@ -113,19 +113,19 @@ function fitting(roots: readonly AuditRoot[], merchant: string): AuditRoot[] {
   return needed.map((root) => withoutBlocks.get(root) ?? root);
 }
 
-async function verify(
+async function verifyRecords(
   { audit, merchants }: CoreClients,
   { merchant = '', root = [] }: VerifyOptions,
   readInput: ReadInput,
 ): Promise<Output> {
-  const keptRoots = fitting(await readRoots(root, readInput), merchant);
+  const keptRoots = rootsThatFit(await readRoots(root, readInput), merchant);
   const findings: AuditFinding[] = [];
   let summary: AuditSummary | undefined;
   for await (const { message } of audit.verifyEvents({ merchantId: merchant, keptRoots })) {
     if (message.case === 'finding') findings.push(message.value);
     if (message.case === 'summary') summary = message.value;
   }
-  const end = answered(summary);
+  const end = requireField(summary);
   const found = end.eventCount + end.orderCount + end.blockCount + end.findingCount;
   // "Nothing was changed" must not be said of a mistyped merchant. Records that a deleted merchant has left are compared.
   if (merchant !== '' && found === 0n) await merchants.getMerchant({ merchantId: merchant });

@@ -189,13 +189,18 @@ const walletRow = (wallet: Wallet): string[] => [
   wallet.englishName,
   wallet.connector,
   wallet.paymentOptions.join('\n'),
-  wallet.currencies.map(takes).join('\n'),
+  wallet.currencies.map(rangeText).join('\n'),
   wallet.environments.map(showEnvironment).join('\n'),
   wallet.phonePrefixes.join(', '),
 ];
 
 /** Such as "ETB 1.00 to 75000.00" or "KES from 10, whole units". */
-function takes({ currency, leastAmount: least, greatestAmount: greatest, decimals }: WalletCurrency): string {
+function rangeText({
+  currency,
+  leastAmount: least,
+  greatestAmount: greatest,
+  decimals,
+}: WalletCurrency): string {
   const range =
     least !== '' && greatest !== ''
       ? ` ${least} to ${greatest}`

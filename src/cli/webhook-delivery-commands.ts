@@ -32,7 +32,7 @@ import {
   pageTokenOption,
   showEnvironment,
 } from './options.ts';
-import { answered } from './output.ts';
+import { requireField } from './output.ts';
 import type { Output } from './output.ts';
 import { collectPages, isEmptyList, showMore } from './paging.ts';
 import type { PageOptions } from './paging.ts';
@@ -89,7 +89,7 @@ export function addDeliveryCommands(webhook: Command, parts: WebhookParts): void
       .addOption(pageTokenOption()),
     findMerchant,
     (merchantId: string, options: ListOptions) =>
-      run(({ webhooks }) => list(webhooks, merchantId, options, parts)),
+      run(({ webhooks }) => listDeliveries(webhooks, merchantId, options, parts)),
   );
 
   onMerchantAnd(
@@ -101,7 +101,7 @@ export function addDeliveryCommands(webhook: Command, parts: WebhookParts): void
     (merchantId: string, deliveryId: string) =>
       run(async ({ webhooks }) => {
         const story = await webhooks.getDelivery({ merchantId, deliveryId });
-        const delivery = answered(story.delivery);
+        const delivery = requireField(story.delivery);
         const sections = [
           describeDelivery(delivery),
           `Body\n${showBody(story.body)}`,
@@ -121,11 +121,13 @@ export function addDeliveryCommands(webhook: Command, parts: WebhookParts): void
     new Argument('<delivery_id>', 'whd_…'),
     findMerchant,
     (merchantId: string, deliveryId: string) =>
-      run(async ({ webhooks }) => explain(await webhooks.explainDelivery({ merchantId, deliveryId }))),
+      run(async ({ webhooks }) =>
+        showExplanation(await webhooks.explainDelivery({ merchantId, deliveryId })),
+      ),
   );
 }
 
-async function list(
+async function listDeliveries(
   webhooks: Webhooks,
   merchantId: string,
   options: ListOptions,
@@ -202,15 +204,15 @@ function showWait(delivery: Delivery): string {
   return delivery.awaitsSecret ? 'waiting for a secret' : `due ${showDue(delivery)}`;
 }
 
-function explain(answer: ExplainDeliveryResponse): Output {
+function showExplanation(answer: ExplainDeliveryResponse): Output {
   const { explanation, nextAttemptTime } = answer;
   const next = showTime(nextAttemptTime);
-  const delivery = answered(answer.delivery);
+  const delivery = requireField(answer.delivery);
   const sentences = explanationSentences(answer);
   return {
     json: {
       delivery: plainJson(DeliverySchema, delivery),
-      endpoint: plainJson(EndpointSchema, answered(answer.endpoint)),
+      endpoint: plainJson(EndpointSchema, requireField(answer.endpoint)),
       explanation: explanation === undefined ? null : plainJson(DeliveryExplanationSchema, explanation),
       sentences: sentences.map(({ text, command }) => (command === '' ? text : `${text} ${command}`)),
       next_attempt_time: next === '' ? null : showInstant(nextAttemptTime),

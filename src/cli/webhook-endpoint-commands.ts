@@ -14,7 +14,7 @@ import {
   environmentWord,
   showEnvironment,
 } from './options.ts';
-import { answered } from './output.ts';
+import { requireField } from './output.ts';
 import type { Output } from './output.ts';
 import { plainJson } from './plain-json.ts';
 import { fields, printable, table } from './table.ts';
@@ -52,7 +52,7 @@ export function addWebhookEndpointCommands(webhook: Command, parts: WebhookParts
 }
 
 /** The argument that names a webhook endpoint. */
-const subject = (): Argument => new Argument('<endpoint_id>', 'whe_…');
+const endpointArgument = (): Argument => new Argument('<endpoint_id>', 'whe_…');
 
 /** `note`: what the help adds, such as the default. */
 const typesOption = (note = ''): Option =>
@@ -80,21 +80,21 @@ function addReadingCommands(endpoint: Command, parts: WebhookParts): void {
         const reply = await webhookEndpoints.listWebhookEndpoints({ merchantId, environment });
         if (reply.webhookEndpoints.length + reply.awaitedSecrets.length === 0)
           await parts.refuseUnknownMerchant(merchantId);
-        return list(merchantId, environment, reply);
+        return listWebhookEndpoints(merchantId, environment, reply);
       }),
   );
 
   onMerchantAnd(
     endpoint.command('show').description('show a webhook endpoint, its state and its signing secrets'),
-    subject(),
+    endpointArgument(),
     findMerchant,
     (merchantId: string, webhookEndpointId: string) =>
       run(async ({ webhookEndpoints }) => {
         const reply = await webhookEndpoints.getWebhookEndpoint({ merchantId, webhookEndpointId });
-        const shown = answered(reply.webhookEndpoint);
-        return describe(
+        const shown = requireField(reply.webhookEndpoint);
+        return describeWebhookEndpoint(
           shown,
-          shown.awaitsSecret ? adviseSecret(shown) : `Its deliveries:\n${history(shown)}`,
+          shown.awaitsSecret ? adviseSecret(shown) : `Its deliveries:\n${deliveriesCommand(shown)}`,
         );
       }),
   );
@@ -103,12 +103,12 @@ function addReadingCommands(endpoint: Command, parts: WebhookParts): void {
     endpoint
       .command('test')
       .description('send an event of type webhook.test to a webhook endpoint, and show the result'),
-    subject(),
+    endpointArgument(),
     findMerchant,
     (merchantId: string, webhookEndpointId: string) =>
       run(async ({ webhookEndpoints, webhooks }) => {
         const reply = await webhookEndpoints.testWebhookEndpoint({ merchantId, webhookEndpointId });
-        const sent = answered(reply.delivery);
+        const sent = requireField(reply.delivery);
         report(`Sending a test to ${printable(sent.url)} (${sent.deliveryId})`);
         return reportTest(webhooks, sent, now);
       }),
@@ -133,7 +133,7 @@ function addChangingCommands(endpoint: Command, { run, findMerchant }: WebhookPa
         const reply = await webhookEndpoints.createWebhookEndpoint({
           ...{ merchantId, environment, url, description, eventTypes: [...types], withoutSecret: !secret },
         });
-        const made = answered(reply.webhookEndpoint);
+        const made = requireField(reply.webhookEndpoint);
         const next = made.awaitsSecret
           ? adviseSecret(made)
           : [
@@ -141,7 +141,7 @@ function addChangingCommands(endpoint: Command, { run, findMerchant }: WebhookPa
               'Give the whole text to the receiver, whsec_ included. Then test the endpoint:',
               `gatehouse webhook endpoint test ${merchantId} ${made.webhookEndpointId}`,
             ].join('\n');
-        const output = describe(made, next);
+        const output = describeWebhookEndpoint(made, next);
         return { ...output, json: { ...plainJson(WebhookEndpointSchema, made), secret: reply.secret } };
       }),
   );
@@ -153,7 +153,7 @@ function addChangingCommands(endpoint: Command, { run, findMerchant }: WebhookPa
       .option('--url <url>', 'the new URL, which also receives the pending deliveries')
       .addOption(typesOption())
       .option('--description <text>', 'the new note'),
-    subject(),
+    endpointArgument(),
     findMerchant,
     (merchantId: string, webhookEndpointId: string, { url, description, types }: UpdateOptions) =>
       run(async ({ webhookEndpoints }) => {
@@ -163,7 +163,7 @@ function addChangingCommands(endpoint: Command, { run, findMerchant }: WebhookPa
           ...(description !== undefined && { description }),
           ...(types && { types: { eventTypes: [...types] } }),
         });
-        return describe(answered(reply.webhookEndpoint), updated);
+        return describeWebhookEndpoint(requireField(reply.webhookEndpoint), updated);
       }),
   );
 
@@ -172,13 +172,13 @@ function addChangingCommands(endpoint: Command, { run, findMerchant }: WebhookPa
       .command('pause')
       .description('send nothing to a webhook endpoint until it is resumed; its deliveries are kept')
       .option('--reason <text>', 'the reason, shown with the endpoint'),
-    subject(),
+    endpointArgument(),
     findMerchant,
     (merchantId: string, webhookEndpointId: string, { reason = '' }: { reason?: string }) =>
       run(async ({ webhookEndpoints }) => {
         const reply = await webhookEndpoints.pauseWebhookEndpoint({ merchantId, webhookEndpointId, reason });
-        return describe(
-          answered(reply.webhookEndpoint),
+        return describeWebhookEndpoint(
+          requireField(reply.webhookEndpoint),
           `Nothing is sent there, and no delivery is abandoned, until it is resumed:\ngatehouse webhook endpoint resume ${merchantId} ${webhookEndpointId}`,
         );
       }),
@@ -188,15 +188,15 @@ function addChangingCommands(endpoint: Command, { run, findMerchant }: WebhookPa
     endpoint
       .command('resume')
       .description('end the pause of a webhook endpoint or close its circuit, and send to it now'),
-    subject(),
+    endpointArgument(),
     findMerchant,
     (merchantId: string, webhookEndpointId: string) =>
       run(async ({ webhookEndpoints }) => {
         const reply = await webhookEndpoints.resumeWebhookEndpoint({ merchantId, webhookEndpointId });
-        const resumed = answered(reply.webhookEndpoint);
-        return describe(
+        const resumed = requireField(reply.webhookEndpoint);
+        return describeWebhookEndpoint(
           resumed,
-          `Due deliveries are sent now. The deliveries of one order keep their sequence. To follow them:\n${history(resumed)}`,
+          `Due deliveries are sent now. The deliveries of one order keep their sequence. To follow them:\n${deliveriesCommand(resumed)}`,
         );
       }),
   );
@@ -205,25 +205,25 @@ function addChangingCommands(endpoint: Command, { run, findMerchant }: WebhookPa
     endpoint
       .command('delete')
       .description('delete a webhook endpoint and its secrets; its pending deliveries are abandoned'),
-    subject(),
+    endpointArgument(),
     findMerchant,
     (merchantId: string, webhookEndpointId: string) =>
       run(async ({ webhookEndpoints }) => {
         const reply = await webhookEndpoints.deleteWebhookEndpoint({ merchantId, webhookEndpointId });
-        const deleted = answered(reply.webhookEndpoint);
+        const deleted = requireField(reply.webhookEndpoint);
         return {
           json: plainJson(WebhookEndpointSchema, deleted),
           text: [
             `Deleted ${webhookEndpointId}: ${printable(deleted.url)}`,
             `${counted(deleted.status?.pendingCount ?? 0n, 'pending delivery is', 'pending deliveries are')} abandoned. All its deliveries stay visible:`,
-            history(deleted),
+            deliveriesCommand(deleted),
           ].join('\n'),
         };
       }),
   );
 }
 
-const history = ({ merchantId, webhookEndpointId, environment }: WebhookEndpoint): string =>
+const deliveriesCommand = ({ merchantId, webhookEndpointId, environment }: WebhookEndpoint): string =>
   `gatehouse webhook deliveries ${merchantId} --webhook-endpoint ${webhookEndpointId} --environment ${environmentWord(environment)}`;
 
 const adviseSecret = ({ merchantId, webhookEndpointId }: WebhookEndpoint): string =>
@@ -240,7 +240,7 @@ const showEndpointState = ({ status, awaitsSecret }: WebhookEndpoint): string =>
   return awaitsSecret ? `${state}, waits for a signing secret` : state;
 };
 
-function describe(endpoint: WebhookEndpoint, next: string): Output {
+function describeWebhookEndpoint(endpoint: WebhookEndpoint, next: string): Output {
   const { status, signingSecrets } = endpoint;
   return {
     json: plainJson(WebhookEndpointSchema, endpoint),
@@ -268,7 +268,7 @@ interface Listed {
   readonly awaitedSecrets: readonly AwaitedSecret[];
 }
 
-function list(merchantId: string, environment: Environment, listed: Listed): Output {
+function listWebhookEndpoints(merchantId: string, environment: Environment, listed: Listed): Output {
   const { webhookEndpoints, awaitedSecrets } = listed;
   const columns = [
     { head: 'WEBHOOK ENDPOINT, URL', wraps: true },

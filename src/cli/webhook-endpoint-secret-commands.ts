@@ -4,12 +4,12 @@ import type { Command } from 'commander';
 import { SigningSecretSchema } from '../gen/gatehouse/v1/webhook_service_pb.js';
 import { onMerchantAnd } from './merchant-argument.ts';
 import { durationOption } from './options.ts';
-import { answered } from './output.ts';
+import { requireField } from './output.ts';
 import { plainJson } from './plain-json.ts';
 import type { WebhookParts } from './webhook-parts.ts';
 import { describeSecret, showNewSecret } from './webhook-secret-commands.ts';
 
-const subject = (): Argument => new Argument('<endpoint_id>', 'whe_…');
+const endpointArgument = (): Argument => new Argument('<endpoint_id>', 'whe_…');
 
 /** `webhook endpoint rotate-secret` and `webhook endpoint promote-secret` */
 export function addEndpointSecretCommands(endpoint: Command, { run, findMerchant }: WebhookParts): void {
@@ -25,7 +25,7 @@ export function addEndpointSecretCommands(endpoint: Command, { run, findMerchant
           'the time until it replaces the current secret, such as 24h (the default); 0s: at once',
         ),
       ),
-    subject(),
+    endpointArgument(),
     findMerchant,
     (merchantId: string, webhookEndpointId: string, { promoteAfter }: { promoteAfter?: Duration }) =>
       run(async ({ webhookEndpoints }) => {
@@ -33,7 +33,7 @@ export function addEndpointSecretCommands(endpoint: Command, { run, findMerchant
           ...{ merchantId, webhookEndpointId },
           ...(promoteAfter && { promoteAfter }),
         });
-        const made = answered(reply.signingSecret);
+        const made = requireField(reply.signingSecret);
         const promote = `gatehouse webhook endpoint promote-secret ${merchantId} ${webhookEndpointId}`;
         return {
           json: { ...plainJson(SigningSecretSchema, made), secret: reply.secret },
@@ -46,12 +46,12 @@ export function addEndpointSecretCommands(endpoint: Command, { run, findMerchant
     endpoint
       .command('promote-secret')
       .description('replace the current signing secret of a webhook endpoint by the next one now'),
-    subject(),
+    endpointArgument(),
     findMerchant,
     (merchantId: string, webhookEndpointId: string) =>
       run(async ({ webhookEndpoints }) => {
         const reply = await webhookEndpoints.promoteWebhookEndpointSecret({ merchantId, webhookEndpointId });
-        const promoted = answered(reply.signingSecret);
+        const promoted = requireField(reply.signingSecret);
         return {
           json: plainJson(SigningSecretSchema, promoted),
           text: `${describeSecret(promoted)}\n\nThe previous secret signs nothing after 5 seconds. Remove it from the receiver then.`,

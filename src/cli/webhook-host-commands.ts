@@ -17,7 +17,7 @@ import {
   pageTokenOption,
   showEnvironment,
 } from './options.ts';
-import { answered } from './output.ts';
+import { requireField } from './output.ts';
 import type { Output } from './output.ts';
 import { collectPages, isEmptyList, showMore } from './paging.ts';
 import type { PageOptions } from './paging.ts';
@@ -56,7 +56,7 @@ export function addHostCommands(webhook: Command, parts: WebhookParts): void {
     .addOption(limitOption())
     .addOption(pageTokenOption())
     .action((merchantId: string | undefined, options: ListOptions) =>
-      run(({ webhooks }) => list(webhooks, merchantId ?? '', options, parts)),
+      run(({ webhooks }) => listHosts(webhooks, merchantId ?? '', options, parts)),
     );
 
   onMerchantAnd(
@@ -72,10 +72,10 @@ export function addHostCommands(webhook: Command, parts: WebhookParts): void {
     (merchantId: string, endpoint: string, { environment, reason = '' }: ChangeOptions) =>
       run(async ({ webhooks }) => {
         const reply = await webhooks.pauseEndpoint({ merchantId, environment, endpoint, reason });
-        const paused = answered(reply.endpoint);
-        return describe(
+        const paused = requireField(reply.endpoint);
+        return describeHost(
           paused,
-          `Nothing is sent there, and no delivery is abandoned, until it is resumed:\n${resume(paused)}`,
+          `Nothing is sent there, and no delivery is abandoned, until it is resumed:\n${resumeCommand(paused)}`,
         );
       }),
   );
@@ -90,17 +90,17 @@ export function addHostCommands(webhook: Command, parts: WebhookParts): void {
     (merchantId: string, endpoint: string, { environment }: ChangeOptions) =>
       run(async ({ webhooks }) => {
         const reply = await webhooks.resumeEndpoint({ merchantId, environment, endpoint });
-        const resumed = answered(reply.endpoint);
+        const resumed = requireField(reply.endpoint);
         const next =
           resumed.pendingCount === 0n
             ? 'No delivery is pending. New deliveries are sent at once.'
             : `Due deliveries are sent now. Failed ones are sent again when they are next due. To follow them:\ngatehouse webhook deliveries ${merchantId} --host ${shellWord(endpoint)} --environment ${environmentWord(resumed.environment)}`;
-        return describe(resumed, next);
+        return describeHost(resumed, next);
       }),
   );
 }
 
-const resume = (endpoint: Endpoint): string =>
+const resumeCommand = (endpoint: Endpoint): string =>
   `gatehouse webhook resume ${endpoint.merchantId} ${shellWord(endpoint.endpoint)} --environment ${environmentWord(endpoint.environment)}`;
 
 /** The state of a host or webhook endpoint, and its reason. */
@@ -112,7 +112,7 @@ export function showTreatment({ state, pauseReason, consecutiveFailures, probeTi
   return wordOf(EndpointStateSchema, state) ?? '';
 }
 
-async function list(
+async function listHosts(
   webhooks: WebhookClients['webhooks'],
   merchantId: string,
   options: ListOptions,
@@ -171,7 +171,7 @@ function adviseOn(endpoints: readonly Endpoint[]): string {
   ].join('\n');
 }
 
-const describe = (endpoint: Endpoint, next: string): Output => ({
+const describeHost = (endpoint: Endpoint, next: string): Output => ({
   json: plainJson(EndpointSchema, endpoint),
   text: [
     fields([

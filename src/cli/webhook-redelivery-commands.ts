@@ -16,7 +16,7 @@ import {
   environmentWord,
   showEnvironment,
 } from './options.ts';
-import { answered } from './output.ts';
+import { requireField } from './output.ts';
 import type { Output } from './output.ts';
 import { plainJson } from './plain-json.ts';
 import { fields } from './table.ts';
@@ -81,7 +81,7 @@ export function addRedeliveryCommands(webhook: Command, parts: WebhookParts): vo
     (merchantId: string, redeliveryId: string) =>
       run(async ({ webhooks }) => {
         const { redelivery } = await webhooks.getRedelivery({ merchantId, redeliveryId });
-        return describe(answered(redelivery));
+        return describeRedelivery(requireField(redelivery));
       }),
   );
 }
@@ -97,7 +97,7 @@ const eitherOne = (): CliError =>
   );
 
 async function redeliverOne(webhooks: Webhooks, merchantId: string, deliveryId: string): Promise<Output> {
-  const delivery = answered((await webhooks.redeliverDelivery({ merchantId, deliveryId })).delivery);
+  const delivery = requireField((await webhooks.redeliverDelivery({ merchantId, deliveryId })).delivery);
   return {
     json: plainJson(DeliverySchema, delivery),
     text: [
@@ -119,16 +119,16 @@ async function redeliverMany(
     createTimeFrom: timestampOf(since, now()),
     ...(until && { createTimeTo: timestampOf(until, now()) }),
   });
-  const first = answered(started.redelivery);
+  const first = requireField(started.redelivery);
   report(
     [
-      `Sending again ${title(first)} (${first.redeliveryId})`,
+      `Sending again ${redeliveryTitle(first)} (${first.redeliveryId})`,
       'Ctrl-C ends this command. The redelivery continues. To check it again:',
       checkAgain(first),
     ].join('\n'),
   );
   try {
-    return describe(await follow(webhooks, first, report, interruption()));
+    return describeRedelivery(await followRedelivery(webhooks, first, report, interruption()));
   } catch (error) {
     // It continues. Without its id, a script would start a second one, which sends the deliveries once more.
     const { redeliveryId } = first;
@@ -141,7 +141,7 @@ async function redeliverMany(
  * Checks until all deliveries are pending again and none has a new result, or until `enough` aborts. Returns the latest
  * state.
  */
-async function follow(
+async function followRedelivery(
   webhooks: Webhooks,
   first: Redelivery,
   report: (line: string) => void,
@@ -154,7 +154,7 @@ async function follow(
   for (let lookMs = firstLookMs; !isEnough(); lookMs = Math.min(lookMs * 1.5, lastLookMs)) {
     await pause(lookMs, enough);
     if (isEnough()) return seen;
-    const latest = answered((await webhooks.getRedelivery({ merchantId, redeliveryId })).redelivery);
+    const latest = requireField((await webhooks.getRedelivery({ merchantId, redeliveryId })).redelivery);
     const isNews = showCounts(latest) !== showCounts(seen);
     if (isNews) report(`  ${showCounts(latest)}`);
     quietMs = isNews ? 0 : quietMs + lookMs;
@@ -179,16 +179,16 @@ const showCounts = (redelivery: Redelivery): string => {
 };
 
 /** As in "abandoned deliveries in SANDBOX since 2026-01-31T00:00:00Z". */
-const title = ({ states, environment, createTimeFrom }: Redelivery): string => {
+const redeliveryTitle = ({ states, environment, createTimeFrom }: Redelivery): string => {
   const words = states.map(deliveryStateTerm).join(' or ');
   return `${words} deliveries in ${showEnvironment(environment)} since ${showTime(createTimeFrom)}`;
 };
 
-function describe(redelivery: Redelivery): Output {
+function describeRedelivery(redelivery: Redelivery): Output {
   const { endTime, pendingCount, redeliveredCount } = redelivery;
   const summary = fields([
     ['Redelivery', redelivery.redeliveryId],
-    ['Selected', title(redelivery)],
+    ['Selected', redeliveryTitle(redelivery)],
     ['Until', showTime(redelivery.createTimeTo)],
     ['Merchant', redelivery.merchantId],
     ['Started', showTime(redelivery.createTime)],

@@ -17,7 +17,7 @@ import {
   environmentWord,
   showEnvironment,
 } from './options.ts';
-import { answered } from './output.ts';
+import { requireField } from './output.ts';
 import type { Output } from './output.ts';
 import { plainJson, wordOf } from './plain-json.ts';
 import { fields, table } from './table.ts';
@@ -52,7 +52,7 @@ export function addSigningSecretCommands(webhook: Command, parts: WebhookParts):
         ]);
         if (signingSecrets.length + awaitedSecrets.length === 0)
           await parts.refuseUnknownMerchant(merchantId);
-        return list(
+        return listSecrets(
           signingSecrets,
           awaitedSecrets.filter(({ webhookEndpointId }) => webhookEndpointId === ''),
           [
@@ -84,7 +84,7 @@ export function addSigningSecretCommands(webhook: Command, parts: WebhookParts):
           environment,
           ...(promoteAfter && { promoteAfter }),
         });
-        const made = answered(reply.signingSecret);
+        const made = requireField(reply.signingSecret);
         return {
           json: { ...plainJson(SigningSecretSchema, made), secret: reply.secret },
           text: [
@@ -109,7 +109,7 @@ export function addSigningSecretCommands(webhook: Command, parts: WebhookParts):
     (merchantId: string, { environment }: { environment: Environment }) =>
       run(async ({ webhooks }) => {
         const reply = await webhooks.promoteSigningSecret({ merchantId, environment });
-        const promoted = answered(reply.signingSecret);
+        const promoted = requireField(reply.signingSecret);
         return {
           json: plainJson(SigningSecretSchema, promoted),
           text: `${describeSecret(promoted)}\n\nThe previous secret signs nothing after 5 seconds. Remove it from the receiver then.`,
@@ -160,7 +160,11 @@ export function showNewSecret(made: SigningSecret, secret: string, promote: stri
   ].join('\n');
 }
 
-function list(secrets: readonly SigningSecret[], awaited: readonly AwaitedSecret[], nothing: string): Output {
+function listSecrets(
+  secrets: readonly SigningSecret[],
+  awaited: readonly AwaitedSecret[],
+  nothing: string,
+): Output {
   const columns = [
     { head: 'SIGNING SECRET' },
     { head: 'ENVIRONMENT' },

@@ -11,7 +11,7 @@ import { exitCodes } from './cli-error.ts';
 import { showAnswer, showResult, storyJson } from './delivery-story.ts';
 import { showNextAttempt } from './next-attempt.ts';
 import { environmentOption, showEnvironment } from './options.ts';
-import { answered } from './output.ts';
+import { requireField } from './output.ts';
 import type { Output } from './output.ts';
 import { explanationSentences, showSentences } from './sentences.ts';
 import { printable, table } from './table.ts';
@@ -42,7 +42,7 @@ export function addWebhookTestCommand(
     findMerchant,
     (merchantId: string, options: { url: string; environment: Environment }) =>
       run(async ({ webhooks }) => {
-        const sent = answered((await webhooks.sendTestEvent({ merchantId, ...options })).delivery);
+        const sent = requireField((await webhooks.sendTestEvent({ merchantId, ...options })).delivery);
         report(`Sending a test to ${printable(options.url)} (${sent.deliveryId})`);
         return reportTest(webhooks, sent, now);
       }),
@@ -68,7 +68,7 @@ async function waitForAttempt(
 }
 
 async function reportDelivery(webhooks: Webhooks, story: GetDeliveryResponse): Promise<Output> {
-  const { merchantId, deliveryId, environment, webhookEndpointId } = answered(story.delivery);
+  const { merchantId, deliveryId, environment, webhookEndpointId } = requireField(story.delivery);
   const json = storyJson(story);
   // The first attempt. There may be more by now.
   const attempt = story.attempts.at(-1);

@@ -52,21 +52,21 @@ export function explanationText(explained: Explained): readonly OperatorSentence
   ];
 }
 
-const when = (time: Timestamp | undefined, now: Date): string =>
+const timeSuffix = (time: Timestamp | undefined, now: Date): string =>
   time === undefined ? '' : ` ${timeWords(timestampDate(time), now)}`;
 
 function eventText({ delivery, now }: ExplainedAt): OperatorSentence {
   const { eventType, orderNumber, endpoint, createTime, webhookEndpointId } = delivery;
   const order = orderNumber === '' ? '' : ` of order ${orderNumber}`;
   return sentence(
-    `It reports ${eventType}${order} to ${endpoint}${webhookEndpointId === '' ? '' : ` (${webhookEndpointId})`}. It was created${when(createTime, now)}.`,
+    `It reports ${eventType}${order} to ${endpoint}${webhookEndpointId === '' ? '' : ` (${webhookEndpointId})`}. It was created${timeSuffix(createTime, now)}.`,
   );
 }
 
 function attemptText(attempt: DeliveryAttempt | undefined, now: Date): OperatorSentence {
   if (attempt === undefined) return sentence('It has not been sent yet.');
   const { number, startTime, duration, result, statusCode, detail, retryAfter } = attempt;
-  const began = `Attempt ${number} began${when(startTime, now)}`;
+  const began = `Attempt ${number} began${timeSuffix(startTime, now)}`;
   const took = tookWords(duration);
   if (result === DeliveryAttemptResult.DELIVERED)
     return sentence(`${began}. The receiver answered ${statusCode} after ${took}.`);
@@ -89,20 +89,20 @@ function causeTexts(facts: ExplainedAt): readonly OperatorSentence[] {
     case DeliveryCause.ATTEMPTS_EXHAUSTED:
       return [
         sentence(
-          `It was abandoned${when(at, now)}, because all ${scheduleMaxAttempts} attempts of its schedule failed.`,
+          `It was abandoned${timeSuffix(at, now)}, because all ${scheduleMaxAttempts} attempts of its schedule failed.`,
         ),
       ];
     case DeliveryCause.SCHEDULE_ENDED:
       return [
         sentence(
-          `It was abandoned${when(at, now)}, after ${scheduleAttempts} of ${scheduleMaxAttempts} attempts. The next one would have been after the ${hours(explanation.scheduleDuration)} that its schedule lasts.`,
+          `It was abandoned${timeSuffix(at, now)}, after ${scheduleAttempts} of ${scheduleMaxAttempts} attempts. The next one would have been after the ${hours(explanation.scheduleDuration)} that its schedule lasts.`,
         ),
       ];
     case DeliveryCause.ENDPOINT_PAUSED:
     case DeliveryCause.ENDPOINT_GONE: {
       const reason = endpoint.pauseReason === '' ? '' : ` Reason: ${endpoint.pauseReason}`;
       return [
-        sentence(`Its ${targetOf(delivery)} was paused${when(at, now)}.${reason}`),
+        sentence(`Its ${targetOf(delivery)} was paused${timeSuffix(at, now)}.${reason}`),
         sentence(keptText(targetOf(delivery))),
       ];
     }
@@ -115,7 +115,7 @@ function causeTexts(facts: ExplainedAt): readonly OperatorSentence[] {
         ),
       ];
     case DeliveryCause.WEBHOOK_ENDPOINT_DELETED:
-      return [sentence(`It was abandoned${when(at, now)}, because its webhook endpoint was deleted.`)];
+      return [sentence(`It was abandoned${timeSuffix(at, now)}, because its webhook endpoint was deleted.`)];
     case DeliveryCause.EARLIER_EVENT_PENDING:
       return [
         sentence(
@@ -165,7 +165,7 @@ function circuitText({ delivery, endpoint, explanation, now }: ExplainedAt): str
   return [
     `The circuit of its ${target} is open after ${endpoint.consecutiveFailures} failures in a row.`,
     isProbedLater
-      ? `One delivery probes the ${target}${when(at, now)}.`
+      ? `One delivery probes the ${target}${timeSuffix(at, now)}.`
       : `The next delivery that is due probes the ${target}.`,
     'After a 2xx the others follow.',
   ].join(' ');

@@ -27,7 +27,7 @@ function factText(facts: OrderExplanationFacts): string {
     case OrderFact.CUSTOMER_PAYMENT:
       return 'The order waits for the customer to pay on its checkout page.';
     case OrderFact.ANOTHER_PAYMENT:
-      return `The latest payment did not pay the order${because(reason)}. The order waits for the customer to pay again.`;
+      return `The latest payment did not pay the order${reasonInBrackets(reason)}. The order waits for the customer to pay again.`;
     case OrderFact.MERCHANT_SUSPENDED:
       return 'The order accepts no payment, because its merchant is suspended.';
     case OrderFact.NO_WALLET_OFFERED:
@@ -121,7 +121,7 @@ function requestText({ subjectId, walletName: wallet }: OrderExplanationFacts): 
   return `The order waits for Gatehouse to send ${request} to ${wallet}.`;
 }
 
-const because = (reason: string): string => (reason === '' ? '' : ` (${reason})`);
+const reasonInBrackets = (reason: string): string => (reason === '' ? '' : ` (${reason})`);
 
 const whilePending = (status: OrderStatus): string =>
   status === OrderStatus.PENDING ? ' It accepts no other payment before that.' : '';
@@ -131,7 +131,7 @@ function endText(status: OrderStatus, reason: string): string {
     case OrderStatus.COMPLETED:
       return 'The order is paid, and waits for nothing.';
     case OrderStatus.FAILED:
-      return `The order failed${because(reason)}, and waits for nothing. A new payment needs a new order.`;
+      return `The order failed${reasonInBrackets(reason)}, and waits for nothing. A new payment needs a new order.`;
     case OrderStatus.EXPIRED:
       return 'The order expired unpaid, and waits for nothing. A new payment needs a new order.';
     case OrderStatus.PENDING:

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { readAsset } from '../platform/http/assets.ts';
 import type { Asset } from '../platform/http/assets.ts';
 
-const own = (name: string): string => join(import.meta.dirname, 'assets', name);
+const ownAsset = (name: string): string => join(import.meta.dirname, 'assets', name);
 const packaged = createRequire(import.meta.url).resolve;
 
 /** The pages' files, by purpose. */
@@ -21,13 +21,13 @@ export interface Assets {
 
 export async function readAssets(): Promise<Assets> {
   const [style, script, icon, chart, chartLibrary, chartStyle, live] = await Promise.all([
-    readAsset(own('dashboard.css')),
-    readAsset(own('dashboard.js')),
-    readAsset(own('icon.svg')),
-    readAsset(own('chart.js')),
+    readAsset(ownAsset('dashboard.css')),
+    readAsset(ownAsset('dashboard.js')),
+    readAsset(ownAsset('icon.svg')),
+    readAsset(ownAsset('chart.js')),
     readAsset(packaged('uplot/dist/uPlot.iife.min.js')),
     readAsset(packaged('uplot/dist/uPlot.min.css')),
-    readAsset(own('live.js')),
+    readAsset(ownAsset('live.js')),
   ]);
   return { style, script, icon, chart, chartLibrary, chartStyle, live };
 }

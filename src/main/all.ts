@@ -33,7 +33,7 @@ process.on('SIGUSR1', () => console.error('! SIGUSR1 has no effect'));
 // The terminal or the pipe behind stdout may close. The processes are still stopped in order.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 
-async function run(signal: AbortSignal): Promise<void> {
+async function runGatehouse(signal: AbortSignal): Promise<void> {
   if (process.platform !== 'linux')
     throw new StartError(
       'npm start runs on Linux. On other systems use Docker: see docs/operating/running.md',
@@ -72,7 +72,7 @@ async function run(signal: AbortSignal): Promise<void> {
 }
 
 try {
-  await run(interrupt.signal);
+  await runGatehouse(interrupt.signal);
   process.exit(0);
 } catch (error) {
   if (error instanceof Interrupted) {

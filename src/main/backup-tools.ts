@@ -6,7 +6,7 @@ import { adoptEvents } from '../core/recovery/adopt-events.sql.ts';
 import { limitLastUse, recordBackup } from '../core/recovery/database-life.sql.ts';
 import type { BackupTools, DatabaseUrls } from '../cli/backup-commands.ts';
 import { createLogger } from '../platform/logger.ts';
-import { advised } from '../platform/database/snapshot/advise.ts';
+import { withAdvice } from '../platform/database/snapshot/advise.ts';
 import { SnapshotError, verifySnapshot } from '../platform/database/snapshot/manifest.ts';
 import type { Manifest } from '../platform/database/snapshot/manifest.ts';
 import type { SnapshotDatabase } from '../platform/database/snapshot/connect-snapshot.ts';
@@ -24,7 +24,7 @@ interface NamedDatabases extends DatabaseUrls {
 export const backupTools: BackupTools<NamedDatabases> = {
   async write(named, folder, report) {
     const urls = allUrls(named);
-    await advised(`the folder ${folder} cannot be used`, '', async () => {
+    await withAdvice(`the folder ${folder} cannot be used`, '', async () => {
       await mkdir(folder, { recursive: true, mode: 0o700 });
       if ((await readdir(folder)).length > 0)
         throw new SnapshotError(`${folder} is not empty`, 'Name a new folder for each backup.');
@@ -38,7 +38,7 @@ export const backupTools: BackupTools<NamedDatabases> = {
             { ...databaseOf(urls, 'core'), schemas: ['core'] },
           ];
     const leftover = `The backup is not complete. Delete ${folder}, and write the backup again.`;
-    return advised('the backup could not be written', leftover, async () =>
+    return withAdvice('the backup could not be written', leftover, async () =>
       summaryOf(
         await writeSnapshot(sources, folder, ({ schema, name, rows }) =>
           report(`${schema}.${name}: ${rows}`),
@@ -56,14 +56,16 @@ export const backupTools: BackupTools<NamedDatabases> = {
         'Add --webhooks-database-url with an empty database for webhooks. To restore both into one database, repeat the address of core there.',
       );
     const urls = allUrls(named);
-    await advised('the database cannot be used', '', async () => {
+    await withAdvice('the database cannot be used', '', async () => {
       await requireEmpty(databaseOf(urls, 'core'), ['core']);
       if (manifest.schemas.some(({ name }) => name === 'webhooks'))
         await requireEmpty(databaseOf(urls, 'webhooks'), ['webhooks']);
     });
     const leftover =
       'The backup is not restored. Drop the database, or both if webhooks has its own. Create it again, and restore again.';
-    await advised('the backup could not be restored', leftover, () => load(manifest, urls, folder, report));
+    await withAdvice('the backup could not be restored', leftover, () =>
+      loadBackup(manifest, urls, folder, report),
+    );
     return summaryOf(manifest);
   },
 };
@@ -81,7 +83,7 @@ const databaseOf = ({ tls, ...urls }: AllUrls, name: 'core' | 'webhooks'): Snaps
 });
 
 /** Loads a verified backup into databases without tables of Gatehouse. */
-async function load(
+async function loadBackup(
   manifest: Manifest,
   urls: AllUrls,
   folder: string,

@@ -31,7 +31,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
 });
 
-async function play(): Promise<void> {
+async function playDemo(): Promise<void> {
   const { GATEHOUSE_DATA_DIR } = readSettingsOrExit(readCliSettings);
   const dataFolder = resolve(projectRoot, GATEHOUSE_DATA_DIR);
   const running = await findRunning(dataFolder);
@@ -97,7 +97,7 @@ function chooseJourneys(args: readonly string[]): readonly Journey[] {
 }
 
 try {
-  await play();
+  await playDemo();
 } catch (error) {
   if (!(error instanceof DemoStopped)) throw error;
   process.stderr.write(`${error.message}\n`);

@@ -47,11 +47,11 @@ const tlsPaths = certificatePathsOf(config);
 const tls =
   tlsPaths && openCertificateFiles({ paths: tlsPaths, logger: silentLogger, now: () => new Date() });
 
-const core = (own: string) =>
+const transportOf = (own: string) =>
   createGrpcTransport({ addresses: config.GATEHOUSE_CORE_ADDRESSES, token: own, tls });
-const operator = core(config.OPERATOR_TOKEN);
-const facade = core(config.FACADE_TOKEN);
-const dashboard = core(config.DASHBOARD_TOKEN);
+const operator = transportOf(config.OPERATOR_TOKEN);
+const facade = transportOf(config.FACADE_TOKEN);
+const dashboard = transportOf(config.DASHBOARD_TOKEN);
 const webhooks = createGrpcTransport({
   addresses: config.GATEHOUSE_WEBHOOKS_ADDRESSES,
   token: config.OPERATOR_TOKEN,

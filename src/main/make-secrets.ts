@@ -43,7 +43,7 @@ function parseStore(text: string, path: string): SecretStore {
   );
 }
 
-async function replace(path: string, text: string): Promise<void> {
+async function replaceFile(path: string, text: string): Promise<void> {
   if ((await readIfThere(path)) === text) return;
   // An interrupted start may have left one, which cannot be written to.
   await rm(`${path}.new`, { force: true });
@@ -76,7 +76,7 @@ try {
   if (text !== written) await writePrivateFile(storeFile, text);
   for (const [name, own] of Object.entries(files)) {
     await mkdir(join(folder, name), { recursive: true });
-    for (const [file, content] of Object.entries(own)) await replace(join(folder, name, file), content);
+    for (const [file, content] of Object.entries(own)) await replaceFile(join(folder, name, file), content);
   }
   console.log(
     written === undefined

@@ -19,7 +19,7 @@ export function openTls(
   addresses: readonly string[],
   logger: Logger,
 ): CertificateFiles | undefined {
-  const files = open(() => certificatePathsOf(config), logger);
+  const files = openFiles(() => certificatePathsOf(config), logger);
   if (files === undefined) warnOfTokens(addresses, logger);
   return files;
 }
@@ -33,7 +33,7 @@ export function openServerTls(
   addresses: readonly string[],
   logger: Logger,
 ): ServerTls | undefined {
-  const files = open(() => serverCertificatePathsOf(config), logger);
+  const files = openFiles(() => serverCertificatePathsOf(config), logger);
   const { GATEHOUSE_TLS_CLIENT_CERTIFICATES: clients, GATEHOUSE_TLS_TRUST_DOMAIN: trustDomain } = config;
   if (files === undefined) {
     warnOfTokens(addresses, logger);
@@ -46,7 +46,10 @@ export function openServerTls(
   };
 }
 
-function open(pathsOf: () => CertificatePaths | undefined, logger: Logger): CertificateFiles | undefined {
+function openFiles(
+  pathsOf: () => CertificatePaths | undefined,
+  logger: Logger,
+): CertificateFiles | undefined {
   try {
     const paths = pathsOf();
     return paths && openCertificateFiles({ paths, logger, now: () => new Date() });

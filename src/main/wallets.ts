@@ -208,7 +208,7 @@ type ConnectedWallet = (typeof connectedWallets)[number];
 type Signals = Record<'payments' | 'reversals' | 'payerPayments' | 'reconciliations' | 'checks', WakeSignal>;
 
 /** Registers our URLs with a wallet. The address of the listener is known by now. */
-const register = ({ name, tokens, settings, connector }: ConnectedWallet): Promise<void> => {
+const registerUrls = ({ name, tokens, settings, connector }: ConnectedWallet): Promise<void> => {
   const urls = {
     ...payerStartedUrls(`${listening.callbackBaseUrl}/callbacks/${name}`, tokens),
     withoutAnswer: settings.payerStarted?.withoutAnswer ?? 'cancel',
@@ -262,7 +262,7 @@ function runPaymentWorkers(wallet: ConnectedWallet, signals: Signals): Promise<v
       stopping.signal,
     ),
   );
-  if (wallet.settings.payerStarted?.registerAtStart === true) running.push(register(wallet));
+  if (wallet.settings.payerStarted?.registerAtStart === true) running.push(registerUrls(wallet));
   return running;
 }
 

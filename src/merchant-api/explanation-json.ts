@@ -19,7 +19,7 @@ const wordsOf = (description: DescEnum): string[] =>
   description.values.filter(({ number }) => number !== 0).map(({ number }) => wordOf(description, number));
 
 /** Its words are examples, because a generated client may refuse an answer with a word that an `enum` lacks. */
-const word = (description: DescEnum, text: string, example: string) =>
+const wordSchema = (description: DescEnum, text: string, example: string) =>
   Type.String({
     description: `${text} New words may be added.`,
     examples: [example, ...wordsOf(description).filter((each) => each !== example)],
@@ -42,8 +42,8 @@ export const orderExplanationSchema = Type.Object(
       description: 'The status of the order, as in verify.',
       examples: ['PENDING'],
     }),
-    waiting_for: word(OrderFactSchema, 'The one fact that the order waits for.', 'payer_confirmation'),
-    held_by: word(OrderFactHolderSchema, 'Who can change that fact now.', 'payer'),
+    waiting_for: wordSchema(OrderFactSchema, 'The one fact that the order waits for.', 'payer_confirmation'),
+    held_by: wordSchema(OrderFactHolderSchema, 'Who can change that fact now.', 'payer'),
     wallet: Type.String({
       description: 'The id of the wallet that the fact concerns; empty without one.',
       examples: ['walleta'],
@@ -53,7 +53,7 @@ export const orderExplanationSchema = Type.Object(
         'Why the latest payment did not pay the order, such as insufficient_funds, or cancelled for a cancelled order. Empty otherwise.',
       examples: [''],
     }),
-    next: word(OrderNextStepSchema, 'What happens next.', 'wallet_queried'),
+    next: wordSchema(OrderNextStepSchema, 'What happens next.', 'wallet_queried'),
     next_at: Type.String({
       description:
         'When that happens: ISO 8601 in UTC with milliseconds. Empty when it happens at once, when a person decides the time, and when nothing happens.',

@@ -87,7 +87,7 @@ const statusNames: Readonly<Record<OrderStatus, OrderStatusName | undefined>> = 
 
 /** The status of an order, as merchants see it. @throws TypeError for a status that no stored order has */
 export const orderStatusName = (order: Pick<Order, 'orderId' | 'status'>): OrderStatusName =>
-  required(statusNames[order.status], order, 'status');
+  requireField(statusNames[order.status], order, 'status');
 
 const paymentTypeNames: Readonly<Record<PaymentType, PaymentTypeName | undefined>> = {
   [PaymentType.UNSPECIFIED]: undefined,
@@ -110,15 +110,15 @@ export function orderToJson(order: Order): PaymentOrderJson {
     deducted: order.deducted,
     currency: order.currency,
     payment_option: order.paymentOption,
-    payment_type: required(paymentTypeNames[order.paymentType], order, 'payment_type'),
+    payment_type: requireField(paymentTypeNames[order.paymentType], order, 'payment_type'),
     customer_phone: order.customerPhone,
     reason: order.reason,
-    created_timestamp: isoTime(required(order.createTime, order, 'create_time')),
-    updated_timestamp: isoTime(required(order.updateTime, order, 'update_time')),
+    created_timestamp: isoTime(requireField(order.createTime, order, 'create_time')),
+    updated_timestamp: isoTime(requireField(order.updateTime, order, 'update_time')),
   };
 }
 
-function required<T>(value: T | undefined, order: Pick<Order, 'orderId'>, field: string): T {
+function requireField<T>(value: T | undefined, order: Pick<Order, 'orderId'>, field: string): T {
   if (value === undefined) throw new TypeError(`order ${order.orderId} has no ${field} that can be shown`);
   return value;
 }

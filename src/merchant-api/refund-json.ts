@@ -68,16 +68,16 @@ export function refundToJson(refund: Refund): RefundJson {
     refund_id: refund.refundId,
     refund_number: refund.refundNumber,
     order_number: refund.orderNumber,
-    status: required(statusNames[refund.status], refund, 'status'),
+    status: requireField(statusNames[refund.status], refund, 'status'),
     amount: refund.amount,
     currency: refund.currency,
     reason: refund.reason,
-    created_timestamp: isoTime(required(refund.createTime, refund, 'create_time')),
-    updated_timestamp: isoTime(required(refund.updateTime, refund, 'update_time')),
+    created_timestamp: isoTime(requireField(refund.createTime, refund, 'create_time')),
+    updated_timestamp: isoTime(requireField(refund.updateTime, refund, 'update_time')),
   };
 }
 
-function required<T>(value: T | undefined, refund: Refund, field: string): T {
+function requireField<T>(value: T | undefined, refund: Refund, field: string): T {
   if (value === undefined) throw new TypeError(`refund ${refund.refundId} has no ${field} that can be shown`);
   return value;
 }

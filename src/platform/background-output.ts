@@ -81,7 +81,7 @@ export function openBackgroundOutput(
     flushSync,
     flushAtExit: () => {
       const deadline = performance.now() + lastWriteMs;
-      while (!flushSync() && performance.now() < deadline) block(1);
+      while (!flushSync() && performance.now() < deadline) blockThread(1);
     },
   };
 }
@@ -90,6 +90,6 @@ function isDisconnected(error: unknown): boolean {
   return typeof error === 'object' && error !== null && 'code' in error && error.code === 'EPIPE';
 }
 
-function block(ms: number): void {
+function blockThread(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }

@@ -66,7 +66,7 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
       waiting -= entries.length;
       try {
         const spans = entries.map(({ span }) => span);
-        return await inSharedSpan(name, spans, () => settle(entries, run, isOneItemsFault, dropped));
+        return await inSharedSpan(name, spans, () => settleBatch(entries, run, isOneItemsFault, dropped));
       } finally {
         inFlight -= 1;
         dispatch();
@@ -99,7 +99,7 @@ export const cancelled = (): ConnectError =>
 export const overloaded = (): ConnectError =>
   rpcError('OVERLOADED', 'too many requests are waiting; try again in a moment', { retryAfterMs: 1000 });
 
-async function settle<Item, Outcome>(
+async function settleBatch<Item, Outcome>(
   entries: readonly Entry<Item>[],
   run: (items: readonly Item[]) => Promise<readonly Outcome[]>,
   isOneItemsFault: (error: unknown) => boolean,

@@ -78,7 +78,7 @@ export function createEventConsumer(parts: EventConsumerParts): EventConsumer {
       };
 
       const fetchUntilItFails = async (connection: NatsConnection): Promise<void> => {
-        const consumer = await bind(connection, parts);
+        const consumer = await openConsumer(connection, parts);
         isOpen = true;
         while (!stop.aborted && reached() === connection) {
           // Events that the reader does not take stay with the broker.
@@ -155,7 +155,7 @@ async function fetchOnce(
 }
 
 /** The consumer. Creates it, and the stream, if the broker does not have them. */
-async function bind(connection: NatsConnection, parts: EventConsumerParts): Promise<Consumer> {
+async function openConsumer(connection: NatsConnection, parts: EventConsumerParts): Promise<Consumer> {
   const { name, stream } = parts;
   const manager = await streamManager(connection);
   const { num_pending: backlog } = await addConsumer(manager, parts).catch(async (error: unknown) => {

@@ -99,7 +99,7 @@ export async function refusal<F extends string>(
   ask: () => Promise<unknown>,
 ): Promise<RequestFailure> {
   const coreProblems = reading.usable ? await problemsCoreSees(ask) : [];
-  return invalidRequest(merge([reading.problems, coreProblems, reading.schemaProblems], order));
+  return invalidRequest(mergeDetails([reading.problems, coreProblems, reading.schemaProblems], order));
 }
 
 async function problemsCoreSees(ask: () => Promise<unknown>): Promise<readonly ErrorDetail[]> {
@@ -115,7 +115,7 @@ async function problemsCoreSees(ask: () => Promise<unknown>): Promise<readonly E
 }
 
 /** Keeps the first issue of each field. Fields in `order` come first, then all others. */
-function merge(sources: readonly (readonly ErrorDetail[])[], order: readonly string[]): ErrorDetail[] {
+function mergeDetails(sources: readonly (readonly ErrorDetail[])[], order: readonly string[]): ErrorDetail[] {
   const byField = new Map<string, readonly ErrorDetail[]>(order.map((field) => [field, []]));
   for (const source of sources) {
     const found = Map.groupBy(source, ({ field }) => field);

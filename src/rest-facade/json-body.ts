@@ -52,12 +52,17 @@ export function readJsonObject(bytes: Buffer, fields: readonly string[]): BodyRe
     ([name, value]) => fields.includes(name) && !isListOrObject(value),
   );
   if (isWhole) return { readable: true, object: parsed.value, excerpt: undefined, issues };
-  return { readable: true, object: pick(parsed.value, fields), excerpt: excerptOf(parsed.value), issues };
+  return {
+    readable: true,
+    object: pickFields(parsed.value, fields),
+    excerpt: excerptOf(parsed.value),
+    issues,
+  };
 }
 
 const isListOrObject = (value: unknown): boolean => typeof value === 'object' && value !== null;
 
-function pick(body: object, fields: readonly string[]): object {
+function pickFields(body: object, fields: readonly string[]): object {
   const known = fields.filter((name) => Object.hasOwn(body, name));
   return Object.fromEntries(
     known.map((name) => {

@@ -11,16 +11,16 @@ export const maskedLength = 3 * keptBodyLength;
 /** The content of a string, up to its end or to the cut. */
 const string = String.raw`(?:[^"\\]|\\.)*`;
 /** A member's name that contains one of these words. Its length is bounded, so that matching is fast for any text. */
-const named = (names: string): string => String.raw`"[^"]{0,40}(?:${names})[^"]{0,40}"\s{0,8}:\s{0,8}`;
+const memberNamed = (names: string): string => String.raw`"[^"]{0,40}(?:${names})[^"]{0,40}"\s{0,8}:\s{0,8}`;
 
 /** The prefix of a key names its environment and is not secret; see api_keys.prefix. */
 const apiKey = /svc_(live|test)_[\w%-]*/gi;
 /** The value of a member with the name of a secret, up to its end or to the cut. */
 const secretMember = new RegExp(
-  `(${named('token|secret|passw|pin|credential|authorization|api_?-?key|signature')})("${string}"?|[^,}\\]\\s]+)`,
+  `(${memberNamed('token|secret|passw|pin|credential|authorization|api_?-?key|signature')})("${string}"?|[^,}\\]\\s]+)`,
   'gi',
 );
-const phoneMember = new RegExp(`(${named('phone|msisdn|mobile')})("${string}"?|[^,}\\]\\s]+)`, 'gi');
+const phoneMember = new RegExp(`(${memberNamed('phone|msisdn|mobile')})("${string}"?|[^,}\\]\\s]+)`, 'gi');
 /** The checkout link. A holder of the link can pay or cancel instead of the customer. */
 const checkoutLink = new RegExp(String.raw`("checkout_url"\s{0,8}:\s{0,8}"${string}/)[^/"]*`, 'g');
 const secretParameter =

@@ -106,7 +106,7 @@ export function createOrderCalls({ orders, streams, nowMs }: OrderCallsOptions):
     many: async (requests, options, traceparents) =>
       (await orders.batchRegisterOrders({ requests, traceparents, orderIdsOnly: true }, options)).results,
   };
-  const register = gather(registerMethods);
+  const register = batchCalls(registerMethods);
   const gatherApart = createGatherApart();
   const registerKeyed = gatherApart(registerMethods);
   return {
@@ -127,8 +127,8 @@ export function createOrderCalls({ orders, streams, nowMs }: OrderCallsOptions):
       many: async (requests, options, traceparents) =>
         (await orders.batchStartDirectPayments({ requests, traceparents }, options)).results,
     }),
-    find: gather(findMethods),
-    findAwaited: gather(findMethods, awaitedLimits),
+    find: batchCalls(findMethods),
+    findAwaited: batchCalls(findMethods, awaitedLimits),
   };
 }
 
@@ -167,7 +167,7 @@ interface Waiting<Request> {
   readonly deadline: number;
 }
 
-function gather<Request extends object, Response>(
+function batchCalls<Request extends object, Response>(
   { nowMs, overStream, one, many }: Methods<Request, Response>,
   batchLimits = limits,
   inTurn: <T>(send: () => Promise<T>) => Promise<T> = (send) => send(),
@@ -183,7 +183,7 @@ function gather<Request extends object, Response>(
     const requests = items.map((item) => ({ ...item.request, requestId: item.requestId }));
     const traceparents = traceparentsOf(items);
     const sent = { timeoutMs: timeLeft(items), requestId, traceparents };
-    const answered = await overStream(requests, sent).catch(retryable);
+    const answered = await overStream(requests, sent).catch(undefinedIfUnavailable);
     if (answered !== undefined) return items.map((_, index) => outcomeOf(answered[index]));
     const options: CallOptions = { timeoutMs: timeLeft(items), headers: { 'x-request-id': requestId } };
     if (others.length === 0) return [await one(first.request, options)];
@@ -217,7 +217,7 @@ function gather<Request extends object, Response>(
   return Object.assign(ask, { isFull: call.isFull });
 }
 
-/** Returns functions as `gather`, with batches of one merchant and environment each. These take turns, over all functions. */
+/** Returns functions as `batchCalls`, with batches of one merchant and environment each. These take turns, over all functions. */
 function createGatherApart() {
   const fairly = createFairCalls(apart);
   return <Request extends { merchantId?: string; environment?: Environment }, Response>(
@@ -231,7 +231,7 @@ function createGatherApart() {
       if (free === undefined) throw overloaded();
       const owner = `${environment} ${merchantId}`;
       const own = owners.get(owner) ?? {
-        ask: gather(methods, { ...limits, maxWaiting: apartSlots }, (send) =>
+        ask: batchCalls(methods, { ...limits, maxWaiting: apartSlots }, (send) =>
           fairly({ owner }, neverAborted, send),
         ),
         calls: 0,
@@ -272,7 +272,7 @@ const traceparentsOf = (items: readonly { readonly traceparent: string }[]): str
   items.some(({ traceparent }) => traceparent !== '') ? items.map(({ traceparent }) => traceparent) : [];
 
 /** Returns undefined for errors of an unavailable core, after which another core is tried. Throws all other errors. */
-function retryable(error: unknown): undefined {
+function undefinedIfUnavailable(error: unknown): undefined {
   if (error instanceof ConnectError && error.code === Code.Unavailable) return undefined;
   throw error;
 }

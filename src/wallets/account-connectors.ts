@@ -85,7 +85,7 @@ export function createAccountConnectors(parts: AccountConnectorsParts): AccountC
       const merged = withMerchantValues(settings.kind, settings.settings, values);
       const secrets = secretsAmong(settings.kind, values);
       const connector = await createConnector({ ...settings, settings: merged }, connectorOptions);
-      return { connector, mask: (text) => masked(text, secrets) };
+      return { connector, mask: (text) => withoutSecrets(text, secrets) };
     } catch (error) {
       const detail = detailOf(error);
       if (detail === undefined) throw error;
@@ -158,5 +158,5 @@ function detailOf(error: unknown): string | undefined {
   return error.code === Code.FailedPrecondition ? error.rawMessage : undefined;
 }
 
-const masked = (text: string, secrets: readonly string[]): string =>
+const withoutSecrets = (text: string, secrets: readonly string[]): string =>
   secrets.reduce((left, secret) => left.replaceAll(secret, '[masked]'), text);

@@ -41,7 +41,7 @@ export function reportWalletStatus(parts: ReportStatusParts, stop: AbortSignal):
   const { statuses, instance, wallets, logger } = parts;
   return repeatEvery({ task: 'reporting the status of the wallets', intervalMs, logger, stop }, async () => {
     const window = durationFromMs(meterWindowMs);
-    const seen = await Promise.all(wallets.map(describe));
+    const seen = await Promise.all(wallets.map(statusOfWallet));
     if (!stop.aborted)
       await statuses.reportWalletStatus(
         { instance, window, wallets: seen },
@@ -50,7 +50,7 @@ export function reportWalletStatus(parts: ReportStatusParts, stop: AbortSignal):
   });
 }
 
-async function describe(reported: ReportedWallet) {
+async function statusOfWallet(reported: ReportedWallet) {
   const { wallet, environment, meter, breaker, workKinds, maxInFlight, ask } = reported;
   const health = await ask();
   const { calls, failures, p50Ms, p99Ms } = meter.read();

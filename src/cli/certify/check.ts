@@ -55,7 +55,7 @@ export async function runChecks<Name extends CheckName>(
   const reports: CheckReport[] = [];
   for (const check of checks) {
     onStart(check.name);
-    const verdict = await judge(check, reports, stop);
+    const verdict = await runCheck(check, reports, stop);
     const fix = verdict.result === 'failed' ? (verdict.fix ?? check.fix) : '';
     const report = { part, name: check.name, result: verdict.result, seen: verdict.seen, fix };
     reports.push(report);
@@ -64,7 +64,7 @@ export async function runChecks<Name extends CheckName>(
   return reports;
 }
 
-async function judge<Name extends CheckName>(
+async function runCheck<Name extends CheckName>(
   check: Check<Name>,
   earlier: readonly CheckReport[],
   stop: AbortSignal,

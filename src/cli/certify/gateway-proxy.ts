@@ -90,7 +90,8 @@ export async function startGatewayProxy({
     const target = targetOf(gateway, message);
     const path = target.pathname;
     const isLive = String(message.headers['apikey'] ?? '').startsWith('svc_live_');
-    const answerOf = async (): Promise<Answer> => (isLive ? liveKeyRefused : forward(target, message, body));
+    const answerOf = async (): Promise<Answer> =>
+      isLive ? liveKeyRefused : forwardToGateway(target, message, body);
     const placed = createsOrder.test(path) ? placedOrder(path, body, nowMs()) : undefined;
     if (placed === undefined || earlier.has(placed.orderNumber)) {
       const orderNumber = fieldsOf(body).order_number;
@@ -98,7 +99,7 @@ export async function startGatewayProxy({
       if (isVerify) seen.verified.push(orderNumber);
       const answer = await answerOf();
       const outcome = isVerify ? outcomes.get(orderNumber) : undefined;
-      send(response, outcome === undefined ? answer : withOutcome(answer, outcome));
+      sendAnswer(response, outcome === undefined ? answer : withOutcome(answer, outcome));
       changed();
       return;
     }
@@ -113,7 +114,7 @@ export async function startGatewayProxy({
     if (placement.kind === 'answer') {
       const { status, headers = {}, body: json } = placement;
       const own = { 'content-type': 'application/json', ...headers };
-      send(response, { status, headers: own, text: JSON.stringify(json) });
+      sendAnswer(response, { status, headers: own, text: JSON.stringify(json) });
       return;
     }
     const answer = await answerOf();
@@ -123,15 +124,15 @@ export async function startGatewayProxy({
       message.socket.destroy();
       return;
     }
-    if (placement.kind === 'delay_answer') await delayed(response, placement.ms);
-    send(response, answer);
+    if (placement.kind === 'delay_answer') await delayUntilClosed(response, placement.ms);
+    sendAnswer(response, answer);
   };
 
   const server = createServer((message, response) => {
     handle(message, response).catch((error: unknown) => {
       const why = error instanceof Error ? error.message : String(error);
       const text = JSON.stringify({ code: 500, message: `the sandbox cannot be reached: ${why}` });
-      send(response, { status: 500, headers: { 'content-type': 'application/json' }, text });
+      sendAnswer(response, { status: 500, headers: { 'content-type': 'application/json' }, text });
     });
   });
   server.listen(port, '127.0.0.1');
@@ -201,7 +202,7 @@ interface Answer {
   readonly text: string;
 }
 
-async function forward(target: URL, message: IncomingMessage, body: Buffer): Promise<Answer> {
+async function forwardToGateway(target: URL, message: IncomingMessage, body: Buffer): Promise<Answer> {
   const headers = Object.fromEntries(
     Object.entries(message.headers).filter(([name]) => !hopHeaders.includes(name)),
   );
@@ -213,7 +214,7 @@ async function forward(target: URL, message: IncomingMessage, body: Buffer): Pro
   return { status: answer.statusCode, headers: answer.headers, text: await answer.body.text() };
 }
 
-function send(response: ServerResponse, { status, headers, text }: Answer): void {
+function sendAnswer(response: ServerResponse, { status, headers, text }: Answer): void {
   if (response.destroyed) return;
   const kept = Object.entries(headers).filter(
     ([name, value]) => !hopHeaders.includes(name) && value !== undefined,
@@ -246,7 +247,7 @@ function targetOf(gateway: URL, { url = '/' }: IncomingMessage): URL {
 }
 
 /** Waits, or until the sender gives the request up. */
-const delayed = (response: ServerResponse, ms: number): Promise<void> =>
+const delayUntilClosed = (response: ServerResponse, ms: number): Promise<void> =>
   new Promise((done) => {
     const timer = setTimeout(done, ms);
     response.on('close', () => {

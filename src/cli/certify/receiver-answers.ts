@@ -25,7 +25,7 @@ export type Answers = readonly (readonly [webhook: string, answer: Forwarded])[]
 export const randomSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
 
 /** An order.completed of an order of its own. */
-export const completed = (at: Date): MadeUpEvent => orderEvent('order.completed', madeUpOrder(at), at);
+export const completedEvent = (at: Date): MadeUpEvent => orderEvent('order.completed', madeUpOrder(at), at);
 
 export const isAccepted = ({ status }: Forwarded): boolean => status >= 200 && status < 300;
 

@@ -4,7 +4,7 @@ import { failed, passed } from './check.ts';
 import type { Check } from './check.ts';
 import { eventOf, madeUpOrder, orderEvent, orderTypes, refundEvent, refundTypes } from './made-up-events.ts';
 import type { OrderEventName } from './made-up-events.ts';
-import { allAccepted, completed } from './receiver-answers.ts';
+import { allAccepted, completedEvent } from './receiver-answers.ts';
 import type { ReceiverParts } from './receiver-answers.ts';
 import { signatureChecks } from './signature-checks.ts';
 
@@ -21,7 +21,7 @@ export function receiverChecks(parts: ReceiverParts): readonly Check<ReceiverChe
 /** One genuine webhook. Without a 2xx to it, nothing else can be tested. */
 function firstChecks({ sender, answerMs, now }: ReceiverParts): readonly Check<ReceiverCheckName>[] {
   let first: Promise<Forwarded> | undefined;
-  const answer = (): Promise<Forwarded> => (first ??= sender.send(completed(now())));
+  const answer = (): Promise<Forwarded> => (first ??= sender.send(completedEvent(now())));
   return [
     {
       name: 'reachable',
@@ -106,7 +106,7 @@ function contentChecks({ sender, now }: ReceiverParts): readonly Check<ReceiverC
       needs,
       fix: 'Ignore unknown fields: read the fields that you need. New fields are added without notice.',
       run: async () => {
-        const { id, body } = completed(now());
+        const { id, body } = completedEvent(now());
         const data = { ...(body['data'] as object), certified: { new: [true, null] } };
         const answer = await sender.send({ id, body: { ...body, certified: 1, data } });
         return allAccepted([['a webhook with unknown fields', answer]]);
@@ -117,7 +117,7 @@ function contentChecks({ sender, now }: ReceiverParts): readonly Check<ReceiverC
       needs,
       fix: 'Verify the bytes as they arrived, before you parse them. JSON that was parsed and written again has other bytes.',
       run: async () => {
-        const [event, other] = [completed(now()), completed(now())];
+        const [event, other] = [completedEvent(now()), completedEvent(now())];
         const backwards = Object.fromEntries(Object.entries(event.body).reverse());
         const spaced = `${JSON.stringify(backwards, null, 2).replaceAll('/', String.raw`\/`)}\n`;
         const escaped = JSON.stringify(other.body).replaceAll('C', String.raw`\u0043`);
@@ -151,8 +151,8 @@ function orderChecks({ sender, now }: ReceiverParts): readonly Check<ReceiverChe
       needs,
       fix: 'Compare events of the same order only. Events of different orders arrive in any order.',
       run: async () => {
-        const earlier = completed(new Date(now().getTime() - 2 * minuteMs));
-        const newer = await sender.send(completed(now()));
+        const earlier = completedEvent(new Date(now().getTime() - 2 * minuteMs));
+        const newer = await sender.send(completedEvent(now()));
         return allAccepted([
           ['a webhook', newer],
           ['an earlier event of another order', await sender.send(earlier)],
@@ -166,7 +166,7 @@ function orderChecks({ sender, now }: ReceiverParts): readonly Check<ReceiverChe
         'Compare the clock with the header webhook-timestamp, never with created_at: Gatehouse repeats a webhook ' +
         'for 76 hours, and signs it again each time.',
       run: async () => {
-        const event = completed(new Date(now().getTime() - 3 * dayMs));
+        const event = completedEvent(new Date(now().getTime() - 3 * dayMs));
         return allAccepted([['an event of three days ago, signed now', await sender.send(event)]]);
       },
     },
@@ -175,7 +175,7 @@ function orderChecks({ sender, now }: ReceiverParts): readonly Check<ReceiverChe
       needs,
       fix: 'Let the receiver handle several requests at once, for example without a lock around all orders.',
       run: async () => {
-        const events = Array.from({ length: maxConcurrent }, () => completed(now()));
+        const events = Array.from({ length: maxConcurrent }, () => completedEvent(now()));
         const answers = await Promise.all(events.map((event) => sender.send(event)));
         return allAccepted(answers.map((answer) => [`one of ${maxConcurrent} webhooks at once`, answer]));
       },
@@ -185,7 +185,7 @@ function orderChecks({ sender, now }: ReceiverParts): readonly Check<ReceiverChe
       needs: ['accepts_genuine', 'parallel_webhooks'],
       fix: 'Store each webhook-id, and answer 2xx to a known one without handling it again.',
       run: async () => {
-        const event = completed(now());
+        const event = completedEvent(now());
         const first = await sender.send(event);
         const second = await sender.send(event);
         const both = await Promise.all([sender.send(event), sender.send(event)]);

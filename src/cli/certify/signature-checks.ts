@@ -8,7 +8,7 @@ import {
   allAccepted,
   allRefused,
   answerText,
-  completed,
+  completedEvent,
   isAccepted,
   randomSecret,
 } from './receiver-answers.ts';
@@ -41,8 +41,8 @@ function rotationChecks({
         'During a rotation there are two.',
       run: async () => {
         const other = randomSecret();
-        const ours = await sender.send(completed(now()), { secrets: { current: secret, next: other } });
-        const event = completed(now());
+        const ours = await sender.send(completedEvent(now()), { secrets: { current: secret, next: other } });
+        const event = completedEvent(now());
         // The receiver's secret now signs second, as if the receiver had replaced it early. X-SVC-HMAC-Signature has no second signature.
         const body = Buffer.from(JSON.stringify(event.body));
         const own = signedHeaders({ eventId: event.id, body, at: now(), secrets: { current: secret } });
@@ -66,13 +66,13 @@ function rotationChecks({
         return allAccepted([
           [
             'a webhook signed with both secrets',
-            await sender.send(completed(now()), { secrets: { current: secret, next: nextSecret } }),
+            await sender.send(completedEvent(now()), { secrets: { current: secret, next: nextSecret } }),
           ],
           [
             'a webhook signed with the next secret only',
-            await sender.send(completed(now()), { secrets: { current: nextSecret } }),
+            await sender.send(completedEvent(now()), { secrets: { current: nextSecret } }),
           ],
-          ['a webhook signed with the current secret only', await sender.send(completed(now()))],
+          ['a webhook signed with the current secret only', await sender.send(completedEvent(now()))],
         ]);
       },
     },
@@ -95,7 +95,7 @@ function forgeryChecks({ sender, now }: ReceiverParts): readonly Check<ReceiverC
           .replaceAll('failed', 'completed')
           .replaceAll('FAILED', 'COMPLETED');
         return allRefused([
-          ['a webhook signed with another secret', await sender.send(completed(at), { secrets })],
+          ['a webhook signed with another secret', await sender.send(completedEvent(at), { secrets })],
           ['an order.failed that was changed to order.completed', await sender.send(unpaid, { sentText })],
         ]);
       },
@@ -108,14 +108,14 @@ function forgeryChecks({ sender, now }: ReceiverParts): readonly Check<ReceiverC
         const unsigned = { 'webhook-signature': undefined, 'X-SVC-HMAC-Signature': undefined };
         const bare = { ...unsigned, 'webhook-id': undefined, 'webhook-timestamp': undefined };
         return allRefused([
-          ['a webhook without signatures', await sender.send(completed(now()), { headers: unsigned })],
+          ['a webhook without signatures', await sender.send(completedEvent(now()), { headers: unsigned })],
           [
             'a webhook with empty signatures',
-            await sender.send(completed(now()), {
+            await sender.send(completedEvent(now()), {
               headers: { 'webhook-signature': '', 'X-SVC-HMAC-Signature': '' },
             }),
           ],
-          ['a body without any webhook header', await sender.send(completed(now()), { headers: bare })],
+          ['a body without any webhook header', await sender.send(completedEvent(now()), { headers: bare })],
         ]);
       },
     },
@@ -136,7 +136,7 @@ function timestampChecks({ sender, now }: ReceiverParts): readonly Check<Receive
         return allRefused([
           [
             'a recorded webhook whose timestamp was replaced',
-            await sender.send(completed(at), { signedAt, headers }),
+            await sender.send(completedEvent(at), { signedAt, headers }),
           ],
         ]);
       },
@@ -148,7 +148,7 @@ function timestampChecks({ sender, now }: ReceiverParts): readonly Check<Receive
       run: async () => {
         const signedAt = new Date(now().getTime() - hourMs);
         return allRefused([
-          ['a webhook signed an hour ago', await sender.send(completed(now()), { signedAt })],
+          ['a webhook signed an hour ago', await sender.send(completedEvent(now()), { signedAt })],
         ]);
       },
     },
@@ -159,7 +159,7 @@ function timestampChecks({ sender, now }: ReceiverParts): readonly Check<Receive
       run: async () => {
         const signedAt = new Date(now().getTime() + hourMs);
         return allRefused([
-          ['a webhook signed an hour ahead', await sender.send(completed(now()), { signedAt })],
+          ['a webhook signed an hour ahead', await sender.send(completedEvent(now()), { signedAt })],
         ]);
       },
     },
@@ -185,14 +185,14 @@ function requestChecks({ sender, now }: ReceiverParts): readonly Check<ReceiverC
         ];
         const answers: [string, Forwarded][] = [];
         for (const [webhook, headers] of garbled)
-          answers.push([webhook, await sender.send(completed(now()), { headers })]);
+          answers.push([webhook, await sender.send(completedEvent(now()), { headers })]);
         const secrets = { current: randomSecret() };
         answers.push([
           'a forged body that is not JSON',
-          await sender.send(completed(now()), { secrets, text: '{' }),
+          await sender.send(completedEvent(now()), { secrets, text: '{' }),
         ]);
         const verdict = allRefused(answers);
-        const after = await sender.send(completed(now()));
+        const after = await sender.send(completedEvent(now()));
         if (verdict.result === 'failed' || isAccepted(after)) return verdict;
         return failed(`${answerText(after)} to a genuine webhook after them`);
       },

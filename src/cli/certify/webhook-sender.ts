@@ -43,13 +43,16 @@ export function openWebhookSender(options: WebhookSenderOptions): WebhookSender 
   const forwarder = openForwarder({ url, totalMs: answerMs, nowMs, userAgent });
   return {
     send: (event, sending = {}) =>
-      forwarder.forward(signed(event, { secrets: { current: secret }, signedAt: now(), ...sending }), stop),
+      forwarder.forward(
+        signedWebhook(event, { secrets: { current: secret }, signedAt: now(), ...sending }),
+        stop,
+      ),
     get: () => forwarder.forward({ method: 'GET', headers: {}, body: new Uint8Array() }, stop),
     close: () => forwarder.close(),
   };
 }
 
-function signed(
+function signedWebhook(
   { id, body }: MadeUpEvent,
   sending: Sending & { readonly secrets: LiveSecrets; readonly signedAt: Date },
 ): SignedWebhook {

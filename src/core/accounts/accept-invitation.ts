@@ -50,7 +50,7 @@ export async function acceptInvitation(
   const em = parts.database.fork();
   const link = await requireLink(em, 'INVITATION', acceptance.token, parts.now());
   const account = await em.findOne(UserRow, { emailKey: link.emailKey });
-  const proof = await prove(parts, link, account, acceptance, by, signal);
+  const proof = await proveIdentity(parts, link, account, acceptance, by, signal);
   try {
     return await acceptMembership(parts, acceptance, proof, by);
   } catch (error) {
@@ -68,7 +68,7 @@ type Proof = Pick<UserRow, 'name' | 'language' | 'passwordHash'> | { readonly pr
  * Checks name and password. A failed call does not reveal whether the address has an account. In both cases the try is
  * counted, a password is compared, and the answer names the fields that a new account could not have.
  */
-async function prove(
+async function proveIdentity(
   parts: AccountParts,
   { email, emailKey }: AccountLinkRow,
   account: UserRow | null,

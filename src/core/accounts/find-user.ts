@@ -7,13 +7,13 @@ import { UserRow } from '../database/account-entities.ts';
 
 /** The row of a user. @throws NOT_FOUND USER_NOT_FOUND */
 export async function requireUser(em: EntityManager, userId: PublicId<'usr'>): Promise<UserRow> {
-  return required(await em.findOne(UserRow, { id: storedId('usr', userId) }), userId);
+  return requireRow(await em.findOne(UserRow, { id: storedId('usr', userId) }), userId);
 }
 
 /** As `requireUser`, with the row locked until the transaction ends. */
 export async function lockUser(em: EntityManager, userId: PublicId<'usr'>): Promise<UserRow> {
   const where = { id: storedId('usr', userId) };
-  return required(await em.findOne(UserRow, where, { lockMode: LockMode.PESSIMISTIC_WRITE }), userId);
+  return requireRow(await em.findOne(UserRow, where, { lockMode: LockMode.PESSIMISTIC_WRITE }), userId);
 }
 
 /** The locked row of the user with this address; undefined when there is none. */
@@ -21,7 +21,7 @@ export async function lockUserByEmail(em: EntityManager, emailKey: string): Prom
   return (await em.findOne(UserRow, { emailKey }, { lockMode: LockMode.PESSIMISTIC_WRITE })) ?? undefined;
 }
 
-function required(row: UserRow | null, name: string): UserRow {
+function requireRow(row: UserRow | null, name: string): UserRow {
   if (row === null) throw userNotFound(name);
   return row;
 }

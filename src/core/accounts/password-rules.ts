@@ -29,10 +29,10 @@ function readCommonPasswords(): ReadonlySet<string> {
 export const normalPassword = (text: string): string => text.slice(0, maxTyped + 1).normalize('NFKC');
 
 /** A word without surrounding digits and signs, which attackers add first. */
-const bare = (text: string): string => text.replace(/^[\d\W_]+|[\d\W_]+$/g, '');
+const bareWord = (text: string): string => text.replace(/^[\d\W_]+|[\d\W_]+$/g, '');
 
 /** The shortest text whose repetition is this text. */
-const period = (text: string): string => text.slice(0, (text + text).indexOf(text, 1));
+const repeatedPart = (text: string): string => text.slice(0, (text + text).indexOf(text, 1));
 
 /**
  * Length counts, not complexity (NIST SP 800-63B, 3.1.1): 12 to 256 characters of any kind. Passwords that attackers
@@ -44,7 +44,7 @@ export function createPasswordRules(): ParsePassword {
   const isCommon = (text: string): boolean => (common ??= readCommonPasswords()).has(text);
   const isGuessed = (text: string, about: readonly string[]): boolean => {
     const lower = text.toLowerCase();
-    const shapes = [lower, period(lower), bare(lower), period(bare(lower))];
+    const shapes = [lower, repeatedPart(lower), bareWord(lower), repeatedPart(bareWord(lower))];
     if (new Set(lower).size < leastDifferent || shapes.some(isCommon)) return true;
     const words = about
       .flatMap((known) => known.toLowerCase().split(/[\s@.]+/))

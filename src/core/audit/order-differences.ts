@@ -99,23 +99,23 @@ export function orderDifferences(
   const sealedAttempts = new Map<string, RowValues>(
     attempts.map(({ message, transactionId }) => {
       const attempt = attemptColumns(message, columns.paymentType, transactionId);
-      return [attempt.id, textsOf(comparable({ ...attempt, environment: columns.environment }))];
+      return [attempt.id, textsOf(comparableValues({ ...attempt, environment: columns.environment }))];
     }),
   );
   const sealedRefunds = new Map<string, RowValues>(
     refunds.map((message) => {
       const refund = refundColumns(message);
-      return [refund.id, textsOf(comparable(refund))];
+      return [refund.id, textsOf(comparableValues(refund))];
     }),
   );
   return [
-    ...differencesOf('ORDER', '', textsOf(comparable(columns)), stored.order),
+    ...differencesOf('ORDER', '', textsOf(comparableValues(columns)), stored.order),
     ...tableDifferences('ATTEMPT', sealedAttempts, stored.attempts),
     ...tableDifferences('REFUND', sealedRefunds, stored.refunds),
   ];
 }
 
-const comparable = (columns: object): Record<string, Value> =>
+const comparableValues = (columns: object): Record<string, Value> =>
   Object.fromEntries(
     Object.entries(columns).filter(
       ([, value]) => typeof value !== 'object' || value instanceof Date || value === null,

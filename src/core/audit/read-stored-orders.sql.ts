@@ -3,7 +3,7 @@ import { runStatement } from '../../platform/database/run-statement.ts';
 import { comparedColumns } from './order-differences.ts';
 import type { RowValues, StoredOrder } from './order-differences.ts';
 
-const selected = (columns: Readonly<Record<string, string>>): string =>
+const selectedColumns = (columns: Readonly<Record<string, string>>): string =>
   Object.entries(columns)
     .map(([name, column]) =>
       column.endsWith('_at')
@@ -25,7 +25,7 @@ export async function readStoredOrders(
 ): Promise<(orderId: string) => StoredOrder> {
   const read = (table: string, columns: Readonly<Record<string, string>>, orderColumn: string) =>
     runStatement<KeyedRow>(client, {
-      text: `select id as key, ${orderColumn} as "order", ${selected(columns)} from core.${table}
+      text: `select id as key, ${orderColumn} as "order", ${selectedColumns(columns)} from core.${table}
 where merchant_id = $1 and ${orderColumn} = any($2::uuid[])${table === 'orders' ? " and environment in ('SANDBOX', 'PRODUCTION')" : ''}`,
       values: [merchantId, orderIds],
     });

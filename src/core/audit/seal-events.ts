@@ -168,7 +168,9 @@ async function blockOf(parts: BlockParts): Promise<Block> {
   const each: Buffer[] = [];
   for (const [index, event] of events.entries()) {
     if (index > 0 && index % hashedPerTurn === 0) await nextTurn();
-    each.push(commitmentOf(salts.subarray(index * saltBytes, (index + 1) * saltBytes), committed(event)));
+    each.push(
+      commitmentOf(salts.subarray(index * saltBytes, (index + 1) * saltBytes), committedEventOf(event)),
+    );
   }
   const commitments = Buffer.concat(each);
   const positions = events.map(({ position }) => BigInt(position));
@@ -220,7 +222,7 @@ insert into core.event_seal (xid, position, sealed_at) values (${sql.xid}, ${sql
 on conflict (id) do update set xid = excluded.xid, position = excluded.position, sealed_at = excluded.sealed_at`,
 );
 
-export const committed = (row: Omit<EventRow, 'xid' | 'position'>): CommittedEvent => ({
+export const committedEventOf = (row: Omit<EventRow, 'xid' | 'position'>): CommittedEvent => ({
   id: row.id,
   merchantId: row.merchant_id,
   environment: row.environment,

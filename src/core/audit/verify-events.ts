@@ -12,7 +12,7 @@ import { orderDifferences } from './order-differences.ts';
 import type { OrderDifference } from './order-differences.ts';
 import type { Finding, LostTime, VerifySummary } from './audit-finding.ts';
 import { readStoredOrders } from './read-stored-orders.sql.ts';
-import { committed } from './seal-events.ts';
+import { committedEventOf } from './seal-events.ts';
 import { verifyBlocks } from './verify-blocks.ts';
 import { createRootCheck } from './verify-roots.ts';
 import type { KeptRoot } from './verify-roots.ts';
@@ -226,7 +226,7 @@ const eventsOf = (rows: readonly Row[], merchantId: string): CommittedEvent[] =>
   );
 
 const eventOf = (row: Row, id: string, merchantId: string): CommittedEvent =>
-  committed({ ...row, id, merchant_id: merchantId });
+  committedEventOf({ ...row, id, merchant_id: merchantId });
 
 interface FaultParts extends Pick<EventsParts, 'merchantId' | 'lost' | 'summary'> {
   /** The events whose erasure is sealed. */

@@ -49,7 +49,7 @@ export async function createRootCheck(parts: RootCheckParts): Promise<RootCheck>
     day.unseen.delete(merchantId);
     if (day.kept === undefined || isHeadKept(day.kept, merchantId, newest)) return;
     day.differs = true;
-    found.push(differing(day, lost, merchantId));
+    found.push(differingRoot(day, lost, merchantId));
   };
   return {
     addBlock(head, sealedAt) {
@@ -113,12 +113,12 @@ function isHeadKept(
 
 /** The differences of a day after all merchants were added: merchants without chains, and the root itself. */
 function* finishDay(day: ComparedDay, lost: readonly LostTime[]): Generator<Finding> {
-  for (const merchantId of day.unseen) yield differing(day, lost, merchantId);
+  for (const merchantId of day.unseen) yield differingRoot(day, lost, merchantId);
   if (day.differs || day.unseen.size > 0) return;
-  if (!isSame(day.growing.finish(), day.expected)) yield differing(day, lost);
+  if (!isSame(day.growing.finish(), day.expected)) yield differingRoot(day, lost);
 }
 
-function differing(
+function differingRoot(
   { day, kept }: ComparedDay,
   lost: readonly LostTime[],
   merchantId?: StoredId<'mer'>,

@@ -16,7 +16,7 @@ import { Currency } from '../domain/currency.ts';
 import { Money } from '../domain/money.ts';
 import type { OrderStatus } from '../domain/order.ts';
 import type { RefundProgress } from '../domain/refund-record.ts';
-import { failed, good } from './check-outcome.ts';
+import { failedCheck, goodCheck } from './check-outcome.ts';
 import { moneyFaults } from './money-agreement.ts';
 import type { MoneyFault, StoredMoney } from './money-agreement.ts';
 
@@ -150,6 +150,6 @@ export async function checkMoney({ pool }: Database): Promise<Check> {
   const value = create(MoneyFactsSchema, { orderCount, differingCount, differences });
   const facts = { facts: { case: 'money', value } } as const;
   return differingCount === 0n
-    ? good(CheckSubject.MONEY, facts)
-    : failed(CheckSubject.MONEY, CheckFinding.DISAGREE, facts);
+    ? goodCheck(CheckSubject.MONEY, facts)
+    : failedCheck(CheckSubject.MONEY, CheckFinding.DISAGREE, facts);
 }

@@ -9,7 +9,7 @@ import type { Check } from '../../gen/gatehouse/v1/diagnostics_service_pb.js';
 import type { Database } from '../database/database.ts';
 import { publicId } from '../../contract/public-id.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
-import { failed, good } from './check-outcome.ts';
+import { failedCheck, goodCheck } from './check-outcome.ts';
 
 /** The number of events that an index scan reads in a fraction of a second. */
 const recentEvents = 5_000;
@@ -60,6 +60,6 @@ export async function checkOrderHistories({ pool }: Database): Promise<Check> {
   });
   const facts = { facts: { case: 'orderHistories', value } } as const;
   return value.differingCount === 0n
-    ? good(CheckSubject.ORDER_HISTORIES, facts)
-    : failed(CheckSubject.ORDER_HISTORIES, CheckFinding.DISAGREE, facts);
+    ? goodCheck(CheckSubject.ORDER_HISTORIES, facts)
+    : failedCheck(CheckSubject.ORDER_HISTORIES, CheckFinding.DISAGREE, facts);
 }

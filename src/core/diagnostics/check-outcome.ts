@@ -16,11 +16,11 @@ function outcome(
   return Object.assign(check, checkText(check));
 }
 
-export const good = (subject: CheckSubject, facts: CheckFacts = {}): Check =>
+export const goodCheck = (subject: CheckSubject, facts: CheckFacts = {}): Check =>
   outcome(subject, CheckResult.OK, { ...facts, finding: CheckFinding.HEALTHY });
 
-export const warning = (subject: CheckSubject, finding: CheckFinding, facts: CheckFacts = {}): Check =>
+export const warningCheck = (subject: CheckSubject, finding: CheckFinding, facts: CheckFacts = {}): Check =>
   outcome(subject, CheckResult.WARNING, { ...facts, finding });
 
-export const failed = (subject: CheckSubject, finding: CheckFinding, facts: CheckFacts = {}): Check =>
+export const failedCheck = (subject: CheckSubject, finding: CheckFinding, facts: CheckFacts = {}): Check =>
   outcome(subject, CheckResult.FAILED, { ...facts, finding });

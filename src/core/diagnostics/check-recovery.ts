@@ -14,7 +14,7 @@ import type { Environment } from '../domain/order.ts';
 import { publicId } from '../../contract/public-id.ts';
 import type { StoredId } from '../../contract/public-id.ts';
 import { environmentNumbers } from '../rpc/environment.ts';
-import { failed, good, warning } from './check-outcome.ts';
+import { failedCheck, goodCheck, warningCheck } from './check-outcome.ts';
 
 interface Row extends OpenQuestions {
   readonly closed: Environment[];
@@ -56,11 +56,12 @@ ${openQuestions},
       : { merchantsLostFromTime: timestampFromDate(row.merchantsLostFrom) }),
   });
   const facts = { facts: { case: 'recovery', value } } as const;
-  if (closed.length > 0) return failed(CheckSubject.RECOVERY, CheckFinding.RECOVERING, facts);
+  if (closed.length > 0) return failedCheck(CheckSubject.RECOVERY, CheckFinding.RECOVERING, facts);
   if (value.accountsLostFromTime !== undefined || value.merchantsLostFromTime !== undefined)
-    return warning(CheckSubject.RECOVERY, CheckFinding.MERCHANTS_LOST, facts);
-  if (value.heldMerchantCount > 0n) return warning(CheckSubject.RECOVERY, CheckFinding.MERCHANTS_HELD, facts);
+    return warningCheck(CheckSubject.RECOVERY, CheckFinding.MERCHANTS_LOST, facts);
+  if (value.heldMerchantCount > 0n)
+    return warningCheck(CheckSubject.RECOVERY, CheckFinding.MERCHANTS_HELD, facts);
   return value.erasuresLostFromTime === undefined
-    ? good(CheckSubject.RECOVERY, facts)
-    : warning(CheckSubject.RECOVERY, CheckFinding.ERASURES_LOST, facts);
+    ? goodCheck(CheckSubject.RECOVERY, facts)
+    : warningCheck(CheckSubject.RECOVERY, CheckFinding.ERASURES_LOST, facts);
 }

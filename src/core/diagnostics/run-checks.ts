@@ -29,7 +29,7 @@ import { environmentNumbers } from '../rpc/environment.ts';
 import { checkMoney } from './check-money.ts';
 import { checkOrderHistories } from './check-order-histories.ts';
 import { checkRecovery } from './check-recovery.ts';
-import { failed, good, warning } from './check-outcome.ts';
+import { failedCheck, goodCheck, warningCheck } from './check-outcome.ts';
 
 export interface ChecksParts {
   readonly database: Database;
@@ -53,29 +53,29 @@ export function runChecks(parts: ChecksParts): Promise<Check[]> {
   // Read first: the queries of the other checks would count as waiting.
   const pool = checkPool(parts.database.poolWatch.state());
   return Promise.all([
-    within(CheckSubject.DATABASE, () => checkDatabase(parts)),
+    runWithin(CheckSubject.DATABASE, () => checkDatabase(parts)),
     Promise.resolve(pool),
-    within(CheckSubject.MIGRATIONS, () => checkMigrations(parts)),
-    within(CheckSubject.MASTER_KEY, () => checkMasterKey(parts)),
-    within(CheckSubject.RECOVERY, () => checkRecovery(parts.database)),
-    within(CheckSubject.CLOCK, () => checkClock(parts)),
-    within(CheckSubject.EVENT_ORDER, () => checkEventOrder(parts)),
+    runWithin(CheckSubject.MIGRATIONS, () => checkMigrations(parts)),
+    runWithin(CheckSubject.MASTER_KEY, () => checkMasterKey(parts)),
+    runWithin(CheckSubject.RECOVERY, () => checkRecovery(parts.database)),
+    runWithin(CheckSubject.CLOCK, () => checkClock(parts)),
+    runWithin(CheckSubject.EVENT_ORDER, () => checkEventOrder(parts)),
     // A slow or unavailable database is no proof that orders and events disagree.
-    within(CheckSubject.ORDER_HISTORIES, () => checkOrderHistories(parts.database), warning),
-    within(CheckSubject.MONEY, () => checkMoney(parts.database), warning),
-    within(CheckSubject.EVENT_RELAY, () => checkRelay(parts)),
-    within(CheckSubject.STRAY_PAYMENTS, () => checkStrayPayments(parts)),
-    within(CheckSubject.UNSETTLED, () => checkUnsettled(parts)),
-    within(CheckSubject.WALLETS, () => checkWallets(parts), warning),
-    within(CheckSubject.RECONCILIATION, () => checkReconciliations(parts)),
+    runWithin(CheckSubject.ORDER_HISTORIES, () => checkOrderHistories(parts.database), warningCheck),
+    runWithin(CheckSubject.MONEY, () => checkMoney(parts.database), warningCheck),
+    runWithin(CheckSubject.EVENT_RELAY, () => checkRelay(parts)),
+    runWithin(CheckSubject.STRAY_PAYMENTS, () => checkStrayPayments(parts)),
+    runWithin(CheckSubject.UNSETTLED, () => checkUnsettled(parts)),
+    runWithin(CheckSubject.WALLETS, () => checkWallets(parts), warningCheck),
+    runWithin(CheckSubject.RECONCILIATION, () => checkReconciliations(parts)),
     checkBroker(parts),
   ]);
 }
 
-async function within(
+async function runWithin(
   subject: CheckSubject,
   check: () => Promise<Check>,
-  unchecked = failed,
+  unchecked = failedCheck,
 ): Promise<Check> {
   const late = (): Check => noAnswer(subject, unchecked);
   try {
@@ -85,7 +85,7 @@ async function within(
   }
 }
 
-const noAnswer = (subject: CheckSubject, unchecked: typeof failed): Check =>
+const noAnswer = (subject: CheckSubject, unchecked: typeof failedCheck): Check =>
   unchecked(subject, CheckFinding.NO_ANSWER, {
     facts: { case: 'waited', value: durationFromMs(checkTimeoutMs) },
   });
@@ -149,13 +149,13 @@ select current_setting('server_version') as version, current_setting('fsync') as
   const { version, fsync, commit } = row;
   const value = create(DatabaseFactsSchema, { version, fsync, synchronousCommit: commit });
   const facts = { facts: { case: 'database', value } } as const;
-  if (row.standby) return failed(CheckSubject.DATABASE, CheckFinding.STANDBY, facts);
-  if (row.readonly === 'on') return failed(CheckSubject.DATABASE, CheckFinding.READ_ONLY, facts);
-  if (row.waiting) return failed(CheckSubject.DATABASE, CheckFinding.WAITING, facts);
+  if (row.standby) return failedCheck(CheckSubject.DATABASE, CheckFinding.STANDBY, facts);
+  if (row.readonly === 'on') return failedCheck(CheckSubject.DATABASE, CheckFinding.READ_ONLY, facts);
+  if (row.waiting) return failedCheck(CheckSubject.DATABASE, CheckFinding.WAITING, facts);
   if (fsync !== 'on' || commit === 'off')
-    return failed(CheckSubject.DATABASE, CheckFinding.NOT_DURABLE, facts);
-  if (row.logsValues) return warning(CheckSubject.DATABASE, CheckFinding.LOGS_VALUES, facts);
-  return good(CheckSubject.DATABASE, facts);
+    return failedCheck(CheckSubject.DATABASE, CheckFinding.NOT_DURABLE, facts);
+  if (row.logsValues) return warningCheck(CheckSubject.DATABASE, CheckFinding.LOGS_VALUES, facts);
+  return goodCheck(CheckSubject.DATABASE, facts);
 }
 
 /** Asks the pool and not the database, so that it can be answered when there is no connection left. */
@@ -163,23 +163,23 @@ export function checkPool({ size, inUse, idle, ended, waiting, sinceGivenMs }: P
   const silence = durationFromMs(Math.round(sinceGivenMs));
   const value = create(DatabasePoolFactsSchema, { size, inUse, idle, ended, waiting, silence });
   const facts = { facts: { case: 'databasePool', value } } as const;
-  if (ended > 0) return failed(CheckSubject.DATABASE_POOL, CheckFinding.ENDED_CONNECTIONS, facts);
+  if (ended > 0) return failedCheck(CheckSubject.DATABASE_POOL, CheckFinding.ENDED_CONNECTIONS, facts);
   return sinceGivenMs < toleratedSilenceMs
-    ? good(CheckSubject.DATABASE_POOL, facts)
-    : failed(CheckSubject.DATABASE_POOL, CheckFinding.STARVED, facts);
+    ? goodCheck(CheckSubject.DATABASE_POOL, facts)
+    : failedCheck(CheckSubject.DATABASE_POOL, CheckFinding.STARVED, facts);
 }
 
 async function checkMigrations({ database }: ChecksParts): Promise<Check> {
   const pendingMigrations = await database.pendingMigrations();
   return pendingMigrations.length === 0
-    ? good(CheckSubject.MIGRATIONS)
-    : failed(CheckSubject.MIGRATIONS, CheckFinding.PENDING, { pendingMigrations });
+    ? goodCheck(CheckSubject.MIGRATIONS)
+    : failedCheck(CheckSubject.MIGRATIONS, CheckFinding.PENDING, { pendingMigrations });
 }
 
 const checkMasterKey = async ({ hasMasterKey }: ChecksParts): Promise<Check> =>
   (await hasMasterKey())
-    ? good(CheckSubject.MASTER_KEY)
-    : failed(CheckSubject.MASTER_KEY, CheckFinding.FOREIGN_KEY);
+    ? goodCheck(CheckSubject.MASTER_KEY)
+    : failedCheck(CheckSubject.MASTER_KEY, CheckFinding.FOREIGN_KEY);
 
 async function checkClock({ database, now }: ChecksParts): Promise<Check> {
   const askedAt = now().getTime();
@@ -188,8 +188,8 @@ async function checkClock({ database, now }: ChecksParts): Promise<Check> {
   const skewMs = Math.round((rows[0]?.now.getTime() ?? between) - between);
   const facts = { facts: { case: 'clockSkew', value: durationFromMs(skewMs) } } as const;
   return Math.abs(skewMs) <= toleratedClockSkewMs
-    ? good(CheckSubject.CLOCK, facts)
-    : warning(CheckSubject.CLOCK, CheckFinding.SKEWED, facts);
+    ? goodCheck(CheckSubject.CLOCK, facts)
+    : warningCheck(CheckSubject.CLOCK, CheckFinding.SKEWED, facts);
 }
 
 /** A dump restored into a new server brings transaction ids that this server has not reached yet (docs/adr/0004). */
@@ -198,8 +198,8 @@ async function checkEventOrder({ database }: ChecksParts): Promise<Check> {
     text: 'select coalesce(max(xid) >= pg_snapshot_xmax(pg_current_snapshot()), false) as ahead from core.order_events',
   });
   return row?.ahead === true
-    ? failed(CheckSubject.EVENT_ORDER, CheckFinding.FOREIGN_EVENTS)
-    : good(CheckSubject.EVENT_ORDER);
+    ? failedCheck(CheckSubject.EVENT_ORDER, CheckFinding.FOREIGN_EVENTS)
+    : goodCheck(CheckSubject.EVENT_ORDER);
 }
 
 async function checkRelay({ database, stream }: ChecksParts): Promise<Check> {
@@ -208,8 +208,8 @@ async function checkRelay({ database, stream }: ChecksParts): Promise<Check> {
   const value = create(EventRelayFactsSchema, { waitingCount: BigInt(waiting), lag });
   const facts = { facts: { case: 'eventRelay', value } } as const;
   return lagMs <= toleratedRelayLagMs
-    ? good(CheckSubject.EVENT_RELAY, facts)
-    : warning(CheckSubject.EVENT_RELAY, CheckFinding.LATE, facts);
+    ? goodCheck(CheckSubject.EVENT_RELAY, facts)
+    : warningCheck(CheckSubject.EVENT_RELAY, CheckFinding.LATE, facts);
 }
 
 async function checkStrayPayments({ database }: ChecksParts): Promise<Check> {
@@ -230,8 +230,8 @@ where s.status <> 'REVERSED'`,
   });
   const facts = { facts: { case: 'strayPayments', value } } as const;
   return value.refusedCount === 0n
-    ? good(CheckSubject.STRAY_PAYMENTS, facts)
-    : warning(CheckSubject.STRAY_PAYMENTS, CheckFinding.REFUSED, facts);
+    ? goodCheck(CheckSubject.STRAY_PAYMENTS, facts)
+    : warningCheck(CheckSubject.STRAY_PAYMENTS, CheckFinding.REFUSED, facts);
 }
 
 /** How many of what waits for a person the check names. */
@@ -252,8 +252,8 @@ async function checkUnsettled({ database }: ChecksParts): Promise<Check> {
   });
   const facts = { facts: { case: 'unsettled', value } } as const;
   return oldest === undefined
-    ? good(CheckSubject.UNSETTLED, facts)
-    : warning(CheckSubject.UNSETTLED, CheckFinding.WAITING_FOR_PERSON, facts);
+    ? goodCheck(CheckSubject.UNSETTLED, facts)
+    : warningCheck(CheckSubject.UNSETTLED, CheckFinding.WAITING_FOR_PERSON, facts);
 }
 
 async function checkWallets({ database, configuredWallets }: ChecksParts): Promise<Check> {
@@ -266,8 +266,8 @@ async function checkWallets({ database, configuredWallets }: ChecksParts): Promi
   });
   const facts = { facts: { case: 'wallets', value } } as const;
   return missing.length === 0
-    ? good(CheckSubject.WALLETS, facts)
-    : failed(CheckSubject.WALLETS, CheckFinding.WALLETS_MISSING, facts);
+    ? goodCheck(CheckSubject.WALLETS, facts)
+    : failedCheck(CheckSubject.WALLETS, CheckFinding.WALLETS_MISSING, facts);
 }
 
 /** Only reconciliations of the last week. Operators have seen older ones, or no longer act on them. */
@@ -297,13 +297,13 @@ from (
   });
   const facts = { facts: { case: 'reconciliations', value } } as const;
   return value.differingCount + value.failedCount + value.lateCount === 0n
-    ? good(CheckSubject.RECONCILIATION, facts)
-    : warning(CheckSubject.RECONCILIATION, CheckFinding.UNSETTLED, facts);
+    ? goodCheck(CheckSubject.RECONCILIATION, facts)
+    : warningCheck(CheckSubject.RECONCILIATION, CheckFinding.UNSETTLED, facts);
 }
 
 async function checkBroker({ broker }: ChecksParts): Promise<Check> {
-  if (!broker.isConnected()) return warning(CheckSubject.BROKER, CheckFinding.DISCONNECTED);
+  if (!broker.isConnected()) return warningCheck(CheckSubject.BROKER, CheckFinding.DISCONNECTED);
   return (await broker.isAnswering(checkTimeoutMs))
-    ? good(CheckSubject.BROKER)
-    : noAnswer(CheckSubject.BROKER, warning);
+    ? goodCheck(CheckSubject.BROKER)
+    : noAnswer(CheckSubject.BROKER, warningCheck);
 }

@@ -22,7 +22,7 @@ const overdueMs = 20_000;
 export function explainOrder(explained: ExplainedOrder, now: Date): OrderExplanation {
   return (
     explainMoney(explained, now) ??
-    (explained.order.status === 'PENDING' ? explainPending(explained, now) : ended(explained))
+    (explained.order.status === 'PENDING' ? explainPending(explained, now) : explainEnded(explained))
   );
 }
 
@@ -37,7 +37,7 @@ const withStatus = (fact: Fact, { status }: Order): OrderExplanation => ({
 /** A fact of the order alone. */
 const ofOrder = { wallet: '', subjectId: '' };
 
-function ended({ order, attempt }: ExplainedOrder): OrderExplanation {
+function explainEnded({ order, attempt }: ExplainedOrder): OrderExplanation {
   const nothing = { waitingFor: 'NOTHING', heldBy: 'NOBODY', next: 'NONE', nextAt: undefined } as const;
   const reason = order.status === 'COMPLETED' ? '' : endOf(attempt, order);
   return withStatus({ ...ofOrder, ...nothing, since: order.updatedAt, reason }, order);

@@ -32,13 +32,13 @@ export const beginStanding = (productionActivated: boolean): MerchantStanding =>
 });
 
 export const suspendMerchant = <M extends MerchantStanding & Versioned>(merchant: M, now: Date): M =>
-  changed<M>(merchant, { ...merchant, status: 'SUSPENDED' }, now);
+  newVersion<M>(merchant, { ...merchant, status: 'SUSPENDED' }, now);
 
 export const resumeMerchant = <M extends MerchantStanding & Versioned>(merchant: M, now: Date): M =>
-  changed<M>(merchant, { ...merchant, status: 'ACTIVE' }, now);
+  newVersion<M>(merchant, { ...merchant, status: 'ACTIVE' }, now);
 
 export const activateProduction = <M extends MerchantStanding & Versioned>(merchant: M, now: Date): M =>
-  changed<M>(merchant, { ...merchant, productionActivated: true }, now);
+  newVersion<M>(merchant, { ...merchant, productionActivated: true }, now);
 
 /**
  * Sets fields of a merchant, its standing excepted. Rejection: `changed_meanwhile` when `expectedAt` is given and is not
@@ -52,7 +52,7 @@ export function updateMerchant<M extends MerchantStanding & Versioned>(
 ): Result<M, 'changed_meanwhile'> {
   if (expectedAt !== undefined && expectedAt.getTime() !== merchant.updatedAt.getTime())
     return err('changed_meanwhile');
-  return ok(changed(merchant, { ...merchant, ...fields }, now));
+  return ok(newVersion(merchant, { ...merchant, ...fields }, now));
 }
 
 /** Whether a merchant may use an environment now. A suspension is reported first. */
@@ -66,7 +66,7 @@ export function admitMerchant(
 }
 
 /** `next` as a new version. Two changes in one millisecond get two versions, so that an editor detects both. */
-function changed<M extends Versioned>(merchant: M, next: M, now: Date): M {
+function newVersion<M extends Versioned>(merchant: M, next: M, now: Date): M {
   if (isSame(merchant, next)) return merchant;
   return { ...next, updatedAt: new Date(Math.max(now.getTime(), merchant.updatedAt.getTime() + 1)) };
 }

@@ -102,7 +102,7 @@ export function leaseRun(
   now: Date,
 ): Result<RunningRun | FailedRun, 'not_due'> {
   if (!('dueAt' in run) || run.dueAt > now) return err('not_due');
-  if (run.status === 'RUNNING' && isLastTry(run)) return ok(failed(run, lastTryLost, now));
+  if (run.status === 'RUNNING' && isLastTry(run)) return ok(failedRun(run, lastTryLost, now));
   return ok({
     ...run,
     status: 'RUNNING',
@@ -156,7 +156,7 @@ export const completeRun = (run: RunningRun, differences: number, now: Date, det
 /** Records that the statement could not be read or compared. The run waits for its next try, or fails after the last one. */
 export function failRun(run: RunningRun, detail: string, now: Date): WaitingRun | FailedRun {
   const minutes = retryMinutes[run.tries - 1];
-  if (minutes === undefined) return failed(run, detail, now);
+  if (minutes === undefined) return failedRun(run, detail, now);
   const dueAt = new Date(now.getTime() + minutes * 60_000);
   return { ...progressOf(run), status: 'WAITING', detail, dueAt, updatedAt: now };
 }
@@ -165,7 +165,7 @@ const isLastTry = ({ tries }: RunningRun): boolean => retryMinutes[tries - 1] ==
 
 const lastTryLost = 'the last try did not end: core or the wallets process stopped meanwhile';
 
-const failed = (run: RunningRun, detail: string, now: Date): FailedRun => ({
+const failedRun = (run: RunningRun, detail: string, now: Date): FailedRun => ({
   ...progressOf(run),
   status: 'FAILED',
   detail,

@@ -44,13 +44,16 @@ export function answerRegistration(
     isErased(order);
   const fields = [
     ...amountFields(order.amount, facts.amount),
-    ...differing('payment_type', order.paymentType === facts.paymentType),
-    ...differing('customer_phone', isPhoneSame),
-    ...differing('reason', isSameOrErased(order.reason, facts.reason)),
-    ...differing('business_name', order.businessName === facts.businessName),
-    ...differing('return_url', order.returnUrl === facts.returnUrl),
-    ...differing('webhook_url', order.webhookUrl === facts.webhookUrl),
-    ...differing('session_lifetime', sessionLifetimeMs === undefined || sessionLifetimeMs === lifetimeMs),
+    ...fieldIfDifferent('payment_type', order.paymentType === facts.paymentType),
+    ...fieldIfDifferent('customer_phone', isPhoneSame),
+    ...fieldIfDifferent('reason', isSameOrErased(order.reason, facts.reason)),
+    ...fieldIfDifferent('business_name', order.businessName === facts.businessName),
+    ...fieldIfDifferent('return_url', order.returnUrl === facts.returnUrl),
+    ...fieldIfDifferent('webhook_url', order.webhookUrl === facts.webhookUrl),
+    ...fieldIfDifferent(
+      'session_lifetime',
+      sessionLifetimeMs === undefined || sessionLifetimeMs === lifetimeMs,
+    ),
   ];
   if (fields.length > 0) return { type: 'differs', fields };
   return order.status === 'FAILED' || order.status === 'EXPIRED'
@@ -91,8 +94,8 @@ export function answerDirectPayment(
   if (order.paymentType === 'DIRECT' && called != null) {
     const fields = [
       ...amounts,
-      ...differing('phone', isSameOrErased(called.phone, call.phone.e164)),
-      ...differing('payment_option', called.paymentOption === call.paymentOption),
+      ...fieldIfDifferent('phone', isSameOrErased(called.phone, call.phone.e164)),
+      ...fieldIfDifferent('payment_option', called.paymentOption === call.paymentOption),
     ];
     return fields.length > 0 ? { type: 'differs', fields } : { type: 'repeat', attempt: called };
   }
@@ -111,7 +114,7 @@ function isStartedBy(attempt: PaymentAttempt, { phone, paymentOption }: DirectCa
   return attempt.origin === 'DIRECT' || isInFlight(attempt) || order.status !== 'PENDING';
 }
 
-const differing = (field: string, isSame: boolean): readonly string[] => (isSame ? [] : [field]);
+const fieldIfDifferent = (field: string, isSame: boolean): readonly string[] => (isSame ? [] : [field]);
 
 function amountFields(one: Money, other: Money): readonly string[] {
   if (Money.equal(one, other)) return [];

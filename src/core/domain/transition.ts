@@ -121,16 +121,18 @@ const rules: Rules = {
   start_payment: startPayment,
   send_attempt: sendAttempt,
   lose_attempt: (order, { attemptId }, now) =>
-    applyAnswer(order, attemptId, (attempt) => unrecorded(order, movedTo(attempt, 'UNKNOWN', now))),
+    applyAnswer(order, attemptId, (attempt) => changeWithoutEvent(order, movedTo(attempt, 'UNKNOWN', now))),
   confirm_attempt: (order, { attemptId, debited }, now) =>
-    applyAnswer(order, attemptId, (attempt) => complete(order, attempt, debited, now)),
+    applyAnswer(order, attemptId, (attempt) => completeOrder(order, attempt, debited, now)),
   receive_payment: receivePayment,
   decline_attempt: (order, { attemptId, reason }, now) =>
     applyAnswer(order, attemptId, (attempt) =>
-      ok(refuse(order, { ...movedTo(attempt, 'DECLINED', now), declineReason: reason }, now)),
+      ok(endAttemptUnpaid(order, { ...movedTo(attempt, 'DECLINED', now), declineReason: reason }, now)),
     ),
   time_out_attempt: (order, { attemptId }, now) =>
-    applyAnswer(order, attemptId, (attempt) => ok(refuse(order, movedTo(attempt, 'TIMED_OUT', now), now))),
+    applyAnswer(order, attemptId, (attempt) =>
+      ok(endAttemptUnpaid(order, movedTo(attempt, 'TIMED_OUT', now), now)),
+    ),
   cancel: (order, _command, now) => closeUnpaid(order, 'FAILED', now),
   expire: (order, _command, now) =>
     sessionEnded(order, now) ? closeUnpaid(order, 'EXPIRED', now) : err({ type: 'session_not_ended' }),
@@ -224,7 +226,7 @@ function startPayment(
     earlierAttempts: withLatest(order),
     customerPhone,
   };
-  return ok(recorded(order, change, 'PAYMENT_STARTED', attempt, now));
+  return ok(recordChange(order, change, 'PAYMENT_STARTED', attempt, now));
 }
 
 /**
@@ -261,7 +263,7 @@ function receivePayment(
     latestAttempt: attempt,
     earlierAttempts: withLatest({ ...order, latestAttempt: ended }),
   } as const;
-  return ok(recorded(order, change, 'COMPLETED', attempt, now));
+  return ok(recordChange(order, change, 'COMPLETED', attempt, now));
 }
 
 const withLatest = ({ earlierAttempts, latestAttempt }: OrderInFull): readonly PaymentAttempt[] =>
@@ -280,8 +282,8 @@ function sendAttempt(
       if (sessionEnded(order, now)) return err({ type: 'session_ended' });
       // Money of an earlier attempt was found after this one started. This one ends before the wallet gets a request.
       return moneyNotReturned(order) === undefined
-        ? unrecorded(order, movedTo(attempt, 'SENT', now))
-        : ok(refuse(order, movedTo(attempt, 'TIMED_OUT', now), now));
+        ? changeWithoutEvent(order, movedTo(attempt, 'SENT', now))
+        : ok(endAttemptUnpaid(order, movedTo(attempt, 'TIMED_OUT', now), now));
     case 'SENT':
     case 'UNKNOWN':
       return err({ type: 'attempt_already_sent' });
@@ -317,7 +319,7 @@ function applyAnswer<Rejection>(
 }
 
 /** Completes the order even after the session's end, because the money has been debited. */
-function complete(
+function completeOrder(
   order: OrderInFull,
   attempt: PaymentAttempt,
   debited: Money,
@@ -330,18 +332,18 @@ function complete(
     deductedMinorUnits: debited.minorUnits,
     latestAttempt: succeeded,
   } as const;
-  return ok(recorded(order, change, 'COMPLETED', succeeded, now));
+  return ok(recordChange(order, change, 'COMPLETED', succeeded, now));
 }
 
 /**
  * `attempt` ended without money. A hosted order stays open for another try. A DIRECT order has only one try. An order whose payer's
  * own payment is being confirmed stays open for that payment, and otherwise expires.
  */
-function refuse(order: OrderInFull, attempt: PaymentAttempt, now: Date): Changed {
+function endAttemptUnpaid(order: OrderInFull, attempt: PaymentAttempt, now: Date): Changed {
   const isLast = order.paymentType === 'DIRECT' || order.attemptCount >= maxAttempts;
   return isLast && order.payerPays !== true
-    ? recorded(order, { status: 'FAILED', latestAttempt: attempt }, 'FAILED', attempt, now)
-    : recorded(order, { latestAttempt: attempt }, 'PAYMENT_DECLINED', attempt, now);
+    ? recordChange(order, { status: 'FAILED', latestAttempt: attempt }, 'FAILED', attempt, now)
+    : recordChange(order, { latestAttempt: attempt }, 'PAYMENT_DECLINED', attempt, now);
 }
 
 /** Ends an order without money. An attempt that was never sent ends with it. Any other attempt may hold money and prevents it. */
@@ -354,9 +356,9 @@ function closeUnpaid(
   if (latestAttempt !== null && mayHoldMoney(latestAttempt)) {
     return err({ type: 'payment_in_progress', attemptId: latestAttempt.id });
   }
-  if (latestAttempt?.status !== 'REQUESTED') return ok(recorded(order, { status }, status, null, now));
+  if (latestAttempt?.status !== 'REQUESTED') return ok(recordChange(order, { status }, status, null, now));
   const ended = movedTo(latestAttempt, 'TIMED_OUT', now);
-  return ok(recorded(order, { status, latestAttempt: ended }, status, ended, now));
+  return ok(recordChange(order, { status, latestAttempt: ended }, status, ended, now));
 }
 
 /** The session's last instant is the one before `expiresAt`. */
@@ -373,7 +375,7 @@ function movedTo(attempt: PaymentAttempt, status: PaymentAttemptStatus, now: Dat
 }
 
 /** A step of the attempt between the gateway and the wallet only. It adds no event. */
-function unrecorded(order: OrderInFull, latestAttempt: PaymentAttempt): Result<Changed, never> {
+function changeWithoutEvent(order: OrderInFull, latestAttempt: PaymentAttempt): Result<Changed, never> {
   return ok({ order: { ...order, latestAttempt }, events: [] });
 }
 
@@ -384,7 +386,7 @@ type Change = Partial<
   >
 >;
 
-function recorded(
+function recordChange(
   before: OrderInFull,
   change: Change,
   type: OrderEventType,

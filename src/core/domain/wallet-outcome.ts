@@ -127,7 +127,7 @@ function applyOutcome(
       return { changed: undefined, updates };
     }
     case 'completed':
-      return complete(order, work, outcome, isTransactionTaken, now);
+      return completeOrder(order, work, outcome, isTransactionTaken, now);
     case 'declined':
       return changeBy(order, { type: 'decline_attempt', attemptId, reason: outcome.reason }, now);
     case 'timed_out':
@@ -159,7 +159,7 @@ function changeBy(
   return { changed: changed.ok ? changed.value : undefined };
 }
 
-function complete(
+function completeOrder(
   order: OrderInFull,
   { attempt, providerTransactionId }: AttemptWork,
   { providerTransactionId: transaction, amount, currency }: FoundMoney,

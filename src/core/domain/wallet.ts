@@ -75,7 +75,7 @@ export const optionsThatTake = (
   money: Money,
 ): readonly PaymentOption[] =>
   options.filter((option) =>
-    wallets.some((wallet) => wallet.options.includes(option) && takes(wallet, money)),
+    wallets.some((wallet) => wallet.options.includes(option) && takesMoney(wallet, money)),
   );
 
 /**
@@ -98,7 +98,7 @@ export function unpayableIssues(
   return [{ field: 'amount', issue: `must be ${ranges.join(', or ')}: no wallet takes another amount` }];
 }
 
-function takes(wallet: Wallet, money: Money): boolean {
+function takesMoney(wallet: Wallet, money: Money): boolean {
   const terms = wallet.currencies.find(({ currency }) => currency.code === money.currency.code);
   if (terms === undefined) return false;
   const { leastMinorUnits: least, greatestMinorUnits: greatest, decimals } = terms;

@@ -4,7 +4,7 @@ import type { OrderEvent } from '../../gen/gatehouse/v1/order_pb.js';
 import { encodeMessage } from '../../platform/rpc/message-bytes.ts';
 import { erasedText } from '../domain/erased.ts';
 
-const erased = (text: string): string => (text === '' ? '' : erasedText);
+const erasedIfGiven = (text: string): string => (text === '' ? '' : erasedText);
 
 /** The event without personal data. Fields that this version does not know stay. */
 export function eraseEvent(event: OrderEvent): Buffer {
@@ -12,12 +12,12 @@ export function eraseEvent(event: OrderEvent): Buffer {
   if (order !== undefined) {
     // Also an order without a phone, so that every erased order is recognised.
     order.customerPhone = erasedText;
-    order.reason = erased(order.reason);
+    order.reason = erasedIfGiven(order.reason);
   }
-  if (paymentAttempt !== undefined) paymentAttempt.phone = erased(paymentAttempt.phone);
+  if (paymentAttempt !== undefined) paymentAttempt.phone = erasedIfGiven(paymentAttempt.phone);
   if (refund !== undefined) {
-    refund.reason = erased(refund.reason);
-    refund.detail = erased(refund.detail);
+    refund.reason = erasedIfGiven(refund.reason);
+    refund.detail = erasedIfGiven(refund.detail);
   }
   return encodeMessage(OrderEventSchema, event);
 }

@@ -4,7 +4,7 @@ import type { StoredId } from '../../contract/public-id.ts';
 import { inTransaction } from '../../platform/database/in-transaction.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
 import type { Environment } from '../domain/order.ts';
-import { eraseAudit, erasing, erasingReference } from './erase-rows.sql.ts';
+import { eraseAudit, eraseColumn, erasingReference } from './erase-rows.sql.ts';
 import type { SettledPart } from './erase-rows.sql.ts';
 
 /** How long the erasure of a payment that may still change waits for its next try. */
@@ -39,7 +39,7 @@ export async function erasePayerPayments(
   const erased = await run<{ id: StoredId<'ppm'> }>(
     `
 update core.payer_payments
-set ${erasing('detail')}, callback_notes = '{}', ${erasingReference}, erased_at = clock_timestamp()
+set ${eraseColumn('detail')}, callback_notes = '{}', ${erasingReference}, erased_at = clock_timestamp()
 where id = any($1::uuid[]) and status <> 'OPEN' returning id`,
     [ids],
   );
@@ -50,7 +50,7 @@ where id = any($1::uuid[]) and status <> 'OPEN' returning id`,
   );
   await run(
     `
-update core.stray_payments set ${erasing('detail')}, callback_notes = '{}'
+update core.stray_payments set ${eraseColumn('detail')}, callback_notes = '{}'
 where payer_payment_id = any($1::uuid[]) and status <> 'REVERSAL_DUE'`,
     [ended],
   );
@@ -83,7 +83,7 @@ const mayChange = `(p.status = 'OPEN' or exists (
 async function eraseSettlements(client: PoolClient, ids: readonly StoredId<'ppm'>[]): Promise<void> {
   const settled = await runStatement<SettledPart & { readonly merchant_id: StoredId<'mer'> }>(client, {
     text: `
-update core.settlements l set ${erasing('reason')}
+update core.settlements l set ${eraseColumn('reason')}
 from core.stray_payments s
 where s.payer_payment_id = any($1::uuid[]) and s.order_id is null
   and l.merchant_id = s.merchant_id and l.order_id is null and l.stray_payment_id = s.id and not (${openSettlement})

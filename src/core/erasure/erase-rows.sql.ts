@@ -20,24 +20,24 @@ export interface OrderParts {
 const dayMs = 24 * 60 * 60_000;
 
 /** A text that is missing is not personal, so it stays empty. */
-export const erasing = (column: string): string =>
+export const eraseColumn = (column: string): string =>
   `${column} = case when ${column} = '' then '' else '${erasedText}' end`;
 
 const ofOrder = 'merchant_id = $1 and order_id = $2';
 
 const order = `
 update core.orders
-set customer_phone = '${erasedText}', customer_phone_e164 = '', ${erasing('reason')}, checkout_browser_hash = null
+set customer_phone = '${erasedText}', customer_phone_e164 = '', ${eraseColumn('reason')}, checkout_browser_hash = null
 where merchant_id = $1 and environment = $3 and id = $2`;
-const refunds = `update core.refunds set ${erasing('reason')}, ${erasing('detail')}, callback_notes = '{}' where ${ofOrder}
+const refunds = `update core.refunds set ${eraseColumn('reason')}, ${eraseColumn('detail')}, callback_notes = '{}' where ${ofOrder}
 returning id, created_at, updated_at as until`;
-const strayPayments = `update core.stray_payments set ${erasing('detail')}, callback_notes = '{}' where ${ofOrder}
+const strayPayments = `update core.stray_payments set ${eraseColumn('detail')}, callback_notes = '{}' where ${ofOrder}
 returning payer_payment_id as id`;
-const settlements = `update core.settlements set ${erasing('reason')} where ${ofOrder}
+const settlements = `update core.settlements set ${eraseColumn('reason')} where ${ofOrder}
 returning id, created_at, coalesce(decided_at, expires_at) as until`;
 const attempts = `
 update core.payment_attempts
-set ${erasing('phone')}, ${erasing('detail')}, network = null, next_action = null, callback_notes = '{}'
+set ${eraseColumn('phone')}, ${eraseColumn('detail')}, network = null, next_action = null, callback_notes = '{}'
 where merchant_id = $1 and id = any($2::uuid[])`;
 
 /** What the payer typed, if it is not the order's number. */
@@ -55,7 +55,7 @@ with taken as (
   select s.environment, regexp_replace(s.payment_option, '_[a-z]+$', ''), s.provider_transaction_id
   from core.stray_payments s where s.merchant_id = $1 and s.payment_attempt_id = any($2::uuid[])
 )
-update core.payer_payments p set ${erasing('detail')}, callback_notes = '{}', ${erasingReference}
+update core.payer_payments p set ${eraseColumn('detail')}, callback_notes = '{}', ${erasingReference}
 where p.status <> 'OPEN' and p.id in (
   select unnest($3::uuid[])
   union all

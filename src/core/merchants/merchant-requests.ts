@@ -94,7 +94,7 @@ export function parseUpdate(
   return {
     set: values,
     details: Object.fromEntries(
-      Object.entries(values).map(([field, value]) => [snakeCase(field), shown(value)]),
+      Object.entries(values).map(([field, value]) => [snakeCase(field), auditValue(value)]),
     ),
     ...(expectedUpdateTime === undefined ? {} : { expectedAt: timestampDate(expectedUpdateTime) }),
   };
@@ -115,7 +115,7 @@ function parsePersonalDataDays(days: number): Result<number, Issue> {
 const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 /** The new values in the form of the audit log: one word or line each. */
-function shown(
+function auditValue(
   value: string | number | readonly string[] | Readonly<Record<string, string | RefundLimits>>,
 ): string | number {
   if (typeof value === 'string' || typeof value === 'number') return value;

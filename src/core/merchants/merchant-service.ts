@@ -75,7 +75,7 @@ export function merchantService(parts: MerchantServiceParts): RpcService {
         return { merchant: merchantMessage(merchant) };
       },
       async getMerchant({ merchantId }) {
-        const merchant = found(await store.find(requireId(merchantId)), merchantId);
+        const merchant = merchantOrThrow(await store.find(requireId(merchantId)), merchantId);
         const { currencies: currenciesOfMerchant } = merchant;
         return {
           merchant: merchantMessage(merchant),
@@ -100,7 +100,7 @@ export function merchantService(parts: MerchantServiceParts): RpcService {
         const id = requireId(merchantId);
         if (
           requiredCertification.length > 0 &&
-          !found(await store.find(id), merchantId).productionActivated
+          !merchantOrThrow(await store.find(id), merchantId).productionActivated
         ) {
           const refusal = refuseUncertified(requiredCertification, await certifications.latest(id));
           if (refusal !== undefined) throw refusal;
@@ -130,7 +130,7 @@ export function merchantService(parts: MerchantServiceParts): RpcService {
       },
       async getCertifications({ merchantId }) {
         const id = requireId(merchantId);
-        found(await store.find(id), merchantId);
+        merchantOrThrow(await store.find(id), merchantId);
         return {
           certifications: (await certifications.latest(id)).map(certificationMessage),
           requiredParts: partMessagesOf(requiredCertification),
@@ -173,7 +173,7 @@ const requireId = (merchantId: string): PublicId<'mer'> =>
 
 const notFound = (merchantId: string) => rpcError('MERCHANT_NOT_FOUND', `there is no merchant ${merchantId}`);
 
-function found(merchant: Merchant | undefined, merchantId: string): Merchant {
+function merchantOrThrow(merchant: Merchant | undefined, merchantId: string): Merchant {
   if (merchant === undefined) throw notFound(merchantId);
   return merchant;
 }

@@ -56,7 +56,7 @@ const isInScope = (attempt: string, { isOperators }: WalletScope): string =>
 const isElsewhere = (attempt: string, { isOperators }: WalletScope): string =>
   `coalesce(${isOperators ? '' : `${attempt}.wallet_account_id is null or `}${attempt}.wallet_account_id = any(?::uuid[]), false)`;
 
-const attempts = (scope: WalletScope): string => `
+const selectAttempts = (scope: WalletScope): string => `
 select a.merchant_id, a.id as payment_attempt_id, a.provider_transaction_id, o.amount_minor_units::text as minor_units,
   o.currency, a.status, a.updated_at, ${isElsewhere('a', scope)} as is_elsewhere
 from core.payment_attempts a
@@ -64,7 +64,7 @@ join core.orders o on o.merchant_id = a.merchant_id and o.environment = a.enviro
 where a.environment = ?::core.environment and a.payment_option = any(?::text[])`;
 
 // A payment that its payer started has no attempt. It was made to the operator's account.
-const strays = (scope: WalletScope): string => `
+const selectStrays = (scope: WalletScope): string => `
 select s.merchant_id, s.payment_attempt_id, s.id as stray_payment_id, s.reversal_id, s.provider_transaction_id, s.amount,
   s.currency, s.status, s.updated_at, ${isElsewhere('a', scope)} as is_elsewhere
 from core.stray_payments s
@@ -72,19 +72,22 @@ left join core.payment_attempts a on a.merchant_id = s.merchant_id and a.id = s.
 where s.environment = ?::core.environment and s.payment_option = any(?::text[])`;
 
 /** A PostgreSQL array literal. */
-const list = (items: readonly string[]): string =>
+const textArrayLiteral = (items: readonly string[]): string =>
   `{${items.map((item) => `"${item.replace(/["\\]/g, '\\$&')}"`).join(',')}}`;
-const scopeValues = ({ environment, options }: WalletScope): string[] => [environment, list(options)];
+const scopeValues = ({ environment, options }: WalletScope): string[] => [
+  environment,
+  textArrayLiteral(options),
+];
 
-async function read(
+async function readMoney(
   em: EntityManager,
   scope: WalletScope,
   where: { readonly attempts: string; readonly strays: string },
   values: readonly unknown[],
 ): Promise<KnownMoney[]> {
-  const all = [list(scope.otherAccounts), ...scopeValues(scope), ...values];
-  const found = await em.execute<AttemptRow[]>(`${attempts(scope)} and ${where.attempts}`, all);
-  const stray = await em.execute<StrayRow[]>(`${strays(scope)} and ${where.strays}`, all);
+  const all = [textArrayLiteral(scope.otherAccounts), ...scopeValues(scope), ...values];
+  const found = await em.execute<AttemptRow[]>(`${selectAttempts(scope)} and ${where.attempts}`, all);
+  const stray = await em.execute<StrayRow[]>(`${selectStrays(scope)} and ${where.strays}`, all);
   // A stray payment is also found by its attempt. The stray payment comes last, because it takes precedence.
   return [...found.map(attemptMoney), ...stray.map(strayMoney)];
 }
@@ -96,7 +99,9 @@ export async function findByTransaction(
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, KnownMoney>> {
   const column = 'provider_transaction_id = any(?::text[])';
-  const known = await read(em, scope, { attempts: `a.${column}`, strays: `s.${column}` }, [list(ids)]);
+  const known = await readMoney(em, scope, { attempts: `a.${column}`, strays: `s.${column}` }, [
+    textArrayLiteral(ids),
+  ]);
   return new Map(known.map((money) => [money.providerTransactionId, money]));
 }
 
@@ -110,7 +115,7 @@ export async function findByRequest(
     attempts: 'a.id = any(?::uuid[])',
     strays: 'array[s.id, s.reversal_id] && ?::uuid[]',
   };
-  const known = await read(em, scope, where, [list(ids)]);
+  const known = await readMoney(em, scope, where, [textArrayLiteral(ids)]);
   return new Map(known.flatMap((money) => idsOf(money).map((id): [string, KnownMoney] => [id, money])));
 }
 
@@ -124,8 +129,8 @@ export async function findByIdEnd(
   ends: readonly string[],
 ): Promise<ReadonlyMap<string, KnownMoney>> {
   const rows = await em.execute<AttemptRow[]>(
-    `${attempts(scope)} and ${storedEnd('a')} = any(?::text[]) and ${isSearchedByEnd('a')}`,
-    [list(scope.otherAccounts), ...scopeValues(scope), list(ends)],
+    `${selectAttempts(scope)} and ${storedEnd('a')} = any(?::text[]) and ${isSearchedByEnd('a')}`,
+    [textArrayLiteral(scope.otherAccounts), ...scopeValues(scope), textArrayLiteral(ends)],
   );
   return new Map(rows.map((row) => [endOf(row), attemptMoney(row)]));
 }
@@ -172,7 +177,7 @@ export function findMissing(
     select b.created_at from core.payment_attempts b where b.merchant_id = m.merchant_id and b.id = m.payment_attempt_id
   ), m.created_at)`;
   const strayCondition = `m.created_at >= ? and m.created_at < ? and ${begun} >= ? and (${withoutAttempt}${ofPayment})`;
-  return read(
+  return readMoney(
     em,
     scope,
     {
@@ -182,7 +187,7 @@ export function findMissing(
     [
       ...scopeValues(scope),
       ...[from, until, readFrom].map((time) => time.toISOString()),
-      list(scope.accounts),
+      textArrayLiteral(scope.accounts),
       reconciliationId,
     ],
   );
@@ -217,7 +222,12 @@ export async function findRefunds(
   const rows = await em.execute<RefundOnRecord[]>(
     `${sentRefunds(scope)} and (r.provider_transaction_id = any(?::text[]) or r.id = any(?::uuid[]))
 order by array_position(array['REVERSED', 'REVERSAL_DUE'], r.status::text) nulls last, r.id`,
-    [list(scope.otherAccounts), ...scopeValues(scope), list(transactions), list(ids)],
+    [
+      textArrayLiteral(scope.otherAccounts),
+      ...scopeValues(scope),
+      textArrayLiteral(transactions),
+      textArrayLiteral(ids),
+    ],
   );
   return rows.map(refundMoney);
 }
@@ -233,11 +243,11 @@ export async function findCompletedRefunds(
   and ${isInScope('a', scope)}
 order by r.id`,
     [
-      list(scope.otherAccounts),
+      textArrayLiteral(scope.otherAccounts),
       ...scopeValues(scope),
       from.toISOString(),
       until.toISOString(),
-      list(scope.accounts),
+      textArrayLiteral(scope.accounts),
     ],
   );
   return rows.map(refundMoney);
@@ -249,7 +259,12 @@ export async function oldestBegun(
   scope: WalletScope,
   { from, until }: Day,
 ): Promise<Date | undefined> {
-  const values = [...scopeValues(scope), from.toISOString(), until.toISOString(), list(scope.accounts)];
+  const values = [
+    ...scopeValues(scope),
+    from.toISOString(),
+    until.toISOString(),
+    textArrayLiteral(scope.accounts),
+  ];
   const [row] = await em.execute<{ begun: string | null }[]>(
     `
 select least(

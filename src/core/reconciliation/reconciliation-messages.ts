@@ -133,13 +133,13 @@ function parseEntry(message: StatementEntryMessage): Entry | undefined {
     position: message.position,
     type,
     status,
-    providerTransactionId: cut(message.providerTransactionId),
-    amount: cut(message.amount),
-    currency: cut(message.currency),
-    requestId: cut(message.requestId),
-    originalTransactionId: cut(message.originalTransactionId),
+    providerTransactionId: storableText(message.providerTransactionId),
+    amount: storableText(message.amount),
+    currency: storableText(message.currency),
+    requestId: storableText(message.requestId),
+    originalTransactionId: storableText(message.originalTransactionId),
     occurredAt: storableTime(message.occurTime),
-    problem: cut(message.problem),
+    problem: storableText(message.problem),
   };
 }
 
@@ -150,7 +150,7 @@ const storableTime = (sent: Timestamp | undefined): Date | null => {
 };
 
 /** Removes NUL, the only character that PostgreSQL cannot store. */
-const cut = (text: string): string => text.replaceAll('\0', '').slice(0, maxText);
+const storableText = (text: string): string => text.replaceAll('\0', '').slice(0, maxText);
 
 /** `emails`: the e-mail addresses of possible starters, by actor. */
 export function reconciliationMessage(

@@ -99,14 +99,14 @@ export function reconciliationService({
           combine({ ...parseLeaseKey(request), entries: parseEntries(request.entries) }),
         );
         annotate(context, { reconciliation_id: id, items: entries.length });
-        return { reconciliation: answered(await store.record(id, leaseId, entries), id) };
+        return { reconciliation: messageOrThrow(await store.record(id, leaseId, entries), id) };
       },
       async completeReconciliation(request, context) {
         const { id, leaseId } = valuesOrThrow(combine(parseLeaseKey(request)));
         const completed = await store.complete(id, leaseId, walletText(request.error, maxError));
         annotate(context, { reconciliation_id: id });
         if (completed.ok) annotate(context, { differences: completed.value.differences });
-        return { reconciliation: answered(completed, id) };
+        return { reconciliation: messageOrThrow(completed, id) };
       },
       async getReconciliation(request) {
         const { id } = valuesOrThrow(combine(parseKey(request)));
@@ -194,7 +194,7 @@ async function getOrThrow(store: ReconciliationStore, id: PublicId<'rec'>): Prom
   return found;
 }
 
-function answered(result: Result<Reconciliation, 'not_found' | 'lease_lost'>, id: string) {
+function messageOrThrow(result: Result<Reconciliation, 'not_found' | 'lease_lost'>, id: string) {
   if (result.ok) return reconciliationMessage(result.value);
   if (result.error === 'not_found') throw notFound(id);
   throw rpcError('LEASE_LOST', 'the lease has expired, and another worker reads or has read the statement');

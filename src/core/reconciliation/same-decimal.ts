@@ -1,7 +1,7 @@
 /** Digits, with or without a point and more digits. No wallet exceeds these lengths. */
 const decimal = /^[0-9]{1,24}(?:\.[0-9]{1,12})?$/;
 
-function canonical(text: string): string | undefined {
+function canonicalDecimal(text: string): string | undefined {
   if (!decimal.test(text)) return undefined;
   const [whole = '', fraction = ''] = text.split('.');
   return `${whole.replace(/^0+(?=[0-9])/, '')}.${fraction.replace(/0+$/, '')}`;
@@ -9,6 +9,6 @@ function canonical(text: string): string | undefined {
 
 /** Whether two texts are the same decimal, such as `100`, `100.0` and `0100.00`. False if one is not a decimal. */
 export function sameDecimal(a: string, b: string): boolean {
-  const written = canonical(a);
-  return written !== undefined && written === canonical(b);
+  const written = canonicalDecimal(a);
+  return written !== undefined && written === canonicalDecimal(b);
 }

@@ -52,7 +52,7 @@ const isSame = (one: Hold, other: Hold): boolean =>
   one.environment === other.environment && one.merchantId === other.merchantId;
 
 /** The holds of `some` that `others` does not have. */
-export const without = (some: readonly Hold[], others: readonly Hold[]): readonly Hold[] =>
+export const holdsWithout = (some: readonly Hold[], others: readonly Hold[]): readonly Hold[] =>
   some.filter((each) => !others.some((other) => isSame(each, other)));
 
 export async function addHolds(em: EntityManager, recoveryId: string, holds: readonly Hold[]): Promise<void> {

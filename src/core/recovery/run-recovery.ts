@@ -16,7 +16,7 @@ import { checkWallets } from './check-wallets.ts';
 import type { StartReconciliation } from './check-wallets.ts';
 import { readLife, recordLife } from './database-life.sql.ts';
 import type { DatabaseLife } from './database-life.sql.ts';
-import { addHolds, endHolds, findHolds, readHolds, without } from './holds.sql.ts';
+import { addHolds, endHolds, findHolds, readHolds, holdsWithout } from './holds.sql.ts';
 import { keepLostAccounts, keepPaidAccounts, readMissingAccounts } from './lost-accounts.sql.ts';
 import { keepLostMerchants, readMissingMerchants } from './lost-merchants.sql.ts';
 import { createNewestEventCheck } from './newest-event.ts';
@@ -111,7 +111,7 @@ export function createRecoverySteps(parts: RecoveryParts): RecoverySteps {
     lost.throwIfAborted();
     const isRestoredAgain = life.isRecovering && life.home !== life.knownHome;
     const continues = life.isRecovering && !isRestoredAgain;
-    if (!continues && !(await begin(parts, life, await compare(life, stream)))) return;
+    if (!continues && !(await beginIfRestored(parts, life, await compare(life, stream)))) return;
     await parts.onRecovering();
     await continueRecovery({ ...parts, unread }, life.lineage, stream, lost);
   };
@@ -153,7 +153,7 @@ export function createRecoverySteps(parts: RecoveryParts): RecoverySteps {
 }
 
 /** Begins a recovery if anything says that the database was restored. */
-async function begin(
+async function beginIfRestored(
   { database, wallets, newUuid, logger }: RecoveryParts,
   life: DatabaseLife,
   witnesses: Witnesses,
@@ -202,8 +202,8 @@ async function continueRecovery(
   const opened = recovery.closed.filter((environment) => !closed.includes(environment));
   const holds = await findHolds(em, recovery);
   const heldBefore = await readHolds(em, recovery.id);
-  await addHolds(em, recovery.id, without(holds, heldBefore));
-  const released = without(heldBefore, holds);
+  await addHolds(em, recovery.id, holdsWithout(holds, heldBefore));
+  const released = holdsWithout(heldBefore, holds);
   const changed = [...new Set([...opened, ...released.map(({ environment }) => environment)])];
   // This comes before new payments, because an order that was paid in the lost time must get that payment.
   for (const environment of changed.filter((each) => !closed.includes(each)))

@@ -83,10 +83,10 @@ function replayKnown(
   const type = requireKnown(eventTypeOf(event.type), 'type');
   const message = requireKnown(event.order, 'order');
   const now = timeIn(event.occurTime, 'occur_time');
-  const after = next(event, past);
+  const after = nextPast(event, past);
   if (type === 'CREATED' || past === undefined) {
     const created = rules.registerOrder(orderIn(message));
-    return { past: after, decisions: [compared('register', event, created, false)] };
+    return { past: after, decisions: [compareEvents('register', event, created, false)] };
   }
   if (type.startsWith('REFUND_') || type === 'STRAY_PAYMENT_SETTLED')
     return { past: after, decisions: [], skipped: 'other_rules' };
@@ -100,7 +100,10 @@ function replayKnown(
   const decided = rules.transition(before, command, now);
   const isDerived = event.decision === undefined;
   if (decided.ok)
-    return { past: after, decisions: [...steps, compared(command.type, event, decided.value, isDerived)] };
+    return {
+      past: after,
+      decisions: [...steps, compareEvents(command.type, event, decided.value, isDerived)],
+    };
   const difference = {
     command: command.type,
     recorded: eventWord(event.type),
@@ -110,7 +113,7 @@ function replayKnown(
   return { past: after, decisions: [...steps, { difference, isDerived }] };
 }
 
-function next(event: OrderEventMessage, past: OpenPast | Past | undefined): Past {
+function nextPast(event: OrderEventMessage, past: OpenPast | Past | undefined): Past {
   const status = requireKnown(statusOf(requireKnown(event.order, 'order').status), 'status');
   if (past?.type === 'final') return { ...past, sequence: Number(event.sequence) };
   return status === 'PENDING'
@@ -118,7 +121,12 @@ function next(event: OrderEventMessage, past: OpenPast | Past | undefined): Past
     : { type: 'final', status, sequence: Number(event.sequence) };
 }
 
-function compared(command: string, event: OrderEventMessage, changed: Changed, isDerived: boolean): Replayed {
+function compareEvents(
+  command: string,
+  event: OrderEventMessage,
+  changed: Changed,
+  isDerived: boolean,
+): Replayed {
   const [only] = changed.events;
   const candidate = only && eventMessage(only, event.eventId, event.requestId);
   const fields = candidate === undefined ? [] : differingFields(event, candidate);

@@ -55,7 +55,12 @@ async function countPage(client: PoolClient): Promise<boolean> {
   }
   const page = await nextEventGroups(client, cursor, pageSize);
   if (page.next === undefined) return false;
-  const isCounted = await addToCounts(client, added(page.groups.flatMap(countedOf)), cursor, page.next);
+  const isCounted = await addToCounts(
+    client,
+    mergedCounts(page.groups.flatMap(countedOf)),
+    cursor,
+    page.next,
+  );
   return isCounted && page.eventCount === pageSize;
 }
 
@@ -112,7 +117,7 @@ function refundDetails(type: EventGroup['type'], refund: Refund): Details {
 }
 
 /** One item per row of the counts, because a statement can change a row only once. They are sorted to avoid deadlocks. */
-function added(items: readonly CountedEvents[]): CountedEvents[] {
+function mergedCounts(items: readonly CountedEvents[]): CountedEvents[] {
   const byKey = new Map<string, CountedEvents>();
   for (const item of items) {
     const { merchantId, environment, type, quarter, currency, paymentOption, reason } = item;

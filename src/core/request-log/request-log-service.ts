@@ -104,7 +104,7 @@ export function requestLogService(
 const endpointOf = (number: EndpointMessage): ApiEndpoint | undefined => wordOf(apiEndpoints, number);
 
 /** PostgreSQL cannot store NUL, and no legitimate request contains it. */
-const text = (value: string, max = 255): string => value.replaceAll('\0', '\uFFFD').slice(0, max);
+const storableText = (value: string, max = 255): string => value.replaceAll('\0', '\uFFFD').slice(0, max);
 
 function parseReport({ requests, unkept, unauthenticated }: RecordApiRequestsRequest): RequestReport {
   if (requests.length > maxRequests || unkept.length > maxUnkept) {
@@ -148,14 +148,14 @@ function parseRequest(request: RequestMessage, field: string): RequestReport['re
     id: storedId('req', values.id),
     merchantId: storedId('mer', values.merchantId),
     apiKeyId: storedId('key', values.apiKeyId),
-    requestId: text(request.requestId),
-    method: text(request.method, 16),
-    path: text(request.path),
-    reason: text(request.reason, 64),
+    requestId: storableText(request.requestId),
+    method: storableText(request.method, 16),
+    path: storableText(request.path),
+    reason: storableText(request.reason, 64),
     durationMicros: request.durationMicros,
-    orderNumber: text(request.orderNumber),
-    requestBody: text(request.requestBody, maxBody),
-    responseBody: text(request.responseBody, maxBody),
+    orderNumber: storableText(request.orderNumber),
+    requestBody: storableText(request.requestBody, maxBody),
+    responseBody: storableText(request.responseBody, maxBody),
   };
 }
 

@@ -29,7 +29,7 @@ export async function answerEach<Request, Response>(
       try {
         return { result: { case: 'response', value: await answer(request) } };
       } catch (error) {
-        const explained = explain(error);
+        const explained = rpcErrorOf(error);
         if (explained.code === Code.Internal) context.values.set(failedItemKey, explained);
         return { result: { case: 'error', value: toStatus(explained) } };
       }
@@ -37,7 +37,7 @@ export async function answerEach<Request, Response>(
   );
 }
 
-function explain(error: unknown): ConnectError {
+function rpcErrorOf(error: unknown): ConnectError {
   if (error instanceof ConnectError) return error;
   return (
     explainDatabaseError(error) ??

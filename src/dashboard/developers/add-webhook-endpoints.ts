@@ -96,7 +96,11 @@ function refusedForm(request: FastifyRequest, form: FormState, { reason, fields 
   return { ...form, errors: refused.length > 0 ? Object.fromEntries(refused) : { url: words.urlRefused } };
 }
 
-async function done(request: FastifyRequest, reply: FastifyReply, text: string): Promise<FastifyReply> {
+async function redirectWithNotice(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  text: string,
+): Promise<FastifyReply> {
   flash(request, { tone: 'good', text });
   return reply.redirect(pageOf(request), 303);
 }
@@ -177,7 +181,7 @@ function addSettings(app: FastifyInstance, dashboard: Dashboard): void {
         options,
       ),
     );
-    if (updated.ok) return done(request, reply, words.updated);
+    if (updated.ok) return redirectWithNotice(request, reply, words.updated);
     const refused = { form: refusedForm(request, form, updated.refusal), types };
     return showEndpoint(dashboard, request, reply.code(400), refused);
   });
@@ -228,13 +232,13 @@ function addState(app: FastifyInstance, dashboard: Dashboard): void {
     await seenEndpoint(request, dashboard);
     const { reason = '' } = form.value;
     await webhookEndpoints.pauseWebhookEndpoint({ ...keyOf(request), reason }, callOptions(request));
-    return done(request, reply, wordsFor(request, webhookEndpointWords).paused);
+    return redirectWithNotice(request, reply, wordsFor(request, webhookEndpointWords).paused);
   });
 
   app.post(`${path}/:endpointId/resume`, async (request, reply) => {
     await seenEndpoint(request, dashboard);
     await webhookEndpoints.resumeWebhookEndpoint(keyOf(request), callOptions(request));
-    return done(request, reply, wordsFor(request, webhookEndpointWords).resumed);
+    return redirectWithNotice(request, reply, wordsFor(request, webhookEndpointWords).resumed);
   });
 
   app.post(`${path}/:endpointId/test`, async (request, reply) => {
@@ -278,7 +282,7 @@ function addSecrets(app: FastifyInstance, dashboard: Dashboard): void {
   app.post(`${path}/:endpointId/promote-secret`, async (request, reply) => {
     await seenEndpoint(request, dashboard);
     await webhookEndpoints.promoteWebhookEndpointSecret(keyOf(request), callOptions(request));
-    return done(request, reply, wordsFor(request, webhookWords).secrets.promote.done);
+    return redirectWithNotice(request, reply, wordsFor(request, webhookWords).secrets.promote.done);
   });
 }
 

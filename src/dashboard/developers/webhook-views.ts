@@ -92,7 +92,7 @@ function attemptRow(attempt: DeliveryAttempt, { words, language, timeZone }: Wri
 }
 
 /** The body as indented JSON; unchanged when it is not JSON. */
-function readable(body: Uint8Array): string {
+function readableBody(body: Uint8Array): string {
   const text = Buffer.from(body).toString();
   try {
     return JSON.stringify(JSON.parse(text), undefined, 2);
@@ -122,7 +122,7 @@ export function deliveryStory(
     // While the endpoint is paused or its circuit is open, the due time is not when the delivery is sent.
     due: isHeld(delivery) ? undefined : at(delivery.dueTime),
     delivered: at(delivery.deliverTime),
-    body: readable(body),
+    body: readableBody(body),
     attempts: attempts.map((attempt) => attemptRow(attempt, writing)),
   };
 }

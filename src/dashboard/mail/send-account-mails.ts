@@ -23,13 +23,13 @@ export async function sendAccountMails(parts: AccountMailParts): Promise<void> {
   const { mails } = await parts.accounts.takeAccountMails({}, { timeoutMs: deadlineMs, headers });
   await Promise.all(
     mails.flatMap((mail) => {
-      const written = write(mail, parts);
+      const written = writeMail(mail, parts);
       return written === undefined ? [] : [parts.mailer.send({ to: mail.email, requestId, ...written })];
     }),
   );
 }
 
-function write(
+function writeMail(
   { language: named, resetToken, expireTime, notice }: AccountMail,
   { baseUrl, timeZone }: AccountMailParts,
 ): Pick<Mail, 'subject' | 'text'> | undefined {

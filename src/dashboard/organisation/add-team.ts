@@ -134,7 +134,7 @@ function addRoleChange(app: FastifyInstance, dashboard: Dashboard): void {
         options,
       ),
     );
-    if (!answer.ok) return showTeam(dashboard, request, reply, refused(request, answer.refusal));
+    if (!answer.ok) return showTeam(dashboard, request, reply, refusalNotice(request, answer.refusal));
     const who = answer.value.user?.name ?? '';
     const roleText = shellWords[request.language].roles[role];
     flash(request, { tone: 'good', text: wordsFor(request, teamWords).change.done(who, roleText) });
@@ -154,7 +154,7 @@ function addRemoval(app: FastifyInstance, dashboard: Dashboard): void {
       const answer = await ask(request, (options) =>
         dashboard.clients.accounts.removeMembership({ merchantId, email, invitationOnly }, options),
       );
-      if (!answer.ok) return showTeam(dashboard, request, reply, refused(request, answer.refusal));
+      if (!answer.ok) return showTeam(dashboard, request, reply, refusalNotice(request, answer.refusal));
       if (invitationOnly && answer.value.wasAbsent)
         return showTeam(dashboard, request, reply, changedMeanwhile(request));
       flash(request, { tone: 'good', text: done(email, request) });
@@ -176,7 +176,7 @@ const changedMeanwhile = (request: FastifyRequest): TeamPageState => ({
 });
 
 /** The message of a refused change. */
-function refused(request: FastifyRequest, { reason }: RpcFailure): TeamPageState {
+function refusalNotice(request: FastifyRequest, { reason }: RpcFailure): TeamPageState {
   const words = wordsFor(request, teamWords);
   if (reason === 'LAST_OWNER') return { notice: { tone: 'bad', ...words.lastOwner }, status: 409 };
   if (reason === 'CHANGED_MEANWHILE') return changedMeanwhile(request);

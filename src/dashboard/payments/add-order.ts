@@ -76,7 +76,7 @@ const isCutShort = ({ deliveries, incomplete }: GetOrderDeliveriesResponse): boo
   incomplete || deliveries.some(({ delivery, attempts }) => attempts.length < (delivery?.attemptCount ?? 0));
 
 /** The form to redeliver; none while the delivery is pending. */
-const redelivery = (pageMerchant: PageMerchant, delivery: Delivery | undefined) =>
+const redeliveryForm = (pageMerchant: PageMerchant, delivery: Delivery | undefined) =>
   delivery === undefined || delivery.state === DeliveryState.PENDING
     ? []
     : [
@@ -110,7 +110,7 @@ function actionsOn(
     mayCancel: mayChange && hasCheckout,
     mayQueryWallet: mayChange && attempt !== undefined,
     hasHiddenCheckout: !mayChange && hasCheckout,
-    redeliver: mayChange ? deliveries.flatMap(({ delivery }) => redelivery(pageMerchant, delivery)) : [],
+    redeliver: mayChange ? deliveries.flatMap(({ delivery }) => redeliveryForm(pageMerchant, delivery)) : [],
     // Only developers may read the pages of requests and deliveries.
     mayFollow: pageMerchant.role === 'operator' || isAtLeast(pageMerchant.role, 'developer'),
     // Only operators may open the page of what waits for a person.

@@ -15,16 +15,17 @@ export interface ExplanationWriting {
 
 type Sentence = (writing: ExplanationWriting) => string;
 
-const because = ({ reason }: ExplanationWriting): string => (reason === '' ? '' : ` (${reason})`);
+const reasonInBrackets = ({ reason }: ExplanationWriting): string => (reason === '' ? '' : ` (${reason})`);
 const whilePending = ({ explanation: { orderStatus } }: ExplanationWriting): string =>
   orderStatus === OrderStatus.PENDING ? ' ከዚያ በፊት ትዕዛዙ ሌላ ክፍያ አይቀበልም።' : '';
-const at = (writing: ExplanationWriting): string => (writing.at === '' ? 'አሁን' : `በ${writing.at}`);
+const timeWords = (writing: ExplanationWriting): string => (writing.at === '' ? 'አሁን' : `በ${writing.at}`);
 
 const ends: Readonly<Record<OrderStatus, Sentence>> = {
   [OrderStatus.UNSPECIFIED]: () => 'ትዕዛዙ ምንም አይጠብቅም።',
   [OrderStatus.PENDING]: () => 'ትዕዛዙ ምንም አይጠብቅም።',
   [OrderStatus.COMPLETED]: () => 'ትዕዛዙ ተከፍሏል፤ ምንም አይጠብቅም።',
-  [OrderStatus.FAILED]: (writing) => `ትዕዛዙ አልተሳካም${because(writing)}፤ ምንም አይጠብቅም። አዲስ ክፍያ አዲስ ትዕዛዝ ይፈልጋል።`,
+  [OrderStatus.FAILED]: (writing) =>
+    `ትዕዛዙ አልተሳካም${reasonInBrackets(writing)}፤ ምንም አይጠብቅም። አዲስ ክፍያ አዲስ ትዕዛዝ ይፈልጋል።`,
   [OrderStatus.EXPIRED]: () => 'የትዕዛዙ ጊዜ ሳይከፈል አልፏል፤ ምንም አይጠብቅም። አዲስ ክፍያ አዲስ ትዕዛዝ ይፈልጋል።',
 };
 
@@ -33,7 +34,7 @@ const facts: Readonly<Record<OrderFact, Sentence>> = {
   [OrderFact.NOTHING]: (writing) => ends[writing.explanation.orderStatus](writing),
   [OrderFact.CUSTOMER_PAYMENT]: () => 'ደንበኛው በክፍያ ገጹ እንዲከፍል ይጠበቃል።',
   [OrderFact.ANOTHER_PAYMENT]: (writing) =>
-    `የመጨረሻው ክፍያ ገንዘብ አልወሰደም${because(writing)}። ደንበኛው እንደገና እንዲከፍል ይጠበቃል።`,
+    `የመጨረሻው ክፍያ ገንዘብ አልወሰደም${reasonInBrackets(writing)}። ደንበኛው እንደገና እንዲከፍል ይጠበቃል።`,
   [OrderFact.MERCHANT_SUSPENDED]: () => 'ነጋዴው ስለታገደ ትዕዛዙ ክፍያ አይቀበልም።',
   [OrderFact.NO_WALLET_OFFERED]: () => 'ነጋዴው ይህን መጠን የሚቀበል ዋሌት ስላላቀረበ ትዕዛዙ ክፍያ አይቀበልም።',
   [OrderFact.EXPIRY]: () => 'የመክፈያው ጊዜ ሳይከፈል አልፏል።',
@@ -73,15 +74,15 @@ const nextSteps: Readonly<Record<OrderNextStep, Sentence>> = {
   [OrderNextStep.NONE]: () => '',
   [OrderNextStep.ORDER_EXPIRES]: (writing) =>
     writing.at === '' ? 'ትዕዛዙ በጥቂት ሰከንዶች ውስጥ ያበቃል።' : `ካልተከፈለ ትዕዛዙ በ${writing.at} ያበቃል።`,
-  [OrderNextStep.REQUEST_SENT]: (writing) => `Gatehouse ጥያቄውን ${at(writing)} ይልካል።`,
-  [OrderNextStep.WALLET_QUERIED]: (writing) => `Gatehouse ${writing.wallet}ን ${at(writing)} ይጠይቃል።`,
+  [OrderNextStep.REQUEST_SENT]: (writing) => `Gatehouse ጥያቄውን ${timeWords(writing)} ይልካል።`,
+  [OrderNextStep.WALLET_QUERIED]: (writing) => `Gatehouse ${writing.wallet}ን ${timeWords(writing)} ይጠይቃል።`,
   [OrderNextStep.WALLET_CHECKED]: ({ wallet }) => `Gatehouse ${wallet} መሥራቱን በየጥቂት ሰከንዱ ያረጋግጣል።`,
   [OrderNextStep.PROCESS_STARTED]: () => 'ኦፕሬተር ማስጀመር አለበት።',
   [OrderNextStep.CREDENTIALS_CORRECTED]: () => 'ነጋዴው በ“ዋሌቶች” ገጽ ማስተካከል አለበት።',
   [OrderNextStep.SETTLEMENT_CONFIRMED]: (writing) => `የቀረበው ውጤት ካልተረጋገጠ በ${writing.at} ጊዜው ያልፋል።`,
   [OrderNextStep.RETURN_DECIDED]: () => 'ኦፕሬተር እንደገና መሞከር ወይም በእጅ መወሰን አለበት።',
   [OrderNextStep.REFUND_APPROVED]: () => 'ከጠየቀው ሌላ ሰው ማጽደቅ ወይም አለመቀበል አለበት።',
-  [OrderNextStep.WEBHOOK_SENT]: (writing) => `Gatehouse ዌብሁኩን ${at(writing)} ይልካል።`,
+  [OrderNextStep.WEBHOOK_SENT]: (writing) => `Gatehouse ዌብሁኩን ${timeWords(writing)} ይልካል።`,
   [OrderNextStep.SECRET_CREATED]: () => 'ነጋዴው በ“ዌብሁኮች” ገጽ የፊርማ ሚስጥር ማዘጋጀት አለበት።',
   [OrderNextStep.KEY_RESTORED]: () => 'ኦፕሬተር ቁልፉን መመለስ አለበት።',
   [OrderNextStep.ENDPOINT_RESUMED]: () => 'መቀበያው ሲሠራ ነጋዴው ማስቀጠል አለበት።',

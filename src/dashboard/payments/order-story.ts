@@ -73,7 +73,7 @@ export function reasonOfEvent(
     : reasonOf(event.paymentAttempt, writing);
 }
 
-const noted = (text: string): readonly string[] => (text === '' ? [] : [text]);
+const noteLines = (text: string): readonly string[] => (text === '' ? [] : [text]);
 const labelled = (label: string, text: string) => (text === '' ? [] : [{ label, text }]);
 
 /** An event of the order. `refundHref` is the path of a refund's page. */
@@ -236,7 +236,7 @@ export function webhookEntries(
         ? results(attempt.result)
         : `${attempt.statusCode}: ${results(attempt.result)}`,
       ...(attempt.duration === undefined ? [] : [story.took(format.format(durationMs(attempt.duration)))]),
-      ...noted(failureDetail(attempt.result, attempt.detail, language).text),
+      ...noteLines(failureDetail(attempt.result, attempt.detail, language).text),
     ],
     texts: labelled(story.answered, attempt.responseBody),
     href,

@@ -67,7 +67,7 @@ function whyText({ status, reason }: ApiRequest, { reasons }: Writing['words']):
 
 /** The details of a 400 (docs/merchant-api.md, "Errors"); none if the body was cut or has none. */
 function problemsIn(body: string): { field: string; issue: string }[] {
-  const { details } = (parse(body) ?? {}) as { readonly details?: unknown };
+  const { details } = (parseObject(body) ?? {}) as { readonly details?: unknown };
   if (!Array.isArray(details)) return [];
   return details.flatMap((detail: unknown) =>
     typeof detail === 'object' && detail !== null && 'field' in detail && 'issue' in detail
@@ -78,11 +78,11 @@ function problemsIn(body: string): { field: string; issue: string }[] {
 
 /** The body as indented JSON; unchanged if it was cut. */
 function spreadOut(text: string): string {
-  const parsed = parse(text);
+  const parsed = parseObject(text);
   return parsed === undefined ? text : JSON.stringify(parsed, undefined, 2);
 }
 
-function parse(text: string): object | undefined {
+function parseObject(text: string): object | undefined {
   try {
     const parsed: unknown = JSON.parse(text);
     return typeof parsed === 'object' && parsed !== null ? parsed : undefined;

@@ -45,7 +45,7 @@ export function createStrangerLimits(): StrangerLimits {
       const site = siteOf(ip);
       const counted = await strange.get(site);
       if (counted === null || counted.consumedPoints <= strange.points) return undefined;
-      if (await consume(askedOverLimit, site)) return undefined;
+      if (await consumeTry(askedOverLimit, site)) return undefined;
       const retryAfterSeconds = Math.max(1, Math.ceil(counted.msBeforeNext / 1000));
       return new PageProblem('tooManyRequests', reasons[presented.kind], { retryAfterSeconds });
     },
@@ -55,13 +55,13 @@ export function createStrangerLimits(): StrangerLimits {
         return;
       }
       known.delete(keyOf(presented));
-      await consume(strange, siteOf(ip));
+      await consumeTry(strange, siteOf(ip));
     },
   };
 }
 
 /** Whether it was within the limit. */
-const consume = (limiter: RateLimiterMemory, key: string): Promise<boolean> =>
+const consumeTry = (limiter: RateLimiterMemory, key: string): Promise<boolean> =>
   limiter.consume(key).then(
     () => true,
     (exceeded: unknown) => {

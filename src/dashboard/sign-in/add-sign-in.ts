@@ -122,7 +122,7 @@ function addCodePage(app: FastifyInstance, dashboard: Dashboard): void {
         reply,
         refusedTry(request, reply, answer.refusal, words.code.wrong),
       );
-    await enter(request, viewer, data, now().getTime());
+    await completeSignIn(request, viewer, data, now().getTime());
     const { wasRecoveryCode, recoveryCodesLeft } = answer.value;
     if (wasRecoveryCode && request.session.data !== undefined)
       request.session.data.flash = [{ tone: 'warn', text: words.code.recoveryLeft(recoveryCodesLeft) }];
@@ -166,7 +166,7 @@ function addFirstPage(app: FastifyInstance, { sendPage }: Dashboard): void {
 }
 
 /** Signs the user in after a correct code. */
-async function enter(
+async function completeSignIn(
   request: FastifyRequest,
   viewer: Viewer,
   data: SessionData,

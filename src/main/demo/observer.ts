@@ -91,16 +91,16 @@ export function openObserver(transport: Transport, merchantId: string, simulator
     },
     async prompts(payment) {
       const answer = await ask('prompts', payment.phone);
-      if (!Value.Check(prompts, answer)) throw unexpected('prompts');
+      if (!Value.Check(prompts, answer)) throw unexpectedAnswer('prompts');
       return answer.prompts.filter((prompt) => isOf(payment, prompt, prompt.created_at));
     },
     async charges(payment) {
       const answer = await ask('charges', payment.phone);
-      if (!Value.Check(charges, answer)) throw unexpected('charges');
+      if (!Value.Check(charges, answer)) throw unexpectedAnswer('charges');
       return answer.charges.filter((charge) => isOf(payment, charge, charge.charged_at));
     },
   };
 }
 
-const unexpected = (what: string): DemoStopped =>
+const unexpectedAnswer = (what: string): DemoStopped =>
   new DemoStopped(`the wallet simulator's ${what} are not what the demo expects: is it of the same version?`);

@@ -40,7 +40,7 @@ export async function playJourney(journey: Journey, parts: JourneyParts): Promis
     .toISOString()
     .replace(/[^0-9]/g, '')}`;
   const registration =
-    journey.hasWebhook || journey.isHosted ? await register(journey, orderNumber, parts) : undefined;
+    journey.hasWebhook || journey.isHosted ? await registerOrder(journey, orderNumber, parts) : undefined;
   const started =
     journey.isHosted && registration !== undefined
       ? await payAtCheckout(journey, registration, parts)
@@ -51,7 +51,7 @@ export async function playJourney(journey: Journey, parts: JourneyParts): Promis
   const show = (hop: Hop): void => printHop(hop, startedAt, parts);
 
   // After a refusal, a customer at the checkout could try again, so the order stays open.
-  const decided = await until('the payment is decided', now, async () => {
+  const decided = await untilFound('the payment is decided', now, async () => {
     const order = await observer.order(orderNumber);
     const isOver = order.events.some(({ type }) => endTypes.has(type));
     return isOver ? order.events : undefined;
@@ -64,7 +64,7 @@ export async function playJourney(journey: Journey, parts: JourneyParts): Promis
   const stray = journey.isStray ? await followBack(paymentAttemptId, parts) : undefined;
   const { exchanges } = await observer.attempt(paymentAttemptId);
   const expected = journey.hasWebhook ? (refund === undefined ? 1 : 2) : 0;
-  const webhooks = await until('the shop has its webhooks', now, () => {
+  const webhooks = await untilFound('the shop has its webhooks', now, () => {
     const own = receiver.webhooks.filter((each) => each.orderNumber === orderNumber);
     return Promise.resolve(own.length >= expected ? own : undefined);
   });
@@ -106,7 +106,7 @@ function printLedger(
   );
 }
 
-async function register(
+async function registerOrder(
   { amount, currency, payers, hasWebhook }: Journey,
   orderNumber: string,
   { shop, receiver }: JourneyParts,
@@ -166,7 +166,7 @@ async function refundOrder(amount: string, orderNumber: string, { shop, now }: J
   });
   if (call.status !== 201)
     throw new DemoStopped(`${call.path} answered ${call.status} ${JSON.stringify(call.answer)}`);
-  const verified = await until('the refund has ended', now, async () => {
+  const verified = await untilFound('the refund has ended', now, async () => {
     const answer = await shop.verifyRefund(refundNumber);
     return answer.refundStatus === 'PENDING' ? undefined : answer;
   });
@@ -174,7 +174,7 @@ async function refundOrder(amount: string, orderNumber: string, { shop, now }: J
 }
 
 async function followBack(paymentAttemptId: string, { observer, now }: JourneyParts): Promise<Hop> {
-  const stray = await until('the money is reversed', now, async () => {
+  const stray = await untilFound('the money is reversed', now, async () => {
     const found = await observer.strayPayment(paymentAttemptId);
     return found?.status === StrayPaymentStatus.REVERSED ? found : undefined;
   });
@@ -187,7 +187,7 @@ async function followBack(paymentAttemptId: string, { observer, now }: JourneyPa
   };
 }
 
-async function until<T>(what: string, now: () => Date, find: () => Promise<T | undefined>): Promise<T> {
+async function untilFound<T>(what: string, now: () => Date, find: () => Promise<T | undefined>): Promise<T> {
   const deadline = now().getTime() + deadlineMs;
   for (;;) {
     const found = await find();
@@ -207,12 +207,12 @@ function printHop(
 ): void {
   const seconds = `${(Math.max(0, at.getTime() - startedAt) / 1000).toFixed(3)} s`;
   print(`  ${seconds.padStart(9)}  ${where.padEnd(whereWidth)}${what}`);
-  for (const line of details.flatMap(wrap))
+  for (const line of details.flatMap(wrapText))
     print(style.faint(`  ${''.padStart(9)}  ${''.padEnd(whereWidth)}${line}`));
 }
 
 /** Wraps text to the width of an ordinary terminal. JSON breaks after its commas. */
-function wrap(text: string): string[] {
+function wrapText(text: string): string[] {
   const lines = [''];
   for (const part of text.split(/(?<=,)(?=")/)) {
     const last = lines.at(-1) ?? '';

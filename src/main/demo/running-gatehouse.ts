@@ -30,7 +30,7 @@ export async function findRunning(dataFolder: string): Promise<{ demo: Static<ty
     throw notRunning(`${path} names no demo merchant, for example during a recovery`);
   const silent: string[] = [];
   for (const url of [`${demo.rest.sandbox}/readyz`, `${demo.simulator}/healthz`])
-    if (!(await answers(url))) silent.push(url);
+    if (!(await isAnswering(url))) silent.push(url);
   if (silent.length > 0) throw notRunning(`${silent.join(' and ')} does not answer`);
   return { demo };
 }
@@ -44,7 +44,7 @@ const notRunning = (why: string): DemoStopped =>
     ].join('\n'),
   );
 
-async function answers(url: string): Promise<boolean> {
+async function isAnswering(url: string): Promise<boolean> {
   try {
     return (await fetch(url, { signal: AbortSignal.timeout(probeTimeoutMs) })).ok;
   } catch {

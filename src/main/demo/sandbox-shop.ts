@@ -65,20 +65,20 @@ export function openSandboxShop(origin: string, apiKey: string, now: () => Date)
   return {
     register: (body) => call('/api/v1/register', body),
     startPayment: (option, body) => call(`/api/v1/direct?payment_option=${option}`, body),
-    checkoutUrlOf: (registration) => read(registered, registration).data.checkout_url,
+    checkoutUrlOf: (registration) => readAnswer(registered, registration).data.checkout_url,
     async verify(orderNumber) {
       const verification = await call('/api/v1/verify', { order_number: orderNumber });
-      return { ...verification, orderStatus: read(verified, verification).data.status };
+      return { ...verification, orderStatus: readAnswer(verified, verification).data.status };
     },
     refund: (body) => call('/api/v1/refund', body),
     async verifyRefund(refundNumber) {
       const verification = await call('/api/v1/refund/verify', { refund_number: refundNumber });
-      return { ...verification, refundStatus: read(verified, verification).data.status };
+      return { ...verification, refundStatus: readAnswer(verified, verification).data.status };
     },
   };
 }
 
-function read<T extends TSchema>(schema: T, { path, status, answer }: ShopCall) {
+function readAnswer<T extends TSchema>(schema: T, { path, status, answer }: ShopCall) {
   if (Value.Check(schema, answer)) return answer;
   throw new DemoStopped(
     `${path} answered ${status} ${JSON.stringify(answer)}, which the demo did not expect`,

@@ -31,7 +31,7 @@ export async function openWebhookReceiver(secret: string, now: () => Date): Prom
   const server = createServer((request, response) => {
     readBody(request).then(
       (body) => {
-        const webhook = understand(request, body, secret, now());
+        const webhook = readWebhook(request, body, secret, now());
         if (webhook !== undefined) webhooks.push(webhook);
         response.writeHead(webhook === undefined ? 400 : 204).end();
       },
@@ -66,7 +66,7 @@ const webhookBody = Type.Object({
 });
 
 /** Undefined if the body is no webhook. Any program of this machine can send one. */
-function understand(
+function readWebhook(
   { headers }: IncomingMessage,
   body: Buffer,
   secret: string,

@@ -41,7 +41,7 @@ export interface Addresses {
 /** PostgreSQL and NATS are reachable only from this machine, whatever GATEHOUSE_HOST is. */
 const loopback = '127.0.0.1';
 
-function reachable(host: string): string {
+function reachableHost(host: string): string {
   if (host === '0.0.0.0') return loopback;
   if (host === '::') return '[::1]';
   return host.includes(':') ? `[${host}]` : host;
@@ -112,8 +112,8 @@ const byName = <Name extends string>(names: readonly Name[], ports: readonly num
   Object.fromEntries(names.map((name, index) => [name, ports[index] ?? 0])) as Record<Name, number>;
 
 function addressesAt(config: LocalSettings, ports: Addresses['ports']): Addresses {
-  const host = reachable(config.GATEHOUSE_HOST);
-  const metricsHost = reachable(config.GATEHOUSE_METRICS_HOST);
+  const host = reachableHost(config.GATEHOUSE_HOST);
+  const metricsHost = reachableHost(config.GATEHOUSE_METRICS_HOST);
   const urlOf = (port: number): string => `http://${host}:${port}`;
   return {
     ports,

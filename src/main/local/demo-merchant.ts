@@ -45,7 +45,7 @@ async function orUndefined<T>(code: Code, call: Promise<T>): Promise<T | undefin
   }
 }
 
-async function opens(facade: Client<typeof ApiKeyService>, apiKey: string, environment: Environment) {
+async function isValidKey(facade: Client<typeof ApiKeyService>, apiKey: string, environment: Environment) {
   try {
     await facade.authenticateApiKey({ apiKey, environment });
     return true;
@@ -106,7 +106,7 @@ export async function ensureDemoMerchant(options: {
   if (id === undefined) return undefined;
 
   const keyFor = async (environment: Environment, keptKey: string | undefined) => {
-    if (keptKey !== undefined && kept?.id === id && (await opens(facade, keptKey, environment)))
+    if (keptKey !== undefined && kept?.id === id && (await isValidKey(facade, keptKey, environment)))
       return keptKey;
     // The examples of the documentation refund in the sandbox.
     const scopes = environment === Environment.SANDBOX ? [ApiKeyScope.REFUNDS] : [];

@@ -26,13 +26,13 @@ async function listenOn(server: Server, address: ListenOptions): Promise<void> {
   });
 }
 
-async function listen(host: string, port: number): Promise<Server> {
+async function listenOnPort(host: string, port: number): Promise<Server> {
   const server = createServer();
   await listenOn(server, { host, port });
   return server;
 }
 
-const close = (server: Server): Promise<unknown> => new Promise((resolve) => server.close(resolve));
+const closeServer = (server: Server): Promise<unknown> => new Promise((resolve) => server.close(resolve));
 
 interface Problem {
   readonly reason: string;
@@ -78,7 +78,7 @@ async function portProblem(
 }
 
 /** All problems with ports in one error, and one command that starts with other ports. */
-function refuse(problems: readonly Problem[]): StartError {
+function portsError(problems: readonly Problem[]): StartError {
   const settings = problems.flatMap(({ setting }) => (setting === undefined ? [] : [`${setting}=0`]));
   const all = settings.length === 1 ? 'it' : 'all of them';
   const advice =
@@ -95,7 +95,7 @@ function refuse(problems: readonly Problem[]): StartError {
  * The reservation is a socket in Linux's abstract namespace, which the kernel removes with the process.
  * @returns whether no other process, and no earlier choice of this one, has reserved it
  */
-async function reserve(port: number): Promise<boolean> {
+async function reservePort(port: number): Promise<boolean> {
   const reservation = createServer((socket) => socket.destroy());
   try {
     await listenOn(reservation, { path: `\0gatehouse-port-${port}` });
@@ -107,11 +107,11 @@ async function reserve(port: number): Promise<boolean> {
   return true;
 }
 
-async function open(request: PortRequest): Promise<{ server: Server; port: number }> {
+async function openPort(request: PortRequest): Promise<{ server: Server; port: number }> {
   if (request.port === 0) return openFree(request.host);
-  const server = await listen(request.host, request.port);
+  const server = await listenOnPort(request.host, request.port);
   // The port may be a choice of the process that started this one, and is then reserved there.
-  await reserve(request.port);
+  await reservePort(request.port);
   return { server, port: request.port };
 }
 
@@ -120,9 +120,9 @@ async function openFree(host: string): Promise<{ server: Server; port: number }>
   for (let attempt = 1; attempt <= attempts; attempt++) {
     const port = from + Math.floor(Math.random() * (to - from));
     try {
-      const server = await listen(host, port);
-      if (await reserve(port)) return { server, port };
-      await close(server);
+      const server = await listenOnPort(host, port);
+      if (await reservePort(port)) return { server, port };
+      await closeServer(server);
     } catch (error) {
       if (!hasCode(error, 'EADDRINUSE')) throw error;
     }
@@ -142,7 +142,7 @@ export async function choosePorts(requests: readonly PortRequest[]): Promise<num
   try {
     for (const request of requests) {
       try {
-        held.push({ ...(await open(request)), setting: request.setting });
+        held.push({ ...(await openPort(request)), setting: request.setting });
       } catch (error) {
         const others = held.filter(({ port }) => port === request.port).map(({ setting }) => setting);
         const reason = await portProblem(request, error, others);
@@ -151,9 +151,9 @@ export async function choosePorts(requests: readonly PortRequest[]): Promise<num
         );
       }
     }
-    if (problems.length > 0) throw refuse(problems);
+    if (problems.length > 0) throw portsError(problems);
     return held.map(({ port }) => port);
   } finally {
-    await Promise.all(held.map(({ server }) => close(server)));
+    await Promise.all(held.map(({ server }) => closeServer(server)));
   }
 }

@@ -16,14 +16,14 @@ const pollMs = 50;
 /** The time limit for a killed process to exit. Beyond it, the machine has a problem. */
 const killDeadlineMs = 5_000;
 
-async function attempt<T>(read: Promise<T>): Promise<T | undefined> {
+async function undefinedOnError<T>(read: Promise<T>): Promise<T | undefined> {
   // The process exited meanwhile, or belongs to another user and so is not ours.
   return read.catch(() => undefined);
 }
 
 /** The name of a process's program; undefined for a zombie, which has none and holds no resources. */
 async function programOf(pid: number): Promise<string | undefined> {
-  const executable = await attempt(readlink(`/proc/${pid}/exe`));
+  const executable = await undefinedOnError(readlink(`/proc/${pid}/exe`));
   return executable === undefined ? undefined : basename(executable).replace(/ \(deleted\)$/, '');
 }
 
@@ -37,10 +37,10 @@ async function isOurs(
   if (
     postgresData !== undefined &&
     name === 'postgres' &&
-    (await attempt(readlink(`/proc/${pid}/cwd`))) === postgresData
+    (await undefinedOnError(readlink(`/proc/${pid}/cwd`))) === postgresData
   )
     return true;
-  const environment = (await attempt(readFile(`/proc/${pid}/environ`, 'utf8'))) ?? '';
+  const environment = (await undefinedOnError(readFile(`/proc/${pid}/environ`, 'utf8'))) ?? '';
   return environment.split('\0').includes(`${dataFolderMarker}=${dataFolder}`);
 }
 
@@ -64,11 +64,11 @@ function signalTo(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-const list = (processes: readonly Leftover[]) =>
+const namesAndPids = (processes: readonly Leftover[]) =>
   processes.map(({ name, pid }) => `${name} ${pid}`).join(', ');
 
 const cannotEnd = (left: readonly Leftover[]) =>
-  `Processes of an earlier start cannot be ended: ${list(left)}. Inspect them: ps -o pid,stat,wchan,cmd -p <pid>`;
+  `Processes of an earlier start cannot be ended: ${namesAndPids(left)}. Inspect them: ps -o pid,stat,wchan,cmd -p <pid>`;
 
 /**
  * Ends processes that an earlier, killed Gatehouse left running for this data folder. It sends one signal (a fast
@@ -85,10 +85,11 @@ export async function endLeftovers(options: {
   const { dataFolder, postgresData, report } = options;
   const first = await findLeftovers(dataFolder, postgresData);
   if (first.length === 0) return;
-  report(`Stopping processes that an earlier start left running: ${list(first)}`);
+  report(`Stopping processes that an earlier start left running: ${namesAndPids(first)}`);
   // Only PostgreSQL's postmaster gets the signal. The same signals mean other things to its children, and it ends them
   // in order.
-  const pidFile = (await attempt(readFile(join(postgresData ?? '', 'postmaster.pid'), 'utf8'))) ?? '';
+  const pidFile =
+    (await undefinedOnError(readFile(join(postgresData ?? '', 'postmaster.pid'), 'utf8'))) ?? '';
   const postmaster = Number.parseInt(pidFile, 10);
   for (const { pid, name } of first) {
     if (name !== 'postgres') signalTo(pid, 'SIGTERM');

@@ -13,7 +13,7 @@ const howToGetOne = [
   '  GATEHOUSE_NATS_URL=nats://… npm start      with a broker that runs elsewhere',
 ].join('\n');
 
-function find(): string | undefined {
+function findProgram(): string | undefined {
   for (const folder of systemPath(process.env['PATH']).split(delimiter)) {
     try {
       const path = join(folder, program);
@@ -64,7 +64,7 @@ async function runInstaller(command: string, args: readonly string[], { report, 
  * @throws StartError that says how to get the program
  */
 export async function findOrInstallNatsServer(search: NatsSearch): Promise<string> {
-  const found = find();
+  const found = findProgram();
   if (found !== undefined) return found;
   const isDebian = existsSync('/usr/bin/apt-get');
   if (process.getuid?.() !== 0 || !isDebian) throw new StartError(howToGetOne);
@@ -73,7 +73,7 @@ export async function findOrInstallNatsServer(search: NatsSearch): Promise<strin
   // A fresh machine has no package lists, or outdated ones.
   const failure =
     (await runInstaller('apt-get', ['update'], search)) ?? (await runInstaller('apt-get', install, search));
-  const installed = find();
+  const installed = findProgram();
   if (installed === undefined) throw new StartError(`${failure ?? ''}\n\n${howToGetOne}`.trim());
   if (existsSync('/run/systemd/system')) {
     await runInstaller('systemctl', ['disable', '--now', `${program}.service`], search);

@@ -42,7 +42,7 @@ jetstream {
 `;
 
 /** The server greets clients once it is ready, after it has read its streams. */
-async function greets(port: number): Promise<boolean> {
+async function isGreeting(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host, port });
     const answer = (ready: boolean) => {
@@ -69,7 +69,7 @@ export function natsProcess(options: NatsOptions): ProcessSpec {
     ...exitWithParent('SIGTERM', options.program, ['--config', configurationFile]),
     env: { ...options.marker },
     cwd: '/',
-    isReady: () => greets(options.port),
+    isReady: () => isGreeting(options.port),
     // A server whose store was deleted answers, and stores nothing any more.
     isResponsive: async () =>
       existsSync(join(options.folder, 'jetstream')) && storeAnswers(natsUrl(options), answerTimeoutMs),

@@ -17,7 +17,7 @@ async function socketsOf(
     });
 }
 
-async function holds(pid: string, inodes: ReadonlySet<string>): Promise<boolean> {
+async function holdsSocket(pid: string, inodes: ReadonlySet<string>): Promise<boolean> {
   const descriptors = await readdir(`/proc/${pid}/fd`).catch(() => []);
   const targets = await Promise.all(
     descriptors.map((descriptor) => readlink(`/proc/${pid}/fd/${descriptor}`).catch(() => '')),
@@ -46,7 +46,7 @@ export async function findPortHolder(port: number): Promise<PortHolder | undefin
 async function programOf(inodes: ReadonlySet<string>): Promise<string | undefined> {
   const pids = (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name));
   for (const pid of pids) {
-    if (!(await holds(pid, inodes))) continue;
+    if (!(await holdsSocket(pid, inodes))) continue;
     const name = await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '');
     return `${name.trim() || 'a program'}, process ${pid}`;
   }

@@ -65,7 +65,12 @@ const settings = {
 
 const volatileSettings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' };
 
-async function run(home: PostgresHome, program: string, args: readonly string[], input = ''): Promise<void> {
+async function runProgram(
+  home: PostgresHome,
+  program: string,
+  args: readonly string[],
+  input = '',
+): Promise<void> {
   const child = spawn(join(home.programs, 'bin', program), args, {
     env: environment,
     cwd: '/',
@@ -111,8 +116,13 @@ async function createCluster(home: PostgresHome, password: string): Promise<void
       '--builtin-locale',
       'C.UTF-8',
     ];
-    await run(home, 'initdb', ['--pgdata', draft, ...login, ...locale]);
-    await run(home, 'postgres', ['--single', '-D', draft, 'postgres'], `CREATE DATABASE ${database}\n`);
+    await runProgram(home, 'initdb', ['--pgdata', draft, ...login, ...locale]);
+    await runProgram(
+      home,
+      'postgres',
+      ['--single', '-D', draft, 'postgres'],
+      `CREATE DATABASE ${database}\n`,
+    );
     await rename(draft, home.data);
   } finally {
     await rm(passwordFile, { force: true });

@@ -26,7 +26,7 @@ const SecretsFile = Type.Object({
 export type Secrets = Required<Static<typeof SecretsFile>>;
 type KeptSecrets = Static<typeof SecretsFile>;
 
-function parse(text: string, path: string): KeptSecrets {
+function parseSecrets(text: string, path: string): KeptSecrets {
   const unusable = (why: string) =>
     new StartError(
       `${path} is not usable (${why}). Restore it from a backup, because no API key in the database works without it.\n` +
@@ -71,7 +71,7 @@ export async function readOrMakeSecrets(
           nats_password: makeSecret(),
           service_tokens: {},
         }
-      : parse(text, path);
+      : parseSecrets(text, path);
   const missing = roles.filter((role) => kept.service_tokens[role] === undefined);
   const added = Object.fromEntries(missing.map((role) => [role, makeSecret()]));
   const { wallet_callback_key, simulated_wallets, webhook_secret_key } = kept;

@@ -88,7 +88,7 @@ async function makeDataFolder(path: string): Promise<string> {
   return realpath(path);
 }
 
-async function lock(folder: string): Promise<() => Promise<void>> {
+async function lockDataFolder(folder: string): Promise<() => Promise<void>> {
   const result = await lockFolder(folder);
   if ('release' in result) return result.release;
   const pid = result.pid ?? '<its process id>';
@@ -122,7 +122,7 @@ function refuseToReplace(postgresData: string, dataFolder: string): void {
  * Prepares the demo merchant and the demo users. Each step keeps what an earlier try of it has created. While a restore may have lost the
  * merchant, none is created: operators first answer this question through the running core.
  */
-async function seed(
+async function prepareDemo(
   dataFolder: string,
   secrets: Secrets,
   { grpc, webhooks: { grpc: webhooksGrpc } }: Addresses,
@@ -194,7 +194,7 @@ export async function startGatehouse(options: StartOptions): Promise<Gatehouse> 
 async function startAll(options: StartOptions): Promise<Gatehouse> {
   const { config, report, warn, signal } = options;
   const dataFolder = await makeDataFolder(options.dataFolder);
-  const locks = [await lock(dataFolder)];
+  const locks = [await lockDataFolder(dataFolder)];
   const stack = await stackProcesses({ logFolder: join(dataFolder, 'logs'), report, warn, signal });
   const stop = async () => {
     await stack.stop();
@@ -204,7 +204,7 @@ async function startAll(options: StartOptions): Promise<Gatehouse> {
     const otherDatabase = await compareDatabase(dataFolder, config.GATEHOUSE_DATABASE_URL);
     const home = await findHome(config, dataFolder, report);
     // A copied data folder still points to the database of the original.
-    if (home !== undefined && existsSync(home.data)) locks.push(await lock(home.data));
+    if (home !== undefined && existsSync(home.data)) locks.push(await lockDataFolder(home.data));
     await endLeftovers({ dataFolder, postgresData: home?.data, report, deadlineMs: leftoversDeadlineMs });
     const hasDatabase = home !== undefined && existsSync(home.data);
     if (home !== undefined && !hasDatabase) refuseToReplace(home.data, dataFolder);
@@ -230,7 +230,7 @@ async function startAll(options: StartOptions): Promise<Gatehouse> {
     await stack.start(core, simulator);
     await stack.start(...clients);
 
-    const { seeded, isRecovering } = await seed(dataFolder, secrets, place.addresses, options);
+    const { seeded, isRecovering } = await prepareDemo(dataFolder, secrets, place.addresses, options);
     const demo = demoOf(place, seeded);
     await rememberDatabase(dataFolder, config.GATEHOUSE_DATABASE_URL);
     await writePrivateFile(join(dataFolder, demoFile), `${JSON.stringify(demo, undefined, 2)}\n`);
@@ -302,7 +302,7 @@ function processesIn(
   };
 }
 
-type Seeded = Awaited<ReturnType<typeof seed>>['seeded'];
+type Seeded = Awaited<ReturnType<typeof prepareDemo>>['seeded'];
 
 function demoOf({ addresses, secrets }: StartPlace, seeded: Seeded) {
   const { operator = '', writer = '', reader = '' } = secrets.service_tokens;

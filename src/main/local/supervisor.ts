@@ -64,7 +64,7 @@ interface Running {
   readonly hasExited: () => boolean;
 }
 
-async function launch(spec: ProcessSpec, log: LogFile): Promise<Running> {
+async function launchProcess(spec: ProcessSpec, log: LogFile): Promise<Running> {
   const output = await log.open();
   try {
     const child = spawn(spec.command, spec.args, {
@@ -93,7 +93,7 @@ async function launch(spec: ProcessSpec, log: LogFile): Promise<Running> {
   }
 }
 
-async function end(running: Running, spec: ProcessSpec): Promise<void> {
+async function endProcess(running: Running, spec: ProcessSpec): Promise<void> {
   running.child.kill(spec.stopSignal);
   const timer = setTimeout(() => running.child.kill('SIGKILL'), spec.stopTimeoutMs);
   await running.exited;
@@ -170,7 +170,7 @@ export async function supervise(spec: ProcessSpec, options: SupervisorOptions): 
   const start = async (signal: AbortSignal): Promise<Running> => {
     await spec.prepare?.();
     signal.throwIfAborted();
-    const started = await launch(spec, log);
+    const started = await launchProcess(spec, log);
     // Before it is ready, so that a stop in the meantime ends this process and not the one before it.
     running = started;
     try {
@@ -178,7 +178,7 @@ export async function supervise(spec: ProcessSpec, options: SupervisorOptions): 
       void killWhenStuck(spec, started, options);
       return started;
     } catch (error) {
-      await end(started, spec);
+      await endProcess(started, spec);
       throw error;
     }
   };
@@ -216,7 +216,7 @@ export async function supervise(spec: ProcessSpec, options: SupervisorOptions): 
     pid: () => running?.child.pid,
     stop: async () => {
       stopping.abort();
-      if (running !== undefined) await end(running, spec);
+      if (running !== undefined) await endProcess(running, spec);
       await kept;
     },
   };

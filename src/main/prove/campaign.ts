@@ -53,7 +53,7 @@ export async function runCampaign(
   try {
     const result = await runStands(options, parts, { folder, beganAtMs, environment: own.environment });
     const invariants = judge(result.evidence);
-    const { verdict, reasons } = decide(invariants, result.faults);
+    const { verdict, reasons } = verdictOf(invariants, result.faults);
     isKept = verdict !== 'passed';
     const report: ProveReport = {
       verdict,
@@ -243,7 +243,7 @@ const isElsewhere = ({ target }: Fault, { databaseUrl, natsUrl }: ProveOptions):
   (target === 'database' && databaseUrl !== undefined) || (target === 'broker' && natsUrl !== undefined);
 
 /** Passed: everything that could be tried was tried and held. */
-function decide(invariants: readonly InvariantResult[], faults: readonly FaultResult[]) {
+function verdictOf(invariants: readonly InvariantResult[], faults: readonly FaultResult[]) {
   const broken = invariants.filter(({ result }) => result === 'broken');
   if (broken.length > 0)
     return {

@@ -11,7 +11,7 @@ export async function describeGatehouse(projectRoot: string): Promise<ProveRepor
   const { version } = JSON.parse(await readFile(join(projectRoot, 'package.json'), 'utf8')) as {
     readonly version: string;
   };
-  return { version, commit: read('git', ['-C', projectRoot, 'rev-parse', 'HEAD']) };
+  return { version, commit: outputOf('git', ['-C', projectRoot, 'rev-parse', 'HEAD']) };
 }
 
 /** The machine of a campaign, for its report. */
@@ -24,7 +24,7 @@ export async function describeMachine(folder: string, databaseUrl: string): Prom
     node: process.version,
     // A database that has failed since must not cost the report of the whole campaign.
     database: await databaseVersion(databaseUrl).catch(() => 'unknown'),
-    file_system: read('findmnt', ['--noheadings', '--output', 'FSTYPE', '--target', folder]) || 'unknown',
+    file_system: outputOf('findmnt', ['--noheadings', '--output', 'FSTYPE', '--target', folder]) || 'unknown',
   };
 }
 
@@ -46,7 +46,7 @@ async function databaseVersion(connectionString: string): Promise<string> {
 }
 
 /** The output of a program; empty when it fails or is not there. */
-function read(command: string, args: readonly string[]): string {
+function outputOf(command: string, args: readonly string[]): string {
   const { status, stdout } = spawnSync(command, args, {
     encoding: 'utf8',
     env: { PATH: systemPath(process.env['PATH']) },

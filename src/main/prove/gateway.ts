@@ -95,7 +95,7 @@ const anyPort = Object.fromEntries(
 const probeTimeoutMs = 3_000;
 
 /** The same URL with the address of a link. */
-function through(url: string, port: number): string {
+function urlThroughLink(url: string, port: number): string {
   const changed = new URL(url);
   changed.hostname = '127.0.0.1';
   changed.port = String(port);
@@ -107,7 +107,7 @@ const addressOf = (url: string, defaultPort: number): Address => {
   return { host: hostname.replace(/^\[|\]$/g, ''), port: port === '' ? defaultPort : Number(port) };
 };
 
-const local = (port: number): Address => ({ host: '127.0.0.1', port });
+const loopbackAddress = (port: number): Address => ({ host: '127.0.0.1', port });
 
 /** Starts it. @throws StartError or SettingsError; nothing is left running then */
 export async function openGateway(options: GatewayOptions): Promise<CampaignGateway> {
@@ -136,14 +136,14 @@ export async function openGateway(options: GatewayOptions): Promise<CampaignGate
       ...(attacked.has('checkout') ? { checkout: checkoutProcess(await settingsOf('checkout')) } : {}),
       ...(attacked.has('dashboard') ? { dashboard: dashboardProcess(await settingsOf('dashboard')) } : {}),
     });
-    const facade = await links.connect('shop', 'rest-facade', local(addresses.ports.restSandbox));
+    const facade = await links.connect('shop', 'rest-facade', loopbackAddress(addresses.ports.restSandbox));
     const processes = levels.processes();
     const isDatabaseInside = servers.home?.data.startsWith(folder) ?? false;
     return {
       processes,
       linksOf: links.of,
       sandbox: `http://127.0.0.1:${facade}`,
-      receiver: (port) => links.connect('webhooks', 'shop', local(port)),
+      receiver: (port) => links.connect('webhooks', 'shop', loopbackAddress(port)),
       isDatabaseInside,
       databaseUrl: servers.databaseUrl,
       simulatorUrl: addresses.simulator,
@@ -275,14 +275,14 @@ async function createSettings(
   },
 ) {
   const { ports } = addresses;
-  const callbacks = await links.connect('wallet-simulator', 'wallets', local(ports.walletCallback));
+  const callbacks = await links.connect('wallet-simulator', 'wallets', loopbackAddress(ports.walletCallback));
   const programFolder = await findPrograms(environment, projectRoot, join(folder, 'programs'), (reason) =>
     report(`The processes start later and use more memory, because they cannot be bundled: ${reason}`),
   );
   return async (from: Target) => {
-    const core = await links.connect(from, 'core', local(ports.coreGrpc));
-    const webhooks = await links.connect(from, 'webhooks', local(ports.webhooksGrpc));
-    const simulator = await links.connect(from, 'wallet-simulator', local(ports.simulator));
+    const core = await links.connect(from, 'core', loopbackAddress(ports.coreGrpc));
+    const webhooks = await links.connect(from, 'webhooks', loopbackAddress(ports.webhooksGrpc));
+    const simulator = await links.connect(from, 'wallet-simulator', loopbackAddress(ports.simulator));
     const database = await links.connect(from, 'database', addressOf(servers.databaseUrl, 5432));
     const broker = await links.connect(from, 'broker', addressOf(servers.natsUrl, 4222));
     const own: Addresses = {
@@ -294,8 +294,8 @@ async function createSettings(
     };
     return {
       ...{ environment, projectRoot, programFolder, dataFolder: folder, secrets, addresses: own },
-      databaseUrl: through(servers.databaseUrl, database),
-      natsUrl: through(servers.natsUrl, broker),
+      databaseUrl: urlThroughLink(servers.databaseUrl, database),
+      natsUrl: urlThroughLink(servers.natsUrl, broker),
     };
   };
 }

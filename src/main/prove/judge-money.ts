@@ -2,7 +2,7 @@ import type { Evidence } from './evidence.ts';
 import type { Finding, Invariant } from './invariant.ts';
 import type { Charge, OrderRecord } from './records.ts';
 
-const money = (hundredths: number): string => `${(hundredths / 100).toFixed(2)} ETB`;
+const moneyText = (hundredths: number): string => `${(hundredths / 100).toFixed(2)} ETB`;
 const sumOf = (amounts: readonly number[]): number => amounts.reduce((sum, each) => sum + each, 0);
 
 /** Each order with what the wallets charged for it: by our reference, or by the payer, whose phone only this order has. */
@@ -31,7 +31,7 @@ const chargedOnce: Invariant = {
         .filter(({ charges }) => charges.length > 1)
         .map(({ orderNumber, charges }) => ({
           orderNumber,
-          seen: `charged ${charges.length} times, by ${charges.map(({ wallet, transaction, amount }) => `${wallet} ${transaction} (${money(amount)})`).join(', ')}`,
+          seen: `charged ${charges.length} times, by ${charges.map(({ wallet, transaction, amount }) => `${wallet} ${transaction} (${moneyText(amount)})`).join(', ')}`,
         })),
     };
   },
@@ -57,7 +57,7 @@ const recordedFirst: Invariant = {
             return [
               {
                 orderNumber: orderOf.get(payer) ?? '',
-                seen: `${wallet} ${transaction} charged ${money(amount)} for no stored attempt`,
+                seen: `${wallet} ${transaction} charged ${moneyText(amount)} for no stored attempt`,
               },
             ];
           // The two clocks may differ, so a little is allowed.
@@ -91,7 +91,7 @@ const noUnpaidEnd: Invariant = {
         const kept = sumOf(charges.map(({ amount, reversed }) => amount - reversed));
         return kept === 0 || (record !== undefined && isOpen(record))
           ? []
-          : [{ orderNumber, seen: `it is ${record?.status ?? ''}, and the wallet keeps ${money(kept)}` }];
+          : [{ orderNumber, seen: `it is ${record?.status ?? ''}, and the wallet keeps ${moneyText(kept)}` }];
       }),
     };
   },
@@ -115,7 +115,7 @@ const completedMeansCharged: Invariant = {
           : [
               {
                 orderNumber,
-                seen: `${money(record?.deducted ?? 0)} deducted, charged: ${charges.map(({ amount }) => money(amount)).join(', ') || 'nothing'}`,
+                seen: `${moneyText(record?.deducted ?? 0)} deducted, charged: ${charges.map(({ amount }) => moneyText(amount)).join(', ') || 'nothing'}`,
               },
             ];
       }),
@@ -152,10 +152,13 @@ const refundsExact: Invariant = {
         if (reversed !== done + strays || done !== (record?.refunded ?? 0))
           faults.push({
             orderNumber,
-            seen: `the wallet returned ${money(reversed)}; refunds completed: ${money(done)}, reversed: ${money(strays)}, on the order: ${money(record?.refunded ?? 0)}`,
+            seen: `the wallet returned ${moneyText(reversed)}; refunds completed: ${moneyText(done)}, reversed: ${moneyText(strays)}, on the order: ${moneyText(record?.refunded ?? 0)}`,
           });
         if (done > (record?.deducted ?? 0))
-          faults.push({ orderNumber, seen: `${money(done)} refunded of ${money(record?.deducted ?? 0)}` });
+          faults.push({
+            orderNumber,
+            seen: `${moneyText(done)} refunded of ${moneyText(record?.deducted ?? 0)}`,
+          });
         return faults;
       }),
     };
@@ -170,11 +173,16 @@ const moneyAddsUp: Invariant = {
     const ours = sumOf(records.map(({ deducted, refunded }) => deducted - refunded));
     return {
       compared: charges.length,
-      of: `charges (${money(kept)} kept)`,
+      of: `charges (${moneyText(kept)} kept)`,
       violations:
         kept === ours
           ? []
-          : [{ orderNumber: '', seen: `the wallets keep ${money(kept)}, our records say ${money(ours)}` }],
+          : [
+              {
+                orderNumber: '',
+                seen: `the wallets keep ${moneyText(kept)}, our records say ${moneyText(ours)}`,
+              },
+            ],
     };
   },
 };

@@ -12,7 +12,7 @@ const maxViolations = 20;
 
 const recordsByNumber = ({ records }: Evidence) => new Map(records.map((each) => [each.orderNumber, each]));
 
-const acknowledged = ({ orders }: Evidence) =>
+const acknowledgedOrdersOf = ({ orders }: Evidence) =>
   orders.filter(({ acknowledgedAtMs }) => acknowledgedAtMs !== undefined);
 
 const acknowledgedOrdersKept: Invariant = {
@@ -20,7 +20,7 @@ const acknowledgedOrdersKept: Invariant = {
   promise: 'Every order and payment that was answered with 201 is stored, unchanged, and verify finds it.',
   judge: (evidence) => {
     const records = recordsByNumber(evidence);
-    const kept = acknowledged(evidence);
+    const kept = acknowledgedOrdersOf(evidence);
     return {
       compared: kept.length,
       of: 'acknowledged orders',

@@ -90,7 +90,7 @@ export function startLoad(options: LoadOptions): Load {
       contradictions: [],
     };
     orders.push(order);
-    const played = play(order, index, options).catch((error: unknown) => {
+    const played = playOrder(order, index, options).catch((error: unknown) => {
       if (!options.giveUp.aborted) throw error;
     });
     running.add(played);
@@ -129,25 +129,25 @@ function storyOf(chance: number): Story {
   return 'direct';
 }
 
-async function play(order: PlacedOrder, index: number, options: LoadOptions): Promise<void> {
+async function playOrder(order: PlacedOrder, index: number, options: LoadOptions): Promise<void> {
   const { shop } = options;
   const repeats = index % repeatsOneIn === 0;
   if (order.hasWebhook) {
-    if (!(await register(order, repeats, options))) return;
+    if (!(await registerOrder(order, repeats, options))) return;
     if (options.visit !== undefined && repeats) await options.visit(order.checkoutUrl);
   }
   if (order.story === 'cancel') {
-    const { body } = await verify(order, shop);
+    const { body } = await verifyOrder(order, shop);
     await options.cancel(body.data?.['order_id'] ?? '');
-  } else if (!(await pay(order, repeats, options))) return;
+  } else if (!(await payOrder(order, repeats, options))) return;
   // A declined payment leaves its order open, so the customer is not waited for.
   if (order.story === 'odd') return;
   await untilEnded(order, options);
-  if (order.story === 'refund' && order.statuses.at(-1) === 'COMPLETED') await refund(order, options);
+  if (order.story === 'refund' && order.statuses.at(-1) === 'COMPLETED') await refundOrder(order, options);
 }
 
 /** Whether the gateway took it. */
-async function register(order: PlacedOrder, repeats: boolean, options: LoadOptions): Promise<boolean> {
+async function registerOrder(order: PlacedOrder, repeats: boolean, options: LoadOptions): Promise<boolean> {
   const { shop, webhookUrl, now } = options;
   const body = {
     order_number: order.orderNumber,
@@ -160,7 +160,7 @@ async function register(order: PlacedOrder, repeats: boolean, options: LoadOptio
   };
   const first = await shop.post('/api/v1/register', body);
   if (first.status !== 201) {
-    order.contradictions.push(`register was answered ${describe(first)}`);
+    order.contradictions.push(`register was answered ${describeReply(first)}`);
     return false;
   }
   order.checkoutUrl = first.body.data?.['checkout_url'] ?? '';
@@ -168,31 +168,32 @@ async function register(order: PlacedOrder, repeats: boolean, options: LoadOptio
   if (!repeats) return true;
   const again = await shop.post('/api/v1/register', body);
   if (again.status !== 201 || again.body.data?.['checkout_url'] !== order.checkoutUrl)
-    order.contradictions.push(`the repeated registration was answered ${describe(again)}`);
+    order.contradictions.push(`the repeated registration was answered ${describeReply(again)}`);
   return true;
 }
 
 /** Whether the gateway took the payment. The payers with odd numbers are few, so they may be busy. */
-async function pay(order: PlacedOrder, repeats: boolean, { shop, now }: LoadOptions): Promise<boolean> {
+async function payOrder(order: PlacedOrder, repeats: boolean, { shop, now }: LoadOptions): Promise<boolean> {
   const option = order.phone.startsWith('25170') ? 'walletb_ussd' : 'walleta_ussd';
   const path = `/api/v1/direct?payment_option=${option}`;
   const { orderNumber, amount, phone } = order;
   const body = { order_number: orderNumber, amount, currency: 'ETB', phone };
   const first = await shop.post(path, body);
   if (first.status !== 201) {
-    order.contradictions.push(`direct was answered ${describe(first)}`);
+    order.contradictions.push(`direct was answered ${describeReply(first)}`);
     return false;
   }
   order.acknowledgedAtMs ??= now();
   if (!repeats) return true;
   const again = await shop.post(path, body);
-  if (again.status !== 201) order.contradictions.push(`the repeated payment was answered ${describe(again)}`);
+  if (again.status !== 201)
+    order.contradictions.push(`the repeated payment was answered ${describeReply(again)}`);
   return true;
 }
 
-const describe = ({ status, body }: Reply): string => `${status} ${JSON.stringify(body).slice(0, 200)}`;
+const describeReply = ({ status, body }: Reply): string => `${status} ${JSON.stringify(body).slice(0, 200)}`;
 
-async function verify(order: PlacedOrder, shop: Shop): Promise<Reply> {
+async function verifyOrder(order: PlacedOrder, shop: Shop): Promise<Reply> {
   const reply = await shop.post('/api/v1/verify', { order_number: order.orderNumber }, { prefer: 'wait=5' });
   const status = reply.status === 200 ? (reply.body.data?.['status'] ?? '') : `answered ${reply.status}`;
   if (order.statuses.at(-1) !== status) order.statuses.push(status);
@@ -201,20 +202,20 @@ async function verify(order: PlacedOrder, shop: Shop): Promise<Reply> {
 
 async function untilEnded(order: PlacedOrder, { shop, giveUp }: LoadOptions): Promise<void> {
   for (;;) {
-    await verify(order, shop);
+    await verifyOrder(order, shop);
     const status = order.statuses.at(-1);
     if (isEnded(status)) return;
     await delay(pollMs, undefined, { signal: giveUp });
   }
 }
 
-async function refund(order: PlacedOrder, { shop, giveUp }: LoadOptions): Promise<void> {
+async function refundOrder(order: PlacedOrder, { shop, giveUp }: LoadOptions): Promise<void> {
   const number = `${order.orderNumber}-R`;
   const amount = `${Math.floor(Number(order.amount) / 2)}.50`;
   const body = { order_number: order.orderNumber, refund_number: number, amount, reason: 'Came back' };
   const first = await shop.post('/api/v1/refund', body);
   if (first.status !== 201) {
-    order.contradictions.push(`refund was answered ${describe(first)}`);
+    order.contradictions.push(`refund was answered ${describeReply(first)}`);
     return;
   }
   const statuses: string[] = [];

@@ -14,7 +14,7 @@ export interface SmallDisk {
 /** Room for a campaign. Memory is taken only for what is written. */
 const roomMb = 2_048;
 
-const run = (command: string, args: readonly string[]): string | undefined => {
+const runProgram = (command: string, args: readonly string[]): string | undefined => {
   const { status, stderr, error } = spawnSync(command, args, {
     encoding: 'utf8',
     env: { PATH: systemPath(process.env['PATH']), LC_ALL: 'C' },
@@ -25,9 +25,17 @@ const run = (command: string, args: readonly string[]): string | undefined => {
 /** Mounts one at an empty folder. Returns why that is impossible, if it is: it needs root and the right to mount. */
 export function mountSmallDisk(folder: string): SmallDisk | { readonly problem: string } {
   if (process.getuid?.() !== 0) return { problem: 'mounting a small disk needs root' };
-  const problem = run('mount', ['-t', 'tmpfs', '-o', `size=${roomMb}m,mode=0711`, 'gatehouse-prove', folder]);
+  const problem = runProgram('mount', [
+    '-t',
+    'tmpfs',
+    '-o',
+    `size=${roomMb}m,mode=0711`,
+    'gatehouse-prove',
+    folder,
+  ]);
   if (problem !== undefined) return { problem: `a small disk cannot be mounted: ${problem}` };
-  const resize = (size: string): string | undefined => run('mount', ['-o', `remount,size=${size}`, folder]);
+  const resize = (size: string): string | undefined =>
+    runProgram('mount', ['-o', `remount,size=${size}`, folder]);
   return {
     fill: async () => {
       // Size 0 would mean no limit. What is written between the two calls does not fit into the new size, so the size is tried again.
@@ -41,6 +49,6 @@ export function mountSmallDisk(folder: string): SmallDisk | { readonly problem: 
       const failure = resize(`${roomMb}m`);
       if (failure !== undefined) throw new Error(`${folder} could not be enlarged: ${failure}`);
     },
-    unmount: () => void run('umount', ['--lazy', folder]),
+    unmount: () => void runProgram('umount', ['--lazy', folder]),
   };
 }

@@ -77,7 +77,7 @@ export async function attack(options: StandOptions): Promise<Evidence> {
     const faultsEndedAtMs = Date.now();
     load.stop();
     options.report('No more customers arrive. Waiting until every order, refund and webhook has ended');
-    const settled = await settle(options, load, merchant.storedId, receiver.exchanges);
+    const settled = await untilSettled(options, load, merchant.storedId, receiver.exchanges);
     ending.abort();
     await load.ended();
     const { leaks, bytes } = await findLeaks(join(options.folder, 'logs'), [
@@ -209,7 +209,7 @@ export const notTried = (
 });
 
 /** Waits until nothing is open any more, or the limit is reached. Returns when each order was seen to have ended. */
-async function settle(
+async function untilSettled(
   { gateway, signal }: StandOptions,
   load: Load,
   merchantId: string,

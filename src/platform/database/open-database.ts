@@ -146,7 +146,7 @@ export async function openSchema(own: DatabaseSchema, options: DatabaseOptions):
     fork: () => orm.em.fork({ clear: true }),
     pool,
     poolWatch,
-    migrate: (last) => migrate({ openForMigration, pool, own, logger }, last),
+    migrate: (last) => migrateSchema({ openForMigration, pool, own, logger }, last),
     pendingMigrations: async () => {
       await adoptDatabaseName(orm, pool);
       return (await orm.migrator.getPending()).map(({ name }) => name);
@@ -168,7 +168,7 @@ interface MigrateParts {
   readonly logger: Logger;
 }
 
-async function migrate(
+async function migrateSchema(
   { openForMigration, pool, own, logger }: MigrateParts,
   last: string | undefined,
 ): Promise<void> {
@@ -176,7 +176,7 @@ async function migrate(
   const orm = await openForMigration();
   try {
     await adoptDatabaseName(orm, pool);
-    await alone(pool, own, logger, async () => {
+    await withMigrationLock(pool, own, logger, async () => {
       await pool.query(`create schema if not exists ${own.schema}`);
       await orm.migrator.up(last === undefined ? undefined : { to: last });
     });
@@ -186,7 +186,7 @@ async function migrate(
 }
 
 /** Runs the migrations while no other process migrates the schema. */
-async function alone(
+async function withMigrationLock(
   pool: Pool,
   { schema, migrationLock: key }: DatabaseSchema,
   logger: Logger,

@@ -20,7 +20,7 @@ export async function runInTransaction<Row extends QueryResultRow>(
 ): Promise<Row[]> {
   const transaction = em.getTransactionContext<OrmExecutor | undefined>();
   if (transaction === undefined) throw new TypeError('the statement needs a transaction');
-  return execute(transaction, statement);
+  return executeStatement(transaction, statement);
 }
 
 /** The same for a reading, in the ORM's transaction if it has one. */
@@ -29,10 +29,10 @@ export function runReading<Row extends QueryResultRow>(
   statement: Statement,
 ): Promise<Row[]> {
   const transaction = em.getTransactionContext<OrmExecutor | undefined>();
-  return execute(transaction ?? em.getConnection().getClient(), statement);
+  return executeStatement(transaction ?? em.getConnection().getClient(), statement);
 }
 
-async function execute<Row extends QueryResultRow>(
+async function executeStatement<Row extends QueryResultRow>(
   executor: OrmExecutor,
   { values = [], ...statement }: Statement,
 ): Promise<Row[]> {

@@ -29,7 +29,7 @@ const turnsOf = new WeakMap<Duplex, Turns>();
  */
 export function handleInTurn(request: IncomingMessage, response: ServerResponse, handle: () => void): void {
   const { socket } = request;
-  const turns = turnsOf.get(socket) ?? begin(socket);
+  const turns = turnsOf.get(socket) ?? createTurns(socket);
   const take = (): void => {
     turns.handled += 1;
     response.once('close', () => {
@@ -101,7 +101,7 @@ function takeNext(socket: Duplex, turns: Turns): void {
   makeDue(socket, turns);
 }
 
-function begin(socket: Duplex): Turns {
+function createTurns(socket: Duplex): Turns {
   const turns: Turns = { handled: 0, isDue: false, waiting: [] };
   turnsOf.set(socket, turns);
   // Node resumes a connection when it has dropped the rest of a request.

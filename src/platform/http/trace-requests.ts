@@ -47,7 +47,7 @@ export function traceRequests(app: FastifyInstance, tracing: Tracing, from: Trac
       return;
     }
     request.span = span;
-    if (span.context.isSampled) record(span, request, reply.raw);
+    if (span.context.isSampled) recordRequest(span, request, reply.raw);
     if (from === 'onRequest') runInSpan(span, done);
     else done();
   });
@@ -58,7 +58,7 @@ export function traceRequests(app: FastifyInstance, tracing: Tracing, from: Trac
 }
 
 /** Describes a request in its span, and ends the span with the answer. */
-function record(span: Span, request: FastifyRequest, response: ServerResponse): void {
+function recordRequest(span: Span, request: FastifyRequest, response: ServerResponse): void {
   span.set({
     'http.request.method': request.method,
     'http.route': request.routeOptions.url,

@@ -240,7 +240,7 @@ function requestHandler(options: ConnectServerOptions): RequestHandler {
     if (request instanceof IncomingMessage) {
       const problem = httpProblemOf(request);
       if (problem !== undefined) {
-        refuse(response, `${problem.field} ${problem.issue}\n`);
+        refuseRequest(response, `${problem.field} ${problem.issue}\n`);
         return;
       }
     }
@@ -249,7 +249,7 @@ function requestHandler(options: ConnectServerOptions): RequestHandler {
       const admitted =
         tls === undefined ? { role: undefined } : roleOfCertificate(peerOf(request), tls.peers);
       if ('refused' in admitted && tls?.peers.isRequired === true) {
-        refuse(response, `${admitted.refused}\n`, 401);
+        refuseRequest(response, `${admitted.refused}\n`, 401);
         return;
       }
       // The client may have disconnected.
@@ -263,20 +263,20 @@ function requestHandler(options: ConnectServerOptions): RequestHandler {
       maxBytes <= maxUnknownCallerBytes &&
       Number(request.headers['content-length'] ?? 0) > maxUnknownCallerBytes
     ) {
-      refuse(response, `${unknownCallerAdvice}\n`, 401);
+      refuseRequest(response, `${unknownCallerAdvice}\n`, 401);
       return;
     }
     try {
       handlerFor(maxBytes)(request, response);
     } catch (error) {
       logger.debug({ err: error }, 'not a valid RPC request');
-      refuse(response, 'The request target or the Host is not valid\n');
+      refuseRequest(response, 'The request target or the Host is not valid\n');
     }
   };
 }
 
 /** Refuses a request. It also closes an HTTP/1.1 connection, because the bytes after the request may be misread. */
-function refuse(response: Response, message: string, status = 400): void {
+function refuseRequest(response: Response, message: string, status = 400): void {
   if (response.headersSent) {
     response.destroy();
     return;

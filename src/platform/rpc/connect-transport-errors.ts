@@ -32,7 +32,7 @@ export function explainTransportErrors(handle: UniversalHandler, json: JsonOptio
     const response = await handle(request);
     const { body, trailer } = response;
     const type = response.header?.get('content-type') ?? '';
-    if (body === undefined) return refused(response, handle.method, json);
+    if (body === undefined) return answerForStatus(response, handle.method, json);
     if (response.status !== 200) return { ...response, ...(await completeUnary(response, body, json)) };
     if (trailer !== undefined && type.startsWith('application/grpc'))
       return { ...response, body: thenComplete(body, trailer) };
@@ -55,13 +55,13 @@ const compressionOf = (encoding: string | null | undefined): Compression | undef
   compressions.find(({ name }) => name === encoding);
 
 /** The error with a reason; undefined for one that has it. */
-function completed(error: ConnectError | undefined): ConnectError | undefined {
+function withReason(error: ConnectError | undefined): ConnectError | undefined {
   if (error === undefined || error.details.length > 0) return undefined;
   return transportError(error.code, error.rawMessage);
 }
 
 /** An answer of connect-node that is a status of HTTP and nothing else. */
-function refused(
+function answerForStatus(
   { status, header }: UniversalServerResponse,
   method: DescMethod,
   json: JsonOptions,
@@ -103,7 +103,7 @@ async function completeUnary(
   const bytes = await readAllBytes(body, maxErrorBytes);
   const compression = compressionOf(headers.get('content-encoding'));
   const plain = compression === undefined ? bytes : await compression.decompress(bytes, maxErrorBytes);
-  const error = completed(errorFromJsonBytes(plain, undefined, new ConnectError('', Code.Unknown)));
+  const error = withReason(errorFromJsonBytes(plain, undefined, new ConnectError('', Code.Unknown)));
   if (error === undefined) return { status, header: headers, body: createAsyncIterable([bytes]) };
   const complete = errorToJsonBytes(error, json);
   headers.delete('content-encoding');
@@ -122,7 +122,7 @@ async function* thenComplete(body: AsyncIterable<Uint8Array>, trailer: Headers):
 }
 
 function completeTrailer(trailer: Headers): boolean {
-  const error = completed(findTrailerError(trailer));
+  const error = withReason(findTrailerError(trailer));
   if (error !== undefined) setTrailerStatus(trailer, error);
   return error !== undefined;
 }
@@ -152,7 +152,7 @@ async function completeEnvelope(
     return completeTrailer(trailer) ? encodeEnvelope(trailerFlag, trailerSerialize(trailer)) : undefined;
   }
   const { metadata, error: sent } = endStreamFromJson(data);
-  const error = completed(sent);
+  const error = withReason(sent);
   if (error === undefined) return undefined;
   return encodeEnvelope(endStreamFlag, createEndStreamSerialization(json).serialize({ metadata, error }));
 }

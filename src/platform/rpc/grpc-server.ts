@@ -119,7 +119,7 @@ export async function startGrpcServer({
   http2Server.prependListener('stream', shortenTimeout);
   http2Server.prependListener('stream', explainTransportErrors);
   const sockets = openSocketsOf(http2Server);
-  return { address: `${host}:${boundPort}`, stop: (timeoutMs) => drain(server, sockets, timeoutMs) };
+  return { address: `${host}:${boundPort}`, stop: (timeoutMs) => drainServer(server, sockets, timeoutMs) };
 }
 
 const isEmitter = (value: unknown): value is EventEmitter => value instanceof EventEmitter;
@@ -156,7 +156,7 @@ function shortenTimeout(_stream: unknown, headers: IncomingHttpHeaders): void {
 
 const secondsOf: Readonly<Record<string, number>> = { H: 3600, M: 60, S: 1 };
 
-async function drain(server: Server, sockets: ReadonlySet<Socket>, timeoutMs: number): Promise<void> {
+async function drainServer(server: Server, sockets: ReadonlySet<Socket>, timeoutMs: number): Promise<void> {
   await new Promise<void>((resolve) => {
     const timer = setTimeout(() => {
       server.forceShutdown();
@@ -202,7 +202,7 @@ type AnyHandler =
   | handleBidiStreamingCall<Buffer, Message>;
 
 function callHandler(spec: MethodImplSpec, logger: Logger): AnyHandler {
-  const input = (bytes: Buffer): Message => decode(spec.method.input, bytes);
+  const input = (bytes: Buffer): Message => decodeMessage(spec.method.input, bytes);
   const output = (init: MessageInit): Message => create(spec.method.output, init);
   type Reply = Parameters<handleUnaryCall<Buffer, Message>>[1];
   // grpc-js does not catch errors of a handler. So every error, including one while reading the call, becomes its status.
@@ -278,7 +278,7 @@ async function withContext<Answer>(
 type MessageInit = MessageInitShape<DescMessage>;
 
 /** @throws INVALID_ARGUMENT INVALID_FIELDS for bytes that are no such message */
-function decode(schema: DescMessage, bytes: Buffer): Message {
+function decodeMessage(schema: DescMessage, bytes: Buffer): Message {
   try {
     return fromBinary(schema, bytes);
   } catch (error) {

@@ -99,10 +99,10 @@ export function createGrpcTransport({
   return {
     unary: (method, signal, timeoutMs, header, input) =>
       inCallSpan(method, () =>
-        unary(clients.current(), method, signal, timeoutMs, metadataOf(header), input),
+        callUnary(clients.current(), method, signal, timeoutMs, metadataOf(header), input),
       ),
     stream: (method, signal, timeoutMs, header, input) =>
-      stream(clients.current(), method, signal, timeoutMs, metadataOf(header), input),
+      callStream(clients.current(), method, signal, timeoutMs, metadataOf(header), input),
     close: clients.close,
   };
 }
@@ -143,7 +143,7 @@ async function untilAnswered<Response>(span: Span, call: () => Promise<Response>
   }
 }
 
-function unary<I extends DescMessage, O extends DescMessage>(
+function callUnary<I extends DescMessage, O extends DescMessage>(
   client: Client,
   method: DescMethodUnary<I, O>,
   signal: AbortSignal | undefined,
@@ -174,7 +174,7 @@ function unary<I extends DescMessage, O extends DescMessage>(
   });
 }
 
-async function stream<I extends DescMessage, O extends DescMessage>(
+async function callStream<I extends DescMessage, O extends DescMessage>(
   client: Client,
   method: DescMethodStreaming<I, O>,
   signal: AbortSignal | undefined,

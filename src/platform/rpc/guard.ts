@@ -88,7 +88,7 @@ function guardSingleResponse(
 ): Promise<Response> {
   return answerCall(
     () => {
-      admit(context, access, options);
+      admitCall(context, access, options);
       const traceparent = context.requestHeader.get('traceparent') ?? '';
       return inCallSpan(context, traceparent, options, () => unlessAborted(handle, context));
     },
@@ -106,7 +106,7 @@ async function* guardResponseStream(
   const startedAt = performance.now();
   let failure: ConnectError | undefined;
   try {
-    admit(context, access, options);
+    admitCall(context, access, options);
     context.values.set(answerWithinKey, answerWithin(context, options));
     yield* handle();
     // A handler that ends because of the deadline has no result of its own. So the caller gets the deadline error.
@@ -120,7 +120,7 @@ async function* guardResponseStream(
   }
 }
 
-function admit(context: HandlerContext, access: Access, options: GuardOptions): void {
+function admitCall(context: HandlerContext, access: Access, options: GuardOptions): void {
   const { tokens, newRequestId } = options;
   const given = context.requestHeader.get('x-request-id') ?? '';
   const requestId = isRequestId(given) ? given : newRequestId();

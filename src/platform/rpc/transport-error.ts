@@ -10,7 +10,7 @@ import { rpcError } from './rpc-error.ts';
 export function transportError(code: Code, message: string): ConnectError {
   switch (code) {
     case Code.InvalidArgument:
-      return unreadable(message);
+      return unreadableMessage(message);
     case Code.ResourceExhausted:
       return rpcError(
         'MESSAGE_TOO_LARGE',
@@ -23,7 +23,7 @@ export function transportError(code: Code, message: string): ConnectError {
     case Code.Canceled:
       return rpcError('CALL_CANCELLED', message);
     default:
-      return faultsOfCaller.test(message) ? unreadable(message) : rpcError('INTERNAL', message);
+      return faultsOfCaller.test(message) ? unreadableMessage(message) : rpcError('INTERNAL', message);
   }
 }
 
@@ -33,7 +33,7 @@ const limitOfUnknown = new RegExp(`\\b${maxUnknownCallerBytes}\\)?$`);
 /** Texts of errors of the caller to which the libraries give the code of a defect of the server. */
 const faultsOfCaller = /^(?:parse binary: |Failed to decompress message|Invalid grpc-timeout value)/;
 
-function unreadable(message: string): ConnectError {
+function unreadableMessage(message: string): ConnectError {
   const issue = message
     .replace(/^parse binary: /, 'the bytes are not a valid message of this method: ')
     .replace(/^timeout \d+ms must be <= \d+$/, deadlineAdvice);

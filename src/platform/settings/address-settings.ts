@@ -51,7 +51,7 @@ export function isNetwork(text: string): boolean {
 const notValid =
   'is not a valid URL. In a user name or password, write / as %2F, # as %23, @ as %40, : as %3A, ? as %3F and % as %25';
 
-const url = (
+const urlSetting = (
   protocols: readonly string[],
   problemOf: (url: URL, text: string) => string | undefined = () => undefined,
 ) =>
@@ -107,7 +107,7 @@ const destinations = [
   'service',
   'target_session_attrs',
 ];
-export const databaseUrl = url(['postgres:', 'postgresql:'], (parsed) => {
+export const databaseUrl = urlSetting(['postgres:', 'postgresql:'], (parsed) => {
   if (endsTooEarly(parsed)) return notValid;
   const { hostname, searchParams } = parsed;
   const misplaced = destinations.find((name) => searchParams.has(name));
@@ -121,11 +121,11 @@ export const databaseUrl = url(['postgres:', 'postgresql:'], (parsed) => {
     return 'has an sslmode, but PostgreSQL has no TLS on a Unix socket. Remove sslmode';
   return sslModes.includes(mode) ? undefined : `has an sslmode other than ${sslModes.join(', ')}`;
 });
-export const natsUrl = url(['nats:', 'tls:']);
-export const httpUrl = url(['http:', 'https:']);
+export const natsUrl = urlSetting(['nats:', 'tls:']);
+export const httpUrl = urlSetting(['http:', 'https:']);
 
 /** The start of URLs, to which paths are appended. */
-export const baseUrl = url(['http:', 'https:'], (_url, text) =>
+export const baseUrl = urlSetting(['http:', 'https:'], (_url, text) =>
   /[\s?#]/.test(text) ? 'must have no blanks, no ? and no #, because paths are appended to it' : undefined,
 );
-export const smtpUrl = url(['smtp:', 'smtps:']);
+export const smtpUrl = urlSetting(['smtp:', 'smtps:']);

@@ -54,7 +54,7 @@ export function openCertificateFiles(options: CertificateFilesOptions): Certific
   const { paths, logger, now, everyMs = standardIntervalMs } = options;
   const names = [paths.ca, ...(paths.own === undefined ? [] : [paths.own.certificate, paths.own.key])];
   let contents = names.map((name) => readOrThrow(name));
-  const first = parse(paths, contents);
+  const first = parseCertificates(paths, contents);
   if (typeof first === 'string') throw new SettingsError(first);
   let current = first;
   const problem = validityProblem(paths, current, now());
@@ -83,7 +83,7 @@ export function openCertificateFiles(options: CertificateFilesOptions): Certific
         known = undefined;
         return;
       }
-      const next = parse(paths, read);
+      const next = parseCertificates(paths, read);
       if (typeof next === 'string') {
         keep(next);
         return;
@@ -130,7 +130,10 @@ function readOrThrow(path: string): Buffer {
 }
 
 /** The certificates in the contents, or a sentence with the reason why they cannot be used. */
-function parse({ ca: caPath, own }: CertificatePaths, contents: readonly Buffer[]): Certificates | string {
+function parseCertificates(
+  { ca: caPath, own }: CertificatePaths,
+  contents: readonly Buffer[],
+): Certificates | string {
   const [ca = Buffer.alloc(0), certificate, key] = contents;
   const authorities = certificatesIn(ca);
   if (authorities === undefined || authorities.length === 0) return `${caPath} ${mustContainCertificates}`;

@@ -65,16 +65,20 @@ function addReadingEndpoints(app: FastifyInstance, path: string, wallet: Wallet)
     `${path}/transactions`,
     { schema: requestSchema({ querystring: listQuery }) },
     ({ params, query }, reply) => {
-      const all = recordsOf(wallet, accountOf(params)).filter((transaction) => matches(transaction, query));
-      return page(all, query, reply).map(transactionObject);
+      const all = recordsOf(wallet, accountOf(params)).filter((transaction) =>
+        matchesQuery(transaction, query),
+      );
+      return pageOf(all, query, reply).map(transactionObject);
     },
   );
   app.get<{ Params: AccountParams; Querystring: ListQuery }>(
     `${path}/statemententries`,
     { schema: requestSchema({ querystring: listQuery }) },
     ({ params, query }, reply) => {
-      const all = statementOf(wallet, accountOf(params)).filter((transaction) => matches(transaction, query));
-      return page(all, query, reply).map(statementEntryObject);
+      const all = statementOf(wallet, accountOf(params)).filter((transaction) =>
+        matchesQuery(transaction, query),
+      );
+      return pageOf(all, query, reply).map(statementEntryObject);
     },
   );
 }
@@ -100,7 +104,7 @@ function addCodeEndpoints(app: FastifyInstance, path: string, wallet: Wallet): v
         .ofAccount(accountOf(params))
         .filter((code) => query.codeState === undefined || codes.stateOf(code) === query.codeState)
         .filter(({ createdAt }) => isWithin(createdAt, query));
-      return page(all, query, reply).map((code) => authorisationCodeObject(code, codes.stateOf(code)));
+      return pageOf(all, query, reply).map((code) => authorisationCodeObject(code, codes.stateOf(code)));
     },
   );
   app.get<{ Params: CodeParams }>(
@@ -150,14 +154,14 @@ const isWithin = (
   (fromDateTime === undefined || at >= new Date(fromDateTime)) &&
   (toDateTime === undefined || at <= new Date(toDateTime));
 
-const matches = (transaction: Transaction, query: ListQuery): boolean =>
+const matchesQuery = (transaction: Transaction, query: ListQuery): boolean =>
   isWithin(transaction.createdAt, query) &&
   (query.transactionStatus === undefined || shownStatus(transaction) === query.transactionStatus) &&
   (query.transactionType === undefined || transaction.type === query.transactionType) &&
   (query.displayType === undefined || transaction.type === query.displayType);
 
 /** @throws RefusedError validation/invalidOffset when the list is shorter than the offset. */
-function page<T>(
+function pageOf<T>(
   all: readonly T[],
   query: Pick<ListQuery, 'limit' | 'offset'>,
   reply: FastifyReply,

@@ -79,19 +79,23 @@ export const declinedByPayer: Refusal = refusal(
   'The payer declined the request',
 );
 
-const failure = (summary: string, because: Refusal, after: keyof DelaysMs = 'payerAnswer'): Outcome => ({
+const failedOutcome = (
+  summary: string,
+  because: Refusal,
+  after: keyof DelaysMs = 'payerAnswer',
+): Outcome => ({
   ...success,
   summary,
   ending: { status: 'failed', after, refusal: because },
 });
 
-const stays = (summary: string, shownAs: string, forgedCallback: boolean): Outcome => ({
+const openOutcome = (summary: string, shownAs: string, forgedCallback: boolean): Outcome => ({
   ...success,
   summary,
   ending: { status: 'open', shownAs, forgedCallback },
 });
 
-const acknowledged = (summary: string, acknowledgement: Acknowledgement): Outcome => ({
+const acknowledgedWith = (summary: string, acknowledgement: Acknowledgement): Outcome => ({
   ...success,
   summary,
   acknowledgement,
@@ -100,60 +104,60 @@ const acknowledged = (summary: string, acknowledgement: Acknowledgement): Outcom
 /** The outcomes by the last two digits of the payer's number, which are the index. */
 const outcomes: readonly Outcome[] = [
   success,
-  failure(
+  failedOutcome(
     'insufficient funds',
     refusal('businessRule', 'insufficientFunds', 'The payer has too little money'),
   ),
-  failure(
+  failedOutcome(
     'wrong PIN',
     refusal('authorisation', 'requestDeclined', 'The payer gave a wrong PIN', { providerCode: 'wrongPin' }),
   ),
-  failure('cancelled by the payer', declinedByPayer),
-  failure('no answer: expired', promptExpired, 'promptExpiry'),
-  failure(
+  failedOutcome('cancelled by the payer', declinedByPayer),
+  failedOutcome('no answer: expired', promptExpired, 'promptExpiry'),
+  failedOutcome(
     'unknown subscriber',
     refusal('identification', 'identifierError', 'There is no such subscriber', { debitParty: 'msisdn' }),
   ),
-  acknowledged('daily limit exceeded', {
+  acknowledgedWith('daily limit exceeded', {
     kind: 'refused',
     creates: false,
     refusal: refusal('businessRule', 'dailyValueLimitExceeded', "The payer's daily limit is exceeded"),
   }),
-  acknowledged('account barred', {
+  acknowledgedWith('account barred', {
     kind: 'refused',
     creates: false,
     refusal: refusal('businessRule', 'incorrectState', "The payer's account is barred", {
       debitParty: 'msisdn',
     }),
   }),
-  acknowledged('rate limited once, then fine', {
+  acknowledgedWith('rate limited once, then fine', {
     kind: 'refused-once',
     refusal: refusal('businessRule', 'rateLimitError', 'Too many requests; send the same request again'),
   }),
-  stays('an undefined status', 'underReview', false),
+  openOutcome('an undefined status', 'underReview', false),
   { ...success, summary: 'success, no callback', callbackTimes: 0 },
   { ...success, summary: 'success, callback three times', callbackTimes: 3 },
-  acknowledged('callback before the acknowledgement', { kind: 'accepted-late' }),
+  acknowledgedWith('callback before the acknowledgement', { kind: 'accepted-late' }),
   {
     ...success,
     summary: 'success, too late',
     ending: { status: 'completed', after: 'lateSuccess' },
   },
-  acknowledged('acknowledgement hangs, payment completes', { kind: 'hangs', creates: true }),
-  acknowledged('acknowledgement hangs, nothing created', { kind: 'hangs', creates: false }),
-  acknowledged('503 at acknowledgement', {
+  acknowledgedWith('acknowledgement hangs, payment completes', { kind: 'hangs', creates: true }),
+  acknowledgedWith('acknowledgement hangs, nothing created', { kind: 'hangs', creates: false }),
+  acknowledgedWith('503 at acknowledgement', {
     kind: 'refused',
     creates: false,
     refusal: refusal('serviceUnavailable', 'genericError', 'The service is not available'),
   }),
-  acknowledged('500 at acknowledgement, payment completes', {
+  acknowledgedWith('500 at acknowledgement, payment completes', {
     kind: 'refused',
     creates: true,
     refusal: refusal('internal', 'genericError', 'The request could not be completed'),
   }),
-  stays('forged success callback, stays pending', 'pending', true),
+  openOutcome('forged success callback, stays pending', 'pending', true),
   { ...success, summary: 'completed with another amount', chargesAnotherAmount: true },
-  stays('pending for ever', 'pending', false),
+  openOutcome('pending for ever', 'pending', false),
   { ...success, summary: 'failure callback, yet completed', callbackTells: 'failure' },
   { ...success, summary: 'paid; reversal refused', reversal: 'refused' },
   { ...success, summary: "paid; reversal's outcome unknown, then done", reversal: 'unknown-then-done' },

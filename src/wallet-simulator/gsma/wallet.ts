@@ -144,7 +144,7 @@ export function createWallet(options: WalletOptions): Wallet {
     return {
       ...facts,
       reference: `${referencePrefix(wallet)}${options.randomBytes(6).toString('hex').toUpperCase()}`,
-      description: describe(body),
+      description: descriptionOf(body),
       createdAt,
       modifiedAt: createdAt,
       state: openState(parts.outcome),
@@ -244,7 +244,7 @@ export function createWallet(options: WalletOptions): Wallet {
   };
 }
 
-function describe(body: Description): Description {
+function descriptionOf(body: Description): Description {
   return Object.fromEntries(
     descriptiveFields.flatMap((field) => (field in body ? [[field, body[field]]] : [])),
   );

@@ -122,7 +122,7 @@ function addCollection(app: FastifyInstance, mtn: Mtn): void {
   const { context, credentials, payments } = mtn;
   app.post('/collection/v1_0/requesttopay', async (request, reply) => {
     const { requestId, callbackUrl } = readCreation(request, mtn, 'collection');
-    return recorded(mtn, 'payment', requestId, async () => {
+    return withRecord(mtn, 'payment', requestId, async () => {
       refuseRepetition(mtn, 'payment', requestId);
       const body = checkBody(payBody, readBody(request), credentials.currencies);
       const payer = readMsisdn(body.payer);
@@ -147,13 +147,13 @@ function addCollection(app: FastifyInstance, mtn: Mtn): void {
   });
   app.get<{ Params: { id: string } }>('/collection/v1_0/requesttopay/:id', (request) => {
     requireToken(request, credentials, 'collection', mtn.tokens, context.now());
-    return withoutVersion(statusObject(find(mtn, 'payment', request.params.id)));
+    return withoutVersion(statusObject(findPayment(mtn, 'payment', request.params.id)));
   });
   app.post<{ Params: { id: string } }>(
     '/collection/v1_0/requesttopay/:id/deliverynotification',
     (request, reply) => {
       requireToken(request, credentials, 'collection', mtn.tokens, context.now());
-      find(mtn, 'payment', request.params.id);
+      findPayment(mtn, 'payment', request.params.id);
       return reply.code(200).send();
     },
   );
@@ -205,10 +205,10 @@ function addDisbursement(app: FastifyInstance, mtn: Mtn): void {
   for (const apiVersion of ['v1_0', 'v2_0'] as const) {
     app.post(`/disbursement/${apiVersion}/refund`, async (request, reply) => {
       const { requestId, callbackUrl } = readCreation(request, mtn, 'disbursement');
-      return recorded(mtn, 'reversal', requestId, async () => {
+      return withRecord(mtn, 'reversal', requestId, async () => {
         refuseRepetition(mtn, 'refund', requestId);
         const body = checkBody(refundBody, readBody(request), credentials.currencies);
-        const original = refundable(mtn, body.referenceIdToRefund, body.units, body.currency);
+        const original = refundablePayment(mtn, body.referenceIdToRefund, body.units, body.currency);
         const { units, amount: _amount, referenceIdToRefund: _original, ...details } = body;
         const { refund } = original.outcome;
         if (refund === 'refused') throw mtnError(500, 'NOT_ALLOWED', 'The payment cannot be refunded.');
@@ -274,7 +274,7 @@ function addDisbursement(app: FastifyInstance, mtn: Mtn): void {
   ] as const) {
     app.get<{ Params: { id: string } }>(`/disbursement/v1_0/${name}/:id`, (request) => {
       requireToken(request, credentials, 'disbursement', mtn.tokens, context.now());
-      return withoutVersion(statusObject(find(mtn, kind, request.params.id)));
+      return withoutVersion(statusObject(findPayment(mtn, kind, request.params.id)));
     });
   }
 }
@@ -333,14 +333,14 @@ function knowsSubscriber(msisdn: string): boolean {
 }
 
 /** @throws MtnError */
-function find({ payments }: Mtn, kind: Payment['kind'], id: string): Payment {
+function findPayment({ payments }: Mtn, kind: Payment['kind'], id: string): Payment {
   const found = payments.find(kind, requireUuid(id));
   if (found !== undefined) return found;
   throw mtnError(404, 'RESOURCE_NOT_FOUND', 'Requested resource was not found.');
 }
 
 /** The payment to refund, if so much of it is left. @throws MtnError */
-function refundable({ payments }: Mtn, id: string, units: bigint, currency: string): Payment {
+function refundablePayment({ payments }: Mtn, id: string, units: bigint, currency: string): Payment {
   const original = payments.find('payment', requireUuid(id));
   if (original?.state.status !== 'completed') {
     throw mtnError(404, 'RESOURCE_NOT_FOUND', 'Requested resource was not found.');
@@ -355,7 +355,7 @@ function refundable({ payments }: Mtn, id: string, units: bigint, currency: stri
 }
 
 /** Records a received request and its answer, for tests. */
-async function recorded<T>(
+async function withRecord<T>(
   { context }: Mtn,
   kind: 'payment' | 'reversal',
   correlationId: string,

@@ -17,7 +17,7 @@ export function callbackExchange(
     method: callback.method.slice(0, 16),
     url: maskBody(callback.url.slice(0, 2048), secrets),
     requestHeaders: keepHeaders(callbackHeaders(callback)),
-    requestBody: maskBody(beginning(callback.body), secrets),
+    requestBody: maskBody(beginningOf(callback.body), secrets),
     responseHeaders: {},
     responseBody: '',
     startedAt: callback.receivedAt,
@@ -35,7 +35,7 @@ export const callbackHeaders = ({ headers }: CallbackRequest): Record<string, st
     ]),
   );
 
-const beginning = (body: Uint8Array): string =>
+const beginningOf = (body: Uint8Array): string =>
   Buffer.from(body.subarray(0, 4 * keptBodyLength))
     .toString('utf8')
     .replaceAll('\0', '\uFFFD');

@@ -144,7 +144,7 @@ export class WalletHttp {
     const span = beginWalletSpan(request);
     const { reply, seen } = await runInSpan(span, () => this.#send(request, signal));
     endWalletSpan(span, reply);
-    return { reply, exchange: describe(request, reply, seen, startedAt, this.#now()) };
+    return { reply, exchange: exchangeOf(request, reply, seen, startedAt, this.#now()) };
   }
 
   /** Aborts every running exchange and closes the connections. */
@@ -223,7 +223,7 @@ function createCall(maxAnswerBytes: number, onEnd: (reply: WalletReply, seen: Se
     onEnd(reply, seen);
   };
   /** The failure must be decided before the controller aborts, because the abort reports an error of its own. */
-  const fail = (error: unknown): void => end(failure(controller !== undefined, error));
+  const fail = (error: unknown): void => end(failedReply(controller !== undefined, error));
   const stop = (reason: unknown): void => {
     fail(reason);
     controller?.abort(asError(reason));
@@ -283,14 +283,15 @@ function firstValues(
 }
 
 /** The abort reason for undici, which requires an Error. */
-const asError = (reason: unknown): Error => (reason instanceof Error ? reason : new Error(explain(reason)));
+const asError = (reason: unknown): Error =>
+  reason instanceof Error ? reason : new Error(failureText(reason));
 
-function failure(begun: boolean, reason: unknown): WalletReply {
+function failedReply(begun: boolean, reason: unknown): WalletReply {
   const name = stringOf(reason, 'name');
   if (reason instanceof EndlessAnswerError)
     return { kind: 'lost', why: 'answer_too_large', detail: reason.message };
   const stopped = name === 'TimeoutError' ? 'timeout' : name === 'AbortError' ? 'aborted' : undefined;
-  const detail = explain(reason);
+  const detail = failureText(reason);
   return begun
     ? { kind: 'lost', why: stopped ?? 'connection_lost', detail }
     : { kind: 'not_sent', why: stopped ?? 'no_connection', detail };
@@ -300,7 +301,7 @@ function failure(begun: boolean, reason: unknown): WalletReply {
 const certificateErrors = /^(?:CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|ERR_TLS_CERT_)/;
 
 /** The code and the message of a failure, without any sent data. */
-function explain(reason: unknown): string {
+function failureText(reason: unknown): string {
   const code = stringOf(reason, 'code') || stringOf(reason, 'name');
   const message = stringOf(reason, 'message');
   if (!certificateErrors.test(code)) return `${code}: ${message}`.slice(0, 256);
@@ -320,7 +321,7 @@ function stringOf(reason: unknown, property: 'name' | 'code' | 'message'): strin
   return typeof value === 'string' ? value : '';
 }
 
-function describe(
+function exchangeOf(
   request: WalletRequest,
   reply: WalletReply,
   seen: Seen,
@@ -336,7 +337,7 @@ function describe(
     requestBody: maskBody(request.body ?? '', secrets),
     ...(seen.status === undefined ? {} : { status: seen.status }),
     responseHeaders: keepHeaders(seen.headers ?? {}),
-    responseBody: maskBody(readable(seen.chunks), secrets),
+    responseBody: maskBody(beginningOfBody(seen.chunks), secrets),
     startedAt,
     endedAt,
     ...(reply.kind === 'answered' ? {} : { problem: `${reply.why}: ${reply.detail}` }),
@@ -344,7 +345,7 @@ function describe(
 }
 
 /** The beginning of a body as text, for any bytes. */
-function readable(chunks: readonly Buffer[]): string {
+function beginningOfBody(chunks: readonly Buffer[]): string {
   const firstChunks: Buffer[] = [];
   let length = 0;
   for (const chunk of chunks) {

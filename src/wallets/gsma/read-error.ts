@@ -130,7 +130,7 @@ const inconclusive: ReadonlyMap<string, UnknownWhy> = new Map<string, UnknownWhy
 
 /** The meaning of an error in an acknowledgement with 4xx: a refusal if both its code and its category can refuse. */
 export function judgeAcknowledgementError(error: GsmaError): ErrorVerdict {
-  if (refusingCategories.has(error.category)) return judge(error);
+  if (refusingCategories.has(error.category)) return judgeError(error);
   return {
     kind: 'unknown',
     why: inconclusive.get(error.code) ?? 'unrecognised_code',
@@ -142,7 +142,7 @@ export function judgeAcknowledgementError(error: GsmaError): ErrorVerdict {
  * The meaning of the error in a request state that a query found to be failed. The category does not matter. An unknown code,
  * or one that concerns the transport, leaves the outcome open.
  */
-export const judgeFailedState = (error: GsmaError): ErrorVerdict => judge(error);
+export const judgeFailedState = (error: GsmaError): ErrorVerdict => judgeError(error);
 
 /** The error's full name, for logs and for the operator. */
 export function nameOf({ category, code, providerCode }: GsmaError): string {
@@ -152,7 +152,7 @@ export function nameOf({ category, code, providerCode }: GsmaError): string {
     .slice(0, 256);
 }
 
-function judge(error: GsmaError): ErrorVerdict {
+function judgeError(error: GsmaError): ErrorVerdict {
   const reason = refine(error, reasons.get(error.code));
   if (reason === 'timed_out') return { kind: 'timed_out' };
   if (reason !== undefined) {

@@ -47,14 +47,14 @@ export async function* readStatement(
     const rows = readRows(answer, exchanges);
     const stated = readCount(answer, 'x-records-available-count');
     if (stated !== undefined && available !== undefined && stated < available) {
-      throw incomplete(
+      throw incompleteStatement(
         `the wallet had ${available} entries and has ${stated}, so entries moved while they were read`,
         exchanges,
       );
     }
     available = stated ?? available;
     if (rows.length === 0 && offset < (available ?? 0)) {
-      throw incomplete(
+      throw incompleteStatement(
         `the wallet has ${available} entries and stopped giving them after ${offset}`,
         exchanges,
       );
@@ -62,7 +62,7 @@ export async function* readStatement(
     const fresh = withoutRepeated(rows, seen, exchanges);
     // Without a number of entries nothing else shows the end. With one, new payments may have moved a whole page.
     if (fresh.length === 0 && rows.length > 0 && available === undefined) {
-      throw incomplete(`the wallet repeats entries and ignores the offset ${offset}`, exchanges);
+      throw incompleteStatement(`the wallet repeats entries and ignores the offset ${offset}`, exchanges);
     }
     const page = readPage(fresh, position, exchanges);
     yield page;
@@ -70,7 +70,7 @@ export async function* readStatement(
     offset += rows.length;
     if (rows.length === 0 || (available !== undefined && offset >= available)) return;
     if (offset > maxEntries) {
-      throw incomplete(
+      throw incompleteStatement(
         `the statement goes on after ${maxEntries} entries; ask for a shorter period`,
         exchanges,
       );
@@ -117,7 +117,10 @@ function readRows(answer: JsonAnswer, exchanges: readonly RawExchange[]): readon
   }
   const returned = readCount(answer, 'x-records-returned-count');
   if (returned !== undefined && returned !== rows.length) {
-    throw incomplete(`the wallet says it gave ${returned} entries and gave ${rows.length}`, exchanges);
+    throw incompleteStatement(
+      `the wallet says it gave ${returned} entries and gave ${rows.length}`,
+      exchanges,
+    );
   }
   return rows;
 }
@@ -127,7 +130,7 @@ function readCount({ headers }: JsonAnswer, name: string): number | undefined {
   return text !== undefined && /^[0-9]{1,9}$/.test(text) ? Number(text) : undefined;
 }
 
-const incomplete = (detail: string, exchanges: readonly RawExchange[]) =>
+const incompleteStatement = (detail: string, exchanges: readonly RawExchange[]) =>
   new StatementError(unknown('inconsistent', detail), exchanges);
 
 /** The rows that no earlier page had, which are added to `seen`. Unreadable ones are always new. */
@@ -145,7 +148,10 @@ function withoutRepeated(
     const earlier = seen.get(key);
     if (earlier === undefined) added.push([key, state]);
     else if (earlier !== state)
-      throw incomplete(`the entry ${transactionReference} changed while the statement was read`, exchanges);
+      throw incompleteStatement(
+        `the entry ${transactionReference} changed while the statement was read`,
+        exchanges,
+      );
     return earlier === undefined;
   });
   // Only now, because one page may name a transaction more than once.
@@ -158,13 +164,13 @@ function readPage(rows: readonly unknown[], first: number, exchanges: readonly R
   const unreadable: StatementPage['unreadable'][number][] = [];
   rows.forEach((row, index) => {
     if (Value.Check(transactionSchema, row)) entries.push(readEntry(row));
-    else unreadable.push({ position: first + index, why: explain(row) });
+    else unreadable.push({ position: first + index, why: explainRow(row) });
   });
   return { entries, unreadable, exchanges };
 }
 
 /** Why a row cannot be read, with its transaction if it names one: its position says little, because the wallet's portal has another order. */
-function explain(row: unknown): string {
+function explainRow(row: unknown): string {
   const error = Value.Errors(transactionSchema, row).First();
   if (error === undefined) return 'not a transaction';
   const named = Value.Check(namedSchema, row) && isTransactionId(row.transactionReference);

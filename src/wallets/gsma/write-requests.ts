@@ -18,7 +18,7 @@ const maxDescriptionLength = 160;
 /** The body of a payment request. */
 export function writePayment(settings: GsmaSettings, request: PaymentRequest): WrittenRequest {
   if (!settings.currencies.includes(request.currency)) {
-    return invalid(`this wallet is not set up for ${request.currency}`, 'merchant_config');
+    return invalidRequest(`this wallet is not set up for ${request.currency}`, 'merchant_config');
   }
   const body: PaymentBody = {
     amount: canonicalDecimal(request.amount) ?? request.amount,
@@ -26,34 +26,34 @@ export function writePayment(settings: GsmaSettings, request: PaymentRequest): W
     debitParty: [{ key: 'msisdn', value: msisdn(request.payerPhone) }],
     creditParty: [{ key: settings.payee.type, value: settings.payee.id }],
     requestingOrganisationTransactionReference: request.attemptId,
-    ...describe(request.description),
+    ...descriptionOf(request.description),
     requestDate: request.requestedAt.toISOString(),
     ...(request.channel === 'wallet_app' ? { subType: 'wallet' as const } : {}),
   };
-  return write(paymentBodySchema, body);
+  return writeRequest(paymentBodySchema, body);
 }
 
 /** The body of a reversal request. */
 export function writeReversal(request: ReversalRequest): WrittenRequest {
   if (!isTransactionId(request.providerTransactionId)) {
-    return invalid('the transaction to be reversed has no usable reference', 'invalid_request');
+    return invalidRequest('the transaction to be reversed has no usable reference', 'invalid_request');
   }
   const body: ReversalBody = {
     type: 'reversal',
     amount: canonicalDecimal(request.amount) ?? request.amount,
     currency: request.currency,
     requestingOrganisationTransactionReference: request.reversalId,
-    ...describe(request.description),
+    ...descriptionOf(request.description),
     requestDate: request.requestedAt.toISOString(),
   };
-  return write(reversalBodySchema, body);
+  return writeRequest(reversalBodySchema, body);
 }
 
 /** ITU-T E.164 without its plus, the MSISDN of mobile networks. */
 const msisdn = (phone: string): string => phone.replace(/^\+/, '');
 
 /** A single line, cut between characters and never within one. */
-function describe(description: string): { descriptionText?: string } {
+function descriptionOf(description: string): { descriptionText?: string } {
   const line = description.replace(/[\s\p{Cc}]+/gu, ' ').trim();
   let text = '';
   for (const character of line) {
@@ -63,13 +63,16 @@ function describe(description: string): { descriptionText?: string } {
   return text === '' ? {} : { descriptionText: text };
 }
 
-function write(schema: TSchema, body: PaymentBody | ReversalBody): WrittenRequest {
+function writeRequest(schema: TSchema, body: PaymentBody | ReversalBody): WrittenRequest {
   const error = Value.Errors(schema, body).First();
   if (error === undefined) return { ok: true, body: JSON.stringify(body) };
-  return invalid(`${error.path.slice(1)} cannot be sent to this wallet: ${error.message}`, 'invalid_request');
+  return invalidRequest(
+    `${error.path.slice(1)} cannot be sent to this wallet: ${error.message}`,
+    'invalid_request',
+  );
 }
 
-const invalid = (providerText: string, reason: Failure['reason']): WrittenRequest => ({
+const invalidRequest = (providerText: string, reason: Failure['reason']): WrittenRequest => ({
   ok: false,
   failure: { reason, providerCode: '', providerText },
 });

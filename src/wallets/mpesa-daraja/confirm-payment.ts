@@ -120,7 +120,9 @@ export async function confirmTransaction(
 }
 
 /** A payment that a status answer shows as completed. */
-export const completed = (state: Extract<TransactionState, { kind: 'completed' }>): PaymentOutcome => ({
+export const completedOutcome = (
+  state: Extract<TransactionState, { kind: 'completed' }>,
+): PaymentOutcome => ({
   kind: 'completed',
   providerTransactionId: state.receipt,
   amount: state.amount,
@@ -146,7 +148,7 @@ export async function confirmReceipt(
 function outcomeOf(state: Confirmation, receipt: string, reference: PaymentReference): PaymentOutcome {
   switch (state.kind) {
     case 'completed':
-      return completed(state);
+      return completedOutcome(state);
     case 'ended':
       return { kind: 'declined', ...endedFailure(state.status) };
     case 'open':

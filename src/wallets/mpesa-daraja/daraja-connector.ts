@@ -27,7 +27,7 @@ import { attemptIdEnd } from './account-reference.ts';
 import { callbackUrl } from './callback-url.ts';
 import { certificateOf } from './certificate-setting.ts';
 import {
-  completed,
+  completedOutcome,
   confirmReceipt,
   confirmTransaction,
   contradiction,
@@ -243,7 +243,7 @@ export class DarajaConnector implements WalletConnector {
         case 'completed': {
           const { amount } = state.result;
           if (ofPrompt.includes(receipt) || sameDecimal(amount, payment.amount))
-            return { result: completed(state.result), exchanges };
+            return { result: completedOutcome(state.result), exchanges };
           last = paidBeside(receipt, amount);
           reference = withOther(reference, receipt);
           break;

@@ -122,7 +122,7 @@ export const unknown = (why: UnknownWhy, detail: string): Unknown => ({ kind: 'u
 export function unsettled(reply: JsonReply): Unknown {
   if (reply.kind === 'unknown') return reply;
   if (reply.kind === 'not_sent') return unasked(reply);
-  const { why, detail } = judge(reply);
+  const { why, detail } = judgeAnswer(reply);
   return {
     kind: 'unknown',
     why,
@@ -131,7 +131,7 @@ export function unsettled(reply: JsonReply): Unknown {
   };
 }
 
-function judge(answer: JsonAnswer): { readonly why: UnknownWhy; readonly detail: string } {
+function judgeAnswer(answer: JsonAnswer): { readonly why: UnknownWhy; readonly detail: string } {
   const { status, body } = answer;
   const error = errorOf(answer);
   const suffix = error === undefined ? '' : ` (${`${error.code} ${error.text}`.trim()})`;

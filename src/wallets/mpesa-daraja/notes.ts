@@ -66,7 +66,7 @@ export const writeNote = (note: Note): string => JSON.stringify(note);
 /** The readable notes, in their order. */
 export function readNotes(texts: readonly string[]): readonly Note[] {
   return texts.flatMap((text) => {
-    const note = parse(text);
+    const note = parseJson(text);
     return Value.Check(noteSchema, note) ? [note] : [];
   });
 }
@@ -123,7 +123,7 @@ function resultNoteOf(message: unknown): Note | undefined {
   };
 }
 
-function parse(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

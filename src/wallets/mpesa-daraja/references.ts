@@ -71,11 +71,11 @@ export const writeReference = (reference: PaymentReference | ReversalReference):
   JSON.stringify(reference);
 
 export const readPaymentReference = (text: string | undefined): PaymentReference | undefined =>
-  read(paymentSchema, text);
+  readJson(paymentSchema, text);
 export const readReversalReference = (text: string | undefined): ReversalReference | undefined =>
-  read(reversalSchema, text);
+  readJson(reversalSchema, text);
 
-function read<Schema extends TSchema>(schema: Schema, text = ''): Static<Schema> | undefined {
+function readJson<Schema extends TSchema>(schema: Schema, text = ''): Static<Schema> | undefined {
   try {
     const value: unknown = JSON.parse(text);
     return Value.Check(schema, value) ? value : undefined;

@@ -61,13 +61,13 @@ export function writePush(
   const amount = canonicalDecimal(request.amount);
   const payer = request.payerPhone.replace(/^\+/, '');
   if (!rules.currencies.includes(request.currency)) {
-    return invalid(`${rules.wallet} is not set up for ${request.currency}`, 'merchant_config');
+    return invalidPush(`${rules.wallet} is not set up for ${request.currency}`, 'merchant_config');
   }
   if (amount === undefined || amount.includes('.') || amount === '0') {
-    return invalid(`${rules.wallet} takes whole amounts only`, 'invalid_request');
+    return invalidPush(`${rules.wallet} takes whole amounts only`, 'invalid_request');
   }
   if (!rules.msisdn.test(payer)) {
-    return invalid(`the number is not one of ${rules.wallet}`, 'payer_not_found');
+    return invalidPush(`the number is not one of ${rules.wallet}`, 'payer_not_found');
   }
   const timestamp = compactTime(now);
   const secret = password(timestamp);
@@ -82,13 +82,13 @@ export function writePush(
     PhoneNumber: payer,
     CallBackURL: url,
     AccountReference: accountReference(request.attemptId),
-    TransactionDesc: describe(request.description),
+    TransactionDesc: descriptionOf(request.description),
   };
   return { ok: true, body, password: secret };
 }
 
 /** A short line of letters, digits and spaces. M-Pesa refuses a request without one. */
-function describe(description: string): string {
+function descriptionOf(description: string): string {
   const line = description
     .normalize('NFKD')
     .replace(/[^A-Za-z0-9 ]+/g, ' ')
@@ -97,7 +97,7 @@ function describe(description: string): string {
   return line.slice(0, maxDescriptionLength).trim() || 'Payment';
 }
 
-const invalid = (providerText: string, reason: FailureReason): WrittenPush => ({
+const invalidPush = (providerText: string, reason: FailureReason): WrittenPush => ({
   ok: false,
   failure: { reason, providerCode: '', providerText },
 });

@@ -27,7 +27,7 @@ import { callbackUrl } from '../mpesa-daraja/callback-url.ts';
 import { certificateOf } from '../mpesa-daraja/certificate-setting.ts';
 import type { Confirmation, ConfirmationParts } from '../mpesa-daraja/confirm-payment.ts';
 import {
-  completed,
+  completedOutcome,
   confirmReceipt,
   confirmTransaction,
   endedFailure,
@@ -269,9 +269,9 @@ function outcomeOf(
 ): PaymentOutcome {
   switch (state.kind) {
     case 'completed':
-      return completed(state);
+      return completedOutcome(state);
     case 'ended':
-      return failure(state.status, told);
+      return failedOutcome(state.status, told);
     case 'open':
       return { kind: 'pending', providerReference: writeReference(reference) };
     case 'waiting':
@@ -286,7 +286,7 @@ function outcomeOf(
   }
 }
 
-function failure(status: string, told: PushNote | undefined): PaymentOutcome {
+function failedOutcome(status: string, told: PushNote | undefined): PaymentOutcome {
   const claim = judgePush(told?.code ?? '', '');
   if (claim.kind === 'declined' || claim.kind === 'timed_out') return claim;
   if (status === 'expired') return { kind: 'timed_out' };

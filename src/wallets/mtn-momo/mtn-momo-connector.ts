@@ -47,7 +47,8 @@ const resources = {
 type Resource = keyof typeof resources;
 
 /** The stored form: the resource and its X-Reference-Id. */
-const reference = (resource: Resource, requestId: string): string => `${resource}/${referenceId(requestId)}`;
+const storedReference = (resource: Resource, requestId: string): string =>
+  `${resource}/${referenceId(requestId)}`;
 
 /** A wallet of MTN Mobile Money. Payments and refunds are named by their X-Reference-Id, which repeats cannot duplicate. */
 export class MtnMomoConnector implements WalletConnector {
@@ -109,7 +110,7 @@ export class MtnMomoConnector implements WalletConnector {
     for (const resource of candidates) {
       const { result: reply, exchanges: made } = await this.#get('recover', resource, requestId, options);
       exchanges.push(...made);
-      const result = readRecovery(reply, requestId, reference(resource, requestId));
+      const result = readRecovery(reply, requestId, storedReference(resource, requestId));
       if (result.kind !== 'not_found') return { result, exchanges };
     }
     return { result: { kind: 'not_found' }, exchanges };
@@ -177,7 +178,7 @@ export class MtnMomoConnector implements WalletConnector {
     };
     const { result, exchanges } = await product.call({ purpose, path, post }, this.#limit(options));
     const request = resource === 'refund' ? 'refund' : 'payment';
-    return { result: readAcknowledgement(request, result, reference(resource, requestId)), exchanges };
+    return { result: readAcknowledgement(request, result, storedReference(resource, requestId)), exchanges };
   }
 
   async #get(purpose: ExchangePurpose, resource: Resource, requestId: string, options: CallOptions) {

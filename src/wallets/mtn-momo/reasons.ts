@@ -13,12 +13,12 @@ const errorObject = Type.Object({ code: Type.String(), message: Type.Optional(Ty
 
 /** The error in an answer, or the reason of a failed payment, which is an object or only a code. Undefined if there is none. */
 export function readMomoError(value: unknown): MomoError | undefined {
-  if (typeof value === 'string' && value !== '') return { code: normal(value), text: '' };
+  if (typeof value === 'string' && value !== '') return { code: normalCode(value), text: '' };
   if (!Value.Check(errorObject, value)) return undefined;
-  return { code: normal(value.code), text: maskProviderText(value.message ?? '') };
+  return { code: normalCode(value.code), text: maskProviderText(value.message ?? '') };
 }
 
-const normal = (code: string): string => maskProviderText(code).toUpperCase();
+const normalCode = (code: string): string => maskProviderText(code).toUpperCase();
 
 /** A payment whose approval window ended. */
 const expiredReasons: ReadonlySet<string> = new Set(['EXPIRED', 'COULD_NOT_PERFORM_TRANSACTION']);

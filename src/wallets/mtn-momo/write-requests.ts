@@ -15,39 +15,41 @@ const maxNoteLength = 128;
 export function writePayment(request: PaymentRequest, currencies: readonly string[]): WrittenRequest {
   const { payerPhone, currency } = request;
   if (!currencies.includes(currency)) {
-    return refuse('merchant_config', `this wallet is not configured for ${currency}`);
+    return refusedRequest('merchant_config', `this wallet is not configured for ${currency}`);
   }
   const amount = canonicalDecimal(request.amount);
-  if (amount === undefined || amount === '0') return refuse('invalid_request', 'the amount is not positive');
+  if (amount === undefined || amount === '0')
+    return refusedRequest('invalid_request', 'the amount is not positive');
   const msisdn = payerPhone.replace(/^\+/, '');
   if (!/^[1-9][0-9]{7,14}$/.test(msisdn))
-    return refuse('invalid_request', 'the payer has no valid phone number');
-  return write({
+    return refusedRequest('invalid_request', 'the payer has no valid phone number');
+  return writeRequest({
     amount,
     currency,
     externalId: request.attemptId,
     payer: { partyIdType: 'MSISDN', partyId: msisdn },
-    payerMessage: note(request.description, 'Payment'),
-    payeeNote: note(request.description, 'Payment'),
+    payerMessage: noteText(request.description, 'Payment'),
+    payeeNote: noteText(request.description, 'Payment'),
   });
 }
 
 /** The body of a refund. MTN names the payment by our X-Reference-Id, not by its transaction. */
 export function writeRefund(request: ReversalRequest): WrittenRequest {
   const amount = canonicalDecimal(request.amount);
-  if (amount === undefined || amount === '0') return refuse('invalid_request', 'the amount is not positive');
-  return write({
+  if (amount === undefined || amount === '0')
+    return refusedRequest('invalid_request', 'the amount is not positive');
+  return writeRequest({
     amount,
     currency: request.currency,
     externalId: request.reversalId,
-    payerMessage: note(request.description, 'Refund'),
-    payeeNote: note(request.description, 'Refund'),
+    payerMessage: noteText(request.description, 'Refund'),
+    payeeNote: noteText(request.description, 'Refund'),
     referenceIdToRefund: referenceId(request.attemptId),
   });
 }
 
 /** MTN refuses apostrophes, other special characters and empty notes. Characters are cut whole. */
-function note(text: string, otherwise: string): string {
+function noteText(text: string, otherwise: string): string {
   const plain = text.replace(/[^\p{L}\p{M}\p{N} .,:-]+/gu, ' ').replace(/ {2,}/g, ' ');
   let cut = '';
   for (const character of plain.trim()) {
@@ -57,9 +59,9 @@ function note(text: string, otherwise: string): string {
   return cut.trim() === '' ? otherwise : cut.trim();
 }
 
-const write = (body: object): WrittenRequest => ({ ok: true, body: JSON.stringify(body) });
+const writeRequest = (body: object): WrittenRequest => ({ ok: true, body: JSON.stringify(body) });
 
-const refuse = (reason: Failure['reason'], providerText: string): WrittenRequest => ({
+const refusedRequest = (reason: Failure['reason'], providerText: string): WrittenRequest => ({
   ok: false,
   failure: { reason, providerCode: '', providerText },
 });

@@ -63,9 +63,10 @@ export async function queryRefund(
   if (read.kind === 'unknown') return { ...seen, result: read };
   if (read.money === undefined) return { ...seen, result: withoutMoney };
   if (!hasRefund(read)) return { ...seen, result: outcomeWithoutRefund(read) };
-  if (isRecordedAsPaidBack(reversal.providerReference)) return { ...seen, result: completed(read, reversal) };
+  if (isRecordedAsPaidBack(reversal.providerReference))
+    return { ...seen, result: completedOutcome(read, reversal) };
   if (sameDecimal(read.money.amount, reversal.amount)) {
-    if (read.status === 'REFUND_SUCCESS') return { ...seen, result: completed(read, read.money) };
+    if (read.status === 'REFUND_SUCCESS') return { ...seen, result: completedOutcome(read, read.money) };
     if (read.status === 'REFUNDING') return { ...seen, result: { kind: 'pending' } };
   }
   const again = await sendRefund(client, 'query_reversal', reversal, signal);
@@ -187,7 +188,7 @@ const outcomeWithoutRefund = (order: TelebirrOrder): ReversalOutcome =>
     ? { kind: 'pending' }
     : unknown('unrecognised_status', `the order has the status ${order.status.slice(0, 64)}`);
 
-const completed = (
+const completedOutcome = (
   { transactionId: providerTransactionId }: TelebirrOrder,
   { amount, currency }: WalletMoney,
 ): ReversalOutcome => ({ kind: 'completed', providerTransactionId, money: { amount, currency } });
@@ -198,7 +199,7 @@ function outcomeByRepeat(reply: JsonReply, order: TelebirrOrder, reversal: Rever
   if (read.kind === 'unknown') return read;
   if (read.kind === 'not_sent') return unasked(read);
   if (read.kind !== 'refund') return unknown('unrecognised_code', 'telebirr refused the query of the refund');
-  if (read.isPaidBack) return completed(order, reversal);
+  if (read.isPaidBack) return completedOutcome(order, reversal);
   if (read.status === 'REFUND_FAILED') return refused('provider_error', read.status, '');
   if (read.status === 'REFUNDING') return { kind: 'pending' };
   if (read.status !== 'REFUND_DUPLICATED') return unrecognised(read.status);

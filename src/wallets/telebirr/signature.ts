@@ -46,14 +46,14 @@ const textOf = (value: unknown): string =>
 
 const saltLength = 32;
 
-const options = (key: KeyObject, padding: SignaturePadding) =>
+const signOptions = (key: KeyObject, padding: SignaturePadding) =>
   padding === 'pss'
     ? { key, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength }
     : { key, padding: constants.RSA_PKCS1_PADDING };
 
 /** The signature of a message in base 64: RSA with SHA-256 (RFC 8017). */
 export const signMessage = (message: Fields, key: KeyObject, padding: SignaturePadding): string =>
-  sign('sha256', Buffer.from(textToSign(message)), options(key, padding)).toString('base64');
+  sign('sha256', Buffer.from(textToSign(message)), signOptions(key, padding)).toString('base64');
 
 /** The padding with which `message.sign` is a signature of the message; undefined if it is none. */
 export function verifyMessage(message: Fields, key: KeyObject): SignaturePadding | undefined {
@@ -62,7 +62,7 @@ export function verifyMessage(message: Fields, key: KeyObject): SignaturePadding
   const text = Buffer.from(textToSign(message));
   const signature = Buffer.from(given, 'base64');
   return (['pss', 'pkcs1'] as const).find((padding) =>
-    verify('sha256', text, options(key, padding), signature),
+    verify('sha256', text, signOptions(key, padding), signature),
   );
 }
 

@@ -148,11 +148,11 @@ export function laneAfter(lane: Lane, event: LaneEvent): Lane {
     case 'send_not_begun':
       return { ...notSending(lane, event.deliveryId), hasMore: true };
     case 'send_interrupted':
-      return draining(notSending(lane, event.deliveryId));
+      return drainingLane(notSending(lane, event.deliveryId));
     case 'send_failed':
-      return draining({ ...notSending(lane, event.deliveryId), releaseDelayMs: delayAfterFailureMs });
+      return drainingLane({ ...notSending(lane, event.deliveryId), releaseDelayMs: delayAfterFailureMs });
     case 'secret_missing':
-      return draining({ ...notSending(lane, event.deliveryId), awaitsSecret: true });
+      return drainingLane({ ...notSending(lane, event.deliveryId), awaitsSecret: true });
     case 'read_began':
       return { ...lane, isReading: true, mayHaveNew: false };
     case 'heads_read': {
@@ -161,7 +161,7 @@ export function laneAfter(lane: Lane, event: LaneEvent): Lane {
       return { ...read, ready: [...lane.ready, ...event.heads], hasMore: event.heads.length >= event.asked };
     }
     case 'read_refused':
-      return draining({ ...lane, isReading: false });
+      return drainingLane({ ...lane, isReading: false });
     case 'read_failed':
       return { ...lane, isReading: false };
     case 'record_began':
@@ -172,22 +172,22 @@ export function laneAfter(lane: Lane, event: LaneEvent): Lane {
       };
     case 'recorded': {
       const recorded = { ...lane, recordingIds: withoutId(lane.recordingIds, event.deliveryId) };
-      if (event.lease === 'over') return released(recorded);
-      return event.lease === 'paused' ? draining(recorded) : recorded;
+      if (event.lease === 'over') return releasedLane(recorded);
+      return event.lease === 'paused' ? drainingLane(recorded) : recorded;
     }
     case 'release_began':
       return atLeast(lane, 'RELEASING');
     case 'released':
     case 'lost':
-      return released(lane);
+      return releasedLane(lane);
     case 'renewed': {
       const renewed = { ...lane, beginUntilMs: event.beginUntilMs };
-      return event.mustDrain ? draining(renewed) : renewed;
+      return event.mustDrain ? drainingLane(renewed) : renewed;
     }
     case 'may_have_new':
       return { ...lane, mayHaveNew: true };
     case 'stop':
-      return draining(lane);
+      return drainingLane(lane);
   }
 }
 
@@ -277,13 +277,13 @@ function afterAttemptEnded(
     inFlightLimit: inFlightAfter(lane.inFlightLimit, isDelivered),
     ended: [...lane.ended, attempt],
   };
-  return attempt.next.type === 'pause' || isCircuitOpen(after) ? draining(after) : after;
+  return attempt.next.type === 'pause' || isCircuitOpen(after) ? drainingLane(after) : after;
 }
 
 /** Begins no further attempt on the lane. From RELEASING on, the lane is ending already. */
-const draining = (lane: Lane): Lane => ({ ...atLeast(lane, 'DRAINING'), ready: [] });
+const drainingLane = (lane: Lane): Lane => ({ ...atLeast(lane, 'DRAINING'), ready: [] });
 
-const released = (lane: Lane): Lane => ({ ...lane, stage: 'RELEASED', ready: [] });
+const releasedLane = (lane: Lane): Lane => ({ ...lane, stage: 'RELEASED', ready: [] });
 
 const stages: readonly LaneStage[] = ['SENDING', 'DRAINING', 'RELEASING', 'RELEASED'];
 

@@ -135,11 +135,11 @@ function reasonOf(facts: DeliveryFacts): Reason {
   const { isDeleted } = facts.endpoint;
   switch (state) {
     case 'DELIVERED':
-      return { ...ended(deliveredAt, isDeleted), cause: 'DELIVERED' };
+      return { ...reasonOfEnded(deliveredAt, isDeleted), cause: 'DELIVERED' };
     case 'GIVEN_UP': {
       const isExhausted = roundAttempts >= attemptsInRound(eventType);
       const other = isDeleted ? 'WEBHOOK_ENDPOINT_DELETED' : 'SCHEDULE_ENDED';
-      return { ...ended(givenUpAt, isDeleted), cause: isExhausted ? 'ATTEMPTS_EXHAUSTED' : other };
+      return { ...reasonOfEnded(givenUpAt, isDeleted), cause: isExhausted ? 'ATTEMPTS_EXHAUSTED' : other };
     }
     case 'PENDING':
       return pendingReason(facts);
@@ -147,7 +147,7 @@ function reasonOf(facts: DeliveryFacts): Reason {
 }
 
 /** Nothing is sent to a deleted webhook endpoint again. */
-const ended = (at: Date | null, isDeleted: boolean): Omit<Reason, 'cause'> => ({
+const reasonOfEnded = (at: Date | null, isDeleted: boolean): Omit<Reason, 'cause'> => ({
   nextSteps: [isDeleted ? 'NONE' : 'REDELIVER'],
   at: at ?? undefined,
   nextAttemptAt: undefined,

@@ -32,7 +32,8 @@ export function createAttemptMetrics({ registry, addDurations }: Metrics): Attem
     registers,
   });
   for (const environment of environments)
-    for (const result of results) attempts.inc({ environment: word(environment), result: word(result) }, 0);
+    for (const result of results)
+      attempts.inc({ environment: lowerCase(environment), result: lowerCase(result) }, 0);
   const observeAttempt = addDurations({
     name: 'gatehouse_webhook_attempt_duration_seconds',
     help: 'Duration of attempts, from the name lookup to the last byte of the answer.',
@@ -47,8 +48,8 @@ export function createAttemptMetrics({ registry, addDurations }: Metrics): Attem
   });
   return {
     attempted: ({ environment, body, attemptNumber }, { result, durationMs, startedAt }, span) => {
-      const labels = { environment: word(environment) };
-      attempts.inc({ ...labels, result: word(result) });
+      const labels = { environment: lowerCase(environment) };
+      attempts.inc({ ...labels, result: lowerCase(result) });
       observeAttempt(labels, durationMs / 1000, span);
       const occurredAt = result === 'DELIVERED' && attemptNumber === 1 ? createdAtOf(body) : undefined;
       if (occurredAt !== undefined)
@@ -57,7 +58,7 @@ export function createAttemptMetrics({ registry, addDurations }: Metrics): Attem
   };
 }
 
-const word = (name: string): string => name.toLowerCase();
+const lowerCase = (name: string): string => name.toLowerCase();
 
 /** The time of the event, which the body contains near its beginning. */
 function createdAtOf(body: Buffer): number | undefined {

@@ -133,7 +133,7 @@ async function ingestBatch(
   const links = received.events.map(linkOf);
   const { next, isWhole } = followChain(position.cursor(), links, position.isKnown);
   const events = isWhole ? next.map(eventAtCursor).filter((event) => event !== undefined) : [];
-  if (isWhole && events.length === next.length) await advance(events, 'the broker', position, parts);
+  if (isWhole && events.length === next.length) await advancePosition(events, 'the broker', position, parts);
   else if (await catchUp(0, position, parts, stop)) await ingestUnlisted(links, position, parts);
   else return;
   received.acknowledge();
@@ -212,13 +212,13 @@ async function catchUp(
     if (page === undefined) return false;
     const young = page.events.findIndex(({ event }) => isYoung(event, parts.now(), youngestMs));
     const events = young === -1 ? page.events : page.events.slice(0, young);
-    await advance(events, "core's list", position, parts);
+    await advancePosition(events, "core's list", position, parts);
     if (!page.hasMore || young !== -1) return true;
     if (stop.aborted) return false;
   }
 }
 
-async function advance(
+async function advancePosition(
   events: readonly (EventAtCursor | SkippedEvent)[],
   source: 'the broker' | "core's list",
   position: ReaderPosition,

@@ -63,7 +63,7 @@ export const isPosition = (text: string): boolean => /^[012] \S+ (?:SANDBOX|PROD
 const rank = `case when paused_at is not null then 0 when resting_until is not null then 1 else 2 end`;
 
 /** The endpoints of one page. Only the deliveries of these are counted. */
-const select = (conditions: string): string => `
+const selectEndpoints = (conditions: string): string => `
 select l.merchant_id as "merchantId", l.environment, l.endpoint, l.rank, l.consecutive_failures as "consecutiveFailures",
   l.resting_until as "restingUntil", l.paused_at as "pausedAt", l.pause_reason as "pauseReason",
   l.last_success_at as "lastSuccessAt", l.last_failure_at as "lastFailureAt", l.last_result as "lastResult",
@@ -84,10 +84,10 @@ cross join lateral (
 ) pending
 order by l.rank, l.merchant_id, l.environment, l.endpoint`;
 
-const find = select('merchant_id = $1 and environment = $2::webhooks.environment and endpoint = $3');
+const find = selectEndpoints('merchant_id = $1 and environment = $2::webhooks.environment and endpoint = $3');
 
-const list = (condition: string): string =>
-  select(`(merchant_id, environment, endpoint) in (
+const selectListed = (condition: string): string =>
+  selectEndpoints(`(merchant_id, environment, endpoint) in (
     select merchant_id, environment, endpoint from webhooks.lanes
     where ($1::text is null or merchant_id = $1)
       and ($2::webhooks.environment is null or environment = $2)
@@ -103,8 +103,8 @@ const list = (condition: string): string =>
   )`);
 
 // The condition and the sort order match the partial index, so that a page reads only the rows that it returns.
-const listAll = list('true');
-const listInactive = list('(paused_at is not null or resting_until is not null)');
+const listAll = selectListed('true');
+const listInactive = selectListed('(paused_at is not null or resting_until is not null)');
 
 interface Row
   extends Omit<StoredEndpoint, 'state' | 'pendingCount' | 'lastStatusCode'>, Record<string, unknown> {

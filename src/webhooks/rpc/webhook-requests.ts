@@ -182,5 +182,5 @@ export const endpointToPause = (request: PauseEndpointRequest) =>
     reason: fields.text(request.reason, 'reason', maxReason),
   }));
 
-export const listener = (request: ListenToSandboxEventsRequest) =>
+export const parseListener = (request: ListenToSandboxEventsRequest) =>
   readFields((fields) => ({ merchantId: fields.id('mer', request.merchantId, 'merchant_id') }));

@@ -233,7 +233,7 @@ export function webhookService(parts: WebhookServiceParts): RpcService {
       },
 
       async *listenToSandboxEvents(request, context) {
-        const { merchantId } = requests.listener(request);
+        const { merchantId } = requests.parseListener(request);
         annotate(context, {
           merchant_id: merchantId,
           environment: EnvironmentMessage[EnvironmentMessage.SANDBOX],

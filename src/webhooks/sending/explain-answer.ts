@@ -37,7 +37,7 @@ export function explainAnswer(answer: Pick<ReceivedResponse, 'status' | 'locatio
   if (status >= 300 && status < 400 && answer.location !== '') {
     return {
       result: 'REFUSED',
-      detail: `${answered}, a redirect to ${target(answer.location, url)}; redirects are not followed: use the final URL`,
+      detail: `${answered}, a redirect to ${redirectTarget(answer.location, url)}; redirects are not followed: use the final URL`,
     };
   }
   const hint = hints[status];
@@ -57,7 +57,7 @@ export function nameStatus(status: number): string {
 const longestOrigin = 300;
 
 /** The target of a redirect. Paths and queries may contain secrets, so only the difference is described. */
-function target(location: string, from: URL): string {
+function redirectTarget(location: string, from: URL): string {
   if (!URL.canParse(location, from.href)) return 'an invalid URL';
   const to = new URL(location, from);
   const isSamePage = to.pathname === from.pathname && to.search === from.search;

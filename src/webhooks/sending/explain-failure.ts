@@ -69,14 +69,14 @@ export function explainFailure(error: unknown, attempt: FailedAttempt): AttemptW
   switch (phase) {
     case 'resolving':
     case 'connecting':
-      return { result: 'CONNECTION_FAILED', detail: unconnected(code, url) };
+      return { result: 'CONNECTION_FAILED', detail: explainUnconnected(code, url) };
     case 'handshaking':
-      return { result: 'TLS_FAILED', detail: untrusted(code, url) };
+      return { result: 'TLS_FAILED', detail: explainUntrusted(code, url) };
     case 'connected':
       // With TLS 1.3, a server rejects the client after the client considers the connection established.
       return code.startsWith('ERR_SSL_')
-        ? { result: 'TLS_FAILED', detail: untrusted(code, url) }
-        : broken(error, code, attempt);
+        ? { result: 'TLS_FAILED', detail: explainUntrusted(code, url) }
+        : explainBroken(error, code, attempt);
   }
 }
 
@@ -109,7 +109,7 @@ function tooLate({ url, phase, status, totalMs }: FailedAttempt, ms: number): At
   }
 }
 
-function unconnected(code: string, url: URL): string {
+function explainUnconnected(code: string, url: URL): string {
   const there = hostAndPort(url);
   switch (code) {
     case 'ECONNREFUSED':
@@ -135,7 +135,7 @@ function unconnected(code: string, url: URL): string {
   }
 }
 
-function untrusted(code: string, url: URL): string {
+function explainUntrusted(code: string, url: URL): string {
   switch (code) {
     case 'CERT_HAS_EXPIRED':
       return `the certificate of ${url.hostname} has expired: renew it`;
@@ -164,7 +164,7 @@ function untrusted(code: string, url: URL): string {
 }
 
 /** Explains the failure of an established connection. An unreadable response does not count as a lost connection. */
-function broken(error: unknown, code: string, { url, status }: FailedAttempt): AttemptWords {
+function explainBroken(error: unknown, code: string, { url, status }: FailedAttempt): AttemptWords {
   const begun = status === 0 ? '' : `answered ${nameStatus(status)}, but `;
   const unreadable = (detail: string): AttemptWords => ({ result: 'UNREADABLE', detail });
   const lost = (detail: string): AttemptWords => ({ result: 'CONNECTION_FAILED', detail });

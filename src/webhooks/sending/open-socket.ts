@@ -48,7 +48,7 @@ export async function openSocket(
     const addresses = await Promise.race([checked, given.promise]);
     onPhase('connecting');
     socket = startSocket(url, addresses, settings);
-    return await Promise.race([connected(socket, onPhase), given.promise]);
+    return await Promise.race([untilConnected(socket, onPhase), given.promise]);
   } catch (error) {
     socket?.destroy();
     throw error;
@@ -74,7 +74,7 @@ function startSocket(url: URL, addresses: readonly string[], settings: ConnectSe
     host: literal ?? url.hostname,
     port: Number(url.port || (isSecure ? 443 : 80)),
     // Node.js does not call this for an IP address, which was checked as well.
-    lookup: answering(addresses),
+    lookup: lookupOf(addresses),
     autoSelectFamily: true,
     // Node.js tries the next address after this time. Its default of 250 ms is shorter than some countries' round trip.
     autoSelectFamilyAttemptTimeout: Math.max(10, Math.floor(settings.connectMs / 5)),
@@ -92,7 +92,7 @@ function startSocket(url: URL, addresses: readonly string[], settings: ConnectSe
   });
 }
 
-const answering =
+const lookupOf =
   (addresses: readonly string[]): LookupFunction =>
   (_hostname, _options, done) => {
     done(
@@ -101,7 +101,7 @@ const answering =
     );
   };
 
-function connected(socket: Socket, onPhase: (phase: ConnectPhase) => void): Promise<Socket> {
+function untilConnected(socket: Socket, onPhase: (phase: ConnectPhase) => void): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const isSecure = 'encrypted' in socket;
     // The listener stays for the socket's lifetime, because an error after an abort must not be unhandled.

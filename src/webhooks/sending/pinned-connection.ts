@@ -127,8 +127,8 @@ export class PinnedConnection {
           if (status < 200) return;
           answer = {
             status,
-            location: first(headers['location']),
-            retryAfter: first(headers['retry-after']),
+            location: firstValue(headers['location']),
+            retryAfter: firstValue(headers['retry-after']),
           };
         },
         onResponseData: (_controller, chunk) => {
@@ -185,5 +185,5 @@ export class PinnedConnection {
   }
 }
 
-const first = (value: string | readonly string[] | undefined): string =>
+const firstValue = (value: string | readonly string[] | undefined): string =>
   (typeof value === 'string' ? value : value?.[0]) ?? '';

@@ -41,7 +41,7 @@ export async function keepExchanges(
   { exchanges, areDecisive, newId, at, stored }: KeptExchanges,
 ): Promise<void> {
   const entries = exchanges.map((exchange) => ({ ...exchange, decisive: areDecisive, omitted: 0 }));
-  await add(em, owner, entries, { newId, at, stored });
+  await insertExchanges(em, owner, entries, { newId, at, stored });
 }
 
 /** The exchanges of an owner in the last `recentMs`. */
@@ -80,10 +80,10 @@ export async function keepCallback(
   if (isReplaced) {
     const { startTime, omitted } = counting.exchange;
     addRow(em, key, countingEntry(startTime, omitted + 1), { newId, at });
-  } else await add(em, owner, [countingEntry(exchange.startTime, 1)], { newId, at, stored });
+  } else await insertExchanges(em, owner, [countingEntry(exchange.startTime, 1)], { newId, at, stored });
 }
 
-async function add(
+async function insertExchanges(
   em: EntityManager,
   owner: ExchangeOwner,
   entries: readonly WalletExchange[],

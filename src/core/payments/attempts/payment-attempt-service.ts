@@ -78,7 +78,7 @@ export function paymentAttemptService(parts: PaymentAttemptServiceParts): RpcSer
         const retryAfterMs = retryAfter === undefined ? 0 : durationMs(retryAfter);
         const recorded = await parts.recordOutcome({ ...report, exchanges, retryAfterMs, requestId });
         annotate(context, { payment_attempt_id: report.attemptId, outcome: report.outcome.type });
-        if (!recorded.ok) throw refusal(recorded.error, report.attemptId);
+        if (!recorded.ok) throw refusalError(recorded.error, report.attemptId);
         const { order, attempt, dueAt, strayPaymentId, isParked } = recorded.value;
         if (isParked) annotate(context, { stray_payment_id: strayPaymentId, not_returnable: true });
         annotate(context, { order_id: order.id, order_status: order.status, attempt_status: attempt.status });
@@ -99,13 +99,13 @@ export function paymentAttemptService(parts: PaymentAttemptServiceParts): RpcSer
         });
         annotate(context, { payment_attempt_id: key.attemptId });
         // The wallets process repeats the callback of an attempt that a restore may have lost.
-        if (done === undefined) throw await parts.gate.missing(key, refusal('not_found', key.attemptId));
+        if (done === undefined) throw await parts.gate.missing(key, refusalError('not_found', key.attemptId));
         return { paymentAttempt: attemptMessage(done.order, done.attempt) };
       },
       async getPaymentAttempt(request) {
         const { merchantId, attemptId } = valuesOrThrow(combine(parseKey(request)));
         const story = await parts.reader.get(merchantId, attemptId);
-        if (story === undefined) throw refusal('not_found', attemptId);
+        if (story === undefined) throw refusalError('not_found', attemptId);
         const { order, attempt, dueAt, providerReference, providerTransactionId, exchanges } = story;
         return {
           paymentAttempt: attemptMessage(order, attempt),
@@ -206,7 +206,7 @@ function nextActionOf(message: NextActionMessage | undefined): { readonly nextAc
   }
 }
 
-function refusal(refused: OutcomeRefusal, attemptId: PublicId<'pat'>) {
+function refusalError(refused: OutcomeRefusal, attemptId: PublicId<'pat'>) {
   switch (refused) {
     case 'not_found':
       return rpcError('PAYMENT_ATTEMPT_NOT_FOUND', `the merchant has no payment attempt ${attemptId}`);

@@ -118,18 +118,18 @@ export function createAddOrders({ pool, phoneLimit, eventValuesOf, announce }: A
   return {
     async add(changed, { requestId, signal }, keyed) {
       const outcome = await add(rowsOf(changed, requestId, keyed), signal);
-      return settle(outcome, keyed) === 'added' ? 'added' : 'taken';
+      return reportOutcome(outcome, keyed) === 'added' ? 'added' : 'taken';
     },
     async addPaying(changed, { phone }, { requestId, signal }, keyed) {
       const asked = { ...changed.order, phone, network: null };
       const outcome = await addPaying({ ...rowsOf(changed, requestId, keyed), asked }, signal);
-      return settle(outcome, keyed);
+      return reportOutcome(outcome, keyed);
     },
   };
 }
 
 /** Reports the outcome to the call with an idempotency key. @throws its error when the key was answered before */
-function settle(outcome: Inserted | PhoneRefusal, keyed: KeyedInsert | undefined): AddedPaying {
+function reportOutcome(outcome: Inserted | PhoneRefusal, keyed: KeyedInsert | undefined): AddedPaying {
   if (outcome === 'added') keyed?.stored();
   if (typeof outcome === 'string' || outcome.type !== 'answered') return outcome;
   if (keyed === undefined) throw new Error('an order without an idempotency key has the answer of one');

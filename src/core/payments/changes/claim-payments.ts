@@ -124,7 +124,7 @@ async function* pendingOrders(database: Database, environment: Environment): Asy
       .fork()
       .find(
         OrderRow,
-        { environment, status: 'PENDING', ...after(last) },
+        { environment, status: 'PENDING', ...ordersAfter(last) },
         { orderBy: { sweepAt: 'asc', id: 'asc' }, limit: pageSize },
       );
     yield* rows;
@@ -133,7 +133,7 @@ async function* pendingOrders(database: Database, environment: Environment): Asy
   }
 }
 
-function after(last: OrderRow | undefined): FilterQuery<OrderRow> & object {
+function ordersAfter(last: OrderRow | undefined): FilterQuery<OrderRow> & object {
   if (last?.sweepAt == null) return { sweepAt: { $ne: null } };
   const { id, sweepAt } = last;
   return { sweepAt: { $gte: sweepAt }, $or: [{ sweepAt: { $gt: sweepAt } }, { id: { $gt: id } }] };

@@ -21,22 +21,23 @@ import { attemptStatusOf, paymentOptionOf, paymentTypeOf, statusOf } from '../..
 
 /* The rows that events of a lost time describe. An event has the order, the attempt and the refund as it left them. */
 
-const missing = (what: string): Error => new TypeError(`an event has no ${what} that this version knows`);
+const missingError = (what: string): Error =>
+  new TypeError(`an event has no ${what} that this version knows`);
 
 /** @throws TypeError for a value that this version does not know */
-const known = <T>(value: T | undefined, what: string): T => {
-  if (value === undefined) throw missing(what);
+const requireKnown = <T>(value: T | undefined, what: string): T => {
+  if (value === undefined) throw missingError(what);
   return value;
 };
 
-const timeOf = (time: Timestamp | undefined, what: string): Date => timestampDate(known(time, what));
+const timeOf = (time: Timestamp | undefined, what: string): Date => timestampDate(requireKnown(time, what));
 
 /** The stored id of an order, a merchant or an attempt. @throws TypeError for any other text */
 export function idIn<P extends 'ord' | 'mer' | 'pat' | 'evt' | 'rfd' | 'stl' | 'wac'>(
   prefix: P,
   text: string,
 ): StoredId<P> {
-  if (!isPublicId(prefix, text)) throw missing(`id ${prefix}_…`);
+  if (!isPublicId(prefix, text)) throw missingError(`id ${prefix}_…`);
   return storedId(prefix, text);
 }
 
@@ -45,13 +46,13 @@ export function orderColumns(message: OrderMessage) {
   const currency = Currency.of(message.currency);
   const minorUnits = (text: string): bigint => {
     const money = Money.parse(text, 'amount', currency);
-    if (!money.ok) throw missing('amount');
+    if (!money.ok) throw missingError('amount');
     return money.value.minorUnits;
   };
   const environment = parseEnvironment(message.environment);
-  if (!environment.ok) throw missing('environment');
+  if (!environment.ok) throw missingError('environment');
   const phone = PhoneNumber.parse(message.customerPhone, 'customer_phone');
-  const status = known(statusOf(message.status), 'status');
+  const status = requireKnown(statusOf(message.status), 'status');
   const expiresAt = timeOf(message.expireTime, 'expire_time');
   const refunded = /[1-9]/.test(message.refunded) ? minorUnits(message.refunded) : null;
   return {
@@ -60,7 +61,7 @@ export function orderColumns(message: OrderMessage) {
     id: idIn('ord', message.orderId),
     orderNumber: message.orderNumber,
     status,
-    paymentType: known(paymentTypeOf(message.paymentType), 'payment_type'),
+    paymentType: requireKnown(paymentTypeOf(message.paymentType), 'payment_type'),
     amountText: message.amount,
     amountMinorUnits: minorUnits(message.amount),
     deductedMinorUnits: /[1-9]/.test(message.deducted) ? minorUnits(message.deducted) : 0n,
@@ -85,7 +86,7 @@ export function orderColumns(message: OrderMessage) {
  * queried before anything is sent.
  */
 export function attemptColumns(message: AttemptMessage, paymentType: PaymentType, transactionId: string) {
-  const last = known(attemptStatusOf(message.status), 'attempt status');
+  const last = requireKnown(attemptStatusOf(message.status), 'attempt status');
   const createdAt = timeOf(message.createTime, 'create_time');
   const { walletAccountId: account } = message;
   const inFlight = isInFlight({ status: last });
@@ -93,7 +94,7 @@ export function attemptColumns(message: AttemptMessage, paymentType: PaymentType
     id: idIn('pat', message.paymentAttemptId),
     status: inFlight ? 'UNKNOWN' : last,
     origin: originOf(message, paymentType),
-    paymentOption: known(paymentOptionOf(message.paymentOption), 'payment_option'),
+    paymentOption: requireKnown(paymentOptionOf(message.paymentOption), 'payment_option'),
     phone: message.phone,
     declineReason: message.declineReason === '' ? null : (message.declineReason as DeclineReason),
     createdAt,
@@ -158,9 +159,9 @@ const originOf = ({ phone }: AttemptMessage, paymentType: PaymentType): AttemptO
 export function refundColumns(message: RefundMessage) {
   const currency = Currency.of(message.currency);
   const amount = Money.parse(message.amount, 'amount', currency);
-  if (!amount.ok) throw missing('amount');
+  if (!amount.ok) throw missingError('amount');
   const environment = parseEnvironment(message.environment);
-  if (!environment.ok) throw missing('environment');
+  if (!environment.ok) throw missingError('environment');
   const updatedAt = timeOf(message.updateTime, 'update_time');
   const status = refundStatusOf(message);
   return {
@@ -171,7 +172,7 @@ export function refundColumns(message: RefundMessage) {
     orderId: idIn('ord', message.orderId),
     orderNumber: message.orderNumber,
     paymentAttemptId: idIn('pat', message.paymentAttemptId),
-    paymentOption: known(paymentOptionOf(message.paymentOption), 'payment_option'),
+    paymentOption: requireKnown(paymentOptionOf(message.paymentOption), 'payment_option'),
     providerTransactionId: message.providerTransactionId,
     amountMinorUnits: amount.value.minorUnits,
     // Events do not tell whether the request named the amount. So a repeat may name it or leave it out.
@@ -208,7 +209,7 @@ function refundStatusOf({ status, failureReason }: RefundMessage): RefundRow['st
     case RefundStatus.UNKNOWN:
       return 'REVERSAL_DUE';
     default:
-      throw missing('refund status');
+      throw missingError('refund status');
   }
 }
 

@@ -28,7 +28,7 @@ export const notOffered = () =>
   ]);
 
 /** The error of a refusal, for the caller of the RPC. `phoneRefusal` makes the error for a phone that may not be prompted now. */
-export function refusal(
+export function checkoutRefusal(
   rejection: PaymentRefusal | CancelRefusal | 'not_found',
   phoneRefusal: (answer: PhoneRefusal) => Error,
 ): Error {

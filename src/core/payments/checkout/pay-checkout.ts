@@ -17,7 +17,7 @@ import { requireMerchant } from '../../merchants/find-merchant.ts';
 import { allowedOptions } from '../../domain/merchant-terms.ts';
 import { optionsThatTake } from '../../domain/wallet.ts';
 import type { Wallet } from '../../domain/wallet.ts';
-import { notFound, notOffered, refusal } from './checkout-refusals.ts';
+import { notFound, notOffered, checkoutRefusal } from './checkout-refusals.ts';
 import type { CancelRefusal } from './checkout-refusals.ts';
 import { isUsableBy, nameOf, ownerOf } from './checkout-order.ts';
 import type { CheckoutTokens, TokenSubject } from './checkout-token.ts';
@@ -155,7 +155,7 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
         const { row, order, attempt } = found;
         const usableHere = isUsableBy(row, browserSecret);
         const boundHere = usableHere && row.checkoutBrowserHash != null;
-        return describe(parts, order, {
+        return checkoutOf(parts, order, {
           usableHere,
           boundHere,
           // Only the payer's own browser may carry it out.
@@ -187,13 +187,13 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
         signal,
       });
       const changed = started.ok ? ok({ order: started.value, boundHere: true }) : started;
-      return answer(parts, subject, changed, merchant);
+      return answerChange(parts, subject, changed, merchant);
     },
 
     async cancel(token, browserSecret, requestId) {
       const subject = subjectOf(token);
       await claimBeforeEnd(parts, nameOf(subject), requestId);
-      return answer(parts, subject, await cancel({ subject, browserSecret, requestId }));
+      return answerChange(parts, subject, await cancel({ subject, browserSecret, requestId }));
     },
   };
 }
@@ -211,23 +211,23 @@ interface ChangedCheckout {
   readonly boundHere: boolean;
 }
 
-async function answer(
+async function answerChange(
   parts: CheckoutParts,
   subject: TokenSubject,
-  changed: Result<ChangedCheckout, Parameters<typeof refusal>[0]>,
+  changed: Result<ChangedCheckout, Parameters<typeof checkoutRefusal>[0]>,
   merchant?: MerchantTerms,
 ): Promise<Checkout> {
   if (!changed.ok) {
-    const error = refusal(changed.error, parts.phoneLimit.refusal);
+    const error = checkoutRefusal(changed.error, parts.phoneLimit.refusal);
     throw changed.error === 'not_found' ? await parts.gate.missing(subject, error) : error;
   }
   const { order, boundHere } = changed.value;
   // Neither change results in COMPLETED, so no transaction has paid the order. A payment that has just started was not sent yet.
   const seen = { usableHere: true, boundHere, nextAction: undefined, providerTransactionId: '' };
-  return describe(parts, order, seen, merchant);
+  return checkoutOf(parts, order, seen, merchant);
 }
 
-async function describe(
+async function checkoutOf(
   parts: CheckoutParts,
   order: OrderInFull,
   seen: Pick<Checkout, 'usableHere' | 'boundHere' | 'nextAction' | 'providerTransactionId'>,

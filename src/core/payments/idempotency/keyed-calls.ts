@@ -103,7 +103,7 @@ export function createAnswerOnce({ pool, fairly }: AnswerOnceParts): AnswerOnce 
       fairly({ owner: `${name.environment} ${name.merchantId}` }, signal, work);
     const readMessage = (answer: Buffer) => fromBinary(response, answer);
     const answerOf = (earlier: StoredKey): Buffer => {
-      if (!earlier.fingerprint.equals(fingerprint)) throw reused();
+      if (!earlier.fingerprint.equals(fingerprint)) throw keyReused();
       return earlier.answer;
     };
     /** The answer of an earlier call. */
@@ -171,7 +171,7 @@ const undecided: readonly unknown[] = ['OVERLOADED', 'CALL_CANCELLED', 'IDEMPOTE
 const isRefusal = (error: unknown): boolean =>
   error instanceof ConnectError && !undecided.includes(reasonOf(error));
 
-const reused = (): Error => {
+const keyReused = (): Error => {
   const issue = 'was used with another request in the last 24 hours; use a new key for a new request';
   return rpcError('IDEMPOTENCY_KEY_REUSED', `the idempotency key ${issue}`, {
     issues: [{ field: 'idempotency_key', issue }],

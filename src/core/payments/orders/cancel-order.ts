@@ -75,11 +75,11 @@ export function createCancelOrder(parts: CancelOrderParts): CancelOrder {
     await claimBeforeEnd(parts, name, by.requestId);
     const cancelled = await cancel({ name, by });
     if (cancelled.ok) return cancelled.value;
-    throw cancelled.error === 'not_found' ? await gate.missing(name) : refusal(cancelled.error);
+    throw cancelled.error === 'not_found' ? await gate.missing(name) : refusalError(cancelled.error);
   };
 }
 
-function refusal(rejection: CancelRefusal): Error {
+function refusalError(rejection: CancelRefusal): Error {
   if (rejection === 'may_be_paid') return recovering();
   if (rejection === 'payer_pays') return rpcError('PAYMENT_IN_PROGRESS', payerPays);
   switch (rejection.type) {

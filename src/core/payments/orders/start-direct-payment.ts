@@ -123,7 +123,7 @@ async function repeatOrThrow(
   const existing = await findByNumber(parts.findOrder, payment, scope);
   if (existing === undefined) throw refused;
   const known = answerDirectPayment(existing, [], payment);
-  if (known.type === 'repeat') return repeated(existing, known.attempt);
+  if (known.type === 'repeat') return repeatedPayment(existing, known.attempt);
   if (known.type === 'differs') throw refused;
   const found = await inShare(parts, call, () =>
     decideLocked(parts, call, existing, (order) => decideRepeat(order, payment)),
@@ -157,7 +157,7 @@ async function startOnExisting(
   const { payment } = call;
   // Most of these calls need no lock, because the order's answer to a call never changes back.
   const known = answerDirectPayment(existing, [], payment);
-  if (known.type === 'repeat') return repeated(existing, known.attempt);
+  if (known.type === 'repeat') return repeatedPayment(existing, known.attempt);
   if (known.type === 'differs') throw orderNumberTaken(issueOfDifferent(existing, known));
   const start = () =>
     decideLocked(parts, call, existing, (order, state, now) =>
@@ -166,7 +166,7 @@ async function startOnExisting(
   // The share comes before the phone's turn, so that a payment that waits for its merchant's share delays no other merchant's
   // payment of the phone.
   const started = await inShare(parts, call, () => parts.phoneLimit.inTurn(phoneOf(payment), start));
-  if (!started.ok) throw refusal(started.error);
+  if (!started.ok) throw refusalError(started.error);
   return started.value;
 }
 
@@ -243,7 +243,7 @@ function decideStart(
   const answer = answerDirectPayment(order, order.earlierAttempts, payment);
   switch (answer.type) {
     case 'repeat':
-      return ok({ changed: undefined, repeat: repeated(order, answer.attempt) });
+      return ok({ changed: undefined, repeat: repeatedPayment(order, answer.attempt) });
     case 'differs':
       return err({ type: 'differs', issue: issueOfDifferent(order, answer) });
     case 'start': {
@@ -258,7 +258,7 @@ function decideStart(
 function decideRepeat(order: OrderInFull, payment: DirectPayment): Result<DecidedStart, 'new_call'> {
   const answer = answerDirectPayment(order, order.earlierAttempts, payment);
   if (answer.type !== 'repeat') return err('new_call');
-  return ok({ changed: undefined, repeat: repeated(order, answer.attempt) });
+  return ok({ changed: undefined, repeat: repeatedPayment(order, answer.attempt) });
 }
 
 const startOf = (
@@ -308,13 +308,13 @@ function newlyStarted(order: Order): StartedPayment {
   return { order, attempt: order.latestAttempt, repeated: false };
 }
 
-const repeated = (order: Order, attempt: PaymentAttempt): StartedPayment => ({
+const repeatedPayment = (order: Order, attempt: PaymentAttempt): StartedPayment => ({
   order,
   attempt,
   repeated: true,
 });
 
-function refusal(rejection: StartRefusal): Error {
+function refusalError(rejection: StartRefusal): Error {
   const refuse = (
     reason: 'PAYMENT_IN_PROGRESS' | 'MONEY_NOT_RETURNED' | 'ORDER_NOT_PAYABLE',
     issue: string,

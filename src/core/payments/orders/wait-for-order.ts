@@ -65,7 +65,7 @@ export function createWaitForOrder(parts: WaitForOrderParts): WaitForOrder {
         const leftMs = deadline - performance.now();
         const order = await findOrder({ ...known, by: 'id', value: publicId('ord', id) }, { signal });
         if (order === undefined) return undefined;
-        if (differs(order, knownSequence)) return { order, timedOut: false };
+        if (hasChanged(order, knownSequence)) return { order, timedOut: false };
         if (leftMs <= 0 || waitIsOver.aborted) return { order, timedOut: true };
         // The order is read again at the end of the wait, too.
         await news.wait(leftMs, waitIsOver, rings);
@@ -79,7 +79,7 @@ export function createWaitForOrder(parts: WaitForOrderParts): WaitForOrder {
   return async (wait, { signal }) => {
     const order = await findOrder(wait.name, { signal });
     if (order === undefined) return undefined;
-    if (differs(order, wait.knownSequence)) return { order, timedOut: false };
+    if (hasChanged(order, wait.knownSequence)) return { order, timedOut: false };
     if (waiting >= maxWaiting)
       throw rpcError('OVERLOADED', 'too many calls are waiting for orders; try again in a moment', {
         retryAfterMs: 1_000,
@@ -93,5 +93,5 @@ export function createWaitForOrder(parts: WaitForOrderParts): WaitForOrder {
   };
 }
 
-const differs = (order: Order, knownSequence: bigint | undefined): boolean =>
+const hasChanged = (order: Order, knownSequence: bigint | undefined): boolean =>
   knownSequence === undefined ? order.status !== 'PENDING' : BigInt(order.lastEventSequence) > knownSequence;

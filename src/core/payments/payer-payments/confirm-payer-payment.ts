@@ -25,7 +25,13 @@ import { orderOfId } from '../changes/read-order.ts';
 import { addStrayPayment } from '../changes/found-stray-payment.ts';
 import { findReceipt, useReceipt } from '../changes/wallet-receipts.ts';
 import { findNamedOrder } from './find-named-order.sql.ts';
-import { belongToAttempt, end, exchangeOwner, lockPayerPayment, waitForNext } from './payer-payment-row.ts';
+import {
+  belongToAttempt,
+  endPayerPayment,
+  exchangeOwner,
+  lockPayerPayment,
+  waitForNext,
+} from './payer-payment-row.ts';
 import type { PayerPayment } from './payer-payment-row.ts';
 
 /** The wallet's answer to our query about a payment that its payer started. */
@@ -136,13 +142,13 @@ function recordUnconfirmed(
   at: Date,
 ): void {
   if (outcome.type === 'declined') {
-    end(row, 'NO_PAYMENT', at);
+    endPayerPayment(row, 'NO_PAYMENT', at);
     return;
   }
   if (outcome.type === 'pending' && outcome.providerReference !== '')
     row.providerReference = outcome.providerReference;
   row.detail = outcome.type === 'unknown' ? outcome.detail : '';
-  if (row.confirmedAt == null && isAbandoned(row.createdAt, at)) end(row, 'ABANDONED', at);
+  if (row.confirmedAt == null && isAbandoned(row.createdAt, at)) endPayerPayment(row, 'ABANDONED', at);
   else waitForNext(row, leasedUntil, at);
 }
 
@@ -225,7 +231,7 @@ async function recordPaid(
   const { merchantId, orderId } = storedOrder(order);
   const key = { merchantId, id: storedId('pat', attemptId) };
   Object.assign(row, { merchantId, orderId, paymentAttemptId: key.id });
-  end(row, 'ORDER_PAID', at);
+  endPayerPayment(row, 'ORDER_PAID', at);
   useReceipt(em, row, key);
   const attempt = await em.findOneOrFail(PaymentAttemptRow, key);
   attempt.providerTransactionId = row.providerTransactionId;
@@ -255,7 +261,7 @@ function recordStray(
   const id = addStrayPayment(em, origin, kind, money, at);
   useReceipt(em, row, undefined);
   Object.assign(row, { ...links, paymentAttemptId: null, strayPaymentId: storedId('stp', id) });
-  end(row, 'STRAY', at);
+  endPayerPayment(row, 'STRAY', at);
 }
 
 /** The only merchant of the account that was paid; null when merchants share it. */

@@ -41,7 +41,11 @@ export function makeDue(row: PayerPaymentRow, recent: RecentExchanges, at: Date)
 }
 
 /** Ends the payment. Only an abandoned one keeps its detail. */
-export function end(row: PayerPaymentRow, status: Exclude<PayerPaymentStatus, 'OPEN'>, at: Date): void {
+export function endPayerPayment(
+  row: PayerPaymentRow,
+  status: Exclude<PayerPaymentStatus, 'OPEN'>,
+  at: Date,
+): void {
   const detail = status === 'ABANDONED' ? row.detail : '';
   Object.assign(row, { status, detail, dueAt: null, leasedUntil: null, updatedAt: at });
 }
@@ -65,6 +69,6 @@ export async function belongToAttempt(
 ): Promise<void> {
   const { merchantId = null, paymentAttemptId = null } = receipt;
   Object.assign(row, { merchantId, paymentAttemptId });
-  end(row, 'REQUESTED_PAYMENT', at);
+  endPayerPayment(row, 'REQUESTED_PAYMENT', at);
   await eraseAgainByReceipt(em, receipt);
 }

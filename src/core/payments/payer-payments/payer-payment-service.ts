@@ -64,7 +64,7 @@ export function payerPaymentService(parts: PayerPaymentServiceParts): RpcService
         const scope = valuesOrThrow(combine(parseScope(request)));
         const decision = await validate({
           ...scope,
-          reference: cut(reference),
+          reference: storableText(reference),
           amount,
           currency,
           attemptIdEnd,
@@ -155,7 +155,7 @@ export function payerPaymentService(parts: PayerPaymentServiceParts): RpcService
   );
 }
 
-const cut = (text: string): string => walletText(text, maxText);
+const storableText = (text: string): string => walletText(text, maxText);
 
 const notFound = (id: PublicId<'ppm'>) =>
   rpcError('PAYER_PAYMENT_NOT_FOUND', `there is no payer-started payment ${id}`);
@@ -228,10 +228,10 @@ function parseReported(request: ReportPayerPaymentRequest) {
   );
   return {
     ...parsed,
-    reference: cut(request.reference),
-    payee: cut(request.payee),
-    amount: cut(request.amount),
-    currency: cut(request.currency),
+    reference: storableText(request.reference),
+    payee: storableText(request.payee),
+    amount: storableText(request.amount),
+    currency: storableText(request.currency),
     attemptIdEnd,
     callbackNote,
   };
@@ -257,7 +257,7 @@ function parseOutcome({ outcome }: RecordPayerPaymentOutcomeRequest): Result<Con
       });
     case 'completed': {
       const { amount, currency } = outcome.value;
-      return ok({ type: 'completed', amount: cut(amount), currency: cut(currency) });
+      return ok({ type: 'completed', amount: storableText(amount), currency: storableText(currency) });
     }
     case 'declined':
       return ok({ type: 'declined' });

@@ -99,7 +99,7 @@ export function createCreateRefund(parts: CreateRefundParts): CreateRefund {
           takesPayments: (await readTakesPayments(em)).of(environment, row.merchantId),
         };
       },
-      decide: (order, known, now) => decide(parts, call, order, known, now),
+      decide: (order, known, now) => decideRefund(parts, call, order, known, now),
       async write(em, { refund, repeated, erasesAgain }, { now }): Promise<CreatedRefund> {
         await keyed?.store(executeIn(em), { refund, repeated });
         if (repeated) return { refund, repeated };
@@ -115,7 +115,7 @@ export function createCreateRefund(parts: CreateRefundParts): CreateRefund {
       },
     });
     if (created.ok) return created.value;
-    throw created.error === 'not_found' ? await gate.missing(request) : refusal(created.error, request);
+    throw created.error === 'not_found' ? await gate.missing(request) : refusalError(created.error, request);
   };
 }
 
@@ -162,7 +162,7 @@ type Refusal =
   /** The refund may be one that the database has lost, and that the wallet has paid. */
   | { readonly type: 'recovering' };
 
-function decide(
+function decideRefund(
   parts: CreateRefundParts,
   call: RefundCall,
   order: OrderInFull,
@@ -253,7 +253,7 @@ export const paidWallet = (
     ? undefined
     : wallets.find(({ id }) => id === walletIdOf(latestAttempt.paymentOption));
 
-function refusal(refused: Refusal, { refundNumber }: RefundRequest): Error {
+function refusalError(refused: Refusal, { refundNumber }: RefundRequest): Error {
   switch (refused.type) {
     case 'recovering':
       return recovering();

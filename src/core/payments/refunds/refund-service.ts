@@ -88,7 +88,7 @@ export function refundService(parts: RefundServiceParts): RpcService {
   const decide = async (key: RefundKey, verdict: Parameters<DecideApproval>[1], context: HandlerContext) => {
     annotate(context, { merchant_id: key.merchantId, refund_id: key.refundId });
     const decided = await parts.decideApproval(key, verdict, actorOf(context));
-    if (!decided.ok) throw decided.error === 'not_found' ? await missing(key) : undecided(decided.error);
+    if (!decided.ok) throw decided.error === 'not_found' ? await missing(key) : decisionError(decided.error);
     return { refund: refundMessage(decided.value) };
   };
 
@@ -281,7 +281,7 @@ const notRefundableNumbers = {
   stray_payment: NotRefundableMessage.STRAY_PAYMENT,
 } as const satisfies Record<NotRefundable, NotRefundableMessage>;
 
-function undecided(refusal: DecisionRefusal): Error {
+function decisionError(refusal: DecisionRefusal): Error {
   switch (refusal) {
     case 'suspended':
     case 'production_not_activated':

@@ -161,7 +161,7 @@ export interface SettledAs {
  * Rejections: WrongReference; `decided` when the subject does not wait for a person; `leased` while a worker asks the wallet about the
  * refund or stray payment.
  */
-export function settle(
+export function settleSubject(
   order: OrderInFull | undefined,
   subject: LockedSubject,
   { id, outcome, providerReference }: SettledAs,

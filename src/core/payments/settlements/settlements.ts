@@ -23,7 +23,7 @@ import type { Wallet } from '../../domain/wallet.ts';
 import type { OrderChanges } from '../changes/change-orders.ts';
 import { hastenConfirmed, takesPayerPayments } from '../changes/open-payments.sql.ts';
 import type { Decision } from '../changes/order-change.ts';
-import { lockOf, lockOfSettlement, readSubject, settle } from './settlement-subject.ts';
+import { lockOf, lockOfSettlement, readSubject, settleSubject } from './settlement-subject.ts';
 import type {
   LockedSubject,
   Settled,
@@ -65,15 +65,15 @@ export interface SettlementsParts {
 
 export function createSettlements(parts: SettlementsParts): Settlements {
   return {
-    propose: (proposal, acting) => propose(parts, proposal, acting),
-    confirm: (id, acting) => confirm(parts, id, acting),
-    withdraw: (id, acting) => withdraw(parts, id, acting),
+    propose: (proposal, acting) => proposeSettlement(parts, proposal, acting),
+    confirm: (id, acting) => confirmSettlement(parts, id, acting),
+    withdraw: (id, acting) => withdrawSettlement(parts, id, acting),
   };
 }
 
 type Refusal = WrongReference | 'decided' | 'leased' | 'open' | 'not_open' | 'recovering';
 
-async function propose(
+async function proposeSettlement(
   parts: SettlementsParts,
   { merchantId, subject, ...terms }: Proposal,
   acting: ActingOperator,
@@ -101,7 +101,7 @@ async function propose(
         return isProposedBy(latest, terms, acting)
           ? ok({ changed: undefined, repeated: latest })
           : err('open');
-      const possible = settle(order, locked, { ...terms, id: 'stl_proposed' }, at);
+      const possible = settleSubject(order, locked, { ...terms, id: 'stl_proposed' }, at);
       // A lease ends before another operator has confirmed the proposal, or the confirmation is refused.
       if (!possible.ok && possible.error !== 'leased') return possible;
       return ok({ changed: undefined, repeated: undefined });
@@ -144,7 +144,11 @@ const isProposedBy = (row: SettlementRow, terms: ProposedTerms, { by }: ActingOp
   row.reason === terms.reason &&
   row.providerReference === terms.providerReference;
 
-const confirm = (parts: SettlementsParts, id: PublicId<'stl'>, acting: ActingOperator): Promise<Settlement> =>
+const confirmSettlement = (
+  parts: SettlementsParts,
+  id: PublicId<'stl'>,
+  acting: ActingOperator,
+): Promise<Settlement> =>
   changeSettlement(parts, id, acting, {
     check: (em, row, confirmer) => requireSecondOperator(em, row, confirmer, parts.now()),
     decide(
@@ -157,7 +161,7 @@ const confirm = (parts: SettlementsParts, id: PublicId<'stl'>, acting: ActingOpe
       if (row.status !== 'PROPOSED' || row.expiresAt <= at) return err('not_open');
       // The lost time may have settled it already, or the wallet may have decided it.
       if (!takesPayments) return err('recovering');
-      return settle(order, locked, { ...row, id: publicId('stl', row.id) }, at);
+      return settleSubject(order, locked, { ...row, id: publicId('stl', row.id) }, at);
     },
     async write(em, { changed, write }, row, at) {
       if (write === undefined) return;
@@ -200,7 +204,7 @@ async function requireSecondOperator(
   for (const operator of [proposer, confirmer]) if (operator != null) requireAge(operator, at);
 }
 
-const withdraw = (
+const withdrawSettlement = (
   parts: SettlementsParts,
   id: PublicId<'stl'>,
   acting: ActingOperator,

@@ -48,7 +48,7 @@ const fallback = 'Correct what the message names. If you cannot, report it with 
  * @param what what the step does, as in "the backup could not be written"
  * @param leftover what to do with partly written data after a failure; '' for a step that changes nothing
  */
-export async function advised<Result>(
+export async function withAdvice<Result>(
   what: string,
   leftover: string,
   step: () => Promise<Result>,
@@ -62,7 +62,7 @@ export async function advised<Result>(
 
 /** The error of a step as a SnapshotError. */
 export function explainedError(error: unknown, what: string, leftover: string): SnapshotError {
-  const [code, message] = describe(error);
+  const [code, message] = codeAndMessage(error);
   const cause = byCode[code] ?? fallback;
   return new SnapshotError(
     `${what}: ${message}`,
@@ -72,16 +72,16 @@ export function explainedError(error: unknown, what: string, leftover: string): 
 }
 
 /** The code of an error, '' when it has none that is known, and its message. The ORM wraps the errors of PostgreSQL. */
-function describe(error: unknown): readonly [code: string, message: string] {
+function codeAndMessage(error: unknown): readonly [code: string, message: string] {
   if (!(error instanceof Error)) return ['', String(error)];
   // Attempts at several addresses of one host fail together.
-  if (error instanceof AggregateError && error.message === '') return describe(error.errors[0]);
+  if (error instanceof AggregateError && error.message === '') return codeAndMessage(error.errors[0]);
   const { message } = error;
   const code = 'code' in error ? String(error.code) : '';
   if (Object.hasOwn(byCode, code)) return [code, message];
   if (message === 'timeout expired') return ['ETIMEDOUT', 'the database did not answer within ten seconds'];
   if (/^Connection terminated|^Connection ended/i.test(message)) return ['08006', message];
   if (/SSL|TLS|CERT/i.test(`${code} ${message}`)) return ['TLS', message];
-  const [found] = error.cause === undefined ? [''] : describe(error.cause);
+  const [found] = error.cause === undefined ? [''] : codeAndMessage(error.cause);
   return [found, message];
 }

@@ -81,7 +81,7 @@ const checksumOf = (manifest: object): string =>
 
 /** @throws SnapshotError when the folder has no complete and undamaged manifest of a form that this version knows */
 async function readManifest(folder: string): Promise<Manifest> {
-  const content = parsed(await readText(folder));
+  const content = parseContent(await readText(folder));
   const { checksum, ...manifest } = content;
   // The first backups have no checksum of their manifest.
   if (checksum !== undefined && checksum !== checksumOf(manifest))
@@ -117,7 +117,7 @@ async function readText(folder: string): Promise<string> {
   }
 }
 
-function parsed(text: string): Readonly<Record<string, unknown>> {
+function parseContent(text: string): Readonly<Record<string, unknown>> {
   try {
     const content: unknown = JSON.parse(text);
     if (typeof content === 'object' && content !== null) return { ...content };
