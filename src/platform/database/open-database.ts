@@ -174,11 +174,19 @@ async function migrateSchema(
 ): Promise<void> {
   if (await areSessionsShared(pool)) throw new SettingsError(sharedSessionsRefusal);
   const orm = await openForMigration();
+  let running: string | undefined;
+  orm.migrator.on('migrating', ({ name }) => void (running = name));
+  orm.migrator.on('migrated', () => void (running = undefined));
   try {
     await adoptDatabaseName(orm, pool);
     await withMigrationLock(pool, own, logger, async () => {
       await pool.query(`create schema if not exists ${own.schema}`);
       await orm.migrator.up(last === undefined ? undefined : { to: last });
+    });
+  } catch (error) {
+    if (running === undefined) throw error;
+    throw new Error(`the migration ${running} of the schema ${own.schema} failed, and changed nothing`, {
+      cause: error,
     });
   } finally {
     await orm.close(true);

@@ -178,6 +178,19 @@ test.each([
   await drop();
 });
 
+test('the error of a migration names it', () =>
+  withDatabase(
+    async (database, client) => {
+      // For example after a repair by hand.
+      await client.query("delete from core.migrations where name = '056-confirmed-payments'");
+      await expect(migrateWhenReachable(database, keptLog().logger, 1)).rejects.toMatchObject({
+        message: 'the migration 056-confirmed-payments of the schema core failed, and changed nothing',
+        cause: { message: expect.stringContaining('already exists') },
+      });
+    },
+    { migrated: true },
+  ));
+
 test('doctor says in words that a database has no tables of Gatehouse, and what to do', () =>
   withDatabase(async (database) => {
     const checks = await checksOfCore(database);
