@@ -353,7 +353,6 @@ const receiptsIn = (notes: readonly Note[], reference: PaymentReference): readon
   ...confirmedReceipts(notes),
 ];
 
-/** After a lost answer, the callback gives the id of the request, and a confirmation gives the receipt. */
 /** The receipts of the prompt, those that belong to other payments, and those that are left to try, in this order. */
 function receiptsToTry(notes: readonly Note[], reference: PaymentReference) {
   const { receipt: first, receipts = [], others = [] } = reference;
@@ -363,6 +362,7 @@ function receiptsToTry(notes: readonly Note[], reference: PaymentReference) {
   return { ofPrompt, tried, left: new Set(known.filter((receipt) => !tried.has(receipt))) };
 }
 
+/** After a lost answer, the callback gives the id of the request, and a confirmation gives the receipt. */
 function referenceOf(payment: PaymentInquiry, notes: readonly Note[]): PaymentReference | undefined {
   const stored = readPaymentReference(payment.providerReference);
   const [note] = pushNotes(notes);
