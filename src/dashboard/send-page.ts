@@ -28,6 +28,8 @@ export interface Page {
   readonly view: object;
   /** The path of the page when it answers a form; other pages are at the path of the request. */
   readonly self?: string | undefined;
+  /** Whether the page has a button for the other language within its form, which a link would lose. */
+  readonly hasOwnLanguage?: boolean;
   /** Additional files of the page, by path. */
   readonly scripts?: readonly string[];
   readonly styles?: readonly string[];

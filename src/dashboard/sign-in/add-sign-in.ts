@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ownPath } from '../access/own-path.ts';
 import { ask, callOptions } from '../ask.ts';
 import type { Dashboard } from '../dashboard.ts';
-import { fieldOf, readForm } from '../forms/read-form.ts';
+import { emptyForm, fieldOf, readForm } from '../forms/read-form.ts';
 import { wordsFor } from '../language/words.ts';
 import { merchantStart } from '../navigation.ts';
 import { shellWords } from '../send-page.ts';
@@ -66,6 +66,11 @@ function addPasswordPage(app: FastifyInstance, dashboard: Dashboard): void {
       next: ownPath(fieldOf(request.body, 'next'), 'GET'),
       carried: readCarriedForm(fieldOf(request.body, 'carried')),
     };
+    const { lang } = request.query as { readonly lang?: unknown };
+    if (lang !== undefined) {
+      const form = emptyForm({ email: fieldOf(request.body, 'email') });
+      return showSignIn(dashboard, request, reply, { form, ...after });
+    }
     const form = readForm(Credentials, request.body, shellWords[request.language].forms);
     if (!form.ok) return showSignIn(dashboard, request, reply, { form, ...after, status: 400 });
     const browserSecret = browserSecrets.ensure(request, reply);

@@ -42,6 +42,7 @@ export function showSignIn(
     isAlone: true,
     words,
     self: next === undefined ? '/sign-in' : `/sign-in?next=${encodeURIComponent(next)}`,
+    hasOwnLanguage: carried !== undefined,
     view: {
       form,
       next,

@@ -360,15 +360,35 @@ describe('a form that is sent after the session has ended', () => {
     const carried = hiddenField(late, 'carried') ?? '';
     const entered = await visitor.post('/sign-in', { ...user, carried });
     const shown = await visitor.get('/carry-on');
+    const inAmharic = await visitor.get('/carry-on?lang=am');
+    await visitor.get('/carry-on?lang=en');
     const sent = await visitor.post(hiddenTarget(shown.body), { label: 'Kept <b>label</b>' });
 
     expect([late.status, headingOf(late)]).toEqual([401, 'Sign in']);
     expect(late.body).toContain('Your entries are kept');
     expect(Buffer.from(carried, 'base64url').toString()).not.toMatch(/never kept|_csrf/);
     expect(entered.headers.get('location')).toBe('/carry-on');
-    expect(shown.body).toContain('Kept &lt;b&gt;label&lt;/b&gt;');
+    const value = '<dd><bdi>Kept &lt;b&gt;label&lt;/b&gt;</bdi></dd>';
+    expect(shown.body).toContain(`<dt>Purpose</dt>${value}`);
+    expect(inAmharic.body).toContain(`<dt>የሚያገለግለው</dt>${value}`);
     expect(headingOf(sent)).toBe('Your new key');
     expect((await visitor.get(keysPage())).body).toContain('Kept &lt;b&gt;label&lt;/b&gt;');
+  });
+
+  test('is kept when the language of the sign-in page is changed', async () => {
+    const visitor = await desk.signedIn(await desk.users.member(merchant.id));
+    await visitor.get(keysPage());
+    await desk.end(visitor);
+    const late = await visitor.post(keysPage(), { label: 'Kept' });
+    const carried = hiddenField(late, 'carried') ?? '';
+    const target = /formaction="([^"]+)"/.exec(late.body)?.[1] ?? '';
+
+    const inAmharic = await visitor.post(target, { carried, email: 'me@shop.example', password: '' });
+
+    expect([inAmharic.status, headingOf(inAmharic)]).toEqual([200, 'ይግቡ']);
+    expect(hiddenField(inAmharic, 'carried')).toBe(carried);
+    expect(inAmharic.body).toContain('value="me@shop.example"');
+    expect(inAmharic.body).not.toContain('aria-invalid');
   });
 
   test('is shown again until it is sent or discarded', async () => {
