@@ -10,7 +10,7 @@ import { directBodySchema, directQuerySchema, fieldNames } from '../merchant-api
 import { callerOf } from './authentication.ts';
 import { callOptions } from './endpoint.ts';
 import type { EndpointContext } from './endpoint.ts';
-import { readFields, refusal } from './field-reading.ts';
+import { readFields, mergedRefusal } from './field-reading.ts';
 import { idempotencyKeyHeader, readIdempotencyKey } from './idempotency-key.ts';
 import { directErrors, errorResponses, successResponse } from './openapi-responses.ts';
 import { logOrderNumber } from './request-log.ts';
@@ -86,7 +86,7 @@ async function startDirectPayment(
   };
   const problems = [...optionProblems(option, reading.usable), ...reading.problems, ...keyProblems];
   if (problems.length > 0 || reading.schemaProblems.length > 0) {
-    throw await refusal({ ...reading, problems }, ['payment_option', ...directFields], () =>
+    throw await mergedRefusal({ ...reading, problems }, ['payment_option', ...directFields], () =>
       orders.startDirectPayment({ ...message, validateOnly: true }, callOptions(request)),
     );
   }

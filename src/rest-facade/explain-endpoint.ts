@@ -8,7 +8,7 @@ import { limitLines } from '../platform/line-limit.ts';
 import { callerOf } from './authentication.ts';
 import { callOptions } from './endpoint.ts';
 import type { EndpointContext } from './endpoint.ts';
-import { readFields, refusal } from './field-reading.ts';
+import { readFields, mergedRefusal } from './field-reading.ts';
 import { errorResponses, successResponse } from './openapi-responses.ts';
 import { logOrderNumber } from './request-log.ts';
 
@@ -62,7 +62,7 @@ export function addExplainEndpoint(
       const key = { case: 'orderNumber' as const, value: orderNumber };
       const read = () => orderStories.explainOrder({ merchantId, environment, key }, callOptions(request));
       if (reading.problems.length > 0 || reading.schemaProblems.length > 0)
-        throw await refusal(reading, explainFields, read);
+        throw await mergedRefusal(reading, explainFields, read);
       const order = await read();
       if (order.explanation === undefined) throw new TypeError('core explained an order and did not send it');
       const explanation = await explainOrder(order.explanation, async () => {

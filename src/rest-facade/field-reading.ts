@@ -93,7 +93,7 @@ function problemOf(error: FastifySchemaValidationError): { detail: ErrorDetail; 
  * fields to core with `validate_only`. It is not called when no field is usable.
  * @throws RequestFailure with another answer when core refuses the request for another reason than its fields.
  */
-export async function refusal<F extends string>(
+export async function mergedRefusal<F extends string>(
   reading: FieldReading<F>,
   order: readonly string[],
   ask: () => Promise<unknown>,

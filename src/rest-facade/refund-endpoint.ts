@@ -5,7 +5,7 @@ import { fieldNames, refundBodySchema } from '../merchant-api/requests.ts';
 import { callerOf, requireRefundScope } from './authentication.ts';
 import { callOptions } from './endpoint.ts';
 import type { EndpointContext } from './endpoint.ts';
-import { readFields, refusal } from './field-reading.ts';
+import { readFields, mergedRefusal } from './field-reading.ts';
 import { idempotencyKeyHeader, readIdempotencyKey } from './idempotency-key.ts';
 import { errorResponses, refundErrors, successResponse } from './openapi-responses.ts';
 import { logOrderNumber } from './request-log.ts';
@@ -59,7 +59,7 @@ export function addRefundEndpoint(app: FastifyInstance, { refunds, environment }
         idempotencyKey,
       };
       if (reading.problems.length > 0 || reading.schemaProblems.length > 0) {
-        throw await refusal(reading, refundFields, () =>
+        throw await mergedRefusal(reading, refundFields, () =>
           refunds.createRefund({ ...message, validateOnly: true }, callOptions(request)),
         );
       }

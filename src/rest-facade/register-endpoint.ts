@@ -4,7 +4,7 @@ import { fieldNames, registerBodySchema } from '../merchant-api/requests.ts';
 import { callerOf } from './authentication.ts';
 import { callOptions } from './endpoint.ts';
 import type { EndpointContext } from './endpoint.ts';
-import { readFields, refusal } from './field-reading.ts';
+import { readFields, mergedRefusal } from './field-reading.ts';
 import { idempotencyKeyHeader, readIdempotencyKey } from './idempotency-key.ts';
 import { errorResponses, successResponse } from './openapi-responses.ts';
 import { logOrderNumber } from './request-log.ts';
@@ -60,7 +60,7 @@ export function addRegisterEndpoint(
         idempotencyKey,
       };
       if (reading.problems.length > 0 || reading.schemaProblems.length > 0) {
-        throw await refusal(reading, registerFields, () =>
+        throw await mergedRefusal(reading, registerFields, () =>
           orders.registerOrder({ ...message, validateOnly: true }, callOptions(request)),
         );
       }

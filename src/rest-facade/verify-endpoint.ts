@@ -8,7 +8,7 @@ import { fieldNames, verifyBodySchema } from '../merchant-api/requests.ts';
 import { createEndOfTurn } from '../platform/end-of-turn.ts';
 import { callerOf } from './authentication.ts';
 import type { EndpointContext } from './endpoint.ts';
-import { readFields, refusal } from './field-reading.ts';
+import { readFields, mergedRefusal } from './field-reading.ts';
 import { errorResponses, successResponse } from './openapi-responses.ts';
 import { logOrderNumber } from './request-log.ts';
 import { maxWaitSeconds, waitSecondsOf } from './wait-preference.ts';
@@ -72,7 +72,7 @@ export function addVerifyEndpoint(
       const read = () =>
         calls.find({ merchantId, environment, key: { case: 'orderNumber', value: orderNumber } }, request.id);
       if (reading.problems.length > 0 || reading.schemaProblems.length > 0) {
-        throw await refusal(reading, verifyFields, read);
+        throw await mergedRefusal(reading, verifyFields, read);
       }
       const waitSeconds = waitSecondsOf(request.headers['prefer']);
       request.isWaiting = waitSeconds !== undefined;

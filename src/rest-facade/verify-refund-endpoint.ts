@@ -5,7 +5,7 @@ import { fieldNames, verifyRefundBodySchema } from '../merchant-api/requests.ts'
 import { callerOf, requireRefundScope } from './authentication.ts';
 import { callOptions } from './endpoint.ts';
 import type { EndpointContext } from './endpoint.ts';
-import { readFields, refusal } from './field-reading.ts';
+import { readFields, mergedRefusal } from './field-reading.ts';
 import { errorResponses, refundErrors, successResponse } from './openapi-responses.ts';
 import { logOrderNumber } from './request-log.ts';
 
@@ -47,7 +47,7 @@ export function addVerifyRefundEndpoint(
       const name = { case: 'refundNumber' as const, value: reading.text('refund_number') };
       const read = () => refunds.getRefund({ merchantId, environment, name }, callOptions(request));
       if (reading.problems.length > 0 || reading.schemaProblems.length > 0) {
-        throw await refusal(reading, verifyRefundFields, read);
+        throw await mergedRefusal(reading, verifyRefundFields, read);
       }
       const { refund } = await read();
       if (refund === undefined) throw new TypeError('core found a refund and did not send it');

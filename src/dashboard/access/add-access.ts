@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { callOptions } from '../ask.ts';
+import { callOptions } from '../try-call.ts';
 import type { DashboardClients } from '../clients.ts';
 import { PageProblem, notFound } from '../page-problem.ts';
 import { logFacts } from '../request-log.ts';

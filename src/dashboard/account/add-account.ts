@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { waitText } from '../../platform/language/duration-text.ts';
 import { viewerOf } from '../access/page-context.ts';
-import { ask, callOptions } from '../ask.ts';
+import { tryCall, callOptions } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { readForm } from '../forms/read-form.ts';
 import { rememberLanguage } from '../language-choice.ts';
@@ -35,7 +35,7 @@ export function addAccount(app: FastifyInstance, dashboard: Dashboard): void {
     const form = readForm(Profile, request.body, forms);
     if (!form.ok) return showAccount(dashboard, request, reply, { profile: form, status: 400 });
     const { userId } = viewerOf(request);
-    const answer = await ask(request, (options) =>
+    const answer = await tryCall(request, (options) =>
       accounts.updateProfile({ userId, ...form.value }, options),
     );
     if (!answer.ok) {
@@ -63,7 +63,7 @@ export function addAccount(app: FastifyInstance, dashboard: Dashboard): void {
       remoteAddress: request.ip,
       browserSecret: dashboard.browserSecrets.of(request),
     };
-    const answer = await ask(request, (options) => accounts.changePassword(change, options));
+    const answer = await tryCall(request, (options) => accounts.changePassword(change, options));
     if (answer.ok) {
       flash(request, { tone: 'good', text: words.password.done });
       return reply.redirect('/account', 303);

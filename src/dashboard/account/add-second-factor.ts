@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { waitText } from '../../platform/language/duration-text.ts';
 import { viewerOf } from '../access/page-context.ts';
-import { ask, callOptions } from '../ask.ts';
+import { tryCall, callOptions } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { fieldOf, readForm } from '../forms/read-form.ts';
 import { wordsFor } from '../language/words.ts';
@@ -43,7 +43,7 @@ export function addSecondFactor(app: FastifyInstance, dashboard: Dashboard): voi
       return showSetUp(dashboard, request, reply, { uri, error: form.errors['code'], status: 400 });
     }
     const { code } = form.value;
-    const answer = await ask(request, (options) =>
+    const answer = await tryCall(request, (options) =>
       accounts.confirmTotp(
         {
           userId: viewerOf(request).userId,

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { CallOptions } from '@connectrpc/connect';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { callOptions } from '../ask.ts';
+import { callOptions } from '../try-call.ts';
 
 /** A page of a list of core. */
 interface ListPage {

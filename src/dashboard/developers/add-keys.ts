@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiKeyScope } from '../../gen/gatehouse/v1/api_key_service_pb.js';
 import type { ApiKey } from '../../gen/gatehouse/v1/api_key_service_pb.js';
 import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
-import { ask, callOptions, panel } from '../ask.ts';
+import { tryCall, callOptions, loadPanel } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { emptyForm, fieldOf, readForm } from '../forms/read-form.ts';
 import type { FormState } from '../forms/read-form.ts';
@@ -73,7 +73,7 @@ export function addKeys(app: FastifyInstance, dashboard: Dashboard): void {
     const { language } = request;
     const words = wordsFor(request, dictionary);
     const pageMerchant = pageMerchantOf(request);
-    const keys = await panel(request, async (options) => {
+    const keys = await loadPanel(request, async (options) => {
       const { apiKeys } = await clients.apiKeys.listApiKeys(scopeOf(request), options);
       return { rows: keyRows(apiKeys, words, { language, timeZone, now: now() }), seen: seenOf(apiKeys) };
     });
@@ -122,7 +122,7 @@ export function addKeys(app: FastifyInstance, dashboard: Dashboard): void {
     const scopes = form.value.refunds === 'yes' ? [ApiKeyScope.REFUNDS] : [];
     const { apiKeys } = await clients.apiKeys.listApiKeys(scopeOf(request), callOptions(request));
     requireNewest(request, apiKeys);
-    const answer = await ask(request, (options) =>
+    const answer = await tryCall(request, (options) =>
       clients.apiKeys.issueApiKey({ ...scopeOf(request), label, scopes }, options),
     );
     if (answer.ok) return showMade(request, reply, answer.value.secret, undefined);

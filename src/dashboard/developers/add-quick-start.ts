@@ -5,7 +5,7 @@ import { channelOf, isPaymentOption } from '../../contract/payment-option.ts';
 import type { MerchantWallet } from '../../gen/gatehouse/v1/merchant_wallet_service_pb.js';
 import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
 import { isAtLeast } from '../access/viewer.ts';
-import { panel } from '../ask.ts';
+import { loadPanel } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { quickStart as amharic } from '../language/amharic/quick-start.ts';
 import { quickStart as english } from '../language/english/quick-start.ts';
@@ -25,7 +25,7 @@ export function addQuickStart(app: FastifyInstance, dashboard: Dashboard): void 
     const pageMerchant = pageMerchantOf(request);
     const baseUrl = restUrls[pageMerchant.environment ?? 'sandbox'];
     const words = wordsFor(request, dictionary);
-    const prefix = await panel(request, async (options) => {
+    const prefix = await loadPanel(request, async (options) => {
       const { apiKeys } = await clients.apiKeys.listApiKeys(scopeOf(request), options);
       const nowMs = now().getTime();
       return apiKeys.find(
@@ -33,7 +33,7 @@ export function addQuickStart(app: FastifyInstance, dashboard: Dashboard): void 
           revokeTime === undefined && (expireTime === undefined || timestampMs(expireTime) > nowMs),
       )?.prefix;
     });
-    const wallets = await panel(request, async (options) => {
+    const wallets = await loadPanel(request, async (options) => {
       const { wallets: found } = await clients.merchantWallets.listMerchantWallets(scopeOf(request), options);
       return found.filter(({ on }) => on);
     });

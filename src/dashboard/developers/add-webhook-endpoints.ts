@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { isPublicId } from '../../contract/public-id.ts';
 import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
-import { ask, callOptions, panel } from '../ask.ts';
+import { tryCall, callOptions, loadPanel } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { emptyForm, fieldsOf, readForm } from '../forms/read-form.ts';
 import type { FormState } from '../forms/read-form.ts';
@@ -114,7 +114,7 @@ function addList(app: FastifyInstance, dashboard: Dashboard): void {
     const form = readForm(Settings, request.body, shellWords[request.language].forms);
     if (!form.ok) return showList(dashboard, request, reply.code(400), { form, types });
     const { url, description = '' } = form.value;
-    const created = await ask(request, (options) =>
+    const created = await tryCall(request, (options) =>
       dashboard.clients.webhookEndpoints.createWebhookEndpoint(
         { ...scopeOf(request), url, description, eventTypes: types },
         options,
@@ -141,7 +141,7 @@ async function showList(
   { form = emptyForm(), types = [] }: { form?: FormState; types?: readonly string[] } = {},
 ): Promise<FastifyReply> {
   const writing = writingOf(request, dashboard);
-  const endpoints = await panel(request, async (options) => {
+  const endpoints = await loadPanel(request, async (options) => {
     const { webhookEndpoints: listed } = await dashboard.clients.webhookEndpoints.listWebhookEndpoints(
       scopeOf(request),
       options,
@@ -175,7 +175,7 @@ function addSettings(app: FastifyInstance, dashboard: Dashboard): void {
     const form = readForm(Settings, request.body, shellWords[request.language].forms);
     if (!form.ok) return showEndpoint(dashboard, request, reply.code(400), { form, types });
     const { url, description = '' } = form.value;
-    const updated = await ask(request, (options) =>
+    const updated = await tryCall(request, (options) =>
       dashboard.clients.webhookEndpoints.updateWebhookEndpoint(
         { ...keyOf(request), url, description, types: { eventTypes: types } },
         options,
@@ -194,7 +194,7 @@ async function showEndpoint(
   given?: { readonly form: FormState; readonly types: readonly string[] },
 ): Promise<FastifyReply> {
   const writing = writingOf(request, dashboard);
-  const endpoint = await panel(request, async () => {
+  const endpoint = await loadPanel(request, async () => {
     const found = await getEndpoint(request, dashboard);
     return {
       ...webhookEndpointRow(found, writing),

@@ -2,7 +2,7 @@ import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
-import { callOptions, panel } from '../ask.ts';
+import { callOptions, loadPanel } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { readForm } from '../forms/read-form.ts';
 import { requireSeen } from '../forms/require-seen.ts';
@@ -42,7 +42,7 @@ export function addWebhookSecrets(app: FastifyInstance, dashboard: Dashboard): v
   const showSecrets = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const words = wordsFor(request, webhookWords);
     const at = (time: SigningSecret['createTime']) => momentOf(time, request.language, timeZone);
-    const secrets = await panel(request, async (options) => {
+    const secrets = await loadPanel(request, async (options) => {
       const { signingSecrets } = await webhooks.listSigningSecrets(scopeOf(request), options);
       return {
         seen: seenOf(signingSecrets),

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { isPublicId } from '../../contract/public-id.ts';
 import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
-import { ask, callOptions, panel } from '../ask.ts';
+import { tryCall, callOptions, loadPanel } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { emptyForm, fieldOf, readForm } from '../forms/read-form.ts';
 import type { FormState } from '../forms/read-form.ts';
@@ -77,12 +77,12 @@ async function showWebhooks(
   const { hosts_page: given } = request.query as { readonly hosts_page?: unknown };
   const hostsPage = typeof given === 'string' ? given : '';
   const [awaited, endpoints, deliveries] = await Promise.all([
-    panel(request, async (options) => {
+    loadPanel(request, async (options) => {
       const { awaitedSecrets } = await webhookEndpoints.listWebhookEndpoints(scopeOf(request), options);
       const { language } = request;
       return awaitedSecrets.map((each) => awaitedRow(each, endpointWords, { path: self, language }));
     }),
-    panel(request, async (options) => {
+    loadPanel(request, async (options) => {
       const answer = await webhooks.listEndpoints(
         { ...scopeOf(request), pageSize: hostsPageSize, pageToken: hostsPage },
         options,
@@ -93,7 +93,7 @@ async function showWebhooks(
         next: answer.nextPageToken === '' ? undefined : `?${next}`,
       };
     }),
-    panel(request, async (options) => {
+    loadPanel(request, async (options) => {
       if (!filter.isPossible) return { rows: [], older: undefined };
       const answer = await webhooks.listDeliveries(
         { ...scopeOf(request), ...filter.conditions, pageSize },
@@ -134,7 +134,7 @@ function addTest(app: FastifyInstance, dashboard: Dashboard): void {
     const words = wordsFor(request, webhookWords);
     const form = readForm(Test, request.body, shellWords[request.language].forms);
     if (!form.ok) return showWebhooks(dashboard, request, reply.code(400), form);
-    const answer = await ask(request, (options) =>
+    const answer = await tryCall(request, (options) =>
       dashboard.clients.webhooks.sendTestEvent({ ...scopeOf(request), url: form.value.url }, options),
     );
     if (!answer.ok) {
@@ -209,8 +209,8 @@ function addDelivery(app: FastifyInstance, dashboard: Dashboard): void {
     const writing = writingOf(request, dashboard);
     const { words } = writing;
     const [story, reason] = await Promise.all([
-      panel(request, async () => deliveryStory(await getDelivery(request, dashboard), writing)),
-      panel(request, async (options) =>
+      loadPanel(request, async () => deliveryStory(await getDelivery(request, dashboard), writing)),
+      loadPanel(request, async (options) =>
         deliveryExplanation(await webhooks.explainDelivery(deliveryKeyOf(request), options), writing, {
           path: listPath(request),
           mayChange: mayChangeWebhooks(request),

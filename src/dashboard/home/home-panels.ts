@@ -5,7 +5,7 @@ import { Environment, RefundStatus } from '../../gen/gatehouse/v1/order_pb.js';
 import { ReportStep } from '../../gen/gatehouse/v1/report_service_pb.js';
 import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
 import { isAtLeast } from '../access/viewer.ts';
-import { panel } from '../ask.ts';
+import { loadPanel } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { webhookWords } from '../developers/add-webhooks.ts';
 import { endpointState } from '../developers/delivery-words.ts';
@@ -42,7 +42,7 @@ export const reportPanel = (
   request: FastifyRequest,
   { from, to }: LocalDay,
 ) =>
-  panel(request, async (options) => {
+  loadPanel(request, async (options) => {
     const { language } = request;
     const step = to.getTime() - from.getTime() < dayMs ? 'hour' : 'day';
     const report = await clients.reports.getOrderReport(
@@ -68,7 +68,7 @@ export const reportPanel = (
 
 /** That the environment takes no payments, because the merchant is suspended or not activated for it. */
 export const closedPanel = ({ clients }: Dashboard, request: FastifyRequest) =>
-  panel(request, async (options) => {
+  loadPanel(request, async (options) => {
     const { merchantId, environment } = scopeOf(request);
     const { merchant } = await clients.merchants.getMerchant({ merchantId }, options);
     const { closed } = wordsFor(request, homeWords);
@@ -79,7 +79,7 @@ export const closedPanel = ({ clients }: Dashboard, request: FastifyRequest) =>
 
 /** The hosts and webhook endpoints that are paused or whose circuit is open. */
 export const inactiveEndpointsPanel = ({ clients }: Dashboard, request: FastifyRequest) =>
-  panel(request, async (options) => {
+  loadPanel(request, async (options) => {
     const asked = { ...scopeOf(request), onlyInTrouble: true, includeWebhookEndpoints: true };
     const { endpoints } = await clients.webhooks.listEndpoints({ ...asked, pageSize: maxEndpoints }, options);
     const format = new Intl.NumberFormat(request.language);
@@ -94,7 +94,7 @@ export const inactiveEndpointsPanel = ({ clients }: Dashboard, request: FastifyR
 
 /** The signing secrets that deliveries wait for. Only developers get the link. */
 export const awaitedSecretsPanel = ({ clients }: Dashboard, request: FastifyRequest) =>
-  panel(request, async (options) => {
+  loadPanel(request, async (options) => {
     const { awaitedSecrets } = await clients.webhookEndpoints.listWebhookEndpoints(scopeOf(request), options);
     const words = wordsFor(request, webhookEndpointWords);
     const path = pathIn(pageMerchantOf(request), 'webhooks');
@@ -107,7 +107,7 @@ export const awaitedSecretsPanel = ({ clients }: Dashboard, request: FastifyRequ
 
 /** The number of refunds that wait for approval, in words; undefined when none waits. */
 export const waitingRefundsPanel = ({ clients }: Dashboard, request: FastifyRequest) =>
-  panel(request, async (options) => {
+  loadPanel(request, async (options) => {
     const asked = { ...scopeOf(request), statuses: [RefundStatus.AWAITING_APPROVAL], pageSize: maxWaiting };
     const { refunds, nextPageToken } = await clients.refunds.listRefunds(asked, options);
     const count = new Intl.NumberFormat(request.language).format(refunds.length);
@@ -117,7 +117,7 @@ export const waitingRefundsPanel = ({ clients }: Dashboard, request: FastifyRequ
 
 /** That the gateway was restored, and what the merchant has to check. */
 export const recoveryPanel = ({ clients, timeZone, now }: Dashboard, request: FastifyRequest) =>
-  panel(request, async (options) => {
+  loadPanel(request, async (options) => {
     const { recovery } = await clients.recoveries.getRecovery({}, options);
     const { recovery: words } = wordsFor(request, homeWords);
     return recoveryNotice(recovery, scopeOf(request), words, {
@@ -131,8 +131,8 @@ export const recoveryPanel = ({ clients, timeZone, now }: Dashboard, request: Fa
 export async function firstStepsPanel({ clients }: Dashboard, request: FastifyRequest) {
   const words = wordsFor(request, homeWords).steps;
   const [steps, secrets] = await Promise.all([
-    panel(request, (options) => clients.reports.getFirstSteps(scopeOf(request), options)),
-    panel(request, (options) => clients.webhooks.listSigningSecrets(scopeOf(request), options)),
+    loadPanel(request, (options) => clients.reports.getFirstSteps(scopeOf(request), options)),
+    loadPanel(request, (options) => clients.webhooks.listSigningSecrets(scopeOf(request), options)),
   ]);
   if (!steps.isThere) return steps;
   const { firstKeyTime, firstOrderTime, firstCompletedHour } = steps.value;

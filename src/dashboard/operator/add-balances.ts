@@ -4,7 +4,7 @@ import type { WalletDirectory } from '../../contract/wallet-directory.ts';
 import type { Environment } from '../../gen/gatehouse/v1/order_pb.js';
 import { MissingMoneyDayReason } from '../../gen/gatehouse/v1/reconciliation_service_pb.js';
 import type { MissingMoneyDay, MoneyDay } from '../../gen/gatehouse/v1/reconciliation_service_pb.js';
-import { panel } from '../ask.ts';
+import { loadPanel } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { loadTab } from './environment-tab.ts';
 import { momentOf } from '../moment-text.ts';
@@ -23,7 +23,7 @@ export function addBalances(app: FastifyInstance, { clients, sendPage, timeZone,
     const onlyDifferent = textIn(request.query, 'different') === '1';
     const pageToken = textIn(request.query, 'page');
     const load = ({ name, number }: ReturnType<typeof environmentOf>) =>
-      panel(request, async (options) => {
+      loadPanel(request, async (options) => {
         const asked = { environment: number, onlyDifferent, pageSize, pageToken };
         const { days, missing, nextPageToken } = await clients.reconciliations.listMoneyDays(asked, options);
         const names = await merchantNames(

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { EndpointState } from '../../gen/gatehouse/v1/webhook_service_pb.js';
 import type { Endpoint } from '../../gen/gatehouse/v1/webhook_service_pb.js';
-import { panel } from '../ask.ts';
+import { loadPanel } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { endpointState } from '../developers/delivery-words.ts';
 import { latestAnswer, pauseWords } from '../developers/webhook-views.ts';
@@ -35,7 +35,7 @@ export function addEndpoints(app: FastifyInstance, { clients, sendPage, timeZone
     const { environment, shown } = await loadTab(
       request,
       ({ name, number }) =>
-        panel(request, async (options) => {
+        loadPanel(request, async (options) => {
           const asked = {
             ...{ environment: number, onlyInTrouble: true, includeWebhookEndpoints: true },
             ...{ pageToken, pageSize },

@@ -7,7 +7,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { MerchantStatus } from '../../gen/gatehouse/v1/merchant_service_pb.js';
 import type { Merchant } from '../../gen/gatehouse/v1/merchant_service_pb.js';
 import { durationText } from '../../platform/language/duration-text.ts';
-import { ask, callOptions, panel } from '../ask.ts';
+import { tryCall, callOptions, loadPanel } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { emptyForm, fieldOf, fieldsOf, readForm } from '../forms/read-form.ts';
 import type { FormState } from '../forms/read-form.ts';
@@ -53,7 +53,7 @@ function addList(app: FastifyInstance, dashboard: Dashboard): void {
     // Pages of the previous version have no such field.
     if (fieldOf(request.body, 'seen') !== '')
       requireSeen(request.body, await readNewest(dashboard, callOptions(request)));
-    const answer = await ask(request, (options) =>
+    const answer = await tryCall(request, (options) =>
       dashboard.clients.merchants.createMerchant(
         { name, productionActivated: production === 'yes' },
         options,
@@ -82,7 +82,7 @@ async function showList(
   const { clients, sendPage, timeZone } = dashboard;
   const writing = writingFor(request, timeZone);
   const pageToken = textIn(request.query, 'page');
-  const list = await panel(request, async (options) => {
+  const list = await loadPanel(request, async (options) => {
     const answer = await clients.merchants.listMerchants({ pageSize, pageToken }, options);
     return {
       rows: answer.merchants.map((merchant) => merchantRow(merchant, writing)),
@@ -182,7 +182,7 @@ function addTerms(app: FastifyInstance, dashboard: Dashboard): void {
     // The form shows whole minutes. A time that nobody changed keeps its seconds.
     const shown = formOfMerchant(await readMerchant(dashboard, request));
     const isNewTime = minutes !== shown['minutes'];
-    const answer = await ask(request, (options) =>
+    const answer = await tryCall(request, (options) =>
       dashboard.clients.merchants.updateMerchant(
         {
           merchantId,
@@ -242,7 +242,7 @@ function addStateChanges(app: FastifyInstance, dashboard: Dashboard): void {
     return undefined;
   });
   change('activate', async (merchantId, request) => {
-    const answer = await ask(request, (options) => merchants.activateProduction({ merchantId }, options));
+    const answer = await tryCall(request, (options) => merchants.activateProduction({ merchantId }, options));
     if (answer.ok) return undefined;
     const { problem, reason, facts } = answer.refusal;
     if (reason !== 'CERTIFICATION_REQUIRED') throw new PageProblem(problem, reason);

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { FindOrdersResponse } from '../../gen/gatehouse/v1/order_service_pb.js';
-import { ask, panel } from '../ask.ts';
+import { tryCall, loadPanel } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { wordsFor } from '../language/words.ts';
 import { PageProblem } from '../page-problem.ts';
@@ -37,9 +37,9 @@ export function addOrderSearch(app: FastifyInstance, { clients, sendPage, timeZo
       });
     };
     const isAsked = text !== '' || pageToken !== '';
-    const found = await panel(request, async () => {
+    const found = await loadPanel(request, async () => {
       if (!isAsked) return { error: '', rows: [], older: undefined };
-      const answer = await ask(request, (options) =>
+      const answer = await tryCall(request, (options) =>
         clients.orders.findOrders({ text, pageSize, pageToken }, options),
       );
       if (answer.ok) {

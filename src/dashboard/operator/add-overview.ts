@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { WalletBreakerState, WalletHealth } from '../../gen/gatehouse/v1/wallet_status_service_pb.js';
 import type { ReportedWalletStatus } from '../../gen/gatehouse/v1/wallet_status_service_pb.js';
 import { StrayPaymentStatus } from '../../gen/gatehouse/v1/stray_payment_service_pb.js';
-import { panel } from '../ask.ts';
+import { loadPanel } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { checkRows } from './check-rows.ts';
 import { wordsFor } from '../language/words.ts';
@@ -20,13 +20,13 @@ export function addOverview(app: FastifyInstance, { clients, sendPage, timeZone 
     const { overview } = writing.words;
     const { tile } = wordsFor(request, settlementWords);
     const [checks, wallets, strays, unsettled, webhooks] = await Promise.all([
-      panel(request, async (options) =>
+      loadPanel(request, async (options) =>
         checkRows((await clients.diagnostics.diagnose({}, options)).checks, writing),
       ),
-      panel(request, async (options) =>
+      loadPanel(request, async (options) =>
         walletsTile((await clients.walletStatuses.listWalletStatuses({}, options)).statuses, writing),
       ),
-      panel(request, async (options) => {
+      loadPanel(request, async (options) => {
         const statuses = [StrayPaymentStatus.REVERSAL_REFUSED];
         const asked = { statuses, pageSize: maxStrays };
         const { strayPayments, nextPageToken } = await clients.strayPayments.listStrayPayments(
@@ -38,13 +38,13 @@ export function addOverview(app: FastifyInstance, { clients, sendPage, timeZone 
           ? { isGood: true, text: overview.straysNone }
           : { isGood: false, text: overview.straysSome(count) };
       }),
-      panel(request, async (options) => {
+      loadPanel(request, async (options) => {
         const { totalCount } = await clients.settlements.listUnsettled({ pageSize: 1 }, options);
         return totalCount === 0n
           ? { isGood: true, text: tile.none }
           : { isGood: false, text: tile.some(numberText(totalCount, writing)) };
       }),
-      panel(request, async (options) => {
+      loadPanel(request, async (options) => {
         const { dueCount, restingEndpoints } = await clients.webhooks.getPipelineStatus({}, options);
         return dueCount === 0n && restingEndpoints === 0n
           ? { isGood: true, hasOpenCircuits: false, text: overview.webhooksGood }

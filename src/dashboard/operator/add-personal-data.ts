@@ -2,8 +2,8 @@ import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ErasureObstacle } from '../../gen/gatehouse/v1/personal_data_service_pb.js';
 import type { ErasureRequest } from '../../gen/gatehouse/v1/personal_data_service_pb.js';
-import { ask, panel } from '../ask.ts';
-import type { Answer } from '../ask.ts';
+import { tryCall, loadPanel } from '../try-call.ts';
+import type { Answer } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { emptyForm, fieldOf, readForm } from '../forms/read-form.ts';
 import type { FormState } from '../forms/read-form.ts';
@@ -43,7 +43,7 @@ export function addPersonalData(app: FastifyInstance, dashboard: Dashboard): voi
     const words = wordsFor(request, dictionary);
     const { language } = request;
     const pageToken = textIn(request.query, 'page');
-    const requests = await panel(request, async (options) => {
+    const requests = await loadPanel(request, async (options) => {
       const asked = { pageSize, pageToken };
       const { erasureRequests, nextPageToken } = await clients.personalData.listErasureRequests(
         asked,
@@ -95,7 +95,7 @@ export function addPersonalData(app: FastifyInstance, dashboard: Dashboard): voi
     validateOnly: boolean,
   ): Promise<Answer<ErasureRequest | undefined>> => {
     try {
-      const answer = await ask(request, (options) =>
+      const answer = await tryCall(request, (options) =>
         clients.personalData.erasePersonalData({ phone, merchantId, validateOnly }, options),
       );
       return answer.ok ? { ok: true, value: answer.value.erasureRequest } : answer;

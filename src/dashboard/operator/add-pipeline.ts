@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { CheckSubject } from '../../gen/gatehouse/v1/diagnostics_service_pb.js';
 import { ReconcilerFindingCode } from '../../gen/gatehouse/v1/webhook_service_pb.js';
 import type { GetPipelineStatusResponse } from '../../gen/gatehouse/v1/webhook_service_pb.js';
-import { panel } from '../ask.ts';
+import { loadPanel } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { momentOf } from '../moment-text.ts';
 import { checkRows } from './check-rows.ts';
@@ -17,11 +17,11 @@ export function addPipeline(app: FastifyInstance, { clients, sendPage, timeZone 
   app.get('/operator/pipeline', async (request, reply) => {
     const writing = writingFor(request, timeZone);
     const [checks, webhooks] = await Promise.all([
-      panel(request, async (options) => {
+      loadPanel(request, async (options) => {
         const answer = await clients.diagnostics.diagnose({}, options);
         return checkRows(answer.checks, writing).filter(({ subject }) => relayChecks.has(subject));
       }),
-      panel(request, async (options) =>
+      loadPanel(request, async (options) =>
         facts(await clients.webhooks.getPipelineStatus({}, options), writing),
       ),
     ]);

@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { DifferenceKind, ReconciliationStatus } from '../../gen/gatehouse/v1/reconciliation_service_pb.js';
 import type { Difference, Reconciliation } from '../../gen/gatehouse/v1/reconciliation_service_pb.js';
 import { amountText } from '../../contract/amount-text.ts';
-import { ask, panel } from '../ask.ts';
+import { tryCall, loadPanel } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { emptyForm, readForm } from '../forms/read-form.ts';
 import type { FormState } from '../forms/read-form.ts';
@@ -55,7 +55,7 @@ export function addReconciliations(app: FastifyInstance, dashboard: Dashboard): 
     const words = writing.words.reconciliations;
     const pageToken = textIn(request.query, 'page');
     const load = ({ name, number }: ReturnType<typeof environmentOf>) =>
-      panel(request, async (options) => {
+      loadPanel(request, async (options) => {
         const asked = { environment: number, pageToken, pageSize };
         const answer = await reconciliations.listReconciliations(asked, options);
         return {
@@ -98,7 +98,7 @@ export function addReconciliations(app: FastifyInstance, dashboard: Dashboard): 
     });
     if (!form.ok) return show(request, reply, environment, form, 400);
     const { wallet, date, payee = '' } = form.value;
-    const answer = await ask(request, (options) =>
+    const answer = await tryCall(request, (options) =>
       reconciliations.startReconciliation({ wallet, environment: environment.number, date, payee }, options),
     );
     if (answer.ok)
@@ -114,7 +114,7 @@ export function addReconciliations(app: FastifyInstance, dashboard: Dashboard): 
     const words = writing.words.reconciliations;
     const { reconciliationId } = request.params as { readonly reconciliationId: string };
     if (!/^rec_[0-9a-z]{26}$/.test(reconciliationId)) throw notFound('NO_RECONCILIATION_ID');
-    const day = await panel(request, async (options) => {
+    const day = await loadPanel(request, async (options) => {
       const [{ reconciliation }, { differences }] = await Promise.all([
         reconciliations.getReconciliation({ reconciliationId }, options),
         reconciliations.listDifferences({ reconciliationId, pageSize: maxDifferences }, options),

@@ -3,8 +3,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Settlement, Unsettled } from '../../gen/gatehouse/v1/settlement_service_pb.js';
 import { isPublicId, noMerchantId } from '../../contract/public-id.ts';
 import { viewerOf } from '../access/page-context.ts';
-import { ask, panel } from '../ask.ts';
-import type { Answer } from '../ask.ts';
+import { tryCall, loadPanel } from '../try-call.ts';
+import type { Answer } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { fieldOf, readForm } from '../forms/read-form.ts';
 import type { FormState } from '../forms/read-form.ts';
@@ -60,7 +60,7 @@ export function addSettlements(app: FastifyInstance, { clients, sendPage, timeZo
     const writing = writingFor(request, timeZone);
     const words = wordsFor(request, settlementWords);
     const { userId } = viewerOf(request);
-    const operators = await panel(
+    const operators = await loadPanel(
       request,
       async (options) => (await clients.accounts.listUsers({}, options)).users,
     );
@@ -68,7 +68,7 @@ export function addSettlements(app: FastifyInstance, { clients, sendPage, timeZo
     const decidedToken = textIn(request.query, 'decided');
     const own = { ...writing, own: words, users: operators.isThere ? operators.value : [], now: now() };
     const [waiting, decided] = await Promise.all([
-      panel(request, async (options) => {
+      loadPanel(request, async (options) => {
         const page = { pageSize: waitingPerPage, pageToken: waitingToken };
         const answer = await clients.settlements.listUnsettled(page, options);
         const names = await merchantNames(request, clients, answer.unsettled);
@@ -85,7 +85,7 @@ export function addSettlements(app: FastifyInstance, { clients, sendPage, timeZo
           })),
         };
       }),
-      panel(request, async (options) => {
+      loadPanel(request, async (options) => {
         const page = { pageSize: decidedPerPage, pageToken: decidedToken };
         const { settlements, nextPageToken } = await clients.settlements.listSettlements(page, options);
         return {
@@ -147,7 +147,7 @@ export function addSettlements(app: FastifyInstance, { clients, sendPage, timeZo
       });
     if (form.ok) {
       const { merchant_id, kind, subject_id, outcome, reason, provider_reference } = form.value;
-      const answer = await ask(request, (options) =>
+      const answer = await tryCall(request, (options) =>
         clients.settlements.proposeSettlement(
           {
             merchantId: merchant_id,
@@ -175,13 +175,13 @@ export function addSettlements(app: FastifyInstance, { clients, sendPage, timeZo
   };
   app.post(`${path}/:settlementId/confirm`, async (request, reply) => {
     const key = keyOf(request);
-    const answer = await ask(request, (options) => clients.settlements.confirmSettlement(key, options));
+    const answer = await tryCall(request, (options) => clients.settlements.confirmSettlement(key, options));
     flashResult(request, answer, wordsFor(request, settlementWords).proposal.confirmed);
     return reply.redirect(path, 303);
   });
   app.post(`${path}/:settlementId/withdraw`, async (request, reply) => {
     const key = keyOf(request);
-    const answer = await ask(request, (options) => clients.settlements.withdrawSettlement(key, options));
+    const answer = await tryCall(request, (options) => clients.settlements.withdrawSettlement(key, options));
     flashResult(request, answer, wordsFor(request, settlementWords).proposal.withdrawn);
     return reply.redirect(path, 303);
   });

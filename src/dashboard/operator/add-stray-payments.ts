@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { StrayPaymentStatus } from '../../gen/gatehouse/v1/stray_payment_service_pb.js';
 import type { StrayPayment } from '../../gen/gatehouse/v1/stray_payment_service_pb.js';
 import { noMerchantId } from '../../contract/public-id.ts';
-import { ask, panel } from '../ask.ts';
+import { tryCall, loadPanel } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { flash } from '../session/sign-in-state.ts';
 import { home as homeInAmharic } from '../language/amharic/home.ts';
@@ -33,7 +33,7 @@ export function addStrayPayments(app: FastifyInstance, { clients, sendPage, time
     const { environment, shown: strays } = await loadTab(
       request,
       ({ name, number }) =>
-        panel(request, async (options) => {
+        loadPanel(request, async (options) => {
           const statuses = state === undefined ? [] : [states[state]];
           const asked = { environment: number, statuses, pageToken, pageSize };
           const answer = await clients.strayPayments.listStrayPayments(asked, options);
@@ -77,7 +77,7 @@ export function addStrayPayments(app: FastifyInstance, { clients, sendPage, time
     const words = writingFor(request, timeZone).words.strays.retry;
     const environment = environmentIn(request.body).name;
     const { merchantId, strayPaymentId } = request.params as { merchantId: string; strayPaymentId: string };
-    const answer = await ask(request, (options) =>
+    const answer = await tryCall(request, (options) =>
       clients.strayPayments.retryReversal({ merchantId, strayPaymentId }, options),
     );
     flash(request, answer.ok ? { tone: 'good', text: words.done } : { tone: 'bad', text: words.notRefused });

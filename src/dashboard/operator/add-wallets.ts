@@ -8,7 +8,7 @@ import {
 } from '../../gen/gatehouse/v1/wallet_status_service_pb.js';
 import type { ReportedWalletStatus, WalletStatus } from '../../gen/gatehouse/v1/wallet_status_service_pb.js';
 import { durationText } from '../../platform/language/duration-text.ts';
-import { panel } from '../ask.ts';
+import { loadPanel } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { momentOf } from '../moment-text.ts';
 import { loadTab } from './environment-tab.ts';
@@ -27,7 +27,7 @@ export function addWallets(app: FastifyInstance, { clients, sendPage, timeZone, 
     const { environment, shown: wallets } = await loadTab(
       request,
       ({ number }) =>
-        panel(request, async (options) => {
+        loadPanel(request, async (options) => {
           const { statuses } = await clients.walletStatuses.listWalletStatuses(
             { environment: number },
             options,

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import type { Panel } from '../ask.ts';
+import type { Panel } from '../try-call.ts';
 import { environmentOf, isEnvironmentGiven } from './operator-writing.ts';
 
 type AskedEnvironment = ReturnType<typeof environmentOf>;

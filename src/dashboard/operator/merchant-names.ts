@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import parallel from 'it-parallel';
 import { noMerchantId } from '../../contract/public-id.ts';
-import { panel } from '../ask.ts';
+import { loadPanel } from '../try-call.ts';
 import type { DashboardClients } from '../clients.ts';
 import { failureOfRpc } from '../rpc-failure.ts';
 
@@ -18,7 +18,7 @@ export async function merchantNames(
   of: readonly { readonly merchantId: string }[],
 ): Promise<ReadonlyMap<string, string>> {
   const ids = [...new Set(of.map(({ merchantId }) => merchantId))].filter((id) => id !== noMerchantId);
-  const names = await panel(request, async (options) => {
+  const names = await loadPanel(request, async (options) => {
     const calls = ids.map((merchantId) => async () => {
       try {
         const { merchant } = await merchants.getMerchant({ merchantId }, options);

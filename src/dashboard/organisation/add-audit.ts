@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { pathIn, pageMerchantOf } from '../access/page-context.ts';
-import { panel } from '../ask.ts';
+import { loadPanel } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { audit as amharic } from '../language/amharic/audit.ts';
 import { audit as english } from '../language/english/audit.ts';
@@ -35,7 +35,7 @@ async function showAudit(
   const words = wordsFor(request, dictionary);
   const filter = readAuditFilter(request.query, timeZone);
   const problem = filter.isEmptySpan ? shellWords[request.language].forms.emptySpan : undefined;
-  const entries = await panel(request, async (options) => {
+  const entries = await loadPanel(request, async (options) => {
     if (problem !== undefined) return { older: undefined, rows: [] };
     const listed = await clients.audit.listAuditEntries(
       {

@@ -4,8 +4,8 @@ import type { Static } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AccountHelp } from '../../gen/gatehouse/v1/account_service_pb.js';
 import { viewerOf } from '../access/page-context.ts';
-import { ask, callOptions, panel } from '../ask.ts';
-import type { Answer } from '../ask.ts';
+import { tryCall, callOptions, loadPanel } from '../try-call.ts';
+import type { Answer } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { emptyForm, readForm } from '../forms/read-form.ts';
 import type { FormReading, FormState } from '../forms/read-form.ts';
@@ -59,7 +59,9 @@ export function addOperatorUsers(app: FastifyInstance, dashboard: Dashboard): vo
     const invite = read(request);
     if (!invite.ok) return showUsers(dashboard, request, reply, { invite, status: 400 });
     const { email } = invite.value;
-    const answer = await ask(request, (options) => accounts.inviteUser({ email, asOperator: true }, options));
+    const answer = await tryCall(request, (options) =>
+      accounts.inviteUser({ email, asOperator: true }, options),
+    );
     if (answer.ok)
       return showInvited(
         dashboard,
@@ -196,7 +198,7 @@ async function askAbout<T>(
   call: (options: CallOptions) => Promise<T>,
 ): Promise<Answer<T>> {
   try {
-    return await ask(request, call);
+    return await tryCall(request, call);
   } catch (thrown) {
     const refusal = failureOfRpc(thrown);
     if (refusal?.problem !== 'notFound' && refusal?.problem !== 'changedMeanwhile') throw thrown;
@@ -226,10 +228,10 @@ const unknownUser = (help: FormState, error: string): UsersPageState => ({
 
 async function askForUser(
   request: FastifyRequest,
-  call: Parameters<typeof ask>[1],
+  call: Parameters<typeof tryCall>[1],
 ): Promise<'done' | 'unknown' | 'last'> {
   try {
-    const answer = await ask(request, call);
+    const answer = await tryCall(request, call);
     if (answer.ok) return 'done';
     if (answer.refusal.reason === 'LAST_OPERATOR') return 'last';
     throw new PageProblem('badRequest', answer.refusal.reason);
@@ -249,14 +251,14 @@ async function showUsers(
   const words = wordsFor(request, dictionary);
   const team = wordsFor(request, teamWords);
   const { userId } = viewerOf(request);
-  const operators = await panel(request, async (options) =>
+  const operators = await loadPanel(request, async (options) =>
     teamView(await clients.accounts.listUsers({}, options), team, shellWords[language].roles, {
       language,
       timeZone,
       userId,
     }),
   );
-  const asked = await panel(request, async (options) => {
+  const asked = await loadPanel(request, async (options) => {
     const { requests } = await clients.accounts.listAccountHelp({}, options);
     return requests.map(({ email, help: kind, askedBy, askedByEmail, expireTime }) => {
       const name: HelpName = kind === AccountHelp.REMOVE_SECOND_FACTOR ? 'codes' : 'password';

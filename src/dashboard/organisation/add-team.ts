@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { isPublicId } from '../../contract/public-id.ts';
 import { pathIn, pageMerchantOf, viewerOf } from '../access/page-context.ts';
-import { ask, panel } from '../ask.ts';
+import { tryCall, loadPanel } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { emptyForm, readForm } from '../forms/read-form.ts';
 import type { FormState } from '../forms/read-form.ts';
@@ -64,7 +64,7 @@ async function showTeam(
   const { roles } = shellWords[language];
   const { merchantId, role } = pageMerchantOf(request);
   const { userId } = viewerOf(request);
-  const members = await panel(request, async (options) =>
+  const members = await loadPanel(request, async (options) =>
     teamView(await clients.accounts.listUsers({ merchantId }, options), words, roles, {
       language,
       timeZone,
@@ -99,7 +99,7 @@ function addInvite(app: FastifyInstance, dashboard: Dashboard): void {
     if (!form.ok) return showTeam(dashboard, request, reply, { form, status: 400 });
     const { merchantId, merchantName } = pageMerchantOf(request);
     const { email, role } = form.value;
-    const answer = await ask(request, (options) =>
+    const answer = await tryCall(request, (options) =>
       dashboard.clients.accounts.inviteUser({ email, merchantId, role: roleNumbers[role] }, options),
     );
     if (!answer.ok) {
@@ -123,7 +123,7 @@ function addRoleChange(app: FastifyInstance, dashboard: Dashboard): void {
     const form = readForm(NewRole, request.body, shellWords[request.language].forms);
     if (!form.ok) return showTeam(dashboard, request, reply, { status: 400 });
     const { role, seen } = form.value;
-    const answer = await ask(request, (options) =>
+    const answer = await tryCall(request, (options) =>
       dashboard.clients.accounts.changeMembership(
         {
           merchantId: pageMerchantOf(request).merchantId,
@@ -151,7 +151,7 @@ function addRemoval(app: FastifyInstance, dashboard: Dashboard): void {
       if (!form.ok) throw new PageProblem('badRequest', 'NO_ADDRESS');
       const { merchantId } = pageMerchantOf(request);
       const { email } = form.value;
-      const answer = await ask(request, (options) =>
+      const answer = await tryCall(request, (options) =>
         dashboard.clients.accounts.removeMembership({ merchantId, email, invitationOnly }, options),
       );
       if (!answer.ok) return showTeam(dashboard, request, reply, refusalNotice(request, answer.refusal));

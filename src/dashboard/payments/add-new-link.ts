@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { PaymentType } from '../../gen/gatehouse/v1/order_pb.js';
 import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
-import { ask, callOptions } from '../ask.ts';
+import { tryCall, callOptions } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { emptyForm, readForm } from '../forms/read-form.ts';
 import type { FormState } from '../forms/read-form.ts';
@@ -122,7 +122,7 @@ export function addNewLink(app: FastifyInstance, { clients, sendPage, randomByte
     }
     const { value } = form;
     const currency = value.currency.toUpperCase();
-    const answer = await ask(request, (options) =>
+    const answer = await tryCall(request, (options) =>
       clients.orders.registerOrder(
         {
           ...scopeOf(request),

@@ -18,8 +18,8 @@ import { isPublicId } from '../../contract/public-id.ts';
 import { amountText } from '../../contract/amount-text.ts';
 import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
 import type { PageMerchant } from '../access/page-context.ts';
-import { ask, callOptions, panel } from '../ask.ts';
-import type { Panel } from '../ask.ts';
+import { tryCall, callOptions, loadPanel } from '../try-call.ts';
+import type { Panel } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { attemptResult } from '../developers/delivery-words.ts';
 import { home as homeInAmharic } from '../language/amharic/home.ts';
@@ -157,7 +157,7 @@ const storyOf = ({ clients }: Dashboard, request: FastifyRequest, withCheckoutUr
   );
 
 const deliveriesOf = ({ clients }: Dashboard, request: FastifyRequest) =>
-  panel(request, (options) =>
+  loadPanel(request, (options) =>
     clients.webhooks.getOrderDeliveries({ ...scopeOf(request), orderId: orderIdOf(request) }, options),
   );
 
@@ -302,7 +302,7 @@ function addActions(app: FastifyInstance, dashboard: Dashboard): void {
   app.post(`${path}/cancel`, async (request, reply) => {
     const words = wordsFor(request, dictionary).actions;
     const orderId = orderIdOf(request);
-    const answer = await ask(request, (options) =>
+    const answer = await tryCall(request, (options) =>
       clients.orders.cancelOrder({ ...scopeOf(request), orderId }, options),
     );
     if (answer.ok) flash(request, { tone: 'good', text: words.cancelled });

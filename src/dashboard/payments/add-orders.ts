@@ -2,8 +2,8 @@ import type { CallOptions } from '@connectrpc/connect';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ListOrdersResponse } from '../../gen/gatehouse/v1/order_service_pb.js';
 import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
-import { ask, callOptions, panel } from '../ask.ts';
-import type { Panel } from '../ask.ts';
+import { tryCall, callOptions, loadPanel } from '../try-call.ts';
+import type { Panel } from '../try-call.ts';
 import { sendCsv } from '../csv/send-csv.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { wordsFor } from '../language/words.ts';
@@ -113,10 +113,10 @@ function searchOrders(
     const errors = Object.fromEntries(search.wrongDays.map((name) => [name, words.search.wrongDay]));
     return Promise.resolve({ isThere: true, value: { errors } });
   }
-  return panel(request, async (): Promise<Found> => {
+  return loadPanel(request, async (): Promise<Found> => {
     const conditions = await conditionsOf(clients, request, search);
     const asked = { ...scopeOf(request), ...conditions, pageSize, pageToken: search.pageToken };
-    const found = await ask(request, (options) => clients.orders.listOrders(asked, options));
+    const found = await tryCall(request, (options) => clients.orders.listOrders(asked, options));
     if (found.ok) return { answer: found.value };
     const errors = errorsOf(found.refusal.fields, search, shellWords[request.language].forms, words);
     if (errors['currency'] === undefined) return { errors };

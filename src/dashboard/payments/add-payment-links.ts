@@ -3,7 +3,7 @@ import { toBuffer, toString } from 'qrcode';
 import { OrderStatus, PaymentType } from '../../gen/gatehouse/v1/order_pb.js';
 import { amountText } from '../../contract/amount-text.ts';
 import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
-import { callOptions, panel } from '../ask.ts';
+import { callOptions, loadPanel } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { paymentLinks as amharic } from '../language/amharic/payment-links.ts';
 import { paymentLinks as english } from '../language/english/payment-links.ts';
@@ -49,7 +49,7 @@ export function addPaymentLinks(app: FastifyInstance, dashboard: Dashboard): voi
     const self = pathIn(pageMerchantOf(request), 'links');
     const { page } = request.query as Readonly<Record<string, unknown>>;
     const pageToken = typeof page === 'string' ? page.slice(0, 2048) : '';
-    const links = await panel(request, async (options) => {
+    const links = await loadPanel(request, async (options) => {
       const paymentTypes = [PaymentType.LINK, PaymentType.QR];
       const answer = await clients.orders.listOrders(
         { ...scopeOf(request), paymentTypes, pageSize, pageToken },

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
-import { panel } from '../ask.ts';
+import { loadPanel } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { pageQuery, textIn, writingFor } from '../operator/operator-writing.ts';
 import { strayRow } from '../operator/stray-rows.ts';
@@ -17,7 +17,7 @@ export function addMerchantStrays(app: FastifyInstance, { clients, sendPage, tim
     const pageMerchant = pageMerchantOf(request);
     const path = pathIn(pageMerchant, 'stray-payments');
     const pageToken = textIn(request.query, 'page');
-    const strays = await panel(request, async (options) => {
+    const strays = await loadPanel(request, async (options) => {
       const asked = { ...scopeOf(request), pageToken, pageSize };
       const answer = await clients.strayPayments.listStrayPayments(asked, options);
       const older = pageQuery({}, answer.nextPageToken);

@@ -4,7 +4,7 @@ import { usualDecimals } from '../../contract/amount-text.ts';
 import { MemberRole } from '../../gen/gatehouse/v1/account_service_pb.js';
 import type { ApprovalLimit } from '../../gen/gatehouse/v1/merchant_service_pb.js';
 import { pathIn, pageMerchantOf } from '../access/page-context.ts';
-import { ask, callOptions, panel } from '../ask.ts';
+import { tryCall, callOptions, loadPanel } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { fieldOf } from '../forms/read-form.ts';
 import { wordsFor } from '../language/words.ts';
@@ -59,7 +59,7 @@ export function addRefundApproval(app: FastifyInstance, { clients, sendPage }: D
     const { merchantId, role } = pageMerchantOf(request);
     const [{ merchant, limits, currencies }, owners] = await Promise.all([
       read(request),
-      panel(request, async (options) => {
+      loadPanel(request, async (options) => {
         const { users } = await clients.accounts.listUsers({ merchantId }, options);
         const isOwner = ({ memberships }: (typeof users)[number]) =>
           memberships.some((each) => each.merchantId === merchantId && each.role === MemberRole.OWNER);
@@ -115,7 +115,7 @@ export function addRefundApproval(app: FastifyInstance, { clients, sendPage }: D
     const seen = new Date(fieldOf(request.body, 'seen'));
     if (Number.isNaN(seen.getTime()))
       return show(request, reply, { values, errors: {}, status: 409, isOverTaken: true });
-    const answer = await ask(request, (options) =>
+    const answer = await tryCall(request, (options) =>
       clients.merchants.updateMerchant(
         {
           merchantId: pageMerchantOf(request).merchantId,

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { PaymentAttemptStatus, RefundStatus } from '../../gen/gatehouse/v1/order_pb.js';
 import { NotRefundable } from '../../gen/gatehouse/v1/refund_service_pb.js';
 import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
-import { ask, callOptions } from '../ask.ts';
+import { tryCall, callOptions } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { emptyForm, fieldOf, readForm } from '../forms/read-form.ts';
 import type { FormState } from '../forms/read-form.ts';
@@ -143,7 +143,7 @@ export function addRefundForm(app: FastifyInstance, dashboard: Dashboard): void 
     if (!form.ok) return showForm(request, reply, { form, status: 400 });
     const { amount, reason, refund_number: refundNumber } = form.value;
     const order = { case: 'orderId' as const, value: orderIdOf(request) };
-    const answer = await ask(request, (options) =>
+    const answer = await tryCall(request, (options) =>
       clients.refunds.createRefund({ ...scopeOf(request), order, refundNumber, amount, reason }, options),
     );
     if (!answer.ok) return showForm(request, reply, { form, ...refusalShown(answer.refusal, own) });

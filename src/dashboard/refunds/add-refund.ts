@@ -2,8 +2,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { RefundStatus } from '../../gen/gatehouse/v1/order_pb.js';
 import type { Refund } from '../../gen/gatehouse/v1/order_pb.js';
 import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
-import { ask, callOptions, panel } from '../ask.ts';
-import type { Answer } from '../ask.ts';
+import { tryCall, callOptions, loadPanel } from '../try-call.ts';
+import type { Answer } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { fieldOf } from '../forms/read-form.ts';
 import { wordsFor } from '../language/words.ts';
@@ -41,7 +41,10 @@ export function addRefund(app: FastifyInstance, dashboard: Dashboard): void {
     const { merchantId, role } = pageMerchant;
     const [refund, users] = await Promise.all([
       read(request),
-      panel(request, async (options) => (await clients.accounts.listUsers({ merchantId }, options)).users),
+      loadPanel(
+        request,
+        async (options) => (await clients.accounts.listUsers({ merchantId }, options)).users,
+      ),
     ]);
     const story = refundStory(refund, users.isThere ? users.value : undefined, writing);
     const isAwaiting = refund.status === RefundStatus.AWAITING_APPROVAL;
@@ -107,7 +110,9 @@ export function addRefund(app: FastifyInstance, dashboard: Dashboard): void {
   app.post(`${path}/approve`, async (request, reply) => {
     // The refund's environment is the one in the path.
     await read(request);
-    const answer = await ask(request, (options) => clients.refunds.approveRefund(keyOf(request), options));
+    const answer = await tryCall(request, (options) =>
+      clients.refunds.approveRefund(keyOf(request), options),
+    );
     return decided(request, reply, answer, wordsFor(request, refundWords).one.approve.done);
   });
 
@@ -117,7 +122,7 @@ export function addRefund(app: FastifyInstance, dashboard: Dashboard): void {
     return decided(
       request,
       reply,
-      await ask(request, (options) => clients.refunds.declineRefund(asked, options)),
+      await tryCall(request, (options) => clients.refunds.declineRefund(asked, options)),
       done,
     );
   };

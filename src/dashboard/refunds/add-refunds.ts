@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ListRefundsResponse } from '../../gen/gatehouse/v1/refund_service_pb.js';
 import { shellWords } from '../send-page.ts';
 import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
-import { callOptions, panel } from '../ask.ts';
+import { callOptions, loadPanel } from '../try-call.ts';
 import { sendCsv } from '../csv/send-csv.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { dayText } from '../local-time.ts';
@@ -67,7 +67,7 @@ export function addRefunds(app: FastifyInstance, { clients, sendPage, timeZone, 
     const isWrong = search.wrong.length > 0;
     const found = isWrong
       ? { isThere: true as const, value: undefined }
-      : await panel(request, async (options) => {
+      : await loadPanel(request, async (options) => {
           const read = await reader(request, search, pageSize);
           return read?.(search.pageToken, options);
         });

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
-import { panel } from '../ask.ts';
+import { loadPanel } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { requests as amharic } from '../language/amharic/requests.ts';
 import { requests as english } from '../language/english/requests.ts';
@@ -29,7 +29,7 @@ export function addRequests(app: FastifyInstance, dashboard: Dashboard): void {
     const { words } = writing;
     const filter = readRequestFilter(request.query, timeZone);
     const problem = filter.isEmptySpan ? shellWords[request.language].forms.emptySpan : undefined;
-    const log = await panel(request, async (options) => {
+    const log = await loadPanel(request, async (options) => {
       if (problem !== undefined) return { rows: [], older: undefined, unkept: undefined };
       const asked = { ...scopeOf(request), ...filter.conditions, pageSize };
       const answer = await clients.requestLog.listApiRequests(asked, options);
@@ -68,7 +68,7 @@ export function addRequests(app: FastifyInstance, dashboard: Dashboard): void {
     const { words } = writing;
     const { apiRequestId } = request.params as { readonly apiRequestId: string };
     if (!/^req_[0-9a-z]{26}$/.test(apiRequestId)) throw notFound('NO_REQUEST_ID');
-    const story = await panel(request, async (options) => {
+    const story = await loadPanel(request, async (options) => {
       const asked = { ...scopeOf(request), apiRequestId };
       const { request: found } = await clients.requestLog.getApiRequest(asked, options);
       if (found === undefined) throw notFound('API_REQUEST_NOT_FOUND');

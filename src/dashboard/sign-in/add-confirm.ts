@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ownPath } from '../access/own-path.ts';
 import { viewerOf } from '../access/page-context.ts';
-import { ask } from '../ask.ts';
+import { tryCall } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
 
 import { readForm } from '../forms/read-form.ts';
@@ -44,7 +44,7 @@ export function addConfirm(app: FastifyInstance, dashboard: Dashboard): void {
         status: 400,
       });
     const proof = form.value;
-    const answer = await ask(request, async (options) => {
+    const answer = await tryCall(request, async (options) => {
       const origin = { remoteAddress: request.ip, browserSecret: browserSecrets.of(request) };
       const submitted = { ...proof, ...origin, isConfirmation: true };
       if ('code' in submitted)

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { MemberRole } from '../../gen/gatehouse/v1/account_service_pb.js';
 import type { GetInvitationResponse } from '../../gen/gatehouse/v1/account_service_pb.js';
-import { ask, callOptions } from '../ask.ts';
+import { tryCall, callOptions } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { emptyForm, readForm } from '../forms/read-form.ts';
 import type { FormState } from '../forms/read-form.ts';
@@ -56,7 +56,7 @@ export function addInvitation(app: FastifyInstance, dashboard: Dashboard): void 
       const form = readForm(Joining, request.body, forms);
       if (!form.ok) return showInvitation(dashboard, request, reply, invitation, { form, status: 400 });
       const origin = { remoteAddress: request.ip, browserSecret: browserSecrets.ensure(request, reply) };
-      const answer = await ask(request, (options) =>
+      const answer = await tryCall(request, (options) =>
         clients.accounts.acceptInvitation(
           { token: tokenOf(request), ...form.value, language, ...origin },
           options,

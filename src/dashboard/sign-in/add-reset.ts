@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { ask } from '../ask.ts';
+import { tryCall } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { emptyForm, readForm } from '../forms/read-form.ts';
 import type { FormState } from '../forms/read-form.ts';
@@ -35,7 +35,7 @@ export function addReset(app: FastifyInstance, dashboard: Dashboard): void {
     if (!form.ok) return showAsk(dashboard, request, reply, { form, status: 400 });
     const { email } = form.value;
     const browserSecret = browserSecrets.of(request);
-    const answer = await ask(request, (options) =>
+    const answer = await tryCall(request, (options) =>
       clients.accounts.startPasswordReset({ email, remoteAddress: request.ip, browserSecret }, options),
     );
     const words = wordsFor(request, linkWords);
@@ -65,7 +65,7 @@ export function addReset(app: FastifyInstance, dashboard: Dashboard): void {
       const form = readForm(NewPassword, request.body, shellWords[request.language].forms);
       if (!form.ok) return showReset(dashboard, request, reply, { form, status: 400 });
       const { password } = form.value;
-      const answer = await ask(request, (options) =>
+      const answer = await tryCall(request, (options) =>
         clients.accounts.resetPassword({ token: tokenOf(request), password }, options),
       );
       if (answer.ok) return reply.redirect('/sign-in?set=1', 303);

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ownPath } from '../access/own-path.ts';
-import { ask, callOptions } from '../ask.ts';
+import { tryCall, callOptions } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { emptyForm, fieldOf, readForm } from '../forms/read-form.ts';
 import { wordsFor } from '../language/words.ts';
@@ -74,7 +74,7 @@ function addPasswordPage(app: FastifyInstance, dashboard: Dashboard): void {
     const form = readForm(Credentials, request.body, shellWords[request.language].forms);
     if (!form.ok) return showSignIn(dashboard, request, reply, { form, ...after, status: 400 });
     const browserSecret = browserSecrets.ensure(request, reply);
-    const answer = await ask(request, (options) =>
+    const answer = await tryCall(request, (options) =>
       clients.accounts.verifyPassword({ ...form.value, remoteAddress: request.ip, browserSecret }, options),
     );
     if (!answer.ok) {
@@ -108,7 +108,7 @@ function addCodePage(app: FastifyInstance, dashboard: Dashboard): void {
     if (data?.stage !== 'code' || viewer === undefined) return reply.redirect('/sign-in', 303);
     const form = readForm(Code, request.body, shellWords[request.language].forms);
     if (!form.ok) return showCode(dashboard, request, reply, { error: form.errors['code'], status: 400 });
-    const answer = await ask(request, (options) =>
+    const answer = await tryCall(request, (options) =>
       clients.accounts.verifyTotp(
         {
           userId: viewer.userId,

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { panel } from '../ask.ts';
+import { loadPanel } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { noticeText, noticeWords } from '../mail/account-notice-text.ts';
 import { flash } from '../session/sign-in-state.ts';
@@ -11,7 +11,9 @@ export async function showNotices(
   request: FastifyRequest,
   { userId }: Viewer,
 ): Promise<void> {
-  const answer = await panel(request, (options) => clients.accounts.listAccountNotices({ userId }, options));
+  const answer = await loadPanel(request, (options) =>
+    clients.accounts.listAccountNotices({ userId }, options),
+  );
   if (!answer.isThere) return;
   for (const notice of answer.value.notices) {
     const text = noticeText(notice, request.language, timeZone);

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
-import { callOptions, panel } from '../ask.ts';
+import { callOptions, loadPanel } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { readForm } from '../forms/read-form.ts';
 import { wallets as amharic } from '../language/amharic/wallets.ts';
@@ -31,7 +31,7 @@ export function addMerchantWallets(app: FastifyInstance, { clients, sendPage, ti
   app.get(path, async (request: FastifyRequest, reply: FastifyReply) => {
     const writing = walletWritingFor(request, timeZone);
     const pageMerchant = pageMerchantOf(request);
-    const rows = await panel(request, async (options) => {
+    const rows = await loadPanel(request, async (options) => {
       const { wallets } = await clients.merchantWallets.listMerchantWallets(scopeOf(request), options);
       return wallets.map((wallet) => walletRow(wallet, writing));
     });

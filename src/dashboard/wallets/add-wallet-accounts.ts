@@ -2,8 +2,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { MerchantWallet } from '../../gen/gatehouse/v1/merchant_wallet_service_pb.js';
 import { waitText } from '../../platform/language/duration-text.ts';
 import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
-import { ask, callOptions } from '../ask.ts';
-import type { Answer } from '../ask.ts';
+import { tryCall, callOptions } from '../try-call.ts';
+import type { Answer } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { fieldOf, fieldsOf } from '../forms/read-form.ts';
 import { PageProblem } from '../page-problem.ts';
@@ -90,7 +90,7 @@ export function addWalletAccounts(app: FastifyInstance, { clients, sendPage, tim
     const values = valuesOf(request.body);
     if (fieldOf(request.body, wholeFormField) === '')
       return show(request, reply, { values, problem: words.own.add.again, status: 400 });
-    const answer = await ask(request, (options) =>
+    const answer = await tryCall(request, (options) =>
       clients.merchantWallets.addWalletAccount(
         { ...scopeOf(request), wallet: request.params.wallet, values },
         options,
@@ -139,23 +139,23 @@ export function addWalletAccounts(app: FastifyInstance, { clients, sendPage, tim
   const { merchantWallets } = clients;
   addAction(
     'check',
-    (key, request) => ask(request, (options) => merchantWallets.checkWalletAccount(key, options)),
+    (key, request) => tryCall(request, (options) => merchantWallets.checkWalletAccount(key, options)),
     ({ message }) => message,
   );
   addAction(
     'promote',
-    (key, request) => ask(request, (options) => merchantWallets.promoteWalletAccount(key, options)),
+    (key, request) => tryCall(request, (options) => merchantWallets.promoteWalletAccount(key, options)),
     ({ reason, message }, { own }) =>
       reason === 'WALLET_ACCOUNT_NOT_CHECKED' ? own.promote.notChecked : message,
   );
   addAction(
     'retire',
-    (key, request) => ask(request, (options) => merchantWallets.retireWalletAccount(key, options)),
+    (key, request) => tryCall(request, (options) => merchantWallets.retireWalletAccount(key, options)),
     ({ message }) => message,
   );
   addAction(
     'remove',
-    (key, request) => ask(request, (options) => merchantWallets.removeWalletAccount(key, options)),
+    (key, request) => tryCall(request, (options) => merchantWallets.removeWalletAccount(key, options)),
     ({ reason, message, facts }, { own }) =>
       reason === 'WALLET_ACCOUNT_IN_USE'
         ? own.remove.inUse(Number(facts['open_payments'] ?? 0), Number(facts['open_reversals'] ?? 0))

@@ -21,7 +21,7 @@ o.updated_at, o.expires_at, o.sweep_at, o.checkout_browser_hash`;
  * Events are read in the order of transaction ids, and PostgreSQL may give a transaction its id while it waits for a row. So
  * changes of one order wait with an advisory lock, which gives no id, and then lock the row (ADR 4).
  */
-const locking = (where: string): string => `
+const lockStatement = (where: string): string => `
 select ${orderColumns}
 from core.orders o
 where ${where} and pg_advisory_xact_lock(hashtextextended(o.id::text, 0))::text = ''
@@ -30,18 +30,18 @@ for update`;
 const ofMerchant = 'o.merchant_id = $1::uuid and o.environment = $2::core.environment';
 const byId: Statement = {
   name: 'lock-order-by-id',
-  text: locking(`${ofMerchant} and o.id = $3::uuid`),
+  text: lockStatement(`${ofMerchant} and o.id = $3::uuid`),
 };
 const byNumber: Statement = {
   name: 'lock-order-by-number',
-  text: locking(`${ofMerchant} and o.order_number = $3`),
+  text: lockStatement(`${ofMerchant} and o.order_number = $3`),
 };
 
 /** Locks the row of an order until the transaction ends; undefined when there is none. */
 export function lockOrder(em: EntityManager, key: OrderKey): Promise<OrderRow | undefined> {
   const { merchantId, environment } = key;
   const [statement, name] = 'id' in key ? [byId, key.id] : [byNumber, key.orderNumber];
-  return lock(em, { ...statement, values: [merchantId, environment, name] });
+  return lockOne(em, { ...statement, values: [merchantId, environment, name] });
 }
 
 /** The tables whose rows belong to an order. A row never moves to another order. */
@@ -53,7 +53,7 @@ const lockingOf = (table: PartOfOrder): Statement => {
     `(select part.${column} from core.${table} part where part.merchant_id = $1::uuid and part.id = $2::uuid)`;
   return {
     name: `lock-order-of-${table}`,
-    text: locking(
+    text: lockStatement(
       `o.merchant_id = $1::uuid and o.environment = ${ofPart('environment')} and o.id = ${ofPart('order_id')}`,
     ),
   };
@@ -69,9 +69,9 @@ export const lockOrderOf = (
   em: EntityManager,
   table: PartOfOrder,
   { merchantId, id }: { readonly merchantId: StoredId<'mer'>; readonly id: string },
-): Promise<OrderRow | undefined> => lock(em, { ...byPart[table], values: [merchantId, id] });
+): Promise<OrderRow | undefined> => lockOne(em, { ...byPart[table], values: [merchantId, id] });
 
-async function lock(em: EntityManager, statement: Statement): Promise<OrderRow | undefined> {
+async function lockOne(em: EntityManager, statement: Statement): Promise<OrderRow | undefined> {
   const [row] = await runInTransaction(em, statement);
   return row === undefined ? undefined : em.map(OrderRow, row);
 }
@@ -100,7 +100,7 @@ for update of o skip locked`;
 const heldOf = (rows: string): string => `
 select * from (${rows} offset 0) found where pg_try_advisory_xact_lock(hashtextextended(found.id::text, 0))`;
 
-const named = (source: string, where: string): string =>
+const lockFreeNamed = (source: string, where: string): string =>
   lockingFree(
     heldOf(
       `select name.ordinal::integer - 1 as ordinal, o.merchant_id, o.environment, o.id from ${source} join core.orders o on ${where}`,
@@ -123,7 +123,7 @@ const freeById = bulkStatement(
     ),
   },
   (sql) =>
-    named(
+    lockFreeNamed(
       sql.name,
       'o.merchant_id = name.merchant_id and o.environment = name.environment and o.id = name.id',
     ),
@@ -141,7 +141,7 @@ const freeByAttempt = bulkStatement(
     ),
   },
   (sql) =>
-    named(
+    lockFreeNamed(
       `${sql.name} join core.payment_attempts part on part.merchant_id = name.merchant_id and part.id = name.id`,
       'o.merchant_id = part.merchant_id and o.environment = part.environment and o.id = part.order_id',
     ),

@@ -24,7 +24,7 @@ const shownProblems = new Set(['badRequest', 'refused', 'changedMeanwhile', 'too
 /**
  * Makes a call whose refusals the page shows. Not found and unavailable are thrown, and get their error page.
  */
-export async function ask<T>(
+export async function tryCall<T>(
   request: FastifyRequest,
   call: (options: CallOptions) => Promise<T>,
 ): Promise<Answer<T>> {
@@ -47,7 +47,7 @@ export type Panel<T> =
  * Loads a part of a page. While core or webhooks is unavailable, or the gateway recovers from a restore, the part shows that, and the
  * page works without it. Not found and not allowed are thrown.
  */
-export async function panel<T>(
+export async function loadPanel<T>(
   request: FastifyRequest,
   load: (options: CallOptions) => Promise<T>,
 ): Promise<Panel<T>> {
