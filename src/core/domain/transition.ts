@@ -127,12 +127,10 @@ const rules: Rules = {
   receive_payment: receivePayment,
   decline_attempt: (order, { attemptId, reason }, now) =>
     applyAnswer(order, attemptId, (attempt) =>
-      ok(endAttemptUnpaid(order, { ...movedTo(attempt, 'DECLINED', now), declineReason: reason }, now)),
+      ok(endUnpaid(order, { ...movedTo(attempt, 'DECLINED', now), declineReason: reason }, now)),
     ),
   time_out_attempt: (order, { attemptId }, now) =>
-    applyAnswer(order, attemptId, (attempt) =>
-      ok(endAttemptUnpaid(order, movedTo(attempt, 'TIMED_OUT', now), now)),
-    ),
+    applyAnswer(order, attemptId, (attempt) => ok(endUnpaid(order, movedTo(attempt, 'TIMED_OUT', now), now))),
   cancel: (order, _command, now) => closeUnpaid(order, 'FAILED', now),
   expire: (order, _command, now) =>
     sessionEnded(order, now) ? closeUnpaid(order, 'EXPIRED', now) : err({ type: 'session_not_ended' }),
@@ -283,7 +281,7 @@ function sendAttempt(
       // Money of an earlier attempt was found after this one started. This one ends before the wallet gets a request.
       return moneyNotReturned(order) === undefined
         ? changeWithoutEvent(order, movedTo(attempt, 'SENT', now))
-        : ok(endAttemptUnpaid(order, movedTo(attempt, 'TIMED_OUT', now), now));
+        : ok(endUnpaid(order, movedTo(attempt, 'TIMED_OUT', now), now));
     case 'SENT':
     case 'UNKNOWN':
       return err({ type: 'attempt_already_sent' });
@@ -339,7 +337,7 @@ function completeOrder(
  * `attempt` ended without money. A hosted order stays open for another try. A DIRECT order has only one try. An order whose payer's
  * own payment is being confirmed stays open for that payment, and otherwise expires.
  */
-function endAttemptUnpaid(order: OrderInFull, attempt: PaymentAttempt, now: Date): Changed {
+function endUnpaid(order: OrderInFull, attempt: PaymentAttempt, now: Date): Changed {
   const isLast = order.paymentType === 'DIRECT' || order.attemptCount >= maxAttempts;
   return isLast && order.payerPays !== true
     ? recordChange(order, { status: 'FAILED', latestAttempt: attempt }, 'FAILED', attempt, now)
