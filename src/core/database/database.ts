@@ -33,6 +33,7 @@ import { Migration033Recovery } from './migrations/migration-033-recovery.ts';
 import { Migration035EventChain } from './migrations/migration-035-event-chain.ts';
 import { Migration036MoneyDays } from './migrations/migration-036-money-days.ts';
 import { Migration037Erasure } from './migrations/migration-037-erasure.ts';
+import { Migration038PersonalDataDays } from './migrations/migration-038-personal-data-days.ts';
 import { Migration040RecoveredOrders } from './migrations/migration-040-recovered-orders.ts';
 import { Migration041MoneyDayCorrections } from './migrations/migration-041-money-day-corrections.ts';
 import { Migration042RecoveryErasures } from './migrations/migration-042-recovery-erasures.ts';
@@ -92,6 +93,7 @@ export const openDatabase = (options: DatabaseOptions): Promise<Database> =>
         Migration035EventChain,
         Migration036MoneyDays,
         Migration037Erasure,
+        Migration038PersonalDataDays,
         Migration040RecoveredOrders,
         Migration041MoneyDayCorrections,
         Migration042RecoveryErasures,

@@ -159,6 +159,16 @@ describe('migrating', () => {
       expect((await database.pendingMigrations())[0]).toBe('037-erasure');
       const migrating = migrateWhenReachable(database, logger);
       await waitUntil('it has waited for the lock', () => log.length > 0);
+      const [waiting] = await waitUntil('it waits again', async () => {
+        const { rows } = await payment.query<{ stops_requests: boolean }>(
+          `select exists (select from pg_locks l where l.pid = w.pid and l.granted and l.mode = 'AccessExclusiveLock'
+             and l.relation = 'core.merchants'::regclass) as stops_requests
+           from pg_locks w where not w.granted and w.relation = 'core.order_events'::regclass`,
+        );
+        return rows.length > 0 && rows;
+      });
+      // Every request reads its merchant, within two seconds.
+      expect(waiting).toEqual({ stops_requests: false });
       await payment.query('commit');
       await migrating;
 

@@ -8,10 +8,6 @@ export class Migration037Erasure extends Migration {
     this.addSql(`
 set local lock_timeout = '2s';
 
--- 0 for the period of the deployment.
-alter table core.merchants add column personal_data_days integer not null default 0
-  check (personal_data_days = 0 or personal_data_days between 30 and 36500);
-
 -- A person's request. The hash is keyed, so that nobody can find the number by trying all numbers.
 create table core.erasure_requests (
   id uuid primary key,
