@@ -171,6 +171,8 @@ async function addUser(
     emailKey,
     ...proof,
     isOperator: false,
+    // The dashboard begins the first session with the account.
+    lastSignInAt: at,
     createdAt: at,
     updatedAt: at,
   });

@@ -123,6 +123,8 @@ describe('an invitation', () => {
       isTotpEnabled: false,
       memberships: [{ merchantId, merchantName: 'Test Shop', role: OWNER }],
     });
+    // The acceptance is the first sign-in.
+    expect(user?.lastSignInTime).toBeDefined();
     const signedIn = await desk.accounts[1]!.verifyPassword({ email: email.toLowerCase(), password });
     expect(signedIn.user?.userId).toBe(user?.userId);
   });
