@@ -19,6 +19,7 @@ import { startMetricsListener } from '../platform/http/metrics-listener.ts';
 import { createMetrics } from '../platform/metrics.ts';
 import { addTlsMetrics } from '../platform/tls/tls-metrics.ts';
 import { stopOnSignal } from '../platform/lifecycle.ts';
+import { limitFailures } from '../platform/line-limit.ts';
 import { onlyAttempts, openEventBus } from '../contract/event-bus.ts';
 import { createGrpcTransport } from '../contract/grpc-transport.ts';
 import { optionsOfWallet } from '../contract/payment-option.ts';
@@ -112,14 +113,20 @@ const listening: { callbackBaseUrl: string } = {
   callbackBaseUrl: config.GATEHOUSE_WALLET_CALLBACK_BASE_URL ?? '',
 };
 
+const credentialsRefused =
+  "the wallet refuses the operator's credentials, so payments with them are not made; " +
+  "compare them with the provider's portal, and test them with: gatehouse wallet check";
+
 const connectedWallets = await Promise.all(
   wallets.map(async (settings) => {
     const name = `${settings.wallet}-${settings.environment}`;
     const maxInFlight = settings.maxInFlight ?? standardMaxInFlight;
     const workKinds = workKindsOf(settings);
+    const logRefused = limitFailures(() => logger.warn({ wallet: name }, credentialsRefused));
     const meter = createWalletMeter(
       () => performance.now(),
       (call) => walletMetrics.measure(settings, call),
+      () => logRefused(credentialsRefused),
     );
     const connectorOptions: ConnectorOptions = {
       callbackBaseUrl: () => `${listening.callbackBaseUrl}/callbacks/${name}`,

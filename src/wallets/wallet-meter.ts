@@ -55,6 +55,8 @@ export interface MeasuredCall {
 export function createWalletMeter(
   nowMs: () => number,
   onCall: (call: MeasuredCall) => void = () => undefined,
+  /** Is called at each answer that refuses the credentials. */
+  onRefused: () => void = () => undefined,
 ): WalletMeter {
   const calls: Call[] = [];
   let areCredentialsRefused = false;
@@ -69,8 +71,10 @@ export function createWalletMeter(
     call: Promise<Answer<T>>,
   ): Promise<Answer<T>> => {
     const answer = await call;
-    if (refusesCredentials(answer)) areCredentialsRefused = true;
-    else if (isUnderstood(answer)) areCredentialsRefused = false;
+    if (refusesCredentials(answer)) {
+      areCredentialsRefused = true;
+      onRefused();
+    } else if (isUnderstood(answer)) areCredentialsRefused = false;
     for (const { status, problem, startedAt, endedAt } of answer.exchanges) {
       const isFailure = problem !== undefined || (status ?? 0) >= 500;
       const durationMs = Math.max(0, endedAt.getTime() - startedAt.getTime());

@@ -76,7 +76,12 @@ describe('a wallet meter', () => {
       { result: { kind: 'pending' }, exchanges: [exchange({ status: 200 })] },
       { result: unknown('not_asked'), exchanges: [exchange({ purpose: 'token', status: 400 })] },
     ];
-    const meter = createWalletMeter(() => 0);
+    let refusals = 0;
+    const meter = createWalletMeter(
+      () => 0,
+      undefined,
+      () => (refusals += 1),
+    );
     const connector = meter.measured({ ...answering([]), query: async () => answers.shift()! });
     const seen = [meter.areCredentialsRefused()];
     while (answers.length > 0) {
@@ -85,6 +90,7 @@ describe('a wallet meter', () => {
     }
 
     expect(seen).toEqual([false, true, true, true, false, true]);
+    expect(refusals).toBe(2);
   });
 
   test('forgets values that are older than its window', async () => {
