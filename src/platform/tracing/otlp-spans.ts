@@ -60,7 +60,6 @@ export function createSampledSpans(options: SampledSpansOptions): SampledSpans {
     url: endpoint,
     headers: { ...settings.headers },
     timeoutMillis: exportMs,
-    concurrencyLimit: 2,
   });
   const provider = new BasicTracerProvider({
     // Whether a trace is recorded is decided before its spans are created.

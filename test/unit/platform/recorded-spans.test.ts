@@ -94,3 +94,11 @@ test('a span that has ended is sent once, and does not change', async () => {
   });
   expect(Object.values(spans)).toMatchObject([{ name: 'ended', attributes: {}, links: [], isError: false }]);
 });
+
+test('a process that stops sends all spans that wait', async () => {
+  const spans = await collectSpans((tracing) => {
+    for (let ended = 0; ended < 2_048; ended += 1)
+      begun(tracing.beginAtEdge(`span ${ended}`, undefined, {})).end();
+  });
+  expect(Object.keys(spans)).toHaveLength(2_048);
+});
