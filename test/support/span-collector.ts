@@ -34,8 +34,11 @@ export interface SpanCollector {
   readonly close: () => Promise<void>;
 }
 
-/** @param port - 0 takes any free one */
-export async function startSpanCollector(port = 0): Promise<SpanCollector> {
+/**
+ * @param port - 0 takes any free one
+ * @param answer - an ExportTraceServiceResponse
+ */
+export async function startSpanCollector(port = 0, answer: Uint8Array = Buffer.of()): Promise<SpanCollector> {
   const spans: ReceivedSpan[] = [];
   const bodies: Buffer[] = [];
   let headers: Readonly<Record<string, unknown>> = {};
@@ -47,7 +50,7 @@ export async function startSpanCollector(port = 0): Promise<SpanCollector> {
       ({ headers } = request);
       bodies.push(body);
       if (request.url === '/v1/traces') spans.push(...spansOf(body));
-      response.writeHead(request.url === '/v1/traces' ? 200 : 404).end();
+      response.writeHead(request.url === '/v1/traces' ? 200 : 404).end(answer);
     });
   });
   await new Promise<void>((listening) => server.listen(port, '127.0.0.1', listening));
@@ -64,19 +67,23 @@ export async function startSpanCollector(port = 0): Promise<SpanCollector> {
   };
 }
 
-/** The spans, by name, that a collector receives when a process records this. It samples this ratio of new traces. */
+/**
+ * The spans, by name, that a collector receives when a process records this. It samples this ratio of new traces. `answer` is what the
+ * collector answers, and `write` gets the warnings of the process.
+ */
 export async function collectSpans(
   record: (tracing: Tracing) => void | Promise<void>,
   ratio = 1,
+  { answer, write = () => undefined }: { answer?: Uint8Array; write?: (line: string) => void } = {},
 ): Promise<Readonly<Record<string, ReceivedSpan | undefined>>> {
-  const collector = await startSpanCollector();
+  const collector = await startSpanCollector(0, answer);
   const tracing = await startTracing({
     settings: {
       ...{ endpoint: `${collector.url}/v1/traces`, headers: {}, ratio, delayMs: 1 },
       ...{ resourceAttributes: {}, serviceName: undefined },
     },
     ...{ process: 'core', instance: 'test', version: '0' },
-    logger: createLogger({ process: 'test', instance: 'test', level: 'fatal' }),
+    logger: createLogger({ process: 'test', instance: 'test', level: 'warn' }, { write }),
     random: () => 0,
   });
   if (tracing === undefined) throw new Error('tracing is off');

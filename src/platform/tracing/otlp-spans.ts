@@ -1,9 +1,18 @@
-import { ROOT_CONTEXT, SpanKind as ApiSpanKind, SpanStatusCode, TraceFlags, trace } from '@opentelemetry/api';
+import {
+  DiagLogLevel,
+  ROOT_CONTEXT,
+  SpanKind as ApiSpanKind,
+  SpanStatusCode,
+  TraceFlags,
+  diag,
+  trace,
+} from '@opentelemetry/api';
 import type { Context, Link, Span as ApiSpan, SpanContext } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources';
 import { AlwaysOnSampler, BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace-base';
+import { limitFailures } from '../line-limit.ts';
 import type { Logger } from '../logger.ts';
 import { logInSpan } from './span.ts';
 import type { Span, SpanKind, SpanOptions } from './span.ts';
@@ -56,6 +65,7 @@ const kinds = {
 /** Sends spans in the background. At most 2,048 wait; more are dropped, so a missing collector costs no memory. */
 export function createSampledSpans(options: SampledSpansOptions): SampledSpans {
   const { settings, endpoint, logger } = options;
+  logWarnings(logger);
   const exporter = new OTLPTraceExporter({
     url: endpoint,
     headers: { ...settings.headers },
@@ -181,4 +191,28 @@ function complainRarely(exporter: SpanExporter, logger: Logger): SpanExporter {
     },
     shutdown: () => exporter.shutdown(),
   };
+}
+
+/**
+ * Logs the warnings of OpenTelemetry's packages, each kind at most once a minute. They are about spans that are lost although the collector
+ * answers: it is too slow, or refuses some spans of a batch. The packages report these losses in no other way.
+ */
+function logWarnings(logger: Logger): void {
+  const warn = limitFailures<[warning: string]>((_kind, warning) => {
+    logInSpan(undefined, () => {
+      logger.warn({ warning }, 'OpenTelemetry reports a problem with spans');
+    });
+  });
+  const ignore = (): void => undefined;
+  diag.setLogger(
+    {
+      ...{ verbose: ignore, debug: ignore, info: ignore, error: ignore },
+      warn: (...parts) => {
+        const warning = parts.join(' ');
+        // The other words may be ids.
+        warn(warning.split(' ', 2).join(' '), warning.slice(0, longestValue));
+      },
+    },
+    { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true },
+  );
 }

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import type { Span } from '../../../src/platform/tracing/span.ts';
 import { collectSpans } from '../../support/span-collector.ts';
+import { waitUntil } from '../../support/wait-until.ts';
 
 const named = { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0ba902b7', isSampled: true };
 const traceparent = `00-${named.traceId}-${named.spanId}-01`;
@@ -101,4 +102,31 @@ test('a process that stops sends all spans that wait', async () => {
       begun(tracing.beginAtEdge(`span ${ended}`, undefined, {})).end();
   });
   expect(Object.keys(spans)).toHaveLength(2_048);
+});
+
+test.each([
+  {
+    loss: 'the collector refuses beside others',
+    count: 1,
+    // Three spans are rejected.
+    answer: Buffer.from([10, 6, 8, 3, 18, 2, 110, 111]),
+    reason: /Partial Success.*rejectedSpans/,
+  },
+  { loss: 'find no place in the queue', count: 5_000, answer: Buffer.of(), reason: /^Dropped [0-9]+ spans/ },
+])('spans that $loss are logged', async ({ count, answer, reason }) => {
+  const lines: unknown[] = [];
+  const write = (line: string): void => void lines.push(JSON.parse(line));
+  await collectSpans(
+    async (tracing) => {
+      const end = (): void => begun(tracing.beginAtEdge('one', undefined, {})).end();
+      for (let ended = 0; ended < count; ended += 1) end();
+      await waitUntil('the loss is logged', () => {
+        end();
+        return lines.length > 0;
+      });
+    },
+    1,
+    { answer, write },
+  );
+  expect(lines).toEqual([expect.objectContaining({ level: 'warn', warning: expect.stringMatching(reason) })]);
 });
