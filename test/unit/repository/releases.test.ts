@@ -63,11 +63,18 @@ describe('a migration after the newest release', () => {
     expect(migrationViolations(sql)).toEqual([]);
   });
 
-  test('limits its locks by a lock timeout of at most five seconds', () => {
+  test('limits its locks by a lock timeout of at most five seconds, and of one for what every request reads', () => {
     expect(limitsLocks("set local lock_timeout = '2s'; alter table core.orders add column a text;")).toBe(
       true,
     );
     expect(limitsLocks("set local lock_timeout = '60s';")).toBe(false);
+    for (const [limit, isLow] of [
+      ['1s', true],
+      ['2s', false],
+    ] as const)
+      expect(
+        limitsLocks(`set local lock_timeout = '${limit}'; alter table core.merchants add column a text;`),
+      ).toBe(isLow);
     expect(limitsLocks('alter table core.orders add column a text;')).toBe(false);
   });
 });

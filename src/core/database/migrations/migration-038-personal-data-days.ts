@@ -9,7 +9,7 @@ export class Migration038PersonalDataDays extends Migration {
 
   override up(): void {
     this.addSql(`
-set local lock_timeout = '2s';
+set local lock_timeout = '1s';
 -- 0 for the period of the deployment.
 alter table core.merchants add column if not exists personal_data_days integer not null default 0
   check (personal_data_days = 0 or personal_data_days between 30 and 36500);

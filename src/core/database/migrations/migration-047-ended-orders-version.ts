@@ -6,7 +6,7 @@ export class Migration047EndedOrdersVersion extends Migration {
 
   override up(): void {
     this.addSql(`
-set local lock_timeout = '2s';
+set local lock_timeout = '1s';
 alter table core.merchants
   add column ended_orders_version uuid not null default '00000000-0000-0000-0000-000000000000';
 `);
