@@ -4,7 +4,7 @@ import { v7 } from 'uuid';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { publicId, uuidOfId } from '../../../src/contract/public-id.ts';
 import type { StoredId } from '../../../src/contract/public-id.ts';
-import { ApiKeyService } from '../../../src/gen/gatehouse/v1/api_key_service_pb.js';
+import { ApiKeyScope, ApiKeyService } from '../../../src/gen/gatehouse/v1/api_key_service_pb.js';
 import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
 import { MerchantService, MerchantStatus } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
@@ -205,7 +205,8 @@ describe('API keys', () => {
 
   test('are all listed as long as they are usable, also behind 500 newer ones', async () => {
     const { apiKey } = await issue(merchantId);
-    const expired = await issue(merchantId);
+    const [expired, revoked] = [await issue(merchantId), await issue(merchantId)];
+    await apiKeys.revokeApiKey({ merchantId, apiKeyId: revoked.apiKey?.apiKeyId ?? '' });
     const names = { merchantId, apiKeyId: expired.apiKey?.apiKeyId ?? '' };
     const { apiKey: successor } = await apiKeys.rotateApiKey({ ...names, overlap: { seconds: 0n } });
     await queryOnce(
@@ -254,6 +255,21 @@ describe('ending a key', () => {
     expect((await enter(rotated.secret)).merchantId).toBe(merchantId);
   });
 
+  test.each([
+    ['a part of a second', { seconds: 1n, nanos: 1 }],
+    ['less than nothing', { seconds: -1n }],
+    ['more than 30 days', { seconds: 2_592_001n }],
+  ])('an overlap of %s is refused, and the key has no successor', async (_what, overlap) => {
+    const { apiKey } = await issue(merchantId);
+    const key = { merchantId, apiKeyId: apiKey?.apiKeyId ?? '' };
+
+    expect(await wrongFields(apiKeys.rotateApiKey({ ...key, overlap }))).toBe('overlap');
+
+    const longest = await apiKeys.rotateApiKey({ ...key, overlap: { seconds: 2_592_000n } });
+    expect(longest.replaced?.expireTime).toBeDefined();
+    expect((await apiKeys.listApiKeys({ merchantId })).apiKeys).toHaveLength(4);
+  });
+
   test("another merchant's key is not found", async () => {
     const { id } = await stack.createMerchant();
     const { apiKey } = await issue(merchantId);
@@ -269,8 +285,12 @@ describe('the audit log', () => {
       { merchantId, environment: Environment.SANDBOX, label: 'till' },
       { headers: { 'x-gatehouse-actor': 'abebe', 'x-request-id': 'req-1' } },
     );
-    await apiKeys.rotateApiKey({ merchantId, apiKeyId: apiKey?.apiKeyId ?? '' });
-    await apiKeys.revokeApiKey({ merchantId, apiKeyId: apiKey?.apiKeyId ?? '' });
+    const key = { merchantId, apiKeyId: apiKey?.apiKeyId ?? '' };
+    const { REFUNDS } = ApiKeyScope;
+    // Of each repeated call, only the first changes something.
+    for (const scopes of [[REFUNDS, REFUNDS], [REFUNDS]]) await apiKeys.setApiKeyScopes({ ...key, scopes });
+    await apiKeys.rotateApiKey(key);
+    for (let time = 1; time <= 2; time += 1) await apiKeys.revokeApiKey(key);
     await merchants.suspendMerchant({ merchantId, reason: 'unpaid fees' });
     await merchants.suspendMerchant({ merchantId });
     await merchants.resumeMerchant({ merchantId });
@@ -282,12 +302,13 @@ describe('the audit log', () => {
       'merchant.suspend',
       'api_key.revoke',
       'api_key.rotate',
+      'api_key.set_scopes',
       'api_key.issue',
       'api_key.issue',
       'api_key.issue',
       'merchant.create',
     ]);
-    const issued = entries[4];
+    const issued = entries[5];
     expect(issued).toMatchObject({
       actor: 'operator:abebe',
       requestId: 'req-1',
