@@ -141,7 +141,7 @@ export function addNewLink(app: FastifyInstance, { clients, sendPage, randomByte
       const { reason, fields } = answer.refusal;
       const isMoneyRefused = fields.some(({ field }) => field === 'amount' || field === 'currency');
       const money = isMoneyRefused ? await moneyProblems(request, value.amount, currency) : {};
-      const errors = errorsOf(reason, fields, words, money);
+      const errors = errorsOf(fields, words, money);
       const refused = refusedFor(reason, words);
       return showForm(request, reply, {
         form: { ...form, errors },
@@ -156,14 +156,14 @@ export function addNewLink(app: FastifyInstance, { clients, sendPage, randomByte
 
 /** The messages of the fields that core refused. */
 function errorsOf(
-  reason: string,
   fields: readonly { readonly field: string }[],
   words: LinkWords,
   money: Readonly<Record<string, string | undefined>>,
 ): Readonly<Record<string, string>> {
   const issues: Readonly<Record<string, string>> = words.form.issues;
-  const named = reason === 'ORDER_NUMBER_TAKEN' ? ['order_number'] : fields.map(({ field }) => field);
-  return Object.fromEntries(named.map((name) => [name, money[name] ?? issues[name] ?? words.form.wrong]));
+  return Object.fromEntries(
+    fields.map(({ field }) => [field, money[field] ?? issues[field] ?? words.form.wrong]),
+  );
 }
 
 /** The problems that no field can correct. */
