@@ -175,16 +175,29 @@ describe('backup verify and restore refuse', () => {
     expect(restored).toMatchObject({ exitCode: 4, stdout: '', stderr: verified.stderr });
   });
 
-  test('a backup of a migration that this version does not know', async () => {
+  test.each([
+    [
+      'of a migration that this version does not know',
+      inManifest('"033-recovery"', '"999-later"'),
+      'the backup has the migration 999-later of core',
+      'Use the version of Gatehouse that wrote the backup',
+    ],
+    [
+      'with fewer rows than its manifest says',
+      inManifest(/("name": "orders",[^{}]*"rows": )1/, '$19'),
+      `${orders} has 1 rows, and the manifest says 9`,
+      'Drop this database, which has no rows',
+    ],
+  ])('a backup %s', async (_what, damage, error, advice) => {
     const copy = await mkdtemp(join(folder, 'copy-'));
     await cp(backup, copy, { recursive: true });
-    await inManifest('"033-recovery"', '"999-later"')(copy);
+    await damage(copy);
     const empty = await createTestDatabase({ migrated: false });
     try {
       const restored = await cli.run('restore', '--from', copy, '--database-url', empty.url);
       expect(restored).toMatchObject({ exitCode: 4, stdout: '' });
-      expect(restored.stderr).toContain('the backup has the migration 999-later of core');
-      expect(restored.stderr).toContain('Use the version of Gatehouse that wrote the backup');
+      expect(restored.stderr).toContain(error);
+      expect(restored.stderr).toContain(advice);
     } finally {
       await empty.drop();
     }

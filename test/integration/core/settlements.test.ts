@@ -389,6 +389,11 @@ describe('two operators are needed', () => {
     expect(await refusalOf(confirm(settlementId, 2))).toBe('OPERATOR_TOO_NEW');
     expect(await refusalOf(settlements.proposeSettlement(notPaid, as(2)))).toBe('OPERATOR_TOO_NEW');
     expect(await refusalOf(settlements.proposeSettlement(notPaid, as(0)))).toBe('SETTLEMENT_OPEN');
+    const otherTerms = [{ providerReference: 'CASE-8' }, { reason: 'By phone' }];
+    for (const terms of otherTerms) {
+      const other = byToken.proposeSettlement({ ...notPaid, ...terms }, actor('anna'));
+      expect(await refusalOf(other)).toBe('SETTLEMENT_OPEN');
+    }
     const byNobody = settlements.confirmSettlement({ settlementId }, actor('nobody'));
     expect(await refusalOf(byNobody)).toBe('NOT_AN_OPERATOR');
     expect((await story(payment)).order?.status).toBe(OrderStatus.PENDING);

@@ -437,6 +437,13 @@ describe('a server is refused, and both sides log why,', () => {
     expect(ssl).not.toHaveProperty('checkServerIdentity');
   });
 
+  test('and sslmode=require with an authority checks the chain, as in clients of PostgreSQL', () => {
+    const url = `postgres://db.internal/gatehouse?sslmode=require&sslrootcert=${authority.ca}`;
+    const { ssl, stop } = databaseTls(url, undefined, logger, () => new Date());
+    stop();
+    expect(ssl).toMatchObject({ rejectUnauthorized: true, checkServerIdentity: expect.any(Function) });
+  });
+
   test('and a weak mode of the database is always logged', () => {
     for (const mode of ['require', 'prefer', 'disable']) {
       log.length = 0;
