@@ -169,6 +169,16 @@ describe('without mail, a new password', () => {
     expect(await refusedApproval(request, operators[1])).toBe('ACCOUNT_HELP_NOT_FOUND');
   });
 
+  test('that has expired is requested anew, and then approved', async () => {
+    const { request } = await ask();
+    await database.query(`update core.account_help set expires_at = now() - interval '1 minute'`);
+
+    await accounts.requestAccountHelp(request, asUser(operators[0]));
+
+    const { token } = await accounts.approveAccountHelp(request, asUser(operators[1]));
+    expect(token).not.toBe('');
+  });
+
   test('is not approved if a new operator requested it', async () => {
     const request = { email: (await owner()).email, help: NEW_PASSWORD };
     await accounts.requestAccountHelp(request, asUser(await desk.addUser()));

@@ -157,6 +157,7 @@ describe('an undecided payment', () => {
     ]);
     const again = await confirm(settlementId, 1);
     expect(again.settlement?.status).toBe(SettlementStatus.CONFIRMED);
+    expect(await refusalOf(confirm(settlementId, 0))).toBe('SETTLEMENT_NOT_OPEN');
     const withdrawn = settlements.withdrawSettlement({ settlementId }, as(0));
     expect(await refusalOf(withdrawn)).toBe('SETTLEMENT_NOT_OPEN');
     const notPaid = proposal(attempt(payment.attemptId), SettlementOutcome.NOT_PAID);
