@@ -374,6 +374,43 @@ describe('the chains of events', () => {
     expect(restored.findings).not.toEqual([]);
   });
 
+  test('have a gap that only a restore explains which lost the time between the events around it', async () => {
+    const masterKey = Buffer.from(stack.coreSettings['GATEHOUSE_MASTER_KEY'] ?? '', 'hex');
+    const merchantId = await trade();
+    const paid = `(select id from core.orders where order_number = 'PAID' and merchant_id = '${storedId('mer', merchantId)}')`;
+    // The second event is missing, between 11:00 and 13:00.
+    const gap = [
+      `delete from core.order_events where order_id = ${paid} and sequence = 2`,
+      `update core.order_events set occurred_at = '2026-01-01 10:00Z'::timestamptz + sequence * interval '1 hour' where order_id = ${paid}`,
+    ];
+    const lostTimes = [
+      ['10:00', '10:59', false],
+      ['10:30', '11:00', true],
+      ['11:30', '12:30', true],
+      ['13:00', '14:00', true],
+      ['13:01', '14:00', false],
+    ] as const;
+
+    const explained = await tampering(gap, async () => {
+      await rewriteChains(masterKey, new Date());
+      const answers: (readonly (boolean | string)[])[] = [];
+      for (const [from, until] of lostTimes) {
+        await superuser.query(
+          `insert into core.recoveries (id, cause, lost_from, lost_until, closed, finished_at)
+           values (gen_random_uuid(), 'OPERATOR', $1, $2, '{}', $2)`,
+          [`2026-01-01 ${from}Z`, `2026-01-01 ${until}Z`],
+        );
+        const { findings } = await verify({ merchantId });
+        await superuser.query('delete from core.recoveries');
+        const deleted = findings.filter(({ kind }) => kind === AuditFindingKind.EVENT_DELETED);
+        answers.push([from, until, ...deleted.map(({ explainedByRestore }) => explainedByRestore)]);
+      }
+      return answers;
+    });
+
+    expect(explained).toEqual(lostTimes);
+  });
+
   test('with many events are sealed in order, and compared with one page in memory at a time', async () => {
     const parts = {
       database: manyEvents,
