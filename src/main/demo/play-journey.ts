@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { StrayPaymentStatus } from '../../gen/gatehouse/v1/stray_payment_service_pb.js';
 import { openDemoCustomer } from './customer.ts';
@@ -36,9 +37,11 @@ const detailWidth = 90;
 /** Plays one payment to its end and prints all its hops in the order of their times. @throws DemoStopped */
 export async function playJourney(journey: Journey, parts: JourneyParts): Promise<void> {
   const { shop, receiver, observer, now } = parts;
-  const orderNumber = `demo-${now()
+  const time = now()
     .toISOString()
-    .replace(/[^0-9]/g, '')}`;
+    .replace(/[^0-9]/g, '');
+  // Two demos may begin in the same millisecond.
+  const orderNumber = `demo-${time}-${randomInt(1_000_000)}`;
   const registration =
     journey.hasWebhook || journey.isHosted ? await registerOrder(journey, orderNumber, parts) : undefined;
   const started =
