@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { timestampDate, durationFromMs } from '@bufbuild/protobuf/wkt';
 import { OrderStatus, PaymentAttemptStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { storedId } from '../../support/ids.ts';
 import { wrongFields } from '../../support/rpc-failure.ts';
 import { outcomes, transactionOf, sharedPaymentDesk } from './payment-desk.ts';
 import type { PaymentDesk, Payment, Outcome } from './payment-desk.ts';
@@ -187,9 +188,15 @@ describe('of many exchanges with a wallet', () => {
 
     await leavePending(payment, 50, 'q');
     const fifty = await heard(payment);
+    const times = await desk.query(
+      'select count(distinct left(id::text, 13))::int from core.wallet_exchanges where payment_attempt_id = $1',
+      [storedId('pat', payment.attemptId)],
+    );
     await leavePending(payment, 70, 'later');
 
     expect(fifty).toEqual(Array.from({ length: 50 }, (_, index) => `q-${index}`));
+    // The ten of a report have its time, so they cannot be later than the next report.
+    expect(times).toEqual([{ count: 5 }]);
     const latest = Array.from({ length: 30 }, (_, index) => `later-${40 + index}`);
     expect(await heard(payment)).toEqual([...fifty.slice(0, 20), 'omitted 70', ...latest]);
   });

@@ -32,7 +32,7 @@ export interface ExchangeOwner {
 
 /**
  * Stores wire exchanges with their owner, whose order or own row the transaction has locked. Ids sort by time, and within the
- * transaction by order. A wallet that never decides is queried without end, and callbacks may come often. So exchanges
+ * transaction by their counter. A wallet that never decides is queried without end, and callbacks may come often. So exchanges
  * in the middle are dropped and counted. Decisive exchanges and the first requests to pay or return money are always kept.
  */
 export async function keepExchanges(
@@ -79,7 +79,7 @@ export async function keepCallback(
     counting !== undefined && (await em.nativeDelete(WalletExchangeRow, { ...key, id: counting.id })) > 0;
   if (isReplaced) {
     const { startTime, omitted } = counting.exchange;
-    addRow(em, key, countingEntry(startTime, omitted + 1), { newId, at });
+    addRow(em, key, countingEntry(startTime, omitted + 1), exchangeId({ newId, at }));
   } else await insertExchanges(em, owner, [countingEntry(exchange.startTime, 1)], { newId, at, stored });
 }
 
@@ -92,8 +92,7 @@ async function insertExchanges(
   const key = { merchantId: owner.merchantId, paymentAttemptId: owner.id };
   const before = stored ?? (await em.count(WalletExchangeRow, key));
   await dropMiddle(em, key, before + entries.length - firstKept - latestKept);
-  for (const [index, entry] of entries.entries())
-    addRow(em, key, entry, { newId, at: new Date(at.getTime() + index) });
+  for (const [index, entry] of entries.entries()) addRow(em, key, entry, exchangeId({ newId, at }, index));
 }
 
 interface ExchangeKey {
@@ -101,17 +100,13 @@ interface ExchangeKey {
   readonly paymentAttemptId: StoredId<'pat' | 'ppm'>;
 }
 
-function addRow(
-  em: EntityManager,
-  key: ExchangeKey,
-  entry: WalletExchange,
-  { newId, at }: Pick<KeptExchanges, 'newId' | 'at'>,
-): void {
-  em.create(WalletExchangeRow, {
-    ...key,
-    id: storedId('pat', newId('pat', at)),
-    payload: payloadOf(entry),
-  });
+const addRow = (em: EntityManager, key: ExchangeKey, entry: WalletExchange, id: string): void =>
+  void em.create(WalletExchangeRow, { ...key, id, payload: payloadOf(entry) });
+
+/** The id of one of the exchanges that are stored at `at`. The twelve bits after the time are their counter (RFC 9562, 6.2). */
+function exchangeId({ newId, at }: Pick<KeptExchanges, 'newId' | 'at'>, index = 0): string {
+  const id = storedId('pat', newId('pat', at));
+  return `${id.slice(0, 15)}${index.toString(16).padStart(3, '0')}${id.slice(18)}`;
 }
 
 const payloadOf = (exchange: WalletExchange): Buffer => encodeMessage(WalletExchangeSchema, exchange);
