@@ -2,4 +2,4 @@
 export function canInstallPackages(): boolean;
 
 /** Installs Debian packages. Errors are printed, and the caller checks whether the program is there now. */
-export function installPackages(packages: readonly string[]): void;
+export function installPackages(packages: readonly string[]): Promise<void>;

@@ -27,7 +27,7 @@ async function installPip() {
   const createEnvironment = () => fails('python3', ['-m', 'venv', pipFolder], root);
   const failure = await createEnvironment();
   if (failure === undefined || !canInstallPackages()) return failure;
-  installPackages(['python3-venv']);
+  await installPackages(['python3-venv']);
   return createEnvironment();
 }
 

@@ -1,15 +1,11 @@
 import { findOrInstallNatsServer } from '../src/main/local/nats-binary.ts';
 import { StartError } from '../src/main/local/start-error.ts';
-import { findOrInstallChromium } from './chromium.ts';
 import { installNode20 } from './node-20.ts';
-import { installPhp } from './php.ts';
 import { installPromtool } from './promtool.ts';
 
 const report = (line: string): void => console.log(line);
 try {
   await findOrInstallNatsServer({ report, signal: new AbortController().signal });
-  findOrInstallChromium(report);
-  installPhp(report);
   installNode20(report);
   installPromtool(report);
 } catch (error) {

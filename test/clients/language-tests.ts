@@ -1,7 +1,7 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { findClientLibraries } from '../../scripts/client-libraries.mjs';
-import { missingForPhp, missingForWordPress } from '../../scripts/php.ts';
+import { missingForPhp, missingForWordPress } from '../../scripts/php.mjs';
 import type { ClientSite } from './client-site.ts';
 import { startWordPress } from './wordpress-site.ts';
 

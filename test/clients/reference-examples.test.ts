@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { findClientLibraries } from '../../scripts/client-libraries.mjs';
-import { missingForPhp } from '../../scripts/php.ts';
+import { missingForPhp } from '../../scripts/php.mjs';
 import { readOpenApiDocument } from '../../scripts/openapi-document.ts';
 import { describeDocument } from '../../src/rest-facade/reference/describe-document.ts';
 import type { Endpoint, ReferenceView } from '../../src/rest-facade/reference/describe-document.ts';

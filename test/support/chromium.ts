@@ -1,6 +1,6 @@
 import { chromium } from 'playwright-core';
 import type { Browser } from 'playwright-core';
-import { findChromium } from '../../scripts/chromium.ts';
+import { findChromium } from '../../scripts/chromium.mjs';
 import { hangMs } from './wait-until.ts';
 
 /**

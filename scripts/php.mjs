@@ -1,3 +1,4 @@
+// Runs on the user's Node (20 or newer) before any package is installed, so it uses Node's own modules only.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { canInstallPackages, installPackages } from './apt-get.mjs';
@@ -22,8 +23,7 @@ const packages = [
 
 const libraries = ['GuzzleHttp', 'Nyholm/Psr7', 'Psr/Http/Client', 'Symfony/Component/HttpClient'];
 
-/** What the tests of the PHP code need and this machine lacks; undefined when it has all. */
-export function missingForPhp(): string | undefined {
+export function missingForPhp() {
   const programs = ['php', 'phpunit', 'composer'].filter(
     (program) => spawnSync(program, ['--version'], { stdio: 'ignore' }).status !== 0,
   );
@@ -32,19 +32,17 @@ export function missingForPhp(): string | undefined {
   return absent.length === 0 ? undefined : `${absent.join(', ')} not installed`;
 }
 
-/** What the tests in a real WordPress need and this machine lacks; undefined when it has all. */
-export function missingForWordPress(): string | undefined {
+export function missingForWordPress() {
   const files = ['/usr/share/wordpress/wp-load.php', '/usr/sbin/mariadbd', '/usr/bin/mariadb-install-db'];
   const absent = files.filter((file) => !existsSync(file));
   return missingForPhp() ?? (absent.length === 0 ? undefined : `${absent.join(', ')} not installed`);
 }
 
-/** Installs, as root on Debian, what the tests of the PHP code need. Without it they are skipped, each with its name. */
-export function installPhp(report: (line: string) => void): void {
+export async function installPhp(report) {
   if (missingForWordPress() === undefined) return;
   if (canInstallPackages()) {
     report('Installing PHP, WordPress and MariaDB with apt-get (once)');
-    installPackages(packages);
+    await installPackages(packages);
   }
   const missing = missingForWordPress();
   if (missing !== undefined)
