@@ -13,12 +13,13 @@ import {
 } from '../../gen/gatehouse/v1/diagnostics_service_pb.js';
 import type { Check } from '../../gen/gatehouse/v1/diagnostics_service_pb.js';
 import pTimeout from 'p-timeout';
+import type { ClientBase, Pool } from 'pg';
 import type { Database } from '../database/database.ts';
 import { walletsMissing } from '../payments/work-without-wallet.sql.ts';
 import type { WalletEnvironments } from '../payments/work-without-wallet.sql.ts';
 import { readUnsettled } from '../payments/settlements/unsettled.sql.ts';
 import { readRelayLag } from '../events/relay-lag.ts';
-import { openOneConnection } from '../../platform/database/open-one-connection.ts';
+import { askNewConnection } from '../../platform/database/ask-new-connection.ts';
 import type { EventBus } from '../../platform/nats-event-bus.ts';
 import { toleratedSilenceMs } from '../../platform/database/pool-watch.ts';
 import type { PoolState } from '../../platform/database/pool-watch.ts';
@@ -113,8 +114,8 @@ interface DatabaseSettings {
   readonly unset: boolean;
 }
 
-async function checkDatabase({ database }: ChecksParts): Promise<Check> {
-  const rows = await runStatement<DatabaseSettings>(database.pool, {
+async function readSettings(client: Pool | ClientBase): Promise<DatabaseSettings> {
+  const [row] = await runStatement<DatabaseSettings>(client, {
     text: `
 select current_setting('server_version') as version, current_setting('fsync') as fsync,
   current_setting('synchronous_commit') as commit, pg_is_in_recovery() as standby,
@@ -129,8 +130,19 @@ select current_setting('server_version') as version, current_setting('fsync') as
   current_setting('log_min_error_statement') not in ('log', 'fatal', 'panic')
     or current_setting('log_error_verbosity') <> 'terse' as "logsValues"`,
   });
-  const [row] = rows;
   if (row === undefined) throw new Error('the database returned no row');
+  return row;
+}
+
+async function checkDatabase({ database }: ChecksParts): Promise<Check> {
+  const ofPool = readSettings(database.pool);
+  const ofNew = askNewConnection(database.pool, readSettings);
+  // While all connections of the pool wait for a lock, only a new one can say so.
+  const ofWaiting = ofNew.then(
+    (settings) => (settings?.waiting === true ? settings : ofPool),
+    () => ofPool,
+  );
+  const row = await Promise.race([ofPool, ofWaiting]);
   if (row.empty)
     throw new Error(
       'this database has no tables of Gatehouse. If GATEHOUSE_DATABASE_URL names the right one, its data is lost: ' +
@@ -141,17 +153,17 @@ select current_setting('server_version') as version, current_setting('fsync') as
       'the sessions lack the settings that Gatehouse asks for. A pooler such as PgBouncer ignores them: ' +
         'connect without it, or set them for the role (docs/scaling.md#connections-to-postgresql)',
     );
-  await openOneConnection(database.pool);
+  const { version, fsync, commit } = row;
+  const value = create(DatabaseFactsSchema, { version, fsync, synchronousCommit: commit });
+  const facts = { facts: { case: 'database', value } } as const;
+  if (row.waiting) return failedCheck(CheckSubject.DATABASE, CheckFinding.WAITING, facts);
+  await ofNew;
   if (await areSessionsShared(database.pool)) throw new Error(sharedSessionsRefusal);
   const { diskFull } = database.poolWatch.state();
   if (diskFull !== undefined)
     throw new Error(`writes fail, because the disk of PostgreSQL is full: ${diskFull}. Free space on it`);
-  const { version, fsync, commit } = row;
-  const value = create(DatabaseFactsSchema, { version, fsync, synchronousCommit: commit });
-  const facts = { facts: { case: 'database', value } } as const;
   if (row.standby) return failedCheck(CheckSubject.DATABASE, CheckFinding.STANDBY, facts);
   if (row.readonly === 'on') return failedCheck(CheckSubject.DATABASE, CheckFinding.READ_ONLY, facts);
-  if (row.waiting) return failedCheck(CheckSubject.DATABASE, CheckFinding.WAITING, facts);
   if (fsync !== 'on' || commit === 'off')
     return failedCheck(CheckSubject.DATABASE, CheckFinding.NOT_DURABLE, facts);
   if (row.logsValues) return warningCheck(CheckSubject.DATABASE, CheckFinding.LOGS_VALUES, facts);

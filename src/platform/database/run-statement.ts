@@ -1,5 +1,5 @@
 import { types } from 'pg';
-import type { Pool, PoolClient, QueryResultRow } from 'pg';
+import type { ClientBase, Pool, QueryResultRow } from 'pg';
 
 export interface Statement {
   readonly text: string;
@@ -20,7 +20,7 @@ export const ofAnyLength = (list: string): string => `(select ${list})`;
  * are Dates, as pg returns them by default. 64-bit integers are text in both.
  */
 export async function runStatement<Row extends QueryResultRow>(
-  client: Pool | PoolClient,
+  client: Pool | ClientBase,
   statement: Statement,
 ): Promise<Row[]> {
   const { rows } = await client.query<Row>({ ...statement, types });

@@ -154,9 +154,11 @@ describe('a connection', () => {
     );
   });
 
-  test('that waits for a lock of another session is named by doctor', async () => {
+  test('whose connections all wait for a lock of another session is named by doctor', async () => {
     await other.query('begin; lock table core.api_keys');
-    const waiting = database.pool.query('select from core.api_keys');
+    const waiting = Promise.all(
+      Array.from({ length: poolSize }, () => database.pool.query('select from core.api_keys')),
+    );
 
     const finding = await waitUntil('it is named', async () => {
       const { detail, advice } = await checkDatabase();

@@ -6,11 +6,15 @@ import { isWithoutConnections } from './explain-error.ts';
 const withinMs = 2_000;
 
 /**
- * Opens a new connection of a pool's kind, and closes it. Open connections also work while the server accepts no new ones, for
+ * Asks on a new connection of a pool's kind, and closes it. Open connections also work while the server accepts no new ones, for
  * example because its main process has stopped responding. A process with more work needs new ones.
+ * @returns undefined if all connections of the server are in use
  * @throws the server's refusal, and an error that says what to do if it does not answer
  */
-export async function openOneConnection({ options }: Pool): Promise<void> {
+export async function askNewConnection<Answer>(
+  { options }: Pool,
+  ask: (client: pg.Client) => Promise<Answer>,
+): Promise<Answer | undefined> {
   const client = new pg.Client(options);
   // Without a listener, an error after the wait would end the process.
   client.on('error', () => undefined);
@@ -20,9 +24,11 @@ export async function openOneConnection({ options }: Pool): Promise<void> {
       message:
         'PostgreSQL answers on open connections, but has not accepted a new one within 2 s: read its log, and restart it',
     });
+    return await ask(client);
   } catch (error) {
     // All connections are in use. The server answers.
     if (!isWithoutConnections(error as { readonly code?: unknown })) throw error;
+    return undefined;
   } finally {
     void client.end().catch(() => undefined);
   }
