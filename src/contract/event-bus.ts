@@ -1,5 +1,5 @@
-import { openEventBus as openBus } from '../platform/nats-event-bus.ts';
-import type { EventBus as Bus, EventBusOptions } from '../platform/nats-event-bus.ts';
+import { openEventBus as openBus } from '../platform/nats/nats-event-bus.ts';
+import type { EventBus as Bus, EventBusOptions } from '../platform/nats/nats-event-bus.ts';
 
 /** The kinds of work: committed events to relay and follow, and due payment attempts and webhooks. */
 const wakeTopics = ['order_events', 'payment_attempts', 'webhook_deliveries'] as const;

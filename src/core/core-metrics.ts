@@ -1,7 +1,7 @@
 import { addBrokerMetrics } from '../platform/broker-metrics.ts';
 import { addPoolMetrics } from '../platform/database/pool-watch.ts';
 import type { Metrics } from '../platform/metrics.ts';
-import type { EventBus } from '../platform/nats-event-bus.ts';
+import type { EventBus } from '../platform/nats/nats-event-bus.ts';
 import type { Database } from './database/database.ts';
 import type { PaymentGate } from './database/payment-gate.ts';
 import type { Wallet } from './domain/wallet.ts';

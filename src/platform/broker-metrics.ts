@@ -1,6 +1,6 @@
 import { Gauge } from 'prom-client';
 import type { Metrics } from './metrics.ts';
-import type { EventBus } from './nats-event-bus.ts';
+import type { EventBus } from './nats/nats-event-bus.ts';
 
 /** Adds the gauge that shows whether this process is connected to the broker. */
 export function addBrokerMetrics({ registry }: Metrics, bus: Pick<EventBus, 'isConnected'>): void {

@@ -1,5 +1,5 @@
 import { mountSmallDisk } from '../../src/main/prove/small-disk.ts';
-import { storeAnswers } from '../../src/platform/nats-answers.ts';
+import { storeAnswers } from '../../src/platform/nats/store-answers.ts';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -20,7 +20,7 @@ import type { WalletEnvironments } from '../payments/work-without-wallet.sql.ts'
 import { readUnsettled } from '../payments/settlements/unsettled.sql.ts';
 import { readRelayLag } from '../events/relay-lag.ts';
 import { askNewConnection } from '../../platform/database/ask-new-connection.ts';
-import type { EventBus } from '../../platform/nats-event-bus.ts';
+import type { EventBus } from '../../platform/nats/nats-event-bus.ts';
 import { toleratedSilenceMs } from '../../platform/database/pool-watch.ts';
 import type { PoolState } from '../../platform/database/pool-watch.ts';
 import { isTableMissing, whatToDo } from '../../platform/database/explain-error.ts';

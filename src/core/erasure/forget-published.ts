@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import type { EventBus } from '../../contract/event-bus.ts';
 import { laterCursor } from '../../contract/event-cursor.ts';
 import { publicId } from '../../contract/public-id.ts';
-import type { StoredRange, StoredStream } from '../../platform/nats-stored-events.ts';
+import type { StoredRange, StoredStream } from '../../platform/nats/stored-events.ts';
 import { eventSubject } from '../events/event-subject.ts';
 import { readRelayCursor } from '../events/relay-cursor.sql.ts';
 import type { SealedEvent } from './sealed-events.sql.ts';

@@ -1,7 +1,7 @@
 import { isPublicId, publicId, storedId } from '../../contract/public-id.ts';
 import type { StoredId } from '../../contract/public-id.ts';
-import type { EventMessage } from '../../platform/nats-publish-stored.ts';
-import type { StoredMessage } from '../../platform/nats-stored-events.ts';
+import type { EventMessage } from '../../platform/nats/publish-stored.ts';
+import type { StoredMessage } from '../../platform/nats/stored-events.ts';
 import type { Environment } from '../domain/order.ts';
 
 /*

@@ -1,5 +1,5 @@
 import type { PoolClient } from 'pg';
-import type { EventPublisher } from '../../platform/nats-event-bus.ts';
+import type { EventPublisher } from '../../platform/nats/nats-event-bus.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
 import { accountChangeMessage } from './account-changes.ts';
 import type { AccountChange } from './account-changes.ts';

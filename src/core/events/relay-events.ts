@@ -1,6 +1,6 @@
 import type { PoolClient } from 'pg';
-import type { EventPublisher } from '../../platform/nats-event-bus.ts';
-import type { EventMessage } from '../../platform/nats-publish-stored.ts';
+import type { EventPublisher } from '../../platform/nats/nats-event-bus.ts';
+import type { EventMessage } from '../../platform/nats/publish-stored.ts';
 import { limitFailures } from '../../platform/line-limit.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { Database } from '../database/database.ts';

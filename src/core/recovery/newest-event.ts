@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import type { StoredStream } from '../../platform/nats-stored-events.ts';
+import type { StoredStream } from '../../platform/nats/stored-events.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
 import { areKnown, chunkSize, eventsOf } from './read-stream.ts';
 import type { StreamEvent } from './read-stream.ts';

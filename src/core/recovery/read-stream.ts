@@ -5,7 +5,7 @@ import type { Pool } from 'pg';
 import { uuidOfId } from '../../contract/public-id.ts';
 import { OrderEventSchema } from '../../gen/gatehouse/v1/order_pb.js';
 import type { OrderEvent } from '../../gen/gatehouse/v1/order_pb.js';
-import type { StoredMessage, StoredStream } from '../../platform/nats-stored-events.ts';
+import type { StoredMessage, StoredStream } from '../../platform/nats/stored-events.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
 import { laterCursor } from '../../contract/event-cursor.ts';
 import { accountChangeIn } from '../events/account-changes.ts';

@@ -10,7 +10,7 @@ import { rebuildOrders } from '../payments/changes/rebuild-orders.ts';
 import type { EventBus } from '../../contract/event-bus.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { withAdvisoryLock } from '../../platform/database/advisory-lock.ts';
-import type { StoredStream } from '../../platform/nats-stored-events.ts';
+import type { StoredStream } from '../../platform/nats/stored-events.ts';
 import { beginRecovery } from './begin-recovery.ts';
 import { checkWallets } from './check-wallets.ts';
 import type { StartReconciliation } from './check-wallets.ts';

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { storeAnswers } from '../../platform/nats-answers.ts';
+import { storeAnswers } from '../../platform/nats/store-answers.ts';
 import { exitWithParent } from './exit-with-parent.ts';
 import { writePrivateFile } from './private-file.ts';
 import type { ProcessSpec } from './supervisor.ts';

@@ -6,7 +6,7 @@ import { targets } from '../../cli/prove/faults.ts';
 import type { Target } from '../../cli/prove/faults.ts';
 import { createGrpcTransport } from '../../contract/grpc-transport.ts';
 import { Health, HealthCheckResponse_ServingStatus as ServingStatus } from '../../gen/health/v1/health_pb.js';
-import { storeAnswers } from '../../platform/nats-answers.ts';
+import { storeAnswers } from '../../platform/nats/store-answers.ts';
 import type { ProcessEnvironment } from '../../platform/settings/read-settings.ts';
 import { chooseAddresses } from '../local/addresses.ts';
 import type { Addresses } from '../local/addresses.ts';

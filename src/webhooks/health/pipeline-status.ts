@@ -2,7 +2,7 @@ import type { Client } from '@connectrpc/connect';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { OrderService } from '../../gen/gatehouse/v1/order_service_pb.js';
 import { runStatement } from '../../platform/database/run-statement.ts';
-import type { EventBus } from '../../platform/nats-event-bus.ts';
+import type { EventBus } from '../../platform/nats/nats-event-bus.ts';
 import type { Database } from '../database/database.ts';
 import { isWebhookEndpoint } from '../database/webhook-endpoint.sql.ts';
 import type { StoredFinding } from './findings.sql.ts';

@@ -7,7 +7,7 @@ import { withAdvisoryLock } from '../../platform/database/advisory-lock.ts';
 import { isDatabaseUnavailable } from '../../platform/database/explain-error.ts';
 import { limitFailures } from '../../platform/line-limit.ts';
 import type { Logger } from '../../platform/logger.ts';
-import type { EventConsumer, ReceivedEvent, ReceivedEvents } from '../../platform/nats-event-consumer.ts';
+import type { EventConsumer, ReceivedEvent, ReceivedEvents } from '../../platform/nats/event-consumer.ts';
 import { pause } from '../../platform/pause.ts';
 import type { Database } from '../database/database.ts';
 import { isWithoutWebhook } from './event-body.ts';
@@ -42,9 +42,9 @@ export interface IntakeParts {
 const intakeLock = { key: 7_142_102, silenceMs: 20_000 };
 /** How often a standby process tries to get the lock, and how soon a failed one tries again. */
 const standbyMs = 1_000;
-/** Core's list is read after the broker has been silent for this long, */
+/** Core's list is read when the broker has delivered nothing for this long. */
 const quietMs = 2_000;
-/** and at this interval in any case. */
+/** While the broker delivers, core's list is still read at this interval. */
 const listEveryMs = 10_000;
 /** Younger events are left to the broker, which is about to deliver them. */
 const graceMs = 1_000;

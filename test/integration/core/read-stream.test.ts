@@ -2,7 +2,7 @@ import { randomInt, randomUUID } from 'node:crypto';
 import { expect, test } from '@jest/globals';
 import { followStream } from '../../../src/core/recovery/read-stream.ts';
 import { sharedCoreDatabase, sharedTestDatabase } from '../../support/shared-stack.ts';
-import type { StoredStream } from '../../../src/platform/nats-stored-events.ts';
+import type { StoredStream } from '../../../src/platform/nats/stored-events.ts';
 import { eventOf, streamOf } from './stored-events.ts';
 
 const testDatabase = sharedTestDatabase();

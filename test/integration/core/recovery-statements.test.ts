@@ -10,7 +10,7 @@ import { createRecoveryStore } from '../../../src/core/recovery/recovery-store.t
 import { newRandomId } from '../../../src/contract/public-id.ts';
 import type { StoredId } from '../../../src/contract/public-id.ts';
 import type { StreamState } from '../../../src/core/domain/recovery.ts';
-import type { StoredStream } from '../../../src/platform/nats-stored-events.ts';
+import type { StoredStream } from '../../../src/platform/nats/stored-events.ts';
 import { createLogger } from '../../../src/platform/logger.ts';
 import { sharedConnection, sharedCoreDatabase, sharedTestDatabase } from '../../support/shared-stack.ts';
 import { buildWallet } from '../../unit/domain/build-order.ts';

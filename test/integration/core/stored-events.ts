@@ -3,7 +3,7 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { beginning, formatCursor } from '../../../src/contract/event-cursor.ts';
 import type { EventCursor } from '../../../src/contract/event-cursor.ts';
 import { OrderEventSchema } from '../../../src/gen/gatehouse/v1/order_pb.js';
-import type { StoredMessage, StoredStream } from '../../../src/platform/nats-stored-events.ts';
+import type { StoredMessage, StoredStream } from '../../../src/platform/nats/stored-events.ts';
 
 /** A message with an event of a database, by default its first one. */
 export function eventOf(

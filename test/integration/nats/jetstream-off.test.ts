@@ -11,7 +11,7 @@ import { exitWithParent } from '../../../src/main/local/exit-with-parent.ts';
 import { choosePorts } from '../../../src/main/local/free-port.ts';
 import { findOrInstallNatsServer } from '../../../src/main/local/nats-binary.ts';
 import { natsProcess } from '../../../src/main/local/nats.ts';
-import { publishStored } from '../../../src/platform/nats-publish-stored.ts';
+import { publishStored } from '../../../src/platform/nats/publish-stored.ts';
 import { stoppableProcess } from '../../../src/main/prove/stoppable-process.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 

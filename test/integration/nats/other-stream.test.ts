@@ -3,8 +3,8 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { DiscardPolicy, connect } from 'nats';
 import type { NatsConnection } from 'nats';
 import { pino } from 'pino';
-import { openEventBus } from '../../../src/platform/nats-event-bus.ts';
-import type { EventBus } from '../../../src/platform/nats-event-bus.ts';
+import { openEventBus } from '../../../src/platform/nats/nats-event-bus.ts';
+import type { EventBus } from '../../../src/platform/nats/nats-event-bus.ts';
 import { sharedServers } from '../../support/servers.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 

@@ -7,7 +7,7 @@ import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js'
 import type { Logger } from '../../../src/platform/logger.ts';
 import { openEventBus } from '../../../src/contract/event-bus.ts';
 import type { EventBus } from '../../../src/contract/event-bus.ts';
-import type { EventConsumer } from '../../../src/platform/nats-event-consumer.ts';
+import type { EventConsumer } from '../../../src/platform/nats/event-consumer.ts';
 import { storedId } from '../../support/ids.ts';
 import { newRandomId } from '../../../src/contract/public-id.ts';
 import { openDatabase } from '../../../src/webhooks/database/database.ts';

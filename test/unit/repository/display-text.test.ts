@@ -19,7 +19,7 @@ const exceptions = {
   // grpc-js names the cause of a lost connection, and whether the request was sent, only in its message.
   'src/cli/rpc-failure.ts': 3,
   // NATS names the limit of a full stream only in its message. Its error code is the same for all limits.
-  'src/platform/nats-publish-stored.ts': 1,
+  'src/platform/nats/publish-stored.ts': 1,
 };
 
 test('no process parses text that another process wrote for people', async () => {

@@ -140,7 +140,7 @@ const permitted: Readonly<Record<string, string>> = {
   'src/gen/google/rpc/a_pb.js': `export const A = 1;`,
   'src/platform/a.ts': `import 'fastify'; import 'node:http'; import '../gen/google/rpc/a_pb.js'; export const a = 1;`,
   'src/contract/a.ts': `import '../platform/a.ts'; import '../gen/a_pb.js'; export const a = 1;`,
-  'src/platform/nats.ts': `import 'nats';`,
+  'src/platform/nats/nats-event-bus.ts': `import 'nats';`,
   'src/merchant-api/a.ts': `import { A } from '../gen/a_pb.js'; export const a = A;`,
   ...Object.fromEntries(
     ['rest-facade', 'checkout', 'wallets', 'webhooks', 'dashboard', 'cli'].map((edge) => [

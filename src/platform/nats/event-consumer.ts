@@ -1,12 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AckPolicy, DeliverPolicy, NatsError, nanos } from 'nats';
 import type { Consumer, ConsumerInfo, JetStreamManager, JsMsg, NatsConnection } from 'nats';
-import { limitFailures } from './line-limit.ts';
-import type { Logger } from './logger.ts';
-import { brokerAnswerMs, createEventStream, streamManager } from './nats-event-stream.ts';
-import type { EventStream } from './nats-event-stream.ts';
-import { pause } from './pause.ts';
-import { createWakeSignal } from './wake-signal.ts';
+import { limitFailures } from '../line-limit.ts';
+import type { Logger } from '../logger.ts';
+import { brokerAnswerMs, createEventStream, streamManager } from './event-stream.ts';
+import type { EventStream } from './event-stream.ts';
+import { pause } from '../pause.ts';
+import { createWakeSignal } from '../wake-signal.ts';
 
 /** An event from the stream. */
 export interface ReceivedEvent {

@@ -1,22 +1,22 @@
 import { Events, connect } from 'nats';
 import type { ConnectionOptions, NatsConnection, TlsOptions } from 'nats';
 import pTimeout from 'p-timeout';
-import { limitFailures } from './line-limit.ts';
-import type { Logger } from './logger.ts';
-import { createEventConsumer } from './nats-event-consumer.ts';
-import type { EventConsumer, EventConsumerParts } from './nats-event-consumer.ts';
-import { brokerAnswerMs, createEventStream } from './nats-event-stream.ts';
-import type { EventStream } from './nats-event-stream.ts';
-import { pause } from './pause.ts';
-import type { CertificateFiles } from './tls/certificate-files.ts';
-import { warnOfPlaintext } from './tls/plaintext.ts';
-import { publishStored } from './nats-publish-stored.ts';
-import { openStoredStream } from './nats-stored-events.ts';
-import type { StoredStream } from './nats-stored-events.ts';
-import type { EventMessage } from './nats-publish-stored.ts';
+import { limitFailures } from '../line-limit.ts';
+import type { Logger } from '../logger.ts';
+import { createEventConsumer } from './event-consumer.ts';
+import type { EventConsumer, EventConsumerParts } from './event-consumer.ts';
+import { brokerAnswerMs, createEventStream } from './event-stream.ts';
+import type { EventStream } from './event-stream.ts';
+import { pause } from '../pause.ts';
+import type { CertificateFiles } from '../tls/certificate-files.ts';
+import { warnOfPlaintext } from '../tls/plaintext.ts';
+import { publishStored } from './publish-stored.ts';
+import type { EventMessage } from './publish-stored.ts';
+import { openStoredStream } from './stored-events.ts';
+import type { StoredStream } from './stored-events.ts';
 
 /*
- * Only the files `nats-*.ts` of this folder import the NATS client, so that it can be replaced. PostgreSQL stores everything
+ * Only this folder imports the NATS client, so that it can be replaced. PostgreSQL stores everything
  * that is published here. So a lost message only delays its reader until the next regular check.
  */
 

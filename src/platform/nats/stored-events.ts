@@ -1,6 +1,6 @@
 import { NatsError } from 'nats';
 import type { JetStreamManager, NatsConnection } from 'nats';
-import { streamManager } from './nats-event-stream.ts';
+import { streamManager } from './event-stream.ts';
 
 /** An event as the broker stores it. */
 export interface StoredMessage {
