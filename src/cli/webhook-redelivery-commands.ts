@@ -61,7 +61,7 @@ export function addRedeliveryCommands(webhook: Command, parts: WebhookParts): vo
           'with --since: only deliveries created before this time; default: now',
         ),
       )
-      .addOption(deliveryStatesOption('with --since: only deliveries in these states, by default abandoned'))
+      .addOption(deliveryStatesOption('with --since (default: abandoned): only deliveries in these states'))
       .addOption(environmentOption('; with --since, default: sandbox')),
     new Argument('[delivery_id]', 'whd_…'),
     findMerchant,
