@@ -3,8 +3,9 @@ import type {
   StatementEntryStatus,
   StatementEntryType,
 } from '../database/reconciliation-entities.ts';
-import { publicId } from '../../contract/public-id.ts';
+import { isPublicId, publicId } from '../../contract/public-id.ts';
 import type { StoredId } from '../../contract/public-id.ts';
+import { storedEndOf } from '../database/attempt-id-end.sql.ts';
 import type { PaymentAttemptStatus, StrayPaymentStatus } from '../domain/order.ts';
 import type { Reversal } from '../domain/reversal.ts';
 import { isOn } from './reconciliation-day.ts';
@@ -155,12 +156,21 @@ function comparePayment(entry: Entry, records: Records, period: ComparedPeriod):
     const advice = `the wallet debited this payment, but Gatehouse has a different outcome; Gatehouse queries the wallet again now, and the answer decides. ${showCommand(byRequest)}`;
     return { kind: 'STATUS_DIFFERS', entry, known: byRequest, advice };
   }
-  const advice =
-    entry.status === 'REVERSED'
-      ? 'a payment that Gatehouse did not request, and that was returned; ask the wallet about it'
-      : 'a payment that Gatehouse did not request; ask the wallet who paid it, and to return it';
-  return { kind: 'MISSING_HERE', entry, known: undefined, advice };
+  return { kind: 'MISSING_HERE', entry, known: undefined, advice: unknownPaymentAdvice(entry) };
 }
+
+function unknownPaymentAdvice(entry: Entry): string {
+  if (entry.status === 'REVERSED')
+    return 'a payment that Gatehouse did not request, and that was returned; ask the wallet about it';
+  return hasOurReference(entry)
+    ? 'no order here has this payment. If the database was restored, its order was lost, and gets the payment when the shop sends the ' +
+        'order again. So ask the shops to do that first. If no order takes it, ask the wallet who paid it, and to return it'
+    : 'a payment that Gatehouse did not request; ask the wallet who paid it, and to return it';
+}
+
+/** Whether the wallet repeats the id of an attempt, or the end of one. */
+export const hasOurReference = ({ requestId }: Entry): boolean =>
+  isPublicId('pat', requestId) || storedEndOf(requestId) !== undefined;
 
 function compareReversal(
   entry: Entry,

@@ -1,8 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { isPublicId } from '../../contract/public-id.ts';
-import { storedEndOf } from '../database/attempt-id-end.sql.ts';
 import { RecoveryRow } from '../database/recovery-entities.ts';
 import { isInFlight } from '../domain/order.ts';
+import { hasOurReference } from './compare-entry.ts';
 import type { Entry, FoundDifference } from './compare-entry.ts';
 import type { StatementKey } from './statement-key.ts';
 
@@ -19,9 +18,7 @@ export async function isUnclaimed(
   const isLost = kind === 'MISSING_HERE' && known === undefined;
   const isElsewhere = kind === 'OTHER_ACCOUNT' && known?.recordType === 'attempt' && isInFlight(known);
   if (!isLost && !(isElsewhere && (await isRecovering(em)))) return false;
-  const { type, status, requestId } = entry;
-  const isOurs = isPublicId('pat', requestId) || storedEndOf(requestId) !== undefined;
-  return type === 'PAYMENT' && status === 'COMPLETED' && isOurs;
+  return entry.type === 'PAYMENT' && entry.status === 'COMPLETED' && hasOurReference(entry);
 }
 
 const rowsAtOnce = 500;
