@@ -107,6 +107,16 @@ function judgeState(name: string, reports: readonly ReportedWalletStatus[]): rea
           'gatehouse wallet status',
       },
     ];
+  if (reports.some(({ status }) => status?.credentialsRefused))
+    return [
+      {
+        ...{ result: 'failed', code: 'credentials_refused' },
+        detail: `${name} refuses the operator's credentials, so payments with the operator's account are not made`,
+        advice:
+          "compare the credentials with the provider's portal, correct the secrets, and start wallets again. To test them, run with " +
+          'the environment of a wallets process:\ngatehouse wallet check',
+      },
+    ];
   if (down === undefined) return [];
   return [
     {

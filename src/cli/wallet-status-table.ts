@@ -49,7 +49,7 @@ function rowsOf({ status, instance, reportTime, stale }: ReportedWalletStatus): 
       [healthText(wordOf(WalletHealthSchema, status.health) ?? 'not checked yet'), status.healthDetail]
         .filter((part) => part !== '')
         .join(': '),
-      workWords[status.breaker],
+      status.credentialsRefused ? 'credentials refused' : workWords[status.breaker],
       String(status.calls),
       String(status.failures),
       showMs(status.latencyP50),

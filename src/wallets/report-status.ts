@@ -70,6 +70,7 @@ async function statusOfWallet(reported: ReportedWallet) {
     ...(p50Ms === undefined ? {} : { latencyP50: durationFromMs(p50Ms) }),
     ...(p99Ms === undefined ? {} : { latencyP99: durationFromMs(p99Ms) }),
     work,
+    credentialsRefused: meter.areCredentialsRefused(),
     // For a core or dashboard of an earlier version.
     inFlight: work.reduce((sum, { inFlight }) => sum + inFlight, 0),
     places: workKinds.length * maxInFlight,

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { WalletBreakerState, WalletHealth } from '../../gen/gatehouse/v1/wallet_status_service_pb.js';
-import type { ReportedWalletStatus } from '../../gen/gatehouse/v1/wallet_status_service_pb.js';
+import type { ReportedWalletStatus, WalletStatus } from '../../gen/gatehouse/v1/wallet_status_service_pb.js';
 import { StrayPaymentStatus } from '../../gen/gatehouse/v1/stray_payment_service_pb.js';
 import { loadPanel } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
@@ -114,5 +114,8 @@ function walletsTile(statuses: readonly ReportedWalletStatus[], writing: Writing
   return { isGood: false, text: texts.join(' ') };
 }
 
-const isUpAndInUse = ({ health, breaker }: { health: WalletHealth; breaker: WalletBreakerState }): boolean =>
-  health !== WalletHealth.DOWN && health !== WalletHealth.DEGRADED && breaker === WalletBreakerState.CLOSED;
+const isUpAndInUse = ({ health, breaker, credentialsRefused }: WalletStatus): boolean =>
+  health !== WalletHealth.DOWN &&
+  health !== WalletHealth.DEGRADED &&
+  breaker === WalletBreakerState.CLOSED &&
+  !credentialsRefused;

@@ -83,7 +83,10 @@ function walletRow(reported: ReportedWalletStatus, writing: Writing, now: Date) 
     instance,
     health: healthOf(status?.health, words),
     detail: status?.healthDetail ?? '',
-    breaker: breakerOf(status?.breaker, words),
+    breaker:
+      status?.credentialsRefused === true
+        ? { tone: 'bad', text: words.credentialsRefused }
+        : breakerOf(status?.breaker, words),
     calls: numberText(calls, writing),
     success: calls === 0 ? words.nothing : percent.format((calls - failures) / calls),
     p50: latencyText(status?.latencyP50, writing),

@@ -99,6 +99,18 @@ test('a process reports as many wallets as the file may have, in both environmen
   expect(await wrongFields(refused)).toBe('wallets');
 });
 
+test('a wallet that refuses the credentials of the operator is reported after the first payment', async () => {
+  await side.startSimulator();
+  const refusing = await side.startWallets({ settings: { WALLETA_CLIENT_SECRET: 'wrong' } });
+  const { id: merchantId } = await stack.createMerchant();
+  await desk.startDirect({ merchantId, phone: '251900000000' });
+
+  const refused = await until('it is refused', ({ status }) => status?.credentialsRefused === true);
+
+  await refusing.stop();
+  expect(refused.status?.breaker).toBe(WalletBreakerState.CLOSED);
+});
+
 test('a wallet that cannot be reached is down', async () => {
   const unreachable = { settings: { base_url: 'http://127.0.0.1:9' } };
   await side.startWallets({ walleta: unreachable, walletb: unreachable });

@@ -107,6 +107,7 @@ interface Report {
   readonly health?: WalletHealth;
   readonly healthDetail?: string;
   readonly breaker?: Breaker;
+  readonly credentialsRefused?: boolean;
 }
 
 /** The findings about requests to walleta in the sandbox and in production. */
@@ -157,6 +158,12 @@ test('doctor warns of a wallet that reports that it does not work, and gets requ
   expect(
     await requestsOf({ environment: sandbox }, { environment: production, health: WalletHealth.DOWN }),
   ).toEqual([{ result: 'warning', code: 'down', detail: 'walleta in production does not work' }]);
+});
+
+test('doctor fails for a wallet that refuses the credentials of the operator', async () => {
+  expect(
+    await requestsOf({ environment: sandbox }, { environment: production, credentialsRefused: true }),
+  ).toMatchObject([{ result: 'failed', code: 'credentials_refused' }]);
 });
 
 test('doctor fails for wallets about which no process reports any more, and warns before the first report', async () => {

@@ -147,6 +147,7 @@ export const operator: typeof english = {
       unreported: 'ሪፖርት አልተደረገም',
     },
     breaker: { unknown: 'አልተነገረም', closed: 'በሥራ ላይ', open: 'ለጊዜው ተቋርጧል', trying: 'በመፈተሽ ላይ፤ አንድ የሙከራ ክፍያ' },
+    credentialsRefused: 'ማረጋገጫው ተቀባይነት አላገኘም',
     unknown: 'አይታወቅም',
     silent: (age) => `ለ${age} ሪፖርት አልመጣም። ፕሮሰሱ ቆሞ ሊሆን ይችላል፤ የዋሌቱ ሁኔታ አይታወቅም።`,
     inFlight: (count, limit) => `${count} ከ${limit}`,

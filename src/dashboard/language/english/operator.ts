@@ -157,6 +157,7 @@ export const operator = {
       open: 'Open, not used',
       trying: 'Half open, one trial payment',
     },
+    credentialsRefused: 'Credentials refused',
     unknown: 'Unknown',
     silent: (age: string) =>
       `No report for ${age}. The process may have stopped, so the state of the wallet is unknown.`,

@@ -135,6 +135,14 @@ export declare type WalletStatus = Message<"gatehouse.v1.WalletStatus"> & {
    * @generated from field: repeated gatehouse.v1.WalletWork work = 13;
    */
   work: WalletWork[];
+
+  /**
+   * Whether the wallet refused the operator's credentials at the latest request that needs them. Payments with merchants' own accounts
+   * continue.
+   *
+   * @generated from field: bool credentials_refused = 14;
+   */
+  credentialsRefused: boolean;
 };
 
 /**
