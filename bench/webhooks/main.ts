@@ -1,7 +1,7 @@
 /**
- * Measures how soon and how fast webhooks are sent, to a receiver in a separate process, with a durable PostgreSQL. The parts are: the time
- * from the commit of an order's end to the arrival, one order at a time and at a rate; deliveries a second with every attempt stored;
- * latency without and with very many deliveries due on a merchant's hanging endpoint; memory over minutes. See bench/webhooks/README.md.
+ * Measures how soon and how fast webhooks are sent, to a receiver in a separate process, with a durable PostgreSQL. The first part is the
+ * time from the commit of an order's end to the arrival, one order at a time and at a rate. The others are deliveries a second with every
+ * attempt stored, latency beside very many due deliveries of a hanging endpoint, and memory over minutes. See bench/webhooks/README.md.
  */
 import { benchmark, namesOf, positiveNumber, wholeNumber } from '../command-line.ts';
 import { commitToReceiptInWords, measureCommitToReceipt } from './commit-to-receipt.ts';

@@ -2,9 +2,9 @@ import { Type } from '@sinclair/typebox';
 import type { TObject, TProperties } from '@sinclair/typebox';
 import { directOptionPattern } from './payment-option.ts';
 
-// Lengths, patterns and formats are documentation, for readers of the contract and for code generators. Core decides, and
-// its messages are better. The schemas agree with core's rules. Only core checks these: the currencies that this gateway accepts, the
-// decimals of each, hosts that lenient parsers would turn into others, and the characters named below.
+// Lengths, patterns and formats are documentation, for readers of the contract and for code generators. Core decides, and its messages are
+// better. The schemas agree with core's rules. Only core checks the currencies that this gateway accepts, and the decimals of each. Only
+// core refuses the characters named below, and hosts that lenient parsers would turn into others.
 
 // Code generators copy `pattern` into the source of a client, and validators compile it, also below `not`. The regular
 // expressions of Python, Go and PHP know no \p{…} or \u…, and in Java a [ begins a class within a class. One such pattern makes

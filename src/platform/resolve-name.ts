@@ -49,9 +49,9 @@ const systemLookup: Resolve = async (name) =>
   (await lookup(name, { all: true })).map(({ address }) => address);
 
 /**
- * Queries the name servers directly. The system's lookup blocks one of few threads for each unresponsive name server. A
- * few unreachable merchants would delay all deliveries. The system's lookup is used only after errors for which `asksSystem`
- * is true: by default for names unknown to the name servers, which may be in the hosts file.
+ * Queries the name servers directly. The system's lookup blocks one of few threads for each unresponsive name server. A few unreachable
+ * merchants would delay all deliveries. So the system's lookup is used only after errors for which `asksSystem` is true. By default these
+ * are names unknown to the name servers, which may be in the hosts file.
  *
  * It is used for one name at a time. A merchant's name server can report names as unknown, and then not answer the system.
  * Many such names would block all threads, and this process could no longer look up its database, the broker and core.

@@ -30,9 +30,9 @@ export function unreadableBody(issue: string, field = 'body'): BodyReading {
 }
 
 /**
- * Reads a request body as one JSON object (RFC 8259), strictly: valid UTF-8 without a byte order mark, no key twice in
- * one object, no `__proto__`, at most 16 levels. An empty body counts as `{}`, so that the answer names the
- * required fields. A duplicate key is reported on its field if `fields` contains it, otherwise on the body.
+ * Reads a request body as one JSON object (RFC 8259). It must be valid UTF-8 without a byte order mark, with at most 16 levels. No object
+ * may have a key twice or the key `__proto__`. An empty body counts as `{}`, so that the answer names the required fields. A duplicate key
+ * is reported on its field if `fields` contains it, otherwise on the body.
  *
  * Unknown members, lists and objects are dropped, except in a short excerpt. A request may wait for long, and such a body can need twenty
  * times its size in memory.

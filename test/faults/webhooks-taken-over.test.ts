@@ -6,9 +6,9 @@ import type { Trade, WebhookSite } from './webhook-site.ts';
 import { shared } from '../support/shared-stack.ts';
 import { withinTenSeconds } from './within-ten-seconds.ts';
 
-// A process that stops gives its leases back. If it is killed or freezes after a merchant has received a webhook and before
-// it has recorded that, another process sends the webhook again after the lease has expired, and only one of the two records
-// the result. The second test leaves one process to the later ones.
+// A process that stops gives its leases back. It may be killed or freeze after a merchant has received a webhook and before it has
+// recorded the result. After the lease has expired, another process sends the webhook again. Only one of the two records the result. The
+// second test leaves one process to the later ones.
 
 const site = shared(() => openWebhookSite({ cores: 1, webhooks: 2, ownProcesses: ['webhooks'] }));
 

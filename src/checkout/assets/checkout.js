@@ -20,8 +20,8 @@ for (const start of [
   start();
 
 /**
- * Gives a page that answers a form the address of the checkout. A browser cannot show such a page again, for example with the back button,
- * and asks whether to send the form again when it is reloaded.
+ * Gives a page that answers a form the address of the checkout. Without it, a browser cannot show such a page again with the back button.
+ * On a reload it would ask whether to send the form again.
  */
 function ownAddress() {
   const { answer, self } = document.body.dataset;

@@ -178,7 +178,7 @@ function stepOf(order: OrderInFull, before: Refund, refund: Refund, now: Date): 
 
 /**
  * Ends an undecided refund with the outcome that operators learned from the provider. Rejections: `decided` if the refund has ended or was
- * never sent; `leased` while a worker may be sending it, because the worker's report could not change a settled refund.
+ * never sent, and `leased` while a worker may be sending it. The worker's report could not change a settled refund.
  */
 export function settleRefund(
   order: OrderInFull,

@@ -18,8 +18,8 @@ interface Seen {
 }
 
 /**
- * Whether the database has the newest event of the stream. True also if a recovery has read that event but could not rebuild its order, or
- * if the newest messages contain no event of this database.
+ * Whether the database has the newest event of the stream. True also if a recovery has read that event but could not rebuild its order.
+ * True also if the newest messages contain no event of this database.
  * @throws when the broker does not answer
  */
 export type HasNewestEvent = (stream: StoredStream, lineage: string) => Promise<boolean>;

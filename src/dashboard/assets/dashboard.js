@@ -1,7 +1,7 @@
 // What pages do better with a script. Each works without it.
 (() => {
-  // A page that answers a form gets its own address. A browser cannot show such a page again, for example with the back button, and asks
-  // whether to send the form again when it is reloaded. A form that is kept until its sender has signed in is in the page alone.
+  // A page that answers a form gets its own address. Without it, a browser cannot show such a page again with the back button. On a reload
+  // it would ask whether to send the form again. A form that is kept until its sender has signed in is only in the page.
   const { answers } = document.body.dataset;
   if (answers && !document.querySelector('[name=carried]')) window.history.replaceState(null, '', answers);
 

@@ -44,7 +44,8 @@ function formOf(name: string): { readonly pattern: RegExp; readonly rule: string
 /**
  * All secrets of a deployment: those of an earlier start, else those that the environment sets, else new ones.
  * @param randomBytes a source of cryptographically random bytes
- * @throws SettingsError for a secret that its processes could not read, a token of two roles, or a secret that the environment sets and that differs from that of an earlier start
+ * @throws SettingsError for a secret that its processes could not read, for a token of two roles, and for a secret of the environment that
+ * differs from that of an earlier start
  */
 export function completeSecrets(
   kept: SecretStore,

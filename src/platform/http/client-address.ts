@@ -2,8 +2,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 import ipaddr from 'ipaddr.js';
 
 /**
- * The network by which a client is counted: the IPv4 address, or the IPv6 network of the size /64, because one subscriber has a whole /64.
- * '' for a text that is not an address, such as that of a client that has disconnected.
+ * The network by which a client is counted: its IPv4 address, or its IPv6 network of the size /64. One subscriber has a whole /64. '' for
+ * a text that is not an address, such as that of a client that has disconnected.
  */
 export function networkOf(ip: string): string {
   if (!ipaddr.isValid(ip)) return '';

@@ -15,9 +15,8 @@ import { demoWalletMessages } from '../../support/demo-wallet-messages.ts';
 import { Health } from '../../../src/gen/health/v1/health_pb.js';
 
 /**
- * The checkout on a free port, in front of RPC services that the test scripts: for answers that a real core gives
- * only in a failure, and for addresses and clocks that a test cannot have otherwise. Tests on the stack prove that
- * both work together.
+ * The checkout on a free port, in front of RPC services that the test scripts. They give answers that a real core gives only in a failure.
+ * Addresses and clocks can be chosen too. Tests on the stack prove that both work together.
  */
 export interface CheckoutOverRpc {
   readonly url: string;

@@ -16,9 +16,8 @@ import { anyHistory, numbersOfHistory, takeIn } from './batch-model.ts';
 import type { Answer, Answered, Batch, Item, KnownOrder, Round } from './batch-model.ts';
 import { sharedStack, sharedPool, sharedClosers } from '../../support/shared-stack.ts';
 
-// Concurrent batches to two cores, with the same order numbers in one batch, in several, and again later, compared
-// with a model that ignores batches and concurrency. The seed decides what is sent. Its sequence depends on the
-// machine.
+// Concurrent batches to two cores, with the same order numbers in one batch, in several, and again later. The results are compared with a
+// model that ignores batches and concurrency. The seed decides what is sent. Its sequence depends on the machine.
 
 const seed = Number(process.env['GATEHOUSE_TEST_SEED'] ?? randomInt(2 ** 31));
 const histories = 60;

@@ -28,7 +28,10 @@ const refundColumns = `(merchant_id, id, environment, refund_number, order_id, o
   provider_transaction_id, amount_minor_units, amount_given, currency, reason, requested_by, status, detail, tries, maybe_sent, created_at,
   updated_at)`;
 
-/** A year of 100 statements and balances, and one payment with a refund and returned money of each order, to 100 accounts, all on one day. */
+/**
+ * A year of statements and balances of 100 accounts. On one day, each account gets payments of many orders, each with a refund and
+ * returned money.
+ */
 beforeAll(async () => {
   counted = await openCountedDatabase('many money days');
   const { client } = counted;

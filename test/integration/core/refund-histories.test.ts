@@ -19,10 +19,9 @@ import { paymentEntry, sharedReconciliationDesk } from './reconciliation-desk.ts
 import type { Entry } from './reconciliation-desk.ts';
 
 /*
- * Random histories of one order's money on PostgreSQL and two cores: concurrent refunds, a second charge that becomes
- * a stray payment, lost answers, killed workers, and reconciliations with the wallet's statement, all at once. The
- * wallet is a model. It executes each name once, and never refuses an amount that is too large, so that an overdraft
- * becomes visible.
+ * Random histories of one order's money on PostgreSQL and two cores. They combine concurrent refunds, a second charge that becomes a stray
+ * payment, lost answers, killed workers, and reconciliations with the wallet's statement. The wallet is a model. It executes each name
+ * once, and never refuses an amount that is too large, so that an overdraft becomes visible.
  */
 
 const stack = sharedStack({ cores: 2, facades: 0 });

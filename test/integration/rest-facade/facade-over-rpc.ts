@@ -17,8 +17,8 @@ import { createWaitingSlots } from '../../../src/rest-facade/waiting-slots.ts';
 import { newRandomId } from '../../../src/contract/public-id.ts';
 
 /**
- * A facade on a free port, in front of RPC services that the test scripts: for answers that a real core gives only in
- * a failure, and for facts about the facade alone. Tests on the stack prove that both work together.
+ * A facade on a free port, in front of RPC services that the test scripts. They give answers that a real core gives only in a failure. It
+ * also serves tests of the facade alone. Tests on the stack prove that both work together.
  */
 export interface FacadeOverRpc {
   readonly app: FastifyInstance;

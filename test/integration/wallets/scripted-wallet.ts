@@ -48,8 +48,8 @@ export async function startScriptedWallet() {
     /** Everything that arrived, in order. */
     requests: requests as readonly SeenRequest[],
     /**
-     * Sets the answers for a route ("POST /path", a pattern for the whole text, without query): one after the other,
-     * and the last for all further requests. Replaces earlier ones.
+     * Sets the answers for a route, such as "POST /path". The pattern matches the whole text, without the query. Each request takes the
+     * next answer, and all further requests the last one. Replaces earlier answers of the route.
      */
     on: (route: RegExp, ...behaviours: readonly [Behaviour, ...Behaviour[]]): void => {
       scripts.unshift({ route: whole(route), behaviours: [...behaviours] });

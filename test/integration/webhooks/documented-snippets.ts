@@ -32,9 +32,9 @@ export function exampleRequest(): {
 }
 
 /**
- * A language that the page has code for, and what the test adds to that code: a program that reads cases from its standard
- * input and answers each with a line, "genuine" or "refused". A case is a line of base64 texts with tabs between: kind
- * ("standard" or "svc"), id, timestamp, signature, body, and secrets with commas between.
+ * A language that the page has code for, and the program that the test adds. The program reads cases from its standard input, and answers
+ * each with a line, "genuine" or "refused". A case is a line of base64 texts with tabs between: kind ("standard" or "svc"), id, timestamp,
+ * signature, body, and secrets with commas between.
  */
 export interface Language {
   readonly name: string;

@@ -64,8 +64,8 @@ const outcomes: Readonly<Record<string, readonly WalletOutcome[]>> = {
 };
 
 /**
- * A cell: the order's status, the attempt's status, the kind of stray money ("-" for none), and the seconds until the
- * next query of the wallet ("-" for none). A star at the end: the exchanges are decisive.
+ * A cell has the order's status, the attempt's status, the kind of stray money, and the seconds until the next query of the wallet. "-"
+ * means none. A star at the end: the exchanges are decisive.
  */
 const table = `
              | paid                         | misPaid                           | unreadable                           | declined                | timed out               | unknown                 | pending                 | not reached

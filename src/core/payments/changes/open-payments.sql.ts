@@ -51,9 +51,9 @@ export const withPayer = (order: OrderInFull, isPayerPaying: (order: Order) => b
   isPayerPaying(order) ? { ...order, payerPays: true } : order;
 
 /**
- * Whether a payer has started a payment of an order, which is not decided yet. It has the amount of the order, and names its number or one of
- * its attempts. By default it counts in two cases: its wallet has confirmed it, or it was reported so recently that the order must not end
- * unpaid yet. Reads all given orders with one statement, and with none if no wallet takes such payments.
+ * Whether a payer has started a payment of an order, which is not decided yet. It has the amount of the order, and names its number or one
+ * of its attempts. By default it counts if its wallet has confirmed it. It also counts if it was reported so recently that the order must
+ * not end unpaid yet. Reads all given orders with one statement, and with none if no wallet takes such payments.
  */
 export async function readOpenPayments(
   ...asked: Parameters<typeof findOpenPayments>

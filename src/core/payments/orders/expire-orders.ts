@@ -16,8 +16,8 @@ import { readOpenPayments } from '../changes/open-payments.sql.ts';
 const batchSize = 200;
 
 /**
- * The time until the expiry of an order is tried again. An order cannot expire in three cases: its attempt is in flight, it may have been
- * paid before a restore, or its payer is paying from the menu of the phone.
+ * The time until the expiry of an order is tried again. An order cannot expire while its attempt is in flight, or while its payer is
+ * paying from the menu of the phone. Nor can it expire if it may have been paid before a restore.
  */
 const retryAfterMs = 15_000;
 
