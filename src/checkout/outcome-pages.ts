@@ -90,10 +90,11 @@ export function finalPage(page: CheckoutPage, stage: keyof typeof tones): Outcom
   const isPaid = stage === 'paid';
   const amount = amountText(isPaid ? order.deducted : order.amount, order.currency, language);
   const back = backToShop(order, shop, messages);
-  const isNews = order.updateTime !== undefined && nowMs - timestampMs(order.updateTime) < autoReturnWithinMs;
+  const isRecent =
+    order.updateTime !== undefined && nowMs - timestampMs(order.updateTime) < autoReturnWithinMs;
   const { body, bodyElsewhere } = messages.paid;
   const paidText = page.checkout.boundHere ? body : bodyElsewhere;
-  const returns = back !== undefined && isFirstSight && isNews && !stay;
+  const returns = back !== undefined && isFirstSight && isRecent && !stay;
   return {
     template: 'outcome',
     title: messages[stage].title,

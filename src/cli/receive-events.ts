@@ -36,7 +36,7 @@ export async function* receiveEvents(
       }
     } catch (error) {
       if (isOver()) return;
-      if (!wasConnected || !isPassing(error)) throw error;
+      if (!wasConnected || !isTransient(error)) throw error;
     }
     if (isOver()) return;
     if (isConnected) onLost();
@@ -46,5 +46,5 @@ export async function* receiveEvents(
 }
 
 /** Whether the connection failed, or a server that will be available again. */
-const isPassing = (error: unknown): boolean =>
+const isTransient = (error: unknown): boolean =>
   error instanceof ConnectError && (error.code === Code.Unavailable || reasonOf(error) === undefined);

@@ -132,7 +132,7 @@ async function onWallets<Result>(
 }
 
 function checkOutput(checked: readonly CheckedWallet[]): Output {
-  const isGood = checked.every(({ credentials }) => credentials === 'accepted');
+  const areAccepted = checked.every(({ credentials }) => credentials === 'accepted');
   const columns = [
     { head: 'WALLET' },
     { head: 'ENVIRONMENT' },
@@ -152,7 +152,7 @@ function checkOutput(checked: readonly CheckedWallet[]): Output {
   return {
     json: { wallets: checked.map((each) => ({ ...each })) },
     text: (width) => table(columns, rows, width),
-    exitCode: isGood ? exitCodes.ok : exitCodes.refused,
+    exitCode: areAccepted ? exitCodes.ok : exitCodes.refused,
   };
 }
 

@@ -35,8 +35,8 @@ interface RedeliverOptions {
 type Webhooks = WebhookClients['webhooks'];
 
 /** The interval between checks grows. A few deliveries are sent within a second. */
-const firstLookMs = 250;
-const lastLookMs = 2_000;
+const firstWaitMs = 250;
+const longestWaitMs = 2_000;
 /** The wait for pending deliveries ends after this time without a result, because their receivers do not answer. */
 const patienceMs = 5_000;
 
@@ -151,13 +151,13 @@ async function followRedelivery(
   let seen = first;
   let quietMs = 0;
   const isEnough = (): boolean => enough.aborted;
-  for (let lookMs = firstLookMs; !isEnough(); lookMs = Math.min(lookMs * 1.5, lastLookMs)) {
-    await pause(lookMs, enough);
+  for (let waitMs = firstWaitMs; !isEnough(); waitMs = Math.min(waitMs * 1.5, longestWaitMs)) {
+    await pause(waitMs, enough);
     if (isEnough()) return seen;
     const latest = requireField((await webhooks.getRedelivery({ merchantId, redeliveryId })).redelivery);
-    const isNews = showCounts(latest) !== showCounts(seen);
-    if (isNews) report(`  ${showCounts(latest)}`);
-    quietMs = isNews ? 0 : quietMs + lookMs;
+    const hasChanged = showCounts(latest) !== showCounts(seen);
+    if (hasChanged) report(`  ${showCounts(latest)}`);
+    quietMs = hasChanged ? 0 : quietMs + waitMs;
     seen = latest;
     if (seen.endTime !== undefined && (seen.pendingCount === 0n || quietMs >= patienceMs)) return seen;
   }

@@ -93,14 +93,19 @@ async function loadBackup(
   await migrateLike(manifest, urls);
   report('the tables of the backup are there');
   const snapshot = { folder, manifest };
-  const isTogether = urls.webhooks === urls.core;
+  const isOneDatabase = urls.webhooks === urls.core;
   const knowsLastUse = rowsOf(manifest, 'core.database_life') > 0;
   let wereAdopted = false;
-  await loadSnapshot(databaseOf(urls, 'core'), snapshot, isTogether ? schemas : ['core'], async (client) => {
-    wereAdopted = await adoptEvents(client);
-    if (knowsLastUse) await limitLastUse(client, manifest.taken_at);
-  });
-  if (!isTogether && schemas.includes('webhooks'))
+  await loadSnapshot(
+    databaseOf(urls, 'core'),
+    snapshot,
+    isOneDatabase ? schemas : ['core'],
+    async (client) => {
+      wereAdopted = await adoptEvents(client);
+      if (knowsLastUse) await limitLastUse(client, manifest.taken_at);
+    },
+  );
+  if (!isOneDatabase && schemas.includes('webhooks'))
     await loadSnapshot(databaseOf(urls, 'webhooks'), snapshot, ['webhooks'], async (client) => {
       // The readers begin again. An event that has its deliveries gets no second ones.
       if (wereAdopted) await client.query("update webhooks.event_readers set cursor = ''");

@@ -207,7 +207,7 @@ const servers = await startRpcServers({
   maxMessageBytesOf,
   draining: draining.signal,
   tls: serverTls,
-  isServing: database.poolWatch.isGiving,
+  isServing: database.poolWatch.isServing,
   logger,
   newRequestId: v7,
   explain: explainDatabaseError,

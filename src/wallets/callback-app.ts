@@ -270,12 +270,12 @@ function createHasten({
     logger.warn({ err, about, callbacks }, 'core did not take a callback; trying again'),
   );
   return async (merchantId, id, hint) => {
-    const news = { merchantId, exchange: exchangeMessage(hint.exchange), callbackNote: hint.note ?? '' };
+    const callback = { merchantId, exchange: exchangeMessage(hint.exchange), callbackNote: hint.note ?? '' };
     const hasten = (): Promise<unknown> => {
-      if (id.startsWith('pat_')) return payments.hastenPaymentAttempt({ ...news, paymentAttemptId: id });
-      if (id.startsWith('rfd_')) return refunds.hastenRefund({ ...news, refundId: id });
-      if (id.startsWith('ppm_')) return payerPayments.hastenPayerPayment({ ...news, payerPaymentId: id });
-      return strayPayments.hastenReversal({ ...news, reversalId: id });
+      if (id.startsWith('pat_')) return payments.hastenPaymentAttempt({ ...callback, paymentAttemptId: id });
+      if (id.startsWith('rfd_')) return refunds.hastenRefund({ ...callback, refundId: id });
+      if (id.startsWith('ppm_')) return payerPayments.hastenPayerPayment({ ...callback, payerPaymentId: id });
+      return strayPayments.hastenReversal({ ...callback, reversalId: id });
     };
     const hasNote = hint.note !== undefined;
     try {

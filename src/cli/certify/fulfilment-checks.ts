@@ -12,7 +12,7 @@ import { randomSecret } from './receiver-answers.ts';
 const minuteMs = 60_000;
 /** Longer than any order can be open for a customer. */
 const lateMs = 25 * 60 * minuteMs;
-const lookMs = 100;
+const pollMs = 100;
 
 const acceptEach = 'Answer each genuine webhook with 2xx, even if it changes nothing in your shop.';
 
@@ -61,7 +61,7 @@ export function fulfilmentChecks(parts: IntegrationParts): readonly Check<Integr
     const endMs = now().getTime() + limits.fulfilMs;
     let count = await shop.fulfilled(orderNumber);
     while (count === 0 && now().getTime() < endMs && !stop.aborted) {
-      await pause(lookMs, stop);
+      await pause(pollMs, stop);
       count = await shop.fulfilled(orderNumber);
     }
     if (count === 1) return passed(`fulfilled ${orderNumber} once`);

@@ -31,7 +31,7 @@ export function accountChangeMessage(
   lineage: string,
 ): EventMessage {
   const merchant = publicId('mer', merchantId);
-  const told = {
+  const change = {
     lineage,
     merchant_id: merchant,
     environment,
@@ -44,7 +44,7 @@ export function accountChangeMessage(
     subject: `orders.accounts.${merchant}.changed`,
     id,
     headers: {
-      [header]: Buffer.from(JSON.stringify(told)).toString('base64url'),
+      [header]: Buffer.from(JSON.stringify(change)).toString('base64url'),
     },
     body: new Uint8Array(),
   };
@@ -57,17 +57,17 @@ export function accountChangeIn(
 ): AccountChange | 'unreadable' | undefined {
   const text = message.header(header);
   if (text === '') return undefined;
-  let told: unknown;
+  let change: unknown;
   try {
-    told = JSON.parse(Buffer.from(text, 'base64url').toString());
+    change = JSON.parse(Buffer.from(text, 'base64url').toString());
   } catch {
     return 'unreadable';
   }
-  if (typeof told !== 'object' || told === null || !('lineage' in told)) return 'unreadable';
-  return told.lineage === lineage ? (changeOf(told) ?? 'unreadable') : undefined;
+  if (typeof change !== 'object' || change === null || !('lineage' in change)) return 'unreadable';
+  return change.lineage === lineage ? (changeOf(change) ?? 'unreadable') : undefined;
 }
 
-function changeOf(told: object): AccountChange | undefined {
+function changeOf(change: object): AccountChange | undefined {
   const {
     merchant_id: merchant,
     environment,
@@ -75,7 +75,7 @@ function changeOf(told: object): AccountChange | undefined {
     wallet_account_id: account,
     payee,
     change_time: time,
-  } = told as Readonly<Record<string, unknown>>;
+  } = change as Readonly<Record<string, unknown>>;
   const changedAt = new Date(typeof time === 'string' ? time : NaN);
   if (typeof merchant !== 'string' || !isPublicId('mer', merchant)) return undefined;
   if (environment !== 'SANDBOX' && environment !== 'PRODUCTION') return undefined;

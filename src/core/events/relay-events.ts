@@ -127,13 +127,13 @@ async function relayUntilStopped(
     // First, so that the stream names the account of every payment that it has.
     if (reading.hasAccountChanges) await publishAccountChanges(client, publisher, lineage);
     const last = events.at(-1);
-    const rest = (ms: number) => pause(Math.max(0, ms - (performance.now() - readAt)), stop);
+    const pauseSinceRead = (ms: number) => pause(Math.max(0, ms - (performance.now() - readAt)), stop);
     if (last === undefined) {
       const heldForMs = Math.min(firstHeldBackMs * 2 ** heldBackReadings, heldBackMs);
       heldBackReadings = holdsBack ? heldBackReadings + 1 : 0;
       if (performance.now() >= storeAtMs) await storeCursor();
       // A running transaction may hold events back while others commit, and each commit rings.
-      if (signal.rings() !== rings) await rest(Math.min(heldForMs, restMs.afterMany));
+      if (signal.rings() !== rings) await pauseSinceRead(Math.min(heldForMs, restMs.afterMany));
       const untilStoreMs = Math.max(0, storeAtMs - performance.now());
       await signal.wait(Math.min(holdsBack ? heldForMs : idleMs, untilStoreMs), stop, rings);
       continue;
@@ -148,7 +148,7 @@ async function relayUntilStopped(
     storeAtMs = Math.min(storeAtMs, performance.now() + storeEveryMs);
     if (performance.now() >= storeAtMs) await storeCursor();
     if (events.length < batchSize)
-      await rest(events.length < manyEvents ? restMs.afterFew : restMs.afterMany);
+      await pauseSinceRead(events.length < manyEvents ? restMs.afterFew : restMs.afterMany);
   }
   await storeCursor();
   await client.query('reset enable_sort; reset plan_cache_mode');

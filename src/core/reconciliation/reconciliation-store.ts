@@ -350,8 +350,8 @@ async function addEntries(
     { reconciliationId, position: { $in: positions } },
     { fields: ['position'], disableIdentityMap: true },
   );
-  const there = new Set(known.map(({ position }) => position));
-  const added = entries.filter(({ position }) => !there.has(position));
+  const existing = new Set(known.map(({ position }) => position));
+  const added = entries.filter(({ position }) => !existing.has(position));
   if (added.length > 0)
     await em.insertMany(
       StatementEntryRow,

@@ -19,7 +19,7 @@ import type { CountedEvents, EventGroup } from './count-events.sql.ts';
 const pageSize = 2_000;
 
 /** The pause after a page, as a multiple of its duration. So counting many events, as after a restore, does not delay payments. */
-const restsPerPage = 4;
+const pauseFactor = 4;
 
 /** One core counts at a time. The others skip the task. */
 const countLock = { key: 7_142_010, silenceMs: 30_000, keepAliveMs: 10_000 };
@@ -40,7 +40,7 @@ export async function countEvents({ pool }: Pick<Database, 'pool'>, stop: AbortS
     for (;;) {
       const begunAtMs = performance.now();
       if (stop.aborted || lost.aborted || !(await countPage(client))) return;
-      await pause(restsPerPage * (performance.now() - begunAtMs), stop);
+      await pause(pauseFactor * (performance.now() - begunAtMs), stop);
     }
   });
 }

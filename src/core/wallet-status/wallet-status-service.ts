@@ -83,10 +83,10 @@ function parseReports(wallets: readonly WalletStatus[]): Result<WalletReport[], 
     const { wallet } = status;
     if (!environment.ok || !isWalletId(wallet))
       return err({ field: 'wallets', issue: 'must each name a wallet and an environment' });
-    const isThere = reports.some(
+    const isReported = reports.some(
       (other) => other.wallet === wallet && other.environment === environment.value,
     );
-    if (isThere)
+    if (isReported)
       return err({ field: 'wallets', issue: 'must contain each wallet of an environment only once' });
     reports.push({
       environment: environment.value,

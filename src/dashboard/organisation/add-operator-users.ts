@@ -75,12 +75,12 @@ export function addOperatorUsers(app: FastifyInstance, dashboard: Dashboard): vo
       return showUsers(dashboard, request, reply, { invite, notice, status });
     }
     if (answer.refusal.problem === 'forbidden') throw new PageProblem('forbidden', answer.refusal.reason);
-    const isThere = answer.refusal.reason === 'ALREADY_A_MEMBER';
-    const error = isThere
+    const isMember = answer.refusal.reason === 'ALREADY_A_MEMBER';
+    const error = isMember
       ? wordsFor(request, dictionary).invite.already
       : wordsFor(request, teamWords).invite.wrongEmail;
     const shown = { ...invite, errors: { email: error } };
-    return showUsers(dashboard, request, reply, { invite: shown, status: isThere ? 409 : 400 });
+    return showUsers(dashboard, request, reply, { invite: shown, status: isMember ? 409 : 400 });
   });
 
   app.post(`${path}/take-back`, async (request, reply) => {

@@ -109,9 +109,9 @@ function addInvite(app: FastifyInstance, dashboard: Dashboard): void {
           ...refusedForNow(request, reply, answer.refusal),
         });
       if (answer.refusal.problem === 'forbidden') throw new PageProblem('forbidden', answer.refusal.reason);
-      const isThere = answer.refusal.reason === 'ALREADY_A_MEMBER';
-      const errors = { email: isThere ? words.invite.already : words.invite.wrongEmail };
-      return showTeam(dashboard, request, reply, { form: { ...form, errors }, status: isThere ? 409 : 400 });
+      const isMember = answer.refusal.reason === 'ALREADY_A_MEMBER';
+      const errors = { email: isMember ? words.invite.already : words.invite.wrongEmail };
+      return showTeam(dashboard, request, reply, { form: { ...form, errors }, status: isMember ? 409 : 400 });
     }
     const invited = { to: email, merchantName, ...answer.value };
     return showInvited(dashboard, request, reply, invited, selfOf(request));

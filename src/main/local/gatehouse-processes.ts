@@ -38,7 +38,7 @@ export interface LocalSettings {
 /** All processes stop within ten seconds: this long for the facade, as long for core, and 2.5 s for the servers behind them. */
 const stopTimeoutMs = 3_500;
 
-const saysReady = (log: string): boolean => /^\{.*"msg":"ready".*\}$/m.test(log);
+const hasReadyLine = (log: string): boolean => /^\{.*"msg":"ready".*\}$/m.test(log);
 
 function nodeProcess(
   name: string,
@@ -66,7 +66,7 @@ function nodeProcess(
       [dataFolderMarker]: settings.dataFolder,
     },
     ipc: true,
-    isReady: async ({ log }) => saysReady(await log()),
+    isReady: async ({ log }) => hasReadyLine(await log()),
     stopSignal: 'SIGTERM',
     stopTimeoutMs,
   };

@@ -81,13 +81,19 @@ const endIsFinal: Invariant = {
         const record = records.get(orderNumber);
         if (record === undefined) return [];
         const terminal = record.events.filter(({ type }) => ends.has(type));
-        const told = [...statuses, evidence.finals.get(orderNumber)?.body.data?.['status'] ?? record.status];
-        const last = told.filter((status) => ends.has(status));
+        const reported = [
+          ...statuses,
+          evidence.finals.get(orderNumber)?.body.data?.['status'] ?? record.status,
+        ];
+        const last = reported.filter((status) => ends.has(status));
         const faults: Finding[] = [];
         if (terminal.length > 1)
           faults.push({ orderNumber, seen: `its history ends ${terminal.length} times` });
         if (new Set([...last, ...(ends.has(record.status) ? [record.status] : [])]).size > 1)
-          faults.push({ orderNumber, seen: `verify said ${told.join(', ')}; stored is ${record.status}` });
+          faults.push({
+            orderNumber,
+            seen: `verify said ${reported.join(', ')}; stored is ${record.status}`,
+          });
         if (last.length > 0 && record.status === 'PENDING')
           faults.push({ orderNumber, seen: `verify said ${last.join(', ')}; stored is PENDING` });
         return faults;

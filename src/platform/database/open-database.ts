@@ -45,7 +45,7 @@ export interface Database {
   /** The same connections without the ORM, for statements in SQL. */
   readonly pool: Pool;
   /** The state of the pool, and whether it provides connections. */
-  readonly poolWatch: Pick<PoolWatch, 'state' | 'isGiving'>;
+  readonly poolWatch: Pick<PoolWatch, 'state' | 'isServing'>;
   /**
    * Runs the pending migrations, up to the named one if there is a name, each in a transaction of its own. After an error, those before
    * the failed one remain. Several processes may call it at once: one migrates, and the others wait and say so in their logs.

@@ -24,7 +24,7 @@ export interface PoolState {
 export interface PoolWatch {
   readonly state: () => PoolState;
   /** Whether the pool has provided a connection within the last ten seconds. */
-  readonly isGiving: () => boolean;
+  readonly isServing: () => boolean;
   readonly stop: () => void;
 }
 
@@ -46,7 +46,7 @@ export function watchPool(pool: Pool, { logger, nowMs }: PoolWatchOptions): Pool
   const held = new Set<PoolClient>();
   let givenAtMs = nowMs();
   let isTaking = false;
-  let wasGiving = true;
+  let wasServing = true;
   let lastError: unknown;
   let diskFull: { readonly message: string; readonly atMs: number } | undefined;
   pool.on('connect', ({ connection }) => {
@@ -73,12 +73,12 @@ export function watchPool(pool: Pool, { logger, nowMs }: PoolWatchOptions): Pool
         diskFull !== undefined && nowMs() - diskFull.atMs < diskFullForMs ? diskFull.message : undefined,
     };
   };
-  const isGiving = (): boolean => nowMs() - givenAtMs < toleratedSilenceMs;
+  const isServing = (): boolean => nowMs() - givenAtMs < toleratedSilenceMs;
 
   const logChange = (): void => {
-    if (isGiving() === wasGiving) return;
-    wasGiving = isGiving();
-    if (wasGiving)
+    if (isServing() === wasServing) return;
+    wasServing = isServing();
+    if (wasServing)
       logger.info(state(), 'connections to the database are available again; this process is ready');
     else
       logger.error(
@@ -104,7 +104,7 @@ export function watchPool(pool: Pool, { logger, nowMs }: PoolWatchOptions): Pool
     logChange();
     void takeOne();
   }, checkIntervalMs).unref();
-  return { state, isGiving, stop: () => clearInterval(timer) };
+  return { state, isServing, stop: () => clearInterval(timer) };
 }
 
 /** Shows the pool's connections. */

@@ -65,8 +65,8 @@ function createAnswerer({ wallet, received, after, hangMs, now }: PaymentEndpoin
         return reply.code(201).send(transactionObject(decision.transaction));
       case 'hangs': {
         reply.hijack();
-        const letGo = after(hangMs, () => request.raw.socket.destroy());
-        request.raw.socket.once('close', letGo);
+        const cancelHang = after(hangMs, () => request.raw.socket.destroy());
+        request.raw.socket.once('close', cancelHang);
         return reply;
       }
     }

@@ -66,8 +66,8 @@ export function addPushEndpoints(app: FastifyInstance, shop: MpesaShop): void {
 
   function hang(request: FastifyRequest, reply: FastifyReply): FastifyReply {
     reply.hijack();
-    const letGo = after(delaysMs.hang, () => request.raw.socket.destroy());
-    request.raw.socket.once('close', letGo);
+    const cancelHang = after(delaysMs.hang, () => request.raw.socket.destroy());
+    request.raw.socket.once('close', cancelHang);
     return reply;
   }
 

@@ -179,8 +179,8 @@ function addCollection(app: FastifyInstance, mtn: Mtn): void {
       case 'hangs': {
         if (acknowledgement.creates) payments.scheduleOutcome(payments.open(payment));
         reply.hijack();
-        const letGo = context.after(context.delaysMs.hang, () => request.raw.socket.destroy());
-        request.raw.socket.once('close', letGo);
+        const cancelHang = context.after(context.delaysMs.hang, () => request.raw.socket.destroy());
+        request.raw.socket.once('close', cancelHang);
         return reply;
       }
       case 'error':

@@ -131,8 +131,8 @@ function addRefund(app: FastifyInstance, telebirr: Telebirr): void {
 /** Holds the connection and sends no answer. */
 function hang({ context }: Telebirr, request: FastifyRequest, reply: FastifyReply): object {
   reply.hijack();
-  const letGo = context.after(context.delaysMs.hang, () => request.raw.socket.destroy());
-  request.raw.socket.once('close', letGo);
+  const cancelHang = context.after(context.delaysMs.hang, () => request.raw.socket.destroy());
+  request.raw.socket.once('close', cancelHang);
   return {};
 }
 

@@ -27,10 +27,10 @@ const paddingBytes = 11;
  */
 export function securityCredential(certificate: KeyObject, password: string): string {
   const plain = Buffer.from(password);
-  const most = (certificate.asymmetricKeyDetails?.modulusLength ?? 0) / 8 - paddingBytes;
-  if (plain.length > most)
+  const maxBytes = (certificate.asymmetricKeyDetails?.modulusLength ?? 0) / 8 - paddingBytes;
+  if (plain.length > maxBytes)
     throw new TypeError(
-      `initiator_password must be at most ${most} bytes long, for the certificate of M-Pesa`,
+      `initiator_password must be at most ${maxBytes} bytes long, for the certificate of M-Pesa`,
     );
   return publicEncrypt({ key: certificate, padding: constants.RSA_PKCS1_PADDING }, plain).toString('base64');
 }

@@ -24,7 +24,7 @@ const lanesInPage = 1_000;
 const pagesInRun = 10;
 /** A batch takes some milliseconds. Core's event list waits for transactions that write. */
 const batchSize = 500;
-const breathMs = 50;
+const betweenPagesMs = 50;
 
 const fromNow = (...milliseconds: readonly (string | number)[]): string =>
   `(now() + (${milliseconds.join(' + ')}) * interval '1 millisecond')`;
@@ -139,7 +139,7 @@ export function createFutureTimeCorrection({ pool, leaseMs, logger }: FutureTime
       });
       corrected += count;
       if (count < batchSize) break;
-      await pause(breathMs, stop);
+      await pause(betweenPagesMs, stop);
     }
     return corrected;
   };
@@ -157,7 +157,7 @@ export function createFutureTimeCorrection({ pool, leaseMs, logger }: FutureTime
           "the database's clock was ahead when the types of a webhook endpoint were set, so the endpoint would have missed events until that wrong time. The time is corrected",
         );
       if (rows.length < batchSize) return;
-      await pause(breathMs, stop);
+      await pause(betweenPagesMs, stop);
     }
   };
 

@@ -17,7 +17,7 @@ export interface ForgetParts extends TwoClocks {
 const forgetLock = { key: 7_142_104, silenceMs: 60_000 };
 /** One batch takes a fraction of a second, including attempts. Core's event list waits for transactions that write. */
 const batchSize = 500;
-const breathMs = 50;
+const betweenPagesMs = 50;
 
 /** An id contains the creation time, so the index on ids finds a merchant's old deliveries. Each merchant with deliveries has a lane. */
 const merchantsWithOld = `
@@ -120,7 +120,7 @@ async function deleteOldDeliveries(
       const page = await deletePage(client, [...before, merchantId, after]);
       deleted += page.deleted;
       after = page.lastId;
-      if (page.deleted > 0) await pause(breathMs, stop);
+      if (page.deleted > 0) await pause(betweenPagesMs, stop);
     }
   }
   return deleted;
@@ -148,7 +148,7 @@ async function deleteInBatches(
     const { rowCount } = await client.query(statement, [...values, batchSize]);
     deleted += rowCount ?? 0;
     if ((rowCount ?? 0) < batchSize) break;
-    await pause(breathMs, stop);
+    await pause(betweenPagesMs, stop);
   }
   return deleted;
 }

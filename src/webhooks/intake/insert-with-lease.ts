@@ -23,8 +23,8 @@ export async function insertWithLease(
   move: ReaderMove | undefined,
   lease: LaneLease | undefined,
 ): Promise<WrittenDeliveries> {
-  const isRoom = lease !== undefined && new Set(deliveries.map(laneText)).size <= lease.lanes;
-  const created = await insertDeliveries(client, deliveries, move, isRoom ? lease : undefined);
+  const hasCapacity = lease !== undefined && new Set(deliveries.map(laneText)).size <= lease.lanes;
+  const created = await insertDeliveries(client, deliveries, move, hasCapacity ? lease : undefined);
   const claimed = created.filter(({ claimedAt }) => claimedAt !== undefined);
   return {
     created,

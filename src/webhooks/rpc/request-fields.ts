@@ -59,7 +59,8 @@ export function readFields<T>(read: (fields: FieldReader) => T): T {
 }
 
 /** PostgreSQL stores the years 4713 BC to 294276. The accepted range is smaller, because no delivery is outside of it. */
-const isSensible = (date: Date): boolean => date.getUTCFullYear() >= 1970 && date.getUTCFullYear() <= 9999;
+const isSupportedTime = (date: Date): boolean =>
+  date.getUTCFullYear() >= 1970 && date.getUTCFullYear() <= 9999;
 
 /** Control characters, and characters that change the direction of the text after them. */
 const unprintable = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/u;
@@ -90,7 +91,7 @@ function createReader(note: (field: string, issue: string) => void): FieldReader
   const time: FieldReader['time'] = (timestamp, field) => {
     if (timestamp === undefined) return noted(field, 'is required', new Date(0));
     const date = timestampDate(timestamp);
-    return isSensible(date) ? date : noted(field, 'must be a time from 1970 to 9999', new Date(0));
+    return isSupportedTime(date) ? date : noted(field, 'must be a time from 1970 to 9999', new Date(0));
   };
 
   return {

@@ -51,7 +51,7 @@ test('a pool that gives no connection is reported in its state, readiness, metri
   const metrics = createMetrics({ logger: pino({ level: 'silent' }), nowMs });
   addPoolMetrics(metrics, watch);
   const diagnose = () => checkText(checkPool(watch.state()));
-  expect(watch.isGiving()).toBe(true);
+  expect(watch.isServing()).toBe(true);
 
   const held = await pool.connect();
   let isHeld = true;
@@ -60,7 +60,7 @@ test('a pool that gives no connection is reported in its state, readiness, metri
   expect(watch.state()).toMatchObject({ size: 1, inUse: 1, idle: 0, ended: 0 });
   clock.skippedMs += 20_000;
   await waitUntil('the pool is known to give nothing', () => told.length > 0);
-  expect(watch.isGiving()).toBe(false);
+  expect(watch.isServing()).toBe(false);
   const starved = diagnose();
   expect(starved.detail).toMatch(
     /^no connection became free for 2[0-9.]+ s: connections: 1 at most, 1 in use, 0 idle, 0 ended; requests waiting: 1$/,
@@ -82,7 +82,7 @@ test('a pool that gives no connection is reported in its state, readiness, metri
   held.release(true);
   isHeld = false;
   await waitUntil('it gives connections again', () => told.length > 1);
-  expect(watch.isGiving()).toBe(true);
+  expect(watch.isServing()).toBe(true);
   expect(diagnose()).toMatchObject({ detail: expect.stringContaining('0 ended'), advice: '' });
   expect(told).toEqual([
     'no connection to the database is available; this process is not ready until there is one',

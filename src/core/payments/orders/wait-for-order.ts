@@ -49,26 +49,26 @@ export function createWaitForOrder(parts: WaitForOrderParts): WaitForOrder {
     { name, knownSequence, timeoutMs }: OrderWait,
     signal: AbortSignal,
   ): Promise<AwaitedOrder | undefined> => {
-    const news = createWakeSignal();
+    const changed = createWakeSignal();
     const lost: unknown[] = [];
     const waitIsOver = AbortSignal.any([signal, draining]);
     const deadline = performance.now() + timeoutMs;
     const onLost = (error: unknown): void => {
       lost.push(error);
-      news.ring();
+      changed.ring();
     };
-    const leave = await changedOrders.listen({ onChanges: news.ring, onLost }, id);
+    const leave = await changedOrders.listen({ onChanges: changed.ring, onLost }, id);
     try {
       const known = { merchantId: name.merchantId, environment: name.environment };
       for (;;) {
-        const rings = news.rings();
+        const rings = changed.rings();
         const leftMs = deadline - performance.now();
         const order = await findOrder({ ...known, by: 'id', value: publicId('ord', id) }, { signal });
         if (order === undefined) return undefined;
         if (hasChanged(order, knownSequence)) return { order, timedOut: false };
         if (leftMs <= 0 || waitIsOver.aborted) return { order, timedOut: true };
         // The order is read again at the end of the wait, too.
-        await news.wait(leftMs, waitIsOver, rings);
+        await changed.wait(leftMs, waitIsOver, rings);
         if (lost.length > 0) throw lost[0];
       }
     } finally {

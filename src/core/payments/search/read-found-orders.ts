@@ -24,11 +24,11 @@ export async function readFoundOrders(pool: Pool, keys: readonly FoundOrderKey[]
     pool,
     keys.map(({ id, ...owner }) => ({ ...owner, by: 'id' as const, value: id })),
   );
-  const there = found.filter((each) => each !== undefined);
+  const existing = found.filter((each) => each !== undefined);
   return {
-    orders: there.map(({ order, latestAttempt }) => orderOf(order, latestAttempt)),
+    orders: existing.map(({ order, latestAttempt }) => orderOf(order, latestAttempt)),
     providerTransactionIds: new Map(
-      there.flatMap(({ order, providerTransactionId }) =>
+      existing.flatMap(({ order, providerTransactionId }) =>
         providerTransactionId === '' ? [] : [[publicId('ord', order.id), providerTransactionId] as const],
       ),
     ),
