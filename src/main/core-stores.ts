@@ -91,8 +91,8 @@ export function createCoreStores(parts: CoreStoresParts) {
     maxWaiting: 100,
   });
   /**
-   * For searches of merchants, which may read many rows. Together they use at most a quarter of the connections, and those of one
-   * merchant at most half of these. So no user of the dashboard can slow down the payments of all merchants.
+   * For searches, reports and audit logs of merchants, which may read many rows. Together they use at most a quarter of the connections, and
+   * those of one merchant at most half of these. So no user of the dashboard can slow down the payments of all merchants.
    */
   const searchFairly = createFairCalls({
     maxRunning: Math.max(2, Math.floor(config.GATEHOUSE_DATABASE_POOL_SIZE / 4)),

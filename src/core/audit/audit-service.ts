@@ -5,6 +5,7 @@ import type {
   ListAuditEntriesRequest,
   RecordAuditEntryRequest,
 } from '../../gen/gatehouse/v1/audit_service_pb.js';
+import type { FairCalls } from '../../platform/fair-calls.ts';
 import { annotate } from '../../platform/rpc/call-context.ts';
 import { rpcService } from '../../contract/rpc-service.ts';
 import type { RpcService } from '../../platform/rpc/rpc-service.ts';
@@ -30,18 +31,21 @@ const maxText = 255;
 /** The target may be an endpoint, which may be as long as a webhook_url. */
 const maxTarget = 2048;
 
-/** gatehouse.v1.AuditService. */
-export function auditService(database: Database, chain: EventChainParts): RpcService {
+/** gatehouse.v1.AuditService. `searchFairly` limits the lists at a time, by merchant. */
+export function auditService(
+  database: Database,
+  chain: EventChainParts,
+  searchFairly: FairCalls,
+): RpcService {
   return rpcService(
     AuditService,
     {
-      async listAuditEntries(request) {
+      async listAuditEntries(request, { signal }) {
         const { limit, ...filter } = parseFilter(request);
         const em = database.fork();
-        const rows = await em.find(AuditEntryRow, whereOf(filter), {
-          orderBy: { id: 'desc' },
-          limit: limit + 1,
-        });
+        const rows = await searchFairly({ owner: `audit ${request.merchantId}` }, signal, () =>
+          em.find(AuditEntryRow, whereOf(filter), { orderBy: { id: 'desc' }, limit: limit + 1 }),
+        );
         const emails = await findActorEmails(
           em,
           rows.map(({ actor }) => actor),

@@ -7,6 +7,7 @@ import { storedId } from '../../contract/public-id.ts';
 import { invalidFields } from '../../platform/rpc/rpc-error.ts';
 import { rpcService } from '../../contract/rpc-service.ts';
 import type { RpcService } from '../../platform/rpc/rpc-service.ts';
+import type { FairCalls } from '../../platform/fair-calls.ts';
 import type { Database } from '../database/database.ts';
 import { combine } from '../domain/combine.ts';
 import type { Issue } from '../domain/issue.ts';
@@ -27,15 +28,19 @@ const quarterMs = 900_000;
 const dayMs = 86_400_000;
 const maxDays = 92;
 
-/** gatehouse.v1.ReportService. */
-export function reportService({ pool }: Pick<Database, 'pool'>): RpcService {
+/** gatehouse.v1.ReportService. `searchFairly` limits the reports at a time, by merchant and environment. */
+export function reportService({ pool }: Pick<Database, 'pool'>, searchFairly: FairCalls): RpcService {
   return rpcService(
     ReportService,
     {
-      async getOrderReport(request) {
+      async getOrderReport(request, { signal }) {
         const span = parseSpan(request);
-        const behindSince = await readBehindSince(pool);
-        const report = orderReport(await readReport(pool, span), span.starts.length);
+        const [behindSince, rows] = await searchFairly(
+          { owner: `${span.environment} ${request.merchantId}` },
+          signal,
+          async () => [await readBehindSince(pool), await readReport(pool, span)] as const,
+        );
+        const report = orderReport(rows, span.starts.length);
         return {
           total: countsMessage(report.total),
           intervals: report.steps.map((counts, step) => ({

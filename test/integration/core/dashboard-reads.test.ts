@@ -1,5 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { timestampFromDate, timestampDate, timestampMs } from '@bufbuild/protobuf/wkt';
+import type { CallOptions } from '@connectrpc/connect';
+import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
 import { Environment, OrderStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import type { Order } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
@@ -204,15 +206,18 @@ describe('a listing is refused with', () => {
 
 const reports = sharedClient(stack, ReportService, 'dashboard');
 
-const reportOf = (from: string, to: string, timeZone: string) =>
-  reports.getOrderReport({
-    merchantId: merchant.id,
-    environment: Environment.SANDBOX,
-    fromTime: timestampFromDate(new Date(from)),
-    toTime: timestampFromDate(new Date(to)),
-    step: ReportStep.DAY,
-    timeZone,
-  });
+const reportOf = (from: string, to: string, timeZone: string, options: CallOptions = {}) =>
+  reports.getOrderReport(
+    {
+      merchantId: merchant.id,
+      environment: Environment.SANDBOX,
+      fromTime: timestampFromDate(new Date(from)),
+      toTime: timestampFromDate(new Date(to)),
+      step: ReportStep.DAY,
+      timeZone,
+    },
+    options,
+  );
 
 test.each([
   ['Asia/Kathmandu', '18:15'],
@@ -244,6 +249,7 @@ const environment = Environment.SANDBOX;
 const merchant = sharedMerchant(stack);
 const facade = sharedClient(stack, RequestLogService, 'facade');
 const reader = sharedClient(stack, RequestLogService, 'reader');
+const audit = sharedClient(stack, AuditService, 'reader');
 
 test('a call that a facade repeats stores its requests and counts once', async () => {
   const at = new Date();
@@ -285,17 +291,27 @@ test.each([
   });
 });
 
-describe('many searches of one merchant leave connections to other merchants:', () => {
+describe('many readings of one merchant leave connections to other merchants:', () => {
   test.each([
     [
-      'of orders',
+      'searches of orders',
       'core.orders',
       () => orders.listOrders({ merchantId: merchant.id, environment }, { timeoutMs: hangMs }),
     ],
     [
-      'of API requests',
+      'searches of API requests',
       'core.api_requests',
       () => reader.listApiRequests({ merchantId: merchant.id, environment }, { timeoutMs: hangMs }),
+    ],
+    [
+      'lists of the audit log',
+      'core.audit_entries',
+      () => audit.listAuditEntries({ merchantId: merchant.id }, { timeoutMs: hangMs }),
+    ],
+    [
+      'reports',
+      'core.order_counts',
+      () => reportOf('2026-11-18T00:00Z', '2026-11-19T00:00Z', '', { timeoutMs: hangMs }),
     ],
   ])('%s', async (_what, table, search) => {
     const { id: otherId } = await stack.createMerchant();
