@@ -31,7 +31,7 @@ export const signIn = {
   },
   confirm: {
     title: 'Confirm that it is you',
-    lead: 'This action affects keys, secrets or access. Confirm your identity. The confirmation lasts ten minutes.',
+    lead: 'Confirm your identity to continue. The confirmation lasts ten minutes.',
     submit: 'Confirm',
     wrongPassword: { title: 'Wrong password', body: 'Check it and try again.' },
     cancel: 'Cancel',
