@@ -14,7 +14,7 @@ import type { CliSettings } from './settings.ts';
 import { defaultWidth } from './table.ts';
 import { findCoreBeside, findTarget, findWebhooks, tokenOf } from './target.ts';
 import type { Servers, Target } from './target.ts';
-import type { WebhookClients } from './webhook-clients.ts';
+import type { WebhookClients } from './webhooks/webhook-clients.ts';
 
 export interface GlobalOptions {
   readonly address?: readonly string[];

@@ -14,7 +14,7 @@ import { shellWord } from '../contract/shell-word.ts';
 import { printable } from './table.ts';
 import { tokenOf } from './target.ts';
 import type { Servers } from './target.ts';
-import type { WebhookClients } from './webhook-clients.ts';
+import type { WebhookClients } from './webhooks/webhook-clients.ts';
 
 export interface ListenParts {
   readonly stdout: (text: string) => void;

@@ -20,7 +20,7 @@ import { plainJson, wordOf } from './plain-json.ts';
 import { showSentences } from './sentences.ts';
 import { fields } from './table.ts';
 import { showTime } from './time.ts';
-import type { WebhookClients } from './webhook-clients.ts';
+import type { WebhookClients } from './webhooks/webhook-clients.ts';
 
 export interface ExplainParts {
   readonly run: Runner;

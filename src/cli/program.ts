@@ -7,7 +7,7 @@ import { addCertifyCommand } from './certify-command.ts';
 import { CliError, exitCodeHelp, exitCodes } from './cli-error.ts';
 import { createCommandRun } from './command-run.ts';
 import type { CommandRun, CommandRunParts } from './command-run.ts';
-import { addDoctorCommand } from './doctor-command.ts';
+import { addDoctorCommand } from './doctor/doctor-command.ts';
 import { describeFailure, failureJson, failureText } from './failure.ts';
 import { addKeyCommands } from './key-commands.ts';
 import { addListenCommand } from './listen-command.ts';
@@ -29,7 +29,7 @@ import { dashboardOf } from './target.ts';
 import { addUserCommands } from './user-commands.ts';
 import { addWalletCommands } from './wallet-commands.ts';
 import type { WalletTools } from './wallet-commands.ts';
-import { addWebhookCommands } from './webhook-commands.ts';
+import { addWebhookCommands } from './webhooks/webhook-commands.ts';
 import { gatehouseVersion } from './version.ts';
 import { withSourcePositions } from '../platform/source-positions.ts';
 

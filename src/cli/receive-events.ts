@@ -2,7 +2,7 @@ import { Code, ConnectError } from '@connectrpc/connect';
 import type { ListenToSandboxEventsResponse } from '../gen/gatehouse/v1/webhook_service_pb.js';
 import { pause } from '../platform/pause.ts';
 import { reasonOf } from '../platform/rpc/rpc-error.ts';
-import type { WebhookClients } from './webhook-clients.ts';
+import type { WebhookClients } from './webhooks/webhook-clients.ts';
 
 export interface EventReception {
   readonly webhooks: WebhookClients['webhooks'];

@@ -9,7 +9,7 @@ import { openCore } from '../cli/core-clients.ts';
 import { lostOutput } from '../cli/failure.ts';
 import { createLogger } from '../platform/logger.ts';
 import { runCli } from '../cli/program.ts';
-import { openWebhooks } from '../cli/webhook-clients.ts';
+import { openWebhooks } from '../cli/webhooks/webhook-clients.ts';
 import { readCliSettings } from '../cli/settings.ts';
 import { openCertificateFiles } from '../platform/tls/certificate-files.ts';
 import { certificatePathsOf } from '../platform/tls/tls-settings.ts';

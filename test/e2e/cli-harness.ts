@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir, userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
 import { openCore } from '../../src/cli/core-clients.ts';
-import { openWebhooks } from '../../src/cli/webhook-clients.ts';
+import { openWebhooks } from '../../src/cli/webhooks/webhook-clients.ts';
 import type { ProcessEnvironment } from '../../src/platform/settings/read-settings.ts';
 import { closedPort } from '../integration/webhooks/receivers.ts';
 import { ownProgram } from '../support/gatehouse-process.ts';

@@ -4,7 +4,7 @@ import { coreClientsOn } from '../../src/cli/core-clients.ts';
 import { runCli } from '../../src/cli/program.ts';
 import type { Surroundings } from '../../src/cli/program.ts';
 import { readCliSettings } from '../../src/cli/settings.ts';
-import { webhookClientsOn } from '../../src/cli/webhook-clients.ts';
+import { webhookClientsOn } from '../../src/cli/webhooks/webhook-clients.ts';
 import { createRehearsal } from '../../src/core/rehearsal/create-rehearsal.ts';
 import { backupTools } from '../../src/main/backup-tools.ts';
 import { proveTools } from '../../src/main/prove/prove-tools.ts';

@@ -9,8 +9,8 @@ import {
   showDeliveryAttempts,
   showResult,
   storyJson,
-} from '../../../src/cli/delivery-story.ts';
-import { showNextAttempt } from '../../../src/cli/next-attempt.ts';
+} from '../../../src/cli/webhooks/delivery-story.ts';
+import { showNextAttempt } from '../../../src/cli/webhooks/next-attempt.ts';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import {
   DeliveryAttemptResult,

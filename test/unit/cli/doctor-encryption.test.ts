@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { checkEncryption } from '../../../src/cli/doctor-checks.ts';
+import { checkEncryption } from '../../../src/cli/doctor/doctor-checks.ts';
 
 test.each([
   ['dns:///core.internal:50051', false, ['warning plaintext']],

@@ -2,7 +2,7 @@ import { create } from '@bufbuild/protobuf';
 import { createClient, createRouterTransport } from '@connectrpc/connect';
 import type { ConnectRouter } from '@connectrpc/connect';
 import { expect, test } from '@jest/globals';
-import { checkCore } from '../../../src/cli/doctor-checks.ts';
+import { checkCore } from '../../../src/cli/doctor/doctor-checks.ts';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import {
   CheckResult,

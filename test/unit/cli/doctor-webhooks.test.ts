@@ -4,7 +4,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import { durationFromMs, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError, createClient, createRouterTransport } from '@connectrpc/connect';
 import { expect, test } from '@jest/globals';
-import { checkWebhooks } from '../../../src/cli/doctor-webhooks.ts';
+import { checkWebhooks } from '../../../src/cli/doctor/doctor-webhooks.ts';
 import {
   GetPipelineStatusResponseSchema,
   ReconcilerFindingCode,

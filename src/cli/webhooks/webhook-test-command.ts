@@ -1,23 +1,23 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
-import { Environment } from '../gen/gatehouse/v1/order_pb.js';
-import { DeliveryAttemptResult } from '../gen/gatehouse/v1/webhook_service_pb.js';
+import { Environment } from '../../gen/gatehouse/v1/order_pb.js';
+import { DeliveryAttemptResult } from '../../gen/gatehouse/v1/webhook_service_pb.js';
 import type {
   Delivery,
   DeliveryAttempt,
   GetDeliveryResponse,
-} from '../gen/gatehouse/v1/webhook_service_pb.js';
-import { exitCodes } from './cli-error.ts';
+} from '../../gen/gatehouse/v1/webhook_service_pb.js';
+import { exitCodes } from '../cli-error.ts';
 import { showAnswer, showResult, storyJson } from './delivery-story.ts';
 import { showNextAttempt } from './next-attempt.ts';
-import { environmentOption, showEnvironment } from './options.ts';
-import { requireField } from './output.ts';
-import type { Output } from './output.ts';
-import { explanationSentences, showSentences } from './sentences.ts';
-import { printable, table } from './table.ts';
+import { environmentOption, showEnvironment } from '../options.ts';
+import { requireField } from '../output.ts';
+import type { Output } from '../output.ts';
+import { explanationSentences, showSentences } from '../sentences.ts';
+import { printable, table } from '../table.ts';
 import type { WebhookClients } from './webhook-clients.ts';
 import type { WebhookParts } from './webhook-parts.ts';
-import { onMerchant } from './merchant-argument.ts';
+import { onMerchant } from '../merchant-argument.ts';
 
 type Webhooks = WebhookClients['webhooks'];
 

@@ -1,10 +1,10 @@
-import { targetOf } from '../contract/explanation-text.ts';
-import { shellWord } from '../contract/shell-word.ts';
-import { DeliveryState, EndpointState } from '../gen/gatehouse/v1/webhook_service_pb.js';
-import type { ExplainDeliveryResponse } from '../gen/gatehouse/v1/webhook_service_pb.js';
-import { environmentWord } from './options.ts';
-import { requireField } from './output.ts';
-import { showTime } from './time.ts';
+import { targetOf } from '../../contract/explanation-text.ts';
+import { shellWord } from '../../contract/shell-word.ts';
+import { DeliveryState, EndpointState } from '../../gen/gatehouse/v1/webhook_service_pb.js';
+import type { ExplainDeliveryResponse } from '../../gen/gatehouse/v1/webhook_service_pb.js';
+import { environmentWord } from '../options.ts';
+import { requireField } from '../output.ts';
+import { showTime } from '../time.ts';
 
 /** The next step of a failed delivery, by the states of the delivery and its host or webhook endpoint. */
 export function showNextAttempt(explained: ExplainDeliveryResponse): string {

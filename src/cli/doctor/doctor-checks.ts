@@ -1,25 +1,25 @@
 import type { DescEnum, DescEnumValue } from '@bufbuild/protobuf';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
-import { checkText } from '../contract/check-text.ts';
+import { checkText } from '../../contract/check-text.ts';
 import {
   CheckFinding,
   CheckFindingSchema,
   CheckResult,
   CheckSubjectSchema,
-} from '../gen/gatehouse/v1/diagnostics_service_pb.js';
-import type { Check } from '../gen/gatehouse/v1/diagnostics_service_pb.js';
-import { PayerPaymentStatus } from '../gen/gatehouse/v1/payer_payment_service_pb.js';
-import { HealthCheckResponse_ServingStatus as ServingStatus } from '../gen/health/v1/health_pb.js';
-import { hostOf, isLoopback } from '../platform/tls/plaintext.ts';
-import type { CoreClients } from './core-clients.ts';
+} from '../../gen/gatehouse/v1/diagnostics_service_pb.js';
+import type { Check } from '../../gen/gatehouse/v1/diagnostics_service_pb.js';
+import { PayerPaymentStatus } from '../../gen/gatehouse/v1/payer_payment_service_pb.js';
+import { HealthCheckResponse_ServingStatus as ServingStatus } from '../../gen/health/v1/health_pb.js';
+import { hostOf, isLoopback } from '../../platform/tls/plaintext.ts';
+import type { CoreClients } from '../core-clients.ts';
 import type { Finding, Result } from './doctor-finding.ts';
 import { judgeAbandoned, judgeRequests, judgeStatements } from './doctor-wallets.ts';
-import { describeFailure } from './failure.ts';
-import { quote } from './quote.ts';
-import type { FailureContext } from './rpc-failure.ts';
-import { requireField } from './output.ts';
-import type { Listener } from './target.ts';
+import { describeFailure } from '../failure.ts';
+import { quote } from '../quote.ts';
+import type { FailureContext } from '../rpc-failure.ts';
+import { requireField } from '../output.ts';
+import type { Listener } from '../target.ts';
 
 const resultOf: Readonly<Record<CheckResult, Result>> = {
   [CheckResult.OK]: 'ok',

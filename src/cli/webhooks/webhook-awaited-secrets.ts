@@ -1,7 +1,7 @@
-import { counted } from '../contract/counted.ts';
-import type { AwaitedSecret } from '../gen/gatehouse/v1/webhook_endpoint_service_pb.js';
-import { environmentWord } from './options.ts';
-import { showTime } from './time.ts';
+import { counted } from '../../contract/counted.ts';
+import type { AwaitedSecret } from '../../gen/gatehouse/v1/webhook_endpoint_service_pb.js';
+import { environmentWord } from '../options.ts';
+import { showTime } from '../time.ts';
 
 /** Deliveries that wait for a signing secret, and the command that creates it. */
 export function showAwaited(awaited: AwaitedSecret): string {

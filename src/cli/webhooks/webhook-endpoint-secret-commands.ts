@@ -1,11 +1,11 @@
 import type { Duration } from '@bufbuild/protobuf/wkt';
 import { Argument } from 'commander';
 import type { Command } from 'commander';
-import { SigningSecretSchema } from '../gen/gatehouse/v1/webhook_service_pb.js';
-import { onMerchantAnd } from './merchant-argument.ts';
-import { durationOption } from './options.ts';
-import { requireField } from './output.ts';
-import { plainJson } from './plain-json.ts';
+import { SigningSecretSchema } from '../../gen/gatehouse/v1/webhook_service_pb.js';
+import { onMerchantAnd } from '../merchant-argument.ts';
+import { durationOption } from '../options.ts';
+import { requireField } from '../output.ts';
+import { plainJson } from '../plain-json.ts';
 import type { WebhookParts } from './webhook-parts.ts';
 import { describeSecret, showNewSecret } from './webhook-secret-commands.ts';
 

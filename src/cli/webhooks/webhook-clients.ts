@@ -1,10 +1,10 @@
 import { createClient } from '@connectrpc/connect';
 import type { Client, Transport } from '@connectrpc/connect';
-import { WebhookEndpointService } from '../gen/gatehouse/v1/webhook_endpoint_service_pb.js';
-import { WebhookService } from '../gen/gatehouse/v1/webhook_service_pb.js';
-import { Health } from '../gen/health/v1/health_pb.js';
-import { openNamedTransport } from './named-transport.ts';
-import type { NamedTransportOptions } from './named-transport.ts';
+import { WebhookEndpointService } from '../../gen/gatehouse/v1/webhook_endpoint_service_pb.js';
+import { WebhookService } from '../../gen/gatehouse/v1/webhook_service_pb.js';
+import { Health } from '../../gen/health/v1/health_pb.js';
+import { openNamedTransport } from '../named-transport.ts';
+import type { NamedTransportOptions } from '../named-transport.ts';
 
 /** The services of a process that sends webhooks, or of several processes in turn. */
 export interface WebhookClients {

@@ -1,11 +1,11 @@
-import type { Environment } from '../gen/gatehouse/v1/order_pb.js';
-import type { PayerPayment } from '../gen/gatehouse/v1/payer_payment_service_pb.js';
-import type { Wallet } from '../gen/gatehouse/v1/wallet_service_pb.js';
-import { WalletBreakerState, WalletHealth } from '../gen/gatehouse/v1/wallet_status_service_pb.js';
-import type { ReportedWalletStatus } from '../gen/gatehouse/v1/wallet_status_service_pb.js';
+import type { Environment } from '../../gen/gatehouse/v1/order_pb.js';
+import type { PayerPayment } from '../../gen/gatehouse/v1/payer_payment_service_pb.js';
+import type { Wallet } from '../../gen/gatehouse/v1/wallet_service_pb.js';
+import { WalletBreakerState, WalletHealth } from '../../gen/gatehouse/v1/wallet_status_service_pb.js';
+import type { ReportedWalletStatus } from '../../gen/gatehouse/v1/wallet_status_service_pb.js';
 import type { Finding } from './doctor-finding.ts';
-import { environmentWord } from './options.ts';
-import { showTime } from './time.ts';
+import { environmentWord } from '../options.ts';
+import { showTime } from '../time.ts';
 
 /**
  * One finding for each wallet whose statement is not compared. It names the environments, and what Gatehouse does instead. The

@@ -1,29 +1,29 @@
 import { Argument } from 'commander';
 import type { Command } from 'commander';
-import { targetOf } from '../contract/explanation-text.ts';
-import { Environment } from '../gen/gatehouse/v1/order_pb.js';
-import { DeliverySchema, RedeliverySchema } from '../gen/gatehouse/v1/webhook_service_pb.js';
-import type { DeliveryState, Redelivery } from '../gen/gatehouse/v1/webhook_service_pb.js';
-import { pause } from '../platform/pause.ts';
-import { CliError, exitCodes } from './cli-error.ts';
+import { targetOf } from '../../contract/explanation-text.ts';
+import { Environment } from '../../gen/gatehouse/v1/order_pb.js';
+import { DeliverySchema, RedeliverySchema } from '../../gen/gatehouse/v1/webhook_service_pb.js';
+import type { DeliveryState, Redelivery } from '../../gen/gatehouse/v1/webhook_service_pb.js';
+import { pause } from '../../platform/pause.ts';
+import { CliError, exitCodes } from '../cli-error.ts';
 import { describeDelivery } from './delivery-story.ts';
-import { momentOption, timestampOf } from './moment.ts';
-import type { Moment } from './moment.ts';
+import { momentOption, timestampOf } from '../moment.ts';
+import type { Moment } from '../moment.ts';
 import {
   deliveryStatesOption,
   deliveryStateTerm,
   environmentOption,
   environmentWord,
   showEnvironment,
-} from './options.ts';
-import { requireField } from './output.ts';
-import type { Output } from './output.ts';
-import { plainJson } from './plain-json.ts';
-import { fields } from './table.ts';
-import { showTime } from './time.ts';
+} from '../options.ts';
+import { requireField } from '../output.ts';
+import type { Output } from '../output.ts';
+import { plainJson } from '../plain-json.ts';
+import { fields } from '../table.ts';
+import { showTime } from '../time.ts';
 import type { WebhookClients } from './webhook-clients.ts';
 import type { WebhookParts } from './webhook-parts.ts';
-import { onMerchantAnd } from './merchant-argument.ts';
+import { onMerchantAnd } from '../merchant-argument.ts';
 
 interface RedeliverOptions {
   readonly since?: Moment;

@@ -1,13 +1,13 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
-import { counted } from '../contract/counted.ts';
-import { findingText } from '../contract/finding-text.ts';
+import { counted } from '../../contract/counted.ts';
+import { findingText } from '../../contract/finding-text.ts';
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
-import { ReconcilerFindingCode } from '../gen/gatehouse/v1/webhook_service_pb.js';
-import type { GetPipelineStatusResponse } from '../gen/gatehouse/v1/webhook_service_pb.js';
+import { ReconcilerFindingCode } from '../../gen/gatehouse/v1/webhook_service_pb.js';
+import type { GetPipelineStatusResponse } from '../../gen/gatehouse/v1/webhook_service_pb.js';
 import { failedFinding, judgeStatus } from './doctor-checks.ts';
 import type { Finding } from './doctor-finding.ts';
-import { showDuration, showTime } from './time.ts';
-import type { WebhookClients } from './webhook-clients.ts';
+import { showDuration, showTime } from '../time.ts';
+import type { WebhookClients } from '../webhooks/webhook-clients.ts';
 
 /** One webhooks process to check. */
 export interface WebhooksToCheck {

@@ -1,24 +1,24 @@
 import type { JsonObject } from '@bufbuild/protobuf';
 import { durationMs } from '@bufbuild/protobuf/wkt';
-import { counted } from '../contract/counted.ts';
-import { targetOf } from '../contract/explanation-text.ts';
+import { counted } from '../../contract/counted.ts';
+import { targetOf } from '../../contract/explanation-text.ts';
 import {
   DeliveryAttemptResult,
   DeliveryAttemptSchema,
   DeliverySchema,
   DeliveryState,
   EndpointState,
-} from '../gen/gatehouse/v1/webhook_service_pb.js';
+} from '../../gen/gatehouse/v1/webhook_service_pb.js';
 import type {
   Delivery,
   DeliveryAttempt,
   GetDeliveryResponse,
-} from '../gen/gatehouse/v1/webhook_service_pb.js';
-import { deliveryStateTerm, showEnvironment } from './options.ts';
-import { requireField } from './output.ts';
-import { plainJson } from './plain-json.ts';
-import { fields, printable, table } from './table.ts';
-import { showTime } from './time.ts';
+} from '../../gen/gatehouse/v1/webhook_service_pb.js';
+import { deliveryStateTerm, showEnvironment } from '../options.ts';
+import { requireField } from '../output.ts';
+import { plainJson } from '../plain-json.ts';
+import { fields, printable, table } from '../table.ts';
+import { showTime } from '../time.ts';
 
 export const showState = ({ state }: Delivery): string => deliveryStateTerm(state);
 

@@ -1,30 +1,30 @@
 import { Argument, InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
-import { Environment } from '../gen/gatehouse/v1/order_pb.js';
+import { Environment } from '../../gen/gatehouse/v1/order_pb.js';
 import {
   AwaitedSecretSchema,
   WebhookEndpointSchema,
-} from '../gen/gatehouse/v1/webhook_endpoint_service_pb.js';
-import type { AwaitedSecret, WebhookEndpoint } from '../gen/gatehouse/v1/webhook_endpoint_service_pb.js';
-import { counted } from '../contract/counted.ts';
+} from '../../gen/gatehouse/v1/webhook_endpoint_service_pb.js';
+import type { AwaitedSecret, WebhookEndpoint } from '../../gen/gatehouse/v1/webhook_endpoint_service_pb.js';
+import { counted } from '../../contract/counted.ts';
 import {
   environmentOption,
   environmentFilter,
   environmentOrSandbox,
   environmentWord,
   showEnvironment,
-} from './options.ts';
-import { requireField } from './output.ts';
-import type { Output } from './output.ts';
-import { plainJson } from './plain-json.ts';
-import { fields, printable, table } from './table.ts';
-import { showTime } from './time.ts';
+} from '../options.ts';
+import { requireField } from '../output.ts';
+import type { Output } from '../output.ts';
+import { plainJson } from '../plain-json.ts';
+import { fields, printable, table } from '../table.ts';
+import { showTime } from '../time.ts';
 import { showLastResult, showTreatment } from './webhook-host-commands.ts';
 import { addEndpointSecretCommands } from './webhook-endpoint-secret-commands.ts';
 import { showAwaited } from './webhook-awaited-secrets.ts';
 import type { WebhookParts } from './webhook-parts.ts';
 import { reportTest } from './webhook-test-command.ts';
-import { onMerchant, onMerchantAnd } from './merchant-argument.ts';
+import { onMerchant, onMerchantAnd } from '../merchant-argument.ts';
 
 interface CreateOptions {
   readonly environment: Environment;

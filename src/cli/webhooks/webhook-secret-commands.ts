@@ -1,14 +1,14 @@
 import type { Duration } from '@bufbuild/protobuf/wkt';
 import type { Command } from 'commander';
-import { Environment } from '../gen/gatehouse/v1/order_pb.js';
-import { AwaitedSecretSchema } from '../gen/gatehouse/v1/webhook_endpoint_service_pb.js';
-import type { AwaitedSecret } from '../gen/gatehouse/v1/webhook_endpoint_service_pb.js';
+import { Environment } from '../../gen/gatehouse/v1/order_pb.js';
+import { AwaitedSecretSchema } from '../../gen/gatehouse/v1/webhook_endpoint_service_pb.js';
+import type { AwaitedSecret } from '../../gen/gatehouse/v1/webhook_endpoint_service_pb.js';
 import {
   SigningSecretSchema,
   SigningSecretState,
   SigningSecretStateSchema,
-} from '../gen/gatehouse/v1/webhook_service_pb.js';
-import type { SigningSecret } from '../gen/gatehouse/v1/webhook_service_pb.js';
+} from '../../gen/gatehouse/v1/webhook_service_pb.js';
+import type { SigningSecret } from '../../gen/gatehouse/v1/webhook_service_pb.js';
 import {
   durationOption,
   environmentOption,
@@ -16,15 +16,15 @@ import {
   environmentOrSandbox,
   environmentWord,
   showEnvironment,
-} from './options.ts';
-import { requireField } from './output.ts';
-import type { Output } from './output.ts';
-import { plainJson, wordOf } from './plain-json.ts';
-import { fields, table } from './table.ts';
-import { showTime } from './time.ts';
+} from '../options.ts';
+import { requireField } from '../output.ts';
+import type { Output } from '../output.ts';
+import { plainJson, wordOf } from '../plain-json.ts';
+import { fields, table } from '../table.ts';
+import { showTime } from '../time.ts';
 import { showAwaited } from './webhook-awaited-secrets.ts';
 import type { WebhookParts } from './webhook-parts.ts';
-import { onMerchant } from './merchant-argument.ts';
+import { onMerchant } from '../merchant-argument.ts';
 
 interface RotateOptions {
   readonly environment: Environment;

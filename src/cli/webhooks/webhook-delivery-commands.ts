@@ -1,17 +1,17 @@
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { Argument } from 'commander';
 import type { Command } from 'commander';
-import { Environment, EnvironmentSchema } from '../gen/gatehouse/v1/order_pb.js';
+import { Environment, EnvironmentSchema } from '../../gen/gatehouse/v1/order_pb.js';
 import {
   DeliveryExplanationSchema,
   DeliverySchema,
   EndpointSchema,
-} from '../gen/gatehouse/v1/webhook_service_pb.js';
+} from '../../gen/gatehouse/v1/webhook_service_pb.js';
 import type {
   Delivery,
   DeliveryState,
   ExplainDeliveryResponse,
-} from '../gen/gatehouse/v1/webhook_service_pb.js';
+} from '../../gen/gatehouse/v1/webhook_service_pb.js';
 import {
   describeDelivery,
   isPending,
@@ -23,26 +23,26 @@ import {
   storyJson,
 } from './delivery-story.ts';
 import { formerHostOption, hostOption } from './endpoint.ts';
-import { momentOption, timestampOf } from './moment.ts';
-import type { Moment } from './moment.ts';
+import { momentOption, timestampOf } from '../moment.ts';
+import type { Moment } from '../moment.ts';
 import {
   deliveryStatesOption,
   environmentOption,
   limitOption,
   pageTokenOption,
   showEnvironment,
-} from './options.ts';
-import { requireField } from './output.ts';
-import type { Output } from './output.ts';
-import { collectPages, isEmptyList, showMore } from './paging.ts';
-import type { PageOptions } from './paging.ts';
-import { plainJson, wordOf } from './plain-json.ts';
-import { explanationSentences, showSentences } from './sentences.ts';
-import { table } from './table.ts';
-import { showInstant, showTime } from './time.ts';
+} from '../options.ts';
+import { requireField } from '../output.ts';
+import type { Output } from '../output.ts';
+import { collectPages, isEmptyList, showMore } from '../paging.ts';
+import type { PageOptions } from '../paging.ts';
+import { plainJson, wordOf } from '../plain-json.ts';
+import { explanationSentences, showSentences } from '../sentences.ts';
+import { table } from '../table.ts';
+import { showInstant, showTime } from '../time.ts';
 import type { WebhookClients } from './webhook-clients.ts';
 import type { WebhookParts } from './webhook-parts.ts';
-import { onMerchant, onMerchantAnd } from './merchant-argument.ts';
+import { onMerchant, onMerchantAnd } from '../merchant-argument.ts';
 
 interface ListOptions extends PageOptions {
   readonly environment: Environment;

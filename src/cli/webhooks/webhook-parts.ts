@@ -1,6 +1,6 @@
 import type { JsonObject } from '@bufbuild/protobuf';
-import type { FindMerchant } from './merchant-argument.ts';
-import type { Runner } from './output.ts';
+import type { FindMerchant } from '../merchant-argument.ts';
+import type { Runner } from '../output.ts';
 import type { WebhookClients } from './webhook-clients.ts';
 
 /** The parts that the commands about webhooks use. */

@@ -1,13 +1,13 @@
 import { Argument, Option } from 'commander';
 import type { Command } from 'commander';
-import { Environment } from '../gen/gatehouse/v1/order_pb.js';
-import { shellWord } from '../contract/shell-word.ts';
+import { Environment } from '../../gen/gatehouse/v1/order_pb.js';
+import { shellWord } from '../../contract/shell-word.ts';
 import {
   EndpointSchema,
   EndpointState,
   EndpointStateSchema,
-} from '../gen/gatehouse/v1/webhook_service_pb.js';
-import type { Endpoint } from '../gen/gatehouse/v1/webhook_service_pb.js';
+} from '../../gen/gatehouse/v1/webhook_service_pb.js';
+import type { Endpoint } from '../../gen/gatehouse/v1/webhook_service_pb.js';
 import { readEndpoint } from './endpoint.ts';
 import {
   environmentOption,
@@ -16,17 +16,17 @@ import {
   limitOption,
   pageTokenOption,
   showEnvironment,
-} from './options.ts';
-import { requireField } from './output.ts';
-import type { Output } from './output.ts';
-import { collectPages, isEmptyList, showMore } from './paging.ts';
-import type { PageOptions } from './paging.ts';
-import { plainJson, wordOf } from './plain-json.ts';
-import { fields, table } from './table.ts';
-import { showTime } from './time.ts';
+} from '../options.ts';
+import { requireField } from '../output.ts';
+import type { Output } from '../output.ts';
+import { collectPages, isEmptyList, showMore } from '../paging.ts';
+import type { PageOptions } from '../paging.ts';
+import { plainJson, wordOf } from '../plain-json.ts';
+import { fields, table } from '../table.ts';
+import { showTime } from '../time.ts';
 import type { WebhookClients } from './webhook-clients.ts';
 import type { WebhookParts } from './webhook-parts.ts';
-import { onMerchantAnd } from './merchant-argument.ts';
+import { onMerchantAnd } from '../merchant-argument.ts';
 
 interface ListOptions extends PageOptions {
   readonly environment?: Environment;

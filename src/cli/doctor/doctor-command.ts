@@ -1,15 +1,15 @@
 import type { Command } from 'commander';
-import { counted } from '../contract/counted.ts';
-import type { CoreClients } from './core-clients.ts';
+import { counted } from '../../contract/counted.ts';
+import type { CoreClients } from '../core-clients.ts';
 import { checkWebhooks } from './doctor-webhooks.ts';
 import { checkCore, checkEncryption, checkNode, checkReadyz, settingsFailed } from './doctor-checks.ts';
 import type { Finding, Result } from './doctor-finding.ts';
-import { CliError, exitCodes } from './cli-error.ts';
-import { readHttpUrls } from './options.ts';
-import type { Output } from './output.ts';
-import { adviceLines, table } from './table.ts';
-import type { Listener, Target } from './target.ts';
-import type { WebhookClients } from './webhook-clients.ts';
+import { CliError, exitCodes } from '../cli-error.ts';
+import { readHttpUrls } from '../options.ts';
+import type { Output } from '../output.ts';
+import { adviceLines, table } from '../table.ts';
+import type { Listener, Target } from '../target.ts';
+import type { WebhookClients } from '../webhooks/webhook-clients.ts';
 
 export interface DoctorParts {
   readonly nodeVersion: string;
