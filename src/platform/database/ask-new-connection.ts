@@ -22,7 +22,7 @@ export async function askNewConnection<Answer>(
     await pTimeout(client.connect(), {
       milliseconds: withinMs,
       message:
-        'PostgreSQL answers on open connections, but has not accepted a new one within 2 s: read its log, and restart it',
+        'PostgreSQL answers on open connections, but has not accepted a new one within 2 s: check the load of its machine and of this one, and read its log. If it has stopped responding, restart it',
     });
     return await ask(client);
   } catch (error) {
