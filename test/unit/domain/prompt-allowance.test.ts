@@ -106,6 +106,12 @@ describe('a phone', () => {
       times(15, confirmed),
       allowed('COMMON'),
     ],
+    [
+      'does not wait after a prompt of a stranger that the payer confirmed',
+      stranger,
+      [{ ...prompt(bad, 'COMMON', 10), wasConfirmed: true }],
+      allowed('COMMON'),
+    ],
     ['limits all prompts together, including confirmed ones', bad, times(34, confirmed), limit(300)],
     [
       'blocks a page for a minute after another network’s page of the same merchant',
@@ -141,6 +147,7 @@ test('the stated wait is never too short, at most one step too long, and reveals
         expect(told).toBeGreaterThanOrEqual(waitMs);
         expect(told).toBeLessThan(waitMs + 2 * step);
         expect(statedWaitMs(waitMs, 0) % step).toBe(0);
+        expect(statedWaitMs(waitMs, 0.5) - statedWaitMs(waitMs, 0)).toBe(step / 2);
       },
     ),
   );
