@@ -6,7 +6,7 @@ import { logFacts } from '../request-log.ts';
 import { isAtLeast } from './viewer.ts';
 import type { Viewer } from './viewer.ts';
 import type { AccessRule } from './access-rule.ts';
-import { ownPath } from './own-path.ts';
+import { guardedPath } from './guarded-path.ts';
 import { isEnvironmentName } from './page-context.ts';
 import type { PageMerchant } from './page-context.ts';
 
@@ -99,7 +99,7 @@ export function addAccess(app: FastifyInstance, options: AccessOptions): void {
     if (rule.stepUp && !isProved) return sendToSignIn('step-up', request, reply);
     const { data } = request.session;
     // The kept form is being sent again now.
-    if (data?.carried !== undefined && data.carried.action === ownPath(request.url, 'POST'))
+    if (data?.carried !== undefined && data.carried.action === guardedPath(request.url, 'POST'))
       delete data.carried;
   });
 }

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { ownPath } from '../access/own-path.ts';
+import { guardedPath } from '../access/guarded-path.ts';
 import { isKept } from '../session/session-data.ts';
 import type { CarriedForm } from '../session/session-data.ts';
 import { fieldsOf } from './read-form.ts';
@@ -9,7 +9,7 @@ const isPrivate = (name: string): boolean => /password|secret|code|token|_csrf|^
 
 /** The form of a request that must wait for the sign-in; undefined when it is too large to keep. */
 export function carriedFormOf(request: FastifyRequest): CarriedForm | undefined {
-  const action = ownPath(request.url, 'POST');
+  const action = guardedPath(request.url, 'POST');
   if (action === undefined) return undefined;
   const form = {
     action,

@@ -1,12 +1,12 @@
 import { Type } from '@sinclair/typebox';
 import type { Static } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import { ownPath } from '../access/own-path.ts';
+import { guardedPath } from '../access/guarded-path.ts';
 import type { Viewer } from '../access/viewer.ts';
 
 /** A form that is kept while its sender signs in or confirms the identity. */
 const CarriedForm = Type.Object({
-  /** The path that it was sent to, as `ownPath` returned it. */
+  /** The path that it was sent to, as `guardedPath` returned it. */
   action: Type.String(),
   fields: Type.Array(Type.Tuple([Type.String(), Type.String()])),
 });
@@ -53,7 +53,7 @@ export function readSessionData(bytes: Uint8Array): SessionData | undefined {
   const data = parseJson(Buffer.from(bytes).toString());
   if (!Value.Check(SessionData, data)) return undefined;
   const { next: storedNext, carried: storedForm, ...rest } = data;
-  const next = ownPath(storedNext, 'GET');
+  const next = guardedPath(storedNext, 'GET');
   const carried = storedForm && ownForm(storedForm);
   return {
     ...rest,
@@ -69,7 +69,7 @@ export function readCarriedForm(text: string): CarriedForm | undefined {
 }
 
 function ownForm({ action: given, fields }: CarriedForm): CarriedForm | undefined {
-  const action = ownPath(given, 'POST');
+  const action = guardedPath(given, 'POST');
   return action === undefined ? undefined : { action, fields };
 }
 

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { ownPath } from '../access/own-path.ts';
+import { guardedPath } from '../access/guarded-path.ts';
 import { viewerOf } from '../access/page-context.ts';
 import { tryCall } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
@@ -23,7 +23,7 @@ export function addConfirm(app: FastifyInstance, dashboard: Dashboard): void {
 
   app.get('/confirm', async (request, reply) => {
     const { next } = request.query as { readonly next?: unknown };
-    const path = ownPath(next, 'GET');
+    const path = guardedPath(next, 'GET');
     const { data } = request.session;
     if (data !== undefined && path !== undefined) data.next = path;
     return showConfirm(dashboard, request, reply);

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { ownPath } from '../access/own-path.ts';
+import { guardedPath } from '../access/guarded-path.ts';
 import { tryCall, callOptions } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { emptyForm, fieldOf, readForm } from '../forms/read-form.ts';
@@ -47,7 +47,7 @@ function addPasswordPage(app: FastifyInstance, dashboard: Dashboard): void {
 
   app.get('/sign-in', async (request, reply) => {
     const { next, out, set } = request.query as Readonly<Record<string, unknown>>;
-    if (request.viewer !== null) return reply.redirect(ownPath(next, 'GET') ?? '/', 303);
+    if (request.viewer !== null) return reply.redirect(guardedPath(next, 'GET') ?? '/', 303);
     const done =
       set !== undefined
         ? wordsFor(request, linkWords).reset.done
@@ -55,7 +55,7 @@ function addPasswordPage(app: FastifyInstance, dashboard: Dashboard): void {
           ? wordsFor(request, signInWords).signedOut
           : undefined;
     return showSignIn(dashboard, request, reply, {
-      next: ownPath(next, 'GET'),
+      next: guardedPath(next, 'GET'),
       ...(done === undefined ? {} : { notice: { tone: 'good', title: done } }),
     });
   });
@@ -63,7 +63,7 @@ function addPasswordPage(app: FastifyInstance, dashboard: Dashboard): void {
   app.post('/sign-in', async (request, reply) => {
     requireSecureConnection(dashboard, request);
     const after = {
-      next: ownPath(fieldOf(request.body, 'next'), 'GET'),
+      next: guardedPath(fieldOf(request.body, 'next'), 'GET'),
       carried: readCarriedForm(fieldOf(request.body, 'carried')),
     };
     const { lang } = request.query as { readonly lang?: unknown };

@@ -10,7 +10,7 @@ import {
 import { createSessionStore, sessionExpiry } from '../../../src/dashboard/session/session-store.ts';
 import { SessionService } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import { isAtLeast, memberRoles } from '../../../src/dashboard/access/viewer.ts';
-import { ownPath } from '../../../src/dashboard/access/own-path.ts';
+import { guardedPath } from '../../../src/dashboard/access/guarded-path.ts';
 
 const minutes = 60_000;
 const limits = { idleMs: 60 * minutes, absoluteMs: 720 * minutes, codeMs: 10 * minutes };
@@ -123,7 +123,7 @@ describe('a path of the dashboard', () => {
     ['/m/mer_1\\sandbox\\keys', keys],
     ['/m/mer_1/sandbox/k\teys', keys],
   ])('may be %p', (text, path) => {
-    expect(ownPath(text, 'GET')).toBe(path);
+    expect(guardedPath(text, 'GET')).toBe(path);
   });
 
   test.each([
@@ -135,7 +135,7 @@ describe('a path of the dashboard', () => {
     '/sign-in?next=/',
     ...[`${keys}?${'x'.repeat(2000)}`, ['/account', '/account'], undefined],
   ])('cannot be %p, with any method', (text) => {
-    expect([ownPath(text, 'GET'), ownPath(text, 'POST')]).toEqual([undefined, undefined]);
+    expect([guardedPath(text, 'GET'), guardedPath(text, 'POST')]).toEqual([undefined, undefined]);
   });
 
   test('accepts a form only where a route does', () => {

@@ -1,4 +1,4 @@
-import { counted } from '../counted.ts';
+import { counted } from '../../../contract/counted.ts';
 import { ofChecks } from './operator-checks.ts';
 import { balances, reconciliations } from './operator-reconciliation.ts';
 

@@ -1,4 +1,4 @@
-import { counted } from '../counted.ts';
+import { counted } from '../../../contract/counted.ts';
 
 /** The pages of payment links and QR codes. */
 export const paymentLinks = {

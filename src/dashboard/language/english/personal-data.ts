@@ -1,4 +1,4 @@
-import { counted } from '../counted.ts';
+import { counted } from '../../../contract/counted.ts';
 
 /** The page on which operators erase the personal data of a customer. */
 export const personalData = {

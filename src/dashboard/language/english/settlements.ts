@@ -1,4 +1,4 @@
-import { counted } from '../counted.ts';
+import { counted } from '../../../contract/counted.ts';
 
 /** The operators' page of money that waits for a person, and the words for settlements. */
 export const settlements = {

@@ -1,4 +1,4 @@
-import { counted } from '../counted.ts';
+import { counted } from '../../../contract/counted.ts';
 
 /** The frame of every page: menus, notices, and the messages of forms. */
 export const shell = {

@@ -1,4 +1,4 @@
-import { counted } from '../counted.ts';
+import { counted } from '../../../contract/counted.ts';
 
 /** The pages of webhook endpoints. */
 export const webhookEndpoints = {

@@ -22,11 +22,10 @@ function guardedBy(method: Method): RegExp[] {
 }
 
 /**
- * The path and query of one of our routes, from a text that a browser sent; undefined for every other text. The text is
- * parsed as browsers do, which read a backslash as a slash and drop tabs and line ends. The result is built from the parsed
- * URL, never from the text itself.
+ * The path and query of a guarded route, from a text that a browser sent; undefined for every other text. The text is parsed as browsers
+ * do, which read a backslash as a slash and drop tabs and line ends. The result is built from the parsed URL, never from the text itself.
  */
-export function ownPath(text: unknown, method: Method): string | undefined {
+export function guardedPath(text: unknown, method: Method): string | undefined {
   if (typeof text !== 'string' || !text.startsWith('/') || text.length > longestPath) return undefined;
   const url = URL.parse(text, ownOrigin);
   if (url?.origin !== ownOrigin) return undefined;
