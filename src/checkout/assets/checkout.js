@@ -2,7 +2,7 @@
 
 /** How long until the payment is looked at again: often at first, when most people confirm. */
 const followMs = { soon: 1500, later: 4000, soonForMs: 60_000 };
-/** A phone that loses its network often hears nothing of it. A request that waits for longer is asked again. */
+/** A browser often gets no error when its phone loses the network. A request that waits for longer is asked again. */
 const answerMs = 15_000;
 /** From this long on, the server's text, such as “29 days, 23 hours”, says more than a number of hours. */
 const daySeconds = 86_400;

@@ -195,8 +195,7 @@ const brokerLossHarmless: Invariant = {
 
 const decidedInTime: Invariant = {
   name: 'decided_orders_end_in_time',
-  promise:
-    'An order that its wallet has decided ends within 60 seconds after the faults, with nobody helping.',
+  promise: 'An order that its wallet has decided ends within 60 seconds after the faults, without help.',
   judge: ({ charges, records, faultsEndedAtMs, decidedAtMs }) => {
     const charged = new Map(charges.map(({ reference, chargedAtMs }) => [reference, chargedAtMs]));
     const decided = records.flatMap(({ orderNumber, attempts }) => {
