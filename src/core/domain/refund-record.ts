@@ -50,3 +50,9 @@ export interface Refund extends RefundFacts {
   /** The settlement that decided it instead of the wallet; null when there is none. */
   readonly settlementId: SettlementId | null;
 }
+
+/** A refund, or several with the same status together, as far as they decide how much of their order is left. */
+export interface RefundSum {
+  readonly progress: Pick<RefundProgress, 'status'>;
+  readonly minorUnits: bigint;
+}

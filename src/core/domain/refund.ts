@@ -1,6 +1,6 @@
 import type { Changed, OrderEventType, OrderInFull } from './order.ts';
 import type { SettlementId } from './order-identity.ts';
-import type { Refund, RefundFacts, RefundProgress } from './refund-record.ts';
+import type { Refund, RefundFacts, RefundProgress, RefundSum } from './refund-record.ts';
 import { type Result, err, ok } from './result.ts';
 import type { Reversal, ReversalOutcome } from './reversal.ts';
 import { beginReversal, leaseReversal, makeReversalDue, recordReversalOutcome } from './reversal.ts';
@@ -52,10 +52,11 @@ export function failureReason({ progress, settlementId }: Refund): string {
 }
 
 /** Whether the money of the refund was returned or may still be. After a FAILED refund, other refunds may return the money. */
-export const holdsMoney = (refund: Pick<Refund, 'progress'>): boolean => refundStatus(refund) !== 'FAILED';
+export const holdsMoney = ({ progress: { status } }: RefundSum): boolean =>
+  status !== 'APPROVAL_DECLINED' && status !== 'REVERSAL_REFUSED';
 
 /** The sum of the refunds that are not FAILED, in minor units. */
-export const heldMinorUnits = (refunds: readonly Pick<Refund, 'progress' | 'minorUnits'>[]): bigint =>
+export const heldMinorUnits = (refunds: readonly RefundSum[]): bigint =>
   refunds.filter(holdsMoney).reduce((sum, { minorUnits }) => sum + minorUnits, 0n);
 
 /** A changed refund, with the event of its order; `changed` is undefined if the change causes no event. */

@@ -2,7 +2,7 @@ import { isSameOrErased } from './erased.ts';
 import type { Issue } from './issue.ts';
 import { Money } from './money.ts';
 import type { Order } from './order.ts';
-import type { Refund } from './refund-record.ts';
+import type { Refund, RefundSum } from './refund-record.ts';
 import { heldMinorUnits, holdsMoney } from './refund.ts';
 import { type Result, err, ok } from './result.ts';
 import type { Wallet } from './wallet.ts';
@@ -10,8 +10,8 @@ import type { Wallet } from './wallet.ts';
 /** Everything that decides how much of an order can be refunded. */
 export interface RefundBasis {
   readonly order: Order;
-  /** All refunds of the order. */
-  readonly refunds: readonly Refund[];
+  /** All refunds of the order, each or summed by status. */
+  readonly refunds: readonly RefundSum[];
   /** The configured wallet that was paid; undefined when the configuration no longer has it. */
   readonly wallet: Wallet | undefined;
   /** Whether the transaction that paid the order is also on record as a stray payment, and goes back as that. */

@@ -562,7 +562,7 @@ test('the report of the period has the refunded amount, and the orders still cou
   expect(report.failures).toEqual([]);
 });
 
-test('an order with many refunds waits for an old one that is not decided', async () => {
+test('an order with many refunds waits for an old one that is not decided, and all of them count', async () => {
   const { orderId } = await paidOrder();
   const { refundId } = await refund('R-1', '0.01');
   await desk.query(
@@ -582,6 +582,8 @@ test('an order with many refunds waits for an old one that is not decided', asyn
 
   const waits = { waitingFor: OrderFact.REQUEST_SENT, subjectId: refundId };
   expect([explained.explanation, explanation]).toMatchObject([waits, waits]);
+  expect(await left(orderId)).toMatchObject({ left: '98.48' });
+  expect(await refund('R-2')).toMatchObject({ amount: '98.48' });
 });
 
 test('many refunds of one order leave connections to other merchants', async () => {

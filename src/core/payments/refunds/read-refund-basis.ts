@@ -1,15 +1,15 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { PaymentAttemptRow, RefundRow, StrayPaymentRow } from '../../database/order-entities.ts';
+import { PaymentAttemptRow, StrayPaymentRow } from '../../database/order-entities.ts';
 import type { OrderRow } from '../../database/order-entities.ts';
 import { mayAccountBeRestored } from '../../database/was-account-lost.sql.ts';
 import { WalletAccountRow } from '../../database/wallet-account-entity.ts';
-import type { Refund } from '../../domain/refund-record.ts';
-import { refundOf } from '../changes/refund-row.ts';
+import type { RefundSum } from '../../domain/refund-record.ts';
+import { readRefundSums } from './refund-sums.sql.ts';
 
 /** What the database knows about the refunds of an order. */
 export interface StoredRefundBasis {
-  readonly refunds: readonly Refund[];
+  readonly refunds: readonly RefundSum[];
   /** The transaction that paid the order; '' when nothing has. */
   readonly providerTransactionId: string;
   readonly isStrayToo: boolean;
@@ -28,7 +28,7 @@ export async function readRefundBasis(
   { merchantId, id: orderId, latestAttemptId }: Pick<OrderRow, 'merchantId' | 'id' | 'latestAttemptId'>,
   lock: 'lock_account' | 'no_lock',
 ): Promise<StoredRefundBasis> {
-  const rows = await em.find(RefundRow, { merchantId, orderId }, { orderBy: { id: 'asc' } });
+  const refunds = await readRefundSums(em, { merchantId, id: orderId });
   const paid =
     latestAttemptId == null
       ? null
@@ -52,7 +52,7 @@ export async function readRefundBasis(
         );
   const isAccountGone = account === null;
   return {
-    refunds: rows.map(refundOf),
+    refunds,
     providerTransactionId,
     isStrayToo: strays > 0,
     isAccountGone,
