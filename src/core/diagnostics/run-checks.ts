@@ -288,17 +288,23 @@ async function checkReconciliations({ database }: ChecksParts): Promise<Check> {
     database.pool,
     {
       text: `
-select count(*) filter (where status = 'COMPLETED' and differences > 0)::text as differing,
-  count(*) filter (where status = 'FAILED')::text as failed,
-  count(*) filter (where status in ('WAITING', 'RUNNING') and created_at < now() - interval '1 hour')::text as late,
-  count(*) filter (where status = 'COMPLETED')::text as done
-from (
-  select distinct on (wallet, environment, day) status, differences, created_at from core.reconciliations
+with recent as (
+  select wallet, environment, day, id, status, differences, created_at from core.reconciliations
   where created_at > now() - interval '7 days'
     -- A running day is compared before the wallet has written everything.
     and not (started_by = 'core' and day >= (now() at time zone 'UTC')::date)
+),
+latest as (select distinct on (wallet, environment, day) * from recent order by wallet, environment, day, id desc),
+-- A new comparison of the day, which may wait for the wallet for hours, does not settle what the last one found.
+compared as (
+  select distinct on (wallet, environment, day) differences from recent where status = 'COMPLETED'
   order by wallet, environment, day, id desc
-) latest`,
+)
+select (select count(*) filter (where differences > 0) from compared)::text as differing,
+  count(*) filter (where status = 'FAILED')::text as failed,
+  count(*) filter (where status in ('WAITING', 'RUNNING') and created_at < now() - interval '1 hour')::text as late,
+  (select count(*) from compared)::text as done
+from latest`,
     },
   );
   const value = create(ReconciliationFactsSchema, {

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { v7 } from 'uuid';
 import { publicId, storedId } from '../../support/ids.ts';
+import { CheckSubject } from '../../../src/gen/gatehouse/v1/diagnostics_service_pb.js';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import {
   DifferenceKind,
@@ -10,6 +11,7 @@ import {
   StatementEntryType,
 } from '../../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
 import { failureOf, wrongFields, refusalOf } from '../../support/rpc-failure.ts';
+import { checksOfCore } from './doctor-checks.ts';
 import { outcomes } from './payment-desk.ts';
 import type { Outcome } from './payment-desk.ts';
 import { at, completed, paymentEntry, walletA, sharedReconciliationDesk } from './reconciliation-desk.ts';
@@ -105,6 +107,16 @@ describe('compared entries', () => {
         ...{ merchantId: '', paymentAttemptId: '' },
       },
     ]);
+  });
+
+  test('a difference remains in doctor while a newer comparison of its day waits', async () => {
+    await desk.reconcile(day, [entryOf('x-1')]);
+    await desk.operator.startReconciliation({ ...walletA, date: day });
+
+    const checks = await checksOfCore(database);
+
+    const { facts } = checks.find(({ subject }) => subject === CheckSubject.RECONCILIATION)!;
+    expect(facts.value).toMatchObject({ completedCount: 1n, differingCount: 1n, lateCount: 0n });
   });
 
   test('a charge for a declined attempt differs, and causes another query of the wallet', async () => {
