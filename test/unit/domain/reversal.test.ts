@@ -99,6 +99,10 @@ test('an answer changes only the fields that it decides', () => {
     dueAt: at(3),
     updatedAt: at(1),
   });
+  const again = valueOf(leaseReversal(after(pending('rv-1')), 'lease-2', leaseMs, at(3))).reversal;
+  expect(valueOf(recordReversalOutcome(again, 'lease-2', pending(''), at(4))).reversal).toMatchObject({
+    providerReference: 'rv-1',
+  });
   expect(after(notSent)).toEqual({
     ...leased,
     isLeased: false,
