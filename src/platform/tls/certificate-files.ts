@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
+import { codeOf } from '../error-code.ts';
 import type { Logger } from '../logger.ts';
 import { SettingsError } from '../settings/read-settings.ts';
 import { certificatesIn, mustContainCertificates } from './pem-certificates.ts';
@@ -64,33 +65,31 @@ export function openCertificateFiles(options: CertificateFilesOptions): Certific
       `${problem}; other processes refuse this certificate until you replace it or correct the clock`,
     );
   const listeners = new Set<(certificates: Certificates) => void>();
-  /** The problem that was logged last. It is logged again only after another one. */
-  let known: string | undefined;
-  const keep = (why: string): void => {
-    if (why !== known)
-      logger.error(
-        { files: names },
-        `the changed TLS files cannot be used, so the previous certificates stay in use: ${why}`,
-      );
-    known = why;
+  /** The problem that was logged last, and what to log when it has ended. It is logged again only after another one. */
+  let known: { readonly problem: string; readonly ended: string } | undefined;
+  const keep = (what: string, why: string, ended: string): void => {
+    const problem = `${what}, so the previous certificates stay in use: ${why}`;
+    if (problem !== known?.problem) logger.error({ files: names }, problem);
+    known = { problem, ended };
   };
+  const keepUsed = (why: string): void =>
+    keep('the changed TLS files cannot be used', why, 'the TLS files contain the certificates in use again');
   const reload = async (): Promise<void> => {
     try {
       const read = await Promise.all(names.map((name) => readFile(name)));
       if (read.every((content, index) => contents[index]?.equals(content) === true)) {
-        if (known !== undefined)
-          logger.info({ files: names }, 'the TLS files contain the certificates in use again');
+        if (known !== undefined) logger.info({ files: names }, known.ended);
         known = undefined;
         return;
       }
       const next = parseCertificates(paths, read);
       if (typeof next === 'string') {
-        keep(next);
+        keepUsed(next);
         return;
       }
       const invalid = validityProblem(paths, next, now());
       if (invalid !== undefined) {
-        keep(invalid);
+        keepUsed(invalid);
         return;
       }
       contents = read;
@@ -102,7 +101,7 @@ export function openCertificateFiles(options: CertificateFilesOptions): Certific
       );
       for (const listener of listeners) listener(next);
     } catch (error) {
-      keep(error instanceof Error ? error.message : String(error));
+      keep('the TLS files cannot be read', unreadable(error), 'the TLS files can be read again');
     }
   };
   let reading = Promise.resolve();
@@ -118,6 +117,14 @@ export function openCertificateFiles(options: CertificateFilesOptions): Certific
     reload: () => (reading = reading.then(reload)),
     stop: () => clearInterval(timer),
   };
+}
+
+/** Why files cannot be read, and what to do if they are not at fault. */
+function unreadable(error: unknown): string {
+  const code = codeOf(error);
+  if (code === 'EMFILE' || code === 'ENFILE')
+    return `this process has no free file descriptor (${code}); raise its limit of open files, and restart it`;
+  return error instanceof Error ? error.message : String(error);
 }
 
 function readOrThrow(path: string): Buffer {

@@ -1,4 +1,4 @@
-import { execFile, spawn } from 'node:child_process';
+import { execFile, spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { chmod, chown, copyFile, cp, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
@@ -588,6 +588,33 @@ describe('renewed certificates', () => {
     await writeFile(ca, whole);
     await files.reload();
     expect(isWhole()).toBe(true);
+  });
+
+  test('stay in use while the process can open no more files, and the log says so', () => {
+    const { ca } = authority;
+    const script = `
+      import { closeSync, openSync } from 'node:fs';
+      import { openCertificateFiles } from '${new URL('../../../src/platform/tls/certificate-files.ts', import.meta.url).href}';
+      const say = (_, line) => console.log(line);
+      const files = openCertificateFiles({ paths: { ca: '${ca}' }, logger: { error: say, info: say }, now: () => new Date() });
+      console.log('start');
+      const open = [];
+      try { for (;;) open.push(openSync('${ca}')); } catch {}
+      await files.reload();
+      await files.reload();
+      open.forEach((each) => closeSync(each));
+      await files.reload();`;
+    const node = spawnSync(
+      'sh',
+      ['-c', 'ulimit -n 128; exec "$0" --input-type=module --eval "$1"', process.execPath, script],
+      { encoding: 'utf8' },
+    );
+    expect(node.stdout.trim().split('\n')).toEqual([
+      'start',
+      'the TLS files cannot be read, so the previous certificates stay in use: this process has no free file descriptor ' +
+        '(EMFILE); raise its limit of open files, and restart it',
+      'the TLS files can be read again',
+    ]);
   });
 
   test('are used from a file with the line breaks of Windows', async () => {
