@@ -28,7 +28,7 @@ import { changePassword, checkPassword } from './check-password.ts';
 import { parseEmail } from './email-address.ts';
 import { inviteUser, readInvitation } from './invite-user.ts';
 import { listUsers } from './list-users.ts';
-import { resetPassword, startPasswordReset } from './reset-password.ts';
+import { readPasswordReset, resetPassword, startPasswordReset } from './reset-password.ts';
 import { beginTotp, confirmTotp, disableTotp, verifyTotp } from './second-factor.ts';
 import { helpNumbers, noticeMessage, roleNumbers, userMessage } from './user-message.ts';
 import { isPublicId } from '../../contract/public-id.ts';
@@ -91,6 +91,9 @@ export function accountService(parts: AccountParts): RpcService {
         await parts.tries.countReset({ emailKey: email.key, remoteAddress, browserSecret });
         const made = await startPasswordReset(parts, { email, validForMs }, actorOf(context));
         return { token: made.token, expireTime: timestampFromDate(made.expiresAt), email: made.email };
+      },
+      async getPasswordReset({ token }) {
+        return { expireTime: timestampFromDate(await readPasswordReset(parts, token)) };
       },
       async requestAccountHelp(request, context) {
         const { email, kind } = parseHelp(request);
@@ -247,6 +250,7 @@ export function accountService(parts: AccountParts): RpcService {
       getInvitation: ['dashboard'],
       acceptInvitation: ['dashboard'],
       startPasswordReset: ['dashboard'],
+      getPasswordReset: ['dashboard'],
       requestAccountHelp: ['dashboard', 'operator'],
       approveAccountHelp: ['dashboard', 'operator'],
       rejectAccountHelp: ['dashboard', 'operator'],

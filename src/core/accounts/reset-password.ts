@@ -78,6 +78,17 @@ export function addResetLink(
 }
 
 /**
+ * When a password reset link expires. Like `resetPassword`, it refuses the link of a disabled user. @throws NOT_FOUND LINK_NOT_USABLE
+ */
+export async function readPasswordReset({ database, now }: AccountParts, token: string): Promise<Date> {
+  const em = database.fork();
+  const { emailKey, expiresAt } = await requireLink(em, 'RESET', token, now());
+  const user = await em.findOne(UserRow, { emailKey });
+  if (user === null || user.disabledAt != null) throw linkNotUsable();
+  return expiresAt;
+}
+
+/**
  * Sets a new password with a link. Ends the user's sessions, other reset links, a request for one, and counts of wrong passwords. The
  * second factor stays, because the link proves only access to the user's mail. Errors: INVALID_ARGUMENT INVALID_FIELDS;
  * NOT_FOUND LINK_NOT_USABLE; RESOURCE_EXHAUSTED OVERLOADED.

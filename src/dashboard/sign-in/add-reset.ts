@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { tryCall } from '../try-call.ts';
+import { tryCall, callOptions } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { emptyForm, readForm } from '../forms/read-form.ts';
 import type { FormState } from '../forms/read-form.ts';
@@ -8,7 +8,7 @@ import { wordsFor } from '../language/words.ts';
 import { mailReset } from '../mail/mail-links.ts';
 import { PageProblem } from '../page-problem.ts';
 import { shellWords } from '../send-page.ts';
-import { linkWords, answerLinkRequest, tokenOf } from './link-pages.ts';
+import { linkOf, linkWords, answerLinkRequest, tokenOf } from './link-pages.ts';
 import { refusedTry } from './refused-try.ts';
 import { requireSecureConnection } from './secure-connection.ts';
 import { signInWords } from './show-sign-in.ts';
@@ -25,7 +25,13 @@ interface Shown {
 
 /** The pages to choose a new password after forgetting the old one. */
 export function addReset(app: FastifyInstance, dashboard: Dashboard): void {
-  const { browserSecrets, clients, mailer } = dashboard;
+  const { browserSecrets, clients, mailer, strangers } = dashboard;
+
+  /** @throws NOT_FOUND LINK_NOT_USABLE */
+  const requireUsable = async (request: FastifyRequest): Promise<void> => {
+    await clients.accounts.getPasswordReset({ token: tokenOf(request) }, callOptions(request));
+    await strangers.record(request, linkOf(request), true);
+  };
 
   app.get('/reset', async (request, reply) => showAsk(dashboard, request, reply));
 
@@ -57,11 +63,17 @@ export function addReset(app: FastifyInstance, dashboard: Dashboard): void {
     return showAsk(dashboard, request, reply, { form, notice: sent });
   });
 
-  app.get('/reset/:token', async (request, reply) => showReset(dashboard, request, reply));
+  app.get('/reset/:token', (request, reply) =>
+    answerLinkRequest(dashboard, request, reply, async () => {
+      await requireUsable(request);
+      return showReset(dashboard, request, reply);
+    }),
+  );
 
   app.post('/reset/:token', (request, reply) =>
     answerLinkRequest(dashboard, request, reply, async () => {
       requireSecureConnection(dashboard, request);
+      await requireUsable(request);
       const form = readForm(NewPassword, request.body, shellWords[request.language].forms);
       if (!form.ok) return showReset(dashboard, request, reply, { form, status: 400 });
       const { password } = form.value;

@@ -111,6 +111,7 @@ const matrix: Readonly<Record<string, string>> = {
   'gatehouse.v1.AccountService/GetInvitation': /*         */ '- - - - Y - - -',
   'gatehouse.v1.AccountService/AcceptInvitation': /*      */ '- - - - Y - - -',
   'gatehouse.v1.AccountService/StartPasswordReset': /*    */ '- - - - Y - - -',
+  'gatehouse.v1.AccountService/GetPasswordReset': /*      */ '- - - - Y - - -',
   'gatehouse.v1.AccountService/RequestAccountHelp': /*    */ '- - - - Y Y - -',
   'gatehouse.v1.AccountService/ApproveAccountHelp': /*    */ '- - - - Y Y - -',
   'gatehouse.v1.AccountService/RejectAccountHelp': /*     */ '- - - - Y Y - -',

@@ -33,8 +33,10 @@ describe('a reset', () => {
       'WRONG_CREDENTIALS',
     );
     await accounts.verifyPassword({ email: user.email, password: newPassword });
-    for (const token of [first, second])
+    for (const token of [first, second]) {
+      expect(await refusalOf(accounts.getPasswordReset({ token }))).toBe('LINK_NOT_USABLE');
       expect(await refusalOf(accounts.resetPassword({ token, password }))).toBe('LINK_NOT_USABLE');
+    }
   });
 
   test('is done once, also by two links at once on two cores', async () => {
@@ -110,6 +112,7 @@ describe('a reset', () => {
     const reset = await startReset(user.email);
     const { token: invitation } = await desk.inviteElsewhere(desk.newEmail());
     expect(await refusalOf(accounts.getInvitation({ token: reset }))).toBe('LINK_NOT_USABLE');
+    expect(await refusalOf(accounts.getPasswordReset({ token: invitation }))).toBe('LINK_NOT_USABLE');
     const call = accounts.resetPassword({ token: invitation, password: newPassword });
     expect(await refusalOf(call)).toBe('LINK_NOT_USABLE');
   });

@@ -846,6 +846,46 @@ export declare type StartPasswordResetResponse = Message<"gatehouse.v1.StartPass
 export declare const StartPasswordResetResponseSchema: GenMessage<StartPasswordResetResponse>;
 
 /**
+ * A password reset link to check.
+ *
+ * @generated from message gatehouse.v1.GetPasswordResetRequest
+ */
+export declare type GetPasswordResetRequest = Message<"gatehouse.v1.GetPasswordResetRequest"> & {
+  /**
+   * The token from the link.
+   *
+   * @generated from field: string token = 1;
+   */
+  token: string;
+};
+
+/**
+ * Describes the message gatehouse.v1.GetPasswordResetRequest.
+ * Use `create(GetPasswordResetRequestSchema)` to create a new message.
+ */
+export declare const GetPasswordResetRequestSchema: GenMessage<GetPasswordResetRequest>;
+
+/**
+ * The link is usable.
+ *
+ * @generated from message gatehouse.v1.GetPasswordResetResponse
+ */
+export declare type GetPasswordResetResponse = Message<"gatehouse.v1.GetPasswordResetResponse"> & {
+  /**
+   * When the link expires.
+   *
+   * @generated from field: google.protobuf.Timestamp expire_time = 1;
+   */
+  expireTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message gatehouse.v1.GetPasswordResetResponse.
+ * Use `create(GetPasswordResetResponseSchema)` to create a new message.
+ */
+export declare const GetPasswordResetResponseSchema: GenMessage<GetPasswordResetResponse>;
+
+/**
  * A password to set.
  *
  * @generated from message gatehouse.v1.ResetPasswordRequest
@@ -1983,6 +2023,17 @@ export declare const AccountService: GenService<{
     methodKind: "unary";
     input: typeof StartPasswordResetRequestSchema;
     output: typeof StartPasswordResetResponseSchema;
+  },
+  /**
+   * Checks a password reset link and changes nothing. Errors: NOT_FOUND LINK_NOT_USABLE when the link is unknown, used,
+   * withdrawn or expired.
+   *
+   * @generated from rpc gatehouse.v1.AccountService.GetPasswordReset
+   */
+  getPasswordReset: {
+    methodKind: "unary";
+    input: typeof GetPasswordResetRequestSchema;
+    output: typeof GetPasswordResetResponseSchema;
   },
   /**
    * Requests help for a user who cannot sign in. If the dashboard sends mail, it mails the user a password reset link.
