@@ -4,6 +4,7 @@ import { unknownSettings } from '../contract/setting-names.ts';
 import { exitOnUnhandledErrors, ignoreDebuggerSignal } from '../platform/lifecycle.ts';
 import { createLogger, standardOutput } from '../platform/logger.ts';
 import type { Logger } from '../platform/logger.ts';
+import { explainPort } from './explain-port.ts';
 
 export interface Logging {
   /** Distinguishes processes with the same name, in logs and to peers. */
@@ -28,7 +29,7 @@ export function startLogging(
     { process: name, instance, level: config.GATEHOUSE_LOG_LEVEL },
     standardOutput(process),
   );
-  exitOnUnhandledErrors(process, logger);
+  exitOnUnhandledErrors(process, logger, (error) => explainPort(error, config));
   ignoreDebuggerSignal(process, logger);
   const complain = (text: unknown): void =>
     logger.warn({ complaint: firstWords(text) }, 'grpc-js reported an error');

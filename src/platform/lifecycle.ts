@@ -41,13 +41,17 @@ export type FallibleProcess = Pick<NodeJS.Process, 'on' | 'listenerCount' | 'exi
 /**
  * Handles errors that no other code handled. The error is logged as one fatal line, and the process exits with code 1,
  * because its state is unknown. Its supervisor restarts it. After a call of `stopOnSignal`, the process first stops its parts.
- * Before that, and after a second such error, it exits at once.
+ * Before that, and after a second such error, it exits at once. `explain` may replace an error by one that says what to do.
  */
-export function exitOnUnhandledErrors(process: FallibleProcess, logger: Logger): void {
+export function exitOnUnhandledErrors(
+  process: FallibleProcess,
+  logger: Logger,
+  explain: (error: Error) => Error = (error) => error,
+): void {
   const exitOn = (event: 'uncaughtException' | 'unhandledRejection', thrown: unknown): void => {
     // A thrown value may not be an Error. `close-with-grace` treats undefined as no error.
     const err = thrown instanceof Error ? thrown : new Error(`${String(thrown)} was thrown`);
-    logger.fatal({ err, event }, 'unhandled error: the process exits');
+    logger.fatal({ err: explain(err), event }, 'unhandled error: the process exits');
     const isStoppedInOrder = Boolean(thrown) && process.listenerCount(event) > 1;
     if (!isStoppedInOrder) process.exit(1);
   };

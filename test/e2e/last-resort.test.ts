@@ -108,3 +108,15 @@ test('an error during the start of a process is logged in one fatal line, and th
     /ended with 1:\n\{"level":"fatal".*"broken while starting".*\}$/,
   );
 });
+
+test.each(['GATEHOUSE_CORE_GRPC_PORT', 'GATEHOUSE_CORE_CONNECT_PORT', 'GATEHOUSE_CHECKOUT_PORT'])(
+  'a port in use ends the start with a line that names its setting: %s',
+  async (setting) => {
+    const running = await startProcess(file, {});
+    broken = running;
+    const port = new URL(String(running.ready['http'])).port;
+    await expect(startProcess(file, { [setting]: port })).rejects.toThrow(
+      `"message":"port ${port} is in use; stop the program that uses it, or set ${setting} to another port`,
+    );
+  },
+);

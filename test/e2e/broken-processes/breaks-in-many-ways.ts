@@ -14,7 +14,14 @@ import { startConnectServer } from '../../../src/platform/rpc/connect-server.ts'
 import { startGrpcServer } from '../../../src/platform/rpc/grpc-server.ts';
 import { rpcService } from '../../../src/platform/rpc/rpc-service.ts';
 
-const { logger } = startLogging('broken', { GATEHOUSE_INSTANCE: 'broken', GATEHOUSE_LOG_LEVEL: 'info' });
+const portOf = (name: string): number => Number(process.env[name] ?? 0);
+const config = {
+  ...{ GATEHOUSE_INSTANCE: 'broken', GATEHOUSE_LOG_LEVEL: 'info' },
+  GATEHOUSE_CORE_GRPC_PORT: portOf('GATEHOUSE_CORE_GRPC_PORT'),
+  GATEHOUSE_CORE_CONNECT_PORT: portOf('GATEHOUSE_CORE_CONNECT_PORT'),
+  GATEHOUSE_CHECKOUT_PORT: portOf('GATEHOUSE_CHECKOUT_PORT'),
+};
+const { logger } = startLogging('broken', config);
 if (process.env['BREAK'] === 'while-starting') throw new Error('broken while starting');
 
 let idsBroken = false;
@@ -85,9 +92,10 @@ const { spec: health } = rpcService(
   },
   { check: 'anyone', list: 'anyone', watch: 'anyone' },
 );
-const rpc = { host: '127.0.0.1', port: 0, services: [health], logger };
-const grpc = await startGrpcServer(rpc);
-const connect = await startConnectServer(rpc);
+const host = '127.0.0.1';
+const rpc = { host, services: [health], logger };
+const grpc = await startGrpcServer({ ...rpc, port: config.GATEHOUSE_CORE_GRPC_PORT });
+const connect = await startConnectServer({ ...rpc, port: config.GATEHOUSE_CORE_CONNECT_PORT });
 stopOnSignal(logger, [{ name: 'listener', stop: () => app.close(), timeoutMs: 1_000 }]);
-await app.listen({ host: '127.0.0.1', port: 0 });
+await app.listen({ host, port: config.GATEHOUSE_CHECKOUT_PORT });
 logger.info({ http: app.listeningOrigin, grpc: grpc.address, connect: connect.address }, 'ready');
