@@ -34,7 +34,7 @@ import { failedCheck, goodCheck, warningCheck } from './check-outcome.ts';
 
 export interface ChecksParts {
   readonly database: Database;
-  readonly broker: Pick<EventBus, 'isConnected' | 'isAnswering'>;
+  readonly broker: Pick<EventBus, 'isConnected' | 'isAnswering' | 'requireStore'>;
   /** Whether the database was used with this core's master key. */
   readonly hasMasterKey: () => Promise<boolean>;
   /** The wallets in the file of wallets. */
@@ -321,7 +321,12 @@ from latest`,
 
 async function checkBroker({ broker }: ChecksParts): Promise<Check> {
   if (!broker.isConnected()) return warningCheck(CheckSubject.BROKER, CheckFinding.DISCONNECTED);
-  return (await broker.isAnswering(checkTimeoutMs))
-    ? goodCheck(CheckSubject.BROKER)
-    : noAnswer(CheckSubject.BROKER, warningCheck);
+  const [isAnswering, store] = await Promise.all([
+    broker.isAnswering(checkTimeoutMs),
+    runWithin(CheckSubject.BROKER, async () => {
+      await broker.requireStore();
+      return goodCheck(CheckSubject.BROKER);
+    }),
+  ]);
+  return isAnswering ? store : noAnswer(CheckSubject.BROKER, warningCheck);
 }

@@ -5,7 +5,7 @@ import { limitFailures } from '../line-limit.ts';
 import type { Logger } from '../logger.ts';
 import { createEventConsumer } from './event-consumer.ts';
 import type { EventConsumer, EventConsumerParts } from './event-consumer.ts';
-import { brokerAnswerMs, createEventStream } from './event-stream.ts';
+import { brokerAnswerMs, createEventStream, streamManager } from './event-stream.ts';
 import type { EventStream } from './event-stream.ts';
 import { pause } from '../pause.ts';
 import type { CertificateFiles } from '../tls/certificate-files.ts';
@@ -34,6 +34,8 @@ export interface EventBus<WakeTopic extends string = string> extends EventPublis
    * minute, until it has missed the client's own pings.
    */
   readonly isAnswering: (withinMs: number) => Promise<boolean>;
+  /** Asks the broker for its store of messages. @throws with what to do when it has none, such as a nats-server without JetStream */
+  readonly requireStore: () => Promise<void>;
   /**
    * Notifies all listening processes that there may be work of this topic. `part` can name a part of it. Lost while the broker is
    * unavailable.
@@ -146,6 +148,10 @@ export function openEventBus<WakeTopic extends string>(
         () => false,
       );
       return pTimeout(answer, { milliseconds: withinMs, fallback: () => false });
+    },
+    async requireStore() {
+      if (connection === undefined || !isReached) throw new Error('not connected to the broker');
+      await streamManager(connection);
     },
     async publish(messages) {
       if (connection === undefined || !isReached) throw new Error('not connected to the broker');

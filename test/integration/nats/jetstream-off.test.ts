@@ -7,13 +7,16 @@ import { connect } from 'nats';
 import { pino } from 'pino';
 import { openEventBus } from '../../../src/contract/event-bus.ts';
 import type { EventBus } from '../../../src/contract/event-bus.ts';
+import { CheckResult, CheckSubject } from '../../../src/gen/gatehouse/v1/diagnostics_service_pb.js';
 import { exitWithParent } from '../../../src/main/local/exit-with-parent.ts';
 import { choosePorts } from '../../../src/main/local/free-port.ts';
 import { findOrInstallNatsServer } from '../../../src/main/local/nats-binary.ts';
 import { natsProcess } from '../../../src/main/local/nats.ts';
 import { publishStored } from '../../../src/platform/nats/publish-stored.ts';
 import { stoppableProcess } from '../../../src/main/prove/stoppable-process.ts';
+import { sharedCoreDatabase, sharedTestDatabase } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
+import { checksOfCore } from '../core/doctor-checks.ts';
 
 const host = '127.0.0.1';
 const reason = 'nats-server answers, but has no JetStream: turn JetStream on';
@@ -46,6 +49,18 @@ beforeAll(async () => {
   await waitUntil('it is connected', bus.isConnected);
 });
 afterAll(() => stop());
+
+const testDatabase = sharedTestDatabase();
+const database = sharedCoreDatabase('jetstream off', () => testDatabase.url, 2);
+
+test('doctor fails at a broker without JetStream, although no event waits', async () => {
+  const checks = await checksOfCore(database, { broker: bus });
+
+  expect(checks.find(({ subject }) => subject === CheckSubject.BROKER)).toMatchObject({
+    result: CheckResult.FAILED,
+    detail: expect.stringContaining(reason),
+  });
+});
 
 const message = {
   subject: 'orders.sandbox.mer_1.order.created',
