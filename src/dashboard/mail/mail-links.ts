@@ -23,29 +23,36 @@ export interface LinkMail {
 export const invitationLink = ({ baseUrl }: Dashboard, token: string): string =>
   `${baseUrl()}/invitation/${token}`;
 
-/** The result of a mail: `not-known` when the mail server refused it or has not answered. */
-export type MailOutcome = 'not-set-up' | 'sent' | 'not-known';
+/** The result of a mail: `not-known` when the mail server refused it or has not answered, `too-many` when others wait for the server. */
+export type MailOutcome = 'not-set-up' | 'sent' | 'not-known' | 'too-many';
 
 /** How long the inviter waits for the result of the mail. */
 const patienceMs = 8_000;
 
+/** The merchant of an invitation; undefined for an operator. */
+export interface InvitingMerchant {
+  readonly merchantId: string;
+  readonly merchantName: string;
+}
+
 /**
- * Mails an invitation in the inviter's language. `merchantName` is undefined for an operator. Unless the result is `sent`,
+ * Mails an invitation in the inviter's language. Unless the result is `sent`,
  * the inviter must pass the link on in another way.
  */
 export async function mailInvitation(
   dashboard: Dashboard,
   request: FastifyRequest,
-  { to, token, expireTime, merchantName }: LinkMail & { readonly merchantName: string | undefined },
+  { to, token, expireTime, merchant }: LinkMail & { readonly merchant: InvitingMerchant | undefined },
 ): Promise<MailOutcome> {
   if (dashboard.mailer === undefined) return 'not-set-up';
   const { invitation } = wordsFor(request, mailWords);
   const until = momentOf(expireTime, request.language, dashboard.timeZone)?.text ?? '';
-  const subject = invitation.subject(merchantName ?? 'Gatehouse');
+  const subject = invitation.subject(merchant?.merchantName ?? 'Gatehouse');
   const text = invitation.text(invitationLink(dashboard, token), until);
-  const sent = dashboard.mailer.send({ to, subject, text, requestId: request.id });
-  const isSent = await pTimeout(sent, { milliseconds: patienceMs, fallback: () => false });
-  return isSent ? 'sent' : 'not-known';
+  const about = { kind: 'invitation', merchantId: merchant?.merchantId } as const;
+  const sending = dashboard.mailer.send({ about, to, subject, text, requestId: request.id });
+  const result = await pTimeout(sending, { milliseconds: patienceMs, fallback: () => 'failed' as const });
+  return result === 'failed' ? 'not-known' : result;
 }
 
 /**
@@ -60,5 +67,6 @@ export function mailReset(
   const { reset } = wordsFor(request, mailWords);
   const until = momentOf(expireTime, request.language, dashboard.timeZone)?.text ?? '';
   const text = reset.text(resetLink(dashboard.baseUrl(), token), until);
-  void dashboard.mailer?.send({ to, subject: reset.subject, text, requestId: request.id });
+  const about = { kind: 'password' } as const;
+  void dashboard.mailer?.send({ about, to, subject: reset.subject, text, requestId: request.id });
 }

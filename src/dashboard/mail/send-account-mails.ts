@@ -32,14 +32,15 @@ export async function sendAccountMails(parts: AccountMailParts): Promise<void> {
 function writeMail(
   { language: named, resetToken, expireTime, notice }: AccountMail,
   { baseUrl, timeZone }: AccountMailParts,
-): Pick<Mail, 'subject' | 'text'> | undefined {
+): Pick<Mail, 'about' | 'subject' | 'text'> | undefined {
   const language = isLanguage(named) ? named : 'en';
   if (resetToken !== '') {
     const { reset } = mailWords[language];
     const until = momentOf(expireTime, language, timeZone)?.text ?? '';
-    return { subject: reset.subject, text: reset.text(resetLink(baseUrl(), resetToken), until) };
+    const text = reset.text(resetLink(baseUrl(), resetToken), until);
+    return { about: { kind: 'password' }, subject: reset.subject, text };
   }
   const what = notice === undefined ? undefined : noticeText(notice, language, timeZone);
   const { subject, mail } = noticeWords[language];
-  return what === undefined ? undefined : { subject, text: mail(what) };
+  return what === undefined ? undefined : { about: { kind: 'notice' }, subject, text: mail(what) };
 }

@@ -67,7 +67,7 @@ export function addOperatorUsers(app: FastifyInstance, dashboard: Dashboard): vo
         dashboard,
         request,
         reply,
-        { to: email, merchantName: undefined, ...answer.value },
+        { to: email, merchant: undefined, ...answer.value },
         path,
       );
     if (answer.refusal.problem === 'tooManyRequests') {

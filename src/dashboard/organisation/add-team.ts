@@ -10,6 +10,7 @@ import { team as amharic } from '../language/amharic/team.ts';
 import { team as english } from '../language/english/team.ts';
 import { wordsFor } from '../language/words.ts';
 import { invitationLink, mailInvitation } from '../mail/mail-links.ts';
+import type { InvitingMerchant } from '../mail/mail-links.ts';
 import { momentOf } from '../moment-text.ts';
 import { PageProblem, notFound } from '../page-problem.ts';
 import type { RpcFailure } from '../rpc-failure.ts';
@@ -97,7 +98,8 @@ function addInvite(app: FastifyInstance, dashboard: Dashboard): void {
       email: words.invite.wrongEmail,
     });
     if (!form.ok) return showTeam(dashboard, request, reply, { form, status: 400 });
-    const { merchantId, merchantName } = pageMerchantOf(request);
+    const merchant = pageMerchantOf(request);
+    const { merchantId } = merchant;
     const { email, role } = form.value;
     const answer = await tryCall(request, (options) =>
       dashboard.clients.accounts.inviteUser({ email, merchantId, role: roleNumbers[role] }, options),
@@ -113,7 +115,7 @@ function addInvite(app: FastifyInstance, dashboard: Dashboard): void {
       const errors = { email: isMember ? words.invite.already : words.invite.wrongEmail };
       return showTeam(dashboard, request, reply, { form: { ...form, errors }, status: isMember ? 409 : 400 });
     }
-    const invited = { to: email, merchantName, ...answer.value };
+    const invited = { to: email, merchant, ...answer.value };
     return showInvited(dashboard, request, reply, invited, selfOf(request));
   });
 }
@@ -188,7 +190,7 @@ interface Invited {
   readonly token: string;
   readonly expireTime?: Parameters<typeof momentOf>[0];
   /** Undefined for an operator. */
-  readonly merchantName: string | undefined;
+  readonly merchant: InvitingMerchant | undefined;
 }
 
 /** Mails an invitation. Unless the mail was certainly sent, the answer shows the link once. */
@@ -196,11 +198,11 @@ export async function showInvited(
   dashboard: Dashboard,
   request: FastifyRequest,
   reply: FastifyReply,
-  { to, token, expireTime, merchantName }: Invited,
+  { to, token, expireTime, merchant }: Invited,
   back: string,
 ): Promise<FastifyReply> {
   const words = wordsFor(request, teamWords);
-  const mail = await mailInvitation(dashboard, request, { to, token, expireTime, merchantName });
+  const mail = await mailInvitation(dashboard, request, { to, token, expireTime, merchant });
   if (mail === 'sent') {
     flash(request, { tone: 'good', text: words.invite.mailed(to) });
     return reply.redirect(back, 303);
@@ -209,12 +211,12 @@ export async function showInvited(
   return dashboard.sendPage(request, reply, {
     template: 'organisation/link-made',
     title: words.link.title,
-    area: merchantName === undefined ? 'operatorUsers' : 'team',
+    area: merchant === undefined ? 'operatorUsers' : 'team',
     words,
     self: back,
     view: {
       title: words.link.title,
-      notice: mail === 'not-known' ? { tone: 'warn', ...words.link.notMailed } : undefined,
+      notice: mail === 'not-set-up' ? undefined : { tone: 'warn', ...words.link.notMailed[mail] },
       lead: words.link.lead(to, until),
       link: invitationLink(dashboard, token),
       done: words.link.done,

@@ -241,6 +241,53 @@ test('a request for a new password gets the same answer when its mail fails, and
   expect(JSON.stringify(process.log)).not.toMatch(/\/reset\/[\w-]{43}/);
 });
 
+test('invitations that wait for a slow mail server delay no link for a password, and those above ten of a merchant are refused', async () => {
+  let isSlow = true;
+  const waiting: (() => void)[] = [];
+  const { mails, urlWith } = await openMailServer({
+    secure: true,
+    onRcptTo: ({ address }, _session, done) => {
+      if (isSlow && address.startsWith('invited-')) waiting.push(done);
+      else done();
+    },
+  });
+  const { process } = await deskWithMail(urlWith());
+  const busy = await stack.createMerchant();
+  // The dashboard answers six requests of a user at a time, so these twelve need more than one owner.
+  const inviters = await Promise.all(
+    [0, 1, 2].map(async () => {
+      const visitor = createDashboardVisitor(String(process.ready['dashboard']));
+      await visitor.signIn(await desk.users.member(busy.id));
+      return visitor;
+    }),
+  );
+  const user = await desk.users.member(merchant.id, MemberRole.VIEWER);
+  const isRefused = ({ body }: PageAnswer) => body.includes('Too many mails are waiting for the mail server');
+
+  const refused: PageAnswer[] = [];
+  const answers = inviters.flatMap((inviter, index) =>
+    [0, 1, 2, 3].map(async (count) => {
+      const email = `invited-${index}-${count}@shop.example`;
+      const answer = await inviter.post(`/m/${busy.id}/team/invite`, { email, role: 'viewer' });
+      if (isRefused(answer)) refused.push(answer);
+    }),
+  );
+  await waitUntil('two invitations are refused', () => refused.length === 2);
+  await createDashboardVisitor(String(process.ready['dashboard'])).post('/reset', { email: user.email });
+  await waitUntil('the link for a password is mailed', () => mails.find(({ to }) => to === user.email));
+  const early = mails.filter(({ to }) => to.startsWith('invited-'));
+  isSlow = false;
+  for (const done of waiting) done();
+  await Promise.all(answers);
+  const invited = await waitUntil('the others are mailed', () => {
+    const to = new Set(mails.map((mail) => mail.to).filter((address) => address.startsWith('invited-')));
+    return to.size === 10 ? to : undefined;
+  });
+
+  expect([early.length, invited.size, refused.length]).toEqual([0, 10, 2]);
+  for (const answer of refused) expect(linkIn(answer.body)).not.toBe('');
+});
+
 test('a mail to a server whose reply never ends is abandoned, and the next mail is sent', async () => {
   let isStalling = true;
   // Each line of a reply with a hyphen says that another line follows.
@@ -258,7 +305,8 @@ test('a mail to a server whose reply never ends is abandoned, and the next mail 
   const { logger, log } = keptLog({ level: 'info' });
   const url = `smtp://127.0.0.1:${await listen(server)}`;
   const mailer = createMailer(url, 'gatehouse@pay.example', logger, 5_000);
-  const mail = { to: 'abebe@shop.example', subject: 'Invitation', text: 'Hello', requestId: 'r-1' };
+  const about = { kind: 'notice' } as const;
+  const mail = { about, to: 'abebe@shop.example', subject: 'Notice', text: 'Hello', requestId: 'r-1' };
 
   // As many as there are connections.
   const stalled = await Promise.all([mailer.send(mail), mailer.send(mail)]);
@@ -266,7 +314,7 @@ test('a mail to a server whose reply never ends is abandoned, and the next mail 
   const next = await mailer.send({ ...mail, requestId: 'r-2' });
   await mailer.close();
 
-  expect({ stalled, next }).toEqual({ stalled: [false, false], next: true });
+  expect({ stalled, next }).toEqual({ stalled: ['failed', 'failed'], next: 'sent' });
   expect(log).toMatchObject([
     { request_id: 'r-1', msg: notSent },
     { request_id: 'r-1', msg: notSent },

@@ -32,8 +32,14 @@ export const team = {
       `Give this link only to ${email}. The first person who uses it gets the access. It works once, until ${until}, and is not shown again.`,
     done: 'I have passed it on',
     notMailed: {
-      title: 'The mail was not sent',
-      body: 'The mail server did not accept it. The invitation is valid, so pass the link on yourself. The operator of the gateway finds the reason in the log, by the request number of this page.',
+      'not-known': {
+        title: 'The mail was not sent',
+        body: 'The mail server did not accept it. The invitation is valid, so pass the link on yourself. The operator of the gateway finds the reason in the log, by the request number of this page.',
+      },
+      'too-many': {
+        title: 'The mail was not sent',
+        body: 'Too many mails are waiting for the mail server. The invitation is valid, so pass the link on yourself. Wait a few minutes before you invite more users.',
+      },
     },
   },
   change: {
