@@ -106,9 +106,17 @@ export function isDataRefused(error: unknown): boolean {
 export const connectionRefused =
   "PostgreSQL refuses the connections of this process; check the user, the password and the database in its GATEHOUSE_DATABASE_URL, and PostgreSQL's pg_hba.conf. A process reads the setting at its start";
 
+/** PostgreSQL's certificate has expired; or PostgreSQL says so of that of this process, with an alert of TLS. */
+const expired = 'CERT_HAS_EXPIRED';
+const expiredHere = /_ALERT_CERTIFICATE_EXPIRED$/;
+
 /** Returns `otherwise` if the function has no advice for the reason. */
 export function whatToDo(error: unknown, otherwise: string): string {
   if (isConnectionRefused(error)) return connectionRefused;
+  if (hasCode(error, (code) => code === expired))
+    return 'the certificate of PostgreSQL has expired; renew it, and reload PostgreSQL';
+  if (hasCode(error, (code) => expiredHere.test(code)))
+    return 'PostgreSQL refuses the certificate of this process, which has expired; renew it';
   if (isCertificateRefused(error))
     return 'the TLS connection to the database fails; check the certificates of PostgreSQL and of this process';
   if (isWithoutTls(error))

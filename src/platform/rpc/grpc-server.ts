@@ -2,6 +2,7 @@ import { EventEmitter, on } from 'node:events';
 import type { IncomingHttpHeaders } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
+import type { TLSSocket } from 'node:tls';
 import { create, fromBinary } from '@bufbuild/protobuf';
 import type { DescMessage, Message, MessageInitShape } from '@bufbuild/protobuf';
 import { Code, ConnectError, createContextValues, createHandlerContext } from '@connectrpc/connect';
@@ -22,7 +23,13 @@ import type {
 import type { Logger } from '../logger.ts';
 import { handshakeTimeoutMs } from '../tls/server-tls.ts';
 import type { ServerTls } from '../tls/server-tls.ts';
-import { noPeerCertificate, peerCertificateKey, verifiedPeer } from '../tls/peer-certificate.ts';
+import {
+  expiredPeerCertificate,
+  hasExpiredCertificate,
+  noPeerCertificate,
+  peerCertificateKey,
+  verifiedPeer,
+} from '../tls/peer-certificate.ts';
 import type { PeerCertificate } from '../tls/peer-certificate.ts';
 import { watchHandshakes } from '../tls/watch-handshakes.ts';
 import { serverCredentials } from './grpc-credentials.ts';
@@ -114,7 +121,10 @@ export async function startGrpcServer({
     );
   });
   const http2Server = http2ServerOf(server);
-  if (tls !== undefined) watchHandshakes(http2Server, { logger, listener: 'gRPC' });
+  if (tls !== undefined) {
+    watchHandshakes(http2Server, { logger, listener: 'gRPC' });
+    http2Server.prependListener('secureConnection', rememberExpired);
+  }
   limitStrangers(http2Server, { isKnownCaller, maxConcurrentStreams, logger, listener: 'gRPC' });
   http2Server.prependListener('stream', shortenTimeout);
   http2Server.prependListener('stream', explainTransportErrors);
@@ -318,8 +328,18 @@ function contextOf(call: AnyCall, { method }: MethodImplSpec) {
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     requestSignal: cancelled.signal,
     requestHeader: headersOf(call.metadata),
-    contextValues: createContextValues().set(peerCertificateKey, peerOf(call)),
+    contextValues: createContextValues().set(peerCertificateKey, callerOf(call)),
   });
+}
+
+/** The open connections with an expired client certificate, as `getPeer` names them. */
+const expiredPeers = new Set<string>();
+
+function rememberExpired(socket: TLSSocket): void {
+  if (!hasExpiredCertificate(socket)) return;
+  const peer = `${socket.remoteAddress}:${socket.remotePort}`;
+  expiredPeers.add(peer);
+  socket.once('close', () => expiredPeers.delete(peer));
 }
 
 /** grpc-js gives the certificate only if one of our authorities signed it. */
@@ -328,6 +348,11 @@ function peerOf(call: Pick<AnyCall, 'getAuthContext'>): PeerCertificate {
   return sslPeerCertificate === undefined
     ? noPeerCertificate
     : verifiedPeer(sslPeerCertificate.subjectaltname);
+}
+
+function callerOf(call: AnyCall): PeerCertificate {
+  const peer = peerOf(call);
+  return !peer.isVerified && expiredPeers.has(call.getPeer()) ? expiredPeerCertificate : peer;
 }
 
 function remainingMs(deadline: Date | number): number | undefined {

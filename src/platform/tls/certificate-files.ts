@@ -58,12 +58,18 @@ export function openCertificateFiles(options: CertificateFilesOptions): Certific
   const first = parseCertificates(paths, contents);
   if (typeof first === 'string') throw new SettingsError(first);
   let current = first;
-  const problem = validityProblem(paths, current, now());
-  if (problem !== undefined)
-    logger.error(
-      { files: names },
-      `${problem}; other processes refuse this certificate until you replace it or correct the clock`,
-    );
+  /** The problem of the certificate in use that was logged last. A certificate can also expire while it is in use. */
+  let invalid: string | undefined;
+  const logInvalid = (): void => {
+    const problem = validityProblem(paths, current, now());
+    if (problem !== undefined && problem !== invalid)
+      logger.error(
+        { files: names },
+        `${problem}; other processes refuse this certificate until you replace it or correct the clock`,
+      );
+    invalid = problem;
+  };
+  logInvalid();
   const listeners = new Set<(certificates: Certificates) => void>();
   /** The problem that was logged last, and what to log when it has ended. It is logged again only after another one. */
   let known: { readonly problem: string; readonly ended: string } | undefined;
@@ -80,6 +86,7 @@ export function openCertificateFiles(options: CertificateFilesOptions): Certific
       if (read.every((content, index) => contents[index]?.equals(content) === true)) {
         if (known !== undefined) logger.info({ files: names }, known.ended);
         known = undefined;
+        logInvalid();
         return;
       }
       const next = parseCertificates(paths, read);
@@ -87,9 +94,9 @@ export function openCertificateFiles(options: CertificateFilesOptions): Certific
         keepUsed(next);
         return;
       }
-      const invalid = validityProblem(paths, next, now());
-      if (invalid !== undefined) {
-        keepUsed(invalid);
+      const unusable = validityProblem(paths, next, now());
+      if (unusable !== undefined) {
+        keepUsed(unusable);
         return;
       }
       contents = read;

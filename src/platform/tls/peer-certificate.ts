@@ -4,11 +4,12 @@ import { createContextKey } from '@connectrpc/connect';
 /** The certificate of the caller's connection, or the reason why it has no accepted one. */
 export type PeerCertificate =
   /** A connection without TLS, or whose client showed no certificate that one of our authorities signed. */
-  | { readonly isVerified: false }
+  | { readonly isVerified: false; readonly hasExpired: boolean }
   /** `uris`: those in its subjectAltName. */
   | { readonly isVerified: true; readonly uris: readonly string[] };
 
-export const noPeerCertificate: PeerCertificate = { isVerified: false };
+export const noPeerCertificate: PeerCertificate = { isVerified: false, hasExpired: false };
+export const expiredPeerCertificate: PeerCertificate = { isVerified: false, hasExpired: true };
 
 /** Set before the guard looks at a call. */
 export const peerCertificateKey = createContextKey<PeerCertificate>(noPeerCertificate, {
@@ -21,13 +22,19 @@ const verified = new WeakMap<object, PeerCertificate>();
 export const peerOfSocket = (socket: unknown): PeerCertificate =>
   socket instanceof TLSSocket ? peerCertificateOf(socket) : noPeerCertificate;
 
+/** Whether the client of a connection showed a certificate that is refused because it has expired. */
+export const hasExpiredCertificate = (socket: TLSSocket): boolean =>
+  !socket.authorized && String(socket.authorizationError) === 'CERT_HAS_EXPIRED';
+
 /** The certificate that the client of a connection showed. It is read once for each connection. */
 function peerCertificateOf(socket: TLSSocket): PeerCertificate {
   const known = verified.get(socket);
   if (known !== undefined) return known;
   const found = socket.authorized
     ? verifiedPeer(socket.getPeerCertificate().subjectaltname)
-    : noPeerCertificate;
+    : hasExpiredCertificate(socket)
+      ? expiredPeerCertificate
+      : noPeerCertificate;
   verified.set(socket, found);
   return found;
 }
@@ -73,9 +80,10 @@ export function roleOfCertificate(
   if (!peer.isVerified)
     return isRequired
       ? {
-          refused:
-            'this server requires a client certificate, and the connection has no valid one: send one that has ' +
-            "not expired and is signed by an authority in the server's GATEHOUSE_TLS_CA_FILE; the server's log has the reason",
+          refused: peer.hasExpired
+            ? 'this server requires a valid client certificate, and that of the connection has expired: renew it'
+            : 'this server requires a client certificate, and the connection has no valid one: send one that has ' +
+              "not expired and is signed by an authority in the server's GATEHOUSE_TLS_CA_FILE; the server's log has the reason",
         }
       : { role: undefined };
   const ids = peer.uris.filter((uri) => /^spiffe:/i.test(uri));

@@ -2,6 +2,7 @@ import type { EventEmitter } from 'node:events';
 import type { TLSSocket } from 'node:tls';
 import { limitLines } from '../line-limit.ts';
 import type { Logger } from '../logger.ts';
+import { hasExpiredCertificate } from './peer-certificate.ts';
 
 /** Controls, and characters that change the direction of writing. JSON keeps C1 controls, which some terminals obey. */
 const unprintable = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu;
@@ -37,6 +38,9 @@ export function watchHandshakes(
       'the certificate of a client is not valid here; give the client one that an authority in GATEHOUSE_TLS_CA_FILE has issued',
     );
   });
+  const logExpired = limitLines((facts: object, count) => {
+    logger.warn({ ...facts, listener, count }, 'the certificate of a client has expired; renew it');
+  });
   server.on('tlsClientError', (error: NodeJS.ErrnoException, socket: TLSSocket) => {
     logFailed(error.code ?? '', { err: error, peer: socket.remoteAddress });
   });
@@ -45,7 +49,8 @@ export function watchHandshakes(
     // An empty object when the client showed none.
     if (socket.authorized || !('subject' in shown)) return;
     const reason = String(socket.authorizationError);
-    logRefused(reason, {
+    const log = hasExpiredCertificate(socket) ? logExpired : logRefused;
+    log(reason, {
       peer: socket.remoteAddress,
       subject: printable(shown.subject),
       names: shown.subjectaltname,

@@ -20,6 +20,7 @@ import { choosePorts } from '../../../src/main/local/free-port.ts';
 import { findOrInstallNatsServer } from '../../../src/main/local/nats-binary.ts';
 import { startTemporaryPostgres } from '../../../src/main/local/temporary-servers.ts';
 import { databaseTls } from '../../../src/platform/database/database-tls.ts';
+import { whatToDo } from '../../../src/platform/database/explain-error.ts';
 import { writeSnapshot } from '../../../src/platform/database/snapshot/write-snapshot.ts';
 import { startGrpcServer } from '../../../src/platform/rpc/grpc-server.ts';
 import { openCertificateFiles } from '../../../src/platform/tls/certificate-files.ts';
@@ -271,7 +272,12 @@ describe('with certificates of one authority', () => {
 describe('a caller is refused with the reason', () => {
   const refusals: readonly (readonly [what: string, name: string, token: string, said: string])[] = [
     ['without a certificate', 'none', tokens.operator, 'this server requires a client certificate'],
-    ['with an expired certificate', 'expired', tokens.operator, 'this server requires a client certificate'],
+    [
+      'with an expired certificate',
+      'expired',
+      tokens.operator,
+      'that of the connection has expired: renew it',
+    ],
     [
       'with a certificate of another authority',
       'stranger',
@@ -414,6 +420,12 @@ describe('a server is refused, and both sides log why,', () => {
   const databases: readonly (readonly [what: string, parameters: string, files: string, said: RegExp])[] = [
     ['of another authority', 'sslmode=verify-full', 'stranger', /self-signed|unable to (get|verify)/],
     ['that requires a certificate from a client without one', 'sslmode=require', '', /certificate/],
+    [
+      'that refuses an expired certificate of the client',
+      'sslmode=require',
+      'expired',
+      /has expired; renew it/,
+    ],
     ['that accepts TLS only', '', 'operator', /no encryption/],
     [
       'of another authority, although the connection checks only the chain',
@@ -426,7 +438,8 @@ describe('a server is refused, and both sides log why,', () => {
     const files = name === '' ? undefined : filesOf(certificate(name));
     const client = new pg.Client(databaseOf(parameters, files));
     client.on('error', () => undefined);
-    expect(await failureOf(client.connect())).toMatch(reason);
+    const failure: unknown = await client.connect().catch((error: unknown) => error);
+    expect(`${String(failure)}; ${whatToDo(failure, '')}`).toMatch(reason);
   });
 
   test('and a database whose URL names only its authority is verified whole', () => {
@@ -561,6 +574,11 @@ describe('renewed certificates', () => {
     expect(early).toEqual(first);
     expect(isLogged(`${paths.own.certificate} is not valid before `)()).toBe(true);
     expect(files.current().own?.certificate).toEqual(next);
+    const isExpired = isLogged(`${paths.own.certificate} expired at `);
+    expect(isExpired()).toBe(false);
+    nowMs = files.current().expiry.own ?? 0;
+    await files.reload();
+    expect(isExpired()).toBe(true);
   });
 
   test.each([

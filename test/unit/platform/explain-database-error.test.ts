@@ -19,7 +19,9 @@ const passing: readonly (readonly [codes: string, words: string])[] = [
   ['55P03 57014', 'whether another session holds a lock'],
   ['25P04', 'after its transaction_timeout'],
   ['EMFILE ENFILE', 'raise its limit of open files'],
-  ['CERT_HAS_EXPIRED CERT_NOT_YET_VALID ERR_TLS_CERT_ALTNAME_INVALID', certificates],
+  ['CERT_HAS_EXPIRED', 'the certificate of PostgreSQL has expired'],
+  ['ERR_SSL_SSL/TLS_ALERT_CERTIFICATE_EXPIRED', 'the certificate of this process, which has expired'],
+  ['CERT_NOT_YET_VALID ERR_TLS_CERT_ALTNAME_INVALID', certificates],
   ['DEPTH_ZERO_SELF_SIGNED_CERT SELF_SIGNED_CERT_IN_CHAIN', certificates],
   ['UNABLE_TO_VERIFY_LEAF_SIGNATURE ERR_SSL_TLSV1_ALERT_UNKNOWN_CA', certificates],
 ];
