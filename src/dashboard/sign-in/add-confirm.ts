@@ -9,6 +9,7 @@ import { readForm } from '../forms/read-form.ts';
 import { wordsFor } from '../language/words.ts';
 import { shellWords } from '../send-page.ts';
 import { renewSession } from '../session/sign-in-state.ts';
+import { carriedFacts } from './carried-facts.ts';
 import { takeNextPage } from './next-page.ts';
 import { refusedTry } from './refused-try.ts';
 import { signInWords } from './show-sign-in.ts';
@@ -75,7 +76,7 @@ export function addConfirm(app: FastifyInstance, dashboard: Dashboard): void {
       title: words.carryOn.title,
       isAlone: true,
       words,
-      view: { action, fields },
+      view: { action, fields, facts: carriedFacts(request, { fields }) },
     });
   });
 }

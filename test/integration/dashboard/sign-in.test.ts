@@ -375,6 +375,52 @@ describe('a form that is sent after the session has ended', () => {
     expect((await visitor.get(keysPage())).body).toContain('Kept &lt;b&gt;label&lt;/b&gt;');
   });
 
+  test('is shown in the words of its page', async () => {
+    const user = await desk.users.member(merchant.id);
+    const visitor = desk.visitor();
+    const fields = Object.entries({
+      ...{ seen: 'a state', role: 'developer', refunds: 'yes', lifetime: '604800', overlap: 'week' },
+      ...{
+        outcome: 'notPaid',
+        wallet: 'walleta',
+        sandbox: 'walleta_ussd',
+        type: 'order.completed',
+        language: 'am',
+      },
+    });
+    const form = JSON.stringify({ action: keysPage(), fields });
+    await visitor.post('/sign-in', { ...user, carried: Buffer.from(form).toString('base64url') });
+
+    const shown = [await visitor.get('/carry-on'), await visitor.get('/carry-on?lang=am')].map(({ body }) =>
+      [...body.matchAll(/<dt>([^<]*)<\/dt><dd><bdi>([^<]*)</g)].map(([, label, text]) => `${label}: ${text}`),
+    );
+
+    expect(shown).toEqual([
+      [
+        'Role: Developer',
+        'May refund orders: Yes',
+        'Time to pay: 7 days',
+        'The old key continues to work for: 7 days',
+        'What happened: Not paid: no money moved',
+        'Wallet: Wallet A',
+        'Sandbox: Wallet A, USSD',
+        'Type: order.completed',
+        'Language: አማርኛ',
+      ],
+      [
+        'ሚና: ገንቢ',
+        'የትዕዛዝ ገንዘብ መመለስ ይችላል: አዎ',
+        'ሊከፈል የሚችልበት ጊዜ: 7 ቀን',
+        'የድሮው ቁልፍ የሚሠራበት ተጨማሪ ጊዜ: 7 ቀን',
+        'የሆነው: አልተከፈለም፦ ገንዘብ አልተንቀሳቀሰም',
+        'ዋሌት: ዋሌት ኤ',
+        'መሞከሪያ: ዋሌት ኤ፣ USSD',
+        'ዓይነት: order.completed',
+        'ቋንቋ: አማርኛ',
+      ],
+    ]);
+  });
+
   test('is kept when the language of the sign-in page is changed', async () => {
     const visitor = await desk.signedIn(await desk.users.member(merchant.id));
     await visitor.get(keysPage());

@@ -54,7 +54,6 @@ export const signIn: typeof english = {
       minutes: 'የመክፈያ ጊዜ በደቂቃ',
       name: 'ስም',
       order_number: 'የትዕዛዝ ቁጥር',
-      outcome: 'የሆነው',
       phone: 'ስልክ',
       production: 'እውነተኛ',
       rate: 'በሰከንድ ጥያቄዎች',

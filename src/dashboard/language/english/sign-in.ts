@@ -56,7 +56,6 @@ export const signIn = {
       minutes: 'Time to pay, in minutes',
       name: 'Name',
       order_number: 'Order number',
-      outcome: 'Outcome',
       phone: 'Phone number',
       production: 'Production',
       rate: 'Requests per second',
