@@ -1,3 +1,4 @@
+import Negotiator from 'negotiator';
 import pTimeout from 'p-timeout';
 import { Counter, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import type { Metric, OpenMetricsContentType, RegistryContentType } from 'prom-client';
@@ -50,7 +51,7 @@ export interface Metrics {
    */
   readonly addReading: (name: string, prepare: (registry: Registry) => () => Promise<void>) => void;
   /**
-   * The page, in the format of OpenMetrics if the request's Accept header names it. Metrics have the same names in both. It succeeds even
+   * The page, in the format of OpenMetrics if the request's Accept header prefers it. Metrics have the same names in both. It succeeds even
    * if a reading fails. Callers at the same time get the same page.
    */
   readonly page: (accept?: string) => Promise<Page>;
@@ -146,7 +147,7 @@ export function createMetrics({ logger, nowMs, tracing }: MetricsOptions): Metri
       });
     },
     page: (accept = '') => {
-      const format = namesOpenMetrics.test(accept)
+      const format = prefersOpenMetrics(accept)
         ? Registry.OPENMETRICS_CONTENT_TYPE
         : Registry.PROMETHEUS_CONTENT_TYPE;
       // A page takes milliseconds, and anyone can ask core for a thousand at once.
@@ -157,8 +158,17 @@ export function createMetrics({ logger, nowMs, tracing }: MetricsOptions): Metri
   };
 }
 
-/** Prometheus names it first, with a version and a weight. */
-const namesOpenMetrics = /application\/openmetrics-text(?!;[^,]*\bq=0(?:\.0+)?\s*(?:[;,]|$))/i;
+/** Prometheus sends some 200 characters. A long header takes milliseconds to read. */
+const readCharacters = 1_000;
+/** The media ranges of both formats. The wildcards stand for the older one, which every reader knows. */
+const metricRanges = ['application/openmetrics-text', 'text/plain', 'text/*', '*/*'];
+
+/** Whether the Accept header (RFC 9110, section 12.5.1) gives OpenMetrics the largest weight. */
+function prefersOpenMetrics(accept: string): boolean {
+  const headers = { accept: accept.slice(0, readCharacters) };
+  const preferred = new Negotiator({ headers }).mediaTypes().map((range) => range.toLowerCase());
+  return preferred.find((range) => metricRanges.includes(range)) === metricRanges[0];
+}
 
 async function pageOf(metrics: readonly (Metric | undefined)[], format: RegistryContentType): Promise<Page> {
   const page = new Registry<RegistryContentType>();

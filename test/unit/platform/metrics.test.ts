@@ -165,6 +165,9 @@ test.each([
   ['text/html,application/xhtml+xml;q=0.9', 'plain'],
   ['text/plain, application/openmetrics-text;version=1.0.0;q=0', 'plain'],
   ['application/openmetrics-text; q=0.0, text/plain', 'plain'],
+  ['application/openmetrics-text;version=1.0.0;q=0.3,text/plain;q=0.9', 'plain'],
+  ['text/plain;q=0.2, Application/OpenMetrics-Text ; q=0.5', 'openmetrics'],
+  ['application/openmetrics-text;q=0.3,*/*', 'plain'],
 ] as const)('a page for %s is %s', async (accept, format) => {
   const { contentType } = await createMetrics({ logger: silent, nowMs: () => 0 }).page(accept);
   expect(contentType).toMatch(
