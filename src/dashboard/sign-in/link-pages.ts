@@ -41,7 +41,7 @@ export async function answerLinkRequest(
       title: words.notUsable.title,
       isAlone: true,
       words,
-      view: {},
+      view: { isReset: request.routeOptions.url === '/reset/:token' },
     });
   }
 }

@@ -119,8 +119,10 @@ describe('a forgotten password', () => {
     expect(asked.body).toContain('If this address has an account');
     expect(opened.map(({ status }) => status)).toEqual([200, 200]);
     expect(set.headers.get('location')).toBe('/sign-in?set=1');
-    for (const page of again)
+    for (const page of again) {
       expect([page.status, headingOf(page)]).toEqual([404, 'This link is no longer valid']);
+      expect(page.body).toContain('href="/reset">Request a new link<');
+    }
     expect(entered.status).toBe(303);
     expect((await before.get(`/m/${merchant.id}/sandbox/keys`)).status).toBe(303);
   });

@@ -4,6 +4,8 @@ export const links: typeof english = {
   notUsable: {
     title: 'ይህ ሊንክ ከእንግዲህ አይሠራም',
     body: 'ሊንኮች የሚያገለግሉት አንድ ጊዜ እና ለተወሰነ ጊዜ ነው፤ አዲስ ሲላክም የቀድሞው ያበቃል። የላከልዎትን ሰው ሌላ ይጠይቁ።',
+    resetBody: 'ሊንኩ የሚያገለግለው አንድ ጊዜ፣ ለተወሰነ ጊዜ እና የይለፍ ቃልዎ እስኪቀየር ብቻ ነው። አዲስ ሊንክ ይጠይቁ።',
+    requestReset: 'አዲስ ሊንክ ይጠይቁ',
     signIn: 'ወደ መግቢያ ገጽ',
   },
   invitation: {

@@ -3,6 +3,8 @@ export const links = {
   notUsable: {
     title: 'This link is no longer valid',
     body: 'A link works once, for a limited time, and until a newer link replaces it. Ask the person who sent it for a new one.',
+    resetBody: 'A link works once, for a limited time, and until your password changes. Request a new one.',
+    requestReset: 'Request a new link',
     signIn: 'Go to the sign-in page',
   },
   invitation: {
