@@ -8,7 +8,7 @@ import { gatehouseVersion } from '../../../src/cli/version.ts';
 import { newestMigrations } from '../../../scripts/release/migration-rules.ts';
 import { changelogSection, versionPlaces } from '../../../scripts/release/release-changes.ts';
 import type { Releases } from '../../../scripts/release/release-changes.ts';
-import { root } from './repository-files.ts';
+import { listFiles, root } from './repository-files.ts';
 
 const next = semver.inc(gatehouseVersion, 'minor') ?? '';
 /** More than an argument of a program may have. */
@@ -33,17 +33,15 @@ const release = (...args: readonly string[]) =>
   spawnSync(process.execPath, ['scripts/release/main.ts', ...args], { cwd: clone, env, encoding: 'utf8' });
 
 let main: string;
-beforeAll(() => {
+beforeAll(async () => {
   clone = join(mkdtempSync(join(tmpdir(), 'gatehouse-release-')), 'clone');
-  execFileSync('git', ['clone', '--quiet', '--shared', root, clone], { env });
+  // What is not committed yet counts too.
+  for (const file of await listFiles()) cpSync(join(root, file), join(clone, file));
+  git('init', '--quiet', '--initial-branch=main');
   symlinkSync(join(root, 'node_modules'), join(clone, 'node_modules'));
   write('.git/info/exclude', 'node_modules\n');
-  // What is not committed yet counts too.
-  for (const path of ['CHANGELOG.md', 'package.json', 'package-lock.json', 'scripts', 'src'])
-    cpSync(join(root, path), join(clone, path), { recursive: true });
   // Generating from the contract takes seconds, and contract-checks.test.ts proves it.
   write('tools/generated.mjs', '');
-  git('switch', '--quiet', '-C', 'main');
   const changelog = read('CHANGELOG.md').replace(
     /## \[Unreleased\][\s\S]*?\n## \[/,
     `## [Unreleased]\n\n### Added\n\n${entries}\n\n## [`,
