@@ -120,3 +120,14 @@ test.each(['GATEHOUSE_CORE_GRPC_PORT', 'GATEHOUSE_CORE_CONNECT_PORT', 'GATEHOUSE
     );
   },
 );
+
+// The first listens over gRPC, the second over HTTP.
+test.each(['GATEHOUSE_HOST', 'GATEHOUSE_METRICS_HOST'])(
+  'an address that this machine does not have ends the start with a line that names its setting: %s',
+  async (setting) => {
+    // Reserved for documentation (RFC 5737).
+    await expect(startProcess(file, { [setting]: '192.0.2.1' })).rejects.toThrow(
+      `"message":"this machine has no address 192.0.2.1; set ${setting} to one of its addresses, which 'ip -brief address' lists`,
+    );
+  },
+);

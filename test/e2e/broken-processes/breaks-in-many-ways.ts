@@ -20,6 +20,8 @@ const config = {
   GATEHOUSE_CORE_GRPC_PORT: portOf('GATEHOUSE_CORE_GRPC_PORT'),
   GATEHOUSE_CORE_CONNECT_PORT: portOf('GATEHOUSE_CORE_CONNECT_PORT'),
   GATEHOUSE_CHECKOUT_PORT: portOf('GATEHOUSE_CHECKOUT_PORT'),
+  GATEHOUSE_HOST: process.env['GATEHOUSE_HOST'] ?? '127.0.0.1',
+  GATEHOUSE_METRICS_HOST: process.env['GATEHOUSE_METRICS_HOST'] ?? '127.0.0.1',
 };
 const { logger } = startLogging('broken', config);
 if (process.env['BREAK'] === 'while-starting') throw new Error('broken while starting');
@@ -92,10 +94,10 @@ const { spec: health } = rpcService(
   },
   { check: 'anyone', list: 'anyone', watch: 'anyone' },
 );
-const host = '127.0.0.1';
+const { GATEHOUSE_HOST: host, GATEHOUSE_METRICS_HOST: httpHost } = config;
 const rpc = { host, services: [health], logger };
 const grpc = await startGrpcServer({ ...rpc, port: config.GATEHOUSE_CORE_GRPC_PORT });
 const connect = await startConnectServer({ ...rpc, port: config.GATEHOUSE_CORE_CONNECT_PORT });
 stopOnSignal(logger, [{ name: 'listener', stop: () => app.close(), timeoutMs: 1_000 }]);
-await app.listen({ host, port: config.GATEHOUSE_CHECKOUT_PORT });
+await app.listen({ host: httpHost, port: config.GATEHOUSE_CHECKOUT_PORT });
 logger.info({ http: app.listeningOrigin, grpc: grpc.address, connect: connect.address }, 'ready');
