@@ -96,14 +96,17 @@ const endpoints: ReadonlyMap<string, ApiEndpoint> = new Map<string, ApiEndpoint>
   ...[directPath, ...directAliases].map((path): [string, ApiEndpoint] => [path, ApiEndpoint.DIRECT]),
 ]);
 
-/** The fields of a JSON body, by route, so that a duplicate key is reported on its field. */
+/** A payment_option in the body is refused with its right place. */
+const directNames = [...directFields, 'payment_option'];
+
+/** The names that are read from a JSON body, by route. A duplicate key is reported on its field. */
 const fieldsByRoute: ReadonlyMap<string, readonly string[]> = new Map<string, readonly string[]>([
   [registerPath, registerFields],
   [verifyPath, verifyFields],
   [refundPath, refundFields],
   [verifyRefundPath, verifyRefundFields],
   [explainPath, explainFields],
-  ...[directPath, ...directAliases].map((path): [string, readonly string[]] => [path, directFields]),
+  ...[directPath, ...directAliases].map((path): [string, readonly string[]] => [path, directNames]),
 ]);
 
 /**

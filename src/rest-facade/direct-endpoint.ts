@@ -69,7 +69,7 @@ async function startDirectPayment(
   reply: FastifyReply,
   { calls, orders, environment }: EndpointContext,
 ): Promise<FastifyReply> {
-  const option = readPaymentOption(request.query);
+  const option = readPaymentOption(request);
   const { idempotencyKey, keyProblems } = readIdempotencyKey(request);
   const reading = readFields(request, directFields);
   const { text } = reading;
@@ -103,13 +103,23 @@ function endOf({ status, declineReason }: PaymentAttempt): DirectPaymentEnd {
 }
 
 /** Core knows which options there are, and names them in its answer to any other. */
-function readPaymentOption(query: unknown): { option: string } | { problem: ErrorDetail } {
+function readPaymentOption({ query, body }: FastifyRequest): { option: string } | { problem: ErrorDetail } {
   const field = 'payment_option';
-  const given: unknown = typeof query === 'object' && query !== null ? Reflect.get(query, field) : undefined;
-  if (given === undefined) return { option: '' };
-  if (typeof given === 'string') return { option: given.slice(0, longestOption) };
+  const inQuery = ownField(query, field);
+  if (inQuery === undefined && ownField(body, field) !== undefined)
+    return { problem: { field, issue: optionInBody } };
+  if (inQuery === undefined) return { option: '' };
+  if (typeof inQuery === 'string') return { option: inQuery.slice(0, longestOption) };
   return { problem: { field, issue: 'must be given once' } };
 }
+
+const optionInBody =
+  'belongs in the query, not in the body, such as /api/v1/direct?payment_option=walleta_ussd';
+
+const ownField = (object: unknown, name: string): unknown =>
+  typeof object === 'object' && object !== null && Object.hasOwn(object, name)
+    ? Reflect.get(object, name)
+    : undefined;
 
 /** Core is not asked when the body has no usable field. Then at least the form of the option is checked. */
 function optionProblems(option: ReturnType<typeof readPaymentOption>, isCoreAsked: boolean): ErrorDetail[] {

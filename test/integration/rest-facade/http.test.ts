@@ -427,6 +427,14 @@ describe('payment_option', () => {
     },
   );
 
+  test('in the body is refused with its right place', async () => {
+    const { status, json } = await direct('', { ...order, payment_option: 'walleta_ussd' });
+    expect([status, json]).toMatchObject([
+      400,
+      { details: [{ field: 'payment_option', issue: expect.stringContaining('belongs in the query') }] },
+    ]);
+  });
+
   test.each([
     'walleta_wallet',
     'WALLETA_USSD',
