@@ -241,8 +241,12 @@ test('unknown orders, attempts and refunds are not denied between a restore and 
     checkout: desk.checkout.getCheckout({ token }),
     cancelledCheckout: desk.checkout.cancelCheckout({ token }),
   };
-  for (const [call, answer] of Object.entries(calls))
-    expect([call, (await failureOf(answer)).reason]).toEqual([call, 'RECOVERING']);
+  const reasons = Object.entries(calls).map(async ([call, answer]) => [
+    call,
+    (await failureOf(answer)).reason,
+  ]);
+  for (const [call, reason] of await Promise.all(reasons))
+    expect([call, reason]).toEqual([call, 'RECOVERING']);
 
   const { rows } = await connection.query('select id from core.recoveries where finished_at is null');
   expect(rows).toEqual([]);
