@@ -28,6 +28,8 @@ export const memoryBytes: Readonly<Record<string, number>> = {
 
 const expiry = 'gatehouse_tls_certificate_expiry_timestamp_seconds';
 
+const unexpected = 'gatehouse_rpc_duration_seconds_count{code=~"internal|unknown|data_loss"}';
+
 export const alerts: readonly Alert[] = [
   {
     name: 'GatehouseProcessDown',
@@ -108,10 +110,18 @@ export const alerts: readonly Alert[] = [
   },
   {
     name: 'GatehouseUnexpectedErrors',
-    expr: 'sum by (job, service, method) (rate(gatehouse_rpc_duration_seconds_count{code=~"internal|unknown|data_loss"}[5m])) > 0',
+    expr: `sum by (job, service, method) (rate(${unexpected}[5m])) > 0`,
     for: '5m',
     severity: 'page',
     summary: '{{ $labels.service }}/{{ $labels.method }} fails with errors that nobody expected.',
+  },
+  {
+    name: 'GatehouseSingleUnexpectedError',
+    // A series begins with its first error, and Prometheus sees no increase then.
+    expr: `sum by (job, service, method) (increase(${unexpected}[15m]) > 0 or (${unexpected} unless ${unexpected} offset 15m)) > 0`,
+    for: '0m',
+    severity: 'ticket',
+    summary: '{{ $labels.service }}/{{ $labels.method }} failed with an error that nobody expected.',
   },
   {
     name: 'GatehouseDatabaseSilent',
