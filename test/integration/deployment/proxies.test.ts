@@ -44,7 +44,7 @@ describe.each(proxies)('$program with the file of deploy', ({ program, file, ada
   const isThere = spawnSync(path, ['-v']).error === undefined;
 
   (isThere ? test : test.skip)(
-    'gives each process the requests for its host with the address of the caller, and writes no URL into a log',
+    'gives a process that runs the requests for its host with the address of the caller, and writes no URL into a log',
     async () => {
       const folder = await mkdtemp(join(tmpdir(), 'gatehouse-proxy-'));
       const openssl = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-subj', '/CN=pay.example'];
@@ -53,7 +53,9 @@ describe.each(proxies)('$program with the file of deploy', ({ program, file, ada
         ['fullchain.pem', 'privkey.pem'].map((name) => readFile(join(folder, name), 'utf8')),
       );
       await writeFile(join(folder, 'both.pem'), pem.join(''));
-      const [port = 0] = await choosePorts([{ setting: '', host: '127.0.0.1', port: 0 }]);
+      const [port = 0, restarting = 0] = await choosePorts(
+        Array.from({ length: 2 }, () => ({ setting: '', host: '127.0.0.1', port: 0 })),
+      );
       let config = adapt(await readFile(join(root, 'deploy', file), 'utf8'), folder)
         .replaceAll('listen 443', `listen 127.0.0.1:${port}`)
         .replace('bind :443', `bind 127.0.0.1:${port}`);
@@ -63,7 +65,12 @@ describe.each(proxies)('$program with the file of deploy', ({ program, file, ada
             reply.end(JSON.stringify({ site, ...headers })),
           );
           const local = await listenLocally(server);
-          config = config.replace(`127.0.0.1:${own}`, new URL(local.origin).host);
+          // Of two processes for each host, the one that restarts refuses connections.
+          config = config.replace(new RegExp(`^ +server .*127.0.0.1:${own}.*$`, 'm'), (line) =>
+            [`127.0.0.1:${restarting}`, new URL(local.origin).host]
+              .map((host, index) => line.replace('local', `local${index}`).replace(`127.0.0.1:${own}`, host))
+              .join('\n'),
+          );
           return local;
         }),
       );
