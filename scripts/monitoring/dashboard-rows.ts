@@ -179,9 +179,9 @@ export const rows: readonly { readonly title: string; readonly panels: readonly 
         queries: [['process_resident_memory_bytes{job=~"gatehouse-.+"}', '{{job}} {{instance}}']],
       },
       {
-        title: 'Event loop lag (p99)',
+        title: 'Event loop lag (maximum)',
         unit: 's',
-        queries: [['nodejs_eventloop_lag_p99_seconds{job=~"gatehouse-.+"}', '{{job}} {{instance}}']],
+        queries: [['nodejs_eventloop_lag_max_seconds{job=~"gatehouse-.+"}', '{{job}} {{instance}}']],
       },
       {
         title: 'Checkout, dashboard and callbacks: requests',

@@ -25,7 +25,7 @@ test('the page has the metrics of Node and the system', async () => {
   for (const name of [
     'process_resident_memory_bytes',
     'process_cpu_seconds_total',
-    'nodejs_eventloop_lag_p99_seconds',
+    'nodejs_eventloop_lag_max_seconds',
   ])
     expect(body).toMatch(new RegExp(`^${name} [0-9]`, 'm'));
 });
