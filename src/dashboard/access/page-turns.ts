@@ -2,59 +2,86 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { LRUCache } from 'lru-cache';
+import type { CallerSignal } from '../../platform/batcher.ts';
 import { createFairCalls } from '../../platform/fair-calls.ts';
-import type { FairCalls } from '../../platform/fair-calls.ts';
+import type { CallOwner, FairCalls } from '../../platform/fair-calls.ts';
+import type { Viewer } from './viewer.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** Lets the user's next request begin; null before the request's own turn. */
     endTurn: (() => void) | null;
+    /** Lets the next request about the merchant begin; null before the request's own turn, and for other pages. */
+    endMerchantTurn: (() => void) | null;
   }
 }
 
 /** As many as a browser sends at a time over HTTP/1.1. */
 const maxAtATime = 6;
+const maxAtATimeOfMerchant = 12;
 const maxWaiting = 60;
-const maxUsers = 10_000;
+const maxRemembered = 10_000;
 
 /**
- * Answers few requests of a user at a time, and lets the others wait. A page costs core tens of milliseconds, so one user with a hundred
- * requests at once would delay the payments of all merchants. And an answer that its browser does not read stays in memory, which is up to
- * several megabytes for a download. Call it after the hook that finds the user. Above the limit of waiting requests, a request gets the
- * page of an overload.
+ * Answers few requests of a user at a time, and few about a merchant, and lets the others wait. A page costs core tens of milliseconds. So one
+ * user with a hundred requests at once would delay the payments of all merchants, and so would a merchant with many users. And an answer that
+ * its browser does not read stays in memory, which is up to several megabytes for a download. Such an answer keeps only the turn of its user. Call
+ * it after the hook that finds the user. Above the limit of waiting requests of a user, a request gets the page of an overload.
  */
 export function addPageTurns(app: FastifyInstance): void {
-  const turnsOf = new LRUCache<string, FairCalls>({
-    max: maxUsers,
-    // A single owner gets half of the calls.
-    memoMethod: () => createFairCalls({ maxRunning: 2 * maxAtATime, maxWaiting }),
-  });
+  const userTurns = rememberTurns(maxAtATime);
+  const merchantTurns = rememberTurns(maxAtATimeOfMerchant);
   app.decorateRequest('endTurn', null);
+  app.decorateRequest('endMerchantTurn', null);
   app.addHook('onRequest', async (request, { raw }) => {
-    const userId = request.viewer?.userId;
-    if (userId === undefined) return;
-    const { promise: ended, resolve: end } = Promise.withResolvers<undefined>();
+    const { viewer } = request;
+    if (viewer === null) return;
+    const { userId } = viewer;
     const leaving = {
       get aborted() {
         return raw.destroyed;
       },
     };
     const waits = setImmediate(() => (request.hasWaited = true));
-    await new Promise<void>((begin, refuse) => {
-      const inTurn = turnsOf.memo(userId);
-      inTurn({ owner: userId }, leaving, () => {
-        request.endTurn = () => end(undefined);
-        begin();
-        return ended;
-      }).catch(refuse);
-    });
+    const endTurn = await takeTurn(userTurns.memo(userId), { owner: userId }, leaving);
+    request.endTurn = endTurn;
+    const merchantId = ownMerchantOf(request.params, viewer);
+    if (merchantId !== undefined) {
+      const own = { owner: merchantId, part: userId };
+      request.endMerchantTurn = await takeTurn(merchantTurns.memo(merchantId), own, leaving);
+    }
     clearImmediate(waits);
   });
   // Not as soon as the connection closes, because core still answers for a browser that left.
-  app.addHook('onSend', ({ endTurn, raw: { socket } }, { raw }, _payload, done) => {
+  app.addHook('onSend', ({ endTurn, endMerchantTurn, raw: { socket } }, { raw }, _payload, done) => {
+    endMerchantTurn?.();
     if (endTurn !== null) whenRead(raw, socket, endTurn);
     done();
   });
+}
+
+/** The turns of each user or merchant. */
+const rememberTurns = (atATime: number): LRUCache<string, FairCalls> =>
+  new LRUCache<string, FairCalls>({
+    max: maxRemembered,
+    // A single owner gets half of the calls.
+    memoMethod: () => createFairCalls({ maxRunning: 2 * atATime, maxWaiting }),
+  });
+
+/** Waits for a turn, and returns the function that ends it. */
+const takeTurn = (inTurn: FairCalls, owner: CallOwner, leaving: CallerSignal): Promise<() => void> =>
+  new Promise((begin, refuse) => {
+    inTurn(owner, leaving, () => {
+      const { promise: ended, resolve: end } = Promise.withResolvers<undefined>();
+      begin(() => end(undefined));
+      return ended;
+    }).catch(refuse);
+  });
+
+/** The merchant in the path if the viewer belongs to it. Other users take no turns from its members. */
+function ownMerchantOf(params: unknown, { memberships }: Viewer): string | undefined {
+  const { merchantId } = params as { readonly merchantId?: string };
+  return memberships.find((membership) => membership.merchantId === merchantId)?.merchantId;
 }
 
 /** Calls `then` when the connection has taken the whole answer, or is closed. It may be closed before an answer that waits for an earlier one. */

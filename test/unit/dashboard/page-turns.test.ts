@@ -12,23 +12,26 @@ import { waitUntil } from '../../support/wait-until.ts';
 /** More than the buffers of a connection hold. */
 const moreThanIsInTransit = Buffer.alloc(32 * 1024 * 1024);
 
-/** Pages that are answered when they are released. Each user is named by a header. */
+/** Pages that are answered when they are released. Each user is named by a header, and belongs to the merchant "shop". */
 function buildPages() {
   const held: { readonly user: string; readonly release: () => void }[] = [];
   const app = Fastify();
   app.decorateRequest('viewer', null);
   app.addHook('onRequest', async (request) => {
     const { user: userId } = request.headers as { user?: string };
-    request.viewer = userId === undefined ? null : ({ userId } as Viewer);
+    const memberships: Viewer['memberships'] = [{ merchantId: 'shop', merchantName: 'Shop', role: 'viewer' }];
+    request.viewer = userId === undefined ? null : ({ userId, memberships } as Viewer);
   });
   addPageTurns(app);
-  app.get('/', async (request) => {
-    const user = request.viewer?.userId ?? 'nobody';
-    await new Promise<void>((release) => held.push({ user, release }));
-    return user;
-  });
-  app.get('/broken', () => Promise.reject(new Error('broken')));
-  app.get('/large', (_request, reply) => reply.send(moreThanIsInTransit));
+  for (const path of ['/', '/m/:merchantId'])
+    app.get(path, async (request) => {
+      const user = request.viewer?.userId ?? 'nobody';
+      await new Promise<void>((release) => held.push({ user, release }));
+      return user;
+    });
+  app.get('/m/:merchantId/broken', () => Promise.reject(new Error('broken')));
+  for (const path of ['/large', '/m/:merchantId/large'])
+    app.get(path, (_request, reply) => reply.send(moreThanIsInTransit));
   const runningOf = (user: string): number => held.filter((each) => each.user === user).length;
   const releaseAll = async (done: Promise<unknown>): Promise<void> => {
     let isDone = false;
@@ -57,6 +60,22 @@ test('six requests of a user are answered at a time, and all in the end', async 
   expect(runningOf('one')).toBe(6);
   await releaseAll(Promise.all([opened, other, ...strangers]));
   expect(new Set((await opened).map(({ statusCode }) => statusCode))).toEqual(new Set([200]));
+});
+
+test('twelve requests about a merchant are answered at a time, for all its users in turn', async () => {
+  const { app, runningOf, releaseAll } = buildPages();
+  const users = ['one', 'two', 'three', 'four'];
+  const running = () => users.map(runningOf).reduce((sum, count) => sum + count);
+  const first = ['one', 'two'].flatMap((user) => many(10, () => open(app, user, '/m/shop')));
+  await waitUntil('twelve run', () => running() >= 12);
+  const later = ['three', 'four'].flatMap((user) => many(10, () => open(app, user, '/m/shop')));
+  const elsewhere = many(6, () => open(app, 'five', '/m/other'));
+  await waitUntil('requests about another merchant run', () => runningOf('five') === 6);
+
+  expect(running()).toBe(12);
+  const answers = Promise.all([...first, ...later, ...elsewhere]);
+  await releaseAll(answers);
+  expect(new Set((await answers).map(({ statusCode }) => statusCode))).toEqual(new Set([200]));
 });
 
 test('requests above the limit of waiting ones are refused', async () => {
@@ -138,10 +157,27 @@ test('an answer keeps the turn of its user until it is read', async () => {
   await app.close();
 });
 
+test('answers that are not read keep no turn from other users of the merchant', async () => {
+  const { app, runningOf, releaseAll } = buildPages();
+  const origin = await app.listen({ host: '127.0.0.1', port: 0 });
+  const unread = ['one', 'two', 'three'].flatMap((user) =>
+    many(6, () => httpRequest(`${origin}/m/shop/large`, { agent: false, headers: { user } })),
+  );
+  await Promise.all(unread.map((sent) => once(sent.end(), 'response')));
+
+  const other = open(app, 'four', '/m/shop');
+  await waitUntil('another user is answered', () => runningOf('four') === 1);
+  await releaseAll(other);
+
+  expect((await other).statusCode).toBe(200);
+  for (const sent of unread) sent.destroy();
+  await app.close();
+});
+
 test('a request that fails ends its turn', async () => {
   const { app } = buildPages();
 
-  const answers = await Promise.all(many(40, () => open(app, 'one', '/broken')));
+  const answers = await Promise.all(many(40, () => open(app, 'one', '/m/shop/broken')));
 
   expect(answers.map(({ statusCode }) => statusCode)).toEqual(many(40, () => 500));
 });
