@@ -92,6 +92,7 @@ export function corePayments(parts: CorePaymentsParts): RpcService[] {
     }),
     strayPaymentService({
       listStrayPayments: createListStrayPayments(database),
+      searchFairly: parts.searchFairly,
       reversals: createReversals(parts),
     }),
     refundService({

@@ -75,6 +75,7 @@ export function createCoreServices(parts: CoreServicesParts): RpcService[] {
       gate,
       claims,
       fairly,
+      searchFairly,
       now,
     }),
     reconciliationService({
@@ -117,6 +118,7 @@ export function createCoreServices(parts: CoreServicesParts): RpcService[] {
     }),
     apiKeyService({
       store: apiKeys,
+      fairly,
       findMerchant: merchants.terms,
       pepper: createSecretKey(deriveKey(config.GATEHOUSE_MASTER_KEY, 'api-key-hash')),
       randomBytes,

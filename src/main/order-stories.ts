@@ -26,13 +26,14 @@ export interface OrderStoriesParts {
   readonly gate: MissingOrderParts['gate'] & LostPaymentParts['gate'];
   readonly claims: MissingOrderParts['claims'] & LostPaymentParts['claims'];
   readonly fairly: FairCalls;
+  readonly searchFairly: FairCalls;
   readonly now: () => Date;
 }
 
 /** The stories and explanations of orders, which need facts of many capabilities of core. */
 export function orderStories(parts: OrderStoriesParts): RpcService {
   const { database, findMerchant, walletStatuses, configuredWallets, wallets, tokens } = parts;
-  const { gate, claims, fairly, now } = parts;
+  const { gate, claims, fairly, searchFairly, now } = parts;
   const readWalletStates = createReadWalletStates(walletStatuses, now);
   return orderStoryService({
     readStory: createReadOrderStory(database),
@@ -45,6 +46,7 @@ export function orderStories(parts: OrderStoriesParts): RpcService {
     openCheckoutUrlOf: tokens.openUrlOf,
     missingOrder: (name) => missingOrder({ gate, claims }, name),
     fairly,
+    searchFairly,
     now,
   });
 }

@@ -2,12 +2,14 @@ import type { KeyObject } from 'node:crypto';
 import { create } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { Duration } from '@bufbuild/protobuf/wkt';
+import type { HandlerContext } from '@connectrpc/connect';
 import {
   ApiKeySchema,
   ApiKeyScope as ScopeMessage,
   ApiKeyService,
 } from '../../gen/gatehouse/v1/api_key_service_pb.js';
 import type { ApiKey as ApiKeyMessage } from '../../gen/gatehouse/v1/api_key_service_pb.js';
+import type { FairCalls } from '../../platform/fair-calls.ts';
 import { annotate } from '../../platform/rpc/call-context.ts';
 import { rpcError } from '../../contract/error-reason.ts';
 import { rpcService } from '../../contract/rpc-service.ts';
@@ -36,6 +38,8 @@ import type { PublicId } from '../../contract/public-id.ts';
 
 export interface ApiKeyServiceParts {
   readonly store: ApiKeyStore;
+  /** Limits the calls that change keys at a time, by merchant. */
+  readonly fairly: FairCalls;
   /** Reads the database without a cache, because authentication must use the present state. */
   readonly findMerchant: FindMerchant;
   readonly pepper: KeyObject;
@@ -52,6 +56,7 @@ const maxOverlapSeconds = 30 * 24 * 60 * 60;
 /** gatehouse.v1.ApiKeyService. */
 export function apiKeyService({
   store,
+  fairly,
   findMerchant,
   pepper,
   randomBytes,
@@ -74,6 +79,12 @@ export function apiKeyService({
     const { requestsPerSecond, endedOrdersVersion } = merchant;
     return { key: found, requestsPerSecond, endedOrdersVersion };
   };
+  /** Such a call holds a connection while it waits for the others, which change the same keys. */
+  const inTurn = <T>(
+    merchantId: PublicId<'mer'>,
+    { signal }: Pick<HandlerContext, 'signal'>,
+    change: () => Promise<T>,
+  ) => fairly({ owner: `api-keys ${merchantId}` }, signal, change);
 
   return rpcService(
     ApiKeyService,
@@ -97,10 +108,8 @@ export function apiKeyService({
         );
         await requireKnown(findMerchant, merchantId);
         const { secret, stored } = makeKey(environment);
-        const added = await store.add(
-          { merchantId, environment, label, scopes, ...stored },
-          actorOf(context),
-        );
+        const wanted = { merchantId, environment, label, scopes, ...stored };
+        const added = await inTurn(merchantId, context, () => store.add(wanted, actorOf(context)));
         if (!added.ok) throw tooManyApiKeys(maxUsableKeys);
         annotate(context, { merchant_id: merchantId, api_key_id: added.value.id });
         return { apiKey: apiKeyMessage(added.value), secret };
@@ -114,16 +123,13 @@ export function apiKeyService({
           }),
         );
         let secret = '';
-        const rotated = await store.replace(
-          merchantId,
-          apiKeyId,
-          (environment) => {
-            const made = makeKey(environment);
-            secret = made.secret;
-            return made.stored;
-          },
-          overlapMs,
-          actorOf(context),
+        const makeStored = (environment: Environment) => {
+          const made = makeKey(environment);
+          secret = made.secret;
+          return made.stored;
+        };
+        const rotated = await inTurn(merchantId, context, () =>
+          store.replace(merchantId, apiKeyId, makeStored, overlapMs, actorOf(context)),
         );
         if (!rotated.ok) {
           if (rotated.error === 'too_many') throw tooManyApiKeys(maxUsableKeysInRotation);
@@ -143,7 +149,9 @@ export function apiKeyService({
             apiKeyId: parseId('key', request.apiKeyId, 'api_key_id'),
           }),
         );
-        const revoked = await store.revoke(merchantId, apiKeyId, actorOf(context));
+        const revoked = await inTurn(merchantId, context, () =>
+          store.revoke(merchantId, apiKeyId, actorOf(context)),
+        );
         if (revoked === undefined) throw apiKeyNotFound(apiKeyId);
         annotate(context, { merchant_id: merchantId, api_key_id: apiKeyId });
         return { apiKey: apiKeyMessage(revoked) };
@@ -156,7 +164,9 @@ export function apiKeyService({
             scopes: parseScopes(request.scopes),
           }),
         );
-        const changed = await store.setScopes(merchantId, apiKeyId, scopes, actorOf(context));
+        const changed = await inTurn(merchantId, context, () =>
+          store.setScopes(merchantId, apiKeyId, scopes, actorOf(context)),
+        );
         if (!changed.ok)
           throw changed.error === 'not_found' ? apiKeyNotFound(apiKeyId) : apiKeyNotUsable(apiKeyId);
         annotate(context, { merchant_id: merchantId, api_key_id: apiKeyId });

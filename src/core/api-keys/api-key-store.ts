@@ -100,15 +100,17 @@ export function createApiKeyStore({ database, newId, now }: ApiKeyStoreOptions):
   });
   const lock = (em: EntityManager, merchantId: PublicId<'mer'>, apiKeyId: PublicId<'key'>) =>
     em.findOne(ApiKeyRow, keyOf(merchantId, apiKeyId), { lockMode: LockMode.PESSIMISTIC_WRITE });
+  /** The condition of a usable key, which the partial index `api_keys_unrevoked` has. */
+  const usable = () => ({ revokedAt: null, $or: [{ expiresAt: null }, { expiresAt: { $gt: now() } }] });
   /**
    * The keys that count against the limits. Two concurrent calls would each count one key too few. So calls that add a key are
-   * serialised per merchant and environment.
+   * serialised per merchant and environment. The keys that have ended are left out, because their number has no limit.
    */
   const lockCounted = async (em: EntityManager, merchantId: PublicId<'mer'>, environment: Environment) => {
     await em.execute('select pg_advisory_xact_lock(hashtextextended(?, 0))', [
       `api-keys:${merchantId}:${environment}`,
     ]);
-    const where = { merchantId: storedId('mer', merchantId), environment, revokedAt: null };
+    const where = { merchantId: storedId('mer', merchantId), environment, ...usable() };
     return (await em.find(ApiKeyRow, where)).map(apiKeyOf);
   };
   const create = (
@@ -148,12 +150,7 @@ export function createApiKeyStore({ database, newId, now }: ApiKeyStoreOptions):
       if (last === undefined || newest.length < limit) return newest.map(apiKeyOf);
       const older = await em.find(
         ApiKeyRow,
-        {
-          ...where,
-          id: { $lt: last.id },
-          revokedAt: null,
-          $or: [{ expiresAt: null }, { expiresAt: { $gt: now() } }],
-        },
+        { ...where, ...usable(), id: { $lt: last.id } },
         { orderBy: { id: 'desc' } },
       );
       return [...newest, ...older].map(apiKeyOf);

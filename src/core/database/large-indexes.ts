@@ -39,6 +39,12 @@ const indexes: readonly LargeIndex[] = [
     definition: '(environment, wallet, day, id)',
   },
   {
+    // Keys that were rotated expire, and their number has no limit.
+    name: 'api_keys_unrevoked',
+    table: 'core.api_keys',
+    definition: '(merchant_id, expires_at) where revoked_at is null',
+  },
+  {
     name: 'refunds_awaiting_approval',
     table: 'core.refunds',
     definition: "(merchant_id, environment, id) where status = 'AWAITING_APPROVAL'",
@@ -52,6 +58,12 @@ const indexes: readonly LargeIndex[] = [
     name: 'refunds_failed',
     table: 'core.refunds',
     definition: "(merchant_id, environment, id) where status in ('APPROVAL_DECLINED', 'REVERSAL_REFUSED')",
+  },
+  {
+    // For one order, whose refunds have no limit.
+    name: 'refunds_undecided',
+    table: 'core.refunds',
+    definition: "(merchant_id, order_id, id) where status in ('AWAITING_APPROVAL', 'REVERSAL_DUE')",
   },
   {
     // For lists of a merchant. The next one is for reconciliations.
@@ -68,6 +80,11 @@ const indexes: readonly LargeIndex[] = [
     name: 'stray_payments_open',
     table: 'core.stray_payments',
     definition: "(merchant_id, id) where status <> 'REVERSED'",
+  },
+  {
+    name: 'stray_payments_open_of_order',
+    table: 'core.stray_payments',
+    definition: "(merchant_id, order_id, id) where status <> 'REVERSED'",
   },
   {
     // Most payments are made to the operator's account, and are not in it.

@@ -20,7 +20,7 @@ import { strayPaymentMessage } from '../rpc/stray-payment-message.ts';
 import type { ExplainStoredOrder } from './explain-stored-order.ts';
 import { explanationMessage } from './explanation-message.ts';
 import type { ExplanationRows, ReadExplanationRows } from './explanation-rows.ts';
-import type { AttemptStory, ReadOrderStory } from './read-order-story.ts';
+import type { AttemptStory, OrderStoryKey, ReadOrderStory } from './read-order-story.ts';
 
 export interface OrderStoryServiceParts {
   readonly readStory: ReadOrderStory;
@@ -32,6 +32,8 @@ export interface OrderStoryServiceParts {
   readonly openCheckoutUrlOf: (order: Order) => string;
   /** Limits the explanations that are read at a time, by merchant and environment. */
   readonly fairly: FairCalls;
+  /** Limits the stories that are read at a time, by merchant and environment. */
+  readonly searchFairly: FairCalls;
   /** The error of a name without an order: RECOVERING while a restored gateway may have lost it; otherwise ORDER_NOT_FOUND. */
   readonly missingOrder: (
     name: { readonly merchantId: PublicId<'mer'>; readonly environment: Environment } & NameInEnvironment,
@@ -41,9 +43,16 @@ export interface OrderStoryServiceParts {
 
 /** gatehouse.v1.OrderStoryService. */
 export function orderStoryService(parts: OrderStoryServiceParts): RpcService {
-  const { readStory, openCheckoutUrlOf, fairly, now } = parts;
+  const { openCheckoutUrlOf, fairly, now } = parts;
   const explain = async (rows: ExplanationRows) =>
     explanationMessage(await parts.explain(rows), parts.nameOf, rows.lastEvent);
+  /** A story needs about twenty reads, and an order can have any number of refunds and stray payments. */
+  const readInTurn = (key: OrderStoryKey, signal: AbortSignal) =>
+    parts.searchFairly({ owner: `${key.environment} ${key.merchantId}` }, signal, async () => {
+      const story = await parts.readStory(key);
+      if (story === undefined) throw await parts.missingOrder({ ...key, by: 'id', value: key.orderId });
+      return { story, explanation: await explain(story) };
+    });
   return rpcService(
     OrderStoryService,
     {
@@ -57,8 +66,7 @@ export function orderStoryService(parts: OrderStoryServiceParts): RpcService {
         );
         annotate(context, { merchant_id: key.merchantId, order_id: key.orderId });
         if (request.withCheckoutUrl) requireRegistrar(callerOf(context).role);
-        const story = await readStory(key);
-        if (story === undefined) throw await parts.missingOrder({ ...key, by: 'id', value: key.orderId });
+        const { story, explanation } = await readInTurn(key, context.signal);
         const { order } = story;
         const at = now();
         return {
@@ -72,7 +80,7 @@ export function orderStoryService(parts: OrderStoryServiceParts): RpcService {
           ...undecidedOf(order),
           apiRequests: story.apiRequests.map(apiRequestMessage),
           incomplete: story.isIncomplete,
-          explanation: await explain(story),
+          explanation,
         };
       },
       async explainOrder(request, context) {

@@ -15,6 +15,7 @@ const database = sharedCoreDatabase('large indexes', () => files.url, 4);
 const client = sharedConnection(() => files.url);
 
 const names = [
+  'api_keys_unrevoked',
   'erasures_due_merchant_turn',
   'erasures_due_turn',
   'money_days_newest',
@@ -27,7 +28,9 @@ const names = [
   'refunds_failed',
   'refunds_open',
   'refunds_reversed',
+  'refunds_undecided',
   'stray_payments_open',
+  'stray_payments_open_of_order',
 ];
 const drop = async (): Promise<void> => {
   for (const name of names) await client.query(`drop index if exists core.${name}`);

@@ -1,11 +1,15 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { create, toBinary } from '@bufbuild/protobuf';
 import { newRandomId, publicId, storedId } from '../../../src/contract/public-id.ts';
 import type { EventCursor } from '../../../src/contract/event-cursor.ts';
 import type { PublicId, StoredId } from '../../../src/contract/public-id.ts';
+import { createApiKeyStore } from '../../../src/core/api-keys/api-key-store.ts';
+import { createIndexTask } from '../../../src/core/database/large-indexes.ts';
+import { OrderRow } from '../../../src/core/database/order-entities.ts';
 import { checkMoney } from '../../../src/core/diagnostics/check-money.ts';
 import { checkOrderHistories } from '../../../src/core/diagnostics/check-order-histories.ts';
+import { readOpenRefund, readOpenStray } from '../../../src/core/order-story/explanation-rows.ts';
 import { createReadOrderStory } from '../../../src/core/order-story/read-order-story.ts';
 import { OrderEventSchema } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { inTransaction } from '../../../src/platform/database/in-transaction.ts';
@@ -186,6 +190,78 @@ test(`frequent statements read as much with ${large} orders as with ${small}`, a
     .map(([name, blocks]) => `${name}: ${blocks} blocks instead of ${few[name]}`);
   expect(grown).toEqual([]);
 });
+
+test('what has ended for good is not read again, however much a merchant has of it', async () => {
+  const { database, merchantId } = table;
+  await table.growTo(small);
+  await createIndexTask(database)(stop.signal);
+  const { rows } = await database.pool.query<Stored>(
+    `select id, merchant_id, latest_attempt_id from core.orders where merchant_id = $1 and status = 'COMPLETED' limit 1`,
+    [storedId('mer', merchantId)],
+  );
+  const [order] = rows;
+  if (order === undefined) throw new Error('there is no completed order');
+  await insertEnded(order);
+  const keys = createApiKeyStore({ database, newId: newRandomId, now: () => new Date() });
+  const key = { merchantId, environment: 'SANDBOX', label: '', scopes: [], prefix: 'svc_test_new' } as const;
+  const by = { actor: 'test', requestId: 'test' };
+  const of = await database.fork().findOneOrFail(OrderRow, { merchantId: order.merchant_id, id: order.id });
+
+  const works = {
+    'issuing an API key': () => keys.add({ ...key, hash: randomBytes(32) }, by),
+    'finding an open refund': () => readOpenRefund(database.fork(), of),
+    'finding an open stray payment': () => readOpenStray(database.fork(), of),
+  };
+
+  for (const [name, work] of Object.entries(works))
+    expect({ name, few: (await table.blocksOf(work)) < 100 }).toEqual({ name, few: true });
+});
+
+interface Stored {
+  readonly id: StoredId<'ord'>;
+  readonly merchant_id: StoredId<'mer'>;
+  readonly latest_attempt_id: StoredId<'pat'>;
+}
+
+/** Thousands of expired keys of the order's merchant, and of completed refunds and returned stray payments of the order. */
+async function insertEnded({
+  id,
+  merchant_id: merchantId,
+  latest_attempt_id: attemptId,
+}: Stored): Promise<void> {
+  const { pool } = table.database;
+  const values = [merchantId, 5_000];
+  await pool.query(
+    `insert into core.merchants (id, name, status, production_activated, session_lifetime_seconds, created_at, updated_at)
+     values ($1, 'Shop', 'ACTIVE', false, 1800, now(), now()) on conflict do nothing`,
+    [merchantId],
+  );
+  await pool.query(
+    `insert into core.api_keys (merchant_id, id, environment, prefix, key_hash, label, created_at, expires_at)
+     select $1, uuidv7(), 'SANDBOX', 'svc_test_old', sha256(uuid_send(uuidv7())), '', now(), now() from generate_series(1, $2::integer) n`,
+    values,
+  );
+  await pool.query(
+    `insert into core.refunds
+       (merchant_id, id, environment, refund_number, order_id, order_number, payment_attempt_id, payment_option,
+        provider_transaction_id, amount_minor_units, amount_given, currency, reason, requested_by, status, detail, tries,
+        maybe_sent, created_at, updated_at)
+     select $1, uuidv7(), 'SANDBOX', 'ended-' || n, $3, 'old', $4, 'walleta_ussd', 'old', 1, true, 'ETB', '', '', 'REVERSED',
+       '', 1, true, now(), now()
+     from generate_series(1, $2::integer) n`,
+    [...values, id, attemptId],
+  );
+  await pool.query(
+    `insert into core.stray_payments
+       (merchant_id, id, environment, order_id, payment_attempt_id, payment_option, provider_transaction_id, amount,
+        currency, kind, status, detail, tries, maybe_sent, created_at, updated_at, reversal_id)
+     select $1, uuidv7(), 'SANDBOX', $3, $4, 'walleta_ussd', 'ended-' || n, '1.00', 'ETB', 'LATE', 'REVERSED', '', 1,
+       true, now(), now(), uuidv7()
+     from generate_series(1, $2::integer) n`,
+    [...values, id, attemptId],
+  );
+  await pool.query('vacuum analyze core.api_keys, core.refunds, core.stray_payments');
+}
 
 // An order's number leads to the reference of its payment, but not the other way round. So each PENDING order is read.
 test('looking for the orders of lost payments reads few of the orders that have ended', async () => {

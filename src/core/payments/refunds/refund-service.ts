@@ -62,7 +62,7 @@ export interface RefundServiceParts {
   readonly createRefund: CreateRefund;
   /** Limits the refunds that are created at a time, by merchant and environment. */
   readonly fairly: FairCalls;
-  /** Limits the lists of refunds that are read at a time, by merchant and environment. */
+  /** Limits the lists and sums of refunds that are read at a time, by merchant and environment. */
   readonly searchFairly: FairCalls;
   readonly gate: Pick<PaymentGate, 'missing'>;
   readonly answerOnce: AnswerOnce;
@@ -148,7 +148,9 @@ export function refundService(parts: RefundServiceParts): RpcService {
             orderId: parseId('ord', request.orderId, 'order_id'),
           }),
         );
-        const found = await reader.refundableOf(key);
+        // Sums all refunds of the order, whose number has no limit.
+        const owner = `${key.environment} ${key.merchantId}`;
+        const found = await parts.searchFairly({ owner }, context.signal, () => reader.refundableOf(key));
         if (found === undefined) throw await gate.missing(key);
         const terms = await findMerchant(key.merchantId);
         const role = await findRole(key.merchantId, actorOf(context));

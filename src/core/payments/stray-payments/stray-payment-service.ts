@@ -3,6 +3,7 @@ import type {
   ListStrayPaymentsRequest,
   RecordReversalOutcomeRequest,
 } from '../../../gen/gatehouse/v1/stray_payment_service_pb.js';
+import type { FairCalls } from '../../../platform/fair-calls.ts';
 import { annotate, markUneventful } from '../../../platform/rpc/call-context.ts';
 import { rpcError } from '../../../contract/error-reason.ts';
 import { rpcService } from '../../../contract/rpc-service.ts';
@@ -25,17 +26,23 @@ import type { Reversals } from './reversals.ts';
 
 export interface StrayPaymentServiceParts {
   readonly listStrayPayments: ListStrayPayments;
+  /** Limits the lists that are read at a time, by merchant and environment. */
+  readonly searchFairly: FairCalls;
   readonly reversals: Reversals;
 }
 
 /** gatehouse.v1.StrayPaymentService. */
-export function strayPaymentService({ listStrayPayments, reversals }: StrayPaymentServiceParts): RpcService {
+export function strayPaymentService(parts: StrayPaymentServiceParts): RpcService {
+  const { listStrayPayments, searchFairly, reversals } = parts;
   return rpcService(
     StrayPaymentService,
     {
-      async listStrayPayments(request) {
+      async listStrayPayments(request, { signal }) {
         const { filter, key } = parseFilter(request);
-        const listed = await listStrayPayments({ ...filter, limit: filter.limit + 1 });
+        const owner = `${filter.environment ?? ''} ${filter.merchantId ?? ''}`;
+        const listed = await searchFairly({ owner }, signal, () =>
+          listStrayPayments({ ...filter, limit: filter.limit + 1 }),
+        );
         const page = pageOf(
           listed.map((stray) => ({ id: publicId('stp', stray.id), stray })),
           filter.limit,
