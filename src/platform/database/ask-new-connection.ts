@@ -6,8 +6,8 @@ import { isWithoutConnections } from './explain-error.ts';
 const withinMs = 2_000;
 
 /**
- * Asks on a new connection of a pool's kind, and closes it. Open connections also work while the server accepts no new ones, for
- * example because its main process has stopped responding. A process with more work needs new ones.
+ * Runs `ask` on a new connection with the options of a pool, and closes it. Open connections still work while the server accepts no new
+ * ones, for example because its main process has stopped responding. A process that gets more work needs new ones.
  * @returns undefined if all connections of the server are in use
  * @throws the server's refusal, and an error that says what to do if it does not answer
  */
