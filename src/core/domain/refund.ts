@@ -83,8 +83,8 @@ export type ApprovalRefusal = 'same_person' | 'not_awaiting';
 
 /** The person behind an actor. The holders of one service token cannot be distinguished, whatever name a call gives. */
 function personOf(actor: string): string {
-  const [role = '', ...name] = actor.split(':');
-  return role === 'dashboard' && name.length > 0 ? actor : role;
+  const [role = ''] = actor.split(':');
+  return role === 'dashboard' ? actor : role;
 }
 
 /** Approves a refund, so that the wallet gets the request. A repeat by the same person changes nothing. */

@@ -3,14 +3,20 @@ import type { Refund, RefundProgress } from '../../../src/core/domain/refund-rec
 import {
   approveRefund,
   createRefund,
+  declineRefund,
+  failureReason,
+  hastenRefund,
   leaseRefund,
   recordRefundOutcome,
   refundStatus,
+  settleRefund,
+  type RefundStep,
 } from '../../../src/core/domain/refund.ts';
 import { refundLimitOf } from '../../../src/core/domain/refund-limits.ts';
 import type { RefundPolicy, RefundingRole } from '../../../src/core/domain/refund-limits.ts';
 import { needsApproval, refundAmount, refundable } from '../../../src/core/domain/refundable.ts';
 import type { RefundBasis } from '../../../src/core/domain/refundable.ts';
+import type { Result } from '../../../src/core/domain/result.ts';
 import { beginReversal } from '../../../src/core/domain/reversal.ts';
 import type { ReversalOutcome } from '../../../src/core/domain/reversal.ts';
 import { buildAttempt, buildOrder, buildRefundFacts, buildWallet, money, valueOf } from './build-order.ts';
@@ -28,9 +34,15 @@ const progressOf = {
   awaiting: { status: 'AWAITING_APPROVAL', updatedAt: at },
   declined: { status: 'APPROVAL_DECLINED', updatedAt: at },
   due,
-  reversed: { ...due, status: 'REVERSED' },
-  refused: { ...due, status: 'REVERSAL_REFUSED' },
-} satisfies Record<string, { readonly status: RefundProgress['status']; readonly updatedAt: Date }>;
+  leased: { ...due, maybeSent: true, isLeased: true, leaseId: 'lease', dueAt: new Date(at.getTime() + 1) },
+  'lease ended': { ...due, maybeSent: true, isLeased: true, leaseId: 'lease' },
+  undecided: {
+    ...{ ...due, maybeSent: true, leaseId: 'lease', dueAt: new Date(at.getTime() + 1) },
+    ...{ detail: 'timeout', providerReference: 'W-1' },
+  },
+  reversed: { ...due, leaseId: 'lease', status: 'REVERSED' },
+  refused: { ...due, leaseId: 'lease', status: 'REVERSAL_REFUSED' },
+} satisfies Record<string, RefundProgress | Pick<RefundProgress, 'status' | 'updatedAt'>>;
 
 function refund(minorUnits: bigint, progress: keyof typeof progressOf): Refund {
   const { refund: created } = createRefund(paid, buildRefundFacts({ minorUnits }), false);
@@ -137,6 +149,132 @@ describe('a second person', () => {
   });
 });
 
+describe('each state answers each command', () => {
+  const settlement = { id: 'stl_1', outcome: 'RETURNED', providerReference: 'case 7' } as const;
+  test.each<[keyof typeof progressOf, ...string[]]>([
+    // state, approved again by Ben, and by Carla, declined again by Ben, and by Carla, settled, leased, reported again
+    [
+      'declined',
+      'not_awaiting',
+      'not_awaiting',
+      'repeat',
+      'not_awaiting',
+      'decided',
+      'not_due',
+      'lease_lost',
+    ],
+    ['due', 'repeat', 'not_awaiting', 'not_awaiting', 'not_awaiting', 'decided', 'leased', 'lease_lost'],
+    ['leased', 'repeat', 'not_awaiting', 'not_awaiting', 'not_awaiting', 'leased', 'not_due', 'COMPLETED'],
+    [
+      'lease ended',
+      'repeat',
+      'not_awaiting',
+      'not_awaiting',
+      'not_awaiting',
+      'COMPLETED',
+      'leased',
+      'COMPLETED',
+    ],
+    ['undecided', 'repeat', 'not_awaiting', 'not_awaiting', 'not_awaiting', 'COMPLETED', 'not_due', 'repeat'],
+    ['reversed', 'repeat', 'not_awaiting', 'not_awaiting', 'not_awaiting', 'decided', 'not_due', 'repeat'],
+    ['refused', 'repeat', 'not_awaiting', 'not_awaiting', 'not_awaiting', 'decided', 'not_due', 'repeat'],
+  ])('%s', (state, ...answers) => {
+    const before = { ...refund(6_000n, state), decidedBy: 'dashboard:ben' };
+    const answerOf = (result: Result<RefundStep & { readonly isRepeat?: boolean }, string>) => {
+      if (!result.ok) return result.error;
+      const { refund: after, changed, isRepeat = changed === undefined } = result.value;
+      expect(isRepeat).toBe(changed === undefined);
+      return isRepeat ? 'repeat' : refundStatus(after);
+    };
+    const leased = leaseRefund(before, 'lease-2', 60_000, at);
+
+    expect([
+      ...['ben', 'carla'].map((by) => answerOf(approveRefund(paid, before, `dashboard:${by}`, at))),
+      ...['ben', 'carla'].map((by) => answerOf(declineRefund(paid, before, `dashboard:${by}`, at))),
+      ...[answerOf(settleRefund(paid, before, settlement, at)), leased.ok ? 'leased' : leased.error],
+      answerOf(recordRefundOutcome(paid, before, 'lease', { type: 'done' }, at)),
+    ]).toEqual(answers);
+  });
+
+  const later = new Date(at.getTime() + 60_000);
+  const waiting = refund(6_000n, 'awaiting');
+  const asked = refund(6_000n, 'undecided');
+  const unnamed = { ...asked, progress: { ...progressOf.undecided, providerReference: null } };
+  const notReturned = { ...settlement, outcome: 'NOT_RETURNED' as const };
+  const ended = { detail: '', updatedAt: later, maybeSent: true };
+  test.each([
+    [
+      'REFUND_APPROVED',
+      approveRefund(paid, waiting, 'operator:b', later),
+      { decidedBy: 'operator:b', progress: beginReversal('rfd_1', later) },
+    ],
+    [
+      'REFUND_FAILED',
+      declineRefund(paid, waiting, 'operator:b', later),
+      { decidedBy: 'operator:b', progress: { status: 'APPROVAL_DECLINED', updatedAt: later } },
+    ],
+    [
+      'REFUND_COMPLETED',
+      settleRefund(paid, asked, settlement, later),
+      { settlementId: 'stl_1', progress: { ...ended, status: 'REVERSED', providerReference: 'W-1' } },
+    ],
+    [
+      'REFUND_FAILED',
+      settleRefund(paid, unnamed, notReturned, later),
+      {
+        settlementId: 'stl_1',
+        progress: { ...ended, status: 'REVERSAL_REFUSED', providerReference: 'case 7' },
+      },
+    ],
+  ])('and the event has the changed refund: %s', (type, result, changes) => {
+    const { refund: after, changed } = valueOf<RefundStep>(result);
+    const { settlementId } = after;
+    const { order, events } = changed ?? { order: undefined, events: [] };
+
+    expect(after).toMatchObject(changes);
+    expect(order?.refundedMinorUnits).toBe(type === 'REFUND_COMPLETED' ? 6_000n : 0n);
+    const event = {
+      type,
+      sequence: paid.lastEventSequence + 1,
+      occurredAt: later,
+      previousStatus: 'COMPLETED',
+    };
+    const named = settlementId === null ? {} : { settlementId };
+    expect(events).toEqual([{ ...event, order, attempt: null, refund: after, ...named }]);
+  });
+
+  test('a refund above the limit waits for approval, and any other is due', () => {
+    expect(
+      [true, false].map(
+        (needed) => createRefund(paid, { ...waiting, createdAt: at }, needed).refund.progress,
+      ),
+    ).toEqual([progressOf.awaiting, beginReversal('rfd_1', at)]);
+  });
+
+  test('a FAILED refund has the reason why', () => {
+    const refused = refund(6_000n, 'refused');
+    const withReason = { ...progressOf.refused, refusalReason: 'account_state' };
+    const reasons = [
+      ...[asked, refund(6_000n, 'reversed'), refund(6_000n, 'declined'), refused],
+      ...[
+        { ...refused, progress: withReason },
+        { ...refused, settlementId: 'stl_1' as const },
+      ],
+    ].map(failureReason);
+    const ofFailed = ['approval_declined', 'provider_error', 'account_state', 'settled_by_operator'];
+    expect(reasons).toEqual(['', '', ...ofFailed]);
+  });
+
+  test('news makes a refund due only when it is with the wallet', () => {
+    const dueAtOf = ({ progress }: Refund) => ('dueAt' in progress ? progress.dueAt : undefined);
+    const waitingForLater = { ...asked, progress: { ...progressOf.undecided, dueAt: later } };
+    expect([waiting, waitingForLater].map((each) => dueAtOf(hastenRefund(each, at)))).toEqual([
+      undefined,
+      at,
+    ]);
+  });
+});
+
 describe("a wallet's answer to a refund", () => {
   const refused = { type: 'refused', reason: 'limit_exceeded', detail: '' } as const;
   test.each<[string, ReversalOutcome, string, string | null]>([
@@ -158,6 +296,18 @@ describe("a wallet's answer to a refund", () => {
 
     expect(refundStatus(recorded.refund)).toBe(status);
     expect(recorded.changed?.events.map(({ type }) => type)).toEqual(event === null ? undefined : [event]);
+  });
+
+  test.each([
+    ['closed', 'account_state', 'closed'],
+    ['', 'account_state', 'account_state'],
+    ['', '', 'refused'],
+  ])('is told to people if it is indefinite: "%s", "%s"', (detail, reason, told) => {
+    const answer = { type: 'refused', reason, detail, definite: false } as const;
+    const { progress } = valueOf(
+      recordRefundOutcome(paid, refund(6_000n, 'leased'), 'lease', answer, at),
+    ).refund;
+    expect(progress).toMatchObject({ status: 'REVERSAL_DUE', detail: told });
   });
 });
 
