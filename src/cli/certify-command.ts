@@ -62,8 +62,12 @@ export function addCertifyCommand(program: Command, parts: CertifyParts): void {
       '--secret-file <file>',
       'its sandbox signing secret; default: GATEHOUSE_WEBHOOK_SECRET, or that of npm start',
     )
-    .option('--proxy-port <port>', 'certify your integration too: offer it a gateway at this port', readPort)
-    .option('--gateway <url>', 'the sandbox behind that port; default: the one of npm start', readUrl)
+    .option('--proxy-port <port>', 'certify your integration too, through a gateway at this port', readPort)
+    .option(
+      '--gateway <url>',
+      'the sandbox to which that port forwards; default: the one of npm start',
+      readUrl,
+    )
     .option(
       '--order-url <url>',
       'a URL of your shop that places an order for each POST; without it, you place the orders',

@@ -31,7 +31,7 @@ export interface CreateParts {
   readonly wait: Duration | true | undefined;
   readonly now: () => Date;
   readonly report: (line: string) => void;
-  /** Receives a fact that the user may need although the command ends without output, also with --json. */
+  /** Receives a fact that the user may need although the command ends without output, even with --json. */
   readonly note: (text: string, json: JsonObject) => void;
 }
 

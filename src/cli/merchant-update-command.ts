@@ -206,7 +206,7 @@ export function addMerchantUpdateCommand(
           'All processes apply the change within 5 seconds.\n' +
             'New orders get the new terms, and refunds the new approval limits.\n' +
             'Existing orders keep their time to pay.\n' +
-            'Payment options apply to every new payment, also of existing orders.',
+            'Payment options apply to every new payment, including those of existing orders.',
         );
       }),
   );

@@ -87,7 +87,7 @@ export function addRecoveryCommands(restore: Command, run: Runner): void {
     )
     .option(
       '--despite-unaccepted',
-      'with --accounts: also if the provider has not accepted the credentials of an account that was added again. Its payments of the lost time are then not found, so a payer may be charged twice',
+      'with --accounts: continue although the provider has not accepted the credentials of an account that was added again. Its payments of the lost time are then not found, so a payer may be charged twice',
     )
     .option(
       '--merchants',

@@ -66,7 +66,7 @@ function fitColumns(
   return { colWidths, fits: needed <= width };
 }
 
-/** A line that is a command, also in an advice. */
+/** A line that is a command. It may be part of some advice. */
 const commandLine = /^(?:> )?gatehouse .+$/gm;
 /** Stands on both sides of a command's number while the table is drawn. `printable` leaves no such character in a cell. */
 const mark = '\u0001';

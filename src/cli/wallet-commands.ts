@@ -84,7 +84,7 @@ export function addWalletCommands(
     });
   wallet
     .command('status')
-    .description('show the latest report about each wallet from the wallets processes')
+    .description('show the health of each wallet, as the wallets processes last reported it')
     .addOption(environmentFilter())
     .action((options: StatusOptions) => run(({ walletStatuses }) => listStatuses(walletStatuses, options)));
 }

@@ -69,7 +69,7 @@ function maskFound(found: string): string {
 /** The depth to which objects are masked. No logged object is deeper. */
 const maxDepth = 4;
 
-/** The fields of a log line with every text masked, also in lists and plain objects. Never changes `fields`. */
+/** The fields of a log line with every text masked, even in lists and plain objects. Never changes `fields`. */
 export function maskFields<Fields extends object>(fields: Fields, depth = 0): Fields {
   let masked: Fields | undefined;
   for (const name in fields) {

@@ -21,5 +21,5 @@ export function createRefusals(): RefuseWhen {
   };
 }
 
-/** The stack of an error of its own would be a tenth of a refusal's cost, and nobody reads it. */
+/** One error for all refusals: the stack of a new one would be a tenth of a refusal's cost, and is never logged. */
 const overloaded = new RequestFailure({ kind: 'too_many_requests', retryAfterSeconds }, 'OVERLOADED');

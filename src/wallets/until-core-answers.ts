@@ -44,7 +44,7 @@ export async function untilCoreAnswers<T>(
  */
 const reportMs = 40_000;
 
-/** Reports a wallet's answer to core, also after a restart of core. A repeated report changes nothing. */
+/** Reports a wallet's answer to core, even after a restart of core. A repeated report changes nothing. */
 export const reportToCore = <T>(
   call: () => Promise<T>,
   { stop, logger }: { readonly stop: AbortSignal; readonly logger: Logger },

@@ -139,7 +139,7 @@ export function attemptWork(parts: WalletWorkParts): LeasedWork<LeasedPaymentAtt
 
 /**
  * Whether the wallet is healthy, for its circuit breaker. A failure with a merchant's own account may be the fault of that
- * account, so it says nothing about the wallet. Neither do refused credentials, also of the operator: an open circuit would
+ * account, so it says nothing about the wallet. Neither do refused credentials, including the operator's: an open circuit would
  * stop the merchants whose accounts work.
  */
 function walletHealthOf(

@@ -56,7 +56,7 @@ interface Running {
   readonly startAgain: () => Promise<GatehouseProcess>;
 }
 
-/** Starts it. Close it at the end, also after a failure. */
+/** Starts it. Close it at the end, even after a failure. */
 export async function openPaymentSite({
   cores,
   wallets,

@@ -243,7 +243,7 @@ test('a gateway that was restored with its broker names the accounts that it los
   const lacking = [first.merchant.id, added.merchant.id].toSorted().join();
   await waitUntil('only they wait', async () => (await drill.held()).join() === lacking);
   await drill.acceptProduction();
-  // Core answers a decision after five seconds, also if production is opened later.
+  // Core answers a decision after five seconds, even if production is opened later.
   const check = await waitUntil('production is open', async () => {
     const found = await drill.recoveryCheck();
     return found?.finding !== CheckFinding.RECOVERING && found;

@@ -66,7 +66,7 @@ export interface WebhookSiteOptions {
   readonly databaseUrl?: string;
 }
 
-/** Starts it. Close it at the end, also after a failure. */
+/** Starts it. Close it at the end, even after a failure. */
 export async function openWebhookSite(options: WebhookSiteOptions = {}): Promise<WebhookSite> {
   const cleanUps: (() => Promise<unknown>)[] = [];
   const close = async (): Promise<void> => {

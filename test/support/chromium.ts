@@ -5,7 +5,7 @@ import { hangMs } from './wait-until.ts';
 
 /**
  * Starts the system's Chromium without its own network requests. Every host of `.test` is this machine, over a
- * connection that browsers do not trust. Its pages wait long enough for a busy machine. Close it at the end, also after
+ * connection that browsers do not trust. Its pages wait long enough for a busy machine. Close it at the end, even after
  * a failure.
  */
 export async function launchChromium(): Promise<Browser> {

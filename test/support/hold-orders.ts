@@ -20,7 +20,7 @@ const batchStatement = {
 } as const;
 
 /**
- * Holds all statements that insert orders, or also all that read them. Release them at the end, also after a failure.
+ * Holds all statements that insert orders, or also all that read them. Release them at the end, even after a failure.
  */
 export async function holdOrders(databaseUrl: string, what: 'inserts' | 'reads'): Promise<HeldOrders> {
   const mode = what === 'reads' ? 'access exclusive' : 'share';

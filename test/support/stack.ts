@@ -127,7 +127,7 @@ export interface TestMerchant {
   readonly liveKey: string;
 }
 
-/** Starts a stack. Stop it at the end, also after a failure. */
+/** Starts a stack. Stop it at the end, even after a failure. */
 export async function startStack({
   cores = 1,
   facades = 1,

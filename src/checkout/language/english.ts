@@ -83,7 +83,7 @@ export const english: Messages = {
         'It ends without a payment when the time there is over.',
       slow: (wallet) =>
         `You cannot cancel while ${wallet} may still take the money. If nothing was paid, this page lets you try ` +
-        'again, also with another number.',
+        'again, with another number if you like.',
     },
     following: 'This page updates by itself. Please keep it open.',
     slow: (wallet) =>

@@ -82,7 +82,7 @@ function contentChecks({ sender, now }: ReceiverParts): readonly Check<ReceiverC
     {
       name: 'every_type',
       needs,
-      fix: 'Answer 2xx to every type of event, also to those that your shop ignores.',
+      fix: 'Answer 2xx to every type of event, even to those that your shop ignores.',
       run: async () => {
         const [at, answers] = [now(), []] as [Date, [string, Forwarded][]];
         for (const type of Object.keys(orderTypes) as OrderEventName[])

@@ -168,7 +168,7 @@ const undecidedUnlessDefinite = (outcome: ReversalOutcome): ReversalOutcome =>
 export const hastenRefund = (refund: Refund, at: Date): Refund =>
   isWithWallet(refund.progress) ? { ...refund, progress: makeReversalDue(refund.progress, at) } : refund;
 
-/** The changed refund. If the change ended it, also the event, and the order with its new sum of refunds. */
+/** The changed refund. If the change ended it, this includes the event, and the order with its new sum of refunds. */
 function stepOf(order: OrderInFull, before: Refund, refund: Refund, now: Date): RefundStep {
   const status = refundStatus(refund);
   if (status === refundStatus(before) || (status !== 'COMPLETED' && status !== 'FAILED'))

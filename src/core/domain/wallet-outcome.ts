@@ -227,7 +227,7 @@ export function parseDebited({
 
 /**
  * Whether a wallet may be asked to return this money: its amount is a positive number. The wallet took it, so it is returned in
- * the wallet's own notation, also in a currency that the order does not have. Any other amount is an error of the wallet, which a
+ * the wallet's own notation, even in a currency that the order does not have. Any other amount is an error of the wallet, which a
  * person must ask about.
  */
 export const isReturnable = ({ amount }: Pick<FoundMoney, 'amount'>): boolean =>

@@ -70,7 +70,7 @@ async function isForgotten(
 }
 
 interface DatabaseErasure extends Erasure {
-  /** All events of the erased orders, also those that an earlier erasure covers. */
+  /** All events of the erased orders, including those that an earlier erasure covers. */
   readonly published: readonly SealedEvent[];
 }
 

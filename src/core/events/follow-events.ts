@@ -94,7 +94,7 @@ export function createEventFeed(database: Database, signal: WakeSignal): EventFe
         yield page;
       }
       if (page.hasMore) continue;
-      // Each commit rings, also one of another merchant. So many followers would use the database all the time.
+      // Each commit rings, even one of another merchant. So many followers would use the database all the time.
       await pause(Math.max(restMs, 2 * tookMs), stop);
       await signal.wait(page.holdsBack ? heldBackMs : idleMs, stop, rings);
     }

@@ -56,10 +56,10 @@ export interface OrderStory {
   /** Newest first, and so are the lists below. */
   readonly attempts: readonly AttemptStory[];
   readonly strayPayments: readonly Omit<StrayPaymentRow, symbol>[];
-  /** The oldest that is not returned, also if it is too old for the list; null without one. */
+  /** The oldest that is not returned, even if it is too old for the list; null without one. */
   readonly openStray: Omit<StrayPaymentRow, symbol> | null;
   readonly refunds: readonly Refund[];
-  /** The oldest that is not decided, also if it is too old for the list; null without one. */
+  /** The oldest that is not decided, even if it is too old for the list; null without one. */
   readonly openRefund: Refund | null;
   readonly settlements: readonly Omit<SettlementRow, symbol>[];
   readonly apiRequests: readonly Omit<ApiRequestRow, symbol | (typeof apiRequestBodies)[number]>[];

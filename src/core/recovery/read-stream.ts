@@ -91,7 +91,7 @@ export interface LostTime {
   /** A little before `lostFrom`, because the order of the stream differs a little from that of the commits. */
   readonly since: Date;
   readonly lostFrom: Date;
-  /** When a core first noticed the loss, also in a recovery that this one has replaced. */
+  /** When a core first noticed the loss, even in a recovery that this one has replaced. */
   readonly noticedAt: Date;
 }
 

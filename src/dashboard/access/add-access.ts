@@ -56,7 +56,7 @@ export function addAccess(app: FastifyInstance, options: AccessOptions): void {
     request.viewer = viewer;
     logFacts(request, { userId: viewer.userId });
     const nowMs = now().getTime();
-    // A page asks for its state by itself, also when nobody looks at it.
+    // A page asks for its state by itself, even when nobody looks at it.
     const isUse = request.routeOptions.url?.endsWith('/state') !== true;
     // A time in the future was written before this clock was set back.
     if (isUse && Math.abs(nowMs - data.seenAt) >= seenEveryMs) data.seenAt = nowMs;

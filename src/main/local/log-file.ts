@@ -6,7 +6,7 @@ import { hasCode } from './error-code.ts';
 /** The log of one process. The process writes it, and this module bounds its size. */
 export interface LogFile {
   readonly path: string;
-  /** Opens it for a process that is about to start, also if its folder was deleted. `readNew` reads from here. */
+  /** Opens it for a process that is about to start, even if its folder was deleted. `readNew` reads from here. */
   readonly open: () => Promise<FileHandle>;
   /** The text written since `open`. */
   readonly readNew: () => Promise<string>;

@@ -16,8 +16,8 @@ import { seededRandom, shuffled } from './random.ts';
 import { forgetMasterKey, requireEmptyBroker, requireHarmlessDatabase } from './require-harmless.ts';
 import { mountSmallDisk } from './small-disk.ts';
 import type { SmallDisk } from './small-disk.ts';
-import { attack, notTried } from './stand.ts';
-import type { PlannedFault } from './stand.ts';
+import { attack, notTried } from './attack.ts';
+import type { PlannedFault } from './attack.ts';
 
 export interface CampaignParts {
   readonly projectRoot: string;

@@ -5,7 +5,7 @@ import { spanOf } from './trace-requests.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Whether the client asked to wait. Such a request takes as long as the client said, also if it ends without an answer. */
+    /** Whether the client asked to wait. Such a request takes as long as the client said, even if it ends without an answer. */
     isWaiting: boolean;
   }
 }

@@ -57,7 +57,7 @@ export interface Wallet {
   readonly codeRequests: CodeRequests;
   /**
    * Requests a payment from its payer. A one-time code pays at once.
-   * @throws RefusedError, also when the payer's number selects a refusal
+   * @throws RefusedError, including when the payer's number selects a refusal
    */
   readonly pay: (body: PaymentBody, origin: RequestOrigin) => Promise<Answer>;
   /** Returns a completed payment in full or in part. @throws RefusedError */

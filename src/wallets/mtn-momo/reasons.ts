@@ -74,7 +74,7 @@ const errorsOfCalls: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Our reason for a payment or refund with status FAILED. FAILED is final, also for a code that is not documented. Undefined for the error of
+ * Our reason for a payment or refund with status FAILED. FAILED is final, even for a code that is not documented. Undefined for the error of
  * a call, which is not expected as a reason.
  */
 export const reasonOfFailure = (

@@ -25,7 +25,7 @@ export interface Subscription {
   /** "whe_…" */
   readonly endpointId: string;
   readonly url: string;
-  /** `*`: every type, also types of later versions. */
+  /** `*`: every type, including types of later versions. */
   readonly eventType: SubscribedType | '*';
   /** Since when the endpoint receives the type. */
   readonly since: Date;
@@ -82,7 +82,7 @@ export const subscriptionsOf = (
 /** The types that an endpoint receives, each with the time since when it is received. */
 export type SubscribedSince = ReadonlyMap<SubscribedType | '*', Date>;
 
-/** The types for a merchant: empty for every type, also types of later versions. */
+/** The types for a merchant: empty for every type, including types of later versions. */
 export const typesOf = (since: SubscribedSince): SubscribedType[] =>
   since.has('*') ? [] : subscribedTypes.filter((type) => since.has(type));
 

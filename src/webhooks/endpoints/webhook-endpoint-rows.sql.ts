@@ -12,7 +12,7 @@ export interface WebhookEndpoint {
   readonly environment: Environment;
   readonly url: string;
   readonly description: string;
-  /** Empty: every type, also types of later versions. */
+  /** Empty: every type, including types of later versions. */
   readonly eventTypes: readonly SubscribedType[];
   readonly createdAt: Date;
   readonly updatedAt: Date;

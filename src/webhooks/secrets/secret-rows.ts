@@ -132,7 +132,7 @@ from webhooks.signing_secrets where promote_at <= $1 limit $2`,
     values: [at, limit],
   });
 
-/** Changes the secrets of one owner. Concurrent changes wait, also in other processes. */
+/** Changes the secrets of one owner. Concurrent changes wait, even in other processes. */
 export const changeSecrets = <T>(
   pool: Pool,
   owner: SecretOwner,

@@ -702,7 +702,7 @@ describe('a payment without an order whose texts have the number', () => {
     expect(due.rowCount).toBe(1);
   });
 
-  test('is erased after its period, also if the wallet decided it only later', async () => {
+  test('is erased after its period, even if the wallet decided it only later', async () => {
     const phone = newPhone();
     const { id } = await payerPayment(phone);
     await findEnded(31);

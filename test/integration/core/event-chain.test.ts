@@ -168,7 +168,7 @@ const yesterday = () => new Date(Date.now() - 86_400_000);
 const dayOf = (at: Date) => at.toISOString().slice(0, 10);
 
 describe('the chains of events', () => {
-  test('prove that nothing was changed, also while payments go on, and name each row that a superuser changed', async () => {
+  test('prove that nothing was changed, even while payments go on, and name each row that a superuser changed', async () => {
     const merchantId = await trade();
     const orders = "(select id from core.orders where order_number = 'PAID')";
 

@@ -469,7 +469,7 @@ describe('an account that a restore lost', () => {
     );
   });
 
-  test('gets its id again when it is named, also if its payee is unknown', async () => {
+  test('gets its id again when it is named, even if its payee is unknown', async () => {
     const unknown = await lose(null, 1);
     const named = await lose(payeeOf('251900000002'), 2);
 

@@ -327,7 +327,7 @@ test('of merchants who share a payee account, the one whose lost order was paid 
   expect(await unclaimed()).toEqual([]);
 });
 
-test('the payment keeps the payee account that got it, also when the merchant uses another one now', async () => {
+test('the payment keeps the payee account that got it, even when the merchant uses another one now', async () => {
   const retired = await useAccount(merchantId, '3001');
   const current = await useAccount(merchantId, '3002');
   const [before, now, operators] = ['R-1', 'R-2', 'R-3'].map((number) => referenceOf(merchantId, number));

@@ -80,7 +80,7 @@ describe('a payment that the wallet does not confirm is asked about', () => {
   });
 });
 
-test('a payment is held by one worker, also when news of it arrives', async () => {
+test('a payment is held by one worker, even when news of it arrives', async () => {
   const payerPaymentId = await report('held');
   await lease();
 

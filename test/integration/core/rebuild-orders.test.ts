@@ -238,7 +238,7 @@ test.each([
   },
 );
 
-test('a recovery counts each rebuilt order once, also if core exits in between', async () => {
+test('a recovery counts each rebuilt order once, even if core exits in between', async () => {
   const { id: merchantId } = await stack.createMerchant();
   await loseRows(tables);
   for (const number of ['N-1', 'N-2', 'N-3']) await paidOrder(merchantId, number, number);

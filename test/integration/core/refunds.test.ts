@@ -150,7 +150,7 @@ describe('a refund of a COMPLETED order', () => {
     }
   });
 
-  test('gets a number once, also when it is requested for two orders at once', async () => {
+  test('gets a number once, even when it is requested for two orders at once', async () => {
     const orderNumbers = ['D-1', 'D-2'];
     for (const orderNumber of orderNumbers) await paidOrder(orderNumber);
     for (let round = 0; round < 5; round += 1) {

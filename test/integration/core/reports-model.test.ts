@@ -214,7 +214,7 @@ test('every event is counted once, through crashes, two concurrent counts and la
   );
 });
 
-test('amounts of the same quarter of an hour add up, also when they are counted one after the other', async () => {
+test('amounts of the same quarter of an hour add up, even when they are counted one after the other', async () => {
   const merchantId = newMerchantId();
   for (const minorUnits of [10_050, 4_025]) {
     await store(client, merchantId, [{ ...event, type: 'COMPLETED', minorUnits }]);

@@ -245,7 +245,7 @@ describe('a message of more than 4 KiB from a caller without a known token', () 
     expect(await statusOf(path, {}, frame.subarray(0, 6))).toBe(refused);
   });
 
-  test('is refused with the reason, also when it is 3 MiB, and many come at once', async () => {
+  test('is refused with the reason, even when it is 3 MiB, and many come at once', async () => {
     const client = plainGrpcClient(stack.addresses[0]!, 'x'.repeat(43));
     const large = plainRegistration({ reason: 'x'.repeat(3 * 1024 * 1024) });
     const answers = await Promise.all(

@@ -114,7 +114,7 @@ describe('payments with a later fault', () => {
     expect(await simulator.charges()).toMatchObject([{ amount: '100.5' }]);
   });
 
-  test('26: the first reversal fails after it was accepted, also when it is repeated, and the next one succeeds', async () => {
+  test('26: the first reversal fails after it was accepted, even when it is repeated, and the next one succeeds', async () => {
     const { reference } = await paid('26');
     const correlationId = randomUUID();
 

@@ -223,7 +223,7 @@ async function disconnectWithinBody(port: number): Promise<void> {
   socket.destroy();
 }
 
-test('the receiver on the page accepts genuine webhooks once and no others, also after a client disconnected', async () => {
+test('the receiver on the page accepts genuine webhooks once and no others, even after a client disconnected', async () => {
   const folder = newFolder({
     'receiver.ts': snippet('receiver.ts'),
     'verify-webhook.ts': snippet('verify-webhook.ts'),

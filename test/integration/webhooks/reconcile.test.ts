@@ -256,7 +256,7 @@ describe('a round of the reconciler', () => {
     await waitUntil('it is delivered', async () => (await deliveriesOf(merchantId)).length === 1);
   });
 
-  test('reports an order whose events have a gap, and what core finds, which it cannot repair, also after a round that failed', async () => {
+  test('reports an order whose events have a gap, and what core finds, which it cannot repair, even after a round that failed', async () => {
     const { id: merchantId } = await desk.stack.createMerchant();
     const order = await desk.desk.registerHosted({ merchantId, orderNumber: 'G-1' });
     await desk.desk.settle(await desk.desk.payHosted(order), outcomes.completed('t-1'));

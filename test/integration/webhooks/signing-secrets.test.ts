@@ -76,7 +76,7 @@ describe('the first secret', () => {
     expect(await one.problem(sandbox())).toBeUndefined();
   });
 
-  test('is replaced within five seconds in every process, also when the clock was set back meanwhile', async () => {
+  test('is replaced within five seconds in every process, even when the clock was set back meanwhile', async () => {
     // The cache treats an entry of time 0 as one without an end.
     let passedMs = 1;
     const other = openSecrets({ monotonicMs: () => passedMs });

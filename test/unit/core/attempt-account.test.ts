@@ -50,7 +50,7 @@ describe('the wallet account of a payment in an event', () => {
   test.each([
     ['own account', ids.account, { walletAccountId: account }],
     ["operator's account", '', { walletAccountId: null }],
-  ])('gives a rebuilt payment its %s, also when a later event lacks it', (_, walletAccountId, expected) => {
+  ])('gives a rebuilt payment its %s, even when a later event lacks it', (_, walletAccountId, expected) => {
     const attempt = read({});
     const withAccount = create(PaymentAttemptSchema, { ...attempt, walletAccountId });
     const events = [withAccount, attempt].map((paymentAttempt) =>

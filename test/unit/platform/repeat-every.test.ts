@@ -52,7 +52,7 @@ function beginInTurn(longestTurnMs: number, runs: readonly (() => Promise<unknow
   );
 }
 
-test('tasks in turn begin when the one before has run, also when it failed', async () => {
+test('tasks in turn begin when the one before has run, even when it failed', async () => {
   const seen: string[] = [];
   await beginInTurn(hangMs, [
     async () => {

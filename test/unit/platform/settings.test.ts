@@ -318,7 +318,7 @@ describe.each(settings)('$name of $of', ({ name, of: process, standard, good, ba
   });
 
   if (standard !== undefined)
-    test('has its documented default, also when it is empty', () => {
+    test('has its documented default, even when it is empty', () => {
       for (const own of [{}, { [name]: '' }])
         expect(readers[process](own)).toMatchObject({ [name]: standard });
     });

@@ -49,7 +49,7 @@ test('a wait is the rest of the window, in seconds that are rounded up', async (
   expect(await countFailedKey('192.0.2.1')).toBe(31);
 });
 
-test('no wait is longer than the window of its limit, also after the clock was set back', async () => {
+test('no wait is longer than the window of its limit, even after the clock was set back', async () => {
   const limits = createRateLimits({ perKeyPerSecond: 1, failedKeysPerMinute: 1 });
   const by = { merchantId: 'mer_1', apiKeyId: 'a' };
   const ask = async () => [await limits.countRequest(by, 0), await limits.countFailedKey('192.0.2.1')];

@@ -170,7 +170,7 @@ function conflictOf(error: unknown): Conflict | undefined {
 
 /**
  * Adds an order to the list that operators and the merchant see. An order whose own ids cannot be read is in the log only. A conflict stays in the list,
- * also when a later recovery rebuilds the order. Returns whether this is the first result of the order since `since`.
+ * even when a later recovery rebuilds the order. Returns whether this is the first result of the order since `since`.
  */
 async function recordResult(
   em: EntityManager,

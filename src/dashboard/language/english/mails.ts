@@ -4,7 +4,7 @@ export const mails = {
     subject: (place: string) => `You are invited to ${place}`,
     text: (link: string, until: string) => `Hello,
 
-you are invited to the Gatehouse dashboard. Accept the invitation here:
+You are invited to the Gatehouse dashboard. Accept the invitation here:
 
 ${link}
 
@@ -15,7 +15,7 @@ The link works once, until ${until}. If you did not expect this mail, ignore it.
     subject: 'Choose a new password',
     text: (link: string, until: string) => `Hello,
 
-someone requested a new password for your account in the Gatehouse dashboard.
+Someone requested a new password for your account in the Gatehouse dashboard.
 If it was you, choose a new password here:
 
 ${link}

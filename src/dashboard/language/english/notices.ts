@@ -19,7 +19,7 @@ export const notices = {
 
 ${what}
 
-If you did not expect this, tell the operators of the gateway at once, by a way
-other than this mail.
+If you did not expect this, tell the operators of the gateway at once. Do not
+reply to this mail.
 `,
 };

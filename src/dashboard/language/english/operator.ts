@@ -71,7 +71,7 @@ export const operator = {
       'Another operator changed this merchant after you opened the page. The current values are above, your entries below. Compare them before you save again.',
     terms: {
       title: 'Terms',
-      lead: 'An empty field means that only the limits of the gateway apply. Changes take effect within 5 seconds. Existing orders keep their time to pay. Payment options apply to every new payment, also of existing orders.',
+      lead: 'An empty field means that only the limits of the gateway apply. Changes take effect within 5 seconds. Existing orders keep their time to pay. Payment options apply to every new payment, including those of existing orders.',
       name: 'Name',
       minutes: 'Time to pay, in minutes',
       minutesHint: 'From 5 to 1440. Applies to new orders.',
@@ -130,7 +130,7 @@ export const operator = {
   walletPage: {
     title: 'Wallets',
     lead: (minutes: string) =>
-      `The latest report about each wallet from the wallets processes. Calls and durations are from the last ${minutes}.`,
+      `The health of each wallet, as the wallets processes last reported it. Calls and durations are from the last ${minutes}.`,
     empty:
       'No wallets process has reported a wallet of this environment in the last 24 hours. Check that one runs.',
     columns: {

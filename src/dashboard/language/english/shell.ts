@@ -12,7 +12,7 @@ export const shell = {
   environments: { sandbox: 'Sandbox', production: 'Production' },
   sandboxNote: 'Sandbox: test data, no real money moves',
   lookingOn: (merchant: string) =>
-    `You view ${merchant} as an operator. Only the users of the merchant can make changes.`,
+    `You are viewing ${merchant} as an operator. Only the users of the merchant can make changes.`,
   signIn: 'Sign in',
   signOut: 'Sign out',
   account: 'Account and security',

@@ -4,7 +4,7 @@ import { counted } from '../../../contract/counted.ts';
 export const webhookEndpoints = {
   title: 'Webhook endpoints',
   one: 'Webhook endpoint',
-  lead: 'A webhook endpoint is a URL that receives the events of all your orders and refunds in this environment, also of direct payments and payment links. The webhook_url of an order is one more receiver, for that order.',
+  lead: 'A webhook endpoint is a URL that receives the events of all your orders and refunds in this environment, including direct payments and payment links. The webhook_url of an order is one more receiver, for that order.',
   empty: 'No webhook endpoints yet.',
   everyType: 'Every type',
   columns: { url: 'URL', types: 'Types', state: 'State', pending: 'Pending', lastResult: 'Latest result' },
@@ -20,7 +20,7 @@ export const webhookEndpoints = {
   descriptionHint: 'A note for your colleagues. Optional.',
   types: 'Types of event',
   typesHint:
-    'Choose none to receive every type, also types of later versions. The end of a payment link arrives once: as payment_link.* ' +
+    'Choose none to receive every type, including types of later versions. The end of a payment link arrives once: as payment_link.* ' +
     'if you choose that type, otherwise as order.*.',
   urlRefused:
     'This URL cannot receive webhooks of this environment. Enter a complete URL, such as https://shop.example/webhooks.',

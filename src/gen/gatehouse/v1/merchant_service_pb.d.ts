@@ -1043,7 +1043,7 @@ export declare const MerchantService: GenService<{
   },
   /**
    * Changes the name, terms, contact or refund policy of a merchant. Every process uses them within 5 seconds. Existing orders keep
-   * their time to pay. Payment options apply to every new payment, also of existing orders.
+   * their time to pay. Payment options apply to every new payment, including those of existing orders.
    * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND MERCHANT_NOT_FOUND; ABORTED CHANGED_MEANWHILE when the merchant changed after
    * expected_update_time.
    *

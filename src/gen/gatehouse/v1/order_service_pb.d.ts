@@ -1456,7 +1456,7 @@ export declare const OrderService: GenService<{
     output: typeof BatchStartDirectPaymentsResponseSchema;
   },
   /**
-   * Reads one order of one merchant. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND ORDER_NOT_FOUND, also for
+   * Reads one order of one merchant. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND ORDER_NOT_FOUND, including for
    * an order of another merchant or environment; PERMISSION_DENIED ROLE_NOT_ALLOWED for with_checkout_url by a role that
    * may not register orders; UNAVAILABLE RECOVERING instead of ORDER_NOT_FOUND while the order may be a lost one.
    *

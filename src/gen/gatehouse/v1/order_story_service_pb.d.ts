@@ -306,7 +306,7 @@ export declare const PaymentAttemptStorySchema: GenMessage<PaymentAttemptStory>;
 export declare const OrderStoryService: GenService<{
   /**
    * Reads an order with its events, payment attempts, stray payments, refunds and API requests, from one database snapshot.
-   * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND ORDER_NOT_FOUND, also for an order of another merchant or
+   * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND ORDER_NOT_FOUND, including for an order of another merchant or
    * environment; PERMISSION_DENIED ROLE_NOT_ALLOWED for with_checkout_url by a role that may not register orders; UNAVAILABLE
    * RECOVERING as OrderService.GetOrder.
    *
@@ -320,7 +320,7 @@ export declare const OrderStoryService: GenService<{
   /**
    * Explains what an order waits for, as far as core knows. When that is NOTHING, its webhooks may still wait for something:
    * WebhookService.ExplainOrderDeliveries tells.
-   * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND ORDER_NOT_FOUND, also for an order of another merchant or environment;
+   * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND ORDER_NOT_FOUND, including for an order of another merchant or environment;
    * UNAVAILABLE RECOVERING as OrderService.GetOrder.
    *
    * @generated from rpc gatehouse.v1.OrderStoryService.ExplainOrder

@@ -947,7 +947,7 @@ export declare const RefundService: GenService<{
    * Creates a refund. It is committed before the wallet gets the request. The same refund_number with the same values returns
    * the existing refund, so a lost answer never refunds twice. The refunds of an order that are not FAILED never exceed what
    * the wallet debited, for any number of concurrent calls.
-   * Errors: INVALID_ARGUMENT INVALID_FIELDS, also when the amount is more than is left, or less than all and the wallet
+   * Errors: INVALID_ARGUMENT INVALID_FIELDS, including when the amount is more than is left, or less than all and the wallet
    * returns payments only as a whole; NOT_FOUND MERCHANT_NOT_FOUND, ORDER_NOT_FOUND; ALREADY_EXISTS REFUND_NUMBER_TAKEN when
    * the refund_number has other values, which BadRequest names; FAILED_PRECONDITION ORDER_NOT_REFUNDABLE;
    * PERMISSION_DENIED API_KEY_NOT_ALLOWED, MERCHANT_SUSPENDED, PRODUCTION_NOT_ACTIVATED; ALREADY_EXISTS
@@ -962,7 +962,7 @@ export declare const RefundService: GenService<{
     output: typeof CreateRefundResponseSchema;
   },
   /**
-   * Reads a refund. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND REFUND_NOT_FOUND, also for a refund of another merchant
+   * Reads a refund. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND REFUND_NOT_FOUND, including for a refund of another merchant
    * or environment; UNAVAILABLE RECOVERING while a restore may have lost the refund.
    *
    * @generated from rpc gatehouse.v1.RefundService.GetRefund

@@ -795,7 +795,7 @@ export declare const StrayPaymentService: GenService<{
    * Retries a refused reversal. If the wallet definitely refused every earlier request, the retry is a new reversal with a
    * new id. Otherwise it repeats the same reversal, so that the money is never returned twice.
    * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND STRAY_PAYMENT_NOT_FOUND; FAILED_PRECONDITION
-   * REVERSAL_NOT_REFUSED, also while the wallet has not decided; UNAVAILABLE RECOVERING while the gateway recovers from a restore,
+   * REVERSAL_NOT_REFUSED, even while the wallet has not decided; UNAVAILABLE RECOVERING while the gateway recovers from a restore,
    * because the lost time may have retried it already.
    *
    * @generated from rpc gatehouse.v1.StrayPaymentService.RetryReversal

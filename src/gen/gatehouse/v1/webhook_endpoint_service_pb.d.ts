@@ -56,7 +56,7 @@ export declare type WebhookEndpoint = Message<"gatehouse.v1.WebhookEndpoint"> & 
 
   /**
    * The types that it receives: order.completed, order.failed, order.expired, payment_link.created, payment_link.completed,
-   * payment_link.failed, payment_link.expired, refund.completed or refund.failed. Empty when it receives every type, also those
+   * payment_link.failed, payment_link.expired, refund.completed or refund.failed. Empty when it receives every type, including those
    * of later versions. The end of a payment link is received once: as payment_link.* if that type is listed, otherwise as
    * order.*.
    *
@@ -733,7 +733,7 @@ export declare const TestWebhookEndpointResponseSchema: GenMessage<TestWebhookEn
  * Webhook endpoints of merchants. Served by the `webhooks` process.
  *
  * A webhook endpoint is a URL that receives a merchant's events of one environment, with a signing secret of its own. It
- * receives the events of all orders, also of direct payments. The webhook_url of an order is one more receiver, for that
+ * receives the events of all orders, including direct payments. The webhook_url of an order is one more receiver, for that
  * order. Each delivery of an endpoint is also a delivery of WebhookService.
  *
  * Every error carries google.rpc.ErrorInfo with domain "gatehouse"; INVALID_ARGUMENT also carries google.rpc.BadRequest.

@@ -178,7 +178,7 @@ export const TestWebhookEndpointResponseSchema = /*@__PURE__*/
  * Webhook endpoints of merchants. Served by the `webhooks` process.
  *
  * A webhook endpoint is a URL that receives a merchant's events of one environment, with a signing secret of its own. It
- * receives the events of all orders, also of direct payments. The webhook_url of an order is one more receiver, for that
+ * receives the events of all orders, including direct payments. The webhook_url of an order is one more receiver, for that
  * order. Each delivery of an endpoint is also a delivery of WebhookService.
  *
  * Every error carries google.rpc.ErrorInfo with domain "gatehouse"; INVALID_ARGUMENT also carries google.rpc.BadRequest.

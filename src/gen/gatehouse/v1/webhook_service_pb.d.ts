@@ -2595,7 +2595,7 @@ export declare const WebhookService: GenService<{
     output: typeof ResumeEndpointResponseSchema;
   },
   /**
-   * Streams a merchant's new sandbox events as signed webhooks, also for orders without a webhook_url. A developer can
+   * Streams a merchant's new sandbox events as signed webhooks, even for orders without a webhook_url. A developer can
    * receive them without a public address. Nothing is stored or repeated.
    * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND MERCHANT_NOT_FOUND; RESOURCE_EXHAUSTED OVERLOADED
    * when 200 programs are connected; UNAVAILABLE SERVER_DRAINING.

@@ -25,7 +25,7 @@ export interface PlannedFault {
   readonly fault: Fault;
 }
 
-export interface StandOptions {
+export interface AttackOptions {
   readonly gateway: CampaignGateway;
   readonly folder: string;
   readonly disks: ReadonlyMap<string, SmallDisk>;
@@ -53,7 +53,7 @@ const verifiersAtOnce = 8;
 const verifyLimitMs = 120_000;
 
 /** Puts a gateway under load, does the faults one after another, lets everything settle, and gathers what happened. */
-export async function attack(options: StandOptions): Promise<Evidence> {
+export async function attack(options: AttackOptions): Promise<Evidence> {
   const { gateway, signal } = options;
   const merchant = await createCampaignMerchant(gateway);
   const receiver = await openWebhookReceiver(merchant.webhookSecret, refusesEach);
@@ -108,7 +108,7 @@ export async function attack(options: StandOptions): Promise<Evidence> {
 }
 
 /** PostgreSQL and NATS may end themselves when their own disk is full. */
-function unexpectedExits(exits: StandOptions['exits'], faults: Evidence['faults']): string[] {
+function unexpectedExits(exits: AttackOptions['exits'], faults: Evidence['faults']): string[] {
   const full = new Set(
     faults.filter(({ fault, tried }) => fault === 'disk' && tried).map(({ target }) => target),
   );
@@ -148,7 +148,7 @@ async function untilPaid(
   }
 }
 
-async function doFaults(options: StandOptions, load: Load): Promise<readonly FaultResult[]> {
+async function doFaults(options: AttackOptions, load: Load): Promise<readonly FaultResult[]> {
   const { gateway, signal, report, random, endsAtMs } = options;
   const parts: FaultParts = {
     gateway,
@@ -210,7 +210,7 @@ export const notTried = (
 
 /** Waits until nothing is open any more, or the limit is reached. Returns when each order was seen to have ended. */
 async function untilSettled(
-  { gateway, signal }: StandOptions,
+  { gateway, signal }: AttackOptions,
   load: Load,
   merchantId: string,
   exchanges: Evidence['exchanges'],
