@@ -39,8 +39,11 @@ export function eventsOf(messages: readonly StoredMessage[], lineage: string): S
 
 /** The contents of a part of the stream. */
 export interface StreamPart {
+  /** The events of orders of which the database lacks an event of this part. */
   readonly events: readonly StreamEvent[];
   readonly accountChanges: readonly AccountChange[];
+  /** When the part's last event was stored. */
+  readonly until: Date | undefined;
 }
 
 /** The changes of accounts in the messages; undefined when this version cannot read one of them. */
@@ -71,6 +74,17 @@ order by place`,
     ],
   });
   return rows.map(({ known }) => known);
+}
+
+/**
+ * The events of orders of which the database lacks one of these events. After a failover, almost every order of the part is complete, and
+ * payments wait. Looking at these orders one by one would take minutes.
+ */
+async function ofIncompleteOrders(pool: Pool, events: readonly StreamEvent[]): Promise<StreamEvent[]> {
+  const known = await areKnown(pool, events);
+  const orderOf = ({ event }: StreamEvent) => event.order?.orderId;
+  const incomplete = new Set(events.filter((_, index) => known[index] !== true).map(orderOf));
+  return events.filter((each) => incomplete.has(orderOf(each)));
 }
 
 /**
@@ -154,7 +168,11 @@ export async function followStream(
       until = storedAt;
     }
     messages += events.length;
-    await use({ events, accountChanges: accountChanges ?? [] });
+    await use({
+      events: await ofIncompleteOrders(pool, events),
+      accountChanges: accountChanges ?? [],
+      until: events.at(-1)?.storedAt,
+    });
   }
   return { beginsInDatabase, isContinuous, messages, until };
 }

@@ -21,6 +21,7 @@ import { keepLostAccounts, keepPaidAccounts, readMissingAccounts } from './lost-
 import { keepLostMerchants, readMissingMerchants } from './lost-merchants.sql.ts';
 import { createNewestEventCheck } from './newest-event.ts';
 import { followStream, StreamUnreadableError } from './read-stream.ts';
+import type { StreamPart } from './read-stream.ts';
 
 export interface RecoveryParts {
   readonly database: Database;
@@ -300,21 +301,22 @@ async function rebuildFromStream(
     noticedAt: await firstNoticedAt(database, recovery),
     pauseMs: streamPauseMs,
   };
+  const report = ({ until }: StreamPart, more: number): void =>
+    logProgress({
+      rebuilt_orders: recovery.rebuiltOrders + orders.size + more,
+      until,
+      lost_until: recovery.lostUntil,
+    });
   const read = await followStream(database.pool, stream, lostTime, async (part) => {
     lost.throwIfAborted();
     accounts.add(part.accountChanges);
     await keepLostAccounts(database.fork(), recovery.id, part.accountChanges);
-    const until = part.events.at(-1)?.storedAt;
     const rebuilt = await rebuildOrders(database, part.events, {
       ...{ accounts, noticedAt: lostTime.noticedAt, recovery, signal: lost },
-      onCommit: (some) =>
-        logProgress({
-          rebuilt_orders: recovery.rebuiltOrders + orders.size + some.orders.length,
-          until,
-          lost_until: recovery.lostUntil,
-        }),
+      onCommit: (some) => report(part, some.orders.length),
     });
     rebuilt.orders.forEach((id) => orders.add(id));
+    report(part, 0);
     for (const { orderId, why } of rebuilt.conflicts) {
       if (conflicts.has(orderId)) continue;
       conflicts.add(orderId);

@@ -1,6 +1,8 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { expect, test } from '@jest/globals';
+import { newRandomId } from '../../../src/contract/public-id.ts';
 import { followStream } from '../../../src/core/recovery/read-stream.ts';
+import { storedId } from '../../support/ids.ts';
 import { sharedCoreDatabase, sharedTestDatabase } from '../../support/shared-stack.ts';
 import type { StoredStream } from '../../../src/platform/nats/stored-events.ts';
 import { eventOf, streamOf } from './stored-events.ts';
@@ -81,4 +83,48 @@ test.each([
   );
 
   expect(followed).toMatchObject({ isContinuous, messages: 2 });
+});
+
+test('of the events of the lost time, only those of orders with an event that the database lacks are looked at one by one', async () => {
+  const merchantId = newRandomId('mer', occurredAt);
+  const eventsOfOrder = (first: number, storedEvents: number) => {
+    const order = { orderId: newRandomId('ord', occurredAt), merchantId };
+    return [1, 2].map((sequence) => ({
+      order,
+      sequence,
+      eventId: newRandomId('evt', occurredAt),
+      number: first + sequence,
+      storedEvents,
+    }));
+  };
+  const all = [eventsOfOrder(0, 2), eventsOfOrder(2, 1), eventsOfOrder(4, 0)].flat();
+  for (const { order, sequence, eventId } of all.filter((each) => each.sequence <= each.storedEvents))
+    await database.pool.query(
+      `insert into core.order_events (merchant_id, environment, order_id, sequence, id, type, occurred_at, payload)
+       values ($1, 'SANDBOX', $2, $3, $4, 'CREATED', $5, '')`,
+      [
+        storedId('mer', merchantId),
+        storedId('ord', order.orderId),
+        sequence,
+        storedId('evt', eventId),
+        occurredAt,
+      ],
+    );
+  const stream = streamOf(
+    all.map(({ order, sequence, eventId, number }) =>
+      eventOf('this database', number, occurredAt, undefined, undefined, {
+        ...{ order, sequence: BigInt(sequence), eventId },
+      }),
+    ),
+  );
+  const seen: (string | undefined)[] = [];
+
+  await followStream(
+    database.pool,
+    stream,
+    { lineage: 'this database', since: lostFrom, lostFrom, noticedAt, pauseMs: 0 },
+    ({ events }) => Promise.resolve(void seen.push(...events.map(({ event }) => event.eventId))),
+  );
+
+  expect(seen).toEqual(all.slice(2).map(({ eventId }) => eventId));
 });

@@ -1,4 +1,5 @@
 import { create, toBinary } from '@bufbuild/protobuf';
+import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { beginning, formatCursor } from '../../../src/contract/event-cursor.ts';
 import type { EventCursor } from '../../../src/contract/event-cursor.ts';
@@ -12,13 +13,14 @@ export function eventOf(
   occurredAt: Date,
   cursor: EventCursor = { xid: '700', position: '1' },
   previous: EventCursor = beginning,
+  fields: MessageInitShape<typeof OrderEventSchema> = {},
 ): StoredMessage {
   const headers = new Map([
     ['Gatehouse-Lineage', lineage],
     ['Gatehouse-Cursor', formatCursor(cursor)],
     ['Gatehouse-Previous-Cursor', formatCursor(previous)],
   ]);
-  const event = create(OrderEventSchema, { occurTime: timestampFromDate(occurredAt) });
+  const event = create(OrderEventSchema, { ...fields, occurTime: timestampFromDate(occurredAt) });
   return {
     number,
     storedAt: occurredAt,
