@@ -3,7 +3,7 @@ import { mkdir, readdir } from 'node:fs/promises';
 import { openDatabase as openCoreDatabase } from '../core/database/database.ts';
 import type { Database } from '../core/database/database.ts';
 import { adoptEvents } from '../core/recovery/adopt-events.sql.ts';
-import { limitLastUse, recordBackup } from '../core/recovery/database-life.sql.ts';
+import { limitLastUse, recordBackup } from '../core/recovery/database-identity.sql.ts';
 import type { BackupTools, DatabaseUrls } from '../cli/backup-commands.ts';
 import { createLogger } from '../platform/logger.ts';
 import { withAdvice } from '../platform/database/snapshot/advise.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { openDatabaseClock } from '../platform/database/database-clock.ts';
 import { openDatabase } from '../core/database/database.ts';
 import { createWakeSignal } from '../platform/wake-signal.ts';
-import { beginLife } from '../core/recovery/database-life.sql.ts';
+import { addDatabaseIdentity } from '../core/recovery/database-identity.sql.ts';
 import { createMasterKeyCheck } from './core-master-key.ts';
 import { onlyAttempts, openEventBus } from '../contract/event-bus.ts';
 import { migrateWhenReachable } from './migrate-when-reachable.ts';
@@ -36,7 +36,7 @@ export async function openCoreConnections({ config, instance, tls, logger }: Cor
   let isNewDatabase: boolean;
   try {
     await migrateWhenReachable(database, logger);
-    isNewDatabase = await beginLife(database.pool, randomUUID());
+    isNewDatabase = await addDatabaseIdentity(database.pool, randomUUID());
     await masterKeyCheck.require();
   } catch (error) {
     await database.close();

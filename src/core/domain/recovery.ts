@@ -38,22 +38,22 @@ export interface Recovery {
   readonly wallets: readonly WalletCheck[];
 }
 
-/** What core sees of its database and of the stream. */
-export interface Witnesses {
+/** The facts about the database and the stream that show a restore. */
+export interface RestoreEvidence {
   /** Where the database was when a core last used it; undefined before the first core. */
-  readonly knownHome: string | undefined;
-  readonly home: string;
+  readonly recordedLocation: string | undefined;
+  readonly location: string;
   /** Whether the database has the newest event of the stream; undefined when the stream was not read. */
   readonly hasNewestEvent: boolean | undefined;
 }
 
 /** Why the database counts as restored; undefined when it does not. */
 export function causeOfRecovery({
-  knownHome,
-  home,
+  recordedLocation,
+  location,
   hasNewestEvent,
-}: Witnesses): Exclude<RecoveryCause, 'OPERATOR'> | undefined {
-  if (knownHome !== undefined && knownHome !== home) return 'NEW_HOME';
+}: RestoreEvidence): Exclude<RecoveryCause, 'OPERATOR'> | undefined {
+  if (recordedLocation !== undefined && recordedLocation !== location) return 'NEW_HOME';
   return hasNewestEvent === false ? 'STREAM_AHEAD' : undefined;
 }
 

@@ -1,7 +1,7 @@
 import type { Database } from '../database/database.ts';
 import { RecoveryRow, RecoveryWalletRow } from '../database/recovery-entities.ts';
 import { causeOfRecovery, closedEnvironments, streamAfter } from '../domain/recovery.ts';
-import type { Witnesses } from '../domain/recovery.ts';
+import type { RestoreEvidence } from '../domain/recovery.ts';
 import type { Environment } from '../domain/order.ts';
 import type { Wallet } from '../domain/wallet.ts';
 import { publicId } from '../../contract/public-id.ts';
@@ -14,8 +14,8 @@ import type { StoredStream } from '../../platform/nats/stored-events.ts';
 import { beginRecovery } from './begin-recovery.ts';
 import { checkWallets } from './check-wallets.ts';
 import type { StartReconciliation } from './check-wallets.ts';
-import { readLife, recordLife } from './database-life.sql.ts';
-import type { DatabaseLife } from './database-life.sql.ts';
+import { readDatabaseIdentity, recordDatabaseUse } from './database-identity.sql.ts';
+import type { DatabaseIdentity } from './database-identity.sql.ts';
 import { addHolds, endHolds, findHolds, readHolds, holdsWithout } from './holds.sql.ts';
 import { keepLostAccounts, keepPaidAccounts, readMissingAccounts } from './lost-accounts.sql.ts';
 import { keepLostMerchants, readMissingMerchants } from './lost-merchants.sql.ts';
@@ -56,7 +56,7 @@ const recoveryLock = { key: 7_142_006, silenceMs: 120_000, keepAliveMs: 5_000 };
 /** How long before the backup the reading of the stream begins, because its order differs a little from that of the commits. */
 const streamMarginMs = 10 * 60_000;
 
-/** After a look at the stream, this many steps look at the database only. */
+/** After the stream was read, this many steps read only the database. */
 const stepsBetweenStreams = 30;
 const progressEveryMs = 10_000;
 /** How old the record of the last use may become. A recovery counts all changes after the recorded use as lost. */
@@ -69,7 +69,7 @@ export interface RecoverySteps {
    */
   readonly step: () => Promise<void>;
   /**
-   * Whether the database has the newest event of the stream. If it does not, the database was restored, and the next step looks at the stream.
+   * Whether the database has the newest event of the stream. If it does not, the database was restored, and the next step reads the stream.
    * @throws when the broker does not answer
    */
   readonly continuesStream: () => Promise<boolean>;
@@ -98,27 +98,33 @@ export function createRecoverySteps(parts: RecoveryParts): RecoverySteps {
       return undefined;
     }
   };
-  const compare = async (life: DatabaseLife, stream: StoredStream | undefined): Promise<Witnesses> => {
-    const homes = { knownHome: life.knownHome, home: life.home };
-    if (stream === undefined || life.home !== life.knownHome) return { ...homes, hasNewestEvent: undefined };
-    const hasNewest = await ask(() => hasNewestEvent(stream, life.lineage));
+  const compare = async (
+    identity: DatabaseIdentity,
+    stream: StoredStream | undefined,
+  ): Promise<RestoreEvidence> => {
+    const locations = { recordedLocation: identity.recordedLocation, location: identity.location };
+    if (stream === undefined || identity.location !== identity.recordedLocation)
+      return { ...locations, hasNewestEvent: undefined };
+    const hasNewest = await ask(() => hasNewestEvent(stream, identity.lineage));
     isCompared = hasNewest === true;
-    return { ...homes, hasNewestEvent: hasNewest };
+    return { ...locations, hasNewestEvent: hasNewest };
   };
   const underLock = async (_client: unknown, lost: AbortSignal): Promise<void> => {
-    const life = await readLife(database.pool);
+    const identity = await readDatabaseIdentity(database.pool);
     const stream = await ask(() => bus.storedStream());
     if (stream !== undefined) untilStream = stepsBetweenStreams;
     lost.throwIfAborted();
-    const isRestoredAgain = life.isRecovering && life.home !== life.knownHome;
-    const continues = life.isRecovering && !isRestoredAgain;
-    if (!continues && !(await beginIfRestored(parts, life, await compare(life, stream)))) return;
+    const isRestoredAgain = identity.isRecovering && identity.location !== identity.recordedLocation;
+    const continues = identity.isRecovering && !isRestoredAgain;
+    if (!continues && !(await beginIfRestored(parts, identity, await compare(identity, stream)))) return;
     await parts.onRecovering();
-    await continueRecovery({ ...parts, unread }, life.lineage, stream, lost);
+    await continueRecovery({ ...parts, unread }, identity.lineage, stream, lost);
   };
   return {
     async step() {
-      const { home, knownHome, isRecovering, seenAt, now } = await readLife(database.pool);
+      const { location, recordedLocation, isRecovering, seenAt, now } = await readDatabaseIdentity(
+        database.pool,
+      );
       untilStream -= 1;
       // An earlier last use than before shows that a copy has replaced the database.
       if (seenAt < newestUse) {
@@ -127,25 +133,25 @@ export function createRecoverySteps(parts: RecoveryParts): RecoverySteps {
       }
       newestUse = seenAt;
       // References of lost payments are derived from the key, so with another one they would not be found.
-      const isForeign = (home !== knownHome || isRecovering) && !(await parts.hasMasterKey());
+      const isForeign = (location !== recordedLocation || isRecovering) && !(await parts.hasMasterKey());
       if (isForeign && !wasForeign)
         logger.error(
           'the database was replaced by one that was used with another master key, so payments wait; set GATEHOUSE_MASTER_KEY to its key, and restart core',
         );
       wasForeign = isForeign;
       if (isForeign) return;
-      if (home !== knownHome || isRecovering || untilStream < 0)
+      if (location !== recordedLocation || isRecovering || untilStream < 0)
         await withAdvisoryLock(database.pool, recoveryLock, underLock);
       // A time in the future comes from a wrong clock, and is corrected at once.
       else if (seenAt > now || (isCompared && now.getTime() - seenAt.getTime() > recordEveryMs)) {
-        await recordLife(database.pool);
+        await recordDatabaseUse(database.pool);
         newestUse = now;
       }
     },
     async continuesStream() {
       const stream = await bus.storedStream();
       if (stream === undefined) throw new Error('not connected to the broker');
-      const { lineage } = await readLife(database.pool);
+      const { lineage } = await readDatabaseIdentity(database.pool);
       const continues = await hasNewestEvent(stream, lineage);
       if (!continues) untilStream = 0;
       return continues;
@@ -153,17 +159,17 @@ export function createRecoverySteps(parts: RecoveryParts): RecoverySteps {
   };
 }
 
-/** Begins a recovery if anything says that the database was restored. */
+/** Begins a recovery if the evidence shows that the database was restored. */
 async function beginIfRestored(
   { database, wallets, newUuid, logger }: RecoveryParts,
-  life: DatabaseLife,
-  witnesses: Witnesses,
+  identity: DatabaseIdentity,
+  evidence: RestoreEvidence,
 ): Promise<boolean> {
-  const cause = causeOfRecovery(witnesses);
+  const cause = causeOfRecovery(evidence);
   if (cause === undefined) return false;
   // If the clock was ahead at the backup, the lost time is empty. Core then reads the statements of the day of the restore.
-  const lostFrom = life.seenAt < life.now ? life.seenAt : life.now;
-  const recovery = { id: newUuid(), cause, lostFrom, lostUntil: life.now };
+  const lostFrom = identity.seenAt < identity.now ? identity.seenAt : identity.now;
+  const recovery = { id: newUuid(), cause, lostFrom, lostUntil: identity.now };
   await database.fork().transactional((em) => beginRecovery(em, wallets, recovery));
   logger.error(
     { recovery: recovery.id, cause, lost_from: recovery.lostFrom, lost_until: recovery.lostUntil },
@@ -372,4 +378,5 @@ async function recordMissing({ database, logger }: RecoveryParts, recovery: Reco
     );
 }
 
-const databaseNow = async ({ database }: RecoveryParts): Promise<Date> => (await readLife(database.pool)).now;
+const databaseNow = async ({ database }: RecoveryParts): Promise<Date> =>
+  (await readDatabaseIdentity(database.pool)).now;

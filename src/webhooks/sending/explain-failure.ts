@@ -29,7 +29,7 @@ export const isConnectionLost = (error: unknown): boolean => lostCodes.has(codeO
 
 /**
  * Whether Gatehouse could not open a connection, neither to the receiver nor to its own name servers. This says nothing about the
- * receiver. c-ares reports ECONNREFUSED when it reaches no name server, also because there is no file descriptor. A name
+ * receiver. c-ares reports ECONNREFUSED when it reaches no name server, even for lack of a file descriptor. A name
  * server that refuses the question gives EREFUSED.
  */
 export const isOwnFailure = (error: unknown, phase: FailedAttempt['phase']): boolean =>

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { openDatabase as openCoreDatabase } from '../../../src/core/database/database.ts';
-import { readLife } from '../../../src/core/recovery/database-life.sql.ts';
+import { readDatabaseIdentity } from '../../../src/core/recovery/database-identity.sql.ts';
 import { backupTools } from '../../../src/main/backup-tools.ts';
 import { createLogger } from '../../../src/platform/logger.ts';
 import { openDatabase as openWebhooksDatabase } from '../../../src/webhooks/database/database.ts';
@@ -61,8 +61,8 @@ test('a restored backup of release 0.1.0 takes no payments before its recovery',
 });
 
 test('the lost time of a restored backup of release 0.1.0 begins with the backup', async () => {
-  const { home, knownHome, seenAt } = await readLife(pool);
-  expect(knownHome).not.toBe(home);
+  const { location, recordedLocation, seenAt } = await readDatabaseIdentity(pool);
+  expect(recordedLocation).not.toBe(location);
   expect(seenAt.toISOString()).toBe(takenAt);
 });
 

@@ -16,25 +16,25 @@ import type {
   WalletCheck,
 } from '../../../src/core/domain/recovery.ts';
 
-const here = { knownHome: 'here', home: 'here', hasNewestEvent: true };
+const here = { recordedLocation: 'here', location: 'here', hasNewestEvent: true };
 
 test.each([
   [
     'the first start of a new database',
-    { ...here, knownHome: undefined, hasNewestEvent: undefined },
+    { ...here, recordedLocation: undefined, hasNewestEvent: undefined },
     undefined,
   ],
   ['the same server and events as before', here, undefined],
   ['a broker without events of the database', { ...here, hasNewestEvent: undefined }, undefined],
-  ['another database server', { ...here, home: 'there' }, 'NEW_HOME'],
+  ['another database server', { ...here, location: 'there' }, 'NEW_HOME'],
   [
     'another database server with the newest event',
-    { ...here, home: 'there', hasNewestEvent: true },
+    { ...here, location: 'there', hasNewestEvent: true },
     'NEW_HOME',
   ],
   ['a newer event in the stream', { ...here, hasNewestEvent: false }, 'STREAM_AHEAD'],
-] as const)('recovery starts when it must, and only then: %s', (_, witnesses, cause) => {
-  expect(causeOfRecovery(witnesses)).toBe(cause);
+] as const)('recovery starts when it must, and only then: %s', (_, evidence, cause) => {
+  expect(causeOfRecovery(evidence)).toBe(cause);
 });
 
 test.each([

@@ -142,7 +142,7 @@ interface KnownRefunds {
   /** The refund that has the refund_number. */
   readonly existing: Refund | undefined;
   readonly basis: StoredRefundBasis;
-  /** False while a restore may have lost refunds of the merchant, also before core has noticed it. */
+  /** False while a restore may have lost refunds of the merchant, even before core has noticed it. */
   readonly takesPayments: boolean;
 }
 

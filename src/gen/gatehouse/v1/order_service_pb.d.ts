@@ -1375,7 +1375,8 @@ export declare type WatchOrderEventsResponse = Message<"gatehouse.v1.WatchOrderE
   cursor: string;
 
   /**
-   * The event; absent in a keep-alive message. One is sent at the start if no event is waiting, and whenever no event was sent for 15 seconds.
+   * The event; absent in a keep-alive message. One is sent at the start if no event is waiting. Afterwards an event or a keep-alive message is sent
+   * at least every 15 seconds.
    *
    * @generated from field: gatehouse.v1.OrderEvent event = 2;
    */

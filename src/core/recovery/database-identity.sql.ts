@@ -1,14 +1,14 @@
 import type { Pool } from 'pg';
 import { runStatement } from '../../platform/database/run-statement.ts';
 
-/** What the database knows about itself. */
-export interface DatabaseLife {
+/** The row of core.database_life, whose column `home` is the recorded location, and the current location. */
+export interface DatabaseIdentity {
   /** Marks the events of this database in the stream. A copy of the database has the same mark. */
   readonly lineage: string;
-  /** The server, timeline, database and table ids when a core last used it. */
-  readonly knownHome: string;
-  /** The same now. It differs from `knownHome` after a restore. */
-  readonly home: string;
+  /** The ids of server, timeline, database and table when a core last used the database. */
+  readonly recordedLocation: string;
+  /** The current ids. They differ from `recordedLocation` after a restore. */
+  readonly location: string;
   /** When a core last used it, by the database's clock. */
   readonly seenAt: Date;
   /** Whether a recovery has not finished. */
@@ -18,7 +18,7 @@ export interface DatabaseLife {
 }
 
 /** Writes the first row of a new database. Several cores may do so at once. Returns whether this one did. */
-export async function beginLife(pool: Pool, lineage: string): Promise<boolean> {
+export async function addDatabaseIdentity(pool: Pool, lineage: string): Promise<boolean> {
   const { rowCount } = await pool.query(
     `insert into core.database_life (lineage, home, seen_at) values ($1, core.database_home(), now())
      on conflict do nothing`,
@@ -28,7 +28,7 @@ export async function beginLife(pool: Pool, lineage: string): Promise<boolean> {
 }
 
 /**
- * Writes the row into a restored database whose backup has none: release 0.1.0 did not write it. The recorded home is not a server, so
+ * Writes the row into a restored database whose backup has none: release 0.1.0 did not write it. The recorded location is not a server, so
  * core begins a recovery, as after every restore.
  */
 export async function recordBackup(pool: Pool, lineage: string, takenAt: string): Promise<void> {
@@ -43,26 +43,26 @@ export async function limitLastUse(client: Pick<Pool, 'query'>, takenAt: string)
   await client.query('update core.database_life set seen_at = least(seen_at, $1::timestamptz)', [takenAt]);
 }
 
-/** @throws when `beginLife` has not run */
-export async function readLife(pool: Pool): Promise<DatabaseLife> {
+/** @throws when `addDatabaseIdentity` has not run */
+export async function readDatabaseIdentity(pool: Pool): Promise<DatabaseIdentity> {
   const [row] = await runStatement<{
     lineage: string;
-    known_home: string;
-    home: string;
+    recorded_location: string;
+    location: string;
     seen_at: Date;
     recovering: boolean;
     now: Date;
   }>(pool, {
     text: `
-select lineage::text as lineage, home as known_home, core.database_home() as home, seen_at, now() as now,
+select lineage::text as lineage, home as recorded_location, core.database_home() as location, seen_at, now() as now,
   exists (select from core.recoveries where finished_at is null) as recovering
 from core.database_life`,
   });
   if (row === undefined) throw new Error('core.database_life has no row');
   return {
     lineage: row.lineage,
-    knownHome: row.known_home,
-    home: row.home,
+    recordedLocation: row.recorded_location,
+    location: row.location,
     seenAt: new Date(row.seen_at),
     isRecovering: row.recovering,
     now: new Date(row.now),
@@ -70,6 +70,6 @@ from core.database_life`,
 }
 
 /** Records that a core uses the database now. A restored database keeps the time of its backup until its recovery begins. */
-export async function recordLife(pool: Pool): Promise<void> {
+export async function recordDatabaseUse(pool: Pool): Promise<void> {
   await pool.query('update core.database_life set seen_at = now() where home = core.database_home()');
 }
