@@ -597,11 +597,17 @@ test('many refunds of one order leave connections to other merchants', async () 
 
   const first = await Promise.race(creating);
   const page = await desk.refunds.listRefunds({ merchantId: other.id, environment });
+  const none = { environment, name: { case: 'refundNumber' as const, value: 'none' } };
+  const reading = flood(() => desk.refunds.getRefund({ merchantId, ...none }, { timeoutMs: hangMs }));
+  const firstRead = await Promise.race(reading);
+  const otherRead = await outcomeOf(desk.refunds.getRefund({ merchantId: other.id, ...none }));
 
   const waiting = await desk.lockWaits();
   await release();
+  await Promise.all(reading);
   expect(first).toBe('OVERLOADED');
   expect(page.refunds).toEqual([]);
+  expect([firstRead, otherRead]).toEqual(['OVERLOADED', 'REFUND_NOT_FOUND']);
   // A quarter of the 12 connections of each core.
   expect(waiting).toBeLessThanOrEqual(6);
   expect(new Set(await Promise.all(creating))).toEqual(new Set(['done', 'OVERLOADED']));

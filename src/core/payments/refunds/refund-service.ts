@@ -60,7 +60,7 @@ export type MayKeyRefund = (
 
 export interface RefundServiceParts {
   readonly createRefund: CreateRefund;
-  /** Limits the refunds that are created at a time, by merchant and environment. */
+  /** Limits the refunds that are created or read at a time, by merchant and environment. */
   readonly fairly: FairCalls;
   /** Limits the lists and sums of refunds that are read at a time, by merchant and environment. */
   readonly searchFairly: FairCalls;
@@ -101,15 +101,16 @@ export function refundService(parts: RefundServiceParts): RpcService {
       async createRefund(request, context) {
         const wanted = parseCreateRefund(request);
         annotate(context, { merchant_id: wanted.merchantId });
-        const by = await findCreator(parts.mayKeyRefund, request.apiKeyId, wanted, context);
-        if (request.validateOnly) return {};
         const { merchantId, environment } = wanted;
+        const owner = `${environment} ${merchantId}`;
+        const by = await fairly({ owner }, context.signal, () =>
+          findCreator(parts.mayKeyRefund, request.apiKeyId, wanted, context),
+        );
+        if (request.validateOnly) return {};
         const key = valuesOrThrow(parseIdempotencyKey(request.idempotencyKey));
         // A refund holds a connection while it waits for its order's lock.
         const createInShare = (keyed?: KeyedCall<CreatedRefund>) =>
-          fairly({ owner: `${environment} ${merchantId}` }, context.signal, () =>
-            createRefund(wanted, by, keyed),
-          );
+          fairly({ owner }, context.signal, () => createRefund(wanted, by, keyed));
         const response =
           key === undefined
             ? createdMessage(await createInShare())
@@ -125,9 +126,10 @@ export function refundService(parts: RefundServiceParts): RpcService {
         annotate(context, { refund_id: refund?.refundId, order_id: refund?.orderId, repeated });
         return response;
       },
-      async getRefund(request) {
+      async getRefund(request, { signal }) {
         const name = parseRefundName(request);
-        const refund = await reader.find(name);
+        const owner = `${name.environment ?? ''} ${name.merchantId}`;
+        const refund = await fairly({ owner }, signal, () => reader.find(name));
         if (refund === undefined) throw await missing(name);
         return { refund: refundMessage(refund) };
       },
