@@ -64,6 +64,7 @@ export function createCoreStores(parts: CoreStoresParts) {
     onEvents: announceEvents,
     onAttempts: announceAttempts,
     onRefunds: announceWalletWork,
+    logger,
   });
   const attemptIds = createAttemptIds(newId, deriveKey(config.GATEHOUSE_MASTER_KEY, 'payment-attempt-id'));
   const findOrder = createFindOrder(database);

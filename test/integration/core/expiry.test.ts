@@ -93,6 +93,18 @@ describe('an order whose session has ended', () => {
     expect(typesOf(await eventsOf(openId))).toEqual([OrderEventType.CREATED]);
   });
 
+  test('expires although another one cannot be read, which waits', async () => {
+    const damagedId = await register(merchantId, 'E-11');
+    await database.query(`update core.orders set currency = 'XXX' where id = $1`, [damagedId]);
+    const id = await register(merchantId, 'E-12');
+
+    await endSessions([damagedId, id]);
+
+    await untilExpired(merchantId, 'E-12');
+    await database.query(`update core.orders set currency = 'ETB' where id = $1`, [damagedId]);
+    expect((await getOrder(merchantId, 'E-11')).status).toBe(OrderStatus.PENDING);
+  });
+
   test('ends its unsent attempt as TIMED_OUT', async () => {
     const id = await startPayment(merchantId, 'E-4');
 

@@ -7,6 +7,7 @@ import type { OrderFacts } from '../../../src/core/domain/order.ts';
 import { createOrderChanges } from '../../../src/core/payments/changes/change-orders.ts';
 import { createPhoneLimit } from '../../../src/core/payments/phones/phone-limit.ts';
 import { pooledRandom } from '../../../src/platform/pooled-random.ts';
+import { pino } from 'pino';
 
 export const newId = randomIdsFrom(pooledRandom(randomFillSync));
 
@@ -24,6 +25,7 @@ export function openOrderChanges(
     onEvents: () => announce('events'),
     onAttempts: () => announce('attempts'),
     onRefunds: () => announce('refunds'),
+    logger: pino({ level: 'silent' }),
   });
 }
 

@@ -6,6 +6,7 @@ import { failureOf, wrongFields } from '../../support/rpc-failure.ts';
 import { outcomes, sharedPaymentDesk } from './payment-desk.ts';
 import type { Payment, Outcome } from './payment-desk.ts';
 import { beginRecovery, endRecoveries, holdRecoveries } from './held-recoveries.ts';
+import { waitUntil } from '../../support/wait-until.ts';
 import { sharedStack } from '../../support/shared-stack.ts';
 import { PaymentAttemptService } from '../../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
 import type { StrayPaymentStatus } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
@@ -61,6 +62,23 @@ describe('leasing an attempt', () => {
     });
     expect(await storedAttempt(payment)).toMatchObject({ status: 'SENT', leases: 1 });
     expect(await desk.history(payment)).toEqual(['1 CREATED', '2 PAYMENT_STARTED']);
+  });
+
+  test('continues although the order of an earlier one cannot be read', async () => {
+    const damaged = await desk.startDirect({ merchantId });
+    await desk.query(`update core.orders set currency = 'XXX' where id = $1`, [
+      storedId('ord', damaged.orderId),
+    ]);
+    const payment = await desk.startDirect({ merchantId, orderNumber: 'D-2' });
+
+    await waitUntil('each core leaves out the damaged one', async () =>
+      (await leaseIds({ maxAttempts: 1 })).includes(payment.attemptId),
+    );
+
+    expect(await storedAttempt(damaged)).toMatchObject({ status: 'REQUESTED', leases: 0 });
+    await desk.query(`update core.orders set currency = 'ETB' where id = $1`, [
+      storedId('ord', damaged.orderId),
+    ]);
   });
 
   test('states how long no attempt will be due when none is due, at most 2 s', async () => {

@@ -60,10 +60,14 @@ export function createLeaseAttempts({
   newLeaseId,
   wallets,
 }: LeaseAttemptsParts): LeaseAttempts {
-  const lockDue = async (em: EntityManager, request: LeaseRequest): Promise<DueLocked[]> => {
+  const lockDue = async (
+    em: EntityManager,
+    request: LeaseRequest,
+    exceptOrderIds: readonly StoredId<'ord'>[],
+  ): Promise<DueLocked[]> => {
     const exceptMerchantIds = request.exceptMerchantIds.map((id) => storedId('mer', id));
     const { environment } = request;
-    const all = await lockDueAttempts(em, { ...request, exceptMerchantIds });
+    const all = await lockDueAttempts(em, { ...request, exceptMerchantIds, exceptOrderIds });
     const accounts = await lockCurrentAccounts(
       em,
       environment,
@@ -88,7 +92,7 @@ export function createLeaseAttempts({
   };
 
   const lease = async (request: LeaseRequest): Promise<LeasedAttempt[]> => {
-    const leased = await changes.changeEach((em) => lockDue(em, request), {
+    const leased = await changes.changeEach((em, exceptIds) => lockDue(em, request, exceptIds), {
       requestId: '',
       read: (em, { row: { merchantId }, attemptId }) =>
         em.findOneOrFail(PaymentAttemptRow, { merchantId, id: attemptId }),

@@ -26,6 +26,7 @@ with held as materialized (
         and a.due_at <= now()
         and (a.leased_until is null or a.leased_until <= now())
         and a.merchant_id <> all(?::uuid[])
+        and a.order_id <> all(?::uuid[])
         and (select core.takes_payments(?::core.environment))
         and a.merchant_id <> all((select core.held_merchants(?::core.environment))::uuid[])
       order by a.due_at
@@ -45,6 +46,7 @@ export interface DueAttemptFilter {
   readonly paymentOptions: readonly PaymentOption[];
   /** Stored ids. */
   readonly exceptMerchantIds: readonly string[];
+  readonly exceptOrderIds: readonly string[];
   readonly limit: number;
 }
 
@@ -53,11 +55,12 @@ export interface DueAttemptFilter {
  * which the wallet has called back, stays due for the next call.
  */
 export async function lockDueAttempts(em: EntityManager, filter: DueAttemptFilter): Promise<DueAttempt[]> {
-  const { environment, paymentOptions, exceptMerchantIds, limit } = filter;
+  const { environment, paymentOptions, exceptMerchantIds, exceptOrderIds, limit } = filter;
   const values = [
     environment,
     listOf(paymentOptions),
     listOf(exceptMerchantIds),
+    listOf(exceptOrderIds),
     environment,
     environment,
     limit,

@@ -1,5 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { NewId } from '../../../contract/public-id.ts';
+import type { NewId, StoredId } from '../../../contract/public-id.ts';
+import type { Logger } from '../../../platform/logger.ts';
 import { inChildSpan } from '../../../platform/tracing/span.ts';
 import type { SpanOptions } from '../../../platform/tracing/span.ts';
 import type { Database } from '../../database/database.ts';
@@ -15,11 +16,12 @@ import type { AddOrders, News } from './add-orders.ts';
 import { createOrderEventValues } from './order-event-values.ts';
 import type { Caller, Commit, Decision, Locked, NewAttempt, OrderChange } from './order-change.ts';
 import { hastenConfirmed } from './open-payments.sql.ts';
-import { readOrders } from './read-order.ts';
+import { readIntactOrders } from './read-order.ts';
 import type { LockOrder } from './read-order.ts';
 import { writeLatestAttempt } from './write-latest-attempt.ts';
 import { createShareChange } from './share-change.ts';
 import type { ShareChange } from './share-change.ts';
+import { createUnreadableOrders } from './unreadable-orders.ts';
 import { writeOrders } from './write-orders.sql.ts';
 import type { OrderToWrite } from './write-orders.sql.ts';
 
@@ -36,9 +38,12 @@ export interface OrderChanges extends AddOrders {
     lock: LockOrder,
     change: OrderChange<Locked, Context, Decided, Refusal, Answer>,
   ) => Promise<Result<Answer, Refusal | 'not_found'>>;
-  /** Changes each order that `take` locks, in one transaction, with one time from the database's clock. */
+  /**
+   * Changes each order that `take` locks, in one transaction, with one time from the database's clock. An order that cannot be read is
+   * logged, and has no answer. For a minute, `take` must leave out its id, so that it does not hold up others that are due.
+   */
   readonly changeEach: <Taken extends Locked, Context, Decided extends Decision, Refusal, Answer>(
-    take: (em: EntityManager) => Promise<readonly Taken[]>,
+    take: (em: EntityManager, exceptIds: readonly StoredId<'ord'>[]) => Promise<readonly Taken[]>,
     change: OrderChange<Taken, Context, Decided, Refusal, Answer>,
   ) => Promise<Result<Answer, Refusal>[]>;
   /** Makes a change whose concurrent calls share a transaction. */
@@ -56,6 +61,7 @@ export interface OrderChangesParts {
   readonly onAttempts: () => void;
   /** Called after every commit that made a refund due. */
   readonly onRefunds: () => void;
+  readonly logger: Pick<Logger, 'error'>;
 }
 
 const databaseSpan: SpanOptions = { kind: 'client', attributes: { 'db.system.name': 'postgresql' } };
@@ -63,6 +69,7 @@ const databaseSpan: SpanOptions = { kind: 'client', attributes: { 'db.system.nam
 export function createOrderChanges(parts: OrderChangesParts): OrderChanges {
   const { database, phoneLimit, now, onEvents, onAttempts, onRefunds } = parts;
   const eventValuesOf = createOrderEventValues(parts.newId);
+  const unreadable = createUnreadableOrders(parts.logger);
   const announce = ({ hasEvents, hasDueAttempts }: News): void => {
     if (hasEvents) onEvents();
     if (hasDueAttempts) onAttempts();
@@ -96,7 +103,7 @@ export function createOrderChanges(parts: OrderChangesParts): OrderChanges {
     };
   };
 
-  const commit: Commit = async (take, timeOf, callerOf, steps) => {
+  const commit: Commit = async (take, timeOf, callerOf, steps, leaveOut = rethrow) => {
     const made: (Decision & { readonly before: OrderInFull })[] = [];
     const answers = await inTransaction(async (em) => {
       const all = await take(em);
@@ -104,13 +111,10 @@ export function createOrderChanges(parts: OrderChangesParts): OrderChanges {
       const at = await timeOf(em);
       const results = [];
       const toWrite: OrderToWrite[] = [];
-      const orders = await readOrders(
-        em,
-        all.map(({ row }) => row),
-      );
-      for (const [index, taken] of all.entries()) {
-        const order = orders[index];
-        if (order === undefined) throw new Error('an order that was read is missing');
+      const rows = all.map(({ row }) => row);
+      for (const { index, order } of await readIntactOrders(em, rows, leaveOut)) {
+        const taken = all[index];
+        if (taken === undefined) throw new Error('an order was read that was not taken');
         const context = await steps.read(em, taken);
         const decided = steps.decide(order, context, at, taken);
         if (decided.ok) {
@@ -154,10 +158,21 @@ export function createOrderChanges(parts: OrderChangesParts): OrderChanges {
       const [answer] = await commit(lockOrder, now, () => change, change);
       return answer ?? err('not_found');
     },
-    changeEach: (take, change) => commit(take, readClock, () => change, change),
+    changeEach: (take, change) =>
+      commit(
+        (em) => take(em, unreadable.ids()),
+        readClock,
+        () => change,
+        change,
+        unreadable.add,
+      ),
     share: createShareChange({ commit, now }),
   };
 }
+
+const rethrow = (_row: OrderRow, error: unknown): never => {
+  throw error;
+};
 
 /** The attempt that a change starts, to prompt a payer; undefined when it starts none. */
 function newAttemptOf({ latestAttempt: before }: OrderInFull, { latestAttempt }: OrderInFull) {

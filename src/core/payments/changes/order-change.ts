@@ -72,10 +72,14 @@ export interface Caller {
 export type OrderChange<Taken extends Locked, Context, Decided extends Decision, Refusal, Answer> = Caller &
   ChangeSteps<Taken, Context, Decided, Refusal, Answer>;
 
-/** Changes all orders that `take` locks in one transaction. Returns the answers in their order. */
+/**
+ * Changes all orders that `take` locks in one transaction. Returns the answers in their order. An order that cannot be read ends the
+ * transaction, or is passed to `leaveOut`, and has no answer.
+ */
 export type Commit = <Taken extends Locked, Context, Decided extends Decision, Refusal, Answer>(
   take: (em: EntityManager) => Promise<readonly Taken[]>,
   timeOf: (em: EntityManager) => Date | Promise<Date>,
   callerOf: (taken: Taken) => Caller,
   steps: ChangeSteps<Taken, Context, Decided, Refusal, Answer>,
+  leaveOut?: (row: OrderRow, error: unknown) => void,
 ) => Promise<Result<Answer, Refusal>[]>;

@@ -92,20 +92,44 @@ export async function readOrder(em: EntityManager, row: OrderRow): Promise<Order
  * of orders. While the statements run, a transaction with locks holds back the events of all orders (ADR 4).
  */
 export async function readOrders(em: EntityManager, rows: readonly OrderRow[]): Promise<OrderInFull[]> {
-  const latest = await readLatestAttempts(em, rows);
-  const orders = rows.map((row) => orderOf(row, latest.get(row.latestAttemptId ?? '') ?? null));
+  const found = await readIntactOrders(em, rows, (_row, error) => {
+    throw error;
+  });
+  return found.map(({ order }) => order);
+}
+
+/** The same without the orders that cannot be read, each with its index. Those are passed to `leaveOut`. */
+export async function readIntactOrders(
+  em: EntityManager,
+  all: readonly OrderRow[],
+  leaveOut: (row: OrderRow, error: unknown) => void,
+): Promise<{ readonly index: number; readonly order: OrderInFull }[]> {
+  const latest = await readLatestAttempts(em, all);
+  const read = all.flatMap((row, index) => {
+    try {
+      return [{ index, row, order: orderOf(row, latestOf(row, latest)) }];
+    } catch (error) {
+      leaveOut(row, error);
+      return [];
+    }
+  });
+  const rows = read.map(({ row }) => row);
+  const orders = read.map(({ order }) => order);
   const withPast = rows.filter((_, index) => hasPast(orders[index]));
   const attemptsOf = await readAttempts(
     em,
     withPast.filter(({ attemptCount }) => attemptCount > 1),
   );
   const straysOf = await readStrayMoney(em, withPast);
-  return orders.map((order, index) => ({
-    ...order,
-    earlierAttempts: (attemptsOf.get(rows[index]?.id ?? '') ?? [])
-      .map(attemptOf)
-      .filter(({ id }) => id !== order.latestAttempt?.id),
-    strayMoney: straysOf.get(rows[index]?.id ?? '') ?? [],
+  return read.map(({ index, row, order }) => ({
+    index,
+    order: {
+      ...order,
+      earlierAttempts: (attemptsOf.get(row.id) ?? [])
+        .map(attemptOf)
+        .filter(({ id }) => id !== order.latestAttempt?.id),
+      strayMoney: straysOf.get(row.id) ?? [],
+    },
   }));
 }
 
@@ -128,8 +152,17 @@ async function readLatestAttempts(
     id == null ? [] : [{ merchantId, id }],
   );
   const attempts = await findAllByKey(em, PaymentAttemptRow, keys);
-  if (attempts.length < keys.length) throw new Error('the latest attempt of an order is missing');
   return new Map(attempts.map((attempt) => [attempt.id, attempt]));
+}
+
+function latestOf(
+  { latestAttemptId: id }: OrderRow,
+  attempts: ReadonlyMap<string, PaymentAttemptRow>,
+): PaymentAttemptRow | null {
+  if (id == null) return null;
+  const attempt = attempts.get(id);
+  if (attempt === undefined) throw new Error('the latest attempt of an order is missing');
+  return attempt;
 }
 
 const keysOf = (rows: readonly OrderRow[]) =>

@@ -1,4 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import type { StoredId } from '../../../contract/public-id.ts';
 import type { PaymentGate } from '../../database/payment-gate.ts';
 import { readTakesPayments } from '../../database/takes-payments.sql.ts';
 import type { TakesPayments } from '../../database/takes-payments.sql.ts';
@@ -37,8 +38,9 @@ async function takeDueOrders(
   em: EntityManager,
   wallets: readonly Wallet[],
   environments: readonly Environment[],
+  exceptIds: readonly StoredId<'ord'>[],
 ): Promise<DueOrder[]> {
-  const rows = await lockDueOrders(em, environments, batchSize);
+  const rows = await lockDueOrders(em, { environments, exceptIds, limit: batchSize });
   if (rows.length === 0) return [];
   const takes = await readTakesPayments(em);
   const isPayerPaying = await readOpenPayments(em, wallets, rows);
@@ -63,7 +65,7 @@ export async function expireOrders(
   while (!signal.aborted) {
     const open = environments.filter(parts.gate.isOpen);
     if (open.length === 0) break;
-    const taken = await changeEach((em) => takeDueOrders(em, parts.wallets, open), {
+    const taken = await changeEach((em, exceptIds) => takeDueOrders(em, parts.wallets, open, exceptIds), {
       requestId: '',
       read: async (em, { row, takes, isPayerPaying }) => ({
         lostPaymentOf: await readLostPayment(em, parts, row, takes),
