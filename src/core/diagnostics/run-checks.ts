@@ -161,7 +161,9 @@ async function checkDatabase({ database }: ChecksParts): Promise<Check> {
   if (await areSessionsShared(database.pool)) throw new Error(sharedSessionsRefusal);
   const { diskFull } = database.poolWatch.state();
   if (diskFull !== undefined)
-    throw new Error(`writes fail, because the disk of PostgreSQL is full: ${diskFull}. Free space on it`);
+    throw new Error(
+      `writes failed in the last minute, because the disk of PostgreSQL was full: ${diskFull}. Free space on it, and check again a minute later`,
+    );
   if (row.standby) return failedCheck(CheckSubject.DATABASE, CheckFinding.STANDBY, facts);
   if (row.readonly === 'on') return failedCheck(CheckSubject.DATABASE, CheckFinding.READ_ONLY, facts);
   if (fsync !== 'on' || commit === 'off')

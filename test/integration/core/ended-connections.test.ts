@@ -150,7 +150,7 @@ describe('a connection', () => {
     expect(error).toMatchObject({ rawMessage: 'the disk of PostgreSQL is full; free space on it' });
     expect(before.detail).not.toContain('disk');
     expect(after.detail).toBe(
-      'writes fail, because the disk of PostgreSQL is full: could not extend file "base/1". Free space on it',
+      'writes failed in the last minute, because the disk of PostgreSQL was full: could not extend file "base/1". Free space on it, and check again a minute later',
     );
   });
 
