@@ -7,12 +7,13 @@ import type {
   PaymentType,
 } from '../../../src/core/domain/order.ts';
 import { registerOrder } from '../../../src/core/domain/order.ts';
-import { decideOutcome, isReturnable } from '../../../src/core/domain/wallet-outcome.ts';
-import type { WalletOutcome } from '../../../src/core/domain/wallet-outcome.ts';
-import { buildAttempt, buildFacts, buildWork, expiresAt } from './build-order.ts';
+import { decideOutcome, isReturnable, parseDebited } from '../../../src/core/domain/wallet-outcome.ts';
+import type { AttemptUpdates, WalletOutcome } from '../../../src/core/domain/wallet-outcome.ts';
+import { buildAttempt, buildFacts, buildWork, expiresAt, valueOf } from './build-order.ts';
 
 const inTime = new Date('2026-03-01T12:02:10.000Z');
 const leasedUntil = new Date('2026-03-01T12:03:00.000Z');
+const afterwards = new Date(expiresAt.getTime() + 1);
 const leaseId = '00000000-0000-4000-8000-000000000001';
 
 /** The rows: the order and the attempt before the report. */
@@ -32,7 +33,7 @@ const states: Readonly<Record<string, State>> = {
   'sent, direct': { order: 'PENDING', attempt: 'SENT', paymentType: 'DIRECT' },
   unknown: { order: 'PENDING', attempt: 'UNKNOWN' },
   'prompt over': { order: 'PENDING', attempt: 'SENT', work: { promptUntil: inTime } },
-  'session over': { order: 'PENDING', attempt: 'SENT', now: expiresAt },
+  'session over': { order: 'PENDING', attempt: 'SENT', now: expiresAt, work: { promptUntil: afterwards } },
   declined: { order: 'PENDING', attempt: 'DECLINED' },
   'tried again': { order: 'PENDING', attempt: 'DECLINED', hasLater: true },
   'paid by TX-1': { order: 'COMPLETED', attempt: 'SUCCEEDED', work: paid },
@@ -169,6 +170,25 @@ describe("a wallet's answer about an attempt", () => {
     });
   });
 
+  const nextAction = { kind: 'qr', payload: 'scan' } as const;
+  test.each<[string, WalletOutcome, AttemptUpdates]>([
+    ['sent', { type: 'pending', providerReference: '' }, {}],
+    ['sent', { type: 'pending', providerReference: 'ref-1' }, { providerReference: 'ref-1' }],
+    ['sent', { type: 'pending', providerReference: '', nextAction }, { nextAction }],
+    ['sent', { type: 'unknown', detail: 'cut off' }, { detail: 'cut off' }],
+    ['sent', { type: 'not_reached', detail: 'refused' }, { detail: 'refused' }],
+    ['session over', { type: 'not_reached', detail: 'refused' }, { detail: 'refused' }],
+    ['sent', completed('100.50'), { providerTransactionId: 'TX-1' }],
+    ['sent', completed('100.49'), { providerTransactionId: 'TX-1' }],
+    ['declined', completed('100.50'), { providerTransactionId: 'TX-1' }],
+    ['paid by TX-0', completed('100.50'), {}],
+    ['paid by TX-0', completed('100.501'), {}],
+  ])('changes what is known about the attempt: %s, %j', (state, outcome, updates) => {
+    const { order, work, now } = situation(states[state] ?? { order: 'PENDING', attempt: 'SENT' });
+    const decided = valueOf(decideOutcome(order, work, report(outcome), false, now));
+    expect('updates' in decided && decided.updates).toEqual(updates);
+  });
+
   test('cannot be "not reached" when an earlier worker may have reached it', () => {
     const { order, work, now } = situation({ order: 'PENDING', attempt: 'SENT', work: { maybeSent: true } });
     const notReached = report({ type: 'not_reached', detail: '' });
@@ -243,4 +263,13 @@ test.each([
   ['', false],
 ])('a wallet may be asked to return money of the amount "%s": %s', (amount, expected) => {
   expect(isReturnable({ amount })).toBe(expected);
+});
+
+test.each([
+  ['100', 'ETB', 10_000n],
+  ['100.00', 'JPY', 100n],
+  ['100.01', 'JPY', undefined],
+  ['.50', 'ETB', undefined],
+])('a wallet’s amount "%s" %s is %s minor units', (amount, currency, minorUnits) => {
+  expect(parseDebited({ amount, currency })?.minorUnits).toBe(minorUnits);
 });
