@@ -6,6 +6,7 @@ import { explainOrder } from '../../../src/core/domain/explain-order.ts';
 import type {
   CoreFact,
   CoreHolder,
+  ExplainedAttempt,
   ExplainedOrder,
   ExplainedStray,
   OpenProposal,
@@ -229,13 +230,102 @@ describe('money and payments of one order', () => {
     },
   );
 
-  test('a request that is not sent for 20 seconds waits for a wallets process', () => {
-    const late = { ...quiet, walletState: () => 'SILENT' as const };
-    const requested = buildAttempt({ createdAt: registeredAt, updatedAt: registeredAt });
-    const attempt = { ...buildWork({ attempt: requested, dueAt: registeredAt }), isAccountRefused: false };
-    const order = buildOrder({ attemptCount: 1, latestAttempt: attempt.attempt });
-    const after = (seconds: number) =>
-      explainOrder({ ...late, order, attempt }, new Date(registeredAt.getTime() + seconds * 1000)).waitingFor;
-    expect([after(1), after(21)]).toEqual(['REQUEST_SENT', 'WALLETS_PROCESS']);
+  const at = (seconds: number) => new Date(registeredAt.getTime() + seconds * 1000);
+  const inSeconds = (time: Date | undefined) =>
+    time === undefined ? '-' : String((time.getTime() - registeredAt.getTime()) / 1000);
+  const words = (explained: Partial<ExplainedOrder>, when = now) => {
+    const { waitingFor, heldBy, next, nextAt, since } = explainOrder({ ...quiet, ...explained }, when);
+    return [waitingFor, heldBy, next, inSeconds(nextAt), inSeconds(since)].join(' ');
+  };
+  const open = { walletState: () => 'OPEN' as const };
+  const silent = { walletState: () => 'SILENT' as const };
+  const proposed = (subjectId: string, seconds = 120) => ({
+    proposals: [{ subjectId, proposedAt: at(30), expiresAt: at(seconds) }],
+  });
+  const confirmation = 'SETTLEMENT_CONFIRMATION OPERATOR SETTLEMENT_CONFIRMED 120 30';
+  const recovery = 'WALLET_RECOVERY WALLET WALLET_CHECKED - ';
+
+  const sent = { maybeSent: true, dueAt: at(90), promptUntil: at(100) };
+  const leasedNow = { ...sent, dueAt: now, leasedUntil: at(90) };
+  const refusedAccount = { isAccountRefused: true };
+  const credentials = 'MERCHANT_CREDENTIALS MERCHANT CREDENTIALS_CORRECTED - 10';
+  test.each<[PaymentAttempt['status'], Partial<ExplainedAttempt>, Partial<ExplainedOrder>, string]>([
+    ['REQUESTED', { dueAt: at(90) }, {}, 'REQUEST_SENT WALLETS_PROCESS REQUEST_SENT 90 10'],
+    ['UNKNOWN', sent, {}, 'WALLET_OUTCOME WALLET WALLET_QUERIED 90 10'],
+    ['SENT', sent, {}, 'PAYER_CONFIRMATION PAYER WALLET_QUERIED 90 10'],
+    ['SENT', { ...sent, dueAt: now }, {}, 'PAYER_CONFIRMATION PAYER WALLET_QUERIED - 10'],
+    ['SENT', { ...sent, leasedUntil: at(90) }, {}, 'PAYER_CONFIRMATION PAYER WALLET_QUERIED - 10'],
+    ['SENT', { ...sent, leasedUntil: now }, {}, 'PAYER_CONFIRMATION PAYER WALLET_QUERIED 90 10'],
+    ['SENT', { ...sent, promptUntil: at(50) }, {}, 'WALLET_DECISION WALLET WALLET_QUERIED 90 50'],
+    ['SENT', { dueAt: at(90), leasedUntil: at(90) }, {}, 'WALLET_ANSWER WALLET WALLET_QUERIED - 10'],
+    ['SENT', { dueAt: at(90) }, {}, 'WALLET_REACHED WALLET REQUEST_SENT 90 10'],
+    ['SENT', { dueAt: at(90), ...refusedAccount }, {}, credentials],
+    ['UNKNOWN', { ...sent, ...refusedAccount }, {}, credentials],
+    ['SENT', { ...sent, ...refusedAccount }, {}, 'PAYER_CONFIRMATION PAYER WALLET_QUERIED 90 10'],
+    ['SENT', { ...sent, dueAt: now }, open, `${recovery}10`],
+    ['SENT', sent, open, 'PAYER_CONFIRMATION PAYER WALLET_QUERIED 90 10'],
+    ['SENT', leasedNow, open, 'PAYER_CONFIRMATION PAYER WALLET_QUERIED - 10'],
+    ['SENT', { ...sent, dueAt: at(40) }, silent, 'WALLETS_PROCESS OPERATOR PROCESS_STARTED - 10'],
+    ['SENT', { ...sent, dueAt: at(41) }, silent, 'PAYER_CONFIRMATION PAYER WALLET_QUERIED - 10'],
+    ['SENT', sent, proposed('pat_1'), confirmation],
+    ['SENT', sent, proposed('pat_1', 60), 'PAYER_CONFIRMATION PAYER WALLET_QUERIED 90 10'],
+    ['SENT', sent, proposed('pat_2'), 'PAYER_CONFIRMATION PAYER WALLET_QUERIED 90 10'],
+    ['DECLINED', sent, {}, 'ANOTHER_PAYMENT PAYER ORDER_EXPIRES 1800 10'],
+  ])('a payment that is %s, %j, %j', (status, work, changes, expected) => {
+    const latestAttempt = buildAttempt({ id: 'pat_1', status, updatedAt: at(10) });
+    const order = buildOrder({ attemptCount: 1, latestAttempt });
+    expect(words({ order, attempt: { ...leased(latestAttempt, false), ...work }, ...changes })).toBe(
+      expected,
+    );
+  });
+
+  const reversal = { ...beginReversal('stp_1', registeredAt), maybeSent: true, dueAt: at(90) };
+  test.each<[object, Partial<ExplainedOrder>, string]>([
+    [{}, {}, 'WALLET WALLET_QUERIED 90 20'],
+    [{ isLeased: true }, {}, 'WALLET WALLET_QUERIED - 20'],
+    [{ dueAt: now }, {}, 'WALLET WALLET_QUERIED - 20'],
+    [{ maybeSent: false }, {}, 'REQUEST_SENT WALLETS_PROCESS REQUEST_SENT 90 20'],
+    [{ dueAt: now }, open, `${recovery}20`],
+    [{}, proposed('rfd_2'), confirmation],
+  ])('money on its way back, %j, %j', (changes, explained, expected) => {
+    const progress = { ...reversal, ...changes } as Reversal;
+    const stray = { ...due(true), id: 'rfd_2', foundAt: at(20), reversal: progress };
+    const refund = { ...refundOf(progress), id: 'rfd_2' as const, createdAt: at(20) };
+    const order = buildOrder({ status: 'COMPLETED' });
+    expect(words({ order, strays: [stray], ...explained })).toBe(
+      expected.replace(/^WALLET /, 'MONEY_RETURNED WALLET '),
+    );
+    expect(words({ order, refunds: [refund], ...explained })).toBe(
+      expected.replace(/^WALLET /, 'REFUND_DECISION WALLET '),
+    );
+  });
+
+  test('money that waits for people', () => {
+    const refused = { ...reversal, status: 'REVERSAL_REFUSED', updatedAt: at(40) } as const;
+    const order = buildOrder({ status: 'COMPLETED' });
+    const awaiting = { ...refundOf({ status: 'AWAITING_APPROVAL', updatedAt: at(40) }), createdAt: at(20) };
+    expect([
+      words({ order, strays: [{ ...due(true), reversal: refused }] }),
+      words({ order, refunds: [refundOf(refused), awaiting] }),
+    ]).toEqual([
+      'RETURN_DECISION OPERATOR RETURN_DECIDED - 40',
+      'REFUND_APPROVAL MERCHANT REFUND_APPROVED - 20',
+    ]);
+  });
+
+  const payer = (seconds: number) => ({
+    payerPayment: { wallet: 'walleta', reportedAt: at(5), dueAt: at(seconds) },
+  });
+  test.each<[Partial<ExplainedOrder>, string, Date?]>([
+    [{ mayBePaid: true }, 'RECOVERY OPERATOR RECOVERY_COMPLETED - -'],
+    [{ payable: 'SUSPENDED' }, 'MERCHANT_SUSPENDED OPERATOR ORDER_EXPIRES 1800 0'],
+    [{ payable: 'NO_WALLET' }, 'NO_WALLET_OFFERED MERCHANT WALLET_OFFERED 1800 0'],
+    [{}, 'CUSTOMER_PAYMENT PAYER ORDER_EXPIRES 1800 0'],
+    [{}, 'EXPIRY CORE ORDER_EXPIRES - 1800', expiresAt],
+    [payer(90), 'PAYER_PAYMENT WALLET WALLET_QUERIED 90 5'],
+    [payer(60), 'PAYER_PAYMENT WALLET WALLET_QUERIED - 5'],
+    [{ ...payer(60), ...open }, `${recovery}5`],
+  ])('an order without a payment, %j: %s', (changes, expected, when = now) => {
+    expect(words(changes, when)).toBe(expected);
   });
 });
