@@ -8,7 +8,7 @@ export type NextStep =
   | { readonly type: 'again'; readonly at: Date }
   /** The receiver answered 410. The delivery is sent again after the endpoint is resumed. */
   | { readonly type: 'pause'; readonly at: Date }
-  | { readonly type: 'give_up' };
+  | { readonly type: 'abandon' };
 
 export function afterAttempt(
   delivery: OutgoingDelivery,

@@ -104,7 +104,7 @@ export function logAttempt(
     duration_ms: Math.round(report.durationMs),
     remote_address: report.remoteAddress,
     ...(next.type === 'again' ? { next_attempt_at: next.at.toISOString() } : {}),
-    ...(next.type === 'give_up' ? { given_up: true } : {}),
+    ...(next.type === 'abandon' ? { abandoned: true } : {}),
     ...(next.type === 'pause' ? { endpoint_paused: true } : {}),
     // Another process holds the lane, or the database refused the result. The delivery may be sent again.
     ...(isRecorded ? {} : { not_recorded: true }),

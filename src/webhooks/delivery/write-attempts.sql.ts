@@ -34,7 +34,7 @@ export interface LaneOutcome {
   readonly pauseReason: string;
 }
 
-const states = { delivered: 'DELIVERED', again: 'PENDING', pause: 'PENDING', give_up: 'GIVEN_UP' } as const;
+const states = { delivered: 'DELIVERED', again: 'PENDING', pause: 'PENDING', abandon: 'GIVEN_UP' } as const;
 
 /** A text in PostgreSQL cannot contain NUL, but response headers can. */
 const withoutNul = (text: string): string => text.replaceAll('\0', '\uFFFD');

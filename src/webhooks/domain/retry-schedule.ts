@@ -51,7 +51,7 @@ export interface FailedAttempt {
   readonly random: () => number;
 }
 
-export type NextAttempt = { readonly type: 'at'; readonly at: Date } | { readonly type: 'give_up' };
+export type NextAttempt = { readonly type: 'at'; readonly at: Date } | { readonly type: 'abandon' };
 
 /**
  * When a delivery is sent again after a failed attempt: 13 attempts within 76 hours, or 3 of a test. The jitter never costs
@@ -62,10 +62,10 @@ export function nextAttempt(failed: FailedAttempt): NextAttempt {
   const { eventType, roundAttempts, roundStartedAt, endedAt, retryAfterMs = 0, random } = failed;
   const plannedMs = roundAttempts < attemptsInRound(eventType) ? waitsMs[roundAttempts - 1] : undefined;
   const leftMs = roundStartedAt.getTime() + roundMs - endedAt.getTime();
-  if (plannedMs === undefined || leftMs <= 0) return { type: 'give_up' };
+  if (plannedMs === undefined || leftMs <= 0) return { type: 'abandon' };
   const jitteredMs = Math.round(plannedMs * (1 + jitter * (2 * random() - 1)));
   const askedMs = Math.min(retryAfterMs, longestRetryAfterMs);
-  if (askedMs > leftMs) return { type: 'give_up' };
+  if (askedMs > leftMs) return { type: 'abandon' };
   const waitMs = Math.max(Math.min(jitteredMs, leftMs), askedMs);
   return { type: 'at', at: new Date(endedAt.getTime() + waitMs) };
 }

@@ -24,7 +24,7 @@ const steps: Record<NextStep['type'], NextStep> = {
   delivered: { type: 'delivered' },
   again: { type: 'again', at: endedAt },
   pause: { type: 'pause', at: endedAt },
-  give_up: { type: 'give_up' },
+  abandon: { type: 'abandon' },
 };
 const attempt = (id: string, next: NextStep['type']): EndedAttempt => ({
   delivery: delivery(id),
@@ -222,7 +222,7 @@ const isUnderWay = ({ sending, recording }: World, id: string): boolean =>
 const isDrained = ({ sending, recording, reading, releasing }: World, ownRecord: number): boolean =>
   sending.length === 0 && recording.length === ownRecord && reading === 0 && !releasing;
 
-const outcomes = ['delivered', 'again', 'pause', 'give_up'] as const;
+const outcomes = ['delivered', 'again', 'pause', 'abandon'] as const;
 
 /** An action in progress ends, or an outside event occurs, as `choice` selects. */
 function happen(world: World, choice: number): void {

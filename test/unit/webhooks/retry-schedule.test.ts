@@ -26,7 +26,7 @@ function attemptTimes(dice: () => number, durationMs = 0): number[] {
   for (;;) {
     const endedAt = after((times.at(-1) ?? 0) + durationMs);
     const next = nextAttempt({ roundAttempts: times.length, endedAt, random: dice });
-    if (next.type === 'give_up') return times;
+    if (next.type === 'abandon') return times;
     times.push(next.at.getTime() - start.getTime());
   }
 }
@@ -50,13 +50,13 @@ describe('the schedule', () => {
   });
 
   test('ends after the 13th attempt', () => {
-    expect(nextAttempt({ roundAttempts: 13 })).toEqual({ type: 'give_up' });
+    expect(nextAttempt({ roundAttempts: 13 })).toEqual({ type: 'abandon' });
   });
 
   test('of a test ends after the third attempt, within a minute', () => {
     const steps = [1, 2, 3].map((roundAttempts) => nextAttempt({ eventType: 'webhook.test', roundAttempts }));
 
-    expect(steps.map(({ type }) => type)).toEqual(['at', 'at', 'give_up']);
+    expect(steps.map(({ type }) => type)).toEqual(['at', 'at', 'abandon']);
     expect(attemptsInRound('webhook.test')).toBe(3);
     expect(attemptsInRound('order.failed')).toBe(13);
   });
@@ -64,7 +64,7 @@ describe('the schedule', () => {
   test('ends with the first attempt that fails after 76 hours', () => {
     const at = (ms: number) => nextAttempt({ endedAt: after(ms) }).type;
 
-    expect([at(roundMs - 1), at(roundMs), at(roundMs + hour)]).toEqual(['at', 'give_up', 'give_up']);
+    expect([at(roundMs - 1), at(roundMs), at(roundMs + hour)]).toEqual(['at', 'abandon', 'abandon']);
   });
 
   test('counts from a later beginning when the endpoint was paused in between', () => {
@@ -114,7 +114,7 @@ describe('Retry-After', () => {
     [
       'longer than the rest of the schedule ends it',
       { retryAfterMs: 2 * hour, endedAt: after(75 * hour) },
-      { type: 'give_up' },
+      { type: 'abandon' },
     ],
     [
       'of exactly the rest of the schedule makes the last attempt at its end',
@@ -124,7 +124,7 @@ describe('Retry-After', () => {
     [
       'after the last attempt causes no further one',
       { retryAfterMs: 1_000, roundAttempts: 13 },
-      { type: 'give_up' },
+      { type: 'abandon' },
     ],
   ])('%s', (_what, failed, expected) => {
     expect(nextAttempt(failed)).toEqual(expected);
@@ -146,7 +146,7 @@ test('the next attempt is not before the end of this one, and not after the sche
           ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
           random: () => roll,
         });
-        if (next.type === 'give_up') return;
+        if (next.type === 'abandon') return;
         expect(next.at.getTime()).toBeGreaterThanOrEqual(endedAt.getTime());
         expect(next.at.getTime()).toBeLessThanOrEqual(start.getTime() + roundMs);
         expect(next.at.getTime() - endedAt.getTime()).toBeLessThanOrEqual(maxWaitMs);
