@@ -13,8 +13,8 @@ import type { OrderStatus } from "./order_pb.js";
 export declare const file_gatehouse_v1_order_explanation: GenFile;
 
 /**
- * What an order waits for, who holds that, and what comes next. Every order has exactly one explanation at any time. It holds
- * nothing that the order's merchant may not know.
+ * What an order waits for, who can change that, and what happens next. Every order has exactly one explanation at any time. It
+ * contains nothing that the order's merchant may not know.
  *
  * @generated from message gatehouse.v1.OrderExplanation
  */
@@ -27,7 +27,7 @@ export declare type OrderExplanation = Message<"gatehouse.v1.OrderExplanation"> 
   waitingFor: OrderFact;
 
   /**
-   * Who holds it.
+   * Who can change it now.
    *
    * @generated from field: gatehouse.v1.OrderFactHolder held_by = 2;
    */
@@ -48,7 +48,7 @@ export declare type OrderExplanation = Message<"gatehouse.v1.OrderExplanation"> 
   nextTime?: Timestamp | undefined;
 
   /**
-   * Since when the order waits for the fact; for NOTHING, when the order ended. Absent when unknown.
+   * The time since which the order waits for the fact. For NOTHING, the time at which the order ended. Absent when unknown.
    *
    * @generated from field: google.protobuf.Timestamp since_time = 5;
    */
@@ -92,7 +92,7 @@ export declare type OrderExplanation = Message<"gatehouse.v1.OrderExplanation"> 
   subjectId: string;
 
   /**
-   * The explanation in English, with times in UTC. Every part of Gatehouse shows these words.
+   * The explanation in English, with times in UTC. The command line and the merchant API show this text.
    *
    * @generated from field: string english_text = 11;
    */
@@ -114,7 +114,7 @@ export declare type OrderExplanation = Message<"gatehouse.v1.OrderExplanation"> 
 export declare const OrderExplanationSchema: GenMessage<OrderExplanation>;
 
 /**
- * The one fact that an order waits for. The order waits until the sentence at the value is true.
+ * The one fact that an order waits for. Each value describes what must happen next, or what prevents it.
  *
  * @generated from enum gatehouse.v1.OrderFact
  */
@@ -351,7 +351,7 @@ export enum OrderFact {
 export declare const OrderFactSchema: GenEnum<OrderFact>;
 
 /**
- * Who holds the fact: the only one who can change it now.
+ * Who can change the fact now. It is always exactly one.
  *
  * @generated from enum gatehouse.v1.OrderFactHolder
  */

@@ -27,7 +27,7 @@ export const OrderFactSchema = /*@__PURE__*/
   enumDesc(file_gatehouse_v1_order_explanation, 0);
 
 /**
- * The one fact that an order waits for. The order waits until the sentence at the value is true.
+ * The one fact that an order waits for. Each value describes what must happen next, or what prevents it.
  *
  * @generated from enum gatehouse.v1.OrderFact
  */
@@ -41,7 +41,7 @@ export const OrderFactHolderSchema = /*@__PURE__*/
   enumDesc(file_gatehouse_v1_order_explanation, 1);
 
 /**
- * Who holds the fact: the only one who can change it now.
+ * Who can change the fact now. It is always exactly one.
  *
  * @generated from enum gatehouse.v1.OrderFactHolder
  */
