@@ -313,6 +313,23 @@ describe('money and payments of one order', () => {
     ]);
   });
 
+  test('a payment in progress comes before other money, and returned money waits for nothing', () => {
+    const latestAttempt = buildAttempt({ status: 'SENT', updatedAt: at(10) });
+    const pending = buildOrder({ attemptCount: 1, latestAttempt });
+    const completed = buildOrder({ status: 'COMPLETED', updatedAt: at(50) });
+    const returned = { ...due(true), reversal: { ...reversal, status: 'REVERSED' as const } };
+    expect([
+      words({ order: pending, attempt: { ...leased(latestAttempt), ...sent }, strays: [due(true)] }),
+      words({ order: completed, strays: [returned] }),
+    ]).toEqual(['PAYER_CONFIRMATION PAYER WALLET_QUERIED 90 10', 'NOTHING NOBODY NONE - 50']);
+  });
+
+  test('a direct order is FAILED for the reason of its only payment', () => {
+    const latestAttempt = buildAttempt({ status: 'DECLINED', declineReason: 'wrong_pin' });
+    const order = buildOrder({ status: 'FAILED', paymentType: 'DIRECT', attemptCount: 1, latestAttempt });
+    expect(explainOrder({ ...quiet, order, attempt: leased(latestAttempt) }, now).reason).toBe('wrong_pin');
+  });
+
   const payer = (seconds: number) => ({
     payerPayment: { wallet: 'walleta', reportedAt: at(5), dueAt: at(seconds) },
   });
