@@ -7,6 +7,7 @@ import type { Database } from './database/database.ts';
 import { createIndexTask } from './database/large-indexes.ts';
 import type { PaymentGate } from './database/payment-gate.ts';
 import { sweepExpired } from './database/sweep-expired.ts';
+import { correctDueTimes } from './payments/correct-due-times.sql.ts';
 import { expireOrders } from './payments/orders/expire-orders.ts';
 import type { OrderChanges } from './payments/changes/change-orders.ts';
 import type { ClaimPayments } from './payments/changes/claim-payments.ts';
@@ -62,6 +63,7 @@ export function startBackgroundWork(parts: BackgroundWorkParts, stop: AbortSigna
     every(60, 'removing expired idempotency keys', (stopping) =>
       sweepExpired(pool, [{ table: 'idempotency_keys', end: 'expires_at' }], stopping),
     ),
+    every(60, 'correcting due times', (stopping) => correctDueTimes({ pool, logger }, stopping)),
     every(60, 'recording payee accounts', parts.rememberPayees),
     // Repeatedly: during a restart of several cores, one of the former settings can still add an account with an old key.
     every(60, 'encrypting wallet accounts with the first key', parts.resealAccounts),
