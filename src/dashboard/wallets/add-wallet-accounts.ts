@@ -112,7 +112,7 @@ export function addWalletAccounts(app: FastifyInstance, { clients, sendPage, tim
       key: { merchantId: string; walletAccountId: string },
       request: AccountRequest,
     ) => Promise<Answer<unknown>>,
-    problemOf: (refusal: RpcFailure, words: WalletWriting['words']) => string,
+    problemOf: (refusal: RpcFailure, words: WalletWriting['words']) => string | undefined,
   ): void => {
     app.post(`${path}/accounts/:accountId/${action}`, async (request: AccountRequest, reply) => {
       const { words } = walletWritingFor(request, timeZone);
@@ -123,15 +123,14 @@ export function addWalletAccounts(app: FastifyInstance, { clients, sendPage, tim
       if (!accounts.some((account) => account.walletAccountId === walletAccountId))
         throw new PageProblem('notFound', 'NO_WALLET_ACCOUNT');
       const answer = await act({ merchantId, walletAccountId }, request);
-      if (!answer.ok)
-        return show(
-          request,
-          reply,
-          tooManyChecks(request, reply, answer.refusal, words) ?? {
-            problem: problemOf(answer.refusal, words),
-            status: 409,
-          },
-        );
+      if (!answer.ok) {
+        const limited = tooManyChecks(request, reply, answer.refusal, words);
+        if (limited !== undefined) return show(request, reply, limited);
+        const problem = problemOf(answer.refusal, words);
+        // Core's message is in English only, so any other refusal gets an error page in the user's language.
+        if (problem === undefined) throw new PageProblem(answer.refusal.problem, answer.refusal.reason);
+        return show(request, reply, { problem, status: 409 });
+      }
       flash(request, { tone: 'good', text: words.own[action].done });
       return reply.redirect(selfOf(request), 303);
     });
@@ -140,26 +139,25 @@ export function addWalletAccounts(app: FastifyInstance, { clients, sendPage, tim
   addAction(
     'check',
     (key, request) => tryCall(request, (options) => merchantWallets.checkWalletAccount(key, options)),
-    ({ message }) => message,
+    () => undefined,
   );
   addAction(
     'promote',
     (key, request) => tryCall(request, (options) => merchantWallets.promoteWalletAccount(key, options)),
-    ({ reason, message }, { own }) =>
-      reason === 'WALLET_ACCOUNT_NOT_CHECKED' ? own.promote.notChecked : message,
+    ({ reason }, { own }) => (reason === 'WALLET_ACCOUNT_NOT_CHECKED' ? own.promote.notChecked : undefined),
   );
   addAction(
     'retire',
     (key, request) => tryCall(request, (options) => merchantWallets.retireWalletAccount(key, options)),
-    ({ message }) => message,
+    () => undefined,
   );
   addAction(
     'remove',
     (key, request) => tryCall(request, (options) => merchantWallets.removeWalletAccount(key, options)),
-    ({ reason, message, facts }, { own }) =>
+    ({ reason, facts }, { own }) =>
       reason === 'WALLET_ACCOUNT_IN_USE'
         ? own.remove.inUse(Number(facts['open_payments'] ?? 0), Number(facts['open_reversals'] ?? 0))
-        : message,
+        : undefined,
   );
 }
 

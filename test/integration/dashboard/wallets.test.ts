@@ -105,6 +105,10 @@ describe('own accounts', () => {
       status: 409,
       body: expect.stringContaining('has not accepted the credentials'),
     });
+    expect(await action('retire')).toMatchObject({
+      status: 409,
+      body: expect.stringContaining('That is not possible at the moment'),
+    });
     await worker.recordWalletAccountCheck({
       merchantId,
       walletAccountId,
