@@ -15,6 +15,7 @@ import { OrderEventSchema } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { inTransaction } from '../../../src/platform/database/in-transaction.ts';
 import type { PaymentOption } from '../../../src/core/domain/order.ts';
 import { readEvents } from '../../../src/core/events/read-events.sql.ts';
+import { readOrder } from '../../../src/core/payments/changes/read-order.ts';
 import { createAttemptIds } from '../../../src/core/payments/changes/attempt-ids.ts';
 import { createClaimPayments } from '../../../src/core/payments/changes/claim-payments.ts';
 import { beginRecovery } from '../../../src/core/recovery/begin-recovery.ts';
@@ -207,10 +208,15 @@ test('what has ended for good is not read again, however much a merchant has of 
   const by = { actor: 'test', requestId: 'test' };
   const of = await database.fork().findOneOrFail(OrderRow, { merchantId: order.merchant_id, id: order.id });
 
+  const other = await database.fork().findOneOrFail(OrderRow, {
+    ...{ merchantId: order.merchant_id, id: { $ne: order.id }, status: 'COMPLETED' },
+  });
+
   const works: readonly (readonly [name: string, work: () => Promise<unknown>, most: number])[] = [
     ['issuing an API key', () => keys.add({ ...key, hash: randomBytes(32) }, by), 100],
     ['finding an open refund', () => readOpenRefund(database.fork(), of), 100],
     ['finding an open stray payment', () => readOpenStray(database.fork(), of), 100],
+    ['reading the past of another order', () => readOrder(database.fork(), other), 100],
     // For each of at most 5,000 orders: the order, its payment, its events and its refunds.
     ['checking the money of recent orders', () => checkMoney(database), 12 * 5_000],
   ];
