@@ -23,7 +23,7 @@ import { handshakeTimeoutMs } from '../tls/server-tls.ts';
 import type { ServerTls } from '../tls/server-tls.ts';
 import { watchHandshakes } from '../tls/watch-handshakes.ts';
 import { deadlineWithinTimer } from './deadline-within-timer.ts';
-import { defaultDeadlineMs, maxMessageBytes } from './grpc-server.ts';
+import { defaultDeadlineMs, maxMessageBytes } from './call-limits.ts';
 import { maxUnknownCallerBytes, unknownCallerAdvice } from './known-caller.ts';
 import type { IsKnownCaller, MaxBytesOfCaller } from './known-caller.ts';
 import { openSocketsOf } from './open-sockets.ts';

@@ -18,7 +18,7 @@ import {
 } from '@connectrpc/connect/protocol-connect';
 import { findTrailerError, setTrailerStatus } from '@connectrpc/connect/protocol-grpc';
 import { trailerFlag, trailerParse, trailerSerialize } from '@connectrpc/connect/protocol-grpc-web';
-import { maxMessageBytes } from './grpc-server.ts';
+import { maxMessageBytes } from './call-limits.ts';
 import { transportError } from './transport-error.ts';
 
 type JsonOptions = Partial<JsonWriteOptions>;

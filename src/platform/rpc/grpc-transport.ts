@@ -12,7 +12,7 @@ import type { StreamResponse, Transport, UnaryResponse } from '@connectrpc/conne
 import { Client, Metadata } from '@grpc/grpc-js';
 import type { CallOptions, ClientDuplexStream, ClientReadableStream, ServiceError } from '@grpc/grpc-js';
 import { StatusSchema } from '../../gen/google/rpc/status_pb.js';
-import { defaultDeadlineMs, maxMessageBytes } from './grpc-server.ts';
+import { defaultDeadlineMs, maxMessageBytes } from './call-limits.ts';
 import { activeSpan, activeTraceparent, runInSpan } from '../tracing/span.ts';
 import type { Span } from '../tracing/span.ts';
 import type { CertificateFiles } from '../tls/certificate-files.ts';

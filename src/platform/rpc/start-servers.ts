@@ -1,6 +1,7 @@
 import { startConnectServer } from './connect-server.ts';
 import type { ConnectServerOptions } from './connect-server.ts';
-import { maxMessageBytes, startGrpcServer } from './grpc-server.ts';
+import { maxMessageBytes } from './call-limits.ts';
+import { startGrpcServer } from './grpc-server.ts';
 import { guard } from './guard.ts';
 import type { GuardOptions } from './guard.ts';
 import { healthService } from './health-service.ts';

@@ -8,7 +8,7 @@ import type {
 } from '../../../gen/gatehouse/v1/order_service_pb.js';
 import { annotate } from '../../../platform/rpc/call-context.ts';
 import type { Caller } from '../../../platform/rpc/call-context.ts';
-import { defaultDeadlineMs } from '../../../platform/rpc/grpc-server.ts';
+import { defaultDeadlineMs } from '../../../platform/rpc/call-limits.ts';
 import { requireRegistrar } from '../../rpc/checkout-url-access.ts';
 import { orderMessage } from '../../rpc/order-messages.ts';
 import { valuesOrThrow } from '../../rpc/request-fields.ts';

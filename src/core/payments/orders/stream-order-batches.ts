@@ -16,7 +16,7 @@ import type {
 } from '../../../gen/gatehouse/v1/order_service_pb.js';
 import { answerWithinKey, markUneventful } from '../../../platform/rpc/call-context.ts';
 import type { CallContext } from '../../../platform/rpc/call-context.ts';
-import { defaultDeadlineMs } from '../../../platform/rpc/grpc-server.ts';
+import { defaultDeadlineMs } from '../../../platform/rpc/call-limits.ts';
 import { rpcError } from '../../../contract/error-reason.ts';
 import { invalidFields, toStatus } from '../../../platform/rpc/rpc-error.ts';
 import { untilAborted } from '../../../platform/until-aborted.ts';
