@@ -137,25 +137,32 @@ async function endOf(log: LogFile): Promise<string> {
     : `The end of its log, ${log.path}:\n${tail}`;
 }
 
-/** A process that hangs may ignore SIGTERM, so it gets SIGKILL. Then it is restarted like one that exited. */
+/**
+ * A process that hangs may ignore SIGTERM, so it gets SIGKILL. Then it is restarted like one that exited.
+ * @returns whether it was killed
+ */
 async function killWhenStuck(
   spec: ProcessSpec,
   running: Running,
   { log, warn, askEveryMs = 5_000 }: SupervisorOptions,
-): Promise<void> {
+): Promise<boolean> {
   const { isResponsive } = spec;
-  if (isResponsive === undefined) return;
+  if (isResponsive === undefined) return false;
   const exited = new AbortController();
   void running.exited.then(() => exited.abort());
   for (let unanswered = 0; unanswered < maxUnanswered;) {
     await sleep(askEveryMs, undefined, { signal: exited.signal, ref: false }).catch(() => undefined);
-    if (running.hasExited()) return;
+    if (running.hasExited()) return false;
     unanswered = (await isResponsive().catch(() => false)) ? 0 : unanswered + 1;
   }
-  if (running.hasExited()) return;
+  if (running.hasExited()) return false;
   warn(`${spec.name} runs but no longer answers; ending it. Its log: ${log.path}`);
-  running.child.kill('SIGKILL');
+  return running.child.kill('SIGKILL');
 }
+
+/** Nobody else may have sent the signal. A log has no line about it. */
+const memoryHint =
+  'If nobody killed it, the system did, because the machine or the container has too little memory: see dmesg. ';
 
 /**
  * Starts a process and returns when it is ready. Whenever it exits, it is restarted after the delay of
@@ -167,6 +174,7 @@ export async function supervise(spec: ProcessSpec, options: SupervisorOptions): 
   const { log, warn } = options;
   const stopping = new AbortController();
   let running: Running | undefined;
+  let wasStuck = false;
   const start = async (signal: AbortSignal): Promise<Running> => {
     await spec.prepare?.();
     signal.throwIfAborted();
@@ -175,7 +183,8 @@ export async function supervise(spec: ProcessSpec, options: SupervisorOptions): 
     running = started;
     try {
       await untilReady(spec, started, { ...options, signal });
-      void killWhenStuck(spec, started, options);
+      wasStuck = false;
+      void killWhenStuck(spec, started, options).then((killed) => (wasStuck = killed));
       return started;
     } catch (error) {
       await endProcess(started, spec);
@@ -193,7 +202,8 @@ export async function supervise(spec: ProcessSpec, options: SupervisorOptions): 
     while (!stopping.signal.aborted) {
       delayMs = restartDelayMs(delayMs, readyAt === undefined ? 0 : performance.now() - readyAt);
       const when = delayMs === 0 ? 'at once' : `in ${delayMs / 1000} s`;
-      warn(`${spec.name} ended (${why}); starting it again ${when}. Its log: ${log.path}`);
+      const hint = why === 'killed by SIGKILL' && !wasStuck ? memoryHint : '';
+      warn(`${spec.name} ended (${why}); starting it again ${when}. ${hint}Its log: ${log.path}`);
       await sleep(delayMs, undefined, { signal: stopping.signal });
       readyAt = undefined;
       try {

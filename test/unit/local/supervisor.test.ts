@@ -137,7 +137,7 @@ describe('a supervised process', () => {
     await waitUntil('it is running again', () => warnings.includes('core is running again'));
     expect(one.pid()).not.toBe(first);
     expect(warnings[0]).toMatch(
-      /^core ended \(killed by SIGKILL\); starting it again at once\. Its log: .*core\.log$/,
+      /^core ended \(killed by SIGKILL\); starting it again at once\. If nobody killed it, .* too little memory: see dmesg\. Its log: .*core\.log$/,
     );
   });
 
@@ -167,7 +167,7 @@ describe('a supervised process', () => {
     expect(answers).toEqual([]);
     expect(one.pid()).not.toBe(first);
     expect(warnings[0]).toMatch(/^core runs but no longer answers; ending it\. Its log: .*core\.log$/);
-    expect(warnings[1]).toMatch(/^core ended \(killed by SIGKILL\); starting it again at once/);
+    expect(warnings[1]).toMatch(/^core ended \(killed by SIGKILL\); starting it again at once\. Its log: /);
   });
 
   test('that ignores its signal is killed at the deadline', async () => {
