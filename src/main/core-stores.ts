@@ -127,7 +127,7 @@ export function createCoreStores(parts: CoreStoresParts) {
     onDue: announceWalletWork,
   };
   const makeAttemptDue = createMakeAttemptDue(paymentParts);
-  const refundWork = createRefundWork(paymentParts);
+  const refundWork = createRefundWork({ ...paymentParts, logger });
 
   const accountParts = createAccountParts({
     database,

@@ -185,6 +185,21 @@ describe('a refund of a COMPLETED order', () => {
     }
   });
 
+  test('is leased although an earlier one of another order cannot be read, which waits', async () => {
+    for (const number of ['D-1', 'D-2']) await paidOrder(number);
+    const damaged = await refund('R-1');
+    const next = await desk.refund(merchantId, 'D-2', { refundNumber: 'R-2', amount: '' });
+    await desk.query("update core.refunds set currency = 'XXX' where refund_number = 'R-1'");
+
+    await waitUntil('each core leaves out the damaged one', async () =>
+      (await desk.leaseRefunds(1)).some((each) => each.refund?.refundId === next.refundId),
+    );
+
+    await desk.query("update core.refunds set currency = 'ETB' where refund_number = 'R-1'");
+    const name = { case: 'refundId', value: damaged.refundId } as const;
+    expect((await desk.refunds.getRefund({ merchantId, name })).refund?.status).toBe(RefundStatus.REQUESTED);
+  });
+
   test('is leased only for its payment option and environment, and not to a worker that excludes its merchant', async () => {
     await paidOrder();
     await desk.settle(

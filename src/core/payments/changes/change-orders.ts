@@ -21,7 +21,7 @@ import type { LockOrder } from './read-order.ts';
 import { writeLatestAttempt } from './write-latest-attempt.ts';
 import { createShareChange } from './share-change.ts';
 import type { ShareChange } from './share-change.ts';
-import { createUnreadableOrders } from './unreadable-orders.ts';
+import { createUnreadableRows } from './unreadable-rows.ts';
 import { writeOrders } from './write-orders.sql.ts';
 import type { OrderToWrite } from './write-orders.sql.ts';
 
@@ -69,7 +69,7 @@ const databaseSpan: SpanOptions = { kind: 'client', attributes: { 'db.system.nam
 export function createOrderChanges(parts: OrderChangesParts): OrderChanges {
   const { database, phoneLimit, now, onEvents, onAttempts, onRefunds } = parts;
   const eventValuesOf = createOrderEventValues(parts.newId);
-  const unreadable = createUnreadableOrders(parts.logger);
+  const unreadable = createUnreadableRows('ord', parts.logger);
   const announce = ({ hasEvents, hasDueAttempts }: News): void => {
     if (hasEvents) onEvents();
     if (hasDueAttempts) onAttempts();

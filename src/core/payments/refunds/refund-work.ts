@@ -3,6 +3,7 @@ import type { CallerSignal } from '../../../platform/batcher.ts';
 import type { FairCalls } from '../../../platform/fair-calls.ts';
 import { storedId } from '../../../contract/public-id.ts';
 import type { NewId, StoredId } from '../../../contract/public-id.ts';
+import type { Logger } from '../../../platform/logger.ts';
 import type { WalletExchange } from '../../../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import { recordAudit } from '../../audit/record-audit.ts';
 import type { Database } from '../../database/database.ts';
@@ -32,6 +33,7 @@ import { withOwnAccount } from '../attempts/own-account-outcome.ts';
 import type { OrderChanges } from '../changes/change-orders.ts';
 import { orderOfRefund } from '../changes/read-order.ts';
 import { refundOf, writeRefund } from '../changes/refund-row.ts';
+import { createUnreadableRows } from '../changes/unreadable-rows.ts';
 import type { RefundKey } from './decide-approval.ts';
 
 export interface LeasedRefund {
@@ -83,6 +85,7 @@ export interface RefundWorkParts {
   readonly newLeaseId: () => string;
   /** Called when a refund became due. */
   readonly onDue: () => void;
+  readonly logger: Pick<Logger, 'error'>;
 }
 
 /** The actor of changes that a wallet's answer causes. */
@@ -95,7 +98,18 @@ export function createRefundWork({
   newId,
   newLeaseId,
   onDue,
+  logger,
 }: RefundWorkParts): RefundWork {
+  const unreadable = createUnreadableRows('rfd', logger);
+  /** Undefined for a refund that cannot be read, which is logged and left out for a minute. */
+  const intactRefund = (row: RefundRow): Refund | undefined => {
+    try {
+      return refundOf(row);
+    } catch (error) {
+      unreadable.add(row, error);
+      return undefined;
+    }
+  };
   return {
     lease: (request) =>
       leaseWhenDue(database.pool, 'refunds', request, () =>
@@ -109,14 +123,17 @@ export function createRefundWork({
               environment,
               paymentOption: { $in: [...paymentOptions] },
               dueAt: { $lte: at },
+              id: { $nin: [...unreadable.ids()] },
               merchantId: { $nin: exceptMerchantIds.map((id) => storedId('mer', id)) },
             },
             { orderBy: { dueAt: 'asc' }, limit, lockMode: LockMode.PESSIMISTIC_PARTIAL_WRITE },
           );
           const all: LeasedRefund[] = [];
           for (const row of rows) {
+            const due = intactRefund(row);
+            if (due === undefined) continue;
             const leaseId = newLeaseId();
-            const leased = leaseRefund(refundOf(row), leaseId, leaseMs, at);
+            const leased = leaseRefund(due, leaseId, leaseMs, at);
             if (!leased.ok) continue;
             const { refund, sentBefore } = leased.value;
             writeRefund(em, row, refund);
