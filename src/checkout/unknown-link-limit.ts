@@ -1,7 +1,6 @@
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { networkOf } from '../platform/http/client-address.ts';
-
-const windowSeconds = 60;
+import { secondsLeft } from '../platform/http/seconds-left.ts';
 
 /** Counts an unknown link for an address. Returns the seconds to wait if the limit is exceeded. */
 export type CountUnknownLink = (ip: string) => Promise<number | undefined>;
@@ -12,16 +11,13 @@ export type CountUnknownLink = (ip: string) => Promise<number | undefined>;
  * process, so each of several processes behind a balancer has its own limit.
  */
 export function createUnknownLinkLimit(perMinute: number): CountUnknownLink {
-  const limiter = new RateLimiterMemory({ points: perMinute, duration: windowSeconds });
+  const limiter = new RateLimiterMemory({ points: perMinute, duration: 60 });
   return async (ip) => {
     try {
       await limiter.consume(networkOf(ip));
       return undefined;
     } catch (exceeded) {
-      // The library uses the machine's clock, which may have been set back since.
-      if (exceeded instanceof RateLimiterRes)
-        return Math.min(windowSeconds, Math.max(1, Math.ceil(exceeded.msBeforeNext / 1000)));
-      throw exceeded;
+      return secondsLeft(limiter, exceeded);
     }
   };
 }

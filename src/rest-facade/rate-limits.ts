@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { siteOf } from '../platform/http/client-address.ts';
+import { secondsLeft } from '../platform/http/seconds-left.ts';
 
 export interface RateLimitSettings {
   /** Requests per second and API key; 0 sets no limit. */
@@ -83,10 +84,3 @@ const retryAfterSeconds = (limiter: RateLimiterMemory, key: string): Promise<num
     () => undefined,
     (exceeded: unknown) => secondsLeft(limiter, exceeded),
   );
-
-/** At most the limiter's window: the library uses the machine's clock, which may have been set back since. */
-function secondsLeft({ duration }: RateLimiterMemory, exceeded: unknown): number {
-  if (exceeded instanceof RateLimiterRes)
-    return Math.min(duration, Math.max(1, Math.ceil(exceeded.msBeforeNext / 1000)));
-  throw exceeded;
-}

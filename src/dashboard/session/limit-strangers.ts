@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { siteOf } from '../../platform/http/client-address.ts';
+import { secondsLeft } from '../../platform/http/seconds-left.ts';
 import { PageProblem } from '../page-problem.ts';
 
 /** Cookies of unknown sessions and unusable links from one site in a minute. A user whose session has expired sends a few. */
@@ -46,7 +47,7 @@ export function createStrangerLimits(): StrangerLimits {
       const counted = await strange.get(site);
       if (counted === null || counted.consumedPoints <= strange.points) return undefined;
       if (await consumeTry(askedOverLimit, site)) return undefined;
-      const retryAfterSeconds = Math.max(1, Math.ceil(counted.msBeforeNext / 1000));
+      const retryAfterSeconds = secondsLeft(strange, counted);
       return new PageProblem('tooManyRequests', reasons[presented.kind], { retryAfterSeconds });
     },
     async record({ ip }, presented, isKnown) {
