@@ -1,9 +1,6 @@
 import { durationMs } from '@bufbuild/protobuf/wkt';
-import pg from 'pg';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { storedId, publicId } from '../../support/ids.ts';
-import { keptLog } from '../../support/kept-log.ts';
-import { correctDueTimes } from '../../../src/core/payments/correct-due-times.sql.ts';
 import { Environment, PaymentAttemptStatus, OrderStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { failureOf, wrongFields } from '../../support/rpc-failure.ts';
 import { outcomes, sharedPaymentDesk } from './payment-desk.ts';
@@ -101,36 +98,6 @@ describe('leasing an attempt', () => {
       [storedId('pat', payment.attemptId)],
     );
     expect(await until()).toBeLessThanOrEqual(1_900);
-  });
-
-  test('does not wait for a time that was stored while the clock of the database was ahead', async () => {
-    const phones = ['0911223301', '0911223302', '0911223303', '0911223304'];
-    const [created, leased, waiting, later] = await Promise.all(
-      phones.map((phone, index) => desk.startDirect({ merchantId, phone, orderNumber: `A-${index}` })),
-    );
-    const fromMenu = await desk.reportFromMenu(merchantId, 'A-4');
-    const ahead = "now() + interval '3 hours'";
-    const set = (table: string, id: string, values: string) =>
-      desk.query(`update core.${table} set ${values} where id = $1`, [id]);
-    const setAttempt = (payment: Payment | undefined, values: string) =>
-      set('payment_attempts', storedId('pat', payment?.attemptId ?? ''), values);
-    await setAttempt(created, `created_at = ${ahead}, due_at = ${ahead}`);
-    await setAttempt(leased, `leases = 1, due_at = now(), leased_until = ${ahead}`);
-    await setAttempt(waiting, `leases = 1, due_at = ${ahead}`);
-    await setAttempt(later, "leases = 1, due_at = now() + interval '1 hour'");
-    await set('payer_payments', storedId('ppm', fromMenu), `tries = 1, due_at = ${ahead}`);
-    const pool = new pg.Pool({ connectionString: stack.databaseUrl, max: 1 });
-
-    await correctDueTimes({ pool, logger: keptLog().logger }, new AbortController().signal);
-    await pool.end();
-
-    expect(new Set(await leaseIds())).toEqual(new Set([created?.attemptId, waiting?.attemptId]));
-    expect(await desk.leaseFromMenu()).toHaveLength(1);
-    const [left] = await desk.query(
-      "select leased_until between now() and now() + interval '1 minute' as ends from core.payment_attempts where id = $1",
-      [storedId('pat', leased?.attemptId ?? '')],
-    );
-    expect(left).toEqual({ ends: true });
   });
 
   test('skips the merchants that the caller excludes', async () => {
