@@ -345,6 +345,16 @@ describe('the chains of events', () => {
       wordsOf(await verify()),
     );
     expect(forgedRoot).toEqual(['ROOT_DIFFERS root', 'ROOT_FORGED root']);
+    for (const [days, previous, found] of [
+      [1, 'root', []],
+      [1, 'previous_root', ['ROOT_DELETED root']],
+      [2, 'root', ['ROOT_DELETED root']],
+    ] as const) {
+      const later = `insert into core.audit_roots (day, previous_root, root, signature)
+        select day + ${days}, ${previous}, root, signature from core.audit_roots`;
+      const words = await tampering([later], async () => wordsOf(await verify()));
+      expect(words).toEqual(['ROOT_DIFFERS root', 'ROOT_FORGED root', ...found]);
+    }
 
     // A message of all chains would be too long.
     const chains = await tampering(

@@ -97,14 +97,15 @@ test('a story has the order, its events, attempts with exchanges, stray payments
   expect(story.incomplete).toBe(false);
 });
 
-test('an order with many stray payments waits for an old one that is not returned', async () => {
+test('an order with many stray payments waits for the oldest that is not returned', async () => {
   const order = await desk.registerHosted({ merchantId });
   await pay(order, outcomes.completed('t-1', '99.00'), []);
   const [{ strayPaymentId } = { strayPaymentId: '' }] = await desk.strays(merchantId);
   await desk.query(
     `insert into core.stray_payments
      select (jsonb_populate_record(s, jsonb_build_object(
-       'id', newer.id, 'reversal_id', newer.id, 'provider_transaction_id', newer.id, 'status', 'REVERSED', 'due_at', null
+       'id', newer.id, 'reversal_id', newer.id, 'provider_transaction_id', newer.id, 'due_at', null,
+       'status', case n when 201 then 'REVERSAL_REFUSED' else 'REVERSED' end
      ))).* from core.stray_payments s, generate_series(1, 201) n,
        overlay(s.id::text placing lpad(to_hex(n), 8, 'f') from 1) newer (id)
      where s.id = $1`,

@@ -252,6 +252,7 @@ test.each([
   const events = minutes.map((minute) => ({ ...event, minute }));
   await store(client, merchantId, events);
 
+  expect(await readBehindSince(database.pool)).toEqual(new Date('2026-11-19T18:16Z'));
   await countAll();
 
   const span = { from: new Date(first), to: new Date(end) };

@@ -416,7 +416,7 @@ describe('two operators are needed', () => {
     expect((await story(payment)).order?.status).toBe(OrderStatus.PENDING);
   });
 
-  test('who are both enabled when it is confirmed', async () => {
+  test('who are both enabled, and not just enabled again, when it is confirmed', async () => {
     const payment = await undecided();
     const notPaid = proposal(attempt(payment.attemptId), SettlementOutcome.NOT_PAID);
     const { settlement } = await settlements.proposeSettlement(notPaid, as(0));
@@ -425,6 +425,7 @@ describe('two operators are needed', () => {
 
     expect(await refusalOf(confirm(settlement?.settlementId ?? '', 1))).toBe('SETTLEMENT_NOT_OPEN');
     await accounts.accounts[0].setUserDisabled({ email, isDisabled: false });
+    expect(await refusalOf(confirm(settlement?.settlementId ?? '', 1))).toBe('OPERATOR_TOO_NEW');
     await makeOperatorsOld(stack);
   });
 
