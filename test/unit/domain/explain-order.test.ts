@@ -300,12 +300,12 @@ describe('money and payments of one order', () => {
     );
   });
 
-  test('money that waits for people', () => {
+  test('money that waits for people, a stray payment before a refund', () => {
     const refused = { ...reversal, status: 'REVERSAL_REFUSED', updatedAt: at(40) } as const;
     const order = buildOrder({ status: 'COMPLETED' });
     const awaiting = { ...refundOf({ status: 'AWAITING_APPROVAL', updatedAt: at(40) }), createdAt: at(20) };
     expect([
-      words({ order, strays: [{ ...due(true), reversal: refused }] }),
+      words({ order, strays: [{ ...due(true), reversal: refused }], refunds: [awaiting] }),
       words({ order, refunds: [refundOf(refused), awaiting] }),
     ]).toEqual([
       'RETURN_DECISION OPERATOR RETURN_DECIDED - 40',

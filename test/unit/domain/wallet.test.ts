@@ -1,6 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { Currency } from '../../../src/core/domain/currency.ts';
+import { allowedOptions, optionIssues, payableIssues } from '../../../src/core/domain/merchant-terms.ts';
+import type { AgreedTerms } from '../../../src/core/domain/merchant-terms.ts';
 import { Money } from '../../../src/core/domain/money.ts';
 import type { PaymentOption } from '../../../src/core/domain/order.ts';
 import { offeredOptions, optionsThatTake, unpayableIssues } from '../../../src/core/domain/wallet.ts';
@@ -90,6 +92,82 @@ describe('money that no wallet accepts is refused with the accepted amounts', ()
           expect(issues.length === 0).toBe(optionsThatTake(wallets, options, given).length > 0);
         },
       ),
+    );
+  });
+});
+
+describe("a merchant's terms", () => {
+  const terms = (own: Partial<AgreedTerms> = {}): AgreedTerms => ({
+    ...{ paymentOptions: { SANDBOX: [], PRODUCTION: [] }, walletsOff: { SANDBOX: [], PRODUCTION: [] } },
+    ...{ currencies: [], largestAmounts: {}, requestsPerSecond: 0, ...own },
+  });
+  const onlyUssd = { SANDBOX: ['birr_ussd', 'mpesa_ussd'], PRODUCTION: [] } as const;
+  const allOff = { SANDBOX: ['birr', 'mpesa'], PRODUCTION: [] };
+
+  test.each<[Partial<AgreedTerms>, amount: string, issues: RegExp[]]>([
+    [{}, '500', []],
+    [{ currencies: ['ETB', 'USD'], largestAmounts: { ETB: '500', USD: '1' } }, '500', []],
+    [
+      { largestAmounts: { ETB: '500' } },
+      '500.01',
+      [/^amount must be at most 500 ETB, this merchant's limit/],
+    ],
+    // Both also exceed what the wallets take.
+    [{ largestAmounts: { ETB: '500' } }, '80000', [/^amount must be at most 500 ETB/]],
+    [
+      { currencies: ['USD', 'KES'], largestAmounts: { ETB: '1' } },
+      '80000',
+      [/^currency must be one of USD, KES:/],
+    ],
+    [{ walletsOff: allOff }, '500', [/^currency cannot be paid: you have switched off every wallet/]],
+    [{ walletsOff: { SANDBOX: ['birr'], PRODUCTION: ['mpesa'] } }, '5', [/^amount must be at least 10 ETB/]],
+    [{ paymentOptions: { ...onlyUssd, SANDBOX: ['mpesa_ussd'] } }, '5', [/^amount must be at least 10 ETB/]],
+  ])('%j: the issues of %s ETB', (own, amount, issues) => {
+    const found = payableIssues(terms(own), 'SANDBOX', money(amount), wallets);
+    expect(found.map(({ field, issue }) => `${field} ${issue}`)).toEqual(
+      issues.map((issue) => expect.stringMatching(issue)),
+    );
+  });
+
+  test('do not explain why nothing can be paid without a wallet, or by one option', () => {
+    const issueOf = (...by: [readonly Wallet[], PaymentOption?]) =>
+      payableIssues(terms(), 'SANDBOX', money('5'), ...by).map(({ issue }) => issue);
+
+    expect(issueOf([])).toEqual(['cannot be paid: no wallet is set up for this environment']);
+    expect(issueOf(wallets, 'mpesa_ussd')).toEqual([expect.stringMatching('^must be at least 10 ETB')]);
+  });
+
+  test.each<[Partial<AgreedTerms>, allowed: readonly PaymentOption[], option: PaymentOption, issue: string]>([
+    [{}, all, 'birr_wallet', ''],
+    [
+      { paymentOptions: onlyUssd },
+      ['birr_ussd', 'mpesa_ussd'],
+      'birr_wallet',
+      'must be one of birr_ussd, mpesa_ussd',
+    ],
+    [
+      { walletsOff: { SANDBOX: ['birr'], PRODUCTION: [] } },
+      ['mpesa_ussd'],
+      'birr_ussd',
+      'is of a wallet that you',
+    ],
+    [{ walletsOff: { SANDBOX: [], PRODUCTION: ['birr'] } }, all, 'birr_ussd', ''],
+    [
+      { paymentOptions: onlyUssd, walletsOff: { SANDBOX: ['birr'], PRODUCTION: [] } },
+      ['mpesa_ussd'],
+      'birr_wallet',
+      'must be one of mpesa_ussd:',
+    ],
+    [
+      { paymentOptions: onlyUssd, walletsOff: allOff },
+      [],
+      'birr_wallet',
+      'is not available: you have switched off',
+    ],
+  ])('%j allow %j; the issue of %s', (own, allowed, option, issue) => {
+    expect(allowedOptions(terms(own), 'SANDBOX', wallets)).toEqual(allowed);
+    expect(optionIssues(terms(own), 'SANDBOX', option)).toEqual(
+      issue === '' ? [] : [{ field: 'payment_option', issue: expect.stringContaining(issue) }],
     );
   });
 });
