@@ -28,6 +28,9 @@ const attempts = [
 
 test('work at the wallets is due at once if its times are of a clock that was ahead, and keeps the times of a right one', async () => {
   const pool = new pg.Pool({ connectionString: shared.url, max: 1 });
+  const { logger, log } = keptLog();
+  const correct = () => correctDueTimes({ pool, logger }, new AbortController().signal);
+  await correct();
   // Within a transaction, the database's time stands still.
   await pool.query('begin');
   const { rows: clock } = await pool.query<{ now: Date }>('select now()');
@@ -56,9 +59,7 @@ test('work at the wallets is due at once if its times are of a clock that was ah
   // More than are corrected at once.
   await pool.query(`insert into core.payer_payments select more.* from core.payer_payments p, generate_series(1, 500) i,
     jsonb_populate_record(p, jsonb_build_object('id', gen_random_uuid(), 'provider_transaction_id', i)) more`);
-  const { logger, log } = keptLog();
-
-  await correctDueTimes({ pool, logger }, new AbortController().signal);
+  await correct();
 
   const minutes = (column: string) => `(extract(epoch from ${column} - now()) / 60)::numeric(9, 1)::float8`;
   const { rows } = await pool.query(

@@ -18,26 +18,31 @@ test('all keys of a merchant together may send as much as four keys', async () =
 
 test('unknown keys of a site are limited to ten a second after more failures than the limit, not at it', async () => {
   const limits = createRateLimits({ perKeyPerSecond: 0, failedKeysPerMinute: 3 });
-  const askedElevenTimes = async () => {
+  const sites = ['2001:db8:1', '2001:db8:2'];
+  const askedElevenTimes = async (site: string) => {
     const waits: (number | undefined)[] = [];
-    for (let asked = 0; asked < 11; asked += 1) waits.push(await limits.countUnknownKey('192.0.2.1'));
+    for (let asked = 0; asked < 11; asked += 1)
+      waits.push(await limits.countUnknownKey(`${site}:${asked}::1`));
     return waits.map((wait) => wait !== undefined);
   };
-  for (let failed = 0; failed < 3; failed += 1) await limits.countFailedKey('192.0.2.1');
-  expect(await askedElevenTimes()).not.toContain(true);
+  for (const site of sites) {
+    for (let failed = 0; failed < 3; failed += 1) await limits.countFailedKey(`${site}:${failed}::1`);
+    expect(await askedElevenTimes(site)).not.toContain(true);
 
-  await limits.countFailedKey('192.0.2.1');
+    await limits.countFailedKey(`${site}:a::1`);
 
-  expect(await askedElevenTimes()).toEqual([...Array.from({ length: 10 }, () => false), true]);
+    expect(await askedElevenTimes(site)).toEqual([...Array.from({ length: 10 }, () => false), true]);
+  }
 });
 
-test('a merchant may have a rate of its own', async () => {
-  const { countRequest } = createRateLimits({ perKeyPerSecond: 1, failedKeysPerMinute: 0 });
+test('a merchant may have a rate of its own, and 0 sets no limit of failed keys', async () => {
+  const { countRequest, countFailedKey } = createRateLimits({ perKeyPerSecond: 1, failedKeysPerMinute: 0 });
   const ask = (perSecond: number, apiKeyId: string) =>
     countRequest({ merchantId: 'mer_1', apiKeyId }, perSecond);
 
   expect([await ask(2, 'a'), await ask(2, 'a'), await ask(2, 'a')]).toEqual([undefined, undefined, 1]);
   expect([await ask(0, 'b'), await ask(0, 'b')]).toEqual([undefined, 1]);
+  expect(await countFailedKey('192.0.2.1')).toBeUndefined();
 });
 
 test('a wait is the rest of the window, in seconds that are rounded up', async () => {
