@@ -2,8 +2,8 @@ import { createHmac, createSecretKey } from 'node:crypto';
 import { checkoutService } from '../core/payments/checkout/checkout-service.ts';
 import { createFindPaybills } from '../core/payments/checkout/find-paybills.ts';
 import type { FindPaybillsParts } from '../core/payments/checkout/find-paybills.ts';
-import { createCheckouts } from '../core/payments/checkout/pay-checkout.ts';
-import type { CheckoutParts } from '../core/payments/checkout/pay-checkout.ts';
+import { createCheckouts } from '../core/payments/checkout/checkouts.ts';
+import type { CheckoutParts } from '../core/payments/checkout/checkouts.ts';
 import { deriveKey } from './derive-key.ts';
 
 export type CoreCheckoutParts = Omit<CheckoutParts, 'findPaybills' | 'hashNetwork'> &

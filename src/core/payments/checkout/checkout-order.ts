@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { CallOwner } from '../../../platform/fair-calls.ts';
+import { storedId } from '../../../contract/public-id.ts';
 import type { OrderRow } from '../../database/order-entities.ts';
 import type { TokenSubject } from './checkout-token.ts';
 
@@ -8,6 +9,13 @@ export const nameOf = ({ environment, merchantId, orderId: id }: TokenSubject) =
   environment,
   merchantId,
   id,
+});
+
+/** The key of the row of a link's order. */
+export const rowKeyOf = ({ environment, merchantId, orderId }: TokenSubject) => ({
+  environment,
+  merchantId: storedId('mer', merchantId),
+  id: storedId('ord', orderId),
 });
 
 /** The links of a merchant share its turns. The merchant's own calls have others, so that neither holds up the other. */

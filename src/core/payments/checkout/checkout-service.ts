@@ -20,7 +20,8 @@ import { err, ok } from '../../domain/result.ts';
 import type { Result } from '../../domain/result.ts';
 import { attemptMessage, orderMessage, paymentOptionOf } from '../../rpc/order-messages.ts';
 import { valuesOrThrow } from '../../rpc/request-fields.ts';
-import type { Checkout, Checkouts } from './pay-checkout.ts';
+import type { Checkout } from './checkout-contents.ts';
+import type { Checkouts } from './checkouts.ts';
 
 /** gatehouse.v1.CheckoutService. */
 export function checkoutService(checkouts: Checkouts, now: () => Date): RpcService {
