@@ -156,12 +156,20 @@ function explainUntrusted(code: string, url: URL): string {
       return `${hostAndPort(url)} does not speak TLS: check the scheme and port of the URL`;
     case 'ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE':
       return `${hostAndPort(url)} offers no cipher of TLS that Gatehouse accepts: offer TLS 1.3, or TLS 1.2 with ECDHE`;
+    case 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL':
+      return `${hostAndPort(url)} accepts no HTTP/1.1 over TLS: let it also accept HTTP/1.1, for example beside HTTP/2`;
     case 'ECONNRESET':
       return `${hostAndPort(url)} closed the connection during the TLS handshake`;
     default:
       return `TLS with ${hostAndPort(url)} failed (${code})`;
   }
 }
+
+/** undici's words for informational responses after which it closes the connection. Their code is that of a lost connection. */
+const unaskedStatuses: ReadonlyMap<string, number> = new Map([
+  ['bad response', 100],
+  ['bad upgrade', 101],
+]);
 
 /** Explains the failure of an established connection. An unreadable response does not count as a lost connection. */
 function explainBroken(error: unknown, code: string, { url, status }: FailedAttempt): AttemptWords {
@@ -173,11 +181,22 @@ function explainBroken(error: unknown, code: string, { url, status }: FailedAtte
       `${hostAndPort(url)} sent 256 KiB before its response headers ended: send at most a few informational responses (1xx), and then the response`,
     );
   }
-  if (code.startsWith('HPE_') || code === 'HTTPParserError')
-    return unreadable(`${begun}the response of ${hostAndPort(url)} is not HTTP${hintAtTls(error, url)}`);
+  if (isNotHttp(code))
+    return unreadable(
+      `${begun}the response of ${hostAndPort(url)} is not HTTP/1.1${hintAtProtocol(error, url)}`,
+    );
+  const unasked = isError(error) ? unaskedStatuses.get(error.message) : undefined;
+  if (unasked !== undefined)
+    return unreadable(
+      `${hostAndPort(url)} answered ${nameStatus(unasked)}, for which Gatehouse does not ask: answer 2xx at once`,
+    );
   switch (code) {
     case 'UND_ERR_HEADERS_OVERFLOW':
-      return unreadable('the response headers are larger than 16 KiB: send fewer or smaller headers');
+      return unreadable(
+        status === 0
+          ? 'the response headers are larger than 16 KiB: send fewer or smaller headers'
+          : `${begun}the trailers after its body are larger than 16 KiB: send fewer or smaller trailers`,
+      );
     case 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH':
       return unreadable(`${begun}the length of its body differs from its Content-Length`);
     case 'UND_ERR_SOCKET':
@@ -201,11 +220,20 @@ function explainBroken(error: unknown, code: string, { url, status }: FailedAtte
   }
 }
 
-/** A TLS server answers plain HTTP with an alert record: type 21, version 3. */
-function hintAtTls(error: unknown, url: URL): string {
-  if (url.protocol !== 'http:' || !isError(error) || !('data' in error)) return '';
-  return String(error.data).startsWith('\u0015\u0003')
-    ? ': the server speaks TLS, so use https in the URL'
+/** undici's parser refuses what breaks the grammar of HTTP. An assertion of undici refuses a status that HTTP does not have, such as 000. */
+const isNotHttp = (code: string): boolean =>
+  code.startsWith('HPE_') || code === 'HTTPParserError' || code === 'ERR_ASSERTION';
+
+/** The protocol that the server began instead. */
+function hintAtProtocol(error: unknown, url: URL): string {
+  if (!isError(error) || !('data' in error)) return '';
+  const data = String(error.data);
+  // An alert record: type 21, version 3.
+  if (url.protocol === 'http:' && data.startsWith('\u0015\u0003'))
+    return ': the server speaks TLS, so use https in the URL';
+  // The first frame of an HTTP/2 server: SETTINGS, type 4, after three bytes of its length. A few settings are shorter than 256 bytes.
+  return data.startsWith('\0\0') && data[3] === '\u0004'
+    ? ': the server speaks HTTP/2 only, so let it also accept HTTP/1.1'
     : '';
 }
 

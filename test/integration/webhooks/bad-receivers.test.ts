@@ -192,14 +192,28 @@ describe('broken answers', () => {
     ['a length below zero', raw(`${ok}content-length: -2\r\n\r\nok`), 0, ''],
     ['invalid chunks', raw(`${chunked}nonsense`), 200, 'answered 200 OK, but the response of'],
     ['chunks that stop', raw(`${chunked}5\r\nab`), 200, 'answered 200 OK, but '],
-    ['an upgrade', raw('HTTP/1.1 101 X\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n'), 0, ''],
-    ['100 and then nothing', raw('HTTP/1.1 100 Continue\r\n\r\n'), 0, ''],
+    [
+      'an upgrade',
+      raw('HTTP/1.1 101 X\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n'),
+      0,
+      'answered 101 Switching Protocols',
+    ],
+    ['101 without an upgrade', raw('HTTP/1.1 101 X\r\n\r\n'), 0, 'is not HTTP'],
+    ['a status below 100', raw('HTTP/1.1 000 X\r\ncontent-length: 0\r\n\r\n'), 0, 'is not HTTP'],
+    ['HTTP/2', raw(Buffer.from('000000040000000000', 'hex')), 0, 'speaks HTTP/2 only'],
+    [
+      'endless trailers',
+      raw(`${chunked}0\r\n${`x-t: ${'t'.repeat(60)}\r\n`.repeat(400)}`),
+      200,
+      'answered 200 OK, but the trailers after its body are larger than 16 KiB',
+    ],
+    ['100 and then nothing', raw('HTTP/1.1 100 Continue\r\n\r\n'), 0, 'answered 100 Continue'],
   ])(
     '%s gives no usable answer, and the result has the reason',
     async (_name, behaviour, statusCode, detail) => {
       const report = await sendOnce(behaviour);
 
-      const isUnreadable = /is not HTTP|response headers are larger|Content-Length/.test(report.detail);
+      const isUnreadable = /is not HTTP|are larger|Content-Length|answered 10\d/.test(report.detail);
       const result = isUnreadable ? 'UNREADABLE' : 'CONNECTION_FAILED';
       expect(report).toMatchObject({ result, statusCode, remoteAddress: '127.0.0.1' });
       expect(report.detail).toContain(detail);

@@ -99,6 +99,13 @@ describe('a receiver cannot make handshakes expensive', () => {
   });
 });
 
+test('a receiver with HTTP/2 only is reported', async () => {
+  const { report } = await sendOver({ ...authority.issue({ names: name }), ALPNProtocols: ['h2'] });
+
+  expect(report).toMatchObject({ result: 'TLS_FAILED', statusCode: 0 });
+  expect(report.detail).toContain('accepts no HTTP/1.1 over TLS');
+});
+
 test('a receiver with plain HTTP on an https URL is reported', async () => {
   const receiver = await openReceiver();
 
@@ -135,5 +142,5 @@ test('a TLS alert on an http URL is explained', async () => {
   const report = await sendTo(openSender(), `${receiver.origin}/hook`);
 
   expect(report.result).toBe('UNREADABLE');
-  expect(report.detail).toContain('is not HTTP: the server speaks TLS, so use https in the URL');
+  expect(report.detail).toContain('is not HTTP/1.1: the server speaks TLS, so use https in the URL');
 });

@@ -34,7 +34,10 @@ interface ReceiverOptions {
   readonly tls?: ReceiverTls;
 }
 
-export interface ReceiverTls extends Pick<TlsOptions, 'ciphers' | 'dhparam' | 'maxVersion'> {
+export interface ReceiverTls extends Pick<
+  TlsOptions,
+  'ALPNProtocols' | 'ciphers' | 'dhparam' | 'maxVersion'
+> {
   readonly key: string;
   readonly cert: string;
 }
