@@ -12,6 +12,7 @@ import { createAnswerOnce } from '../core/payments/idempotency/keyed-calls.ts';
 import type { OrderChanges } from '../core/payments/changes/change-orders.ts';
 import type { ClaimPayments } from '../core/payments/changes/claim-payments.ts';
 import type { PaymentGate } from '../core/database/payment-gate.ts';
+import { searchBounds } from '../core/database/walk-back.ts';
 import { createCancelOrder } from '../core/payments/orders/cancel-order.ts';
 import { createCheckRequest } from '../core/payments/orders/check-request.ts';
 import { orderService } from '../core/payments/orders/order-service.ts';
@@ -36,7 +37,7 @@ import type { RefundServiceParts } from '../core/payments/refunds/refund-service
 import type { RefundWork } from '../core/payments/refunds/refund-work.ts';
 import { createWatchRefunds } from '../core/payments/refunds/watch-refunds.ts';
 import { createFindOrdersAnywhere } from '../core/payments/search/find-orders-anywhere.ts';
-import { createSearchOrders, searchBounds } from '../core/payments/search/search-orders.ts';
+import { createSearchOrders } from '../core/payments/search/search-orders.ts';
 import { settlementService } from '../core/payments/settlements/settlement-service.ts';
 import { createSettlements } from '../core/payments/settlements/settlements.ts';
 import { createListStrayPayments } from '../core/payments/stray-payments/list-stray-payments.ts';

@@ -4,6 +4,7 @@ import { sessionService } from '../core/accounts/session-service.ts';
 import { createSessionStore } from '../core/accounts/session-store.ts';
 import { apiKeyService } from '../core/api-keys/api-key-service.ts';
 import { auditService } from '../core/audit/audit-service.ts';
+import { searchBounds } from '../core/database/walk-back.ts';
 import { diagnosticsService } from '../core/diagnostics/diagnostics-service.ts';
 import { createEventFeed } from '../core/events/follow-events.ts';
 import { merchantService } from '../core/merchants/merchant-service.ts';
@@ -132,7 +133,12 @@ export function createCoreServices(parts: CoreServicesParts): RpcService[] {
     recovery.service,
     walletStatusService({ store: walletStatuses, now }),
     requestLogService(
-      createRequestLogStore({ database, newId, now }),
+      createRequestLogStore({
+        database,
+        newId,
+        now,
+        bounds: { ...searchBounds, monotonicMs: () => performance.now() },
+      }),
       addRequestLogMetrics(metrics),
       searchFairly,
     ),

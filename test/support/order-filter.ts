@@ -1,5 +1,6 @@
 import type { MerchantId } from '../../src/core/domain/order.ts';
-import type { OrderFilter, SearchBounds } from '../../src/core/payments/search/search-orders.ts';
+import type { SearchBounds } from '../../src/core/database/walk-back.ts';
+import type { OrderFilter } from '../../src/core/payments/search/search-orders.ts';
 
 /** The newest orders of a merchant in the sandbox, 50 per page, with the given changes. */
 export const orderFilter = (merchantId: MerchantId, own: Partial<OrderFilter> = {}): OrderFilter => ({

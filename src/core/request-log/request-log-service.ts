@@ -9,11 +9,12 @@ import type {
   ListApiRequestsRequest,
   RecordApiRequestsRequest,
 } from '../../gen/gatehouse/v1/request_log_service_pb.js';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { FairCalls } from '../../platform/fair-calls.ts';
 import { maskSensitive } from '../../platform/mask-sensitive.ts';
-import { publicId, storedId } from '../../contract/public-id.ts';
+import { createdAtOf, publicId, storedId } from '../../contract/public-id.ts';
 import { annotate } from '../../platform/rpc/call-context.ts';
-import { pageOf } from '../../platform/rpc/page-token.ts';
+import { pageTokenAfter } from '../../platform/rpc/page-token.ts';
 import { rpcError } from '../../contract/error-reason.ts';
 import { rpcService } from '../../contract/rpc-service.ts';
 import type { RpcService } from '../../platform/rpc/rpc-service.ts';
@@ -28,7 +29,8 @@ import { parseEnvironment } from '../rpc/environment.ts';
 import { parsePageSize, parsePageToken } from '../rpc/page-token.ts';
 import { parseId, valuesOrThrow } from '../rpc/request-fields.ts';
 import { parseEnd, parseTime, timeKey } from '../rpc/time-fields.ts';
-import type { RequestFilter, RequestLogStore, RequestReport } from './request-log-store.ts';
+import type { RequestLogStore, RequestReport } from './request-log-store.ts';
+import type { RequestFilter } from './search-requests.sql.ts';
 
 export interface RequestLogMetrics {
   readonly kept: Counter;
@@ -65,19 +67,19 @@ export function requestLogService(
       async listApiRequests(request, { signal }) {
         const { filter, key } = parseFilter(request);
         const { merchantId, environment } = filter;
-        const [found, unkept] = await searchFairly({ owner: `${environment} ${merchantId}` }, signal, () =>
-          Promise.all([
-            store.list({ ...filter, limit: filter.limit + 1 }),
-            store.unkept(merchantId, environment),
-          ]),
+        const [{ requests, searchedTo }, unkept] = await searchFairly(
+          { owner: `${environment} ${merchantId}` },
+          signal,
+          () => Promise.all([store.list(filter), store.unkept(merchantId, environment)]),
         );
-        const page = pageOf(
-          found.map((row) => ({ id: publicId('req', row.id), row })),
-          filter.limit,
-          key,
-        );
-        const requests = page.items.map(({ row }) => apiRequestMessage(row));
-        return { requests, nextPageToken: page.nextPageToken, unkept };
+        const page = { requests: requests.map(apiRequestMessage), unkept };
+        if (searchedTo === undefined) return page;
+        const last = publicId('req', searchedTo);
+        return {
+          ...page,
+          nextPageToken: pageTokenAfter(last, key),
+          searchedBackTo: timestampFromDate(createdAtOf('req', last)),
+        };
       },
       async getApiRequest(request) {
         const { merchantId, environment, id } = valuesOrThrow(

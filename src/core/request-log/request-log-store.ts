@@ -5,11 +5,14 @@ import { lowestStoredIdAt, storedId } from '../../contract/public-id.ts';
 import type { NewId, StoredId } from '../../contract/public-id.ts';
 import type { Database } from '../database/database.ts';
 import { ApiRequestRow } from '../database/request-log-entities.ts';
-import type { ApiEndpoint } from '../database/request-log-entities.ts';
+import { walkBack } from '../database/walk-back.ts';
+import type { SearchBounds } from '../database/walk-back.ts';
 import type { Environment } from '../domain/order.ts';
 import { apiRequestBodies } from '../rpc/api-request-message.ts';
 import { countUnkept, insertRequests } from './insert-requests.sql.ts';
 import type { RequestValues, UnkeptValues } from './insert-requests.sql.ts';
+import { searchRequestIds } from './search-requests.sql.ts';
+import type { RequestFilter } from './search-requests.sql.ts';
 import { keptDays, toleratedSkewMs } from './request-days.ts';
 
 export type ApiRequest = Omit<ApiRequestRow, symbol>;
@@ -21,26 +24,17 @@ export interface RequestReport {
   readonly unkept: readonly UnkeptValues[];
 }
 
-export interface RequestFilter {
-  readonly merchantId: StoredId<'mer'>;
-  readonly environment: Environment;
-  /** The range of statuses; the end is exclusive. */
-  readonly statuses: readonly [from: number, to: number] | undefined;
-  readonly endpoint: ApiEndpoint | undefined;
-  readonly orderNumber: string;
-  readonly requestId: string;
-  readonly createdFrom: Date | undefined;
-  readonly createdTo: Date | undefined;
-  /** Only requests before this one. */
-  readonly beforeId: StoredId<'req'> | undefined;
-  readonly limit: number;
+export interface RequestPage {
+  /** Newest first; without bodies. A page below the limit with more to come means that the call reached its bounds. */
+  readonly requests: readonly ListedRequest[];
+  /** The id down to which the search has come; undefined at the end. */
+  readonly searchedTo: StoredId<'req'> | undefined;
 }
 
 export interface RequestLogStore {
   /** Errors: OVERLOADED. */
   readonly record: (report: RequestReport, signal: CallerSignal) => Promise<void>;
-  /** Newest first; without bodies. */
-  readonly list: (filter: RequestFilter) => Promise<ListedRequest[]>;
+  readonly list: (filter: RequestFilter) => Promise<RequestPage>;
   readonly find: (
     merchantId: StoredId<'mer'>,
     environment: Environment,
@@ -53,13 +47,19 @@ export interface RequestLogStoreParts {
   readonly database: Database;
   readonly newId: NewId;
   readonly now: () => Date;
+  readonly bounds: SearchBounds;
 }
 
 /** One write at a time for all facades, so that the log uses one connection of the pool. */
 const limits = { maxItems: 10, maxInFlight: 1, maxWaiting: 50 };
 const dayMs = 24 * 60 * 60_000;
 
-export function createRequestLogStore({ database, newId, now }: RequestLogStoreParts): RequestLogStore {
+export function createRequestLogStore({
+  database,
+  newId,
+  now,
+  bounds,
+}: RequestLogStoreParts): RequestLogStore {
   /** The id's own time if it is plausible. If the facade's clock is too wrong, a new id with the present time. */
   const idNear = (at: Date, id: StoredId<'req'>): StoredId<'req'> => {
     const lowest = lowestStoredIdAt(new Date(at.getTime() - toleratedSkewMs));
@@ -84,28 +84,22 @@ export function createRequestLogStore({ database, newId, now }: RequestLogStoreP
     async record(report, signal) {
       await record(report, signal);
     },
-    async list(filter) {
-      const { merchantId, environment, statuses, endpoint, orderNumber, requestId } = filter;
-      const { createdFrom, createdTo, beforeId, limit } = filter;
-      const ids = [
-        ...(createdFrom === undefined ? [] : [{ id: { $gte: lowestStoredIdAt(createdFrom) } }]),
-        ...(createdTo === undefined ? [] : [{ id: { $lt: lowestStoredIdAt(createdTo) } }]),
-        ...(beforeId === undefined ? [] : [{ id: { $lt: beforeId } }]),
-      ];
-      return database.fork().find(
-        ApiRequestRow,
-        {
-          merchantId,
-          environment,
-          ...(statuses === undefined ? {} : { status: { $gte: statuses[0], $lt: statuses[1] } }),
-          ...(endpoint === undefined ? {} : { endpoint }),
-          // Both conditions, so that the planner can use the partial index of requests with an order_number.
-          ...(orderNumber === '' ? {} : { orderNumber: { $eq: orderNumber, $ne: '' } }),
-          ...(requestId === '' ? {} : { requestId }),
-          ...(ids.length === 0 ? {} : { $and: ids }),
-        },
-        { orderBy: { id: 'desc' }, limit, exclude: apiRequestBodies },
-      );
+    async list({ limit, ...filter }) {
+      const { ids, searchedTo } = await walkBack(bounds, {
+        belowId: filter.beforeId,
+        wanted: limit + 1,
+        walk: (beforeId, wanted) => searchRequestIds(database.pool, { ...filter, beforeId }, wanted),
+      });
+      const { merchantId, environment } = filter;
+      const page = ids.slice(0, limit);
+      const requests = await database
+        .fork()
+        .find(
+          ApiRequestRow,
+          { merchantId, environment, id: { $in: page } },
+          { orderBy: { id: 'desc' }, exclude: apiRequestBodies },
+        );
+      return { requests, searchedTo: ids.length > limit ? page.at(-1) : searchedTo };
     },
     async find(merchantId, environment, id) {
       return (await database.fork().findOne(ApiRequestRow, { merchantId, environment, id })) ?? undefined;

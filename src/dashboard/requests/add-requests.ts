@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
 import { loadPanel } from '../try-call.ts';
+import { momentOf } from '../moment-text.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { requests as amharic } from '../language/amharic/requests.ts';
 import { requests as english } from '../language/english/requests.ts';
@@ -30,13 +31,18 @@ export function addRequests(app: FastifyInstance, dashboard: Dashboard): void {
     const filter = readRequestFilter(request.query, timeZone);
     const problem = filter.isEmptySpan ? shellWords[request.language].forms.emptySpan : undefined;
     const log = await loadPanel(request, async (options) => {
-      if (problem !== undefined) return { rows: [], older: undefined, unkept: undefined };
+      if (problem !== undefined)
+        return { rows: [], older: undefined, searchedTo: undefined, unkept: undefined };
       const asked = { ...scopeOf(request), ...filter.conditions, pageSize };
       const answer = await clients.requestLog.listApiRequests(asked, options);
       const unkept = new Intl.NumberFormat(request.language).format(answer.unkept);
       return {
         rows: answer.requests.map((each) => requestRow(each, writing)),
         older: filter.withPage(answer.nextPageToken),
+        searchedTo:
+          answer.requests.length >= pageSize
+            ? undefined
+            : momentOf(answer.searchedBackTo, request.language, timeZone),
         unkept: answer.unkept === 0n ? undefined : words.unkept(unkept),
       };
     });

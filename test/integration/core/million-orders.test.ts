@@ -1,14 +1,15 @@
+import { newRandomId, storedId } from '../../../src/contract/public-id.ts';
 import type { PublicId } from '../../../src/contract/public-id.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { QueryConfig } from 'pg';
 import { v7 } from 'uuid';
 import { createFindOrdersAnywhere } from '../../../src/core/payments/search/find-orders-anywhere.ts';
-import { createSearchOrders, searchBounds } from '../../../src/core/payments/search/search-orders.ts';
-import type {
-  OrderFilter,
-  SearchBounds,
-  SearchOrders,
-} from '../../../src/core/payments/search/search-orders.ts';
+import { searchBounds } from '../../../src/core/database/walk-back.ts';
+import type { SearchBounds } from '../../../src/core/database/walk-back.ts';
+import { createSearchOrders } from '../../../src/core/payments/search/search-orders.ts';
+import type { OrderFilter, SearchOrders } from '../../../src/core/payments/search/search-orders.ts';
+import { createRequestLogStore } from '../../../src/core/request-log/request-log-store.ts';
+import type { RequestFilter } from '../../../src/core/request-log/search-requests.sql.ts';
 import { publicId } from '../../support/ids.ts';
 import { openCountedDatabase } from '../../support/counted-database.ts';
 import type { CountedDatabase } from '../../support/counted-database.ts';
@@ -234,4 +235,47 @@ test('a phone’s orders over all merchants are read page by page', async () => 
   expect(first.orders).toHaveLength(2);
   expect(rest.lastId).toBeUndefined();
   expect(numbers).toEqual(rarely(50_000, 42));
+});
+
+test('a search of the request log without matches reads a bounded part of it in each call', async () => {
+  const { client, database, counted } = orders;
+  const logged = 60_000;
+  await client.query(
+    `insert into core.api_requests (merchant_id, environment, id, api_key_id, request_id, endpoint, method, path, status, reason,
+       duration_micros, order_number, request_body, response_body)
+     select $1, 'SANDBOX', uuidv7(), uuidv7(), n, 'REGISTER', 'POST', '/', 200, '', 1, '', '', '' from generate_series(1, $2::int) n`,
+    [stored, logged],
+  );
+  await client.query('vacuum analyze core.api_requests');
+  const { list } = createRequestLogStore({
+    database,
+    newId: newRandomId,
+    now: () => new Date(),
+    bounds: oneWalk,
+  });
+  const search = { merchantId: storedId('mer', merchantId), environment: 'SANDBOX', limit: 50 } as const;
+  const none = {
+    statuses: undefined,
+    orderNumber: '',
+    requestId: '',
+    createdFrom: undefined,
+    createdTo: undefined,
+  };
+  const searchFor = (own: Partial<RequestFilter>) =>
+    counted(() => list({ ...search, ...none, endpoint: undefined, beforeId: undefined, ...own }));
+
+  const newest = await searchFor({});
+  const first = await searchFor({ endpoint: 'REFUND' });
+  const last = await searchFor({ endpoint: 'REFUND', beforeId: first.result.searchedTo });
+  const whole = await searchFor({ requestId: '1' });
+
+  expect(newest.result.requests).toHaveLength(50);
+  expect(newest.blocks).toBeLessThan(blocksOfAPage);
+  expect(first.result).toEqual({ requests: [], searchedTo: expect.any(String) as unknown });
+  expect(last.result).toEqual({ requests: [], searchedTo: undefined });
+  expect(first.blocks).toBeLessThan(blocksOfAWalk);
+  // Only what the first call has left.
+  expect(last.blocks).toBeLessThan(first.blocks / 2);
+  expect(whole.result.requests).toHaveLength(1);
+  expect(whole.blocks).toBeLessThan(blocksOfAPage);
 });

@@ -1,5 +1,7 @@
 import type { Pool } from 'pg';
 import { runStatement } from '../../../platform/database/run-statement.ts';
+import { walk } from '../../database/walk-back.ts';
+import type { Walked } from '../../database/walk-back.ts';
 import type { Environment, OrderStatus, PaymentOption, PaymentType } from '../../domain/order.ts';
 import type { StoredId } from '../../../contract/public-id.ts';
 
@@ -29,13 +31,6 @@ export interface StoredOrderFilter {
   readonly paymentOptions: readonly PaymentOption[];
 }
 
-export interface FoundOrderIds {
-  /** Highest first, so newest first. */
-  readonly ids: readonly StoredId<'ord'>[];
-  /** The id down to which orders were examined; undefined when none is left. */
-  readonly searchedTo: StoredId<'ord'> | undefined;
-}
-
 /** The number of orders that one call examines, after the index. This takes about 50 ms of CPU in PostgreSQL. */
 const walkedRows = 50_000;
 /** A lower limit, because the latest attempt of each order is looked up as well. */
@@ -56,36 +51,14 @@ export async function searchOrderIds(
   filter: StoredOrderFilter,
   isRarePrefix: boolean,
   limit: number,
-): Promise<FoundOrderIds> {
+): Promise<Walked<StoredId<'ord'>>> {
   const values: unknown[] = [];
   const bind = (value: unknown): string => `$${values.push(value)}`;
   const source = sourceOf(filter, isRarePrefix, bind);
   const wanted = wantedOf(filter, isRarePrefix, bind);
   const rows = filter.paymentOptions.length > 0 ? walkedRowsWithAttempts : walkedRows;
 
-  // One statement, so that both parts see the same orders. In a later snapshot, orders registered since the walk would move its end
-  // up, and the next walk would find orders again. The second part runs only when the page is not full.
-  const found = await runStatement<{ id: StoredId<'ord'>; isEnd: boolean }>(pool, {
-    text: `
-with found as materialized (
-  select w.id
-  from (select o.* from ${source} order by o.id desc limit ${rows}) w
-  where ${['true', ...wanted].join(' and ')}
-  order by w.id desc
-  limit ${limit}
-)
-select id, false as "isEnd" from found
-union all
-(
-  select o.id, true from ${source} and (select count(*) from found) < ${limit}
-  order by o.id desc offset ${rows - 1} limit 1
-)
-order by "isEnd", id desc`,
-    values,
-  });
-  const ids = found.filter(({ isEnd }) => !isEnd).map(({ id }) => id);
-  if (ids.length === limit) return { ids, searchedTo: ids.at(-1) };
-  return { ids, searchedTo: found.find(({ isEnd }) => isEnd)?.id };
+  return walk(pool, { source, row: 'o', wanted, rows, limit, values });
 }
 
 type Bind = (value: unknown) => string;

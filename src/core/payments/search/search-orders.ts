@@ -1,6 +1,8 @@
 import { publicId, lowestStoredIdAt, storedId } from '../../../contract/public-id.ts';
-import type { PublicId, StoredId } from '../../../contract/public-id.ts';
+import type { PublicId } from '../../../contract/public-id.ts';
 import type { Database } from '../../database/database.ts';
+import { walkBack } from '../../database/walk-back.ts';
+import type { SearchBounds } from '../../database/walk-back.ts';
 import type { Environment, Order, OrderStatus, PaymentOption, PaymentType } from '../../domain/order.ts';
 import { readFoundOrders } from './read-found-orders.ts';
 import { isPrefixRare, searchOrderIds } from './search-orders.sql.ts';
@@ -45,41 +47,19 @@ export interface OrderSearchPage {
 
 export type SearchOrders = (filter: OrderFilter) => Promise<OrderSearchPage>;
 
-export interface SearchBounds {
-  /** The maximum number of walks per call. Each is a short statement, so that payments are not delayed. */
-  readonly walks: number;
-  /** No walk begins after this time, in milliseconds, because callers time out after five seconds. */
-  readonly beginWithinMs: number;
-  /** A monotonic clock, in milliseconds. */
-  readonly monotonicMs: () => number;
-}
-
-/** Covers up to a million orders, in about a second of a PostgreSQL core. */
-export const searchBounds = { walks: 20, beginWithinMs: 1_500 } as const;
-
 /**
  * Searches a merchant's orders, newest first, and examines a bounded number of them per call. A page is full or the
  * last, unless the bounds end the call first.
  */
-export function createSearchOrders(
-  { pool }: Pick<Database, 'pool'>,
-  { walks, beginWithinMs, monotonicMs }: SearchBounds,
-): SearchOrders {
+export function createSearchOrders({ pool }: Pick<Database, 'pool'>, bounds: SearchBounds): SearchOrders {
   return async (filter) => {
-    const until = monotonicMs() + beginWithinMs;
     const stored = storedFilterOf(filter);
     const isRarePrefix = await isPrefixRare(pool, stored);
-    const wanted = filter.limit + 1;
-    const ids: StoredId<'ord'>[] = [];
-    let searchedTo: StoredId<'ord'> | undefined;
-    for (let walk = 1; ; walk += 1) {
-      const from = { ...stored, belowId: searchedTo ?? stored.belowId };
-      const found = await searchOrderIds(pool, from, isRarePrefix, wanted - ids.length);
-      ids.push(...found.ids);
-      searchedTo = found.searchedTo;
-      const isOver = searchedTo === undefined || ids.length === wanted;
-      if (isOver || walk >= walks || monotonicMs() >= until) break;
-    }
+    const { ids, searchedTo } = await walkBack(bounds, {
+      belowId: stored.belowId,
+      wanted: filter.limit + 1,
+      walk: (belowId, limit) => searchOrderIds(pool, { ...stored, belowId }, isRarePrefix, limit),
+    });
     const { merchantId, environment } = stored;
     const page = ids.slice(0, filter.limit);
     const keys = page.map((id) => ({ merchantId, environment, id }));

@@ -32,6 +32,8 @@ export const requests: typeof english = {
     body: 'የሰርቨሮችዎ የAPI ጥያቄዎች እዚህ ይታያሉ።',
   },
   noMatch: 'ባለፉት 7 ቀናት የሚስማማ ጥያቄ የለም። አንድ ማጣሪያ ያንሱ።',
+  searchedTo: (when) => `እስከ ${when} ድረስ ተፈልጓል። ከዚያ በፊትም የሚስማሙ ሊኖሩ ይችላሉ።`,
+  goOn: 'ወደ ኋላ መፈለግ ይቀጥሉ',
   older: 'የቆዩ',
   newest: 'የቅርብ ጊዜ',
   milliseconds: (count) => `${count} ሚሊ ሰከንድ`,

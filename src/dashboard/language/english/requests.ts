@@ -39,6 +39,8 @@ export const requests = {
     body: 'API requests of your servers appear here.',
   },
   noMatch: 'No requests of the last 7 days match. Remove a filter.',
+  searchedTo: (when: string) => `Searched back to ${when}. Older requests may match too.`,
+  goOn: 'Search further back',
   older: 'Older',
   newest: 'Newest',
   milliseconds: (count: string) => `${count} ms`,

@@ -303,7 +303,7 @@ export declare const ListApiRequestsRequestSchema: GenMessage<ListApiRequestsReq
  */
 export declare type ListApiRequestsResponse = Message<"gatehouse.v1.ListApiRequestsResponse"> & {
   /**
-   * Newest first, without bodies.
+   * Newest first, without bodies. May be fewer than page_size although more follow.
    *
    * @generated from field: repeated gatehouse.v1.ApiRequest requests = 1;
    */
@@ -322,6 +322,13 @@ export declare type ListApiRequestsResponse = Message<"gatehouse.v1.ListApiReque
    * @generated from field: int64 unkept = 3;
    */
   unkept: bigint;
+
+  /**
+   * The search has covered all requests at or after this time; absent on the last page.
+   *
+   * @generated from field: google.protobuf.Timestamp searched_back_to = 4;
+   */
+  searchedBackTo?: Timestamp | undefined;
 };
 
 /**
