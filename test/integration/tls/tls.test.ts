@@ -417,6 +417,8 @@ describe('a server is refused, and both sides log why,', () => {
     }
   });
 
+  const unchecked: unknown = expect.any(Function);
+  const ownFiles: object = { ca: expect.anything(), cert: expect.anything() };
   const databases: readonly (readonly [what: string, parameters: string, files: string, said: RegExp])[] = [
     ['of another authority', 'sslmode=verify-full', 'stranger', /self-signed|unable to (get|verify)/],
     ['that requires a certificate from a client without one', 'sslmode=require', '', /certificate/],
@@ -442,28 +444,46 @@ describe('a server is refused, and both sides log why,', () => {
     expect(`${String(failure)}; ${whatToDo(failure, '')}`).toMatch(reason);
   });
 
-  test('and a database whose URL names only its authority is verified whole', () => {
-    const url = `postgres://db.internal/gatehouse?sslrootcert=${authority.ca}`;
-    const { ssl, stop } = databaseTls(url, undefined, logger, () => new Date());
+  // As in clients of PostgreSQL.
+  test.each<[parameters: string, ssl: object, absent: string[]]>([
+    ['sslrootcert=FILE', { host: 'db.internal', rejectUnauthorized: true }, ['checkServerIdentity', 'cert']],
+    [
+      'sslmode=require&sslrootcert=FILE',
+      { rejectUnauthorized: true, checkServerIdentity: unchecked },
+      ['cert'],
+    ],
+    ['sslrootcert=system', { rejectUnauthorized: true }, ['ca', 'cert', 'checkServerIdentity']],
+    ['sslmode=verify-ca', { rejectUnauthorized: true, checkServerIdentity: unchecked, ...ownFiles }, []],
+    ['sslmode=require', { rejectUnauthorized: false, checkServerIdentity: unchecked, ...ownFiles }, []],
+  ])('and a database whose URL has %s is checked as the URL says', (parameters, options, absent) => {
+    const url = `postgres://db.internal/gatehouse?${parameters.replace('FILE', authority.ca)}`;
+    const { ssl, stop } = databaseTls(url, filesOf(certificate('operator')), logger, () => new Date());
     stop();
-    expect(ssl).toMatchObject({ host: 'db.internal', rejectUnauthorized: true });
-    expect(ssl).not.toHaveProperty('checkServerIdentity');
+    expect(ssl).toMatchObject(options);
+    for (const name of absent) expect(ssl).not.toHaveProperty(name);
   });
 
-  test('and sslmode=require with an authority checks the chain, as in clients of PostgreSQL', () => {
-    const url = `postgres://db.internal/gatehouse?sslmode=require&sslrootcert=${authority.ca}`;
-    const { ssl, stop } = databaseTls(url, undefined, logger, () => new Date());
-    stop();
-    expect(ssl).toMatchObject({ rejectUnauthorized: true, checkServerIdentity: expect.any(Function) });
+  test.each([
+    ['sslmode=verify-full&sslrootcert=FILE&sslcert=FILE', 'belong together'],
+    ['sslmode=verify-full&sslrootcert=FILE&sslkey=FILE', 'belong together'],
+    ['sslmode=verify-full&sslcert=FILE&sslkey=FILE', 'needs sslrootcert'],
+    ['sslrootcert=system&sslcert=FILE&sslkey=FILE', 'needs sslrootcert'],
+  ])('and a database whose URL has %s is refused', (parameters, reason) => {
+    const url = `postgres://db.internal/gatehouse?${parameters.replaceAll('FILE', authority.ca)}`;
+    expect(() => databaseTls(url, undefined, logger, () => new Date())).toThrow(reason);
   });
 
-  test('and a weak mode of the database is always logged', () => {
+  test('and a weak mode of the database is logged, but not on the same machine or without a password', () => {
     for (const mode of ['require', 'prefer', 'disable']) {
       log.length = 0;
       const url = `postgres://user:word@db.internal/gatehouse?sslmode=${mode}`;
       databaseTls(url, undefined, logger, () => new Date());
       expect(JSON.stringify(log)).toContain('sslmode=verify-full');
     }
+    log.length = 0;
+    for (const harmless of ['user:word@127.0.0.1/gatehouse?sslmode=require', 'user@db.internal/gatehouse'])
+      databaseTls(`postgres://${harmless}`, undefined, logger, () => new Date());
+    expect(log).toEqual([]);
   });
 });
 
