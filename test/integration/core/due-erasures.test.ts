@@ -1,11 +1,12 @@
 import { expect, test } from '@jest/globals';
 import { v7 } from 'uuid';
 import { beginning } from '../../../src/contract/event-cursor.ts';
-import { readDue } from '../../../src/core/erasure/due-erasures.sql.ts';
+import { readDue, removeDue } from '../../../src/core/erasure/due-erasures.sql.ts';
 import { createEraseDue } from '../../../src/core/erasure/erase-due.ts';
 import type { EraseDueParts } from '../../../src/core/erasure/erase-due.ts';
 import { readErasedOrders } from '../../../src/core/erasure/erased-orders.sql.ts';
 import { newRandomId } from '../../../src/contract/public-id.ts';
+import type { StoredId } from '../../../src/contract/public-id.ts';
 import { keptLog } from '../../support/kept-log.ts';
 import { sharedPool, sharedTestDatabase } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
@@ -57,8 +58,8 @@ test('ended periods are looked for after a wrong clock of the database was set b
   expect([before, await examined()]).toEqual([1, 2]);
 });
 
-test('an order that a person asked for comes before those of ended periods that are due for longer', async () => {
-  const [requestId, merchantId, requested] = [v7(), v7(), v7()];
+test('an order that a person asked for comes before those of ended periods, and is not removed if it became due again', async () => {
+  const [requestId, merchantId, requested, withCopies] = [v7(), v7(), v7(), v7()];
   await pool.query('truncate core.erasures_due');
   await pool.query(
     `insert into core.erasures_due (merchant_id, environment, order_id, due_at)
@@ -69,17 +70,25 @@ test('an order that a person asked for comes before those of ended periods that 
     requestId,
   ]);
   await pool.query(
-    `insert into core.erasures_due (merchant_id, environment, order_id, request_id, due_at) values ($1, 'SANDBOX', $2, $3, now() - interval '1 minute')`,
-    [merchantId, requested, requestId],
+    `insert into core.erasures_due (merchant_id, environment, order_id, request_id, obstacle, due_at)
+     values ($1, 'SANDBOX', $2, $4, '', now() - interval '2 minutes'), ($1, 'SANDBOX', $3, $4, 'LATE_COPIES', now() - interval '1 minute'),
+       (gen_random_uuid(), 'SANDBOX', gen_random_uuid(), $4, '', now() + interval '1 hour'),
+       (gen_random_uuid(), 'PRODUCTION', gen_random_uuid(), $4, '', now() - interval '1 hour')`,
+    [merchantId, requested, withCopies, requestId],
   );
 
-  const due = await readDue(pool, ['SANDBOX'], 2);
+  const due = await readDue(pool, ['SANDBOX'], 3);
+  await pool.query('update core.erasures_due set due_at = now() where order_id = $1', [requested]);
+  await removeDue(pool, merchantId as StoredId<'mer'>, due);
 
-  expect(due.map((each) => [each.merchantId, each.isRequested])).toEqual([
-    [merchantId, true],
-    [merchantId, false],
+  expect(due.map((each) => [each.merchantId, each.isRequested, each.needsRepeat])).toEqual([
+    [merchantId, true, true],
+    [merchantId, true, false],
+    [merchantId, false, false],
   ]);
-  expect(due[0]?.orderId).toBe(requested);
+  expect(due.slice(0, 2).map(({ orderId }) => orderId)).toEqual([requested, withCopies]);
+  const left = await readDue(pool, ['SANDBOX'], 10);
+  expect(left.map(({ isRequested }) => isRequested)).toEqual([true, false, false]);
 });
 
 test('a reader whose place in the list of erased orders no longer exists reads the list again', async () => {
