@@ -62,7 +62,11 @@ export function addCertifyCommand(program: Command, parts: CertifyParts): void {
       '--secret-file <file>',
       'its sandbox signing secret; default: GATEHOUSE_WEBHOOK_SECRET, or that of npm start',
     )
-    .option('--proxy-port <port>', 'certify your integration too, through a gateway at this port', readPort)
+    .option(
+      '--proxy-port <port>',
+      'certify your integration too, through a proxy of the gateway at this port',
+      readPort,
+    )
     .option(
       '--gateway <url>',
       'the sandbox to which that port forwards; default: the one of npm start',

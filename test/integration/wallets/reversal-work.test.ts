@@ -16,7 +16,7 @@ import type { AccountConnectors } from '../../../src/wallets/account-connectors.
 import { createCallbackTokens } from '../../../src/wallets/callback-token.ts';
 import { SharedTokens } from '../../../src/wallets/connector/access-tokens.ts';
 import { connectorKinds } from '../../../src/wallets/connector-kinds.ts';
-import { reversalWork } from '../../../src/wallets/wallet-work.ts';
+import { reversalWork } from '../../../src/wallets/reversal-work.ts';
 import { gsmaOfEachTest, routes, token } from './gsma-subject.ts';
 import { json } from './scripted-wallet.ts';
 import type { Behaviour, SeenRequest } from './scripted-wallet.ts';
