@@ -69,7 +69,7 @@ export async function readFirstSteps(
   }>(pool, {
     text: `
 select
-  (select min(created_at) from core.api_keys where merchant_id = $1 and environment = $2) as first_key,
+  (select created_at from core.api_keys where merchant_id = $1 and environment = $2 order by id limit 1) as first_key,
   (select created_at from core.orders where merchant_id = $1 and environment = $2 order by id limit 1) as first_order,
   (select date_trunc('hour', min(quarter), 'UTC') from core.order_counts where merchant_id = $1 and environment = $2 and type = 'COMPLETED')
     as first_completed`,

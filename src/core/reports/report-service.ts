@@ -28,7 +28,7 @@ const quarterMs = 900_000;
 const dayMs = 86_400_000;
 const maxDays = 92;
 
-/** gatehouse.v1.ReportService. `searchFairly` limits the reports at a time, by merchant and environment. */
+/** gatehouse.v1.ReportService. `searchFairly` limits the readings at a time, by merchant and environment. */
 export function reportService({ pool }: Pick<Database, 'pool'>, searchFairly: FairCalls): RpcService {
   return rpcService(
     ReportService,
@@ -53,9 +53,11 @@ export function reportService({ pool }: Pick<Database, 'pool'>, searchFairly: Fa
           ...timeField('behindSince', behindSince),
         };
       },
-      async getFirstSteps(request) {
+      async getFirstSteps(request, { signal }) {
         const { merchantId, environment } = valuesOrThrow(combine(parseScope(request)));
-        const steps = await readFirstSteps(pool, storedId('mer', merchantId), environment);
+        const steps = await searchFairly({ owner: `${environment} ${merchantId}` }, signal, () =>
+          readFirstSteps(pool, storedId('mer', merchantId), environment),
+        );
         return {
           ...timeField('firstKeyTime', steps.first_key),
           ...timeField('firstOrderTime', steps.first_order),

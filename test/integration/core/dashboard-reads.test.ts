@@ -313,6 +313,11 @@ describe('many readings of one merchant leave connections to other merchants:', 
       'core.order_counts',
       () => reportOf('2026-11-18T00:00Z', '2026-11-19T00:00Z', '', { timeoutMs: hangMs }),
     ],
+    [
+      'first steps',
+      'core.order_counts',
+      () => reports.getFirstSteps({ merchantId: merchant.id, environment }, { timeoutMs: hangMs }),
+    ],
   ])('%s', async (_what, table, search) => {
     const { id: otherId } = await stack.createMerchant();
     const release = await holdLocks(stack.databaseUrl, `lock table ${table} in access exclusive mode`);

@@ -627,3 +627,25 @@ test('many refunds of one order leave connections to other merchants', async () 
   expect(waiting).toBeLessThanOrEqual(6);
   expect(new Set(await Promise.all(creating))).toEqual(new Set(['done', 'OVERLOADED']));
 });
+
+test('many approvals of refunds leave connections to other merchants', async () => {
+  await merchants.updateMerchant({
+    ...{ merchantId, refundPolicy: { approvalLimits: [{ currency: 'ETB', amount: '0' }] } },
+  });
+  const order = await paidOrder();
+  const { refundId } = await refund('R-1', '30');
+  const other = await stack.createMerchant();
+  const approver = stack.client(RefundService, 'dashboard');
+  const by = { headers: { 'x-gatehouse-actor': 'usr_b' }, timeoutMs: hangMs };
+  const release = await desk.holdOrder(order);
+  const approving = flood(() => approver.approveRefund({ merchantId, refundId }, by));
+
+  const first = await Promise.race(approving);
+  const page = await desk.refunds.listRefunds({ merchantId: other.id, environment });
+
+  const waiting = await desk.lockWaits();
+  await release();
+  expect([first, page.refunds]).toEqual(['OVERLOADED', []]);
+  expect(waiting).toBeLessThanOrEqual(6);
+  expect(new Set(await Promise.all(approving))).toEqual(new Set(['done', 'OVERLOADED']));
+});

@@ -60,7 +60,7 @@ export type MayKeyRefund = (
 
 export interface RefundServiceParts {
   readonly createRefund: CreateRefund;
-  /** Limits the refunds that are created or read at a time, by merchant and environment. */
+  /** Limits the refunds that are created or read at a time, by merchant and environment, and the decisions, by merchant. */
   readonly fairly: FairCalls;
   /** Limits the lists and sums of refunds that are read at a time, by merchant and environment. */
   readonly searchFairly: FairCalls;
@@ -87,7 +87,10 @@ export function refundService(parts: RefundServiceParts): RpcService {
     parts;
   const decide = async (key: RefundKey, verdict: Parameters<DecideApproval>[1], context: HandlerContext) => {
     annotate(context, { merchant_id: key.merchantId, refund_id: key.refundId });
-    const decided = await parts.decideApproval(key, verdict, actorOf(context));
+    // Such a call holds a connection while it waits for its order's lock.
+    const decided = await fairly({ owner: `approvals ${key.merchantId}` }, context.signal, () =>
+      parts.decideApproval(key, verdict, actorOf(context)),
+    );
     if (!decided.ok) throw decided.error === 'not_found' ? await missing(key) : decisionError(decided.error);
     return { refund: refundMessage(decided.value) };
   };
