@@ -14,6 +14,7 @@ import type { EraseParts } from '../../../src/core/erasure/erase-orders.ts';
 import { readDue, removeDue } from '../../../src/core/erasure/due-erasures.sql.ts';
 import { findEndedPeriods } from '../../../src/core/erasure/ended-periods.ts';
 import type { TwoClocks } from '../../../src/platform/database/retention-start.ts';
+import { erasedText } from '../../../src/core/domain/erased.ts';
 import { newRandomId } from '../../../src/contract/public-id.ts';
 import { deriveKey } from '../../../src/main/derive-key.ts';
 import { publicId, storedId } from '../../support/ids.ts';
@@ -343,7 +344,21 @@ test('a payment that a wallet reports after the erasure of its order is erased t
 });
 
 test('orders become due after the period of their merchant, or else of the deployment, and each is examined once', async () => {
-  const [standard, longer] = [await paidOrder(newPhone()), await paidOrder(newPhone())];
+  const [standard, longer, erased] = [
+    await paidOrder(newPhone()),
+    await paidOrder(newPhone()),
+    await paidOrder(newPhone()),
+  ];
+  await superuser.query('update core.orders set customer_phone = $1 where id = $2', [
+    erasedText,
+    storedId('ord', erased.orderId),
+  ]);
+  const names = new Map<string, string>(
+    Object.entries({ standard, longer, erased }).map(([name, { orderId }]) => [
+      storedId('ord', orderId),
+      name,
+    ]),
+  );
   await superuser.query('update core.merchants set personal_data_days = 400 where id = $1', [
     storedId('mer', longer.merchantId),
   ]);
@@ -352,21 +367,17 @@ test('orders become due after the period of their merchant, or else of the deplo
     await findEnded(days);
     const { rows } = await superuser.query<{ order_id: string }>(
       'delete from core.erasures_due where order_id = any($1) returning order_id',
-      [[storedId('ord', standard.orderId), storedId('ord', longer.orderId)]],
+      [[...names.keys()]],
     );
-    found.push(
-      rows
-        .map(({ order_id: id }) => (id === storedId('ord', standard.orderId) ? 'standard' : 'longer'))
-        .join(),
-    );
+    found.push(rows.map(({ order_id: id }) => names.get(id)).join());
   };
 
   for (const days of [29, 31, 31, 399, 401, 401]) await examine(days);
 
   expect(found).toEqual(['', 'standard', '', '', 'longer', '']);
   const { rows } = await superuser.query<{ details: unknown }>(
-    "select details from core.audit_entries where action = 'personal_data.period_ended' and merchant_id = $1",
-    [storedId('mer', longer.merchantId)],
+    "select details from core.audit_entries where action = 'personal_data.period_ended' and merchant_id = any($1)",
+    [[longer, erased].map(({ merchantId }) => storedId('mer', merchantId))],
   );
   expect(rows).toEqual([{ details: { environment: 'sandbox', orders: 1, days: 400 } }]);
 });
