@@ -10,7 +10,7 @@ import type { WalletAccount } from '../../../src/gen/gatehouse/v1/merchant_walle
 import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { publicId, storedId } from '../../support/ids.ts';
-import { directPayment, registration } from '../../support/order-requests.ts';
+import { directPayment } from '../../support/order-requests.ts';
 import { failureOf, outcomeOf, refusalOf } from '../../support/rpc-failure.ts';
 import { sharedClient, sharedStack } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
@@ -88,6 +88,7 @@ describe("the merchant's choice", () => {
     });
 
     expect(await offered()).toEqual(['walletb_ussd']);
+    expect((await listed()).map(({ on }) => on)).toEqual([false, true]);
     expect(failure).toMatchObject({
       reason: 'INVALID_FIELDS',
       issues: {
@@ -97,17 +98,6 @@ describe("the merchant's choice", () => {
     });
     expect((await switchWallet('walleta', true)).wallet).toMatchObject({ wallet: 'walleta', on: true });
     expect(await offered()).toEqual(['walleta_wallet', 'walleta_ussd', 'walletb_ussd']);
-  });
-
-  test('an order is not registered when every wallet is off', async () => {
-    await switchWallet('walleta', false);
-    await switchWallet('walletb', false);
-
-    expect(await failureOf(desk.orders.registerOrder(registration({ merchantId })))).toMatchObject({
-      reason: 'INVALID_FIELDS',
-      issues: { currency: expect.stringContaining('you have switched off every wallet') },
-    });
-    expect((await listed()).map(({ on }) => on)).toEqual([false, false]);
   });
 
   test('the choice is limited to what the operator allows', async () => {

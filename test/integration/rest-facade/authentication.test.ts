@@ -259,12 +259,6 @@ describe('limits', () => {
     expect((await post(`${url}/api/v1/verify`, { order_number: 'a' }, { apiKey: 'calm' })).status).toBe(404);
   });
 
-  test('a limit of 0 turns the limit off', async () => {
-    const { verify } = await facadeKnowing(() => good, { rateLimits: none });
-    const statuses = await Promise.all(Array.from({ length: 50 }, () => verify('k')));
-    expect(new Set(statuses)).toEqual(new Set([404]));
-  });
-
   test('too many failed keys from one address get 429, and valid keys continue', async () => {
     const { facade, url, verify } = await facadeKnowing((apiKey) => (apiKey === 'good' ? good : refuse()), {
       rateLimits: { ...none, failedKeysPerMinute: 3 },
@@ -295,21 +289,6 @@ describe('limits', () => {
     // Ten a second.
     expect(asked.length).toBeLessThan(300);
     expect(await verify('good')).toBe(404);
-  });
-
-  test('failed keys from one IPv6 /48 count together', async () => {
-    const { facade } = await facadeKnowing(refuse, {
-      rateLimits: { ...none, failedKeysPerMinute: 1 },
-      trustedProxies: ['127.0.0.0/8'],
-    });
-    const statusFrom = async (client: string) => {
-      const headers = { apiKey: `bad-${client}`, 'x-forwarded-for': client };
-      return (await post(`${facade.url}/api/v1/verify`, {}, headers)).status;
-    };
-
-    expect(await statusFrom('2001:db8:1:2::3')).toBe(401);
-    expect(await statusFrom('2001:db8:1:4::5')).toBe(429);
-    expect(await statusFrom('2001:db8:6::')).toBe(401);
   });
 
   test.each([

@@ -35,14 +35,16 @@ test('unknown keys of a site are limited to ten a second after more failures tha
   }
 });
 
-test('a merchant may have a rate of its own, and 0 sets no limit of failed keys', async () => {
-  const { countRequest, countFailedKey } = createRateLimits({ perKeyPerSecond: 1, failedKeysPerMinute: 0 });
+test('a merchant may have a rate of its own, and 0 sets no limit', async () => {
+  const { countRequest } = createRateLimits({ perKeyPerSecond: 1, failedKeysPerMinute: 0 });
   const ask = (perSecond: number, apiKeyId: string) =>
     countRequest({ merchantId: 'mer_1', apiKeyId }, perSecond);
 
   expect([await ask(2, 'a'), await ask(2, 'a'), await ask(2, 'a')]).toEqual([undefined, undefined, 1]);
   expect([await ask(0, 'b'), await ask(0, 'b')]).toEqual([undefined, 1]);
-  expect(await countFailedKey('192.0.2.1')).toBeUndefined();
+  const unlimited = createRateLimits({ perKeyPerSecond: 0, failedKeysPerMinute: 0 });
+  expect(await unlimited.countRequest({ merchantId: 'mer_1', apiKeyId: 'a' }, 0)).toBeUndefined();
+  expect(await unlimited.countFailedKey('192.0.2.1')).toBeUndefined();
 });
 
 test('a wait is the rest of the window, in seconds that are rounded up', async () => {
