@@ -21,6 +21,7 @@ import type { MeasureRequests } from '../platform/http/http-metrics.ts';
 import type { Tracing } from '../platform/tracing/tracing.ts';
 import { chooseLanguage } from '../platform/http/language-cookie.ts';
 import { pageHeaders } from '../platform/http/page-headers.ts';
+import { tooLargePage } from '../platform/http/too-large-page.ts';
 import { PageProblem } from './page-problem.ts';
 import { createRenderer } from './render.ts';
 import { createRequestLog } from './request-log.ts';
@@ -80,7 +81,7 @@ export async function buildCheckout(options: CheckoutOptions): Promise<FastifyIn
   const assets = await readAssets();
   const sendPage = createSendPage(createRenderer(assets), prefix);
   const replyWithError = createErrorHandler(sendPage, (token) => `${prefix()}/c/${token}`);
-  const app = Fastify(edgeServerOptions(options));
+  const app = Fastify(edgeServerOptions({ ...options, tooLargePage }));
   await app.register(cookie);
   app.decorateRequest('facts', null);
   app.decorateRequest('language', 'en');

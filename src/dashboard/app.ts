@@ -12,6 +12,7 @@ import type { MeasureRequests } from '../platform/http/http-metrics.ts';
 import type { Tracing } from '../platform/tracing/tracing.ts';
 import { pageHeaders } from '../platform/http/page-headers.ts';
 import { isFromOurPages } from '../platform/http/same-origin.ts';
+import { tooLargePage } from '../platform/http/too-large-page.ts';
 import type { Logger } from '../platform/logger.ts';
 import { addAccount } from './account/add-account.ts';
 import { addSecondFactor } from './account/add-second-factor.ts';
@@ -123,7 +124,7 @@ export async function buildDashboard(options: DashboardOptions): Promise<Fastify
     logWhenOver(request, reply);
   };
   const app = Fastify({
-    ...edgeServerOptions(options),
+    ...edgeServerOptions({ ...options, tooLargePage }),
     bodyLimit: bodyLimitBytes,
     routerOptions: { ignoreTrailingSlash: true },
   });

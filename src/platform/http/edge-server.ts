@@ -30,6 +30,8 @@ export interface EdgeServerSettings {
   readonly tracedFrom?: TracedFrom;
   /** Headers of answers to requests that reach no route; by default the standard ones. */
   readonly rawHeaders?: Readonly<Record<string, string>>;
+  /** The HTML of the answer to a request with too large headers; JSON by default. */
+  readonly tooLargePage?: string;
   /** The requests on one connection; unlimited by default. The connection is closed after the answer to the last one. */
   readonly maxRequestsPerConnection?: number;
 }
@@ -105,10 +107,12 @@ export function protectEdge(
 
 const rawRepliesOf = ({
   rawHeaders: headers = standardRawHeaders,
+  tooLargePage,
   newRequestId,
   logger,
 }: Omit<EdgeServerSettings, 'trustedProxies'>): RawReplyOptions => ({
   headers,
+  tooLargePage,
   newRequestId,
   logger,
   logRefused: limitRefusedRequests(logger),

@@ -11,6 +11,8 @@ import { boundParsing, handleInTurn } from './requests-in-turn.ts';
 /** The options for answers outside the framework, which has not created a request at that point. */
 export interface RawReplyOptions {
   readonly headers: Readonly<Record<string, string>>;
+  /** The HTML of a 431; JSON when undefined. */
+  readonly tooLargePage?: string | undefined;
   readonly newRequestId: () => string;
   readonly logger: Logger;
   /** Logs a refused request by the reason, because anyone can send as many as they like. */
@@ -93,7 +95,7 @@ interface Received {
 const receivedBy = new WeakMap<Duplex, Received>();
 
 /**
- * Answers requests that Node's HTTP parser refuses, as JSON with the status and a message, and closes the connection. An answer
+ * Answers requests that Node's HTTP parser refuses, as JSON with the status and a message or as a page, and closes the connection. An answer
  * to an earlier request is sent first.
  */
 export function answerClientError(
@@ -204,14 +206,15 @@ function answerEscapedError(
 function writeRaw(
   socket: Duplex,
   { status, message, details }: RawAnswer,
-  { headers, newRequestId, logRefused }: RawReplyOptions,
+  { headers, tooLargePage, newRequestId, logRefused }: RawReplyOptions,
   reason = 'UNKNOWN',
 ): void {
   const requestId = newRequestId();
-  const body = JSON.stringify({ code: status, message, details });
+  const page = status === 431 ? tooLargePage : undefined;
+  const body = page ?? JSON.stringify({ code: status, message, details });
   const lines = Object.entries({
     ...headers,
-    'content-type': jsonType,
+    'content-type': page === undefined ? jsonType : 'text/html; charset=utf-8',
     'content-length': String(Buffer.byteLength(body)),
     connection: 'close',
     'x-request-id': requestId,

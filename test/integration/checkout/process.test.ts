@@ -18,6 +18,9 @@ test('without core, the process starts, is not ready, shows a page that says wha
   expect((await createCustomer().get(`${origin}/healthz`)).status).toBe(200);
   expect((await createCustomer().get(`${origin}/readyz`)).status).toBe(503);
   expect((await createCustomer().get(`${origin}/c/${'a'.repeat(87)}`)).status).toBe(503);
+  const tooMany = await fetch(origin, { headers: { cookie: `a=${'x'.repeat(20_000)}` } });
+  expect(tooMany.status).toBe(431);
+  expect(await tooMany.text()).toMatch(/^<!doctype html>[^]+Delete the cookies[^]+<section lang="am">/);
   expect(await running.stop('SIGTERM')).toBe(0);
   expect(running.log.map(({ msg }) => msg)).toEqual(expect.arrayContaining(['stopping', 'stopped']));
 });

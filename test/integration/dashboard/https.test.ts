@@ -254,3 +254,10 @@ describe('a dashboard that trusts another proxy', () => {
     }
   });
 });
+
+test('a browser with more cookies than the dashboard reads gets a page that says what to do', async () => {
+  const answer = await fetch(plainOrigin, { headers: { cookie: `a=${'x'.repeat(20_000)}` } });
+
+  expect(answer.status).toBe(431);
+  expect(await answer.text()).toContain('<h1>Your browser sent too many cookies</h1>');
+});
