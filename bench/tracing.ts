@@ -27,7 +27,7 @@ const promisedBelow = 0.03;
 const requestsAtOnce = 64;
 const orders = 500;
 /** After the answers, core publishes events. */
-const restMs = 8;
+const pauseMs = 8;
 /** The code is compiled several times until it is as fast as it gets. */
 const warmUpRounds = 300;
 /** The part of the rounds that is left out, because other programs, compilation or a full garbage collection disturbed them. */
@@ -71,7 +71,7 @@ async function measure(rounds: number, cleanUps: CleanUps): Promise<void> {
     };
     await sendRequests({ ...sent, pool, apiKey: merchant.testKey, after, request });
     after += requestsAtOnce;
-    await delay(restMs);
+    await delay(pauseMs);
     return ((fineCpuSecondsOf(processes) - before) * 1e6) / requestsAtOnce;
   };
   /** Two turns of each kind. Both kinds have their middle at the middle of the round, and begin every other round. */

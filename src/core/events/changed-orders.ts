@@ -32,7 +32,7 @@ const idleMs = 500;
 /** How soon the database is read again while a running transaction may still add changes. */
 const unsettledMs = 20;
 /** The shortest pause after a reading. The pause is twice the time that the reading took, if that is longer. */
-const restMs = 2;
+const pauseMs = 2;
 
 export interface ChangedOrdersParts {
   readonly database: Pick<Database, 'pool'>;
@@ -84,7 +84,7 @@ export function createChangedOrders({ database, signal, stop, logger }: ChangedO
         read = next;
         notify(changes);
         if (hasMore) continue;
-        await pause(Math.max(restMs, 2 * (performance.now() - beganMs)), stop);
+        await pause(Math.max(pauseMs, 2 * (performance.now() - beganMs)), stop);
         const isSettled = laterCursor(read.settled, read.seen) === read.settled;
         await signal.wait(isSettled ? idleMs : unsettledMs, stop, rings);
       }

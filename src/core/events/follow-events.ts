@@ -38,7 +38,7 @@ const keepAliveMs = 10_000;
 /** How soon events without a signal are found. */
 const idleMs = 500;
 /** The shortest pause after a reading. The pause is twice the time that the reading took, if that is longer. */
-const restMs = 10;
+const pauseMs = 10;
 
 export function createEventFeed(database: Database, signal: WakeSignal): EventFeed {
   const list = async (after: EventCursor, limit: number, filter: EventFilter): Promise<EventPage> => {
@@ -95,7 +95,7 @@ export function createEventFeed(database: Database, signal: WakeSignal): EventFe
       }
       if (page.hasMore) continue;
       // Each commit rings, even one of another merchant. So many followers would use the database all the time.
-      await pause(Math.max(restMs, 2 * tookMs), stop);
+      await pause(Math.max(pauseMs, 2 * tookMs), stop);
       await signal.wait(page.holdsBack ? heldBackMs : idleMs, stop, rings);
     }
   }

@@ -51,7 +51,7 @@ const relayLock = { key: 7_142_002, silenceMs: 20_000 };
  * smaller batches would cost several times as much. Few events do not wait for a batch. A limit of 25 events instead of 10 did not
  * bring the webhooks of 500 orders a second sooner.
  */
-const restMs = { afterFew: 2, afterMany: 10 };
+const pauseMs = { afterFew: 2, afterMany: 10 };
 const manyEvents = 10;
 /** The delay of the next reading when a running transaction holds events back. It doubles up to `heldBackMs`. */
 const firstHeldBackMs = 1;
@@ -133,7 +133,7 @@ async function relayUntilStopped(
       heldBackReadings = holdsBack ? heldBackReadings + 1 : 0;
       if (performance.now() >= storeAtMs) await storeCursor();
       // A running transaction may hold events back while others commit, and each commit rings.
-      if (signal.rings() !== rings) await pauseSinceRead(Math.min(heldForMs, restMs.afterMany));
+      if (signal.rings() !== rings) await pauseSinceRead(Math.min(heldForMs, pauseMs.afterMany));
       const untilStoreMs = Math.max(0, storeAtMs - performance.now());
       await signal.wait(Math.min(holdsBack ? heldForMs : idleMs, untilStoreMs), stop, rings);
       continue;
@@ -148,7 +148,7 @@ async function relayUntilStopped(
     storeAtMs = Math.min(storeAtMs, performance.now() + storeEveryMs);
     if (performance.now() >= storeAtMs) await storeCursor();
     if (events.length < batchSize)
-      await pauseSinceRead(events.length < manyEvents ? restMs.afterFew : restMs.afterMany);
+      await pauseSinceRead(events.length < manyEvents ? pauseMs.afterFew : pauseMs.afterMany);
   }
   await storeCursor();
   await client.query('reset enable_sort; reset plan_cache_mode');

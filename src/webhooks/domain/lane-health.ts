@@ -7,13 +7,13 @@ export interface LaneHealth {
 
 /** The number of consecutive failures that opens a lane's circuit. */
 export const failuresBeforeOpen = 5;
-const firstRestMs = 5_000;
-const longestRestMs = 5 * 60_000;
+const firstCooldownMs = 5_000;
+const longestCooldownMs = 5 * 60_000;
 /** Each wait varies by up to this fraction, so that lanes that failed together are not probed together. */
 const jitter = 0.2;
 
 /** The longest time for which a circuit stays open after an attempt. */
-export const maxRestMs = longestRestMs * (1 + jitter);
+export const maxCooldownMs = longestCooldownMs * (1 + jitter);
 
 /** The most deliveries that a healthy lane sends at the same time. */
 export const maxInFlight = 8;
@@ -36,9 +36,12 @@ export function healthAfter(health: LaneHealth, { isDelivered, endedAt, random }
   if (health.restingUntil !== undefined && endedAt < health.restingUntil) return health;
   const consecutiveFailures = health.consecutiveFailures + 1;
   if (consecutiveFailures < failuresBeforeOpen) return { consecutiveFailures, restingUntil: undefined };
-  const plannedMs = Math.min(firstRestMs * 2 ** (consecutiveFailures - failuresBeforeOpen), longestRestMs);
-  const restMs = Math.round(plannedMs * (1 + jitter * (2 * random() - 1)));
-  return { consecutiveFailures, restingUntil: new Date(endedAt.getTime() + restMs) };
+  const plannedMs = Math.min(
+    firstCooldownMs * 2 ** (consecutiveFailures - failuresBeforeOpen),
+    longestCooldownMs,
+  );
+  const cooldownMs = Math.round(plannedMs * (1 + jitter * (2 * random() - 1)));
+  return { consecutiveFailures, restingUntil: new Date(endedAt.getTime() + cooldownMs) };
 }
 
 /** The number of deliveries that a newly leased lane sends at the same time: one if its latest attempt failed. */

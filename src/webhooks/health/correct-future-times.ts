@@ -7,7 +7,7 @@ import { isFirstOfItsOrder } from '../delivery/head-rows.sql.ts';
 import { laneFields } from '../delivery/lane-arrays.ts';
 import { lockLanes } from '../delivery/lock-lanes.sql.ts';
 import type { LaneKey } from '../domain/delivery.ts';
-import { maxRestMs } from '../domain/lane-health.ts';
+import { maxCooldownMs } from '../domain/lane-health.ts';
 import { maxWaitMs } from '../domain/retry-schedule.ts';
 
 export interface FutureTimeParts {
@@ -64,7 +64,7 @@ select merchant_id as "merchantId", environment, endpoint,
     next_due_at > ${fromNow(toleranceMs)}
     and next_due_at > greatest(now(), resting_until, (${firstDueOf('page')})) + ${toleranceMs} * interval '1 millisecond'
   )
-  or resting_until > ${fromNow(maxRestMs, toleranceMs)}
+  or resting_until > ${fromNow(maxCooldownMs, toleranceMs)}
   or leased_until > ${fromNow(lease, toleranceMs)}
   or exists (
     select from (${latestOf('page.merchant_id', 'page.environment', 'page.endpoint')}) latest where ${isDeliveryAhead}
@@ -85,16 +85,16 @@ where d.merchant_id = latest.merchant_id and d.id = latest.id
   and ${isDeliveryAhead}
 returning d.id`;
 
-const correctedRest = `case when resting_until > ${fromNow(maxRestMs)}
-      then date_trunc('milliseconds', ${fromNow(maxRestMs)}) else resting_until end`;
+const correctedCooldown = `case when resting_until > ${fromNow(maxCooldownMs)}
+      then date_trunc('milliseconds', ${fromNow(maxCooldownMs)}) else resting_until end`;
 
 /** A lane that is due too early costs one claim, whose release finds the right time. */
 const correctLane = `
 update webhooks.lanes
-set resting_until = ${correctedRest},
+set resting_until = ${correctedCooldown},
     leased_until = case when leased_until > ${fromNow(lease)} then ${fromNow(lease)} else leased_until end,
     next_due_at = case when next_due_at > now()
-      then greatest(date_trunc('milliseconds', now()), ${correctedRest}) else next_due_at end
+      then greatest(date_trunc('milliseconds', now()), ${correctedCooldown}) else next_due_at end
 where merchant_id = $2 and environment = $3::webhooks.environment and endpoint = $4`;
 
 interface SubscriptionKey {

@@ -84,7 +84,9 @@ test('payments at a wallet that is unavailable at the start are made when it is 
   });
   const started = await startMany(desk, merchantId, 20, 'walleta_ussd', 'D');
   await waitUntil('the wallet is left alone', () =>
-    wallets.log.some(({ wallet, next_check_ms: restMs }) => wallet === 'walleta-sandbox' && restMs === 5_000),
+    wallets.log.some(
+      ({ wallet, next_check_ms: cooldownMs }) => wallet === 'walleta-sandbox' && cooldownMs === 5_000,
+    ),
   );
 
   await side.startSimulator({ GATEHOUSE_SIMULATOR_PORT: String(port) });

@@ -12,7 +12,7 @@ const failing = (consecutiveFailures: number): LaneHealth => ({
 });
 const failed = (health: LaneHealth, endedAt = now): LaneHealth =>
   healthAfter(health, { isDelivered: false, endedAt, random: middle });
-const restMs = ({ restingUntil }: LaneHealth, from = now): number | undefined =>
+const cooldownMs = ({ restingUntil }: LaneHealth, from = now): number | undefined =>
   restingUntil && restingUntil.getTime() - from.getTime();
 
 describe('a circuit opens', () => {
@@ -20,7 +20,7 @@ describe('a circuit opens', () => {
     const fourth = failed(failed(failed(failed(well))));
 
     expect(fourth).toEqual({ consecutiveFailures: 4, restingUntil: undefined });
-    expect(restMs(failed(fourth))).toBe(5_000);
+    expect(cooldownMs(failed(fourth))).toBe(5_000);
   });
 
   test.each([
@@ -34,7 +34,7 @@ describe('a circuit opens', () => {
     [12, 300_000],
     [5_000, 300_000],
   ])('after %i failures in a row for about %i ms', (failures, ms) => {
-    expect(restMs(failed(failing(failures - 1)))).toBe(ms);
+    expect(cooldownMs(failed(failing(failures - 1)))).toBe(ms);
   });
 
   test('for at most a fifth more or less than planned', () => {
@@ -49,8 +49,8 @@ describe('a circuit opens', () => {
             random: () => roll,
           });
           const planned = Math.min(5_000 * 2 ** (failures - 5), 300_000);
-          expect(restMs(health)).toBeGreaterThanOrEqual(planned * 0.8 - 1);
-          expect(restMs(health)).toBeLessThanOrEqual(planned * 1.2 + 1);
+          expect(cooldownMs(health)).toBeGreaterThanOrEqual(planned * 0.8 - 1);
+          expect(cooldownMs(health)).toBeLessThanOrEqual(planned * 1.2 + 1);
         },
       ),
     );
@@ -65,7 +65,7 @@ describe('a circuit opens', () => {
   test('again, and for longer, when the probe fails', () => {
     const probed = new Date(now.getTime() + 5_000);
 
-    expect(restMs(failed(failed(failing(4)), probed), probed)).toBe(10_000);
+    expect(cooldownMs(failed(failed(failing(4)), probed), probed)).toBe(10_000);
   });
 
   test('and closes after one success', () => {

@@ -103,6 +103,7 @@ export function createStartDirectPayment(parts: StartDirectPaymentParts): StartD
 
     const createdAt = now();
     const facts = directOrderFacts(payment, newId('ord', createdAt), createdAt, terms.sessionLifetimeMs);
+    // A restore may have lost this order after it was paid. It is added again with its payment, and this call then counts as a repeat.
     if (await claims.isPaid(facts)) await addPaidOrder(parts, registerOrder(facts), scope);
     const created = startOnNewOrder(facts, startOf(payment, attemptIds.next(facts, 1, createdAt)));
     const first = newlyStarted(created.order);
@@ -155,7 +156,7 @@ async function startOnExisting(
   existing: Order,
 ): Promise<StartedPayment> {
   const { payment } = call;
-  // Most of these calls need no lock, because the order's answer to a call never changes back.
+  // Most of these calls need no lock: a call that is a repeat, or differs from the order, stays so.
   const known = answerDirectPayment(existing, [], payment);
   if (known.type === 'repeat') return repeatedPayment(existing, known.attempt);
   if (known.type === 'differs') throw orderNumberTaken(issueOfDifferent(existing, known));
@@ -163,8 +164,8 @@ async function startOnExisting(
     decideLocked(parts, call, existing, (order, state, now) =>
       decideStart(parts.attemptIds, order, payment, state, now),
     );
-  // The share comes before the phone's turn, so that a payment that waits for its merchant's share delays no other merchant's
-  // payment of the phone.
+  // The call waits for its merchant's share first, and then for the turn of the phone. In the other order, it would hold up other
+  // merchants' payments of that phone.
   const started = await inShare(parts, call, () => parts.phoneLimit.inTurn(phoneOf(payment), start));
   if (!started.ok) throw refusalError(started.error);
   return started.value;
