@@ -11,7 +11,8 @@ import type { CommittedEvent } from './event-commitment.ts';
 import { orderDifferences } from './order-differences.ts';
 import type { OrderDifference } from './order-differences.ts';
 import type { Finding, LostTime, VerifySummary } from './audit-finding.ts';
-import { readStoredOrders } from './read-stored-orders.sql.ts';
+import { openStoredOrders } from './read-stored-orders.sql.ts';
+import type { StoredOrders } from './read-stored-orders.sql.ts';
 import { committedEventOf } from './seal-events.ts';
 import { verifyBlocks } from './verify-blocks.ts';
 import { createRootCheck } from './verify-roots.ts';
@@ -147,6 +148,7 @@ interface EventsParts {
 async function* verifyMerchantEvents(client: PoolClient, parts: EventsParts): AsyncGenerator<Finding> {
   const { merchantId } = parts;
   await client.query(eventsText(merchantId));
+  const storedOrders = await openStoredOrders(client, merchantId);
   let open: Row[] = [];
   for (;;) {
     const rows = await runStatement<Row>(client, { text: `fetch ${pageSize} from audited_events` });
@@ -159,10 +161,11 @@ async function* verifyMerchantEvents(client: PoolClient, parts: EventsParts): As
       all.filter(({ order_id: orderId }) => orderId !== unfinished),
       ({ order_id: orderId }) => orderId,
     );
-    if (complete.size > 0) yield* verifyOrders(client, complete, parts);
+    if (complete.size > 0) yield* verifyOrders(client, complete, storedOrders, parts);
     if (isLast) break;
   }
   await client.query('close audited_events');
+  await storedOrders.close();
   const without = await runStatement<{ id: StoredId<'ord'>; order_number: string }>(client, {
     text: `
 select id, order_number from core.orders o
@@ -188,9 +191,10 @@ const rowKinds = { CHANGED: 'ROW_CHANGED', DELETED: 'ROW_DELETED', INSERTED: 'RO
 async function* verifyOrders(
   client: PoolClient,
   orders: ReadonlyMap<StoredId<'ord'>, readonly Row[]>,
+  storedOrders: StoredOrders,
   { merchantId, erasureKey, lost, summary }: EventsParts,
 ): AsyncGenerator<Finding> {
-  const storedOf = await readStoredOrders(client, merchantId, [...orders.keys()]);
+  const storedOf = await storedOrders.read([...orders.keys()]);
   const erasedIn = await readErasures(client, erasureKey, merchantId, [...orders.keys()]);
   for (const [orderId, rows] of orders) {
     summary.orders += 1;

@@ -5,6 +5,7 @@ import { newRandomId, publicId, storedId } from '../../../src/contract/public-id
 import type { EventCursor } from '../../../src/contract/event-cursor.ts';
 import type { PublicId, StoredId } from '../../../src/contract/public-id.ts';
 import { createApiKeyStore } from '../../../src/core/api-keys/api-key-store.ts';
+import { openStoredOrders } from '../../../src/core/audit/read-stored-orders.sql.ts';
 import { createIndexTask } from '../../../src/core/database/large-indexes.ts';
 import { OrderRow } from '../../../src/core/database/order-entities.ts';
 import { checkMoney } from '../../../src/core/diagnostics/check-money.ts';
@@ -317,4 +318,33 @@ test.each([
   expect(without).toBeLessThan(2 * withStatistics);
   // For each order: the order, its payment, its events and its refunds.
   expect(withStatistics).toBeLessThan(12 * small);
+});
+
+test('a comparison of all orders of a merchant reads its payment attempts once', async () => {
+  const { pool } = table.database;
+  await table.growTo(large);
+  const merchantId = storedId('mer', table.merchantId);
+  const { rows } = await pool.query<{ id: string }>(
+    "select id from core.orders where merchant_id = $1 and order_number like 'old-%' order by id limit 2000",
+    [merchantId],
+  );
+  const ids = rows.map(({ id }) => id);
+  const pages = Array.from({ length: ids.length / 20 }, (_, page) => ids.slice(page * 20, page * 20 + 20));
+  let compared = 0;
+
+  const blocks = await table.blocksOf(async () => {
+    const client = await pool.connect();
+    await client.query('begin');
+    const orders = await openStoredOrders(client, merchantId);
+    for (const page of pages) {
+      const storedOf = await orders.read(page);
+      compared += page.filter((id) => storedOf(id).attempts.size > 0).length;
+    }
+    await client.query('rollback');
+    client.release();
+  });
+
+  // Each old order of this shop has an attempt.
+  expect(compared).toBe(ids.length);
+  expect(blocks).toBeLessThan(4 * ids.length);
 });
