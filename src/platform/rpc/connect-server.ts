@@ -243,6 +243,7 @@ function requestHandler(options: ConnectServerOptions): RequestHandler {
         refuseRequest(response, `${problem.field} ${problem.issue}\n`);
         return;
       }
+      request.url = pathAndQuery(request.url ?? '');
     }
     const page = request.method === 'GET' ? pageOf.get(request.url?.split('?')[0] ?? '') : undefined;
     if (page !== undefined) {
@@ -274,6 +275,12 @@ function requestHandler(options: ConnectServerOptions): RequestHandler {
     }
   };
 }
+
+/** The path and query of a target, which may be a whole URL (RFC 9112, section 3.2.2), as clients send it to a proxy. */
+const pathAndQuery = (target: string): string => {
+  const url = /^https?:/i.test(target) ? URL.parse(target) : null;
+  return url === null ? target : url.pathname + url.search;
+};
 
 /** Refuses a request. It also closes an HTTP/1.1 connection, because the bytes after the request may be misread. */
 function refuseRequest(response: Response, message: string, status = 400): void {

@@ -1,4 +1,6 @@
 import { once } from 'node:events';
+import { request } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:http2';
 import { createClient } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
@@ -74,6 +76,21 @@ test('a page answers GET requests to its path, and no other request', async () =
       [404, expect.stringContaining('the server does not implement the method /')],
     ],
   );
+});
+
+test.each([
+  ['GET', '/hello'],
+  ['POST', `/${Health.typeName}/Check`],
+])('%s of a whole URL, as it is sent to a proxy, reaches %s', async (method, path) => {
+  const hello = () => Promise.resolve({ contentType: 'text/plain', body: 'hello' });
+  const server = await start(() => undefined, 0, { '/hello': hello });
+  const [host, port] = server.address.split(':');
+  const headers = { 'content-type': 'application/json', connection: 'close' };
+  const sent = request({ host, port, method, path: `http://gateway.example${path}`, headers });
+  sent.end(method === 'GET' ? undefined : '{}');
+  const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+  answer.resume();
+  expect(answer.statusCode).toBe(200);
 });
 
 test('a page that fails is answered with 500', async () => {
