@@ -4,17 +4,10 @@ import { access, constants, mkdir, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { LocalSettings } from './settings.ts';
 import type { ProcessEnvironment } from '../../platform/settings/read-settings.ts';
-import { createClient } from '@connectrpc/connect';
-import type { Transport } from '@connectrpc/connect';
-import { RecoveryService } from '../../gen/gatehouse/v1/recovery_service_pb.js';
-import { createGrpcTransport } from '../../contract/grpc-transport.ts';
 import { chooseAddresses } from './addresses.ts';
 import type { Addresses } from './addresses.ts';
 import { findPrograms } from './bundle-programs.ts';
-import { ensureDemoMerchant, readDemoMerchant } from './demo-merchant.ts';
-import { ensureDemoUsers, readDemoUsers } from './demo-users.ts';
 import { walletAccess } from './demo-wallets.ts';
-import { ensureWebhookSecrets } from './demo-webhook-secrets.ts';
 import {
   checkoutProcess,
   coreProcess,
@@ -32,14 +25,15 @@ import { findOrInstallNatsServer } from './nats-binary.ts';
 import { natsProcess, natsUrl } from './nats.ts';
 import { findPostgresHome, installedPostgres, rememberPostgresHome, sharedFolder } from './postgres-home.ts';
 import { databaseUrl, postgresProcess } from './postgres.ts';
-import { readIfThere, writePrivateFile } from './private-file.ts';
+import { demoFile, prepareDemo } from './prepare-demo.ts';
+import type { SeededDemo } from './prepare-demo.ts';
+import { writePrivateFile } from './private-file.ts';
 import { stackProcesses } from './process-stack.ts';
 import { readOrMakeSecrets } from './secrets.ts';
 import type { Secrets } from './secrets.ts';
 import { StartError } from './start-error.ts';
 import type { DemoFile } from './summary.ts';
 import type { ProcessSpec } from './supervisor.ts';
-import { untilAnswered } from './until-answered.ts';
 
 export interface StartOptions {
   readonly config: LocalSettings;
@@ -66,7 +60,6 @@ export interface Gatehouse {
 }
 
 const leftoversDeadlineMs = 10_000;
-const demoFile = 'demo.json';
 
 async function makeDataFolder(path: string): Promise<string> {
   const orElse = 'or with a folder of your own: GATEHOUSE_DATA_DIR=<folder> npm start';
@@ -116,64 +109,6 @@ function refuseToReplace(postgresData: string, dataFolder: string): void {
       'If the database runs elsewhere, name it: GATEHOUSE_DATABASE_URL=postgres://… npm start\n' +
       `To start over without any of the data, remove the folder ${dataFolder}.`,
   );
-}
-
-/**
- * Prepares the demo merchant and the demo users. Each step keeps what an earlier try of it has created. While a restore may have lost the
- * merchant, none is created: operators first answer this question through the running core.
- */
-async function prepareDemo(
-  dataFolder: string,
-  secrets: Secrets,
-  { grpc, webhooks: { grpc: webhooksGrpc } }: Addresses,
-  options: Pick<StartOptions, 'report' | 'warn' | 'signal'>,
-) {
-  const { report } = options;
-  const transportOf = (role: string, address: string) =>
-    createGrpcTransport({ addresses: [address], token: secrets.service_tokens[role] ?? '' });
-  const operator = transportOf('operator', grpc);
-  const facade = transportOf('facade', grpc);
-  const dashboard = transportOf('dashboard', grpc);
-  const webhooks = transportOf('operator', webhooksGrpc);
-  try {
-    const text = await readIfThere(join(dataFolder, demoFile));
-    const kept = readDemoMerchant(text);
-    const merchant = await untilAnswered(
-      () => ensureDemoMerchant({ operator, facade, kept, report }),
-      options,
-    );
-    const recovering = () => untilAnswered(() => isRecovering(operator), options);
-    if (merchant === undefined) return { seeded: {}, isRecovering: await recovering() };
-    const sameMerchants = kept?.id === merchant.id ? kept : {};
-    const merchantId = merchant.id;
-    const webhookSecrets = await untilAnswered(
-      () => ensureWebhookSecrets({ webhooks, merchantId, kept: sameMerchants, report }),
-      options,
-    );
-    const users = await untilAnswered(
-      () =>
-        ensureDemoUsers({
-          operator,
-          dashboard,
-          merchantId,
-          kept: readDemoUsers(text),
-          randomBytes,
-          report,
-        }),
-      options,
-    );
-    return {
-      seeded: { merchant: { ...merchant, ...webhookSecrets }, users },
-      isRecovering: await recovering(),
-    };
-  } finally {
-    for (const transport of [operator, facade, dashboard, webhooks]) transport.close();
-  }
-}
-
-async function isRecovering(operator: Transport): Promise<boolean> {
-  const { recovery } = await createClient(RecoveryService, operator).getRecovery({});
-  return recovery !== undefined && recovery.closedEnvironments.length > 0;
 }
 
 /**
@@ -302,9 +237,7 @@ function processesIn(
   };
 }
 
-type Seeded = Awaited<ReturnType<typeof prepareDemo>>['seeded'];
-
-function demoOf({ addresses, secrets }: StartPlace, seeded: Seeded) {
+function demoOf({ addresses, secrets }: StartPlace, seeded: SeededDemo) {
   const { operator = '', writer = '', reader = '' } = secrets.service_tokens;
   const { rest, checkout, dashboard, simulator, walletCallback, grpc, connect, webhooks, metrics } =
     addresses;
