@@ -63,6 +63,21 @@ const pairs: readonly {
   },
 ];
 
+/**
+ * The contenders that the named ratios compare ("register / pgbench … @ 64").
+ * @throws {Error} when there is no ratio of that name.
+ */
+export function contendersOf(ratios: readonly string[]): ReadonlySet<string> {
+  return new Set(
+    ratios.flatMap((ratio) => {
+      const pair = pairs.find(({ name }) => ratio.startsWith(`${name} @ `));
+      if (pair === undefined)
+        throw new Error(`There is no ratio "${ratio}". The ratios are in bench/judgement/ratios.ts.`);
+      return [pair.of, pair.to];
+    }),
+  );
+}
+
 /** The median of a figure; NaN when it was not measured. */
 export function medianOf(
   measured: readonly Measured[],

@@ -1,8 +1,9 @@
 import { expect, test } from '@jest/globals';
+import expectedRatios from '../../../bench/expected-ratios.json' with { type: 'json' };
 import type { Measured } from '../../../bench/contender.ts';
 import { judgeCosts, judgeRatios } from '../../../bench/judgement/guard.ts';
 import { judgeOverhead } from '../../../bench/judgement/overhead.ts';
-import { ratiosOf } from '../../../bench/judgement/ratios.ts';
+import { contendersOf, ratiosOf } from '../../../bench/judgement/ratios.ts';
 import { judgeTargets } from '../../../bench/judgement/targets.ts';
 import { ratioOfPairs, withoutLargest } from '../../../bench/statistics.ts';
 
@@ -22,6 +23,13 @@ test.each([
     { name: 'verify', verdict: 'as expected' },
     { name: 'absent', verdict: 'not measured' },
   ]);
+});
+
+test('each ratio of expected-ratios.json can be measured, and a name that is no ratio stops the guard', () => {
+  expect(contendersOf(Object.keys(expectedRatios))).toContain('rest verify ended');
+  expect(() => contendersOf(['verify / bare Fastify @ 64'])).toThrow(
+    'There is no ratio "verify / bare Fastify @ 64"',
+  );
 });
 
 test.each([
