@@ -18,10 +18,13 @@ function run(program: string, args: readonly string[], expected = 0): string {
     encoding: 'utf8',
     env: environment(),
   });
+  if (error !== undefined)
+    throw new Error(
+      `${program} did not start. This rehearsal needs root on Debian, npm, and: apt-get install debootstrap`,
+      { cause: error },
+    );
   if (status === expected) return stdout;
-  throw new Error(
-    `${program} ${args.join(' ')} exited with ${status}, not ${expected}:\n${stdout}${stderr}${error ?? ''}`,
-  );
+  throw new Error(`${program} ${args.join(' ')} exited with ${status}, not ${expected}:\n${stdout}${stderr}`);
 }
 
 /** That of this process, without the settings of Gatehouse. */
