@@ -7,19 +7,19 @@ export interface TestDatabase {
   readonly drop: () => Promise<void>;
 }
 
-let superuser: pg.Pool | undefined;
+/** By the URL of the server: a benchmark starts one after the other. */
+const superusers = new Map<string, pg.Pool>();
 
 /** All test files of a worker share these connections: each costs as much as the deletion of half a database. */
 async function asSuperuser(sql: string): Promise<void> {
-  if (superuser === undefined) {
-    superuser = new pg.Pool({
-      connectionString: sharedServers().postgresUrl,
-      max: 2,
-      idleTimeoutMillis: 0,
-      allowExitOnIdle: true,
-    });
+  const { postgresUrl } = sharedServers();
+  const superuser =
+    superusers.get(postgresUrl) ??
+    new pg.Pool({ connectionString: postgresUrl, max: 2, idleTimeoutMillis: 0, allowExitOnIdle: true });
+  if (!superusers.has(postgresUrl)) {
     // The server may stop before the worker does.
     superuser.on('error', () => undefined);
+    superusers.set(postgresUrl, superuser);
   }
   await superuser.query(sql);
 }
