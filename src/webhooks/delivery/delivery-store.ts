@@ -1,10 +1,11 @@
 import { isDataRefused } from '../../platform/database/explain-error.ts';
 import { createBatcher } from '../../platform/batcher.ts';
 import type { Database } from '../database/database.ts';
-import type { OutgoingDelivery } from '../domain/delivery.ts';
+import type { LaneKey, OutgoingDelivery } from '../domain/delivery.ts';
 import { claimLanes } from './claim-lanes.sql.ts';
 import type { ClaimRequest, Claimed } from './claim-lanes.sql.ts';
 import { abandonExpired } from './abandon-expired.sql.ts';
+import { postponeWaiting } from './postpone-waiting.sql.ts';
 import { renewLeases } from './renew-leases.sql.ts';
 import type { HeldLease } from './renew-leases.sql.ts';
 import { settleLanes } from './settle-lanes.ts';
@@ -39,6 +40,8 @@ export interface DeliveryStore {
   readonly settle: (settlement: Settlement, signal: AbortSignal) => Promise<Settled>;
   /** Abandons at most `limit` deliveries of a held lane whose schedule ended before they were sent. Returns their number. */
   readonly abandonExpired: (lease: HeldLease, limit: number) => Promise<number>;
+  /** Postpones the next deliveries of a lane if all of them wait for earlier ones of their orders. Returns their number. */
+  readonly postponeWaiting: (lane: LaneKey) => Promise<number>;
 }
 
 export interface DeliveryStoreParts {
@@ -69,5 +72,6 @@ export function createDeliveryStore(parts: DeliveryStoreParts): DeliveryStore {
       maxWaiting: maxWaitingSettlements,
     }),
     abandonExpired: (lease, limit) => abandonExpired(pool, lease, limit),
+    postponeWaiting: (lane) => postponeWaiting(pool, lane),
   };
 }

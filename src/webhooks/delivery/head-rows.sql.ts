@@ -9,19 +9,32 @@ const currentUrl = `case when ${isWebhookEndpoint('d.endpoint')} then coalesce(
     ) else d.url end`;
 
 /**
- * Deliveries of a lane that may be sent now. They are due and the first pending ones of their order. They are read in
- * the order of `deliveries_due`, so a lane with a million due rows costs no more than one with ten. Earlier deliveries
- * of an order are looked up row by row, because a join could scan all pending deliveries.
- * `lane` is a row with the lane's key and resumed_at. `limit` and `except` (ids to leave out) are SQL expressions.
+ * How many of a lane's next deliveries one statement examines. All but the first of an order wait, and an order with very many refunds
+ * has hundreds of thousands. A statement serves many lanes, so one order would delay the webhooks of all merchants.
+ */
+export const headsWithin = 500;
+
+/** The next pending deliveries of a lane, read in the order of `deliveries_due`. `lane` is a row with the lane's key. */
+export const nextOf = (lane: string, { which = 'true', within = String(headsWithin) } = {}): string => `
+    select * from webhooks.deliveries d
+    where d.merchant_id = ${lane}.merchant_id and d.environment = ${lane}.environment and d.endpoint = ${lane}.endpoint
+      and d.state = 'PENDING' and ${which}
+    order by d.due_at, d.id
+    limit ${within}`;
+
+/**
+ * Deliveries of a lane that may be sent now. They are due and the first pending ones of their order. A lane with a million
+ * due rows costs no more than one with ten. Earlier deliveries of an order are looked up row by row, because a join could scan
+ * all pending deliveries. `lane` is a row with the lane's key and resumed_at. `limit` and `except` (ids to leave out) are SQL
+ * expressions.
  */
 export const headsOf = (lane: string, limit: string, except: string): string => `
   select
     d.id, d.event_id, d.event_type, d.order_id, d.sequence, ${currentUrl} as url, d.body, d.attempt_count, d.round_attempts,
     greatest(d.round_started_at, ${lane}.resumed_at) as round_started_at
-  from webhooks.deliveries d
-  where d.merchant_id = ${lane}.merchant_id and d.environment = ${lane}.environment and d.endpoint = ${lane}.endpoint
-    and d.state = 'PENDING' and d.due_at <= now() and d.id <> all(${except})
-    and ${isFirstOfItsOrder}
+  from (${nextOf(lane, { which: `d.due_at <= now() and d.id <> all(${except})` })}
+  ) d
+  where ${isFirstOfItsOrder}
   order by d.due_at, d.id
   limit ${limit}`;
 

@@ -1,6 +1,6 @@
 import type { Logger } from '../../platform/logger.ts';
 import type { Span } from '../../platform/tracing/span.ts';
-import type { AttemptReport, OutgoingDelivery } from '../domain/delivery.ts';
+import type { AttemptReport, LaneKey, OutgoingDelivery } from '../domain/delivery.ts';
 import { logAttempt } from './attempt-delivery.ts';
 import type { DeliveryStore } from './delivery-store.ts';
 import type { HeldLane, PostEvent } from './held-lane.ts';
@@ -30,7 +30,7 @@ export interface LaneWrites {
 }
 
 export interface LaneWritesParts {
-  readonly store: Pick<DeliveryStore, 'settle' | 'abandonExpired'>;
+  readonly store: Pick<DeliveryStore, 'settle' | 'abandonExpired' | 'postponeWaiting'>;
   readonly metrics: AttemptMetrics;
   readonly logger: Logger;
   /** Called when a lane may be due. */
@@ -59,6 +59,14 @@ export function createLaneWrites(parts: LaneWritesParts): LaneWrites {
     return settled;
   };
 
+  const afterRelease = async ({ key: lane }: HeldLane, settled: Settled | undefined): Promise<void> => {
+    if (settled?.isHeld !== true) return;
+    unsettled += 1;
+    if (settled.areHeadsHidden) await postponeAll(lane, parts);
+    unsettled -= 1;
+    if (settled.isDue) onLanesDue();
+  };
+
   return {
     async record(held, attempt, isRelease) {
       const release = isRelease ? { release: releaseOf(held.state) } : {};
@@ -68,13 +76,13 @@ export function createLaneWrites(parts: LaneWritesParts): LaneWrites {
       if (isRecorded) metrics.attempted(attempt.delivery, attempt.report, attempt.span);
       const deliveryId = attempt.delivery.id;
       post(held, { type: 'recorded', deliveryId, lease: isRelease ? 'over' : leaseAfter(settled) });
-      if (settled?.isHeld === true && settled.isDue) onLanesDue();
+      await afterRelease(held, settled);
     },
     async release(held, abandonExpired) {
       if (abandonExpired) await abandonOutlived(held, parts);
       const settled = await settle(held, { release: releaseOf(held.state) });
       post(held, { type: 'released' });
-      if (settled?.isHeld === true && settled.isDue) onLanesDue();
+      await afterRelease(held, settled);
     },
     areDone: () => unsettled === 0,
   };
@@ -98,6 +106,18 @@ async function abandonOutlived(
     logger.warn(
       { err: error, ...laneFields(lane) },
       'expired webhooks could not be abandoned; trying again at the next probe of the endpoint',
+    );
+  }
+}
+
+/** Without it, the next release of the lane tries again. */
+async function postponeAll(lane: LaneKey, { store, logger, isStopping }: LaneWritesParts): Promise<void> {
+  try {
+    for (let count = 1; count > 0 && !isStopping();) count = await store.postponeWaiting(lane);
+  } catch (error) {
+    logger.warn(
+      { err: error, ...laneFields(lane) },
+      'webhooks that wait for earlier ones of their orders could not be postponed; trying again',
     );
   }
 }

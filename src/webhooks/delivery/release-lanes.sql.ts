@@ -3,7 +3,7 @@ import { bulkStatement, column, rowList } from '../../platform/database/bulk-sta
 import type { Statement } from '../../platform/database/run-statement.ts';
 import { isWebhookEndpoint } from '../database/webhook-endpoint.sql.ts';
 import type { LaneKey } from '../domain/delivery.ts';
-import { isFirstOfItsOrder } from './head-rows.sql.ts';
+import { headsWithin, isFirstOfItsOrder, nextOf } from './head-rows.sql.ts';
 import { laneColumns, laneOf, laneText } from './lane-arrays.ts';
 import type { LaneRow } from './lane-arrays.ts';
 
@@ -22,6 +22,7 @@ export interface LaneRelease {
  * lane with deliveries left becomes due now, not at their due time. So lanes that have waited longer come first.
  * A lane without a signing secret is not due until the first secret is shown. The transaction shares the lock of its secrets.
  * So a secret that was committed earlier is visible to this statement, and one that is created later wakes the lane.
+ * If all examined deliveries wait for earlier ones of their orders, the lane is due now, and `postponeWaiting` shows what is behind them.
  */
 const statement = bulkStatement(
   'release-lanes',
@@ -43,13 +44,19 @@ set lease_id = null, leased_until = null,
     ) end
 from ${sql.released}
 left join lateral (
-  select d.due_at from webhooks.deliveries d
-  where d.merchant_id = released.merchant_id and d.environment = released.environment
-    and d.endpoint = released.endpoint and d.state = 'PENDING'
-    and ${isFirstOfItsOrder}
+  select d.due_at from (${nextOf('released')}
+  ) d
+  where ${isFirstOfItsOrder}
   order by d.due_at, d.id
   limit 1
-) left_over on true
+) head on true
+cross join lateral (
+  select head.due_at is null and exists (${nextOf('released')} offset ${headsWithin - 1}) as is_hidden
+  offset 0 -- so that it is evaluated once
+) others
+cross join lateral (
+  select case when others.is_hidden then date_trunc('milliseconds', now()) else head.due_at end as due_at
+) left_over
 cross join lateral (
   select released.awaits_secret and not exists (
     select from webhooks.signing_secrets s
@@ -58,19 +65,29 @@ cross join lateral (
   ) as is_missing
 ) secret
 where l.merchant_id = released.merchant_id and l.environment = released.environment and l.endpoint = released.endpoint
-returning l.merchant_id, l.environment, l.endpoint, l.next_due_at <= now() and l.paused_at is null as is_due`,
+returning l.merchant_id, l.environment, l.endpoint, l.next_due_at <= now() and l.paused_at is null as is_due,
+  others.is_hidden as are_heads_hidden`,
 );
 
 interface ReleasedRow extends LaneRow {
   readonly is_due: boolean | null;
+  readonly are_heads_hidden: boolean;
 }
 
 /** Releases lanes that this transaction has locked and verified as its own. */
 export const releasingLanes = (releases: readonly LaneRelease[]): Statement =>
   statement.with({ released: releases });
 
-/** The released lanes that are due, from the statement's rows (`laneText`). */
-export const lanesDueAfter = (rows: readonly QueryResultRow[]): ReadonlySet<string> =>
-  new Set(
-    (rows as readonly ReleasedRow[]).filter((row) => row.is_due === true).map((row) => laneText(laneOf(row))),
-  );
+/** The released lanes that are due, and those whose heads are hidden, from the statement's rows (`laneText`). */
+export const lanesAfter = (
+  rows: readonly QueryResultRow[],
+): { readonly due: ReadonlySet<string>; readonly hidden: ReadonlySet<string> } => {
+  const textsOf = (is: (row: ReleasedRow) => boolean | null) =>
+    new Set(
+      (rows as readonly ReleasedRow[]).filter((row) => is(row) === true).map((row) => laneText(laneOf(row))),
+    );
+  return {
+    due: textsOf((row) => row.is_due),
+    hidden: textsOf((row) => row.are_heads_hidden),
+  };
+};

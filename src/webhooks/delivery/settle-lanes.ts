@@ -8,7 +8,7 @@ import { shortResult } from './after-attempt.ts';
 import { laneText } from './lane-arrays.ts';
 import { lockedLanes, lockingLanes } from './lock-lanes.sql.ts';
 import type { LockedLane } from './lock-lanes.sql.ts';
-import { lanesDueAfter, releasingLanes } from './release-lanes.sql.ts';
+import { lanesAfter, releasingLanes } from './release-lanes.sql.ts';
 import type { LaneRelease } from './release-lanes.sql.ts';
 import { deliveriesOf, readingWritten, writingAttempts } from './write-attempts.sql.ts';
 import type { EndedAttempt, LaneOutcome } from './write-attempts.sql.ts';
@@ -33,6 +33,8 @@ export type Settled =
       readonly isPaused: boolean;
       /** After a release: whether the lane has deliveries to send now. */
       readonly isDue: boolean;
+      /** After a release: whether `postponeWaiting` must run before the lane can send. */
+      readonly areHeadsHidden: boolean;
     }
   /**
    * The lane was released, another process holds it, or it was removed. Nothing was written now. `isWritten`: the earlier write of
@@ -82,7 +84,7 @@ export function settleLanes(
       ...(attempts.length > 0 ? [writingAttempts(attempts, outcomes, options.leaseMs)] : []),
       ...(releases.length > 0 ? [releasingLanes(releases)] : []),
     ]);
-    const due = lanesDueAfter(releases.length > 0 ? (rowsOfEach.at(-1) ?? []) : []);
+    const { due, hidden } = lanesAfter(releases.length > 0 ? (rowsOfEach.at(-1) ?? []) : []);
     const paused = new Set([
       ...outcomes.filter(({ pauseReason }) => pauseReason !== '').map(({ lane }) => laneText(lane)),
       ...[...locked].filter(([, { isPaused }]) => isPaused).map(([text]) => text),
@@ -94,7 +96,12 @@ export function settleLanes(
         return { isHeld: false, isWritten };
       }
       const text = laneText(settlement.lane);
-      return { isHeld: true, isPaused: paused.has(text), isDue: due.has(text) };
+      return {
+        isHeld: true,
+        isPaused: paused.has(text),
+        isDue: due.has(text),
+        areHeadsHidden: hidden.has(text),
+      };
     });
   });
 }

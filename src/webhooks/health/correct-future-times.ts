@@ -3,7 +3,7 @@ import { inTransaction } from '../../platform/database/in-transaction.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { pause } from '../../platform/pause.ts';
-import { isFirstOfItsOrder } from '../delivery/head-rows.sql.ts';
+import { isFirstOfItsOrder, nextOf } from '../delivery/head-rows.sql.ts';
 import { laneFields } from '../delivery/lane-arrays.ts';
 import { lockLanes } from '../delivery/lock-lanes.sql.ts';
 import type { LaneKey } from '../domain/delivery.ts';
@@ -46,9 +46,9 @@ const latestOf = (merchantId: string, environment: string, endpoint: string): st
 
 /** When the first delivery of a lane that can be sent is due. A release makes the lane due then, or a few seconds later. */
 const firstDueOf = (lane: string): string => `
-  select d.due_at from webhooks.deliveries d
-  where d.merchant_id = ${lane}.merchant_id and d.environment = ${lane}.environment and d.endpoint = ${lane}.endpoint
-    and d.state = 'PENDING' and ${isFirstOfItsOrder}
+  select d.due_at from (${nextOf(lane)}
+  ) d
+  where ${isFirstOfItsOrder}
   order by d.due_at, d.id
   limit 1`;
 

@@ -6,7 +6,7 @@ import type { EventBus } from '../../platform/nats/nats-event-bus.ts';
 import type { Database } from '../database/database.ts';
 import { isWebhookEndpoint } from '../database/webhook-endpoint.sql.ts';
 import type { StoredFinding } from './findings.sql.ts';
-import { isFirstOfItsOrder } from '../delivery/head-rows.sql.ts';
+import { isFirstOfItsOrder, nextOf } from '../delivery/head-rows.sql.ts';
 import { SecretUnusableError } from '../secrets/secret-cipher.ts';
 import type { SealedSecret, SecretCipher, SecretName } from '../secrets/secret-cipher.ts';
 import { intakeReader, reconcileReader } from '../intake/reader-position.ts';
@@ -140,11 +140,9 @@ with due as (
     and greatest(l.last_success_at, l.last_failure_at) > $1::timestamptz - interval '1 minute', false) as is_served
   from webhooks.lanes l
   cross join lateral (
-    select d.due_at from webhooks.deliveries d
-    where d.merchant_id = l.merchant_id and d.environment = l.environment and d.endpoint = l.endpoint
-      and d.state = 'PENDING' and d.due_at <= $1
-      and ${isFirstOfItsOrder}
-    order by d.due_at, d.id limit $2
+    select d.due_at from (${nextOf('l', { which: 'd.due_at <= $1', within: '$2' })}
+    ) d
+    where ${isFirstOfItsOrder}
   ) head
   where l.next_due_at <= $1 and l.paused_at is null and l.resting_until is null
   limit $2

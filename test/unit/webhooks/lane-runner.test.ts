@@ -42,7 +42,9 @@ interface Desk {
 }
 
 /** A process's lanes. The test plays the database, which gives each write this answer, and the merchants, and decides the sequence. */
-function openDesk(answer: Settled = { isHeld: true, isPaused: false, isDue: false }): Desk {
+function openDesk(
+  answer: Settled = { isHeld: true, isPaused: false, isDue: false, areHeadsHidden: false },
+): Desk {
   const sent: Asked<string, AttemptReport>[] = [];
   const taken: Asked<readonly HeadRequest[], Heads>[] = [];
   const released: string[] = [];
@@ -58,6 +60,7 @@ function openDesk(answer: Settled = { isHeld: true, isPaused: false, isDue: fals
       return answer;
     },
     abandonExpired: async () => 0,
+    postponeWaiting: async () => 0,
   };
   const sender: Pick<WebhookSender, 'send'> = { send: ({ id }) => ask(sent, id) };
   const { logger, log } = keptLog({ level: 'warn' });
