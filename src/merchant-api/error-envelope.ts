@@ -7,7 +7,7 @@ export const errorDetailSchema = Type.Object(
     field: Type.String({
       description: 'The field, parameter or header that has the problem. `body` if the whole body has it.',
     }),
-    issue: Type.String({ description: 'What is wrong with it, for a developer to read.' }),
+    issue: Type.String({ description: 'The problem, described for developers. Do not parse it.' }),
   },
   {
     $id: 'ErrorDetail',
@@ -21,8 +21,8 @@ export type ErrorDetail = Static<typeof errorDetailSchema>;
 /** The body of every error: docs/merchant-api.md, "Errors". */
 export const errorSchema = Type.Object(
   {
-    code: Type.Integer({ description: 'The HTTP status again.' }),
-    message: Type.String({ description: 'What kind of error it is.' }),
+    code: Type.Integer({ description: 'The HTTP status of the response.' }),
+    message: Type.String({ description: 'The kind of error.' }),
     details: Type.Optional(
       Type.Array(Type.Ref('ErrorDetail#'), {
         description:

@@ -28,7 +28,7 @@ export const refundSchema = Type.Object(
       examples: ['PENDING'],
     }),
     amount: Type.String({ description: 'The refunded amount, decimal text.', examples: ['40.50'] }),
-    currency: Type.String({ description: "ISO 4217 code, the order's.", examples: ['ETB'] }),
+    currency: Type.String({ description: "The order's currency, an ISO 4217 code.", examples: ['ETB'] }),
     reason: Type.String({ description: 'Why you refund, as you sent it.', examples: ['One book came back'] }),
     created_timestamp: Type.String({
       format: 'date-time',

@@ -119,7 +119,8 @@ const describeWebhook = ({ operationId, summary, cause, receivers, schema }: Des
     description:
       `${cause} Sent to ${receivers === 'all' ? 'the `webhook_url` of the order, and to ' : ''}each of your webhook endpoints ` +
       'that receives the type. ' +
-      'Sent at least once and in order, until it is answered 2xx within 15 seconds. Verify a signature before you trust it.',
+      'Gatehouse sends it again until your server answers 2xx within 15 seconds, up to 13 times within 76 hours. The webhooks of one order ' +
+      'arrive in order. Verify a signature before you trust a webhook.',
     // Gatehouse sends it, so it has no API key. The signatures authenticate it.
     security: [],
     parameters: Object.entries(signatures).map(([name, each]) => ({ in: 'header', name, ...each })),

@@ -22,9 +22,9 @@ export const directFields = fieldNames(directBodySchema);
 
 const description = `Starts a mobile-money payment: the customer gets a USSD prompt and no hosted page is involved.
 
-Safe to repeat: the same body and \`payment_option\` answer 201 again with the order's present \`payment_status\`, and never
-prompt the customer twice. On a registered order that is still PENDING, with the same amount and currency and no payment
-in progress, it starts a payment of that order. The same endpoint answers at ${directAliases.map((path) => `\`${path}\``).join(' and ')}.`;
+Safe to repeat: the same body and \`payment_option\` get 201 again, with the order's current \`payment_status\`. The customer is never
+prompted twice. With the \`order_number\` of a registered order, the request starts a payment of that order. The order must be PENDING
+and have the same amount and currency, and no payment may be in progress. The same endpoint answers at ${directAliases.map((path) => `\`${path}\``).join(' and ')}.`;
 
 /** POST /api/v1/direct and its aliases: docs/merchant-api.md, "Start a direct payment". */
 export function addDirectEndpoint(app: FastifyInstance, context: EndpointContext): void {

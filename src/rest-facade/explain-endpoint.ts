@@ -17,7 +17,7 @@ export const explainFields = fieldNames(explainBodySchema);
 
 const description = `Explains what an order waits for, who can change that, what happens next, and when.
 
-It is for people and their tools: show \`text\`, or put the words of the other fields into your own. Use verify or a webhook to
+It is for people and their tools: show \`text\`, or a text of your own for the values of the other fields. Use verify or a webhook to
 learn the outcome of a payment.
 
 404 when you have no order with this \`order_number\` in this environment.`;

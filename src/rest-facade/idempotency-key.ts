@@ -34,7 +34,7 @@ export const idempotencyKeyHeader = Type.Object({
     Type.String({
       description:
         'A key that you choose for this request: 1 to 255 printable ASCII characters. For 24 hours, the same request with the same key gets ' +
-        'the first 201 again, byte for byte. Another request with the key is a 422.',
+        'the first 201 again, byte for byte. Another request with the key gets 422.',
       examples: ['8e03978e-40d5-43e8-bc93-6894a57f9324'],
     }),
   ),

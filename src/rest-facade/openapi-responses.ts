@@ -21,19 +21,19 @@ const retryAfterHeader = {
 
 const descriptions: Readonly<Record<ErrorStatus, string>> = {
   400: 'The request is not valid. `details` names every problem found: correct them and send the request again.',
-  401: 'The API key is missing, sent twice, unknown, revoked, expired or of the other environment. `details` says what is probably wrong. Send a valid key of this environment.',
+  401: 'The API key is missing, sent twice, unknown, revoked, expired or of the other environment. `details` names the probable mistake. Send a valid key of this environment.',
   403: 'The merchant may not use this environment: it is suspended, or not activated for production. Ask the operator of the gateway.',
-  404: 'There is no such order, and there are no `details`: check the number and the environment. With `details`, there is no such path or method.',
+  404: 'Without `details`, there is no such order: check the number and the environment. With `details`, there is no such path or method.',
   422: 'The `Idempotency-Key` was used with another request in the last 24 hours. Use a new key for a new request.',
   429: 'A limit was reached. If it is a limit of the phone or of waiting requests, `message` names it. Send the same request again after `Retry-After`.',
   500: 'The gateway failed. Send the same request again after a few seconds.',
   503: 'The gateway was restored after a failure, and is comparing its records with the wallets. Nothing was changed. Send the same request again after `Retry-After`.',
 };
 
-/** What errors mean at the endpoints for refunds, where it differs. */
+/** The descriptions of errors that differ at the endpoints for refunds. */
 export const refundErrors: Partial<Readonly<Record<ErrorStatus, string>>> = {
   403: 'The API key lacks the scope for refunds; `message` says how to get it. Or the merchant may not use this environment.',
-  404: 'There is no such order or refund, and there are no `details`: check the number and the environment. With `details`, there is no such path or method.',
+  404: 'Without `details`, there is no such order or refund: check the number and the environment. With `details`, there is no such path or method.',
 };
 
 /** The direct endpoint has no 403. */

@@ -16,7 +16,7 @@ export const refundFields = fieldNames(refundBodySchema);
 const description = `Returns the money of a COMPLETED order to the customer who paid it, in whole or in part.
 
 Safe to repeat: the same values for a \`refund_number\` give the same refund again, so a lost answer never refunds twice.
-Other values for it are a 400. The order stays COMPLETED. Needs an API key with the scope for refunds.`;
+Other values for that \`refund_number\` get 400. The order stays COMPLETED. Needs an API key with the scope for refunds.`;
 
 /** POST /api/v1/refund. */
 export function addRefundEndpoint(app: FastifyInstance, { refunds, environment }: EndpointContext): void {

@@ -15,7 +15,7 @@ export const registerFields = fieldNames(registerBodySchema);
 const description = `Registers a payment order and returns the URL of its checkout page.
 
 Safe to repeat: the same values for an \`order_number\` whose order is PENDING or COMPLETED give the same \`checkout_url\` again.
-Any other use of an \`order_number\` that is taken is a 400 with a detail on it.`;
+Any other request with a taken \`order_number\` gets 400, with a detail on \`order_number\`.`;
 
 /** POST /api/v1/register: docs/merchant-api.md, "Register a payment order". */
 export function addRegisterEndpoint(

@@ -37,7 +37,7 @@ export interface LeftOut {
   readonly full: number;
 }
 
-/** The entries that wait to be sent, within bounded memory. Those that are left out are counted. */
+/** The entries that wait to be sent, within bounded memory. Further entries are left out and counted. */
 export interface RequestLogEntries {
   /** Whether an entry is to be added. Counts it as left out if not. */
   readonly admit: (entry: EntrySize) => boolean;

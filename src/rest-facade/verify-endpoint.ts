@@ -16,17 +16,17 @@ import { maxWaitSeconds, waitSecondsOf } from './wait-preference.ts';
 export const verifyPath = '/api/v1/verify';
 export const verifyFields = fieldNames(verifyBodySchema);
 
-const description = `Tells where an order stands.
+const description = `Returns an order with its status.
 
-With \`Prefer: wait=N\` the answer to a PENDING order comes when the order has ended, or after N seconds with the order as it
-stands then. N is at most ${maxWaitSeconds}. Call it again while the order is PENDING, instead of asking at intervals.
+With \`Prefer: wait=N\`, the response for a PENDING order is sent when the order has ended, or after N seconds. N is at most
+${maxWaitSeconds}. While the order is PENDING, send the request again instead of polling at intervals.
 
 404 when you have no order with this \`order_number\` in this environment.`;
 
 const preferHeaderSchema = Type.Object({
   Prefer: Type.Optional(
     Type.String({
-      description: `Preferences of RFC 7240. \`wait\` is known, in whole seconds; more than ${maxWaitSeconds} counts as ${maxWaitSeconds}.`,
+      description: `Preferences of RFC 7240. Only \`wait\` is supported, in whole seconds: more than ${maxWaitSeconds} counts as ${maxWaitSeconds}.`,
       examples: ['wait=20'],
     }),
   ),
@@ -35,7 +35,7 @@ const preferHeaderSchema = Type.Object({
 const appliedHeader = {
   'Preference-Applied': {
     type: 'string',
-    description: 'The wait that the gateway used. Absent without a readable preference.',
+    description: 'The wait that the gateway used. Absent if `Prefer` was missing or invalid.',
   },
 };
 
@@ -59,7 +59,7 @@ export function addVerifyEndpoint(
       headers: preferHeaderSchema,
       body: { $ref: 'VerifyRequest#' },
       response: {
-        200: successResponse('VerifyReply', 'The order as it stands.', appliedHeader),
+        200: successResponse('VerifyReply', 'The order with its current status.', appliedHeader),
         ...errorResponses([400, 401, 403, 404, 429, 500, 503], { requiredField: 'order_number' }),
       },
     },

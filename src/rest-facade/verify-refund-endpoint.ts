@@ -12,7 +12,7 @@ import { logOrderNumber } from './request-log.ts';
 export const verifyRefundPath = '/api/v1/refund/verify';
 export const verifyRefundFields = fieldNames(verifyRefundBodySchema);
 
-const description = `Tells where a refund stands.
+const description = `Returns a refund with its status.
 
 404 when you have no refund with this \`refund_number\` in this environment. Needs an API key with the scope for refunds.`;
 
@@ -34,7 +34,7 @@ export function addVerifyRefundEndpoint(
       security: [{ apiKey: [] }],
       body: { $ref: 'VerifyRefundRequest#' },
       response: {
-        200: successResponse('VerifyRefundReply', 'The refund as it stands.'),
+        200: successResponse('VerifyRefundReply', 'The refund with its current status.'),
         ...errorResponses([400, 401, 403, 404, 429, 500, 503], {
           requiredField: 'refund_number',
           own: refundErrors,

@@ -52,7 +52,7 @@ export interface paths {
          * @description Registers a payment order and returns the URL of its checkout page.
          *
          *     Safe to repeat: the same values for an `order_number` whose order is PENDING or COMPLETED give the same `checkout_url` again.
-         *     Any other use of an `order_number` that is taken is a 400 with a detail on it.
+         *     Any other request with a taken `order_number` gets 400, with a detail on `order_number`.
          */
         post: operations["registerOrder"];
         delete?: never;
@@ -74,9 +74,9 @@ export interface paths {
          * Initiate direct payment
          * @description Starts a mobile-money payment: the customer gets a USSD prompt and no hosted page is involved.
          *
-         *     Safe to repeat: the same body and `payment_option` answer 201 again with the order's present `payment_status`, and never
-         *     prompt the customer twice. On a registered order that is still PENDING, with the same amount and currency and no payment
-         *     in progress, it starts a payment of that order. The same endpoint answers at `/payment/v1/direct` and `/api/v1/direct/payment/v1/direct`.
+         *     Safe to repeat: the same body and `payment_option` get 201 again, with the order's current `payment_status`. The customer is never
+         *     prompted twice. With the `order_number` of a registered order, the request starts a payment of that order. The order must be PENDING
+         *     and have the same amount and currency, and no payment may be in progress. The same endpoint answers at `/payment/v1/direct` and `/api/v1/direct/payment/v1/direct`.
          */
         post: operations["startDirectPayment"];
         delete?: never;
@@ -98,9 +98,9 @@ export interface paths {
          * Initiate direct payment (the same as /api/v1/direct)
          * @description Starts a mobile-money payment: the customer gets a USSD prompt and no hosted page is involved.
          *
-         *     Safe to repeat: the same body and `payment_option` answer 201 again with the order's present `payment_status`, and never
-         *     prompt the customer twice. On a registered order that is still PENDING, with the same amount and currency and no payment
-         *     in progress, it starts a payment of that order. The same endpoint answers at `/payment/v1/direct` and `/api/v1/direct/payment/v1/direct`.
+         *     Safe to repeat: the same body and `payment_option` get 201 again, with the order's current `payment_status`. The customer is never
+         *     prompted twice. With the `order_number` of a registered order, the request starts a payment of that order. The order must be PENDING
+         *     and have the same amount and currency, and no payment may be in progress. The same endpoint answers at `/payment/v1/direct` and `/api/v1/direct/payment/v1/direct`.
          */
         post: operations["startDirectPaymentAlias1"];
         delete?: never;
@@ -122,9 +122,9 @@ export interface paths {
          * Initiate direct payment (the same as /api/v1/direct)
          * @description Starts a mobile-money payment: the customer gets a USSD prompt and no hosted page is involved.
          *
-         *     Safe to repeat: the same body and `payment_option` answer 201 again with the order's present `payment_status`, and never
-         *     prompt the customer twice. On a registered order that is still PENDING, with the same amount and currency and no payment
-         *     in progress, it starts a payment of that order. The same endpoint answers at `/payment/v1/direct` and `/api/v1/direct/payment/v1/direct`.
+         *     Safe to repeat: the same body and `payment_option` get 201 again, with the order's current `payment_status`. The customer is never
+         *     prompted twice. With the `order_number` of a registered order, the request starts a payment of that order. The order must be PENDING
+         *     and have the same amount and currency, and no payment may be in progress. The same endpoint answers at `/payment/v1/direct` and `/api/v1/direct/payment/v1/direct`.
          */
         post: operations["startDirectPaymentAlias2"];
         delete?: never;
@@ -144,10 +144,10 @@ export interface paths {
         put?: never;
         /**
          * Check payment order status
-         * @description Tells where an order stands.
+         * @description Returns an order with its status.
          *
-         *     With `Prefer: wait=N` the answer to a PENDING order comes when the order has ended, or after N seconds with the order as it
-         *     stands then. N is at most 30. Call it again while the order is PENDING, instead of asking at intervals.
+         *     With `Prefer: wait=N`, the response for a PENDING order is sent when the order has ended, or after N seconds. N is at most
+         *     30. While the order is PENDING, send the request again instead of polling at intervals.
          *
          *     404 when you have no order with this `order_number` in this environment.
          */
@@ -171,7 +171,7 @@ export interface paths {
          * Explain what an order waits for
          * @description Explains what an order waits for, who can change that, what happens next, and when.
          *
-         *     It is for people and their tools: show `text`, or put the words of the other fields into your own. Use verify or a webhook to
+         *     It is for people and their tools: show `text`, or a text of your own for the values of the other fields. Use verify or a webhook to
          *     learn the outcome of a payment.
          *
          *     404 when you have no order with this `order_number` in this environment.
@@ -197,7 +197,7 @@ export interface paths {
          * @description Returns the money of a COMPLETED order to the customer who paid it, in whole or in part.
          *
          *     Safe to repeat: the same values for a `refund_number` give the same refund again, so a lost answer never refunds twice.
-         *     Other values for it are a 400. The order stays COMPLETED. Needs an API key with the scope for refunds.
+         *     Other values for that `refund_number` get 400. The order stays COMPLETED. Needs an API key with the scope for refunds.
          */
         post: operations["createRefund"];
         delete?: never;
@@ -217,7 +217,7 @@ export interface paths {
         put?: never;
         /**
          * Check refund status
-         * @description Tells where a refund stands.
+         * @description Returns a refund with its status.
          *
          *     404 when you have no refund with this `refund_number` in this environment. Needs an API key with the scope for refunds.
          */
@@ -241,7 +241,7 @@ export interface webhooks {
         put?: never;
         /**
          * An order has ended
-         * @description The order became COMPLETED, FAILED or EXPIRED. Sent to the `webhook_url` of the order, and to each of your webhook endpoints that receives the type. Sent at least once and in order, until it is answered 2xx within 15 seconds. Verify a signature before you trust it.
+         * @description The order became COMPLETED, FAILED or EXPIRED. Sent to the `webhook_url` of the order, and to each of your webhook endpoints that receives the type. Gatehouse sends it again until your server answers 2xx within 15 seconds, up to 13 times within 76 hours. The webhooks of one order arrive in order. Verify a signature before you trust a webhook.
          */
         post: operations["orderEnded"];
         delete?: never;
@@ -261,7 +261,7 @@ export interface webhooks {
         put?: never;
         /**
          * A payment link was created or has ended
-         * @description A payment link or QR code was created, or its order became COMPLETED, FAILED or EXPIRED. The end of a payment link is sent once: as `payment_link.*` to a webhook endpoint that lists this type, otherwise as `order.*`. Sent to each of your webhook endpoints that receives the type. Sent at least once and in order, until it is answered 2xx within 15 seconds. Verify a signature before you trust it.
+         * @description A payment link or QR code was created, or its order became COMPLETED, FAILED or EXPIRED. The end of a payment link is sent once: as `payment_link.*` to a webhook endpoint that lists this type, otherwise as `order.*`. Sent to each of your webhook endpoints that receives the type. Gatehouse sends it again until your server answers 2xx within 15 seconds, up to 13 times within 76 hours. The webhooks of one order arrive in order. Verify a signature before you trust a webhook.
          */
         post: operations["paymentLinkChanged"];
         delete?: never;
@@ -281,7 +281,7 @@ export interface webhooks {
         put?: never;
         /**
          * A refund has ended
-         * @description The refund became COMPLETED or FAILED. Its order stays COMPLETED. Sent to the `webhook_url` of the order, and to each of your webhook endpoints that receives the type. Sent at least once and in order, until it is answered 2xx within 15 seconds. Verify a signature before you trust it.
+         * @description The refund became COMPLETED or FAILED. Its order stays COMPLETED. Sent to the `webhook_url` of the order, and to each of your webhook endpoints that receives the type. Gatehouse sends it again until your server answers 2xx within 15 seconds, up to 13 times within 76 hours. The webhooks of one order arrive in order. Verify a signature before you trust a webhook.
          */
         post: operations["refundEnded"];
         delete?: never;
@@ -708,7 +708,7 @@ export interface components {
              */
             amount: string;
             /**
-             * @description ISO 4217 code, the order's.
+             * @description The order's currency, an ISO 4217 code.
              * @example ETB
              */
             currency: string;
@@ -843,9 +843,9 @@ export interface components {
         };
         /** Error */
         Error: {
-            /** @description The HTTP status again. */
+            /** @description The HTTP status of the response. */
             code: number;
-            /** @description What kind of error it is. */
+            /** @description The kind of error. */
             message: string;
             /** @description With 400, 401 and 422: every problem found, at least one. With 404: what is wrong with the path or the method. A 404 without details means that there is no such order or refund. */
             details?: components["schemas"]["ErrorDetail"][];
@@ -860,7 +860,7 @@ export interface components {
         ErrorDetail: {
             /** @description The field, parameter or header that has the problem. `body` if the whole body has it. */
             field: string;
-            /** @description What is wrong with it, for a developer to read. */
+            /** @description The problem, described for developers. Do not parse it. */
             issue: string;
         };
     };
@@ -951,7 +951,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A key that you choose for this request: 1 to 255 printable ASCII characters. For 24 hours, the same request with the same key gets the first 201 again, byte for byte. Another request with the key is a 422.
+                 * @description A key that you choose for this request: 1 to 255 printable ASCII characters. For 24 hours, the same request with the same key gets the first 201 again, byte for byte. Another request with the key gets 422.
                  * @example 8e03978e-40d5-43e8-bc93-6894a57f9324
                  */
                 "Idempotency-Key"?: string;
@@ -1018,7 +1018,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The API key is missing, sent twice, unknown, revoked, expired or of the other environment. `details` says what is probably wrong. Send a valid key of this environment. */
+            /** @description The API key is missing, sent twice, unknown, revoked, expired or of the other environment. `details` names the probable mistake. Send a valid key of this environment. */
             401: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1058,7 +1058,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description There is no such order, and there are no `details`: check the number and the environment. With `details`, there is no such path or method. */
+            /** @description Without `details`, there is no such order: check the number and the environment. With `details`, there is no such path or method. */
             404: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1200,7 +1200,7 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description A key that you choose for this request: 1 to 255 printable ASCII characters. For 24 hours, the same request with the same key gets the first 201 again, byte for byte. Another request with the key is a 422.
+                 * @description A key that you choose for this request: 1 to 255 printable ASCII characters. For 24 hours, the same request with the same key gets the first 201 again, byte for byte. Another request with the key gets 422.
                  * @example 8e03978e-40d5-43e8-bc93-6894a57f9324
                  */
                 "Idempotency-Key"?: string;
@@ -1262,7 +1262,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The API key is missing, sent twice, unknown, revoked, expired or of the other environment. `details` says what is probably wrong. Send a valid key of this environment. Or the merchant is suspended, or not activated for production: verify answers 403 then. */
+            /** @description The API key is missing, sent twice, unknown, revoked, expired or of the other environment. `details` names the probable mistake. Send a valid key of this environment. Or the merchant is suspended, or not activated for production: verify answers 403 then. */
             401: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1285,7 +1285,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description There is no such order, and there are no `details`: check the number and the environment. With `details`, there is no such path or method. */
+            /** @description Without `details`, there is no such order: check the number and the environment. With `details`, there is no such path or method. */
             404: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1427,7 +1427,7 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description A key that you choose for this request: 1 to 255 printable ASCII characters. For 24 hours, the same request with the same key gets the first 201 again, byte for byte. Another request with the key is a 422.
+                 * @description A key that you choose for this request: 1 to 255 printable ASCII characters. For 24 hours, the same request with the same key gets the first 201 again, byte for byte. Another request with the key gets 422.
                  * @example 8e03978e-40d5-43e8-bc93-6894a57f9324
                  */
                 "Idempotency-Key"?: string;
@@ -1489,7 +1489,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The API key is missing, sent twice, unknown, revoked, expired or of the other environment. `details` says what is probably wrong. Send a valid key of this environment. Or the merchant is suspended, or not activated for production: verify answers 403 then. */
+            /** @description The API key is missing, sent twice, unknown, revoked, expired or of the other environment. `details` names the probable mistake. Send a valid key of this environment. Or the merchant is suspended, or not activated for production: verify answers 403 then. */
             401: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1512,7 +1512,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description There is no such order, and there are no `details`: check the number and the environment. With `details`, there is no such path or method. */
+            /** @description Without `details`, there is no such order: check the number and the environment. With `details`, there is no such path or method. */
             404: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1654,7 +1654,7 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description A key that you choose for this request: 1 to 255 printable ASCII characters. For 24 hours, the same request with the same key gets the first 201 again, byte for byte. Another request with the key is a 422.
+                 * @description A key that you choose for this request: 1 to 255 printable ASCII characters. For 24 hours, the same request with the same key gets the first 201 again, byte for byte. Another request with the key gets 422.
                  * @example 8e03978e-40d5-43e8-bc93-6894a57f9324
                  */
                 "Idempotency-Key"?: string;
@@ -1716,7 +1716,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The API key is missing, sent twice, unknown, revoked, expired or of the other environment. `details` says what is probably wrong. Send a valid key of this environment. Or the merchant is suspended, or not activated for production: verify answers 403 then. */
+            /** @description The API key is missing, sent twice, unknown, revoked, expired or of the other environment. `details` names the probable mistake. Send a valid key of this environment. Or the merchant is suspended, or not activated for production: verify answers 403 then. */
             401: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1739,7 +1739,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description There is no such order, and there are no `details`: check the number and the environment. With `details`, there is no such path or method. */
+            /** @description Without `details`, there is no such order: check the number and the environment. With `details`, there is no such path or method. */
             404: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1875,7 +1875,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Preferences of RFC 7240. `wait` is known, in whole seconds; more than 30 counts as 30.
+                 * @description Preferences of RFC 7240. Only `wait` is supported, in whole seconds: more than 30 counts as 30.
                  * @example wait=20
                  */
                 Prefer?: string;
@@ -1894,12 +1894,12 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The order as it stands. */
+            /** @description The order with its current status. */
             200: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
                     "X-Request-Id"?: string;
-                    /** @description The wait that the gateway used. Absent without a readable preference. */
+                    /** @description The wait that the gateway used. Absent if `Prefer` was missing or invalid. */
                     "Preference-Applied"?: string;
                     [name: string]: unknown;
                 };
@@ -1950,7 +1950,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The API key is missing, sent twice, unknown, revoked, expired or of the other environment. `details` says what is probably wrong. Send a valid key of this environment. */
+            /** @description The API key is missing, sent twice, unknown, revoked, expired or of the other environment. `details` names the probable mistake. Send a valid key of this environment. */
             401: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1990,7 +1990,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description There is no such order, and there are no `details`: check the number and the environment. With `details`, there is no such path or method. */
+            /** @description Without `details`, there is no such order: check the number and the environment. With `details`, there is no such path or method. */
             404: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -2169,7 +2169,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The API key is missing, sent twice, unknown, revoked, expired or of the other environment. `details` says what is probably wrong. Send a valid key of this environment. */
+            /** @description The API key is missing, sent twice, unknown, revoked, expired or of the other environment. `details` names the probable mistake. Send a valid key of this environment. */
             401: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -2209,7 +2209,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description There is no such order, and there are no `details`: check the number and the environment. With `details`, there is no such path or method. */
+            /** @description Without `details`, there is no such order: check the number and the environment. With `details`, there is no such path or method. */
             404: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -2322,7 +2322,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A key that you choose for this request: 1 to 255 printable ASCII characters. For 24 hours, the same request with the same key gets the first 201 again, byte for byte. Another request with the key is a 422.
+                 * @description A key that you choose for this request: 1 to 255 printable ASCII characters. For 24 hours, the same request with the same key gets the first 201 again, byte for byte. Another request with the key gets 422.
                  * @example 8e03978e-40d5-43e8-bc93-6894a57f9324
                  */
                 "Idempotency-Key"?: string;
@@ -2394,7 +2394,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The API key is missing, sent twice, unknown, revoked, expired or of the other environment. `details` says what is probably wrong. Send a valid key of this environment. */
+            /** @description The API key is missing, sent twice, unknown, revoked, expired or of the other environment. `details` names the probable mistake. Send a valid key of this environment. */
             401: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -2434,7 +2434,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description There is no such order or refund, and there are no `details`: check the number and the environment. With `details`, there is no such path or method. */
+            /** @description Without `details`, there is no such order or refund: check the number and the environment. With `details`, there is no such path or method. */
             404: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -2583,7 +2583,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The refund as it stands. */
+            /** @description The refund with its current status. */
             200: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -2634,7 +2634,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The API key is missing, sent twice, unknown, revoked, expired or of the other environment. `details` says what is probably wrong. Send a valid key of this environment. */
+            /** @description The API key is missing, sent twice, unknown, revoked, expired or of the other environment. `details` names the probable mistake. Send a valid key of this environment. */
             401: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -2674,7 +2674,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description There is no such order or refund, and there are no `details`: check the number and the environment. With `details`, there is no such path or method. */
+            /** @description Without `details`, there is no such order or refund: check the number and the environment. With `details`, there is no such path or method. */
             404: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */

@@ -60,10 +60,10 @@ const schemas = [
   errorDetailSchema,
 ];
 
-const description = `Register payment orders, start direct mobile-money payments, ask where an order stands, and refund it.
+const description = `Register payment orders, start direct mobile-money payments, verify an order, and refund it.
 
-Every request is a POST with a JSON body and your API key in the \`apiKey\` header. Test keys work in the sandbox, live
-keys in production, each only there. Amounts are decimal text, never JSON numbers. Fields that are not documented are
+Every request is a POST with a JSON body and your API key in the \`apiKey\` header. A test key works only in
+the sandbox, and a live key only in production. Amounts are decimal text, never JSON numbers. Fields that are not documented are
 ignored. A key belongs on your server: never put it in a public web page, an app or a repository.`;
 
 /**
@@ -81,11 +81,11 @@ export async function addOpenApiDocument(
       openapi: '3.1.0',
       info: { title: 'Gatehouse merchant API', version: merchantApiVersion, description },
       tags: [
-        { name: 'Orders', description: 'Payment orders and what becomes of them.' },
-        { name: 'Refunds', description: 'Money on its way back to customers.' },
+        { name: 'Orders', description: 'Payment orders, their payments and their status.' },
+        { name: 'Refunds', description: 'Refunds of paid orders to their payers.' },
         {
           name: 'Webhooks',
-          description: 'What your server receives when an order, a payment link or a refund has ended.',
+          description: 'Requests that Gatehouse sends to your server to report events.',
         },
         { name: 'Probes', description: 'For load balancers. No key is needed.' },
       ],
