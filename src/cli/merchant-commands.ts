@@ -123,7 +123,7 @@ export function addMerchantCommands(
     .option('--production', 'accept its live keys from the start')
     .option(
       '--merchant <merchant_id>',
-      'the id of a merchant that a restore lost, so that its rebuilt orders belong to it again',
+      'the id of a merchant that is missing after a restore, so that its rebuilt orders belong to it again',
     )
     .addOption(
       durationOption(

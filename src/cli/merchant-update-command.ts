@@ -65,7 +65,7 @@ function readAmounts(text: string): Pick<LargestAmount, 'currency' | 'amount'>[]
   return entriesOf(text, 'none').map((entry) => {
     const [, currency, amount] = /^\s*([A-Za-z]{3})=([0-9.]+)\s*$/.exec(entry) ?? [];
     if (currency === undefined || amount === undefined)
-      throw new InvalidArgumentError('Write it as ETB=50000, with commas between several, or none.');
+      throw new InvalidArgumentError('Write it as ETB=50000, or none. Separate several by commas.');
     return { currency: currency.toUpperCase(), amount };
   });
 }
@@ -78,7 +78,7 @@ function readLimits(text: string): Pick<ApprovalLimit, 'currency' | 'amount' | '
     const [, currency, amount] = /^\s*([A-Za-z]{3})=([0-9.]+)\s*$/.exec(limit) ?? [];
     if (currency === undefined || amount === undefined)
       throw new InvalidArgumentError(
-        'Write it as ETB=1000, or for a role as developer:ETB=200 or owner:ETB=5000, with commas between several, or none.',
+        'Write it as ETB=1000, or for a role as developer:ETB=200 or owner:ETB=5000, or none. Separate several by commas.',
       );
     return {
       currency: currency.toUpperCase(),

@@ -98,7 +98,7 @@ export function addMerchantWalletCommands(
       )
       .option(
         '--account <wallet_account_id>',
-        'the id of an account that a restore lost (wac_…), from gatehouse restore status',
+        'the id of an account that is missing after a restore (wac_…), from gatehouse restore status',
       ),
     walletArgument(),
     find,

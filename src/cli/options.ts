@@ -86,7 +86,7 @@ export function readAddresses(text: string): readonly string[] {
     return readCliSettings({ GATEHOUSE_CORE_ADDRESSES: text }).GATEHOUSE_CORE_ADDRESSES ?? [];
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
-    throw new InvalidArgumentError('Write it as host:port, with commas between several.');
+    throw new InvalidArgumentError('Write it as host:port. Separate several by commas.');
   }
 }
 
@@ -101,7 +101,7 @@ export function readHttpUrls(text: string, earlier: readonly string[] = []): rea
   const urls = text.split(',').map((url) => url.trim().replace(/\/+$/, ''));
   if (!urls.every((url) => /^https?:\/\//.test(url) && URL.canParse(url)))
     throw new InvalidArgumentError(
-      'Write it as a URL such as http://127.0.0.1:8080, with commas between several.',
+      'Write it as a URL such as http://127.0.0.1:8080. Separate several by commas.',
     );
   return [...earlier, ...urls];
 }

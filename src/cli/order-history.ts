@@ -21,7 +21,7 @@ export function showAttemptStatus({ status, declineReason }: PaymentAttempt): st
 /** Said of an attempt of which the wallet certainly has no request, although the attempt is SENT or TIMED_OUT. */
 export const notAtWallet = 'not received by the wallet';
 
-/** The ids of the attempts of which the wallet certainly has no request. One that is not due yet needs no such remark. */
+/** The ids of the attempts whose request the wallet certainly does not have. An attempt that still waits to be sent is left out. */
 export const unsentIn = (stories: readonly PaymentAttemptStory[]): ReadonlySet<string> =>
   new Set(
     stories.flatMap(({ paymentAttempt, unsent }) =>

@@ -222,7 +222,7 @@ function reasonsOf(wallet: RecoveredWallet, recovery: Recovery): string[] {
     : unread;
 }
 
-/** Whether nothing tells which accounts merchants added or changed in the lost time, and whether an operator has answered for them. */
+/** Whether accounts that merchants added or changed in the lost time may be unknown, and whether an operator has answered for them. */
 function lacksAccounts(recovery: Recovery): 'no' | 'not answered' | 'answered' {
   if (recovery.accountsLostFromTime !== undefined) return 'not answered';
   return recovery.accountsAcceptedBy === '' ? 'no' : 'answered';

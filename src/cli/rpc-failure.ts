@@ -56,7 +56,7 @@ const adviceFor = (reason: string, context: FailureContext): string => {
       `gatehouse certify --webhook-url <url> --record <merchant_id>`,
     ].join('\n'),
     MERCHANTS_LOST: [
-      'To see which merchants the restore lost, and how to create them again: gatehouse restore status',
+      'To see which merchants are missing after the restore, and how to create them again: gatehouse restore status',
       'If this is another merchant, answer first: gatehouse restore accept --merchants --reason <text>',
     ].join('\n'),
     ADDED_ACCOUNTS_NOT_ACCEPTED: [

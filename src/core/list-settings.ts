@@ -5,7 +5,7 @@ import type { CertificationPart } from '../contract/certification-checks.ts';
 export const currencies = makeExactValidator<readonly string[]>((input) => {
   const list = input.split(',').map((code) => code.trim());
   if (!list.every((code) => /^[A-Z]{3}$/.test(code))) {
-    throw new EnvError('must be ISO 4217 codes with commas between, such as ETB,USD');
+    throw new EnvError('must be ISO 4217 codes separated by commas, such as ETB,USD');
   }
   return list;
 });

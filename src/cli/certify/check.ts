@@ -79,7 +79,7 @@ async function runCheck<Name extends CheckName>(
   if (isInterrupted()) return interrupted;
   try {
     const verdict = await check.run();
-    // What an interrupted check saw is no verdict about the receiver.
+    // The result of an interrupted check says nothing about the receiver.
     return isInterrupted() ? interrupted : verdict;
   } catch (error) {
     if (isInterrupted()) return interrupted;

@@ -51,7 +51,7 @@ export function openMerchantShop(options: MerchantShopOptions): MerchantShop {
     proxy.begin(first);
     let problem = '';
     if (orderUrl === undefined) ask(`place an order in your shop now, within ${placeMs / 1000} s`);
-    // The shop may answer only when its own requests are answered. What it answers does not matter if an order arrives.
+    // The shop may answer only when its own requests are answered. If an order arrives, the answer does not matter.
     else
       void request(orderUrl, { method: 'POST', signal: signal() }).then(
         async ({ statusCode, body }) => {

@@ -15,7 +15,7 @@ export const addresses = makeExactValidator<readonly string[]>((input) => {
   for (const address of list) {
     const [, host = '', port = '0'] = addressForm.exec(address) ?? [];
     if (host === '' || Number(port) > 65535) {
-      throw new EnvError('must be host:port, or several of them with commas between');
+      throw new EnvError('must be host:port, or several separated by commas');
     }
     families.add(familyOf(host));
   }
@@ -31,7 +31,7 @@ export const addresses = makeExactValidator<readonly string[]>((input) => {
 export const networks = makeExactValidator<readonly string[]>((input) => {
   const list = input.split(',').map((network) => network.trim());
   if (!list.every((network) => isIP(network) !== 0 || isNetwork(network))) {
-    throw new EnvError('must be IP addresses or networks such as 10.0.0.0/8, with commas between');
+    throw new EnvError('must be IP addresses or networks separated by commas, such as 10.0.0.0/8');
   }
   return list;
 });

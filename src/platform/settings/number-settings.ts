@@ -2,7 +2,7 @@ import { EnvError, makeExactValidator } from 'envalid';
 
 export const port = makeExactValidator<number>((input) => {
   if (!/^[0-9]{1,5}$/.test(input) || Number(input) > 65535) {
-    throw new EnvError('must be a port from 0 to 65535 (0 takes any free one)');
+    throw new EnvError('must be a port from 0 to 65535 (0 selects any free port)');
   }
   return Number(input);
 });
@@ -54,7 +54,5 @@ export const personalDataDays = makeExactValidator<number>((input) => {
 export const timeScale = makeExactValidator<number>((input) => {
   const scale = /^[0-9]{1,4}([.][0-9]{1,6})?$/.test(input) ? Number(input) : 0;
   if (scale > 0) return scale;
-  throw new EnvError(
-    'must be a number above 0 that delays are multiplied by, such as 0.1 for ten times as fast',
-  );
+  throw new EnvError('must be a factor above 0 for delays, such as 0.1 for ten times as fast');
 });

@@ -11,7 +11,7 @@ const pairs = makeExactValidator<Readonly<Record<string, string>>>((input) =>
       .map((pair) => {
         const at = pair.indexOf('=');
         const name = pair.slice(0, Math.max(at, 0)).trim();
-        if (name === '') throw new EnvError('must be name=value, or several of them with commas between');
+        if (name === '') throw new EnvError('must be name=value, or several separated by commas');
         try {
           return [name, decodeURIComponent(pair.slice(at + 1).trim())];
         } catch {

@@ -317,14 +317,14 @@ describe('a refund above the limit', () => {
     await second.post(`${page}/approve`);
     await second.post(`${page}/decline`);
     const approved = (await second.get(page)).body;
-    expect(approved).toContain('Somebody has already decided about this refund.');
+    expect(approved).toContain('This refund has already been approved or declined.');
     expect(approved).toContain('Approved by');
     expect(await refundsOf(orderId)).toMatchObject([{ status: RefundStatus.REQUESTED }]);
 
     const declined = await refund(owner, orderId, '1');
     await second.post(`${declined}/decline`, { reason: 'No\u2066' });
     const waiting = (await second.get(declined)).body;
-    expect(waiting).not.toContain('Somebody has already decided');
+    expect(waiting).not.toContain('This refund has already been');
     expect(waiting).toContain('The reason contains characters that cannot be stored.');
     await second.post(`${declined}/decline`, { reason: 'No' });
     expect((await owner.get(declined)).body).toContain('The refund was declined on');

@@ -64,7 +64,7 @@ test.each<[OrderStatus, PaymentAttemptStatus | undefined, string, string]>([
     PENDING,
     SENT,
     '',
-    'A payment of +251911223344 by Wallet A, USSD is in progress. The payer has not confirmed it yet.',
+    'A payment from +251911223344 by Wallet A, USSD is in progress. The payer has not confirmed it yet.',
   ],
   [
     PENDING,
@@ -144,7 +144,7 @@ test('an order that was cancelled before its attempt was sent is described as ca
 test.each([
   [
     SENT,
-    'A payment of +251911223344 by Wallet A, USSD was started. The wallet has not got the request yet, so the payer was not asked.',
+    'A payment from +251911223344 by Wallet A, USSD was started. The wallet has not received the request yet, so the payer has no prompt.',
   ],
   [
     TIMED_OUT,

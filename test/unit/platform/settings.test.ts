@@ -75,7 +75,7 @@ test.each(ports)(
         expect(readers[process]({ [name]: text })).toMatchObject({ [name]: value });
       for (const text of ['65536', '-1', '80.5', '0x50', 'http', ' 80', '1e3', '99999999999'])
         expect(problemsOf(() => readers[process]({ [name]: text }))).toEqual([
-          `${name} must be a port from 0 to 65535 (0 takes any free one)`,
+          `${name} must be a port from 0 to 65535 (0 selects any free port)`,
         ]);
     }
   },
@@ -213,7 +213,7 @@ const settings: readonly Setting[] = [
     ...{ name: 'GATEHOUSE_CURRENCIES', of: 'core', standard: ['ETB', 'USD'] },
     good: { KES: ['KES'], 'ETB, EUR': ['ETB', 'EUR'] },
     bad: ['etb', 'ETB,', 'ETB;USD', 'BIRR'],
-    advice: /must be ISO 4217 codes with commas between, such as ETB,USD/,
+    advice: /must be ISO 4217 codes separated by commas, such as ETB,USD/,
   },
   {
     ...{ name: 'GATEHOUSE_REQUIRED_CERTIFICATION', of: 'core', standard: [] },
@@ -281,7 +281,7 @@ const settings: readonly Setting[] = [
       ...['core', 'core:', ':50051', 'http://core:50051', 'core:0', 'core:65536', 'core:50051,', '::1:50051'],
       'a b:1',
     ],
-    advice: /must be host:port, or several of them with commas between/,
+    advice: /must be host:port, or several separated by commas/,
   },
   {
     ...{ name: 'GATEHOUSE_TRUSTED_PROXIES', of: 'rest-facade' },
@@ -291,7 +291,7 @@ const settings: readonly Setting[] = [
       '::/0,::1/128': ['::/0', '::1/128'],
     },
     bad: ['proxy', '10.0.0.0/33', '::1/129', '10.0.0.0/', '10.0.0.0/8/8', '10.0.0/8', '10.0.0.1,'],
-    advice: /must be IP addresses or networks such as 10\.0\.0\.0\/8, with commas between/,
+    advice: /must be IP addresses or networks separated by commas, such as 10\.0\.0\.0\/8/,
   },
   {
     ...{ name: 'GATEHOUSE_DASHBOARD_BASE_URL', of: 'cli' },

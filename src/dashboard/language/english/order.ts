@@ -7,9 +7,9 @@ export const order = {
     unpaid: (amount: string, until: string) =>
       `The customer has not started to pay. ${amount} can be paid until ${until}.`,
     asked: (phone: string, option: string) =>
-      `A payment of ${phone} by ${option} is in progress. The payer has not confirmed it yet.`,
+      `A payment from ${phone} by ${option} is in progress. The payer has not confirmed it yet.`,
     unsent: (phone: string, option: string) =>
-      `A payment of ${phone} by ${option} was started. The wallet has not got the request yet, so the payer was not asked.`,
+      `A payment from ${phone} by ${option} was started. The wallet has not received the request yet, so the payer has no prompt.`,
     unknown: (option: string) =>
       `${option} has not reported whether it took the money. Gatehouse repeats the query until it gets a definite answer.`,
     undecidedSince: (when: string, age: string) =>
@@ -48,7 +48,7 @@ export const order = {
   actions: {
     title: 'Actions',
     checkout: 'Checkout',
-    checkoutBody: 'The first person who starts to pay there can pay the order, once.',
+    checkoutBody: 'After a payment has started there, only the browser that started it can pay the order.',
     checkoutHidden:
       'Only owners and developers of the merchant see the link, because it can pay or cancel the order.',
     settle: 'Show all money that waits for a person',

@@ -148,7 +148,7 @@ export const refunds = {
       own: 'You requested this refund, so an owner other than you must approve it.',
       developers: 'An owner must approve this refund.',
       samePerson: 'The person who requested a refund cannot approve it.',
-      decided: 'Somebody has already decided about this refund.',
+      decided: 'This refund has already been approved or declined.',
     },
     decline: {
       open: 'Decline the refund',
@@ -246,7 +246,7 @@ export const refunds = {
     oneOwner:
       'This merchant has one owner. Refunds that this owner requests above a limit can be withdrawn, and nobody can approve them. Invite another owner first.',
     apiKeys:
-      'Refunds that your server requests by the API have the limit for everybody. Developers can create keys that refund, so set that limit too.',
+      'The limit for everybody applies to refunds that your server requests through the API. Developers can create keys that refund, so set that limit too.',
     current: 'Limits',
   },
   waiting: {
