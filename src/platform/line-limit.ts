@@ -5,7 +5,7 @@ const everyMs = 60_000;
 interface Held<Facts> {
   /** How many lines were written since the minute began. */
   lines: number;
-  /** What happened without a line. */
+  /** The events of this minute that got no line. */
   unwritten: { count: number; latest: Facts } | undefined;
 }
 

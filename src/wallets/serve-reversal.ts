@@ -61,7 +61,7 @@ class ReversalWork {
     }
   }
 
-  /** Continues a reversal whose request the wallet may have received. One that the wallet does not know is sent again. */
+  /** Continues a reversal whose request the wallet may have received. If the wallet does not know the reversal, it is sent again. */
   async followUp(providerReference: string): Promise<ReversalReport> {
     const { recovery } = this.#parts.connector.capabilities;
     // A callback may name the request whose acknowledgement was lost.

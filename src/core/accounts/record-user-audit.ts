@@ -33,7 +33,7 @@ export async function recordUserAudit(
   }
 }
 
-/** The program that acts for somebody who has not proved an identity. Another user may be signed in in the same browser. */
+/** The program that acts for a person who has not authenticated. Another user may be signed in in the same browser. */
 export const actingForNobody = ({ actor, requestId }: Actor): Actor => ({
   actor: actor.split(':', 1).join(),
   requestId,

@@ -22,8 +22,8 @@ const operatorAgeMs = 24 * hour;
 export const notAnOperator = () => rpcError('NOT_AN_OPERATOR', 'only an operator of the gateway may do this');
 
 /**
- * Whether the operator of an earlier step still counts as one of two. The account of a disabled one may have been in the hands of
- * somebody else.
+ * Whether the operator of an earlier step still counts as one of two. The account of a disabled operator may have been in the hands of
+ * another person.
  */
 export const isStillOperator = ({ isOperator, disabledAt }: UserRow): boolean =>
   isOperator && disabledAt == null;

@@ -34,7 +34,7 @@ export interface BlockContent {
   readonly sealedAt: Date;
   readonly firstPosition: string;
   readonly lastPosition: string;
-  /** One after the other. */
+  /** The commitments, concatenated. */
   readonly commitments: Uint8Array;
 }
 

@@ -6,8 +6,8 @@ export interface OpenQuestions {
 }
 
 /**
- * The recoveries of this and earlier restores whose question is open. One that was replaced before it had finished is left out, because the
- * recovery that replaced it asks about the lost time of both.
+ * The recoveries of this and earlier restores whose question is open. A recovery that was replaced before it had finished is left out, because the
+ * later recovery asks about the lost time of both.
  */
 const asking = '(r.finished_at is null or cardinality(r.closed) = 0)';
 

@@ -136,7 +136,7 @@ function workAtWallet(
 function idleWork(about: About, dueAt: Date, { walletState }: ExplainedOrder, now: Date): Fact | undefined {
   if (dueAt > now) return undefined;
   switch (walletState(about.wallet)) {
-    case 'OPEN':
+    case 'CIRCUIT_OPEN':
       return {
         ...about,
         waitingFor: 'WALLET_RECOVERY',

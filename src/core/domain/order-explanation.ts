@@ -69,10 +69,10 @@ export interface OrderExplanation {
 }
 
 /**
- * The state of a wallet as the `wallets` processes report it. SILENT: none of them works with the wallet. OPEN: all of
- * them have opened its circuit.
+ * The state of a wallet as the `wallets` processes report it. SILENT: no process works with the wallet.
+ * CIRCUIT_OPEN: every process that does has opened the wallet's circuit.
  */
-export type WalletState = 'WORKING' | 'OPEN' | 'SILENT';
+export type WalletState = 'WORKING' | 'CIRCUIT_OPEN' | 'SILENT';
 
 /** Money that an order's payer lacks, on its way back. */
 export interface ExplainedStray {

@@ -14,7 +14,7 @@ export interface RefundPolicy {
 /** The limit of one requester. Amounts are decimal text; '' is no limit. */
 export interface RefundLimit {
   readonly amount: string;
-  /** The role whose limit it is; undefined for the limit of everybody. */
+  /** The role whose limit it is; undefined for the limit that applies to every requester. */
   readonly role: RefundingRole | undefined;
 }
 

@@ -34,7 +34,7 @@ export interface RefundFacts {
   /** In the currency's minor unit; greater than zero. */
   readonly minorUnits: bigint;
   readonly currency: Currency;
-  /** Whether the request named the amount. Otherwise it asked for whatever was left. */
+  /** Whether the request named the amount. Otherwise it asked for all that was left. */
   readonly isAmountGiven: boolean;
   readonly reason: string;
   /** The actor, as in the audit log. */
@@ -45,7 +45,7 @@ export interface RefundFacts {
 /** A refund. It is immutable: a change returns a new value. */
 export interface Refund extends RefundFacts {
   readonly progress: RefundProgress;
-  /** Who approved or declined it; '' when nobody has. */
+  /** The actor that approved or declined it; '' while no one has. */
   readonly decidedBy: string;
   /** The settlement that decided it instead of the wallet; null when there is none. */
   readonly settlementId: SettlementId | null;

@@ -62,7 +62,7 @@ export function refundable({
   return ok({ leftMinorUnits, isPartial: wallet.refunds === 'any', decimals });
 }
 
-/** The amount of a new refund in minor units: the wanted one, or whatever is left. Rejection: the issue of the amount. */
+/** The amount of a new refund in minor units: the requested one, or all that is not refunded yet. Rejection: the issue of the amount. */
 export function refundAmount(
   { order, refunds, wallet }: RefundBasis,
   { leftMinorUnits, isPartial, decimals }: Refundable,
@@ -114,7 +114,7 @@ export function needsApproval(
 /** A request for a refund, as far as a repeat must have the same values. */
 export interface AskedRefund {
   readonly orderId: Order['id'];
-  /** Undefined for whatever is left. */
+  /** Undefined for all that is not refunded yet. */
   readonly amount: Money | undefined;
   readonly reason: string;
 }

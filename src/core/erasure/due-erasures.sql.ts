@@ -18,13 +18,13 @@ export interface DueOrder {
   readonly merchantId: StoredId<'mer'>;
   readonly orderId: StoredId<'ord'>;
   readonly dueAt: Date;
-  /** Whether a person asked for it. Otherwise its period has ended. */
+  /** Whether an operator requested the erasure. Otherwise the period of the order has ended. */
   readonly isRequested: boolean;
   /** Whether a second search is needed, for copies that were on their way at the first erasure. */
   readonly needsRepeat: boolean;
 }
 
-/** Orders that a person asked for come before those of ended periods, which may be millions. Two large indexes have this order. */
+/** Orders whose erasure an operator requested come before those of ended periods, which may be millions. Two large indexes have this order. */
 const turn = '(request_id is null), due_at';
 
 /** Due orders of the merchant whose order is next in these environments. */

@@ -29,7 +29,7 @@ export interface EraseParts {
 export interface OrdersToErase {
   readonly merchantId: StoredId<'mer'>;
   readonly orderIds: readonly StoredId<'ord'>[];
-  /** Those of them that a person asked for. Answers to idempotency keys are searched for these only. */
+  /** Those of them whose erasure an operator requested. Answers to idempotency keys are searched for these only. */
   readonly requestedIds: ReadonlySet<StoredId<'ord'>>;
 }
 

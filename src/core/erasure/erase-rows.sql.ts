@@ -13,7 +13,7 @@ export interface OrderParts {
   readonly orderId: StoredId<'ord'>;
   readonly orderNumber: string;
   readonly attemptIds: readonly StoredId<'pat'>[];
-  /** Whether a person asked for the erasure. */
+  /** Whether an operator requested the erasure. */
   readonly isRequested: boolean;
 }
 

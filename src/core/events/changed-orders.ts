@@ -11,7 +11,7 @@ import { latestCursor } from './read-events.sql.ts';
 export type { ChangedOrder } from './read-changed-orders.sql.ts';
 
 export interface ChangeListener {
-  /** Called with changes soon after their commit, sometimes twice with the same one. */
+  /** Called with changes soon after their commit, sometimes twice with the same change. */
   readonly onChanges: (changes: readonly ChangedOrder[]) => void;
   /** Called once when the database cannot be read. The listener gets nothing more. */
   readonly onLost: (error: unknown) => void;

@@ -40,7 +40,7 @@ export interface AccountSeal {
 const ownerOf = ({ merchantId, environment, wallet, id }: AccountName): string =>
   [merchantId, environment, wallet, id].join('|');
 
-/** AES-256-GCM with the first key. What any of the keys encrypted can be decrypted. */
+/** Encrypts by AES-256-GCM with the first key, and decrypts with any of the keys. */
 export function createAccountSeal(
   keys: readonly [NamedKey, ...NamedKey[]],
   randomBytes: (length: number) => Buffer,

@@ -21,7 +21,7 @@ import type { AccountKey, WalletAccount } from './wallet-account.ts';
 export interface AccountStore extends AccountChanges {
   /** Newest first. */
   readonly list: (merchantId: PublicId<'mer'>, environment: Environment) => Promise<WalletAccount[]>;
-  /** Adds the next account, in place of an earlier next one. One that a restore lost gets its id again. */
+  /** Adds the next account, in place of an earlier next one. An account that was lost in a restore gets its id again. */
   readonly add: (account: NewAccount, by: Actor) => Promise<Result<WalletAccount, AddRefusal>>;
   /** Accounts whose check is due. The check is due again after a minute without a result. */
   readonly leaseChecks: (environment: Environment, wallet: string, limit: number) => Promise<WalletAccount[]>;

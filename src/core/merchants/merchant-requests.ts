@@ -224,7 +224,7 @@ function parseLargestAmounts(
 
 const limitsField = 'refund_policy.approval_limits';
 
-/** The limits of everybody, and those of each role. A change replaces both. */
+/** The limits for every requester, and those of each role. A change replaces both. */
 function approvalLimitFields(limits: readonly ApprovalLimit[], accepted: readonly string[]) {
   const byRole = (role: MemberRole) => limits.filter((limit) => limit.role === role);
   return {

@@ -69,7 +69,7 @@ export interface Records {
   readonly original: KnownMoney | undefined;
   /** Whether the same statement contains a reversal of this payment. */
   readonly hasReversal: boolean;
-  /** The refund that this entry carries out. No other entry has the same one. */
+  /** The refund that this entry carries out. No other entry carries out the same refund. */
   readonly refund: KnownRefund | undefined;
 }
 

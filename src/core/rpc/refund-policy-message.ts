@@ -11,7 +11,7 @@ export const refundingRoles = {
 export const refundingRoleNumber = (role: RefundingRole | undefined): MemberRole =>
   role === undefined ? MemberRole.UNSPECIFIED : refundingRoles[role];
 
-/** The limits as messages of the contract, those of everybody first. */
+/** The limits as messages of the contract, those for every requester first. */
 export const approvalLimitMessages = ({ refundApprovalLimits, refundRoleLimits }: RefundPolicy) => [
   ...limitMessages(refundApprovalLimits, MemberRole.UNSPECIFIED),
   ...(Object.keys(refundingRoles) as RefundingRole[]).flatMap((role) =>

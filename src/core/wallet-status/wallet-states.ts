@@ -19,13 +19,13 @@ export function createReadWalletStates(
     return (wallet) => {
       const reportsOfWallet = fresh.filter((report) => report.wallet === wallet);
       if (reportsOfWallet.length === 0) return 'SILENT';
-      return reportsOfWallet.every(({ payload }) => isOpen(payload)) ? 'OPEN' : 'WORKING';
+      return reportsOfWallet.every(({ payload }) => isCircuitOpen(payload)) ? 'CIRCUIT_OPEN' : 'WORKING';
     };
   };
 }
 
-/** A circuit with a trial request counts as open, because others get nothing. */
-function isOpen(payload: Uint8Array): boolean {
+/** A circuit with a trial request counts as open, because no other request is sent. */
+function isCircuitOpen(payload: Uint8Array): boolean {
   const { breaker } = fromBinary(WalletStatusSchema, payload);
   return breaker === WalletBreakerState.OPEN || breaker === WalletBreakerState.TRYING;
 }

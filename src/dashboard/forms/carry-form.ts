@@ -4,7 +4,7 @@ import { isKept } from '../session/session-data.ts';
 import type { CarriedForm } from '../session/session-data.ts';
 import { fieldsOf } from './read-form.ts';
 
-/** Fields that are never kept. The sender types them again. What is to be erased must not be stored once more. */
+/** Fields that are never kept. The user enters them again. Data that is to be erased must not be stored once more. */
 const isPrivate = (name: string): boolean => /password|secret|code|token|_csrf|^erased_/i.test(name);
 
 /** The form of a request that must wait for the sign-in; undefined when it is too large to keep. */

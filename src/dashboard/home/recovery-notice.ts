@@ -6,7 +6,7 @@ import type { Language } from '../../platform/language/language.ts';
 import type { home } from '../language/english/home.ts';
 import { momentOf } from '../moment-text.ts';
 
-/** How long merchants are told of a recovery. Shops repeat their requests within days, if at all. */
+/** How long the home page shows merchants that a recovery has ended. Shops repeat their requests within days, if at all. */
 const shownForMs = 7 * 86_400_000;
 
 /**

@@ -5,7 +5,7 @@ import { loadPanel } from '../try-call.ts';
 import type { DashboardClients } from '../clients.ts';
 import { failureOfRpc } from '../rpc-failure.ts';
 
-/** How many merchants are asked for at once. A page of 50 would otherwise take as many of core's connections to the database. */
+/** The number of merchants that are requested at once. A page of 50 would otherwise take as many of core's connections to the database. */
 const maxAtOnce = 8;
 
 /**

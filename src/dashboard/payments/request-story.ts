@@ -11,7 +11,7 @@ export interface RequestPages {
 }
 
 /**
- * The requests about an order. A server that waits for a payment sends many verify requests. Those with the same answer are
+ * The requests about an order. A server that waits for a payment sends many verify requests. Requests with the same answer are
  * one entry, at the position of the first.
  */
 export function requestEntries(

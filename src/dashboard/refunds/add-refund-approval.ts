@@ -14,7 +14,7 @@ import { orderWords } from '../payments/order-words.ts';
 import { flash } from '../session/sign-in-state.ts';
 import { refundWords } from './refund-writing.ts';
 
-/** Whose limits a form sets: those of everybody, and those of the roles that refund in the dashboard. */
+/** The limits that a form sets: those for every requester, and those of the roles that refund in the dashboard. */
 const holders = [
   { name: 'everybody', role: MemberRole.UNSPECIFIED, prefix: 'limit_' },
   { name: 'developers', role: MemberRole.DEVELOPER, prefix: 'developer_limit_' },

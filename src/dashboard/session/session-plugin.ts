@@ -75,7 +75,7 @@ export async function addSessions(
   });
 }
 
-/** Changes the cookies that the answer sets. One that becomes undefined is not set. */
+/** Changes the `Set-Cookie` headers of the answer. If `change` returns undefined, that cookie is not set. */
 function changeCookies(reply: FastifyReply, change: (line: string) => string | undefined): void {
   const all = [reply.getHeader('set-cookie') ?? []].flat().map(String);
   const changed = all.flatMap((line) => change(line) ?? []);

@@ -189,7 +189,7 @@ const demoWallets: readonly DemoWallet[] = [
 /** The currencies of the demo: core's default ones, and those of the simulated wallets that take none of these. */
 export const demoCurrencies = 'ETB,USD,KES,EUR';
 
-/** The secrets of all simulated wallets. Those that are known are kept. */
+/** The secrets of all simulated wallets. Secrets of an earlier start are kept. */
 export function completeWalletSecrets(
   known: WalletSecrets,
   make: () => string,

@@ -53,7 +53,7 @@ export async function beginLog(path: string, largestBytes = defaultLargestBytes)
       from = await sizeOf(path);
       return file;
     },
-    // Only `bound` shortens the file. What is in it was written since.
+    // Only `bound` shortens the file. All lines of a shortened file are new.
     readNew: async () => readFrom(path, (await sizeOf(path)) < from ? 0 : from),
     tail: async () => {
       const text = await readFrom(path, Math.max(0, (await sizeOf(path)) - tailBytes));

@@ -6,7 +6,7 @@ const longestDelayMs = 30_000;
 /**
  * The delay before a process is restarted, in milliseconds. `previousMs` is the delay before the run that ended,
  * undefined for the first run. `readyMs` is how long that run was ready, 0 if it never was. The first restart is
- * immediate, and so is each one after a healthy run. Others wait 0.5 s, then 1 s, 2 s, up to 30 s.
+ * immediate, and so is each restart after a healthy run. The other restarts wait 0.5 s, then 1 s, 2 s, up to 30 s.
  */
 export function restartDelayMs(previousMs: number | undefined, readyMs: number): number {
   if (previousMs === undefined || readyMs >= healthyAfterMs) return 0;

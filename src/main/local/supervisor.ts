@@ -160,13 +160,13 @@ async function killWhenStuck(
   return running.child.kill('SIGKILL');
 }
 
-/** Nobody else may have sent the signal. A log has no line about it. */
+/** The advice for a process that was killed. The kernel leaves no line in the log of the process. */
 const memoryHint =
   'If nobody killed it, the system did, because the machine or the container has too little memory: see dmesg. ';
 
 /**
  * Starts a process and returns when it is ready. Whenever it exits, it is restarted after the delay of
- * `restartDelayMs`, and `warn` is called. One that no longer answers is killed first.
+ * `restartDelayMs`, and `warn` is called. A process that no longer answers is killed first.
  * @throws StartError when the first start fails, the signal's reason when the signal aborts; nothing is left running
  * then
  */

@@ -225,7 +225,7 @@ async function untilSettled(
   for (;;) {
     signal.throwIfAborted();
     const beganAt = performance.now();
-    // What is read is the state of now. Reading it may take long.
+    // The records show the state at this time. Reading them may take long.
     const nowMs = Date.now();
     const [records, charges] = await Promise.all([
       readRecords(gateway.databaseUrl, merchantId),

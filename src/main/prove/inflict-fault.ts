@@ -14,7 +14,7 @@ export interface FaultParts {
 
 /** How long a fault lasts, in milliseconds. */
 const lasts = { minMs: 1_000, maxMs: 5_000 } as const;
-/** What is written fits into allocated space for a while. */
+/** A disk fault lasts this many times longer. The first writes still fit into space that is already allocated. */
 const diskFactor = 3;
 /** A crashed PostgreSQL holds its shared memory for a moment, so a start may have to be repeated. */
 const startWithinMs = 60_000;

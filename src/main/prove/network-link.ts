@@ -15,7 +15,7 @@ export type AfterInterruption = 'continue' | 'dead';
 export interface NetworkLink {
   /** The port of 127.0.0.1 that the client uses instead of the server's. */
   readonly port: number;
-  /** From now on nothing passes, on existing and new connections. None is closed. */
+  /** From now on no bytes pass, on existing and new connections. No connection is closed. */
   readonly interrupt: () => void;
   /** New connections pass again. */
   readonly restore: (earlier?: AfterInterruption) => void;

@@ -38,7 +38,7 @@ export function mountSmallDisk(folder: string): SmallDisk | { readonly problem: 
     runProgram('mount', ['-o', `remount,size=${size}`, folder]);
   return {
     fill: async () => {
-      // Size 0 would mean no limit. What is written between the two calls does not fit into the new size, so the size is tried again.
+      // Size 0 would mean no limit. If a process writes between the two calls, the new size is too small for the data, so the size is tried again.
       for (let attempt = 0; attempt < 20; attempt += 1) {
         const { blocks, bfree, bsize } = await statfs(folder);
         if (resize(String(Math.max(1, blocks - bfree) * bsize)) === undefined) return;

@@ -8,13 +8,13 @@ export interface TwoClocks {
 
 const dayMs = 24 * 60 * 60_000;
 
-/** The time that both clocks have reached. What cannot be changed later is due by it (docs/adr/0058). */
+/** The time that both clocks have reached. It decides when a change is due that cannot be undone (docs/adr/0058). */
 export const reachedTime = ({ now, machineNow }: TwoClocks): Date =>
   new Date(Math.min(now().getTime(), machineNow().getTime()));
 
 /**
- * The time before which stored data is older than `days` by both clocks. What is deleted then cannot be restored, so a clock that is ahead for
- * a while must delete nothing (docs/adr/0058).
+ * The time before which stored data is older than `days` by both clocks. Deleted data cannot be restored, so a clock that is ahead for
+ * a while must not cause a deletion (docs/adr/0058).
  */
 export const retentionStart = (clocks: TwoClocks, days: number): Date =>
   new Date(reachedTime(clocks).getTime() - days * dayMs);

@@ -12,7 +12,7 @@ const rounds = 4;
 const secondWithinMs = 1_000;
 
 /**
- * Whether a session does not belong to one connection: two open connections have the same one, or a connection has several in turn.
+ * Whether a session does not belong to one connection: two open connections have the same session, or a connection has several in turn.
  * Neither happens without a pooler. If the pool gives no second connection within a second, there is nothing to compare, and the answer is
  * false.
  */

@@ -28,7 +28,7 @@ export const runGroup = (
   });
 
 declare module 'pg' {
-  /** What pg's client calls on the query that the server answers. pg-cursor relies on the same methods. */
+  /** The methods that pg's client calls on the query that the server answers. pg-cursor relies on them too. */
   interface Query {
     readonly name: string | undefined;
     readonly text: string;

@@ -46,7 +46,7 @@ async function executeStatement<Row extends QueryResultRow>(
 }
 
 /**
- * Runs SQL statements as the last ones of the ORM's transaction, and commits in the same round trip. What the ORM has yet to write is
+ * Runs SQL statements as the last ones of the ORM's transaction, and commits in the same round trip. Changes that the ORM has not written yet are
  * written first. Any later statement of the transaction is refused.
  */
 export async function commitWith(

@@ -173,7 +173,7 @@ export function answerEveryRequest(server: Server, options: RawReplyOptions, max
 }
 
 /**
- * Counts a request of a connection. Those after the last one stay unanswered and have no effect, as RFC 9112, section 9.6 demands.
+ * Counts a request of a connection. Requests after the last allowed one stay unanswered and have no effect, as RFC 9112, section 9.6 demands.
  * Node's own limit would answer them with 503 and without a body, and would leave the connection open.
  */
 function isWithinLimit(socket: Duplex, response: ServerResponse, maxRequests: number): boolean {

@@ -56,7 +56,7 @@ export interface ConnectServerOptions {
 
 /** The calls that a known peer may have open on one connection. */
 const maxConcurrentStreams = 1024;
-/** How many clients may leave the page of their answer unread. A page is far larger than any other answer to a stranger. */
+/** The number of clients that may leave a page unread. A page is far larger than any other answer to a stranger. */
 const maxUnreadPages = 64;
 /** The first bytes of an HTTP/2 connection with prior knowledge (RFC 9113, section 3.4). */
 const http2Preface = Buffer.from('PRI * HTTP/2.0');
@@ -99,7 +99,7 @@ export async function startConnectServer(options: ConnectServerOptions): Promise
     headersTimeout: httpTimeoutsMs.headers,
     keepAliveTimeout: httpTimeoutsMs.keepAlive,
     connectionsCheckingInterval: httpTimeoutsMs.check,
-    // Refused below, like every other head that HTTP forbids.
+    // A request without it is refused below, like every other request head that is not valid HTTP.
     requireHostHeader: false,
     ...tcpKeepAlive,
   };
@@ -293,7 +293,7 @@ function refuseRequest(response: Response, message: string, status = 400): void 
   response.end(message);
 }
 
-/** Disconnects the client that has not read its page for the longest time when too many have not. No client can refuse others a page. */
+/** When too many pages are unread, disconnects the client that has left its page unread for the longest time. So it cannot keep others from a page. */
 function limitUnread(): (response: Response) => void {
   const unread = new Set<Response>();
   return (response) => {

@@ -24,8 +24,8 @@ import { transportError } from './transport-error.ts';
 type JsonOptions = Partial<JsonWriteOptions>;
 
 /**
- * Gives every error that connect-node itself answers a reason. connect-node calls no interceptor for these errors, such as an unreadable
- * message. So the answers of each protocol are completed as they are sent.
+ * Adds a reason to every error that connect-node itself answers, such as an unreadable message. connect-node calls no interceptor for these
+ * errors. So the answers of each protocol are completed as they are sent.
  */
 export function explainTransportErrors(handle: UniversalHandler, json: JsonOptions): UniversalHandler {
   const answer = async (request: Parameters<UniversalHandler>[0]): Promise<UniversalServerResponse> => {
@@ -49,18 +49,18 @@ const enveloped = /^application\/(?:connect\+|grpc-web)/;
 
 /** Those of connect-node. It compresses long errors too, for example one that quotes a field of the request. */
 const compressions = [compressionGzip, compressionBrotli];
-/** The longest error. One that quotes the request is longer than the largest request, above all if its text was not valid. */
+/** The size limit of an error. An error that quotes the request can be longer than the largest request, above all if the text is not valid. */
 const maxErrorBytes = 4 * maxMessageBytes;
 const compressionOf = (encoding: string | null | undefined): Compression | undefined =>
   compressions.find(({ name }) => name === encoding);
 
-/** The error with a reason; undefined for one that has it. */
+/** The error with a reason; undefined for an error that already has one. */
 function withReason(error: ConnectError | undefined): ConnectError | undefined {
   if (error === undefined || error.details.length > 0) return undefined;
   return transportError(error.code, error.rawMessage);
 }
 
-/** An answer of connect-node that is a status of HTTP and nothing else. */
+/** The answer to a request that connect-node answers with only an HTTP status. */
 function answerForStatus(
   { status, header }: UniversalServerResponse,
   method: DescMethod,

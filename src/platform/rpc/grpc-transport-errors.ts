@@ -3,7 +3,7 @@ import { encodeStatus, toStatus } from './rpc-error.ts';
 import { transportError } from './transport-error.ts';
 
 /**
- * Gives every error that grpc-js itself sends on this stream a reason, such as an unknown method or a message that is too large. grpc-js
+ * Adds a reason to every error that grpc-js itself sends on this stream, such as an unknown method or a message that is too large. grpc-js
  * calls no interceptor for these errors, so its trailers are completed as they are sent.
  */
 export function explainTransportErrors(stream: ServerHttp2Stream): void {

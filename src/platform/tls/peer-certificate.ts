@@ -45,7 +45,7 @@ export const verifiedPeer = (subjectAltName: string | undefined): PeerCertificat
   uris: urisOf(subjectAltName ?? ''),
 });
 
-/** One name. Node writes a value that contains a comma or a quote as a JSON string, so that no value can pose as two names. */
+/** One name of a subjectAltName. Node writes a value that contains a comma or a quote as a JSON string, so that no value can pose as two names. */
 const name = /([A-Za-z ]+):("(?:[^"\\]|\\.)*"|[^,"]*)(?:, |$)/y;
 
 function urisOf(subjectAltName: string): readonly string[] {

@@ -7,7 +7,7 @@ export const handshakeTimeoutMs = 10_000;
 /** The TLS of a process that serves RPCs. */
 export interface ServerTls {
   readonly files: CertificateFiles;
-  /** Whether clients are asked for a certificate. */
+  /** Whether the server requests a certificate from its clients. */
   readonly asksClients: boolean;
   readonly peers: PeerRules;
 }

@@ -209,7 +209,7 @@ function logWarnings(logger: Logger): void {
       ...{ verbose: ignore, debug: ignore, info: ignore, error: ignore },
       warn: (...parts) => {
         const warning = parts.join(' ');
-        // The other words may be ids.
+        // Warnings are limited by their first two words, because later words may be ids.
         warn(warning.split(' ', 2).join(' '), warning.slice(0, longestValue));
       },
     },

@@ -10,7 +10,7 @@ export interface Tracing {
   /**
    * Begins the first span of a request from outside. It continues the trace that the client names. Whether it is recorded is
    * decided here, because a stranger must not make us record everything. Undefined when no trace is named and none is recorded:
-   * nobody knows such a trace, so its ids would lead nowhere.
+   * the ids of such a trace could not be looked up anywhere.
    */
   readonly beginAtEdge: BeginAt;
   /**

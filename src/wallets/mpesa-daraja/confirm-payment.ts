@@ -86,8 +86,8 @@ export type Confirmation =
   | Unknown;
 
 /**
- * The state of a transaction by our status query. Asks it unless an answer has arrived or is still awaited. An answer that
- * decides nothing is asked for again after a while.
+ * The state of a transaction, from a status query. Sends the query unless its answer has arrived or is still awaited. After an answer
+ * that decides nothing, the next call sends it again once a while has passed.
  */
 export async function confirmTransaction(
   parts: ConfirmationParts,

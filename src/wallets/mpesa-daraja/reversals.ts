@@ -13,7 +13,7 @@ import { alreadyReversed, missingRole, reasonOfReversal } from './result-codes.t
 
 /**
  * The outcome of a reversal. Its result comes by callback, and counts if it names the conversation that M-Pesa acknowledged to
- * us. Without a result, the status of the reversal is asked for.
+ * us. Without a result, the status of the reversal is queried.
  * @param ownConversation our id of the conversation, where the provider takes one
  */
 export async function queryReversal(

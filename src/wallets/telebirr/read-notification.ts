@@ -7,7 +7,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /**
  * Reads a notification: JSON, a form, or a form whose only field has the whole JSON as its name. Its signature is checked, but
- * even a signed one only causes a query. One without a valid signature is recorded as such, and claims nothing.
+ * even a valid signature only causes a query. A notification without one is recorded as such, and claims nothing.
  */
 export function readNotification(
   callback: CallbackRequest,

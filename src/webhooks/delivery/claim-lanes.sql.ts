@@ -25,7 +25,7 @@ export interface ClaimedLane {
   /** Whether the endpoint has ever answered 2xx. */
   readonly isProven: boolean;
   readonly heads: readonly OutgoingDelivery[];
-  /** Whether as many deliveries were read as were asked for, so that more may be due. */
+  /** Whether the read returned as many deliveries as its limit, so that more may be due. */
   readonly isFilled: boolean;
 }
 

@@ -44,7 +44,7 @@ export interface Lane {
   readonly recordingIds: ReadonlySet<string>;
   /** [read_began, heads_read, read_refused, read_failed] */
   readonly isReading: boolean;
-  /** Whether the last read returned all that was asked for, so that there may be more. [heads_read, send_not_begun] */
+  /** Whether the last read returned as many deliveries as its limit, so that there may be more. [heads_read, send_not_begun] */
   readonly hasMore: boolean;
   /** Whether deliveries may have been added since the last read. [may_have_new, read_began] */
   readonly mayHaveNew: boolean;

@@ -106,7 +106,7 @@ export interface Explanation {
   readonly secretProblem: SecretProblem | undefined;
 }
 
-/** A delivery that is due is sent within milliseconds. One that has been due for longer than this has no sender. */
+/** A delivery that is due is sent within milliseconds. If it has been due for longer than this, no process sends it. */
 const overdueMs = 10_000;
 
 type Reason = Pick<Explanation, 'cause' | 'nextSteps' | 'at' | 'nextAttemptAt'>;
@@ -153,7 +153,7 @@ const reasonOfEnded = (at: Date | null, isDeleted: boolean): Omit<Reason, 'cause
   nextAttemptAt: undefined,
 });
 
-/** The strongest cause. Others are reported after it has ended. */
+/** The strongest cause. A weaker cause is reported after this one has ended. */
 function pendingReason({
   now,
   delivery,

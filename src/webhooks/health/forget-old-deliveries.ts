@@ -25,7 +25,7 @@ select merchant_id from (select distinct merchant_id from webhooks.lanes) mercha
 where exists (select from webhooks.deliveries d where d.merchant_id = merchant.merchant_id and d.id < $1)`;
 
 /**
- * The next page of a merchant's old deliveries, of which pending ones are kept, and there may be many. One that is made pending again
+ * The next page of a merchant's old deliveries. Pending deliveries are kept, and there may be many. A delivery that is made pending again
  * meanwhile is kept too.
  */
 const deleteDeliveries = `

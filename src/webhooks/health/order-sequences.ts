@@ -9,7 +9,7 @@ export interface OrderSequences {
 }
 
 export interface ExaminedEvents {
-  /** Those that do not directly follow the latest known event of their order. None of an unknown order. */
+  /** The events that do not directly follow the latest known event of their order. Contains no event of an unknown order. */
   readonly suspicious: readonly OrderEvent[];
   /** Makes the examined events known. Without this call, they can be examined again. */
   readonly remember: () => void;

@@ -68,7 +68,7 @@ interface RunningRow {
   readonly after_id: string;
 }
 
-/** The redelivery that has waited longest for its turn. Those that another process has locked are skipped. */
+/** The redelivery that has waited longest for its turn. Redeliveries that another process has locked are skipped. */
 const takeTurn = `
 select merchant_id, id, environment, created_from, created_to, states::text[] as states, after_id
 from webhooks.redeliveries

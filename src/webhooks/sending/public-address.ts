@@ -4,7 +4,7 @@ import ipaddr from 'ipaddr.js';
 /** Whether a connection to an IP address may be made. */
 export type AddressGuard = (address: string) => boolean;
 
-/** All IPv6 addresses that are assigned as global unicast. Others are not routed or embed an IPv4 address. */
+/** All IPv6 addresses that are assigned as global unicast. The other addresses are not routed or embed an IPv4 address. */
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
 
 /** This address is public only by number. Inside Azure it is the host's own service (WireServer), which returns credentials. */

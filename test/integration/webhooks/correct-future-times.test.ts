@@ -85,7 +85,7 @@ test('a lane that was released at that time is claimed, although its deliveries 
   expect(await claim()).toEqual([id]);
 });
 
-test('a rest and a lease of that time end as if they began now', async () => {
+test('an open circuit and a lease that were dated a day ahead end as if they began now', async () => {
   await deliver();
   await sql(`update webhooks.lanes set resting_until = now() + interval '5 minutes', consecutive_failures = 20,
      lease_id = gen_random_uuid(), leased_until = now() + interval '20 seconds'`);

@@ -95,7 +95,7 @@ const states = fc.record({
   progresses: fc.array(progresses, { maxLength: 2 }),
   proposals: fc.array(proposals, { maxLength: 1 }),
   payable: fc.constantFrom('YES' as const, 'SUSPENDED' as const, 'NO_WALLET' as const),
-  walletState: fc.constantFrom<WalletState>('WORKING', 'OPEN', 'SILENT'),
+  walletState: fc.constantFrom<WalletState>('WORKING', 'CIRCUIT_OPEN', 'SILENT'),
   isAccountRefused: fc.boolean(),
   mayBePaid: fc.boolean(),
   payerPaymentDue: fc.oneof(
@@ -237,7 +237,7 @@ describe('money and payments of one order', () => {
     const { waitingFor, heldBy, next, nextAt, since } = explainOrder({ ...quiet, ...explained }, when);
     return [waitingFor, heldBy, next, inSeconds(nextAt), inSeconds(since)].join(' ');
   };
-  const open = { walletState: () => 'OPEN' as const };
+  const open = { walletState: () => 'CIRCUIT_OPEN' as const };
   const silent = { walletState: () => 'SILENT' as const };
   const proposed = (subjectId: string, seconds = 120) => ({
     proposals: [{ subjectId, proposedAt: at(30), expiresAt: at(seconds) }],

@@ -60,7 +60,7 @@ export interface KeptCallback extends Pick<KeptExchanges, 'newId' | 'at' | 'stor
 
 /**
  * Stores a callback like any exchange. If its owner has had many recent exchanges, the callback is only counted (`isFlooded`).
- * Those that are counted share an entry, which has the time of the latest. So repeated callbacks add no rows, and displace no stored
+ * Counted callbacks share an entry, which has the time of the latest. So repeated callbacks add no rows, and displace no stored
  * exchange.
  */
 export async function keepCallback(

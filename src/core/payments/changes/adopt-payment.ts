@@ -139,7 +139,7 @@ function startLostAttempt(
 const timeOfPayment = ({ createdAt }: Order, { occurredAt }: UnclaimedPaymentRow, now: Date): Date =>
   new Date(Math.min(Math.max((occurredAt ?? now).getTime(), createdAt.getTime()), now.getTime()));
 
-/** The wallet has the request, so it is asked for the outcome and nothing is sent. */
+/** The wallet has the request, so it is queried for the outcome, and no payment request is sent. */
 async function scheduleWalletQuery(
   em: EntityManager,
   row: PaymentAttemptRow,

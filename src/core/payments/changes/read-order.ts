@@ -98,7 +98,7 @@ export async function readOrders(em: EntityManager, rows: readonly OrderRow[]): 
   return found.map(({ order }) => order);
 }
 
-/** The same without the orders that cannot be read, each with its index. Those are passed to `leaveOut`. */
+/** The same orders, each with its index, without those that cannot be read. The ids of unreadable orders are passed to `leaveOut`. */
 export async function readIntactOrders(
   em: EntityManager,
   all: readonly OrderRow[],

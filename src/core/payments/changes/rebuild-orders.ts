@@ -141,7 +141,7 @@ async function rebuildBatch(
   return results;
 }
 
-/** Rebuilds one order. What the database refuses is undone, and is a conflict of this order only. */
+/** Rebuilds one order. If the database refuses a change, the changes of this order are undone, and only this order is a conflict. */
 async function rebuildAlone(
   em: EntityManager,
   rebuild: () => Promise<number | Conflict>,
@@ -285,7 +285,7 @@ async function missingEvents(
   return missing;
 }
 
-/** Writes the attempts of an order. Those before the latest one end first, because the table has at most one open or paid attempt of an order. */
+/** Writes the attempts of an order. The attempts before the latest end first, because the table has at most one open or paid attempt of an order. */
 async function writeAttempts(
   em: EntityManager,
   key: OrderKey,

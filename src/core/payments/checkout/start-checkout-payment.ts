@@ -48,7 +48,7 @@ export interface StartCheckoutPaymentParts {
   readonly wallets: readonly Wallet[];
 }
 
-/** Starts payments of checkouts. Those that arrive together share a transaction. @throws PHONE_BUSY, PHONE_LIMIT, OVERLOADED */
+/** Starts payments of checkouts. Payments that arrive together share a transaction. @throws PHONE_BUSY, PHONE_LIMIT, OVERLOADED */
 export function createStartCheckoutPayment(parts: StartCheckoutPaymentParts): StartCheckoutPayment {
   const { changes, phoneLimit, fairly, wallets } = parts;
   return changes.share({

@@ -51,7 +51,7 @@ export interface KeyedRequest<Response extends DescMessage, Result> {
 /**
  * Answers requests with an idempotency key: the first one is executed, and the same request gets the same answer for 24 hours.
  * Only answers are stored. After an error, the request is executed again. Concurrent requests with one key wait for each
- * other. Those in the same process hold no database connection while they wait. Errors in addition to those of `run`:
+ * other. Waiting requests of the same process hold no database connection. Errors in addition to those of `run`:
  * IDEMPOTENCY_KEY_REUSED when the key was used with other values; OVERLOADED when too many requests of the merchant or of the key wait;
  * CALL_CANCELLED.
  */

@@ -58,7 +58,7 @@ export function waitForNext(row: PayerPaymentRow, leasedUntil: Date, at: Date): 
 }
 
 /**
- * Ends a payment whose transaction an attempt took, and which that attempt accounts for. What the wallet reported about it is erased with
+ * Ends a payment whose transaction belongs to a payment attempt. The wallet's report of the payment is erased with
  * the attempt's order.
  */
 export async function belongToAttempt(

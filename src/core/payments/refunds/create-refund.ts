@@ -43,7 +43,7 @@ export interface RefundRequest {
     | { readonly by: 'id'; readonly value: PublicId<'ord'> }
     | { readonly by: 'order_number'; readonly value: string };
   readonly refundNumber: string;
-  /** Decimal text, whose currency is the order's; undefined for whatever is left. */
+  /** Decimal text, whose currency is the order's; undefined for all that is not refunded yet. */
   readonly amount: string | undefined;
   readonly reason: string;
 }
@@ -188,7 +188,7 @@ function decideRefund(
   return decideNew(parts, call, order, basis, amount.value, now);
 }
 
-/** Without `amount`, whatever is left is refunded. */
+/** Without `amount`, all that is not refunded yet is refunded. */
 function decideNew(
   { wallets, newId }: CreateRefundParts,
   { request, by, terms, role }: RefundCall,

@@ -60,8 +60,8 @@ export interface Reversals {
   ) => Promise<Result<StrayPayment, 'not_found' | 'lease_lost'>>;
   /**
    * Stores a callback about a reversal, and makes the reversal due now, or soon after many callbacks (`hastenedTo`). A worker that
-   * holds it reports first. The due time stays as it is if the reversal has ended. Callbacks take turns. One whose caller has left before
-   * its turn is dropped.
+   * holds it reports first. The due time stays as it is if the reversal has ended. Callbacks take turns. A callback whose caller disconnects
+   * before its turn is dropped.
    */
   readonly hasten: (
     key: { readonly merchantId: PublicId<'mer'>; readonly reversalId: PublicId<'stp'> },
@@ -123,7 +123,7 @@ export function createReversals(parts: ReversalsParts): Reversals {
           );
           const leasedRows: LeasedReversal[] = [];
           for (const row of rows) {
-            // Earlier versions also requested the return of amounts that cannot be returned. One that a wallet may have got is queried.
+            // Earlier versions also requested the return of amounts that cannot be returned. A reversal that a wallet may have received is queried.
             if (!isReturnable(row) && !reversalOf(row).maybeSent) {
               em.assign(row, reversalColumns(parkReversal(reversalOf(row), at)));
               continue;

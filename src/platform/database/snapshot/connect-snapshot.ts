@@ -12,7 +12,7 @@ export interface SnapshotDatabase {
   readonly tls?: CertificateFiles | undefined;
 }
 
-/** What the driver would read in another way than the processes do. */
+/** Parameters of the URL that the driver would interpret differently from the processes. */
 const tlsParameters = ['ssl', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslnegotiation'];
 
 /**

@@ -32,7 +32,7 @@ export async function writeSnapshot(
   const manifest: Manifest = {
     ...first,
     databases: sources.length,
-    // What happened after the earliest snapshot may be missing in one of them.
+    // Changes after the earliest snapshot may be missing in one of the databases.
     taken_at: parts.map(({ taken_at: at }) => at).toSorted()[0] ?? first.taken_at,
     schemas: parts.flatMap(({ schemas }) => schemas),
     tables: parts.flatMap(({ tables }) => tables),
