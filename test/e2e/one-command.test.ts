@@ -335,7 +335,7 @@ describe('the one command, used, killed and started again', () => {
     expect(run.output()).toContain('Stopped. The data are kept in');
   });
 
-  test('says after a restore that payments wait, and where to see for what', async () => {
+  test('says after a restore that payments wait, and which command shows the reason', async () => {
     run = start({ dataFolder });
     await run.ready();
     expect(run.output()).toMatch(

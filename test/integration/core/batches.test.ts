@@ -210,7 +210,7 @@ test.each(writings.filter(({ method }) => !method.startsWith('Keyed')))(
   },
 );
 
-test('of registrations in one statement, those whose key has an answer add no order, and one whose answer has expired does', async () => {
+test('in one statement, a registration whose key has an answer adds no order, and one whose answer has expired adds it', async () => {
   for (const orderNumber of ['known', 'reused', 'expired'])
     await orders.registerOrder(registrationOf(`first-${orderNumber}`, keyOf(orderNumber)));
   await database.query(

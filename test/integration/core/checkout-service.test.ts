@@ -213,7 +213,7 @@ describe('the browser that pays first', () => {
   });
 });
 
-test('nobody learns from the link which phone the merchant has prompted', async () => {
+test('the link does not reveal which phone the merchant has prompted', async () => {
   const orderNumber = 'PROMPTED';
   const order = await desk.registerHosted({ merchantId, orderNumber });
   await desk.startDirect({ merchantId, orderNumber, phone: '0911223344', paymentOption: 'walleta_ussd' });

@@ -58,7 +58,7 @@ test('ended periods are looked for after a wrong clock of the database was set b
   expect([before, await examined()]).toEqual([1, 2]);
 });
 
-test('an order that a person asked for comes before those of ended periods, and is not removed if it became due again', async () => {
+test('an order with a requested erasure comes before orders of ended periods, and is not removed if it became due again', async () => {
   const [requestId, merchantId, requested, withCopies] = [v7(), v7(), v7(), v7()];
   await pool.query('truncate core.erasures_due');
   await pool.query(
@@ -190,7 +190,7 @@ test('while the sandbox recovers, the data of production is erased', async () =>
   expect(await listed()).toEqual([]);
 });
 
-test('a payment that a person asked for does not wait for the orders of ended periods, nor for a payment that is locked', async () => {
+test('a payment with a requested erasure does not wait for orders of ended periods, nor for a locked payment', async () => {
   await pool.query('truncate core.erasures_due, core.payer_erasures_due');
   await pool.query(
     `insert into core.erasures_due (merchant_id, environment, order_id, due_at)

@@ -85,7 +85,7 @@ test.each([
   expect(followed).toMatchObject({ isContinuous, messages: 2 });
 });
 
-test('of the events of the lost time, only those of orders with an event that the database lacks are looked at one by one', async () => {
+test('only orders with an event that the database lacks are examined one by one', async () => {
   const merchantId = newRandomId('mer', occurredAt);
   const eventsOfOrder = (first: number, storedEvents: number) => {
     const order = { orderId: newRandomId('ord', occurredAt), merchantId };

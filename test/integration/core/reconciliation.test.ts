@@ -323,7 +323,7 @@ describe('reading a statement', () => {
     expect(reconciliation).toMatchObject(expected);
   });
 
-  test('a run whose last try nobody ends fails when its lease expires', async () => {
+  test('a run whose last try never ends fails when its lease expires', async () => {
     const leased = key(await begin());
     await desk.database.query(
       "update core.reconciliations set tries = 7, due_at = now() where status = 'RUNNING'",

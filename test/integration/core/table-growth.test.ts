@@ -194,7 +194,7 @@ test(`frequent statements read as much with ${large} orders as with ${small}`, a
   expect(grown).toEqual([]);
 });
 
-test('what has ended for good is not read again, however much a merchant has of it', async () => {
+test('rows that have ended for good are not read again, however many a merchant has', async () => {
   const { database, merchantId } = table;
   await table.growTo(small);
   await createIndexTask(database)(stop.signal);

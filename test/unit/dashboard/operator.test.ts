@@ -34,7 +34,7 @@ test.each([
   expect(operator.reconciliations.one.advice[advice]).toBeDefined();
 });
 
-test('the merchants of a page are asked for a few at a time', async () => {
+test('the merchants of a page are requested a few at a time', async () => {
   let underWay = 0;
   let most = 0;
   const core = createRouterTransport(({ service }) =>

@@ -63,7 +63,7 @@ describe('a migration after the newest release', () => {
     expect(migrationViolations(sql)).toEqual([]);
   });
 
-  test('limits its locks by a lock timeout of at most five seconds, and of one for what every request reads', () => {
+  test('limits its locks by a lock timeout of at most five seconds, and of one second for tables that every request reads', () => {
     expect(limitsLocks("set local lock_timeout = '2s'; alter table core.orders add column a text;")).toBe(
       true,
     );

@@ -26,20 +26,20 @@ function begin(
   const answer = async (...areHealthy: readonly boolean[]): Promise<void> => {
     await Promise.all(areHealthy.map((isHealthy) => breaker.watch(() => Promise.resolve(isHealthy))));
   };
-  const isLeftAlone = () => breaker.allows() === 'nothing';
-  return { wallet, breaker, answer, isLeftAlone };
+  const isCircuitOpen = () => breaker.allows() === 'nothing';
+  return { wallet, breaker, answer, isCircuitOpen };
 }
 
 describe('failures', () => {
   test('in a row cause a health check, and a success in between resets the count', async () => {
-    const { wallet, breaker, answer, isLeftAlone } = begin(unavailable);
+    const { wallet, breaker, answer, isCircuitOpen } = begin(unavailable);
 
     for (const isHealthy of [false, false, true, false, false]) await answer(isHealthy);
     expect(wallet.asked).toBe(0);
     expect(breaker.allows()).toBe('all');
 
     await answer(false);
-    await waitUntil('it is left alone', isLeftAlone);
+    await waitUntil('the circuit is open', isCircuitOpen);
     expect(wallet.asked).toBe(1);
   });
 
@@ -82,9 +82,9 @@ describe('failures', () => {
 
 describe('a failing wallet', () => {
   test('is checked after each cooldown, and gets all requests again when it reports that it is healthy', async () => {
-    const { wallet, breaker, answer, isLeftAlone } = begin(unavailable, { cooldownMs: 5 });
+    const { wallet, breaker, answer, isCircuitOpen } = begin(unavailable, { cooldownMs: 5 });
     await answer(false, false, false);
-    await waitUntil('it is left alone', isLeftAlone);
+    await waitUntil('the circuit is open', isCircuitOpen);
     await waitUntil('it is asked after some cooldowns', () => wallet.asked > 4);
     expect(breaker.allows()).toBe('nothing');
 
@@ -94,9 +94,9 @@ describe('a failing wallet', () => {
   });
 
   test('gets only one check: late failures cause no further checks', async () => {
-    const { wallet, answer, isLeftAlone } = begin(unavailable);
+    const { wallet, answer, isCircuitOpen } = begin(unavailable);
     await answer(false, false, false);
-    await waitUntil('it is left alone', isLeftAlone);
+    await waitUntil('the circuit is open', isCircuitOpen);
 
     for (let time = 0; time < 20; time += 1) await answer(false);
 
@@ -104,24 +104,24 @@ describe('a failing wallet', () => {
   });
 
   test('without a health check gets one request, and all requests again after it succeeds', async () => {
-    const { breaker, answer, isLeftAlone } = begin(unreported, { cooldownMs: 5 });
+    const { breaker, answer, isCircuitOpen } = begin(unreported, { cooldownMs: 5 });
     await answer(false, false, false);
-    await waitUntil('it is left alone', isLeftAlone);
+    await waitUntil('the circuit is open', isCircuitOpen);
 
-    await waitUntil('one is allowed after a rest', () => breaker.allows() === 'one');
+    await waitUntil('one request is allowed after a cooldown', () => breaker.allows() === 'one');
     await answer(false);
     expect(breaker.allows()).toBe('nothing');
 
-    await waitUntil('one is allowed after another', () => breaker.allows() === 'one');
+    await waitUntil('one request is allowed after another cooldown', () => breaker.allows() === 'one');
     await answer(true);
     expect(breaker.allows()).toBe('all');
   });
 
-  test('gets another request if the one after a rest said nothing about it', async () => {
-    const { breaker, answer, isLeftAlone } = begin(unreported, { cooldownMs: 5 });
+  test('gets another trial request if the last one said nothing about the wallet', async () => {
+    const { breaker, answer, isCircuitOpen } = begin(unreported, { cooldownMs: 5 });
     await answer(false, false, false);
-    await waitUntil('it is left alone', isLeftAlone);
-    await waitUntil('one is allowed after a rest', () => breaker.allows() === 'one');
+    await waitUntil('the circuit is open', isCircuitOpen);
+    await waitUntil('one request is allowed after a cooldown', () => breaker.allows() === 'one');
 
     await breaker.watch(() => Promise.resolve(undefined));
     const afterwards = breaker.allows();
@@ -146,7 +146,7 @@ describe('a failing wallet', () => {
   test('that has recovered gets no request at once when it fails again', async () => {
     const { wallet, breaker, answer } = begin(unreported, { cooldownMs: 5 });
     await answer(false, false, false);
-    await waitUntil('one is allowed after a rest', () => breaker.allows() === 'one');
+    await waitUntil('one request is allowed after a cooldown', () => breaker.allows() === 'one');
     wallet.health = available;
     await waitUntil('it has recovered', () => breaker.allows() === 'all');
 
