@@ -105,7 +105,7 @@ function claimedLane(rows: readonly ClaimedRow[], leaseId: string): ClaimedLane 
     isProven: first.is_proven,
     health: {
       consecutiveFailures: first.consecutive_failures,
-      restingUntil: first.resting_until ?? undefined,
+      probeAt: first.resting_until ?? undefined,
     },
     heads,
     isFilled: heads.length === (first.consecutive_failures === 0 ? headsWithClaim : 1),

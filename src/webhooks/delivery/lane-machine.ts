@@ -240,7 +240,7 @@ export const wantedHeads = ({
 
 /** Whether the receiver failed so often that only an occasional probe is sent. */
 export const isCircuitOpen = ({ health }: Pick<Lane, 'health'>): boolean =>
-  health.restingUntil !== undefined && health.consecutiveFailures >= failuresBeforeOpen;
+  health.probeAt !== undefined && health.consecutiveFailures >= failuresBeforeOpen;
 
 /**
  * Reads ahead while there may be more deliveries. It also reads when new ones may have arrived while others are in

@@ -55,7 +55,7 @@ export const lockedLanes = (rows: readonly QueryResultRow[]): ReadonlyMap<string
       const lane = laneOf(row);
       const health = {
         consecutiveFailures: row.consecutive_failures,
-        restingUntil: row.resting_until ?? undefined,
+        probeAt: row.resting_until ?? undefined,
       };
       return [laneText(lane), { lane, leaseId: row.lease_id ?? '', health, isPaused: row.is_paused }];
     }),

@@ -36,7 +36,7 @@ export interface ExplainedDelivery extends LaneKey {
 
 export interface ExplainedEndpoint {
   readonly state: 'PAUSED' | 'RESTING' | 'OPEN';
-  readonly restingUntil: Date | null;
+  readonly probeAt: Date | null;
   readonly pausedAt: Date | null;
   readonly pausedByAnswer: boolean;
   /** Whether a process sends to it now. */
@@ -185,7 +185,7 @@ function pendingReason({
   if (earlier !== undefined)
     return { ...waiting, cause: 'EARLIER_EVENT_PENDING', nextSteps: ['EXPLAIN_EARLIER'] };
   const dueAt = delivery.dueAt ?? now;
-  if (endpoint.state === 'RESTING') return circuitOpen(dueAt, endpoint.restingUntil ?? now, now);
+  if (endpoint.state === 'RESTING') return circuitOpen(dueAt, endpoint.probeAt ?? now, now);
   if (dueAt > now) return { cause: 'NOT_DUE', nextSteps: ['REDELIVER'], at: dueAt, nextAttemptAt: dueAt };
   const due = { at: dueAt, nextAttemptAt: now };
   if (dueBefore > 0) return { ...due, cause: 'OTHERS_FIRST', nextSteps: ['WAIT'] };

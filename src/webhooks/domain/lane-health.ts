@@ -1,8 +1,8 @@
 /** The recent failures of a lane, which decide how much is sent on it. */
 export interface LaneHealth {
   readonly consecutiveFailures: number;
-  /** While the circuit is open: nothing is sent before this time, and then one delivery probes the lane. */
-  readonly restingUntil: Date | undefined;
+  /** When one delivery probes the lane, and nothing is sent before; undefined while the circuit is closed. */
+  readonly probeAt: Date | undefined;
 }
 
 /** The number of consecutive failures that opens a lane's circuit. */
@@ -32,16 +32,16 @@ export interface LaneAttempt {
  * opened do not prolong the wait when they fail.
  */
 export function healthAfter(health: LaneHealth, { isDelivered, endedAt, random }: LaneAttempt): LaneHealth {
-  if (isDelivered) return { consecutiveFailures: 0, restingUntil: undefined };
-  if (health.restingUntil !== undefined && endedAt < health.restingUntil) return health;
+  if (isDelivered) return { consecutiveFailures: 0, probeAt: undefined };
+  if (health.probeAt !== undefined && endedAt < health.probeAt) return health;
   const consecutiveFailures = health.consecutiveFailures + 1;
-  if (consecutiveFailures < failuresBeforeOpen) return { consecutiveFailures, restingUntil: undefined };
+  if (consecutiveFailures < failuresBeforeOpen) return { consecutiveFailures, probeAt: undefined };
   const plannedMs = Math.min(
     firstCooldownMs * 2 ** (consecutiveFailures - failuresBeforeOpen),
     longestCooldownMs,
   );
   const cooldownMs = Math.round(plannedMs * (1 + jitter * (2 * random() - 1)));
-  return { consecutiveFailures, restingUntil: new Date(endedAt.getTime() + cooldownMs) };
+  return { consecutiveFailures, probeAt: new Date(endedAt.getTime() + cooldownMs) };
 }
 
 /** The number of deliveries that a newly leased lane sends at the same time: one if its latest attempt failed. */

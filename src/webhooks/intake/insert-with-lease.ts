@@ -60,7 +60,7 @@ function leasedLane(deliveries: readonly OutgoingDelivery[], leaseId: string): C
     lane: { merchantId, environment, endpoint },
     leaseId,
     isProven: true,
-    health: { consecutiveFailures: 0, restingUntil: undefined },
+    health: { consecutiveFailures: 0, probeAt: undefined },
     heads,
     isFilled: heads.length < deliveries.length,
   };

@@ -10,7 +10,7 @@ export type EndpointState = 'PAUSED' | 'RESTING' | 'OPEN';
 export interface StoredEndpoint extends LaneKey {
   readonly state: EndpointState;
   readonly consecutiveFailures: number;
-  readonly restingUntil: Date | null;
+  readonly probeAt: Date | null;
   readonly pausedAt: Date | null;
   readonly pauseReason: string;
   readonly lastSuccessAt: Date | null;
@@ -65,7 +65,7 @@ const rank = `case when paused_at is not null then 0 when resting_until is not n
 /** The endpoints of one page. Only the deliveries of these are counted. */
 const selectEndpoints = (conditions: string): string => `
 select l.merchant_id as "merchantId", l.environment, l.endpoint, l.rank, l.consecutive_failures as "consecutiveFailures",
-  l.resting_until as "restingUntil", l.paused_at as "pausedAt", l.pause_reason as "pauseReason",
+  l.resting_until as "probeAt", l.paused_at as "pausedAt", l.pause_reason as "pauseReason",
   l.last_success_at as "lastSuccessAt", l.last_failure_at as "lastFailureAt", l.last_result as "lastResult",
   l.last_attempt_result as "lastAttemptResult", l.failing_since as "failingSince", l.paused_by_answer as "pausedByAnswer",
   coalesce(l.leased_until > now(), false) as "isHeld", pending.count as "pendingCount",

@@ -127,7 +127,7 @@ export const endpointMessage = (endpoint: StoredEndpoint): Endpoint =>
     ...lastAttemptField(endpoint),
     pausedByAnswer: endpoint.pausedByAnswer,
     ...timeField('troubleTime', endpoint.pausedAt ?? endpoint.failingSince),
-    ...timeField('probeTime', endpoint.state === 'RESTING' ? endpoint.restingUntil : null),
+    ...timeField('probeTime', endpoint.state === 'RESTING' ? endpoint.probeAt : null),
     ...timeField('lastSuccessTime', endpoint.lastSuccessAt),
     ...timeField('lastFailureTime', endpoint.lastFailureAt),
   });

@@ -61,24 +61,24 @@ describe('lanes', () => {
     const shop = await desk.receive(answer(503));
     const dispatcher = await desk.startDispatcher();
     await desk.add(...Array.from({ length: 30 }, () => ({ url: shop.origin })));
-    await waitUntil('the lane rests', async () => (await desk.lanes())[0]?.resting_until ?? false);
+    await waitUntil('the circuit is open', async () => (await desk.lanes())[0]?.resting_until ?? false);
     await desk.untilIdle();
-    const [resting] = await desk.lanes();
+    const [open] = await desk.lanes();
     const before = shop.webhooks.length;
     expect(before).toBeLessThanOrEqual(6);
-    expect(resting!.next_due_at!.getTime()).toBeGreaterThanOrEqual(resting!.resting_until!.getTime());
+    expect(open!.next_due_at!.getTime()).toBeGreaterThanOrEqual(open!.resting_until!.getTime());
 
-    expect(resting).toMatchObject({ failing_since: expect.any(Date), last_attempt_result: 'REFUSED' });
-    expect(resting!.failing_since!.getTime()).toBeLessThan(resting!.last_failure_at!.getTime());
+    expect(open).toMatchObject({ failing_since: expect.any(Date), last_attempt_result: 'REFUSED' });
+    expect(open!.failing_since!.getTime()).toBeLessThan(open!.last_failure_at!.getTime());
 
-    await desk.letTimePass(Math.max(0, inMs(resting!.resting_until)) + 1);
+    await desk.letTimePass(Math.max(0, inMs(open!.resting_until)) + 1);
     await waitUntil(
       'a probe failed',
-      async () => (await desk.lanes())[0]!.consecutive_failures > resting!.consecutive_failures,
+      async () => (await desk.lanes())[0]!.consecutive_failures > open!.consecutive_failures,
     );
     await desk.untilIdle();
     expect(shop.webhooks).toHaveLength(before + 1);
-    expect((await desk.lanes())[0]!.failing_since).toEqual(resting!.failing_since);
+    expect((await desk.lanes())[0]!.failing_since).toEqual(open!.failing_since);
 
     shop.behave(answer(200));
     await desk.letTimePass(60_000);
@@ -240,7 +240,7 @@ describe('lanes', () => {
     const shop = await desk.receive(answer(503));
     await desk.startDispatcher();
     const old = await desk.add(...Array.from({ length: 30 }, () => ({ url: shop.origin })));
-    await waitUntil('the lane rests', async () => (await desk.lanes())[0]?.resting_until ?? false);
+    await waitUntil('the circuit is open', async () => (await desk.lanes())[0]?.resting_until ?? false);
     await desk.untilIdle();
 
     await desk.letTimePass(77 * hour);

@@ -417,11 +417,11 @@ describe('redelivering one delivery', () => {
     );
     await operator().redeliverDelivery({ merchantId, deliveryId });
     const { rows } = await sql(
-      `select due_at <= now() as is_due, next_due_at = resting_until as rests from webhooks.deliveries
+      `select due_at <= now() as is_due, next_due_at = resting_until as waits_for_probe from webhooks.deliveries
        join webhooks.lanes using (merchant_id, environment, endpoint) where id = $1`,
       [deliveryId],
     );
-    expect(rows).toEqual([{ is_due: true, rests: true }]);
+    expect(rows).toEqual([{ is_due: true, waits_for_probe: true }]);
   });
 
   test('is in the outbox of the audit log, with the host of the URL only', async () => {

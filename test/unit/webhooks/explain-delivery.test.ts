@@ -28,7 +28,7 @@ const facts = ({ delivery, endpoint, ...own }: Own): DeliveryFacts => ({
   },
   endpoint: {
     state: 'OPEN',
-    restingUntil: null,
+    probeAt: null,
     pausedAt: null,
     pausedByAnswer: false,
     isHeld: false,
@@ -44,7 +44,7 @@ const facts = ({ delivery, endpoint, ...own }: Own): DeliveryFacts => ({
 
 const lostKey = { kind: 'KEY_MISSING', secretId: 'whs_1', keyName: 'k1' } as const;
 const due = (count: number) => ({ dueAt: minutes(count) });
-const open = (count: number) => ({ state: 'RESTING', restingUntil: minutes(count) }) as const;
+const open = (count: number) => ({ state: 'RESTING', probeAt: minutes(count) }) as const;
 const abandoned = (roundAttempts: number) =>
   ({ state: 'GIVEN_UP', dueAt: null, givenUpAt: minutes(-9), roundAttempts }) as const;
 const abandonedTest = { ...abandoned(3), eventType: 'webhook.test' };

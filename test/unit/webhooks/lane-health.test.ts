@@ -5,21 +5,21 @@ import type { LaneHealth } from '../../../src/webhooks/domain/lane-health.ts';
 
 const now = new Date('2026-03-01T12:00:00.000Z');
 const middle = (): number => 0.5;
-const well: LaneHealth = { consecutiveFailures: 0, restingUntil: undefined };
+const healthy: LaneHealth = { consecutiveFailures: 0, probeAt: undefined };
 const failing = (consecutiveFailures: number): LaneHealth => ({
   consecutiveFailures,
-  restingUntil: undefined,
+  probeAt: undefined,
 });
 const failed = (health: LaneHealth, endedAt = now): LaneHealth =>
   healthAfter(health, { isDelivered: false, endedAt, random: middle });
-const cooldownMs = ({ restingUntil }: LaneHealth, from = now): number | undefined =>
-  restingUntil && restingUntil.getTime() - from.getTime();
+const cooldownMs = ({ probeAt }: LaneHealth, from = now): number | undefined =>
+  probeAt && probeAt.getTime() - from.getTime();
 
 describe('a circuit opens', () => {
   test('not before the fifth failure in a row', () => {
-    const fourth = failed(failed(failed(failed(well))));
+    const fourth = failed(failed(failed(failed(healthy))));
 
-    expect(fourth).toEqual({ consecutiveFailures: 4, restingUntil: undefined });
+    expect(fourth).toEqual({ consecutiveFailures: 4, probeAt: undefined });
     expect(cooldownMs(failed(fourth))).toBe(5_000);
   });
 
@@ -57,9 +57,9 @@ describe('a circuit opens', () => {
   });
 
   test('for no longer when an attempt that was in progress fails afterwards', () => {
-    const resting = failed(failing(4));
+    const open = failed(failing(4));
 
-    expect(failed(resting, new Date(now.getTime() + 4_999))).toEqual(resting);
+    expect(failed(open, new Date(now.getTime() + 4_999))).toEqual(open);
   });
 
   test('again, and for longer, when the probe fails', () => {
@@ -71,13 +71,15 @@ describe('a circuit opens', () => {
   test('and closes after one success', () => {
     const health = healthAfter(failed(failing(9)), { isDelivered: true, endedAt: now, random: middle });
 
-    expect(health).toEqual(well);
+    expect(health).toEqual(healthy);
   });
 });
 
 describe('the number of concurrent deliveries of a lane', () => {
   test('begins with two on a healthy lane, and with one after a failed attempt', () =>
-    expect([firstInFlight(well), firstInFlight(failing(1)), firstInFlight(failing(7))]).toEqual([2, 1, 1]));
+    expect([firstInFlight(healthy), firstInFlight(failing(1)), firstInFlight(failing(7))]).toEqual([
+      2, 1, 1,
+    ]));
 
   test('doubles with each success up to eight, and is one after a failure', () =>
     expect([

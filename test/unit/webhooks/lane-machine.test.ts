@@ -42,7 +42,7 @@ const lane = ({ heads = [], hasMore = false, failures = 0 }: Claim = {}): Lane =
   claimedLane({
     health: {
       consecutiveFailures: failures,
-      restingUntil: failures >= failuresBeforeOpen ? new Date(endedAt.getTime() - 1) : undefined,
+      probeAt: failures >= failuresBeforeOpen ? new Date(endedAt.getTime() - 1) : undefined,
     },
     isProven: true,
     heads: heads.map(delivery),

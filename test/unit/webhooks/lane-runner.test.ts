@@ -90,7 +90,7 @@ function claimed(merchantId: string, isFilled: boolean): ClaimedLane {
   return {
     lane: { merchantId, environment: head.environment, endpoint: head.endpoint },
     leaseId: `lease of ${merchantId}`,
-    health: { consecutiveFailures: 0, restingUntil: undefined },
+    health: { consecutiveFailures: 0, probeAt: undefined },
     isProven: true,
     heads: [head],
     isFilled,
