@@ -162,7 +162,7 @@ async function planOnce(client: PoolClient): Promise<void> {
   await client.query('set enable_sort = off; set plan_cache_mode = force_generic_plan');
 }
 
-/** Publishes events. Those of recorded traces have a span each, whose traceparent is a header of the message. */
+/** Publishes events. Each event of a recorded trace gets a span, whose traceparent is a header of the message. */
 async function publishTraced(
   { publisher, tracing }: RelayOptions,
   events: readonly StoredEvent[],

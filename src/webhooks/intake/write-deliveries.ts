@@ -36,7 +36,7 @@ export interface DeliveryWriter {
     client?: PoolClient,
   ) => Promise<readonly OwedDelivery[]>;
   /**
-   * Creates those of these deliveries that are missing, and moves the reader, in one short transaction. Safe to repeat. Uses `client` if it
+   * Creates the deliveries that are missing, and moves the reader, in one short transaction. Safe to repeat. Uses `client` if it
    * is given, otherwise any connection. With a lease, which needs a transaction of its own, it also leases idle lanes.
    * @throws TypeError for an event that this version does not know; nothing is written then.
    */

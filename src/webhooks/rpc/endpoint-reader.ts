@@ -4,7 +4,7 @@ import { isWebhookEndpoint } from '../database/webhook-endpoint.sql.ts';
 import { statusOf } from '../delivery/after-attempt.ts';
 import type { AttemptResult, Environment, LaneKey } from '../domain/delivery.ts';
 
-/** The state of an endpoint, as `gatehouse.v1.EndpointState` names it. */
+/** The state of an endpoint, as `gatehouse.v1.EndpointState` names it. RESTING: its circuit is open. OPEN: it is active. */
 export type EndpointState = 'PAUSED' | 'RESTING' | 'OPEN';
 
 export interface StoredEndpoint extends LaneKey {

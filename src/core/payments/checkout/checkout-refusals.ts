@@ -52,9 +52,9 @@ export function checkoutRefusal(
     case 'order_is_final':
       return notPayable(rejection.type, `the order is ${rejection.status}`);
     case 'session_ended':
-      return notPayable(rejection.type, 'the payment session has ended');
+      return notPayable(rejection.type, 'the payment session has expired');
     case 'too_many_attempts':
-      return notPayable(rejection.type, `the order has been tried ${rejection.limit} times`);
+      return notPayable(rejection.type, `the order has used all of its ${rejection.limit} payment attempts`);
     case 'option_not_allowed':
       return notPayable(rejection.type, 'the order cannot be paid this way');
   }

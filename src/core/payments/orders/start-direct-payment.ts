@@ -337,11 +337,14 @@ function refusalError(rejection: StartRefusal): Error {
           'wait until it is returned, or ask the operator of the gateway',
       );
     case 'too_many_attempts':
-      return refuse('ORDER_NOT_PAYABLE', `has been tried ${rejection.limit} times; use a new order_number`);
+      return refuse(
+        'ORDER_NOT_PAYABLE',
+        `belongs to an order that has used all of its ${rejection.limit} payment attempts; use a new order_number`,
+      );
     case 'session_ended':
       return refuse(
         'ORDER_NOT_PAYABLE',
-        'belongs to an order whose payment session has ended; use a new order_number',
+        'belongs to an order whose payment session has expired; use a new order_number',
       );
     case 'option_not_allowed':
       return refuse(
