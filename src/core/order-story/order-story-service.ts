@@ -34,7 +34,7 @@ export interface OrderStoryServiceParts {
   readonly fairly: FairCalls;
   /** Limits the stories that are read at a time, by merchant and environment. */
   readonly searchFairly: FairCalls;
-  /** The error of a name without an order: RECOVERING while a restored gateway may have lost it; otherwise ORDER_NOT_FOUND. */
+  /** The error if no order has the name: RECOVERING while a restored gateway may have lost it; otherwise ORDER_NOT_FOUND. */
   readonly missingOrder: (
     name: { readonly merchantId: PublicId<'mer'>; readonly environment: Environment } & NameInEnvironment,
   ) => Promise<Error>;

@@ -53,7 +53,7 @@ export interface OrderStory {
   readonly latestAttempt: PaymentAttemptRow | null;
   /** Oldest first. The first 100 and the latest 400 at most. */
   readonly events: readonly OrderEvent[];
-  /** Newest first, and so are the lists below. */
+  /** Newest first, like the lists below. */
   readonly attempts: readonly AttemptStory[];
   readonly strayPayments: readonly Omit<StrayPaymentRow, symbol>[];
   /** The oldest that is not returned, even if it is too old for the list; null without one. */
@@ -84,9 +84,9 @@ const maxExchangeBytes = 2 * 1024 * 1024;
 const maxEventBytes = 1024 * 1024;
 
 /**
- * Reads everything that belongs to an order from one snapshot, by eleven statements for any number of attempts. Each reads
- * an index. The attempts have none by their order, so their ids are taken from the order's events. The events left out, between the first
- * and the latest, are those of refunds, because payments come before refunds.
+ * Reads everything that belongs to an order from one snapshot, by eleven statements for any number of attempts. Each statement reads
+ * an index. No index has the attempts by their order, so the order's events give their ids. Only events of refunds are left out, between
+ * the first and the latest events, because payments come before refunds.
  */
 export function createReadOrderStory(database: Database): ReadOrderStory {
   return ({ merchantId, environment, orderId }) =>
@@ -162,7 +162,7 @@ async function readEvents(
     },
     { orderBy: { sequence: 'desc' } },
   );
-  // The latest come first, because a small story has no other events, and they say how the order is now.
+  // The latest events are kept first, because they show the present state of the order.
   const latest = firstWithin(rows.slice(0, limits.latestEvents), maxEventBytes / 2);
   const others = rows.slice(latest.length).filter(({ sequence }) => sequence <= limits.firstEvents);
   const first = firstWithin(others.reverse(), maxEventBytes / 2);

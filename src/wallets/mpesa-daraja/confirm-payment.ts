@@ -87,7 +87,7 @@ export type Confirmation =
 
 /**
  * The state of a transaction, from a status query. Sends the query unless its answer has arrived or is still awaited. After an answer
- * that decides nothing, the next call sends it again once a while has passed.
+ * that decides nothing, a call that comes later than the wait sends the query again.
  */
 export async function confirmTransaction(
   parts: ConfirmationParts,

@@ -38,7 +38,7 @@ export const order: typeof english = {
   actions: {
     title: 'ማድረግ የሚችሉት',
     checkout: 'የክፍያ ገጽ',
-    checkoutBody: 'እዚያ ክፍያ ከተጀመረ በኋላ ትዕዛዙን መክፈል የሚችለው የጀመረው አሳሽ ብቻ ነው።',
+    checkoutBody: 'እዚያ ክፍያ ከተጀመረ በኋላ ትዕዛዙን መክፈል የሚችለው የጀመረው ብራውዘር ብቻ ነው።',
     checkoutHidden: 'ሊንኩ ትዕዛዙን መክፈል ወይም መሰረዝ ስለሚችል የነጋዴው ባለቤቶችና ገንቢዎች ብቻ ያዩታል።',
     settle: 'ሰው የሚጠብቀውን ገንዘብ ሁሉ ይመልከቱ',
     queryWallet: 'ዋሌቱን አሁን ይጠይቁ',
