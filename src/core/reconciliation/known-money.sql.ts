@@ -84,10 +84,17 @@ async function readMoney(
   scope: WalletScope,
   where: { readonly attempts: string; readonly strays: string },
   values: readonly unknown[],
+  strayValues = values,
 ): Promise<KnownMoney[]> {
-  const all = [textArrayLiteral(scope.otherAccounts), ...scopeValues(scope), ...values];
-  const found = await em.execute<AttemptRow[]>(`${selectAttempts(scope)} and ${where.attempts}`, all);
-  const stray = await em.execute<StrayRow[]>(`${selectStrays(scope)} and ${where.strays}`, all);
+  const common = [textArrayLiteral(scope.otherAccounts), ...scopeValues(scope)];
+  const found = await em.execute<AttemptRow[]>(`${selectAttempts(scope)} and ${where.attempts}`, [
+    ...common,
+    ...values,
+  ]);
+  const stray = await em.execute<StrayRow[]>(`${selectStrays(scope)} and ${where.strays}`, [
+    ...common,
+    ...strayValues,
+  ]);
   // A stray payment is also found by its attempt. The stray payment comes last, because it takes precedence.
   return [...found.map(attemptMoney), ...stray.map(strayMoney)];
 }
@@ -113,9 +120,11 @@ export async function findByRequest(
 ): Promise<ReadonlyMap<string, KnownMoney>> {
   const where = {
     attempts: 'a.id = any(?::uuid[])',
-    strays: 'array[s.id, s.reversal_id] && ?::uuid[]',
+    // Each has an index. The two as an array would be compared with each id, for each stray payment.
+    strays: '(s.id = any(?::uuid[]) or s.reversal_id = any(?::uuid[]))',
   };
-  const known = await readMoney(em, scope, where, [textArrayLiteral(ids)]);
+  const values = [textArrayLiteral(ids)];
+  const known = await readMoney(em, scope, where, values, [...values, ...values]);
   return new Map(known.flatMap((money) => idsOf(money).map((id): [string, KnownMoney] => [id, money])));
 }
 

@@ -19,6 +19,8 @@ import { readEvents } from '../../../src/core/events/read-events.sql.ts';
 import { readOrder } from '../../../src/core/payments/changes/read-order.ts';
 import { createAttemptIds } from '../../../src/core/payments/changes/attempt-ids.ts';
 import { createClaimPayments } from '../../../src/core/payments/changes/claim-payments.ts';
+import { findByRequest } from '../../../src/core/reconciliation/known-money.sql.ts';
+import type { WalletScope } from '../../../src/core/reconciliation/known-money.sql.ts';
 import { readRefundSums } from '../../../src/core/payments/refunds/refund-sums.sql.ts';
 import { beginRecovery } from '../../../src/core/recovery/begin-recovery.ts';
 import { keepPaidAccounts } from '../../../src/core/recovery/lost-accounts.sql.ts';
@@ -214,10 +216,24 @@ test('rows that have ended for good are not read again, however many a merchant 
     ...{ merchantId: order.merchant_id, id: { $ne: order.id }, status: 'COMPLETED' },
   });
 
+  const wallet: WalletScope = {
+    ...{
+      environment: 'SANDBOX',
+      options: ['walleta_ussd'],
+      isOperators: true,
+      accounts: [],
+      otherAccounts: [],
+    },
+  };
   const works: readonly (readonly [name: string, work: () => Promise<unknown>, most: number])[] = [
     ['issuing an API key', () => keys.add({ ...key, hash: randomBytes(32) }, by), 100],
     ['finding an open refund', () => readOpenRefund(database.fork(), of), 100],
     ['finding an open stray payment', () => readOpenStray(database.fork(), of), 100],
+    [
+      'finding the money of a statement by an id',
+      () => findByRequest(database.fork(), wallet, [randomUUID()]),
+      100,
+    ],
     ['reading the past of another order', () => readOrder(database.fork(), other), 100],
     ['summing the refunds of another order', () => readRefundSums(database.fork(), other), 100],
     // For each of at most 5,000 orders: the order, its payment, its events and its refunds.
