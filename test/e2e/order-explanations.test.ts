@@ -24,11 +24,10 @@ import { openExplanationSurfaces } from './explanation-surfaces.ts';
 import type { ExplainedName, ExplanationSurfaces, Shown } from './explanation-surfaces.ts';
 
 // Every fact that an order can wait for, frozen. gRPC tells all of them. REST, the command line and the dashboard show the same
-// words, which one fact of each kind proves. The test plays the `wallets` process, so nothing moves while it asks. The simulated
-// wallets follow at the end.
+// words, which one fact of each kind proves. The test plays the `wallets` process, so nothing moves while it asks.
 
 const environment = Environment.SANDBOX;
-const stack = sharedStack({ wallets: 1, webhooks: 1, dashboards: 1 });
+const stack = sharedStack({ webhooks: 1, dashboards: 1 });
 const desk = sharedPaymentDesk(stack);
 const statuses = sharedClient(stack, WalletStatusService, 'wallets');
 const strayWork = sharedClient(stack, StrayPaymentService, 'wallets');
@@ -46,7 +45,6 @@ let signing: TestMerchant;
 let orderCount = 0;
 
 beforeAll(async () => {
-  await stack.wallets[0]?.stop();
   receiver = await startReceiver(answer(204));
   signing = await stack.createMerchant({ signsWebhooks: true });
   surfaces = await openExplanationSurfaces(stack);
@@ -385,26 +383,6 @@ test('an unknown order is answered as in verify, and no merchant sees another me
       await callSandbox(stack, other, 'verify', body),
     );
   expect((await callSandbox(stack, { testKey: 'svc_test_none' }, 'explain', {})).status).toBe(401);
-});
-
-test('each outcome of the simulated wallets ends with the matching fact', async () => {
-  await desk.clear();
-  await reportWallets(WalletBreakerState.CLOSED);
-  await stack.startWallets();
-  const endings = [
-    ['00', 'nothing nobody none'],
-    ['01', 'nothing nobody none'],
-    ['04', 'nothing nobody none'],
-    ['19', 'nothing nobody none'],
-    ['09', 'wallet_outcome wallet wallet_queried'],
-    ['27', 'return_decision operator return_decided'],
-  ] as const;
-  const started = endings.map(async ([row, facts]) => {
-    const [orderNumber, phone] = [`S-${row}`, `+2519000000${row}`];
-    const { orderId } = await desk.startDirect({ merchantId: signing.id, orderNumber, phone });
-    return { order: nameOf(signing, orderNumber, orderId), facts };
-  });
-  for (const { order, facts } of await Promise.all(started)) await expectFact(order, facts);
 });
 
 test('without a webhooks process, an ended order says that its webhooks are unknown', async () => {
