@@ -7,7 +7,7 @@ import { directOptionPattern } from './payment-option.ts';
 // core refuses the characters named below, and hosts that lenient parsers would turn into others.
 
 // Code generators copy `pattern` into the source of a client, and validators compile it, also below `not`. The regular
-// expressions of Python, Go and PHP know no \p{…} or \u…, and in Java a [ begins a class within a class. One such pattern makes
+// expressions of Python, Go and PHP know no \p{…} or \u…, and in Java a [ begins a class within a class. A single such pattern makes
 // a validator refuse the whole document. So the schemas allow characters that only core refuses: lone surrogates, invisible
 // characters, and those that change the direction of writing.
 

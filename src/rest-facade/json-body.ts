@@ -75,7 +75,7 @@ function pickFields(body: object, fields: readonly string[]): object {
 /** '' for a body that is nested too deeply to be written. Bodies are read without recursion. */
 function excerptOf(body: object): string {
   try {
-    // A part of a text keeps the whole text in memory, unless it is copied. One more character shows that it was cut.
+    // A part of a text keeps the whole text in memory, unless it is copied. The additional character shows that the text was cut.
     return Buffer.from(JSON.stringify(body).slice(0, maskedLength + 1)).toString();
   } catch {
     return '';

@@ -60,8 +60,8 @@ const limits = { maxItems: 32, maxInFlight: 8, maxWaiting: 1_000 };
 const awaitedLimits = { maxItems: 100, maxInFlight: 2, maxWaiting: Infinity };
 
 /**
- * Some items of a merchant wait in core for its share of the connections, and a batch is answered when its last item is. So their
- * batches have items of one merchant and environment only. Merchants take turns to send them. They also share the slots of waiting
+ * Direct payments and keyed registrations can wait in core for their merchant's share of the connections. A batch is answered when its last
+ * item is. So these batches have items of one merchant and environment only. Merchants take turns to send them. They also share the slots of waiting
  * requests: one merchant alone gets half of them, so that others always find one. Core answers more batches of a stream at a time than these.
  */
 const apart = { maxRunning: 48, maxWaiting: 2 * limits.maxInFlight };
@@ -267,7 +267,7 @@ class Deadline {
   }
 }
 
-/** Those of all items, or none when no trace is recorded. */
+/** The traceparents of all items, or none when no trace is recorded. */
 const traceparentsOf = (items: readonly { readonly traceparent: string }[]): string[] =>
   items.some(({ traceparent }) => traceparent !== '') ? items.map(({ traceparent }) => traceparent) : [];
 

@@ -72,7 +72,7 @@ export const servedWithoutCall = <Outcome>(outcome: Outcome): Served<Outcome> =>
 });
 
 /**
- * Whether the wallet refused the credentials, or an access token for them. That concerns one account, so it says nothing about the
+ * Whether the wallet refused the credentials, or an access token for them. The refusal concerns one account, so it says nothing about the
  * wallet. Without an access token, nothing else was sent after the refusal.
  */
 export function refusesCredentials({ result, exchanges }: Answer<{ readonly kind: string }>): boolean {

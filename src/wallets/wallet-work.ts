@@ -46,8 +46,8 @@ export const workSignal = (stop: AbortSignal): AbortSignal =>
 
 /**
  * Whether the wallet is healthy, for its circuit breaker. A failure with a merchant's own account may be the fault of that
- * account, so it says nothing about the wallet. Neither do refused credentials, including the operator's: an open circuit would
- * stop the merchants whose accounts work.
+ * account, so it says nothing about the wallet. Refused credentials say nothing either, including the operator's: an open
+ * circuit would stop the merchants whose accounts work.
  */
 export function walletHealthOf(
   { isWalletHealthy, areCredentialsRefused }: Served<unknown>,

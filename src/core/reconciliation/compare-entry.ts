@@ -201,7 +201,7 @@ function compareReversal(
   return { kind: 'STATUS_DIFFERS', entry, known, advice };
 }
 
-/** This statement contains money that Gatehouse requested with another payee account. That account's own statement lacks it. */
+/** This statement contains money that Gatehouse requested with another payee account. The statement of the other account lacks it. */
 function compareElsewhere(
   entry: Entry,
   known: KnownMoney,

@@ -20,9 +20,9 @@ const heldIn = (environment: string): string =>
   `case when ${onPrimary(`core.takes_payments('${environment}')`)} then cardinality(core.held_merchants('${environment}')) else 0 end`;
 
 /**
- * Adds metrics about a restored database. Some say whether each environment takes payments, which it does only after the records were compared
- * with the wallets, and how many merchants wait longer. Others name the questions that only an operator can answer: whether requests for
- * erasure, merchants or their wallet accounts were lost.
+ * Adds metrics about a restored database. Some say whether each environment takes payments, and how many merchants wait longer. An
+ * environment takes payments only after the records were compared with the wallets. Other metrics say whether an operator must still answer a
+ * question: whether requests for erasure, merchants or their wallet accounts were lost.
  */
 export function addRecoveryMetrics(
   metrics: Metrics,

@@ -45,7 +45,7 @@ export function installedPostgres(): string {
 
 /**
  * Creates the symbolic links of the package's libraries. npm cannot carry links, so the package's install script
- * creates them. That script may not have been allowed to run.
+ * creates them. npm may have been told not to run that script.
  */
 async function completeLinks(native: string): Promise<void> {
   const links: unknown = JSON.parse(await readFile(join(native, 'pg-symlinks.json'), 'utf8'));

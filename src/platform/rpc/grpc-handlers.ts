@@ -153,7 +153,7 @@ type AnyCall =
   | ServerDuplexStream<Buffer, Message>;
 
 /**
- * Reads the messages by events instead of the stream's own iterator. That iterator destroys the stream if the call fails while it waits.
+ * Reads the messages by events instead of the stream's own iterator. The iterator destroys the stream if the call fails while it waits.
  * Then the status is never sent, and the caller waits for ever.
  */
 async function* messagesOf(call: Readable, input: (bytes: Buffer) => Message): AsyncIterable<Message> {

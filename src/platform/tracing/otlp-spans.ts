@@ -136,7 +136,7 @@ export function createSampledSpans(options: SampledSpansOptions): SampledSpans {
         parent === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, apiContext(parent));
       return start(name, below, begun, unsampled);
     },
-    // The last batch may fail. That was logged, and the process stops.
+    // The last batch may fail. The failure is logged already, and the process stops.
     close: () => provider.shutdown().catch(() => undefined),
   };
 }

@@ -82,7 +82,7 @@ const length = '(?:[0-7].|81..|82....)';
 
 /**
  * How the DER of a private RSA key begins. Merchants give keys of their own, and OpenSSL computes the public half of a DSA or DH key while
- * it reads it. That takes ten seconds for the longest one that fits.
+ * it reads it. The longest key that fits takes ten seconds.
  */
 const beginningOfRsaKey = {
   pkcs8: new RegExp(`^30${length}02010[01]30${length}06092a864886f70d010101`),

@@ -41,7 +41,7 @@ export const headsOf = (lane: string, limit: string, except: string): string => 
 /**
  * Whether no earlier delivery of the order of `d` to the same endpoint is still pending. `is true` hides the comparison from
  * the planner. Otherwise it could choose the index of all deliveries to the endpoint, instead of that of the order's few. An order with
- * very many refunds has many deliveries. Those just before `d` are read first, because the earliest ones are delivered.
+ * very many refunds has many deliveries. The deliveries just before `d` are read first, because the earliest are delivered.
  */
 export const isFirstOfItsOrder = `(d.order_id = '' or (
       select true from webhooks.deliveries e

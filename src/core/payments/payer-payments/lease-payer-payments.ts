@@ -33,8 +33,8 @@ export interface PayerPaymentQueue {
     leaseMs: number,
   ) => Promise<readonly { readonly payment: PayerPayment; readonly leaseId: string }[]>;
   /**
-   * Stores a callback, and makes an open or abandoned payment due now, or soon after many callbacks (`hastenedTo`). Callbacks take turns. One
-   * whose caller has left before its turn is dropped.
+   * Stores a callback, and makes an open or abandoned payment due now, or soon after many callbacks (`hastenedTo`). Callbacks take turns. A
+   * callback whose caller disconnects before its turn is dropped.
    */
   readonly hasten: (
     payerPaymentId: PublicId<'ppm'>,

@@ -48,8 +48,8 @@ export interface LeasedRefund {
 }
 
 /**
- * The work of the wallets process on refunds. Each function is one transaction. Calls that wait for their order take turns. One whose caller
- * has left before its turn is dropped.
+ * The work of the wallets process on refunds. Each function is one transaction. Calls that wait for their order take turns. A call whose
+ * caller disconnects before its turn is dropped.
  */
 export interface RefundWork {
   /** Leases due refunds to a worker. */
