@@ -797,7 +797,7 @@ export declare type StartPasswordResetRequest = Message<"gatehouse.v1.StartPassw
   remoteAddress: string;
 
   /**
-   * As in VerifyPasswordRequest. Such a browser has its own limit of links, which nobody else can use up.
+   * As in VerifyPasswordRequest. Such a browser has its own limit of links, which other browsers cannot use up.
    *
    * @generated from field: string browser_secret = 5;
    */
@@ -968,7 +968,7 @@ export declare type VerifyPasswordRequest = Message<"gatehouse.v1.VerifyPassword
 
   /**
    * A random secret that only the user's browser has; may be empty. A browser in which the user gave the right password within
-   * 30 days has its own limit of tries, which nobody else can use up.
+   * 30 days has its own limit of tries, which other browsers cannot use up.
    *
    * @generated from field: string browser_secret = 5;
    */

@@ -278,28 +278,28 @@ export declare const StrayPaymentFactsSchema: GenMessage<StrayPaymentFacts>;
  */
 export declare type ReconciliationFacts = Message<"gatehouse.v1.ReconciliationFacts"> & {
   /**
-   * Those that ended.
+   * Comparisons that ended.
    *
    * @generated from field: int64 completed_count = 1;
    */
   completedCount: bigint;
 
   /**
-   * Of those, the ones with differences.
+   * Ended comparisons with differences.
    *
    * @generated from field: int64 differing_count = 2;
    */
   differingCount: bigint;
 
   /**
-   * Those whose statement could not be read.
+   * Comparisons whose statement could not be read.
    *
    * @generated from field: int64 failed_count = 3;
    */
   failedCount: bigint;
 
   /**
-   * Those that have waited for more than an hour.
+   * Comparisons that have waited for more than an hour.
    *
    * @generated from field: int64 late_count = 4;
    */
@@ -394,7 +394,7 @@ export declare const MissingWalletSchema: GenMessage<MissingWallet>;
  */
 export declare type WalletsFacts = Message<"gatehouse.v1.WalletsFacts"> & {
   /**
-   * Those that the file of wallets lacks, by wallet and environment.
+   * The wallets that the file of wallets lacks, by wallet and environment.
    *
    * @generated from field: repeated gatehouse.v1.MissingWallet missing = 1;
    */
@@ -449,7 +449,7 @@ export declare type RecoveryFacts = Message<"gatehouse.v1.RecoveryFacts"> & {
   merchantsLostFromTime?: Timestamp | undefined;
 
   /**
-   * The merchants that take no payments in an environment that is open. Others do.
+   * The number of merchants that take no payments in an environment that is open to other merchants.
    *
    * @generated from field: int64 held_merchant_count = 6;
    */
@@ -1029,7 +1029,7 @@ export enum CheckFinding {
   FOREIGN_KEY = 22,
 
   /**
-   * The database was restored, and merchants take no payments until their own wallet accounts were compared. Others do.
+   * The database was restored, and some merchants take no payments until their own wallet accounts were compared.
    *
    * @generated from enum value: CHECK_FINDING_MERCHANTS_HELD = 23;
    */

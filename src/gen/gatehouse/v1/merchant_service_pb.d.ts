@@ -290,7 +290,7 @@ export declare type CreateMerchantRequest = Message<"gatehouse.v1.CreateMerchant
   sessionLifetime?: Duration | undefined;
 
   /**
-   * "mer_…": the id of a merchant that a restore lost, so that its rebuilt orders belong to it again. With another id, its customers could be
+   * "mer_…": the id of a merchant that is missing after a restore, so that its rebuilt orders belong to it again. With another id, its customers could be
    * charged again for orders that they have paid. Absent for a new merchant.
    *
    * @generated from field: string merchant_id = 4;

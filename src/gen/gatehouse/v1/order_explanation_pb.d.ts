@@ -281,7 +281,7 @@ export enum OrderFact {
   WEBHOOK_ACCEPTED = 22,
 
   /**
-   * A signing secret is shown to somebody, so that the receiver can verify the webhook.
+   * A signing secret is shown to a user, so that the receiver can verify the webhook.
    *
    * @generated from enum value: ORDER_FACT_WEBHOOK_SECRET = 23;
    */

@@ -376,7 +376,7 @@ export declare type Refund = Message<"gatehouse.v1.Refund"> & {
   requestedBy: string;
 
   /**
-   * Who approved or declined it, as in the audit log; empty when nobody had to, or has not yet.
+   * The actor that approved or declined it, as in the audit log; empty when no approval is needed, or it awaits one.
    *
    * @generated from field: string decided_by = 19;
    */

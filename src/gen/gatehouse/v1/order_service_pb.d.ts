@@ -655,7 +655,7 @@ export declare type WatchEndedOrdersRequest = Message<"gatehouse.v1.WatchEndedOr
 export declare const WatchEndedOrdersRequestSchema: GenMessage<WatchEndedOrdersRequest>;
 
 /**
- * Orders that have ended; without ids in a keep-alive message. Those are sent at the start and at least every 15 seconds.
+ * Orders that have ended; without ids in a keep-alive message. Keep-alive messages are sent at the start and at least every 15 seconds.
  *
  * @generated from message gatehouse.v1.WatchEndedOrdersResponse
  */
@@ -893,7 +893,7 @@ export declare type StreamOrderBatchesResponse = Message<"gatehouse.v1.StreamOrd
   batchId: number;
 
   /**
-   * None is set in the first response of a stream, which answers no batch. Exactly one is set in the others.
+   * No field is set in the first response of a stream, which answers no batch. Every other response has exactly one.
    *
    * @generated from oneof gatehouse.v1.StreamOrderBatchesResponse.outcome
    */

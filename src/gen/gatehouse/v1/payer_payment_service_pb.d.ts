@@ -613,8 +613,8 @@ export declare type GetPayerPaymentResponse = Message<"gatehouse.v1.GetPayerPaym
   payerPayment?: PayerPayment | undefined;
 
   /**
-   * The exchanges with the wallet, oldest first, as in GetPaymentAttemptResponse. Those of an ORDER_PAID payment are stored
-   * with its payment attempt.
+   * The exchanges with the wallet, oldest first, as in GetPaymentAttemptResponse. The exchanges of an ORDER_PAID payment are
+   * stored with its payment attempt.
    *
    * @generated from field: repeated gatehouse.v1.WalletExchange exchanges = 2;
    */

@@ -394,7 +394,7 @@ export declare const WalletCompletedSchema: GenMessage<WalletCompleted>;
 export declare type WalletDeclined = Message<"gatehouse.v1.WalletDeclined"> & {
   /**
    * insufficient_funds, wrong_pin, declined_by_payer, payer_not_found, limit_exceeded, account_state, payer_busy, invalid_request,
-   * merchant_config or provider_error. Others get INVALID_FIELDS.
+   * merchant_config or provider_error. Any other reason gets INVALID_FIELDS.
    *
    * @generated from field: string reason = 1;
    */

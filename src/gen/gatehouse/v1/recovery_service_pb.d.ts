@@ -210,7 +210,7 @@ export declare type RecoveredWallet = Message<"gatehouse.v1.RecoveredWallet"> & 
   wallet: string;
 
   /**
-   * What is known.
+   * The state of the wallet.
    *
    * @generated from field: gatehouse.v1.RecoveredWalletState state = 3;
    */
@@ -231,7 +231,7 @@ export declare type RecoveredWallet = Message<"gatehouse.v1.RecoveredWallet"> & 
   unclaimedPaymentCount: number;
 
   /**
-   * The operator who has accepted the wallet; empty when nobody had to, or has not yet.
+   * The operator who has accepted the wallet; empty when no acceptance was needed, or none is recorded yet.
    *
    * @generated from field: string decided_by = 6;
    */
@@ -819,7 +819,7 @@ export enum RecoveryStream {
 export declare const RecoveryStreamSchema: GenEnum<RecoveryStream>;
 
 /**
- * What is known of a wallet's payments in the lost time.
+ * The state of the comparison with a wallet after a restore.
  *
  * @generated from enum gatehouse.v1.RecoveredWalletState
  */

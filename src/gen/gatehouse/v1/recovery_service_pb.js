@@ -174,7 +174,7 @@ export const RecoveredWalletStateSchema = /*@__PURE__*/
   enumDesc(file_gatehouse_v1_recovery_service, 3);
 
 /**
- * What is known of a wallet's payments in the lost time.
+ * The state of the comparison with a wallet after a restore.
  *
  * @generated from enum gatehouse.v1.RecoveredWalletState
  */

@@ -67,7 +67,7 @@ export declare type CreateRefundRequest = Message<"gatehouse.v1.CreateRefundRequ
   refundNumber: string;
 
   /**
-   * Decimal text in the order's currency. When empty, whatever is left.
+   * Decimal text in the order's currency. When empty, all that is not refunded yet.
    *
    * @generated from field: string amount = 6;
    */
@@ -860,7 +860,7 @@ export declare type WatchRefundsResponse = Message<"gatehouse.v1.WatchRefundsRes
   cursor: string;
 
   /**
-   * The refund after the step; absent in a keep-alive message. Those are sent at the start and at least every 15 seconds.
+   * The refund after the step; absent in a keep-alive message. Keep-alive messages are sent at the start and at least every 15 seconds.
    *
    * @generated from field: gatehouse.v1.Refund refund = 2;
    */

@@ -509,7 +509,7 @@ export declare type ListDeliveriesRequest = Message<"gatehouse.v1.ListDeliveries
   environment: Environment;
 
   /**
-   * Only those in one of these states; any when empty.
+   * Only deliveries in one of these states; any when empty.
    *
    * @generated from field: repeated gatehouse.v1.DeliveryState states = 3;
    */
@@ -935,7 +935,7 @@ export declare type DeliveryExplanation = Message<"gatehouse.v1.DeliveryExplanat
   signingSecretProblem: SigningSecretProblem;
 
   /**
-   * That secret: "whs_…"; empty for other causes.
+   * The id of the signing secret: "whs_…"; empty for other causes.
    *
    * @generated from field: string signing_secret_id = 13;
    */
@@ -1072,21 +1072,21 @@ export declare type StartRedeliveryRequest = Message<"gatehouse.v1.StartRedelive
   environment: Environment;
 
   /**
-   * Those created at or after this time. Required.
+   * Deliveries created at or after this time. Required.
    *
    * @generated from field: google.protobuf.Timestamp create_time_from = 3;
    */
   createTimeFrom?: Timestamp | undefined;
 
   /**
-   * Those created before this time; now when absent.
+   * Deliveries created before this time; now when absent.
    *
    * @generated from field: google.protobuf.Timestamp create_time_to = 4;
    */
   createTimeTo?: Timestamp | undefined;
 
   /**
-   * Those in one of these states; the abandoned ones when empty.
+   * Deliveries in one of these states; the abandoned ones when empty.
    *
    * @generated from field: repeated gatehouse.v1.DeliveryState states = 5;
    */
@@ -1673,7 +1673,7 @@ export declare const ListenToSandboxEventsRequestSchema: GenMessage<ListenToSand
  */
 export declare type ListenToSandboxEventsResponse = Message<"gatehouse.v1.ListenToSandboxEventsResponse"> & {
   /**
-   * The event: "evt_…"; empty in a keep-alive message. Those are sent at the start and at least every 15 seconds.
+   * The event: "evt_…"; empty in a keep-alive message. Keep-alive messages are sent at the start and at least every 15 seconds.
    *
    * @generated from field: string event_id = 1;
    */
