@@ -209,7 +209,8 @@ export const alerts: readonly Alert[] = [
     expr: 'max by (wallet, environment) (gatehouse_wallet_circuit_open) == 1',
     for: '2m',
     severity: 'page',
-    summary: 'No payments are sent to {{ $labels.wallet }} ({{ $labels.environment }}): its circuit is open.',
+    summary:
+      '{{ $labels.wallet }} ({{ $labels.environment }}) keeps failing, so its payments wait: its circuit is open.',
   },
   {
     name: 'GatehouseWalletCredentialsRefused',

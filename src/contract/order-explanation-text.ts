@@ -39,7 +39,7 @@ function factText(facts: OrderExplanationFacts): string {
     case OrderFact.WALLETS_PROCESS:
       return `The order waits for a wallets process of Gatehouse, because none works with ${wallet}.`;
     case OrderFact.WALLET_RECOVERY:
-      return `The order waits for ${wallet}, which fails. Gatehouse sends it nothing until it works again.`;
+      return `The order waits for ${wallet}, which keeps failing. Gatehouse continues when it works again.`;
     case OrderFact.WALLET_ANSWER:
       return `The order waits for ${wallet} to answer the payment request.`;
     case OrderFact.PAYER_CONFIRMATION:
