@@ -17,6 +17,7 @@ import { directPayment, orderNamed, registration } from '../../support/order-req
 import { refusalOf } from '../../support/rpc-failure.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { sharedStack, sharedClient, sharedConnection } from '../../support/shared-stack.ts';
+import { damageRow } from './damaged-row.ts';
 import { beginRecovery, endRecoveries, holdRecoveries } from './held-recoveries.ts';
 
 // Two cores, so that every test also shows that two sweeps can run together.
@@ -93,17 +94,23 @@ describe('an order whose session has ended', () => {
     expect(typesOf(await eventsOf(openId))).toEqual([OrderEventType.CREATED]);
   });
 
-  test('expires although another one cannot be read, which waits', async () => {
-    const damagedId = await register(merchantId, 'E-11');
-    await database.query(`update core.orders set currency = 'XXX' where id = $1`, [damagedId]);
-    const id = await register(merchantId, 'E-12');
+  test.each(['read', 'changed'] as const)(
+    'expires although another one cannot be %s, which waits',
+    async (how) => {
+      const damagedId = await register(merchantId, 'E-11');
+      const repair = await damageRow((sql) => database.query(sql), 'orders', damagedId, how);
+      const id = await register(merchantId, 'E-12');
+      // The trigger would refuse this change too.
+      await database.query("set session_replication_role = 'replica'");
 
-    await endSessions([damagedId, id]);
+      await endSessions([damagedId, id]);
 
-    await untilExpired(merchantId, 'E-12');
-    await database.query(`update core.orders set currency = 'ETB' where id = $1`, [damagedId]);
-    expect((await getOrder(merchantId, 'E-11')).status).toBe(OrderStatus.PENDING);
-  });
+      await database.query("set session_replication_role = 'origin'");
+      await untilExpired(merchantId, 'E-12');
+      await repair();
+      expect((await getOrder(merchantId, 'E-11')).status).toBe(OrderStatus.PENDING);
+    },
+  );
 
   test('ends its unsent attempt as TIMED_OUT', async () => {
     const id = await startPayment(merchantId, 'E-4');

@@ -12,6 +12,7 @@ import { refusalOf } from '../../support/rpc-failure.ts';
 import { sharedClient, sharedStack } from '../../support/shared-stack.ts';
 import { walletsOfCoreWithPaybill } from '../../support/simulated-wallets.ts';
 import { waitUntil } from '../../support/wait-until.ts';
+import { damageRow } from './damaged-row.ts';
 import { outcomes, sharedPaymentDesk, transactionOf } from './payment-desk.ts';
 
 /** Payments at walletb go to an account of this merchant. Those at walleta go to the operator's. */
@@ -78,6 +79,20 @@ describe('a payment that the wallet does not confirm is asked about', () => {
 
     expect(await desk.query(`select from core.payer_payments where ${due}`)).toHaveLength(1);
   });
+});
+
+test('a payment is leased although another one cannot be changed, which waits', async () => {
+  const damaged = await report('damaged');
+  const repair = await damageRow(desk.query, 'payer_payments', storedId('ppm', damaged), 'changed');
+  const next = await report('intact');
+
+  const leased = await waitUntil('it is leased', async () => {
+    const all = await desk.leaseFromMenu();
+    return all.length > 0 && all;
+  });
+
+  expect(leased.map(({ payerPayment }) => payerPayment?.payerPaymentId)).toEqual([next]);
+  await repair();
 });
 
 test('a payment is held by one worker, even when news of it arrives', async () => {

@@ -5,6 +5,7 @@ import { Environment, PaymentAttemptStatus, OrderStatus } from '../../../src/gen
 import { failureOf, wrongFields } from '../../support/rpc-failure.ts';
 import { outcomes, sharedPaymentDesk } from './payment-desk.ts';
 import type { Payment, Outcome } from './payment-desk.ts';
+import { damageRow } from './damaged-row.ts';
 import { beginRecovery, endRecoveries, holdRecoveries } from './held-recoveries.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { sharedStack } from '../../support/shared-stack.ts';
@@ -64,21 +65,27 @@ describe('leasing an attempt', () => {
     expect(await desk.history(payment)).toEqual(['1 CREATED', '2 PAYMENT_STARTED']);
   });
 
-  test('continues although the order of an earlier one cannot be read', async () => {
+  test.each([
+    ['orders', 'read'],
+    ['payment_attempts', 'changed'],
+  ] as const)('continues although an earlier row of %s cannot be %s', async (table, how) => {
     const damaged = await desk.startDirect({ merchantId });
-    await desk.query(`update core.orders set currency = 'XXX' where id = $1`, [
-      storedId('ord', damaged.orderId),
-    ]);
-    const payment = await desk.startDirect({ merchantId, orderNumber: 'D-2' });
+    const id = table === 'orders' ? storedId('ord', damaged.orderId) : storedId('pat', damaged.attemptId);
+    const repair = await damageRow(desk.query, table, id, how);
+    const later = [
+      await desk.startDirect({ merchantId, orderNumber: 'D-2' }),
+      await desk.startDirect({ merchantId, orderNumber: 'D-3' }),
+    ];
 
-    await waitUntil('each core leaves out the damaged one', async () =>
-      (await leaseIds({ maxAttempts: 1 })).includes(payment.attemptId),
-    );
+    const leased: string[] = [];
+    await waitUntil('the others are leased', async () => {
+      leased.push(...(await leaseIds({ maxAttempts: 2 })));
+      return leased.length === later.length;
+    });
 
+    expect(leased.sort()).toEqual(later.map(({ attemptId }) => attemptId).sort());
     expect(await storedAttempt(damaged)).toMatchObject({ status: 'REQUESTED', leases: 0 });
-    await desk.query(`update core.orders set currency = 'ETB' where id = $1`, [
-      storedId('ord', damaged.orderId),
-    ]);
+    await repair();
   });
 
   test('states how long no attempt will be due when none is due, at most 2 s', async () => {

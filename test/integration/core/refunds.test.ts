@@ -22,6 +22,7 @@ import { orderNamed } from '../../support/order-requests.ts';
 import { failureOf, flood, outcomeOf, refusalOf, wrongFields } from '../../support/rpc-failure.ts';
 import { sharedClient, sharedStack } from '../../support/shared-stack.ts';
 import { hangMs, waitUntil } from '../../support/wait-until.ts';
+import { damageRow } from './damaged-row.ts';
 import { outcomes, sharedPaymentDesk, transactionOf } from './payment-desk.ts';
 
 const environment = Environment.SANDBOX;
@@ -185,20 +186,25 @@ describe('a refund of a COMPLETED order', () => {
     }
   });
 
-  test('is leased although an earlier one of another order cannot be read, which waits', async () => {
-    for (const number of ['D-1', 'D-2']) await paidOrder(number);
-    const damaged = await refund('R-1');
-    const next = await desk.refund(merchantId, 'D-2', { refundNumber: 'R-2', amount: '' });
-    await desk.query("update core.refunds set currency = 'XXX' where refund_number = 'R-1'");
+  test.each(['read', 'changed'] as const)(
+    'is leased although an earlier one of another order cannot be %s, which waits',
+    async (how) => {
+      for (const number of ['D-1', 'D-2']) await paidOrder(number);
+      const damaged = await refund('R-1');
+      const next = await desk.refund(merchantId, 'D-2', { refundNumber: 'R-2', amount: '' });
+      const repair = await damageRow(desk.query, 'refunds', storedId('rfd', damaged.refundId), how);
 
-    await waitUntil('each core leaves out the damaged one', async () =>
-      (await desk.leaseRefunds(1)).some((each) => each.refund?.refundId === next.refundId),
-    );
+      await waitUntil('it is leased', async () =>
+        (await desk.leaseRefunds()).some((each) => each.refund?.refundId === next.refundId),
+      );
 
-    await desk.query("update core.refunds set currency = 'ETB' where refund_number = 'R-1'");
-    const name = { case: 'refundId', value: damaged.refundId } as const;
-    expect((await desk.refunds.getRefund({ merchantId, name })).refund?.status).toBe(RefundStatus.REQUESTED);
-  });
+      await repair();
+      const name = { case: 'refundId', value: damaged.refundId } as const;
+      expect((await desk.refunds.getRefund({ merchantId, name })).refund?.status).toBe(
+        RefundStatus.REQUESTED,
+      );
+    },
+  );
 
   test('is leased only for its payment option and environment, and not to a worker that excludes its merchant', async () => {
     await paidOrder();

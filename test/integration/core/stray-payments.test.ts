@@ -12,6 +12,7 @@ import type { LeasedReversal } from '../../../src/gen/gatehouse/v1/stray_payment
 import { directPayment } from '../../support/order-requests.ts';
 import { failureOf, wrongFields } from '../../support/rpc-failure.ts';
 import { waitUntil } from '../../support/wait-until.ts';
+import { damageRow } from './damaged-row.ts';
 import { browserSecret, outcomes, transactionOf, sharedPaymentDesk } from './payment-desk.ts';
 import { sharedStack } from '../../support/shared-stack.ts';
 import type { Payment } from './payment-desk.ts';
@@ -326,6 +327,22 @@ describe('a reversal', () => {
     await makeDue();
     const reversalIds = (await desk.leaseReversals()).map(({ reversalId }) => reversalId);
     expect(reversalIds).toEqual(outcome === undefined ? [strayPaymentId] : []);
+  });
+
+  test('is leased although another one cannot be changed, which waits', async () => {
+    const { strayPaymentId } = await findMoney();
+    await makeDue();
+    const repair = await damageRow(desk.query, 'stray_payments', storedId('stp', strayPaymentId), 'changed');
+    const next = await desk.startDirect({ merchantId, orderNumber: 'D-2' });
+    const settled = await desk.settle(next, outcomes.completed('t-2', '99.00'));
+
+    const leased = await waitUntil('it is leased', async () => {
+      const all = await desk.leaseReversals();
+      return all.length > 0 && all;
+    });
+
+    expect(leased.map(({ reversalId }) => reversalId)).toEqual([settled.strayPaymentId]);
+    await repair();
   });
 
   test('is not leased to a worker that excludes its merchant', async () => {

@@ -13,6 +13,7 @@ import type { Result } from '../../domain/result.ts';
 import type { PhoneLimit } from '../phones/phone-limit.ts';
 import { createAddOrders } from './add-orders.ts';
 import type { AddOrders, News } from './add-orders.ts';
+import { createFailingRows } from './failing-rows.ts';
 import { createOrderEventValues } from './order-event-values.ts';
 import type { Caller, Commit, Decision, Locked, NewAttempt, OrderChange } from './order-change.ts';
 import { hastenConfirmed } from './open-payments.sql.ts';
@@ -21,7 +22,6 @@ import type { LockOrder } from './read-order.ts';
 import { writeLatestAttempt } from './write-latest-attempt.ts';
 import { createShareChange } from './share-change.ts';
 import type { ShareChange } from './share-change.ts';
-import { createUnreadableRows } from './unreadable-rows.ts';
 import { writeOrders } from './write-orders.sql.ts';
 import type { OrderToWrite } from './write-orders.sql.ts';
 
@@ -39,13 +39,13 @@ export interface OrderChanges extends AddOrders {
     change: OrderChange<Locked, Context, Decided, Refusal, Answer>,
   ) => Promise<Result<Answer, Refusal | 'not_found'>>;
   /**
-   * Changes each order that `take` locks, in one transaction, with one time from the database's clock. An order that cannot be read is
-   * logged, and has no answer. For a minute, `take` must leave out its id, so that it does not hold up others that are due.
+   * Changes each order that `take` locks, in one transaction, with one time from the database's clock. An order that cannot be read or
+   * changed is logged, and has no answer. For a minute, `take` must leave out its id, so that it does not hold up others that are due.
    */
   readonly changeEach: <Taken extends Locked, Context, Decided extends Decision, Refusal, Answer>(
     take: (em: EntityManager, exceptIds: readonly StoredId<'ord'>[]) => Promise<readonly Taken[]>,
     change: OrderChange<Taken, Context, Decided, Refusal, Answer>,
-  ) => Promise<Result<Answer, Refusal>[]>;
+  ) => Promise<readonly Result<Answer, Refusal>[]>;
   /** Makes a change whose concurrent calls share a transaction. */
   readonly share: ShareChange;
 }
@@ -69,7 +69,7 @@ const databaseSpan: SpanOptions = { kind: 'client', attributes: { 'db.system.nam
 export function createOrderChanges(parts: OrderChangesParts): OrderChanges {
   const { database, phoneLimit, now, onEvents, onAttempts, onRefunds } = parts;
   const eventValuesOf = createOrderEventValues(parts.newId);
-  const unreadable = createUnreadableRows('ord', parts.logger);
+  const failing = createFailingRows('ord', parts.logger);
   const announce = ({ hasEvents, hasDueAttempts }: News): void => {
     if (hasEvents) onEvents();
     if (hasDueAttempts) onAttempts();
@@ -159,12 +159,14 @@ export function createOrderChanges(parts: OrderChangesParts): OrderChanges {
       return answer ?? err('not_found');
     },
     changeEach: (take, change) =>
-      commit(
-        (em) => take(em, unreadable.ids()),
-        readClock,
-        () => change,
-        change,
-        unreadable.add,
+      failing.leaveOut((choose) =>
+        commit(
+          async (em) => choose(await take(em, failing.ids()), ({ row }) => row),
+          readClock,
+          () => change,
+          change,
+          failing.add,
+        ),
       ),
     share: createShareChange({ commit, now }),
   };

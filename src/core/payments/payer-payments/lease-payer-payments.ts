@@ -5,6 +5,7 @@ import type { NewId, PublicId, StoredId } from '../../../contract/public-id.ts';
 import type { WalletExchange } from '../../../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import type { CallerSignal } from '../../../platform/batcher.ts';
 import type { FairCalls } from '../../../platform/fair-calls.ts';
+import type { Logger } from '../../../platform/logger.ts';
 import type { Database } from '../../database/database.ts';
 import { eraseAgainByMoney } from '../../database/erase-again.sql.ts';
 import { PayerPaymentRow } from '../../database/payer-payment-entities.ts';
@@ -15,6 +16,7 @@ import type { Wallet } from '../../domain/wallet.ts';
 import { withNote } from '../attempts/callback-notes.ts';
 import { readRecentExchanges } from '../attempts/count-exchanges.sql.ts';
 import { keepCallback } from '../attempts/keep-exchanges.ts';
+import { createFailingRows } from '../changes/failing-rows.ts';
 import { findReceipt } from '../changes/wallet-receipts.ts';
 import { findNamedOrder } from './find-named-order.sql.ts';
 import { belongToAttempt, exchangeOwner, lockPayerPayment, makeDue } from './payer-payment-row.ts';
@@ -52,6 +54,7 @@ export interface PayerPaymentQueueParts {
   readonly newLeaseId: () => string;
   /** Called when a confirmation became due. */
   readonly onDue: () => void;
+  readonly logger: Pick<Logger, 'error'>;
 }
 
 /** When a payment of a held merchant is due again. Without a delay, such payments could hold up those of other merchants. */
@@ -59,40 +62,43 @@ const heldRetryMs = 15_000;
 
 export function createPayerPaymentQueue(parts: PayerPaymentQueueParts): PayerPaymentQueue {
   const { database, fairly, wallets, newId, newLeaseId, onDue } = parts;
+  const failing = createFailingRows('ppm', parts.logger);
   return {
     lease: (wallet, environment, limit, leaseMs) =>
-      database.fork().transactional(async (em) => {
-        const takes = await readTakesPayments(em);
-        if (!takes.in(environment)) return [];
-        const at = await readClock(em);
-        const rows = await em.find(
-          PayerPaymentRow,
-          {
-            ...{ wallet, environment, dueAt: { $lte: at } },
-            $or: [{ leasedUntil: null }, { leasedUntil: { $lte: at } }],
-          },
-          { orderBy: { dueAt: 'asc' }, limit, lockMode: LockMode.PESSIMISTIC_PARTIAL_WRITE },
-        );
-        const leased: { payment: PayerPayment; leaseId: string }[] = [];
-        for (const row of rows) {
-          // A payment that belongs to an attempt of ours needs no query to the wallet.
-          const receipt = await findReceipt(em, row);
-          if (receipt !== null) {
-            await belongToAttempt(em, row, receipt, at);
-            continue;
+      failing.leaveOut((choose) =>
+        database.fork().transactional(async (em) => {
+          const takes = await readTakesPayments(em);
+          if (!takes.in(environment)) return [];
+          const at = await readClock(em);
+          const rows = await em.find(
+            PayerPaymentRow,
+            {
+              ...{ wallet, environment, dueAt: { $lte: at }, id: { $nin: [...failing.ids()] } },
+              $or: [{ leasedUntil: null }, { leasedUntil: { $lte: at } }],
+            },
+            { orderBy: { dueAt: 'asc' }, limit, lockMode: LockMode.PESSIMISTIC_PARTIAL_WRITE },
+          );
+          const leased: { payment: PayerPayment; leaseId: string }[] = [];
+          for (const row of choose(rows, (each) => each)) {
+            // A payment that belongs to an attempt of ours needs no query to the wallet.
+            const receipt = await findReceipt(em, row);
+            if (receipt !== null) {
+              await belongToAttempt(em, row, receipt, at);
+              continue;
+            }
+            const merchantId = takes.holds(environment) ? await merchantOf(em, wallets, row) : null;
+            if (merchantId !== null && !takes.of(environment, merchantId)) {
+              row.dueAt = new Date(at.getTime() + heldRetryMs);
+              continue;
+            }
+            const leaseId = newLeaseId();
+            const leasedUntil = new Date(at.getTime() + leaseMs);
+            Object.assign(row, { leaseId, leasedUntil, dueAt: leasedUntil, tries: row.tries + 1 });
+            leased.push({ payment: { ...row }, leaseId });
           }
-          const merchantId = takes.holds(environment) ? await merchantOf(em, wallets, row) : null;
-          if (merchantId !== null && !takes.of(environment, merchantId)) {
-            row.dueAt = new Date(at.getTime() + heldRetryMs);
-            continue;
-          }
-          const leaseId = newLeaseId();
-          const leasedUntil = new Date(at.getTime() + leaseMs);
-          Object.assign(row, { leaseId, leasedUntil, dueAt: leasedUntil, tries: row.tries + 1 });
-          leased.push({ payment: { ...row }, leaseId });
-        }
-        return leased;
-      }),
+          return leased;
+        }),
+      ),
 
     async hasten(payerPaymentId, { exchange, note }, signal) {
       const hasten = () =>

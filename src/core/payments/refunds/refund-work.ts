@@ -31,9 +31,9 @@ import { readRecentExchanges } from '../attempts/count-exchanges.sql.ts';
 import { keepCallback, keepExchanges } from '../attempts/keep-exchanges.ts';
 import { withOwnAccount } from '../attempts/own-account-outcome.ts';
 import type { OrderChanges } from '../changes/change-orders.ts';
+import { createFailingRows } from '../changes/failing-rows.ts';
 import { orderOfRefund } from '../changes/read-order.ts';
 import { refundOf, writeRefund } from '../changes/refund-row.ts';
-import { createUnreadableRows } from '../changes/unreadable-rows.ts';
 import type { RefundKey } from './decide-approval.ts';
 
 export interface LeasedRefund {
@@ -100,51 +100,42 @@ export function createRefundWork({
   onDue,
   logger,
 }: RefundWorkParts): RefundWork {
-  const unreadable = createUnreadableRows('rfd', logger);
-  /** Undefined for a refund that cannot be read, which is logged and left out for a minute. */
-  const intactRefund = (row: RefundRow): Refund | undefined => {
-    try {
-      return refundOf(row);
-    } catch (error) {
-      unreadable.add(row, error);
-      return undefined;
-    }
-  };
+  const failing = createFailingRows('rfd', logger);
   return {
     lease: (request) =>
       leaseWhenDue(database.pool, 'refunds', request, () =>
-        database.fork().transactional(async (em) => {
-          const { environment, paymentOptions, exceptMerchantIds, limit, leaseMs } = request;
-          if (!(await takesPayments(em, environment))) return [];
-          const at = await readClock(em);
-          const rows = await em.find(
-            RefundRow,
-            {
-              environment,
-              paymentOption: { $in: [...paymentOptions] },
-              dueAt: { $lte: at },
-              id: { $nin: [...unreadable.ids()] },
-              merchantId: { $nin: exceptMerchantIds.map((id) => storedId('mer', id)) },
-            },
-            { orderBy: { dueAt: 'asc' }, limit, lockMode: LockMode.PESSIMISTIC_PARTIAL_WRITE },
-          );
-          const all: LeasedRefund[] = [];
-          for (const row of rows) {
-            const due = intactRefund(row);
-            if (due === undefined) continue;
-            const leaseId = newLeaseId();
-            const leased = leaseRefund(due, leaseId, leaseMs, at);
-            if (!leased.ok) continue;
-            const { refund, sentBefore } = leased.value;
-            writeRefund(em, row, refund);
-            const { merchantId, paymentAttemptId: id, callbackNotes } = row;
-            const attempt = await em.findOneOrFail(PaymentAttemptRow, { merchantId, id });
-            const paymentReference = attempt.providerReference ?? '';
-            const walletAccountId = attempt.walletAccountId ?? null;
-            all.push({ refund, leaseId, sentBefore, callbackNotes, paymentReference, walletAccountId });
-          }
-          return all;
-        }),
+        failing.leaveOut((choose) =>
+          database.fork().transactional(async (em) => {
+            const { environment, paymentOptions, exceptMerchantIds, limit, leaseMs } = request;
+            if (!(await takesPayments(em, environment))) return [];
+            const at = await readClock(em);
+            const rows = await em.find(
+              RefundRow,
+              {
+                environment,
+                paymentOption: { $in: [...paymentOptions] },
+                dueAt: { $lte: at },
+                id: { $nin: [...failing.ids()] },
+                merchantId: { $nin: exceptMerchantIds.map((id) => storedId('mer', id)) },
+              },
+              { orderBy: { dueAt: 'asc' }, limit, lockMode: LockMode.PESSIMISTIC_PARTIAL_WRITE },
+            );
+            const all: LeasedRefund[] = [];
+            for (const row of choose(rows, (each) => each)) {
+              const leaseId = newLeaseId();
+              const leased = leaseRefund(refundOf(row), leaseId, leaseMs, at);
+              if (!leased.ok) continue;
+              const { refund, sentBefore } = leased.value;
+              writeRefund(em, row, refund);
+              const { merchantId, paymentAttemptId: id, callbackNotes } = row;
+              const attempt = await em.findOneOrFail(PaymentAttemptRow, { merchantId, id });
+              const paymentReference = attempt.providerReference ?? '';
+              const walletAccountId = attempt.walletAccountId ?? null;
+              all.push({ refund, leaseId, sentBefore, callbackNotes, paymentReference, walletAccountId });
+            }
+            return all;
+          }),
+        ),
       ),
 
     record({ merchantId, refundId }, { leaseId, outcome, exchanges, requestId }, signal) {

@@ -2,6 +2,7 @@ import { LockMode } from '@mikro-orm/postgresql';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { CallerSignal } from '../../../platform/batcher.ts';
 import type { FairCalls } from '../../../platform/fair-calls.ts';
+import type { Logger } from '../../../platform/logger.ts';
 import type { Actor } from '../../../platform/rpc/actor.ts';
 import { recordAudit } from '../../audit/record-audit.ts';
 import type { Database } from '../../database/database.ts';
@@ -32,6 +33,7 @@ import { readRecentExchanges } from '../attempts/count-exchanges.sql.ts';
 import { keepCallback, keepExchanges } from '../attempts/keep-exchanges.ts';
 import type { ExchangeOwner } from '../attempts/keep-exchanges.ts';
 import { withOwnAccount } from '../attempts/own-account-outcome.ts';
+import { createFailingRows } from '../changes/failing-rows.ts';
 import { reversalColumns, reversalOf } from '../changes/reversal-row.ts';
 
 /** The present state of a stray payment: the row itself, with stored ids. */
@@ -93,10 +95,12 @@ export interface ReversalsParts {
   readonly now: () => Date;
   /** Called when a reversal became due. */
   readonly onDue: () => void;
+  readonly logger: Pick<Logger, 'error'>;
 }
 
 export function createReversals(parts: ReversalsParts): Reversals {
   const { database, fairly, newId, newLeaseId, now, onDue } = parts;
+  const failing = createFailingRows('stp', parts.logger);
   const lock = (em: EntityManager, { merchantId, strayPaymentId }: StrayPaymentKey) =>
     em.findOne(
       StrayPaymentRow,
@@ -107,45 +111,49 @@ export function createReversals(parts: ReversalsParts): Reversals {
   return {
     lease: (request) =>
       leaseWhenDue(database.pool, 'stray_payments', request, () =>
-        database.fork().transactional(async (em) => {
-          const { environment, paymentOptions, exceptMerchantIds, limit, leaseMs } = request;
-          if (!(await takesPayments(em, environment))) return [];
-          const at = await readClock(em);
-          const rows = await em.find(
-            StrayPaymentRow,
-            {
-              environment,
-              paymentOption: { $in: [...paymentOptions] },
-              dueAt: { $lte: at },
-              merchantId: { $nin: exceptMerchantIds.map((id) => storedId('mer', id)) },
-            },
-            { orderBy: { dueAt: 'asc' }, limit, lockMode: LockMode.PESSIMISTIC_PARTIAL_WRITE },
-          );
-          const leasedRows: LeasedReversal[] = [];
-          for (const row of rows) {
-            // Earlier versions also requested the return of amounts that cannot be returned. A reversal that a wallet may have received is queried.
-            if (!isReturnable(row) && !reversalOf(row).maybeSent) {
-              em.assign(row, reversalColumns(parkReversal(reversalOf(row), at)));
-              continue;
+        failing.leaveOut((choose) =>
+          database.fork().transactional(async (em) => {
+            const { environment, paymentOptions, exceptMerchantIds, limit, leaseMs } = request;
+            if (!(await takesPayments(em, environment))) return [];
+            const at = await readClock(em);
+            const rows = await em.find(
+              StrayPaymentRow,
+              {
+                environment,
+                paymentOption: { $in: [...paymentOptions] },
+                dueAt: { $lte: at },
+                id: { $nin: [...failing.ids()] },
+                merchantId: { $nin: exceptMerchantIds.map((id) => storedId('mer', id)) },
+              },
+              { orderBy: { dueAt: 'asc' }, limit, lockMode: LockMode.PESSIMISTIC_PARTIAL_WRITE },
+            );
+            const leasedRows: LeasedReversal[] = [];
+            for (const row of choose(rows, (each) => each)) {
+              // Earlier versions also requested the return of amounts that cannot be returned. A reversal that a wallet may have received is queried.
+              if (!isReturnable(row) && !reversalOf(row).maybeSent) {
+                em.assign(row, reversalColumns(parkReversal(reversalOf(row), at)));
+                continue;
+              }
+              const leaseId = newLeaseId();
+              const leased = leaseReversal(reversalOf(row), leaseId, leaseMs, at);
+              if (!leased.ok) continue;
+              const { reversal, sentBefore } = leased.value;
+              em.assign(row, reversalColumns(reversal));
+              const { merchantId, paymentAttemptId: id } = row;
+              // A payment that its payer started has no request of ours, and so no reference.
+              const attempt =
+                id == null ? null : await em.findOneOrFail(PaymentAttemptRow, { merchantId, id });
+              leasedRows.push({
+                stray: { ...row },
+                leaseId,
+                sentBefore,
+                paymentReference: attempt?.providerReference ?? '',
+                walletAccountId: attempt?.walletAccountId ?? null,
+              });
             }
-            const leaseId = newLeaseId();
-            const leased = leaseReversal(reversalOf(row), leaseId, leaseMs, at);
-            if (!leased.ok) continue;
-            const { reversal, sentBefore } = leased.value;
-            em.assign(row, reversalColumns(reversal));
-            const { merchantId, paymentAttemptId: id } = row;
-            // A payment that its payer started has no request of ours, and so no reference.
-            const attempt = id == null ? null : await em.findOneOrFail(PaymentAttemptRow, { merchantId, id });
-            leasedRows.push({
-              stray: { ...row },
-              leaseId,
-              sentBefore,
-              paymentReference: attempt?.providerReference ?? '',
-              walletAccountId: attempt?.walletAccountId ?? null,
-            });
-          }
-          return leasedRows;
-        }),
+            return leasedRows;
+          }),
+        ),
       ),
 
     record: (key, leaseId, outcome, exchanges) =>

@@ -1,18 +1,20 @@
 import { mock } from 'node:test';
 import { expect, test } from '@jest/globals';
-import { createUnreadableRows } from '../../../src/core/payments/changes/unreadable-rows.ts';
+import { createFailingRows } from '../../../src/core/payments/changes/failing-rows.ts';
 import { newRandomId, storedId } from '../../../src/contract/public-id.ts';
 import { keptLog } from '../../support/kept-log.ts';
 
 test.each([
-  ['ord', 'order_id', 'an order cannot be read'],
-  ['rfd', 'refund_id', 'a refund cannot be read'],
+  ['ord', 'order_id', 'an order cannot be read or changed'],
+  ['rfd', 'refund_id', 'a refund cannot be read or changed'],
+  ['stp', 'stray_payment_id', 'a stray payment cannot be read or changed'],
+  ['ppm', 'payer_payment_id', 'a payer-started payment cannot be read or changed'],
 ] as const)(
-  'a row of the kind %s that cannot be read is logged, and left out for a minute',
+  'a row of the kind %s that cannot be changed is logged, and left out for a minute',
   (kind, field, line) => {
     const clock = mock.method(performance, 'now', () => 0);
     const { logger, log } = keptLog();
-    const rows = createUnreadableRows<typeof kind>(kind, logger);
+    const rows = createFailingRows<typeof kind>(kind, logger);
     const [id, merchantId] = [newRandomId(kind, new Date()), newRandomId('mer', new Date())];
     const row = {
       id: storedId(kind, id),
