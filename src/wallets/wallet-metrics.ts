@@ -89,7 +89,7 @@ export function createWalletMetrics({
       });
       new Gauge({
         name: 'gatehouse_wallet_circuit_open',
-        help: 'Whether the circuit of the wallet is open, so that no payments are sent: 1 or 0.',
+        help: 'Whether the circuit of the wallet is open, so that its payments wait: 1 or 0.',
         labelNames,
         registers: [registry],
         collect() {

@@ -100,8 +100,8 @@ function judgeState(name: string, reports: readonly ReportedWalletStatus[]): rea
         result: closed.length === 0 ? 'failed' : 'warning',
         code: 'circuit_open',
         detail:
-          `${name} keeps failing${reason}, so ${closed.length === 0 ? 'no' : 'not every'} ` +
-          'wallets process sends it payments',
+          `${name} keeps failing${reason}, so its circuit is open in ` +
+          `${closed.length === 0 ? 'every wallets process' : 'some wallets processes'}, and payments wait there`,
         advice:
           "compare with the provider's status page. Payments go on when the wallet works again. See its calls:\n" +
           'gatehouse wallet status',

@@ -146,11 +146,12 @@ test('doctor fails for a wallet whose circuit is open, with the reason', async (
   expect(await requestsOf({ environment: sandbox }, open)).toEqual([
     {
       ...{ result: 'failed', code: 'circuit_open' },
-      detail: 'walleta in production keeps failing (ECONNREFUSED), so no wallets process sends it payments',
+      detail:
+        'walleta in production keeps failing (ECONNREFUSED), so its circuit is open in every wallets process, and payments wait there',
     },
   ]);
   expect(await requestsOf(...works, { ...open, instance: 'b' })).toMatchObject([
-    { result: 'warning', code: 'circuit_open', detail: expect.stringContaining('not every wallets process') },
+    { result: 'warning', code: 'circuit_open', detail: expect.stringContaining('in some wallets processes') },
   ]);
 });
 
