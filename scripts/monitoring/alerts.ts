@@ -336,7 +336,9 @@ export const alerts: readonly Alert[] = [
     expr: [...Map.groupBy(Object.entries(memoryBytes), ([, bytes]) => bytes)]
       .map(([bytes, own]) => {
         const names = own.map(([job]) => job).join('|');
-        return `process_resident_memory_bytes{job=~"gatehouse-(${names})"} > ${bytes / 1e6}e6`;
+        const of = `{job=~"gatehouse-(${names})"}`;
+        // Node limits its heap to half of a container's memory. A process that leaks into its heap ends before its whole memory is high.
+        return `process_resident_memory_bytes${of} > ${bytes / 1e6}e6 or nodejs_heap_size_used_bytes${of} > ${bytes / 2e6}e6`;
       })
       .join(' or '),
     for: '15m',

@@ -176,7 +176,10 @@ export const rows: readonly { readonly title: string; readonly panels: readonly 
       {
         title: 'Memory',
         unit: 'bytes',
-        queries: [['process_resident_memory_bytes{job=~"gatehouse-.+"}', '{{job}} {{instance}}']],
+        queries: [
+          ['process_resident_memory_bytes{job=~"gatehouse-.+"}', '{{job}} {{instance}}'],
+          ['nodejs_heap_size_used_bytes{job=~"gatehouse-.+"}', '{{job}} {{instance}}, heap'],
+        ],
       },
       {
         title: 'Event loop lag (maximum)',
