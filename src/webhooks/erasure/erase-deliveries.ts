@@ -1,6 +1,7 @@
 import type { Client } from '@connectrpc/connect';
 import type { Pool, PoolClient } from 'pg';
 import type { PersonalDataService } from '../../gen/gatehouse/v1/personal_data_service_pb.js';
+import { withAdvisoryLock } from '../../platform/database/advisory-lock.ts';
 import { inTransaction } from '../../platform/database/in-transaction.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
 import type { Logger } from '../../platform/logger.ts';
@@ -12,22 +13,30 @@ export interface EraseDeliveriesParts {
   readonly logger: Logger;
 }
 
+/** Held by the one process that erases. */
+const eraseLock = { key: 7_142_106, silenceMs: 60_000 };
 const batchSize = 50;
+/** A page takes a fraction of a second. Core's event list waits for transactions that write, and an order can have very many deliveries. */
+const deliveriesInPage = 500;
 
 /**
  * Follows core's list of erased orders. In the stored deliveries of these orders, it erases the phone number, the reason, and the
- * receivers' answers. A pending delivery is sent unchanged, and erased after it has ended. Several processes may do this at once.
+ * receivers' answers. A pending delivery is sent unchanged, and erased after it has ended. One process at a time erases. In the others
+ * the call only follows the list.
  */
 export async function eraseDeliveries(parts: EraseDeliveriesParts, stop: AbortSignal): Promise<void> {
   const { database, logger } = parts;
   while (!stop.aborted && (await followOnce(parts)) > 0);
-  let erased = 0;
-  for (let orders = batchSize; orders === batchSize && !stop.aborted;) {
-    const batch = await inTransaction(database.pool, [], eraseBatch);
-    orders = batch.orders;
-    erased += batch.erased;
-  }
-  if (erased > 0) logger.info({ deliveries: erased }, 'personal data was erased from deliveries');
+  await withAdvisoryLock(database.pool, eraseLock, async (client, lost) => {
+    const ended = AbortSignal.any([stop, lost]);
+    let erased = 0;
+    for (let orders = batchSize; orders === batchSize && !ended.aborted;) {
+      const batch = await eraseBatch(client, ended);
+      orders = batch.orders;
+      erased += batch.erased;
+    }
+    if (erased > 0) logger.info({ deliveries: erased }, 'personal data was erased from deliveries');
+  });
 }
 
 /** Reads one page of core's list. One transaction stores the orders and the cursor. */
@@ -61,22 +70,36 @@ interface DueOrder {
   readonly is_pending: boolean;
 }
 
-async function eraseBatch(client: PoolClient): Promise<{ orders: number; erased: number }> {
-  const due = await lockDueOrders(client);
+/** Orders whose deliveries are not all erased when `stop` aborts stay due. Then they are erased from the start. */
+async function eraseBatch(
+  client: PoolClient,
+  stop: AbortSignal,
+): Promise<{ readonly orders: number; readonly erased: number }> {
+  const due = await readDueOrders(client);
   const pending = due.filter(({ is_pending }) => is_pending);
   const ended = due.filter(({ is_pending }) => !is_pending);
   if (pending.length > 0) await postpone(client, pending);
-  if (ended.length === 0) return { orders: due.length, erased: 0 };
-  const erased = await eraseDeliveriesOf(client, ended);
-  await markErased(client, ended);
+  let erased = 0;
+  for (
+    let left: readonly Unread[] = ended.map((order) => ({ ...order, sequence: '-1', id: '' }));
+    left.length > 0;
+  ) {
+    const page = await readPage(client, left);
+    await erasePage(client, page);
+    erased += page.length;
+    const last = page.length === deliveriesInPage ? page.at(-1) : undefined;
+    left = last === undefined ? [] : [last, ...left.slice(Number(last.place))];
+    if (left.length > 0 && stop.aborted) return { orders: due.length, erased };
+  }
+  if (ended.length > 0) await markErased(client, ended);
   return { orders: due.length, erased };
 }
 
 /**
- * Locks a batch of orders that are due. An order waits for ten minutes at most, so a later time was stored while the clock was ahead
+ * Reads a batch of orders that are due. An order waits for ten minutes at most, so a later time was stored while the clock was ahead
  * (docs/adr/0058). Such an order is due too.
  */
-const lockDueOrders = (client: PoolClient): Promise<DueOrder[]> =>
+const readDueOrders = (client: PoolClient): Promise<DueOrder[]> =>
   runStatement<DueOrder>(client, {
     text: `
 select merchant_id, order_id, exists (
@@ -85,7 +108,7 @@ select merchant_id, order_id, exists (
 ) as is_pending
 from webhooks.erasures_due due
 where due_at <= now() or due_at > now() + interval '11 minutes'
-order by due_at limit ${batchSize} for update skip locked`,
+order by due_at limit ${batchSize}`,
   });
 
 const keysOf = (orders: readonly DueOrder[]): [string[], string[]] => [
@@ -103,28 +126,50 @@ where due.merchant_id = pending.merchant_id and due.order_id = pending.order_id`
   });
 }
 
-interface DeliveryRow {
+/** The deliveries of an order after the one with this sequence and id. */
+interface Unread {
   readonly merchant_id: string;
+  readonly order_id: string;
+  readonly sequence: string;
   readonly id: string;
-  readonly body: Buffer;
 }
 
-/** Erases the personal data in the bodies, and the receivers' answers. Returns the number of the orders' deliveries. */
-async function eraseDeliveriesOf(client: PoolClient, orders: readonly DueOrder[]): Promise<number> {
-  const deliveries = await runStatement<DeliveryRow>(client, {
+interface DeliveryRow extends Unread {
+  readonly body: Buffer;
+  /** The place of its order in the list, from 1. */
+  readonly place: string;
+}
+
+/** The next deliveries of a list of orders, order by order. */
+const readPage = (client: PoolClient, left: readonly Unread[]): Promise<DeliveryRow[]> =>
+  runStatement<DeliveryRow>(client, {
     text: `
-select d.merchant_id, d.id, d.body from unnest($1::text[], $2::text[]) as ended (merchant_id, order_id)
-join webhooks.deliveries d on d.merchant_id = ended.merchant_id and d.order_id = ended.order_id and d.order_id <> ''
-for update of d`,
-    values: keysOf(orders),
+select d.merchant_id, d.order_id, d.sequence, d.id, d.body, place
+from unnest($1::text[], $2::text[], $3::bigint[], $4::text[]) with ordinality as unread (merchant_id, order_id, sequence, id, place)
+cross join lateral (
+  select * from webhooks.deliveries d
+  where d.merchant_id = unread.merchant_id and d.order_id = unread.order_id and d.order_id <> ''
+    and (d.sequence, d.id) > (unread.sequence, unread.id)
+  order by d.sequence, d.id limit ${deliveriesInPage}
+) d
+order by place, d.sequence, d.id limit ${deliveriesInPage}`,
+    values: [
+      left.map(({ merchant_id }) => merchant_id),
+      left.map(({ order_id }) => order_id),
+      left.map(({ sequence }) => sequence),
+      left.map(({ id }) => id),
+    ],
   });
-  const ids = [deliveries.map(({ merchant_id }) => merchant_id), deliveries.map(({ id }) => id)];
+
+/** Erases the personal data in the bodies, and the receivers' answers. */
+async function erasePage(client: PoolClient, page: readonly DeliveryRow[]): Promise<void> {
+  const ids = [page.map(({ merchant_id }) => merchant_id), page.map(({ id }) => id)];
   await runStatement(client, {
     text: `
 update webhooks.deliveries d set body = erased.body
 from unnest($1::text[], $2::text[], $3::bytea[]) as erased (merchant_id, id, body)
 where d.merchant_id = erased.merchant_id and d.id = erased.id`,
-    values: [...ids, deliveries.map(({ body }) => eraseBody(body))],
+    values: [...ids, page.map(({ body }) => eraseBody(body))],
   });
   await runStatement(client, {
     text: `
@@ -133,7 +178,6 @@ from unnest($1::text[], $2::text[]) as erased (merchant_id, id)
 where a.merchant_id = erased.merchant_id and a.delivery_id = erased.id and a.response_body <> ''`,
     values: ids,
   });
-  return deliveries.length;
 }
 
 /**
