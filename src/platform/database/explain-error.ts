@@ -96,6 +96,13 @@ export function isTableMissing(error: unknown): boolean {
   return false;
 }
 
+/** Whether a statement fails whatever its data are: SQLSTATE class 42 (a missing table, column or privilege), and 3F000. */
+export function isStatementRefused(error: unknown): boolean {
+  for (const { code } of causes(error))
+    if (typeof code === 'string' && /^42...$|^3F000$/.test(code)) return true;
+  return false;
+}
+
 /** Whether a statement was rejected because of its data: SQLSTATE classes 22 (data exception) and 23 (constraint violation). */
 export function isDataRefused(error: unknown): boolean {
   for (const { code } of causes(error)) if (typeof code === 'string' && /^2[23]...$/.test(code)) return true;

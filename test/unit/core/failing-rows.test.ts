@@ -35,3 +35,32 @@ test.each([
     ]);
   },
 );
+
+test.each([
+  ['a damaged row', 'XX001', 'left out'],
+  ['a defect', undefined, 'left out'],
+  ['a full disk', '53100', 'not left out'],
+  ['a missing privilege', '42501', 'not left out'],
+  ['a missing schema', '3F000', 'not left out'],
+])('after %s, with the SQLSTATE %p, a row among five that fails is %s', async (_fault, code, outcome) => {
+  const { logger } = keptLog();
+  const rows = createFailingRows('ord', logger);
+  const all = [1, 2, 3, 4, 5].map((number) => ({
+    id: storedId('ord', newRandomId('ord', new Date(number))),
+    merchantId: null,
+    environment: 'SANDBOX' as const,
+  }));
+  const failing = all[3]?.id;
+
+  const changed = rows
+    .leaveOut(async (choose) => {
+      const chosen = choose(all, (each) => each);
+      if (chosen.some(({ id }) => id === failing)) throw Object.assign(new Error('refused'), { code });
+      return chosen;
+    })
+    .then((answers) => answers.length);
+
+  if (outcome === 'not left out') await expect(changed).rejects.toThrow('refused');
+  else await expect(changed).resolves.toBe(4);
+  expect(rows.ids()).toEqual(outcome === 'not left out' ? [] : [failing]);
+});

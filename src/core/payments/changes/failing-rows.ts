@@ -1,6 +1,6 @@
 import { publicId } from '../../../contract/public-id.ts';
 import type { StoredId } from '../../../contract/public-id.ts';
-import { isDatabaseUnavailable } from '../../../platform/database/explain-error.ts';
+import { isDatabaseUnavailable, isStatementRefused } from '../../../platform/database/explain-error.ts';
 import type { Logger } from '../../../platform/logger.ts';
 import type { Environment } from '../../domain/order.ts';
 
@@ -49,7 +49,8 @@ export interface FailingRows<K extends Kind> {
   readonly add: (row: Row<K>, error: unknown) => void;
   /**
    * Runs a transaction that locks several rows, without those of `ids`, and changes the chosen ones. If it fails, it is run for each half of
-   * these rows, down to the row that causes the failure, which is added. If the database is unavailable, the transaction fails.
+   * these rows, down to the row that causes the failure, which is added. A failure that concerns all rows is thrown: the database is
+   * unavailable, or refuses the statement whatever its data are.
    */
   readonly leaveOut: <Answer>(
     run: (choose: ChooseRows<K>) => Promise<readonly Answer[]>,
@@ -83,7 +84,7 @@ export function createFailingRows<K extends Kind>(kind: K, logger: Pick<Logger, 
       return await run(choose);
     } catch (error) {
       const [first] = rows;
-      if (first === undefined || isDatabaseUnavailable(error)) throw error;
+      if (first === undefined || isDatabaseUnavailable(error) || isStatementRefused(error)) throw error;
       if (rows.length === 1) {
         add(first, error);
         return [];
