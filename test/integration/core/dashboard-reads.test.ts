@@ -314,6 +314,11 @@ describe('many readings of one merchant leave connections to other merchants:', 
       () => reportOf('2026-11-18T00:00Z', '2026-11-19T00:00Z', '', { timeoutMs: hangMs }),
     ],
     [
+      'lists of events',
+      'core.order_events',
+      () => orders.listOrderEvents({ merchantId: merchant.id }, { timeoutMs: hangMs }),
+    ],
+    [
       'first steps',
       'core.order_counts',
       () => reports.getFirstSteps({ merchantId: merchant.id, environment }, { timeoutMs: hangMs }),

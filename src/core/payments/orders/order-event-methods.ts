@@ -4,7 +4,8 @@ import { OrderEventSchema } from '../../../gen/gatehouse/v1/order_pb.js';
 import type { OrderService } from '../../../gen/gatehouse/v1/order_service_pb.js';
 import { rpcError } from '../../../contract/error-reason.ts';
 import { formatCursor } from '../../../contract/event-cursor.ts';
-import { markUneventful } from '../../../platform/rpc/call-context.ts';
+import { createFairCalls } from '../../../platform/fair-calls.ts';
+import { callerOf, markUneventful } from '../../../platform/rpc/call-context.ts';
 import { combine } from '../../domain/combine.ts';
 import { parseCursor } from '../../events/event-cursor.ts';
 import type { EventFeed, EventPage } from '../../events/follow-events.ts';
@@ -21,12 +22,17 @@ export interface OrderEventMethodsParts {
 const defaultPageSize = 100;
 /** A page of this many orders of maximum size stays below the message limit. */
 const maxPageSize = 500;
+/** Core decodes each event of a page, which holds up the payments of all merchants for some tens of milliseconds. A role gets half of these. */
+const maxLists = 2;
+/** The calls of a role about a merchant, or about all, that wait for their turn. */
+const maxWaitingLists = 100;
 
 /** The methods of OrderService that read events: ListOrderEvents one page, WatchOrderEvents a stream. */
 export function orderEventMethods({
   feed,
   draining,
 }: OrderEventMethodsParts): Pick<ServiceImpl<typeof OrderService>, 'listOrderEvents' | 'watchOrderEvents'> {
+  const listFairly = createFairCalls({ maxRunning: maxLists, maxWaiting: maxWaitingLists });
   return {
     async listOrderEvents(request, context) {
       const { after, limit, filter } = valuesOrThrow(
@@ -36,13 +42,16 @@ export function orderEventMethods({
           filter: parseEventFilter(request),
         }),
       );
-      const page = await feed.list(after, limit, filter);
-      if (page.events.length === 0) markUneventful(context);
-      return {
-        entries: page.events.map(entryOf),
-        nextCursor: formatCursor(page.next),
-        hasMore: page.hasMore,
-      };
+      const caller = { owner: callerOf(context).role, part: request.merchantId };
+      return listFairly(caller, context.signal, async () => {
+        const page = await feed.list(after, limit, filter);
+        if (page.events.length === 0) markUneventful(context);
+        return {
+          entries: page.events.map(entryOf),
+          nextCursor: formatCursor(page.next),
+          hasMore: page.hasMore,
+        };
+      });
     },
     async *watchOrderEvents(request, context) {
       const { after, filter } = valuesOrThrow(

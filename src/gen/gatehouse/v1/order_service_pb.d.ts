@@ -1558,7 +1558,8 @@ export declare const OrderService: GenService<{
   },
   /**
    * Lists committed events after a cursor, in commit order, for a consumer to catch up. An event is listed only when no
-   * earlier event can still appear, so a consumer that follows next_cursor never misses one. Errors: INVALID_ARGUMENT INVALID_FIELDS.
+   * earlier event can still appear, so a consumer that follows next_cursor never misses one. The calls of a role take turns. Errors:
+   * INVALID_ARGUMENT INVALID_FIELDS; RESOURCE_EXHAUSTED OVERLOADED when too many calls wait.
    *
    * @generated from rpc gatehouse.v1.OrderService.ListOrderEvents
    */
