@@ -30,6 +30,9 @@ export type SendRequest = (
   },
 ) => Promise<{ readonly status: number; readonly headers: Headers; readonly text: () => Promise<string> }>;
 
+/** What a template prints for a text or value that does not exist. TypeScript does not read templates. */
+const faultOfTemplate = /\b(undefined|NaN|Invalid Date)\b|\[object \w+\]/;
+
 export function createCustomer(sendRequest: SendRequest = fetch): Customer {
   const cookies = new Map<string, string>();
   const send = async (
@@ -47,7 +50,12 @@ export function createCustomer(sendRequest: SendRequest = fetch): Customer {
       const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
       cookies.set(name, value);
     }
-    return { status: response.status, headers: response.headers, body: await response.text() };
+    const body = await response.text();
+    const fault = response.headers.get('content-type')?.startsWith('text/html')
+      ? faultOfTemplate.exec(body)?.[0]
+      : undefined;
+    if (fault !== undefined) throw new Error(`${init.method} ${url} shows "${fault}":\n${body}`);
+    return { status: response.status, headers: response.headers, body };
   };
   return {
     cookies,
