@@ -215,9 +215,9 @@ function reasonsOf(wallet: RecoveredWallet, recovery: Recovery): string[] {
         ]
       : [];
   });
-  const isAsked =
+  const isQuestionOpen =
     wallet.problem === RecoveredWalletProblem.OWN_ACCOUNTS && lacksAccounts(recovery) === 'not answered';
-  return isAsked
+  return isQuestionOpen
     ? [...unread, `merchants may have added accounts that the backup lacks; ${answerAccounts}`]
     : unread;
 }

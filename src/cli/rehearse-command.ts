@@ -89,7 +89,7 @@ async function rehearseOrders(
 ): Promise<Output> {
   const rehearsal = await begin();
   const differences: Difference[] = [];
-  const isAsked = ({ order }: OrderEvent): boolean =>
+  const isSelected = ({ order }: OrderEvent): boolean =>
     since === undefined ||
     (order?.createTime !== undefined && timestampMs(order.createTime) >= timestampMs(since));
   let read = 0;
@@ -97,7 +97,7 @@ async function rehearseOrders(
   for (let more = true; more;) {
     const page = await orders.listOrderEvents({ merchantId: merchant, afterCursor, pageSize });
     for (const { event } of page.entries) {
-      if (event === undefined || !isAsked(event)) continue;
+      if (event === undefined || !isSelected(event)) continue;
       differences.push(...rehearsal.replay(event).slice(0, maxDifferences - differences.length));
     }
     const before = read;

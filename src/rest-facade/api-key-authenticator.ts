@@ -84,13 +84,13 @@ export function createKeyAuthenticator({
     ignoreFetchAbort: true,
     allowStaleOnFetchAbort: false,
     fetchMethod: async (name, _stale, { options, context }) => {
-      const askedAt = nowMs();
+      const requestedAt = nowMs();
       const verdict = await ask(context);
       if (verdict.kind === 'accepted') known.set(name, true);
       else known.delete(name);
       const lifetimeMs = verdict.kind === 'accepted' ? acceptedForMs : refusedForMs;
       // The lifetime starts at the call, because core may have answered at any moment since.
-      options.ttl = Math.max(1, lifetimeMs - (nowMs() - askedAt));
+      options.ttl = Math.max(1, lifetimeMs - (nowMs() - requestedAt));
       return verdict;
     },
   });

@@ -121,10 +121,10 @@ const ownField = (object: unknown, name: string): unknown =>
     ? Reflect.get(object, name)
     : undefined;
 
-/** Core is not asked when the body has no usable field. Then at least the form of the option is checked. */
-function optionProblems(option: ReturnType<typeof readPaymentOption>, isCoreAsked: boolean): ErrorDetail[] {
+/** A request whose body has no usable field is not sent to core. Then at least the form of the option is checked. */
+function optionProblems(option: ReturnType<typeof readPaymentOption>, isSentToCore: boolean): ErrorDetail[] {
   if ('problem' in option) return [option.problem];
-  if (isCoreAsked || directOption.test(option.option)) return [];
+  if (isSentToCore || directOption.test(option.option)) return [];
   const issue = option.option === '' ? 'is required' : 'must be the id of a wallet with _ussd';
   return [{ field: 'payment_option', issue: `${issue}, such as walleta_ussd` }];
 }

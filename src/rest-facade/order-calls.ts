@@ -64,8 +64,8 @@ const awaitedLimits = { maxItems: 100, maxInFlight: 2, maxWaiting: Infinity };
  * item is. So these batches have items of one merchant and environment only. Merchants take turns to send them. They also share the slots of waiting
  * requests: one merchant alone gets half of them, so that others always find one. Core answers more batches of a stream at a time than these.
  */
-const apart = { maxRunning: 48, maxWaiting: 2 * limits.maxInFlight };
-const apartSlots = 2 * limits.maxWaiting;
+const merchantBatchLimits = { maxRunning: 48, maxWaiting: 2 * limits.maxInFlight };
+const merchantBatchSlots = 2 * limits.maxWaiting;
 
 export interface OrderCallsOptions {
   readonly orders: Client<typeof OrderService>;
@@ -107,15 +107,15 @@ export function createOrderCalls({ orders, streams, nowMs }: OrderCallsOptions):
       (await orders.batchRegisterOrders({ requests, traceparents, orderIdsOnly: true }, options)).results,
   };
   const register = batchCalls(registerMethods);
-  const gatherApart = createGatherApart();
-  const registerKeyed = gatherApart(registerMethods);
+  const batchByMerchant = createBatchByMerchant();
+  const registerKeyed = batchByMerchant(registerMethods);
   return {
     register: Object.assign(
       (request: RegisterOrder, requestId: string) =>
         (request.idempotencyKey ? registerKeyed : register)(request, requestId),
       { isFull: (isKeyed: boolean) => (isKeyed ? registerKeyed : register).isFull() },
     ),
-    startDirectPayment: gatherApart<StartDirectPayment, StartDirectPaymentResponse>({
+    startDirectPayment: batchByMerchant<StartDirectPayment, StartDirectPaymentResponse>({
       nowMs,
       overStream: async (requests, options) => {
         const { traceparents } = options;
@@ -218,12 +218,12 @@ function batchCalls<Request extends object, Response>(
 }
 
 /** Returns functions as `batchCalls`, with batches of one merchant and environment each. These take turns, over all functions. */
-function createGatherApart() {
-  const fairly = createFairCalls(apart);
+function createBatchByMerchant() {
+  const fairly = createFairCalls(merchantBatchLimits);
   return <Request extends { merchantId?: string; environment?: Environment }, Response>(
     methods: Methods<Request, Response>,
   ): GatheredCall<Request, Response> => {
-    const slots = createWaitingSlots(apartSlots);
+    const slots = createWaitingSlots(merchantBatchSlots);
     const owners = new Map<string, { readonly ask: GatheredCall<Request, Response>; calls: number }>();
     const ask = async (request: Request, requestId: string): Promise<Response> => {
       const { merchantId = '', environment = Environment.UNSPECIFIED } = request;
@@ -231,7 +231,7 @@ function createGatherApart() {
       if (free === undefined) throw overloaded();
       const owner = `${environment} ${merchantId}`;
       const own = owners.get(owner) ?? {
-        ask: batchCalls(methods, { ...limits, maxWaiting: apartSlots }, (send) =>
+        ask: batchCalls(methods, { ...limits, maxWaiting: merchantBatchSlots }, (send) =>
           fairly({ owner }, neverAborted, send),
         ),
         calls: 0,
@@ -246,7 +246,7 @@ function createGatherApart() {
         if (own.calls === 0) owners.delete(owner);
       }
     };
-    return Object.assign(ask, { isFull: () => slots.taken() >= apartSlots });
+    return Object.assign(ask, { isFull: () => slots.taken() >= merchantBatchSlots });
   };
 }
 

@@ -32,10 +32,10 @@ const maxOwnRates = 1_000;
 const keysPerMerchant = 4;
 
 /**
- * The limit of questions to core per second about keys from one site that is above its limit of failed keys. Each question costs core a
- * query. Without this limit, one site could slow down all merchants.
+ * The number of keys per second that core looks up for one site that is above its limit of failed keys. Each look-up costs core a query.
+ * Without this limit, one site could slow down all merchants.
  */
-const askedOverLimitPerSecond = 10;
+const lookupsOverLimitPerSecond = 10;
 
 /** Counts in the memory of this process. Each of several facades behind a balancer allows the whole limit. */
 export function createRateLimits(settings: RateLimitSettings): RateLimits {
@@ -47,7 +47,7 @@ export function createRateLimits(settings: RateLimitSettings): RateLimits {
     memoMethod: rateOf,
   });
   const failures = new RateLimiterMemory({ points: settings.failedKeysPerMinute, duration: 60 });
-  const askedOverLimit = new RateLimiterMemory({ points: askedOverLimitPerSecond, duration: 1 });
+  const lookupsOverLimit = new RateLimiterMemory({ points: lookupsOverLimitPerSecond, duration: 1 });
   return {
     countRequest: (by, perSecond) => {
       if (perSecond > 0) return ownRates.memo(perSecond)(by);
@@ -59,7 +59,7 @@ export function createRateLimits(settings: RateLimitSettings): RateLimits {
       const site = siteOf(ip);
       const failed = await failures.get(site);
       if (failed === null || failed.consumedPoints <= failures.points) return undefined;
-      const over = await retryAfterSeconds(askedOverLimit, site);
+      const over = await retryAfterSeconds(lookupsOverLimit, site);
       return over === undefined ? undefined : secondsLeft(failures, failed);
     },
   };

@@ -171,7 +171,7 @@ const findValue = ({ values }: DescEnum, number: number): DescEnumValue | undefi
 
 async function askForDiagnosis(target: CoreToCheck): Promise<readonly Finding[]> {
   const subject = subjectOf(target);
-  const askedAt = target.now();
+  const requestedAt = target.now();
   const reply = await target.core.diagnostics.diagnose({}, { timeoutMs: diagnoseDeadlineMs });
   const checks = reply.checks.map((check): Finding => {
     const { name, detail, advice } = hasWords(check) ? checkText(check) : check;
@@ -187,7 +187,7 @@ async function askForDiagnosis(target: CoreToCheck): Promise<readonly Finding[]>
       detail: `${reply.instance} in its logs`,
       advice: '',
     },
-    checkClock(subject, requireField(reply.coreTime), { askedAt, answeredAt: target.now() }),
+    checkClock(subject, requireField(reply.coreTime), { requestedAt, answeredAt: target.now() }),
     ...checks,
   ];
 }
@@ -196,11 +196,11 @@ async function askForDiagnosis(target: CoreToCheck): Promise<readonly Finding[]>
 function checkClock(
   subject: string,
   coreTime: Timestamp,
-  { askedAt, answeredAt }: { readonly askedAt: Date; readonly answeredAt: Date },
+  { requestedAt, answeredAt }: { readonly requestedAt: Date; readonly answeredAt: Date },
 ): Finding {
   const found = { subject, check: 'clock here' };
   const core = timestampDate(coreTime).getTime();
-  const aheadMs = Math.max(askedAt.getTime() - core, 0);
+  const aheadMs = Math.max(requestedAt.getTime() - core, 0);
   const behindMs = Math.max(core - answeredAt.getTime(), 0);
   if (aheadMs + behindMs <= toleratedClockDifferenceMs)
     return {

@@ -135,14 +135,14 @@ select current_setting('server_version') as version, current_setting('fsync') as
 }
 
 async function checkDatabase({ database }: ChecksParts): Promise<Check> {
-  const ofPool = readSettings(database.pool);
-  const ofNew = askNewConnection(database.pool, readSettings);
+  const fromPool = readSettings(database.pool);
+  const fromNewConnection = askNewConnection(database.pool, readSettings);
   // While all connections of the pool wait for a lock, only a new one can say so.
-  const ofWaiting = ofNew.then(
-    (settings) => (settings?.waiting === true ? settings : ofPool),
-    () => ofPool,
+  const fromWaiting = fromNewConnection.then(
+    (settings) => (settings?.waiting === true ? settings : fromPool),
+    () => fromPool,
   );
-  const row = await Promise.race([ofPool, ofWaiting]);
+  const row = await Promise.race([fromPool, fromWaiting]);
   if (row.empty)
     throw new Error(
       'this database has no tables of Gatehouse. If GATEHOUSE_DATABASE_URL names the right one, its data is lost: ' +
@@ -157,7 +157,7 @@ async function checkDatabase({ database }: ChecksParts): Promise<Check> {
   const value = create(DatabaseFactsSchema, { version, fsync, synchronousCommit: commit });
   const facts = { facts: { case: 'database', value } } as const;
   if (row.waiting) return failedCheck(CheckSubject.DATABASE, CheckFinding.WAITING, facts);
-  await ofNew;
+  await fromNewConnection;
   if (await areSessionsShared(database.pool)) throw new Error(sharedSessionsRefusal);
   const { diskFull } = database.poolWatch.state();
   if (diskFull !== undefined)
@@ -172,7 +172,7 @@ async function checkDatabase({ database }: ChecksParts): Promise<Check> {
   return goodCheck(CheckSubject.DATABASE, facts);
 }
 
-/** Asks the pool and not the database, so that it can be answered when there is no connection left. */
+/** Reads the counters of the pool, so it needs no connection to the database. */
 export function checkPool({ size, inUse, idle, ended, waiting, sinceGivenMs }: PoolState): Check {
   const silence = durationFromMs(Math.round(sinceGivenMs));
   const value = create(DatabasePoolFactsSchema, { size, inUse, idle, ended, waiting, silence });
@@ -196,10 +196,10 @@ const checkMasterKey = async ({ hasMasterKey }: ChecksParts): Promise<Check> =>
     : failedCheck(CheckSubject.MASTER_KEY, CheckFinding.FOREIGN_KEY);
 
 async function checkClock({ database, now }: ChecksParts): Promise<Check> {
-  const askedAt = now().getTime();
+  const requestedAtMs = now().getTime();
   const rows = await runStatement<{ now: Date }>(database.pool, { text: 'select clock_timestamp() as now' });
-  const between = (askedAt + now().getTime()) / 2;
-  const skewMs = Math.round((rows[0]?.now.getTime() ?? between) - between);
+  const midpointMs = (requestedAtMs + now().getTime()) / 2;
+  const skewMs = Math.round((rows[0]?.now.getTime() ?? midpointMs) - midpointMs);
   const facts = { facts: { case: 'clockSkew', value: durationFromMs(skewMs) } } as const;
   return Math.abs(skewMs) <= toleratedClockSkewMs
     ? goodCheck(CheckSubject.CLOCK, facts)
@@ -248,7 +248,7 @@ where s.status <> 'REVERSED'`,
     : warningCheck(CheckSubject.STRAY_PAYMENTS, CheckFinding.REFUSED, facts);
 }
 
-/** How many of what waits for a person the check names. */
+/** The number of unsettled payments, stray payments and refunds that the check names. */
 const namedUnsettled = 10;
 
 async function checkUnsettled({ database }: ChecksParts): Promise<Check> {

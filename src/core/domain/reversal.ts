@@ -68,7 +68,7 @@ export interface RefusedReversal extends Request {
 
 export type Reversal = DueReversal | DoneReversal | RefusedReversal;
 
-interface AskedWait {
+interface RequestedWait {
   /** The wait that the wallet requested before the next request, in milliseconds. */
   readonly retryAfterMs?: number;
 }
@@ -76,14 +76,18 @@ interface AskedWait {
 /** The wallet's answer to a request. */
 export type ReversalOutcome =
   /** The wallet has not decided. An empty reference changes nothing. */
-  | ({ readonly type: 'pending'; readonly providerReference: string; readonly detail: string } & AskedWait)
+  | ({
+      readonly type: 'pending';
+      readonly providerReference: string;
+      readonly detail: string;
+    } & RequestedWait)
   /** No byte of the request was sent. Only the first request can report this. */
   | ({
       readonly type: 'not_sent';
       readonly detail: string;
       /** Whether a merchant's own account has the money; false by default. */
       readonly isOwnAccount?: boolean;
-    } & AskedWait)
+    } & RequestedWait)
   | { readonly type: 'done' }
   /** Definite when no request with this name can still be executed. */
   | {
@@ -94,7 +98,7 @@ export type ReversalOutcome =
     };
 
 /** The longest wait that a wallet can request. */
-const maxAskedWaitMs = 5 * 60_000;
+const maxRequestedWaitMs = 5 * 60_000;
 
 /**
  * While nothing reaches the wallet with the operator's account, the first request is tried once a minute, as an open circuit does. No circuit
@@ -233,12 +237,12 @@ function afterOutcome(reversal: DueReversal, outcome: ReversalOutcome, now: Date
 /** The time of the next request: after our own wait, or the one that the wallet requested if it is longer. News makes it earlier. */
 function nextTime(
   { tries, hastenedTo }: DueReversal,
-  { retryAfterMs = 0 }: AskedWait,
+  { retryAfterMs = 0 }: RequestedWait,
   now: Date,
   maxOwnWaitMs = Number.POSITIVE_INFINITY,
 ): Date {
   const ownWait = Math.min(waitMs(tries), maxOwnWaitMs);
-  const wait = Math.max(ownWait, Math.min(retryAfterMs, maxAskedWaitMs));
+  const wait = Math.max(ownWait, Math.min(retryAfterMs, maxRequestedWaitMs));
   return earlier(new Date(now.getTime() + wait), hastenedTo);
 }
 

@@ -140,8 +140,8 @@ export function reconciliationService({
       async listMoneyDays(request) {
         const filter = parseMoneyDays(request);
         const { onlyDifferent, onlyCorrected, after } = filter;
-        const isAsked = !onlyDifferent && !onlyCorrected && after === undefined;
-        const missing = isAsked ? await balances.missingDays(filter) : [];
+        const isMissingShown = !onlyDifferent && !onlyCorrected && after === undefined;
+        const missing = isMissingShown ? await balances.missingDays(filter) : [];
         const read = await balances.moneyDays({ ...filter, limit: filter.limit + 1 });
         return { ...moneyDayPage(request, read, filter.limit), missing: missing.map(missingDayMessage) };
       },

@@ -218,7 +218,7 @@ function acceptRefused(refusal: AcceptRefusal): Error {
   );
 }
 
-/** An absent field when nothing is asked. */
+/** The field is absent when the question is not open. */
 const lostFrom = <Name extends string>(name: Name, time: Date | null) =>
   (time === null ? {} : { [name]: timestampFromDate(time) }) as { readonly [name in Name]?: Timestamp };
 

@@ -36,9 +36,9 @@ export function addOrderSearch(app: FastifyInstance, { clients, sendPage, timeZo
         };
       });
     };
-    const isAsked = text !== '' || pageToken !== '';
+    const isSearch = text !== '' || pageToken !== '';
     const found = await loadPanel(request, async () => {
-      if (!isAsked) return { error: '', rows: [], older: undefined };
+      if (!isSearch) return { error: '', rows: [], older: undefined };
       const answer = await tryCall(request, (options) =>
         clients.orders.findOrders({ text, pageSize, pageToken }, options),
       );
@@ -59,7 +59,7 @@ export function addOrderSearch(app: FastifyInstance, { clients, sendPage, timeZo
       view: {
         path,
         text,
-        isAsked,
+        isSearch,
         isLaterPage: pageToken !== '',
         newest: `${path}?${new URLSearchParams({ text }).toString()}`,
         found,

@@ -12,21 +12,21 @@ export function adviceOn(difference: Difference): DifferenceAdvice {
       if (refundId !== '') return 'askForRefund';
       return strayPaymentId === '' ? 'askForPayment' : 'askForStray';
     case DifferenceKind.MISSING_HERE:
-      return paymentAttemptId === '' ? 'whoseIsIt' : 'secondCharge';
+      return paymentAttemptId === '' ? 'askForOwner' : 'secondCharge';
     case DifferenceKind.OTHER_ACCOUNT:
-      return 'whichAccount';
+      return 'askForAccount';
     case DifferenceKind.AMOUNT_DIFFERS:
-      return 'whichIsRight';
+      return 'askForAmount';
     default:
       return adviceOnStatus(difference);
   }
 }
 
 function adviceOnStatus({ strayPaymentId, refundId, ourStatus, walletStatus }: Difference): DifferenceAdvice {
-  if (refundId !== '') return ourStatus === 'reversal_refused' ? 'failedButReturned' : 'isAskedAgain';
+  if (refundId !== '') return ourStatus === 'reversal_refused' ? 'failedButReturned' : 'queriedAgain';
   const hasMoved = walletStatus === 'completed' || walletStatus === 'reversed';
   if (strayPaymentId !== '')
-    return ourStatus === 'reversal_refused' && hasMoved ? 'nothingLeft' : 'whatBecameOfIt';
-  if (ourStatus !== 'succeeded') return 'isAskedAgain';
-  return hasMoved ? 'wentBackUnasked' : 'whatBecameOfIt';
+    return ourStatus === 'reversal_refused' && hasMoved ? 'nothingLeft' : 'askForOutcome';
+  if (ourStatus !== 'succeeded') return 'queriedAgain';
+  return hasMoved ? 'returnedWithoutRefund' : 'askForOutcome';
 }

@@ -275,8 +275,8 @@ function addState(app: FastifyInstance, { clients }: Dashboard): void {
     const asked = { ...scope, orderId };
     const newest = await clients.refunds.listRefunds(asked, callOptions(request));
     // The page decides by all refunds. An older one than those of the first page can be open too.
-    const isOlderAsked = newest.nextPageToken !== '' && !newest.refunds.some(isOpenRefund);
-    const older = isOlderAsked
+    const needsOlder = newest.nextPageToken !== '' && !newest.refunds.some(isOpenRefund);
+    const older = needsOlder
       ? await clients.refunds.listRefunds(
           { ...asked, statuses: [...openRefundStatuses] },
           callOptions(request),

@@ -8,8 +8,8 @@ import { PageProblem } from '../page-problem.ts';
 
 /** Cookies of unknown sessions and unusable links from one site in a minute. A user whose session has expired sends a few. */
 const strangePerMinute = 120;
-/** How often a second core is asked about sessions and links from a site above that limit. */
-const askedOverLimitPerSecond = 10;
+/** The number of sessions and links per second that core looks up for a site above that limit. */
+const lookupsOverLimitPerSecond = 10;
 /** A session or link that worked in this time is read even above the limit. */
 const knownMs = 60 * 60_000;
 const maxKnown = 10_000;
@@ -38,7 +38,7 @@ const keyOf = ({ kind, secret }: Presented): string =>
  */
 export function createStrangerLimits(): StrangerLimits {
   const strange = new RateLimiterMemory({ points: strangePerMinute, duration: 60 });
-  const askedOverLimit = new RateLimiterMemory({ points: askedOverLimitPerSecond, duration: 1 });
+  const lookupsOverLimit = new RateLimiterMemory({ points: lookupsOverLimitPerSecond, duration: 1 });
   const known = new LRUCache<string, true>({ max: maxKnown, ttl: knownMs });
   return {
     async refusalOf({ ip }, presented) {
@@ -46,7 +46,7 @@ export function createStrangerLimits(): StrangerLimits {
       const site = siteOf(ip);
       const counted = await strange.get(site);
       if (counted === null || counted.consumedPoints <= strange.points) return undefined;
-      if (await consumeTry(askedOverLimit, site)) return undefined;
+      if (await consumeTry(lookupsOverLimit, site)) return undefined;
       const retryAfterSeconds = secondsLeft(strange, counted);
       return new PageProblem('tooManyRequests', reasons[presented.kind], { retryAfterSeconds });
     },

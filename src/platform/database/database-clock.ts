@@ -16,13 +16,13 @@ export interface DatabaseClock {
 export async function openDatabaseClock(pool: Pool, monotonicMs: () => number): Promise<DatabaseClock> {
   let offsetMs: number | undefined;
   const adjust = async (): Promise<void> => {
-    const askedAt = monotonicMs();
+    const requestedAt = monotonicMs();
     const [row] = await runStatement<{ now: Date }>(pool, { text: 'select clock_timestamp() as now' });
     const answeredAt = monotonicMs();
     if (row === undefined) throw new Error('the database did not return its time');
     // The database read its clock at some moment between the query and the answer.
     const lowest = row.now.getTime() - answeredAt;
-    const highest = row.now.getTime() + 1 - askedAt;
+    const highest = row.now.getTime() + 1 - requestedAt;
     if (offsetMs === undefined || offsetMs < lowest || offsetMs > highest) offsetMs = lowest;
   };
   await adjust();

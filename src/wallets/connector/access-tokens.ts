@@ -1,5 +1,5 @@
 import pTimeout from 'p-timeout';
-import { askedWaitMs } from './asked-wait.ts';
+import { requestedWaitMs } from './requested-wait.ts';
 import type { NotSent } from './json-reply.ts';
 import type { Answer, RawExchange } from './raw-exchange.ts';
 
@@ -106,7 +106,7 @@ export class AccessTokens {
     const exchanges = [fetched.exchange];
     if (fetched.kind === 'none') {
       const { detail, areCredentialsRefused = false, exchange } = fetched;
-      const retryAfterMs = askedWaitMs(exchange.responseHeaders, exchange.endedAt);
+      const retryAfterMs = requestedWaitMs(exchange.responseHeaders, exchange.endedAt);
       const why = areCredentialsRefused ? 'unauthenticated' : 'no_token';
       return {
         kind: 'none',

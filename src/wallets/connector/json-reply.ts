@@ -1,4 +1,4 @@
-import { askedWaitMs } from './asked-wait.ts';
+import { requestedWaitMs } from './requested-wait.ts';
 import type { NotSentWhy, Unknown } from './outcomes.ts';
 import type { JsonReading } from './read-json.ts';
 import { readJson } from './read-json.ts';
@@ -29,7 +29,7 @@ export interface JsonAnswer {
 export function readReply(reply: WalletReply, now: Date): JsonReply {
   if (reply.kind === 'lost') return { kind: 'unknown', why: reply.why, detail: reply.detail };
   if (reply.kind === 'not_sent') return reply;
-  const wait = askedWaitMs(reply.headers, now);
+  const wait = requestedWaitMs(reply.headers, now);
   return {
     kind: 'answered',
     status: reply.status,

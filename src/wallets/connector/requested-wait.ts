@@ -10,7 +10,7 @@ type Headers = Readonly<Record<string, string>>;
  * does not stop the queries of a payment. A date is relative to the answer's own Date, if it has one (RFC 9110, section 6.6.1),
  * because the wallet's clock may differ from ours.
  */
-export function askedWaitMs(headers: Headers, now: Date): number | undefined {
+export function requestedWaitMs(headers: Headers, now: Date): number | undefined {
   const answeredAtMs = httpDate(headers['date'] ?? '') ?? now.getTime();
   const waitMs = retryAfterMs(headers['retry-after'] ?? '', new Date(answeredAtMs));
   return waitMs === undefined ? undefined : Math.min(waitMs, longestWaitMs);

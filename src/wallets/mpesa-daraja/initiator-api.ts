@@ -90,7 +90,7 @@ export class InitiatorApi {
       options,
     );
     const ids = idsIn(reply);
-    return { result: ids === undefined ? reasonNotAsked(reply) : { kind: 'asked', ids }, exchanges };
+    return { result: ids === undefined ? refusedQuery(reply) : { kind: 'asked', ids }, exchanges };
   }
 
   /** Requests a reversal. M-Pesa takes no id that would make a second request harmless, so it must be sent only once. */
@@ -158,7 +158,7 @@ function idsIn(reply: JsonReply): string[] | undefined {
   return [json.OriginatorConversationID, ...(json.ConversationID === undefined ? [] : [json.ConversationID])];
 }
 
-function reasonNotAsked(reply: JsonReply): Unknown {
+function refusedQuery(reply: JsonReply): Unknown {
   const failure = reply.kind === 'answered' ? readRefusal(reply) : undefined;
   if (failure === undefined) return unsettled(reply);
   const { providerCode, providerText } = failure;

@@ -18,13 +18,13 @@ export function afterAttempt(
 ): NextStep {
   if (report.result === 'DELIVERED') return { type: 'delivered' };
   if (report.result === 'GONE') return { type: 'pause', at: endedAt };
-  const askedMs = retryAfterMs(report.retryAfter, endedAt);
+  const requestedMs = retryAfterMs(report.retryAfter, endedAt);
   const next = nextAttempt({
     eventType: delivery.eventType,
     roundAttempts: delivery.roundAttempts + 1,
     roundStartedAt: delivery.roundStartedAt,
     endedAt,
-    ...(askedMs === undefined ? {} : { retryAfterMs: askedMs }),
+    ...(requestedMs === undefined ? {} : { retryAfterMs: requestedMs }),
     random,
   });
   return next.type === 'at' ? { type: 'again', at: next.at } : next;

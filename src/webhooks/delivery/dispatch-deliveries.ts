@@ -71,12 +71,12 @@ async function claimWhatIsDue(
     });
     runner.refresh();
     const room = runner.room();
-    const askedAtMs = performance.now();
+    const requestedAtMs = performance.now();
     const isSomeLeft =
       room.lanes > 0 &&
       (await store.claim(room).then(
         (claimed) => {
-          runner.adopt(claimed, askedAtMs);
+          runner.adopt(claimed, requestedAtMs);
           return claimed.lanes.length >= room.lanes;
         },
         (error: unknown) => {

@@ -47,8 +47,8 @@ export interface LaneClaims {
 /** Sends on the lanes that this process holds. */
 export interface LaneRunner extends LaneClaims {
   readonly room: HeldLanes['room'];
-  /** Begins to send on claimed lanes. The claim was requested at `askedAtMs` (performance.now). */
-  readonly adopt: (claimed: Claimed, askedAtMs: number) => void;
+  /** Begins to send on claimed lanes. The claim was requested at `requestedAtMs` (performance.now). */
+  readonly adopt: (claimed: Claimed, requestedAtMs: number) => void;
   /** Announces that deliveries may have been added to the held lanes. */
   readonly refresh: () => void;
   /** Extends the leases and finds paused and lost lanes. */
@@ -69,7 +69,7 @@ export function createLaneRunner(parts: LaneRunnerParts): LaneRunner {
   let databaseOffsetMs = 0;
   let onEmpty = (): void => {};
 
-  const beginUntil = (askedAtMs: number): number => askedAtMs + store.leaseMs - deadlineMs;
+  const beginUntil = (requestedAtMs: number): number => requestedAtMs + store.leaseMs - deadlineMs;
   const noteEmpty = (): void => {
     if (lanes.isEmpty() && areWritesDone() && leasing === 0) onEmpty();
   };
@@ -81,7 +81,7 @@ export function createLaneRunner(parts: LaneRunnerParts): LaneRunner {
     databaseTime: () => new Date(performance.now() + databaseOffsetMs),
   });
 
-  const hold = (claimed: ClaimedLane, askedAtMs: number): void => {
+  const hold = (claimed: ClaimedLane, requestedAtMs: number): void => {
     const { lane: key, leaseId, isFilled: hasMore, health, isProven, heads } = claimed;
     const held: HeldLane = {
       text: laneText(key),
@@ -89,7 +89,7 @@ export function createLaneRunner(parts: LaneRunnerParts): LaneRunner {
       owner: laneOwner(key),
       leaseId,
       heldSinceMs: performance.now(),
-      state: claimedLane({ health, isProven, heads, hasMore, beginUntilMs: beginUntil(askedAtMs) }),
+      state: claimedLane({ health, isProven, heads, hasMore, beginUntilMs: beginUntil(requestedAtMs) }),
     };
     const isTooMany = isStopping || slots.isFull(held.owner);
     lanes.add(held);
@@ -97,9 +97,9 @@ export function createLaneRunner(parts: LaneRunnerParts): LaneRunner {
     else act(held);
   };
 
-  const adopt = (claimed: Claimed, askedAtMs: number): void => {
-    if (claimed.now !== undefined) databaseOffsetMs = claimed.now.getTime() - askedAtMs;
-    for (const lane of claimed.lanes) hold(lane, askedAtMs);
+  const adopt = (claimed: Claimed, requestedAtMs: number): void => {
+    if (claimed.now !== undefined) databaseOffsetMs = claimed.now.getTime() - requestedAtMs;
+    for (const lane of claimed.lanes) hold(lane, requestedAtMs);
   };
   const newLease = (): LaneLease | undefined => {
     // Lanes that wait for their turn come first, so this process takes no others meanwhile.
@@ -112,10 +112,10 @@ export function createLaneRunner(parts: LaneRunnerParts): LaneRunner {
     adopt,
     async writeWithLease(write) {
       leasing += 1;
-      const askedAtMs = performance.now();
+      const requestedAtMs = performance.now();
       try {
         const result = await write(newLease());
-        adopt(result.claimed, askedAtMs);
+        adopt(result.claimed, requestedAtMs);
         return result;
       } finally {
         leasing -= 1;

@@ -12,8 +12,8 @@ export interface RenewHeldLanesParts {
   readonly slots: Pick<Slots, 'isCrowded'>;
   readonly logger: Pick<Logger, 'warn'>;
   readonly post: PostEvent;
-  /** Until when attempts may begin under a lease that was requested at `askedAtMs`. */
-  readonly beginUntil: (askedAtMs: number) => number;
+  /** Until when attempts may begin under a lease that was requested at `requestedAtMs`. */
+  readonly beginUntil: (requestedAtMs: number) => number;
 }
 
 /** Extends the leases of lanes, and finds those that are paused, lost, or were served long enough. */
@@ -23,7 +23,7 @@ export async function renewHeldLanes(
 ): Promise<void> {
   const leased = lanes.filter(needsLease);
   if (leased.length === 0) return;
-  const askedAtMs = performance.now();
+  const requestedAtMs = performance.now();
   const renewed = await store.renew(leased.map(({ key: lane, leaseId }) => ({ lane, leaseId })));
   for (const held of leased) {
     const renewal = renewed.get(held.text);
@@ -38,7 +38,7 @@ export async function renewHeldLanes(
     }
     const isSliceOver = performance.now() - held.heldSinceMs > sliceMs && slots.isCrowded();
     const mustDrain = renewal.isPaused || isSliceOver;
-    post(held, { type: 'renewed', beginUntilMs: beginUntil(askedAtMs), mustDrain });
+    post(held, { type: 'renewed', beginUntilMs: beginUntil(requestedAtMs), mustDrain });
   }
 }
 

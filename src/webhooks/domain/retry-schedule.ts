@@ -64,8 +64,8 @@ export function nextAttempt(failed: FailedAttempt): NextAttempt {
   const leftMs = roundStartedAt.getTime() + roundMs - endedAt.getTime();
   if (plannedMs === undefined || leftMs <= 0) return { type: 'abandon' };
   const jitteredMs = Math.round(plannedMs * (1 + jitter * (2 * random() - 1)));
-  const askedMs = Math.min(retryAfterMs, longestRetryAfterMs);
-  if (askedMs > leftMs) return { type: 'abandon' };
-  const waitMs = Math.max(Math.min(jitteredMs, leftMs), askedMs);
+  const requestedMs = Math.min(retryAfterMs, longestRetryAfterMs);
+  if (requestedMs > leftMs) return { type: 'abandon' };
+  const waitMs = Math.max(Math.min(jitteredMs, leftMs), requestedMs);
   return { type: 'at', at: new Date(endedAt.getTime() + waitMs) };
 }

@@ -17,16 +17,20 @@ test.each([
   ['askForPayment', 'MISSING_IN_STATEMENT', attempt],
   ['askForStray', 'MISSING_IN_STATEMENT', stray],
   ['askForRefund', 'MISSING_IN_STATEMENT', refund],
-  ['isAskedAgain', 'STATUS_DIFFERS', { ...refund, ourStatus: 'reversal_due', walletStatus: 'completed' }],
+  ['queriedAgain', 'STATUS_DIFFERS', { ...refund, ourStatus: 'reversal_due', walletStatus: 'completed' }],
   ['failedButReturned', 'STATUS_DIFFERS', { ...refund, ourStatus: 'reversal_refused' }],
-  ['whoseIsIt', 'MISSING_HERE', { walletStatus: 'completed' }],
+  ['askForOwner', 'MISSING_HERE', { walletStatus: 'completed' }],
   ['secondCharge', 'MISSING_HERE', { ...attempt, walletStatus: 'completed' }],
-  ['whichIsRight', 'AMOUNT_DIFFERS', attempt],
-  ['isAskedAgain', 'STATUS_DIFFERS', { ...attempt, ourStatus: 'unknown', walletStatus: 'completed' }],
-  ['wentBackUnasked', 'STATUS_DIFFERS', { ...attempt, ourStatus: 'succeeded', walletStatus: 'reversed' }],
-  ['whatBecameOfIt', 'STATUS_DIFFERS', { ...attempt, ourStatus: 'succeeded', walletStatus: 'failed' }],
+  ['askForAmount', 'AMOUNT_DIFFERS', attempt],
+  ['queriedAgain', 'STATUS_DIFFERS', { ...attempt, ourStatus: 'unknown', walletStatus: 'completed' }],
+  [
+    'returnedWithoutRefund',
+    'STATUS_DIFFERS',
+    { ...attempt, ourStatus: 'succeeded', walletStatus: 'reversed' },
+  ],
+  ['askForOutcome', 'STATUS_DIFFERS', { ...attempt, ourStatus: 'succeeded', walletStatus: 'failed' }],
   ['nothingLeft', 'STATUS_DIFFERS', { ...stray, ourStatus: 'reversal_refused', walletStatus: 'reversed' }],
-  ['whatBecameOfIt', 'STATUS_DIFFERS', { ...stray, ourStatus: 'reversed', walletStatus: 'completed' }],
+  ['askForOutcome', 'STATUS_DIFFERS', { ...stray, ourStatus: 'reversed', walletStatus: 'completed' }],
 ] as const)('%s is the advice about %s with %j', (advice, kind, facts) => {
   const difference = create(DifferenceSchema, { kind: DifferenceKind[kind], ...facts });
 

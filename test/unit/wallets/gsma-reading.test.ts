@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { describe, expect, test } from '@jest/globals';
 import { failureReasons } from '../../../src/wallets/connector/failure-reason.ts';
-import { askedWaitMs } from '../../../src/wallets/connector/asked-wait.ts';
+import { requestedWaitMs } from '../../../src/wallets/connector/requested-wait.ts';
 import { correlationId } from '../../../src/wallets/gsma/correlation-id.ts';
 import { callbackUrl, resourceUrl, tokenUrl } from '../../../src/wallets/gsma/gsma-settings.ts';
 import { readReference, writeReference } from '../../../src/wallets/gsma/provider-reference.ts';
@@ -120,7 +120,7 @@ describe('Retry-After', () => {
     ['soon', undefined],
     [undefined, undefined],
   ])('%s means %s ms', (header, milliseconds) => {
-    expect(askedWaitMs(header === undefined ? {} : { 'retry-after': header }, now)).toBe(milliseconds);
+    expect(requestedWaitMs(header === undefined ? {} : { 'retry-after': header }, now)).toBe(milliseconds);
   });
 
   test.each([
@@ -130,14 +130,14 @@ describe('Retry-After', () => {
     const itsTime = now.getTime() + hours * 3_600_000;
     const dateAfter = (seconds: number): string => new Date(itsTime + seconds * 1000).toUTCString();
 
-    expect(askedWaitMs({ 'retry-after': dateAfter(30), date: dateAfter(0) }, now)).toBe(30_000);
-    expect(askedWaitMs({ 'retry-after': dateAfter(-30), date: dateAfter(0) }, now)).toBe(0);
+    expect(requestedWaitMs({ 'retry-after': dateAfter(30), date: dateAfter(0) }, now)).toBe(30_000);
+    expect(requestedWaitMs({ 'retry-after': dateAfter(-30), date: dateAfter(0) }, now)).toBe(0);
   });
 
   test('as a date beside an unreadable one is relative to our clock', () => {
     const header = new Date(now.getTime() + 30_000).toUTCString();
 
-    expect(askedWaitMs({ 'retry-after': header, date: 'today' }, now)).toBe(30_000);
+    expect(requestedWaitMs({ 'retry-after': header, date: 'today' }, now)).toBe(30_000);
   });
 });
 

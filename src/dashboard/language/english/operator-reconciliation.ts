@@ -5,14 +5,14 @@ export type DifferenceAdvice =
   | 'askForStray'
   | 'askForRefund'
   | 'failedButReturned'
-  | 'whoseIsIt'
-  | 'whichAccount'
+  | 'askForOwner'
+  | 'askForAccount'
   | 'secondCharge'
-  | 'whichIsRight'
-  | 'isAskedAgain'
-  | 'wentBackUnasked'
+  | 'askForAmount'
+  | 'queriedAgain'
+  | 'returnedWithoutRefund'
   | 'nothingLeft'
-  | 'whatBecameOfIt';
+  | 'askForOutcome';
 
 /** The pages of reconciliations. */
 export const reconciliations = {
