@@ -176,7 +176,7 @@ function optionView(option: string, { wallets, language, logoPath }: CheckoutPag
   };
 }
 
-/** What the payer must open or read; undefined when the wallet prompts the payer's phone. */
+/** The page, app or text that the payer needs to confirm; undefined when the wallet prompts the payer's phone. */
 function openView(
   { checkout, self }: CheckoutPage,
   { paymentAttemptId: attemptId }: PaymentAttempt,

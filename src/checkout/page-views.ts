@@ -75,7 +75,7 @@ export interface ConfirmView extends AnyPage {
   readonly heading: string;
   /** Set when a cancellation was refused. */
   readonly alert: { readonly title: string; readonly body: string } | undefined;
-  /** What the payer must open, when the wallet does not prompt the phone. */
+  /** The page or app that the payer must open, when the wallet does not prompt the phone. */
   readonly opens:
     | {
         /** The script opens it once for an attempt. */
@@ -89,7 +89,7 @@ export interface ConfirmView extends AnyPage {
   readonly facts: readonly Fact[];
   /** Whether no request was sent to a wallet yet. The script updates it. */
   readonly isCancellable: boolean;
-  /** What the customer can do after the request was sent to the wallet. */
+  /** The customer's options after the request was sent to the wallet. */
   readonly cannotCancel: string;
   readonly contact: ContactView | undefined;
   readonly back: OutcomeView['back'];

@@ -13,7 +13,7 @@ export interface DatabaseUrls {
   readonly webhooks?: string | undefined;
 }
 
-/** What a backup contains. */
+/** The contents of a backup. */
 export interface BackupSummary {
   /** ISO 8601, by the database's clock. */
   readonly takenAt: string;

@@ -38,7 +38,7 @@ export const exitCodeHelp = `Exit codes:
 export class CliError extends Error {
   override readonly name = 'CliError';
   readonly exitCode: number;
-  /** What the user can do, one action per line. */
+  /** Advice for the user, one action per line. */
   readonly advice: string;
 
   constructor(exitCode: number, message: string, advice: string) {

@@ -68,7 +68,7 @@ export function failureJson(failure: Failure, stack: string | undefined): string
   return jsonLine({ error });
 }
 
-/** What the command says when its output cannot be written, for example to a full disk. */
+/** The message when the output cannot be written, for example to a full disk. */
 export function lostOutput(code: string | undefined, isJson: boolean): string {
   const failure = {
     message: `the output could not be written (${code ?? 'unknown error'})`,

@@ -61,7 +61,7 @@ const readEnums =
     ...words.split(',').map((word) => readEnum(description, word.trim())),
   ];
 
-/** What an option of a duration takes. */
+/** Parses the value of a duration option. */
 export function readDuration(text: string): Duration {
   const seconds = parseDuration(text);
   if (seconds === undefined) throw new InvalidArgumentError('Write it as 90s, 30m, 24h, 7d or 1h30m.');
@@ -106,7 +106,7 @@ export function readHttpUrls(text: string, earlier: readonly string[] = []): rea
   return [...earlier, ...urls];
 }
 
-/** `note`: what the help adds, such as the default. */
+/** `note`: an addition to the help, such as the default. */
 export const environmentOption = (note = ''): Option =>
   new Option('-e, --environment <name>', `sandbox (test) or production (live)${note}`).argParser(
     readEnvironment,

@@ -51,7 +51,7 @@ export function addPersonalDataCommands(program: Command, run: Runner): void {
     .action((options: ListOptions) => run(({ personalData: client }) => listRequests(client, options)));
 }
 
-/** Why an order waits, and what ends that. */
+/** The reason why an order waits, and the event that ends the wait. */
 const obstacleTexts: Readonly<Record<ErasureObstacle, string>> = {
   [ErasureObstacle.UNSPECIFIED]: 'erased in a few seconds',
   [ErasureObstacle.ORDER_OPEN]: 'erased when it has ended',

@@ -9,7 +9,7 @@ import type { ProveReport } from './prove/report.ts';
 import { showReport } from './prove/show-report.ts';
 import type { CliSettings } from './settings.ts';
 
-/** What a campaign does. */
+/** The options of a campaign. */
 export interface ProveOptions {
   /** Undefined chooses one. */
   readonly seed?: number;

@@ -3,7 +3,7 @@ import { CliError, exitCodes } from './cli-error.ts';
 import type { CoreClients } from './core-clients.ts';
 import { collectPages, isEmptyList } from './paging.ts';
 
-/** What the filters of a list name; empty for all. */
+/** The merchant and the wallet in the filters of a list; empty for all. */
 interface Named {
   readonly merchantId?: string;
   readonly wallet?: string;

@@ -14,7 +14,7 @@ export interface Failure {
   readonly exitCode: number;
   readonly message: string;
   readonly issues: readonly { readonly field: string; readonly issue: string }[];
-  /** What to do; may be empty. */
+  /** The advice; may be empty. */
   readonly advice: string;
   /** The error reason, if the server gave one. */
   readonly reason: string | undefined;

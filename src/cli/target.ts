@@ -198,7 +198,7 @@ export async function findCoreBeside(
   return findTarget(flag, config);
 }
 
-/** What `npm start` runs for a merchant in the sandbox on this machine. */
+/** The sandbox that `npm start` runs on this machine, with its demo merchant. */
 export interface DemoSandbox {
   /** The address of the merchant API. */
   readonly gateway: string;

@@ -147,7 +147,7 @@ function subjectOf({ objectId, orderNumber, orderId, merchantId }: AuditFinding)
   return order.replace('order', 'Order');
 }
 
-/** What happened, in one sentence. */
+/** The outcome, in one sentence. */
 function findingText(finding: AuditFinding): string {
   const { kind, merchantId, orderNumber, orderId, sequence, blockNumber, day, keptRoot } = finding;
   const event = `Event ${sequence} of order ${orderNumber === '' ? orderId : orderNumber} of ${merchantId}`;

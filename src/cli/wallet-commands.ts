@@ -39,7 +39,7 @@ export interface RegisteredUrls {
   readonly confirmation_url: string;
 }
 
-/** What works on the file of wallets, without core. */
+/** The commands that use the file of wallets, without core. */
 export interface WalletTools {
   /** The JSON Schema of the file. */
   readonly schema: () => Readonly<Record<string, unknown>>;

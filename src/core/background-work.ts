@@ -37,7 +37,7 @@ export interface BackgroundWorkParts extends BalanceParts {
   readonly logger: Logger;
 }
 
-/** Starts what core does by itself at intervals. Several cores may do it at the same time. Resolves when `stop` has ended all. */
+/** Starts the tasks that core runs by itself at intervals. Several cores may run them at the same time. Resolves when `stop` has ended all. */
 export function startBackgroundWork(parts: BackgroundWorkParts, stop: AbortSignal): Promise<unknown> {
   const { database, clock, changes, logger } = parts;
   const { pool } = database;

@@ -24,7 +24,7 @@ export interface Page {
   readonly isAlone?: boolean;
   /** The texts of the page's area, as `it.words`. */
   readonly words: object;
-  /** What the page shows, as `it.view`. */
+  /** The data of the page, as `it.view`. */
   readonly view: object;
   /** The path of the page when it answers a form; other pages are at the path of the request. */
   readonly self?: string | undefined;

@@ -7,7 +7,7 @@ import { createSignInTries } from '../core/accounts/sign-in-tries.ts';
 import { createSecretSeal } from '../platform/secret-seal.ts';
 import { deriveKey } from './derive-key.ts';
 
-/** What core's accounts and sessions need. Their keys are derived from the master key. */
+/** The dependencies of core's accounts and sessions. Their keys are derived from the master key. */
 export function createAccountParts({
   masterKey,
   ...parts

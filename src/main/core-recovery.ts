@@ -33,7 +33,7 @@ export interface CoreRecovery {
   readonly service: RpcService;
 }
 
-/** What core does when its database was restored. */
+/** The work of core when its database was restored. */
 export function createCoreRecovery(parts: CoreRecoveryParts): CoreRecovery {
   const closed = Promise.withResolvers<undefined>();
   const onRecovering = async (): Promise<void> => {

@@ -42,7 +42,7 @@ export interface CoreStoresParts {
 
 export type CoreStores = ReturnType<typeof createCoreStores>;
 
-/** What the services of core read and change. */
+/** The stores that the services of core read and change. */
 export function createCoreStores(parts: CoreStoresParts) {
   const { config, configuredWallets, wallets, draining, logger } = parts;
   const { database, clock, bus, eventSignal, hasMasterKey, isNewDatabase } = parts.connections;

@@ -229,7 +229,7 @@ const registerUrls = ({ name, tokens, settings, connector }: ConnectedWallet): P
 await app.listen({ host: config.GATEHOUSE_HOST, port: config.GATEHOUSE_WALLET_CALLBACK_PORT });
 if (listening.callbackBaseUrl === '') listening.callbackBaseUrl = app.listeningOrigin;
 
-/** What all workers of one wallet share. */
+/** The resources that all workers of one wallet share. */
 const workerParts = ({ name, tokens, settings, connector, accounts, maxInFlight }: ConnectedWallet) => ({
   name,
   wallet: settings.wallet,

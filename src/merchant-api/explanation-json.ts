@@ -25,7 +25,7 @@ const wordSchema = (description: DescEnum, text: string, example: string) =>
     examples: [example, ...wordsOf(description).filter((each) => each !== example)],
   });
 
-/** What an order waits for, as its merchant sees it. */
+/** The explanation of an order, as its merchant sees it. */
 export const orderExplanationSchema = Type.Object(
   {
     order_id: Type.String({

@@ -6,7 +6,7 @@ export type Failure =
   | { readonly kind: 'invalid'; readonly details: readonly ErrorDetail[] }
   | {
       readonly kind: 'unauthorized';
-      /** What is probably wrong with the API key. */
+      /** The probable problem of the API key. */
       readonly issue: string;
     }
   | {
@@ -16,7 +16,7 @@ export type Failure =
     }
   | {
       readonly kind: 'not_found';
-      /** What is wrong with the path or the method; absent when an order or a refund does not exist. */
+      /** The problem of the path or the method; absent when an order or a refund does not exist. */
       readonly detail?: ErrorDetail;
     }
   | { readonly kind: 'key_reused' }

@@ -24,7 +24,7 @@ export const paymentFacts = Type.Object({
   channel: Type.Union([Type.Literal('ussd'), Type.Literal('page')]),
   merchantReference: text,
   callbackUrl: Type.Optional(text),
-  /** What the protocol returns unchanged. */
+  /** The data that the protocol returns unchanged. */
   details: Type.Record(Type.String(), Type.Unknown()),
   createdAt: text,
   expiresAt: text,

@@ -29,8 +29,8 @@ const confirmed = Type.Object({
 const ended = Type.Object({ kind: Type.Literal('ended'), id: text, at: text, code: Type.Optional(text) });
 
 /**
- * What a protocol keeps beside its payments. The latest entry counts. It has a journal of its own, because 0.1.0 refuses such an entry. Versions
- * in between wrote it to the journal of the payments.
+ * The state that a protocol keeps beside its payments. The latest entry counts. It has a journal of its own, because 0.1.0 refuses
+ * such an entry. Versions in between wrote it to the journal of the payments.
  */
 const kept = Type.Object({ kind: Type.Literal('kept'), facts: Type.Record(text, text) });
 

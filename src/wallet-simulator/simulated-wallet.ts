@@ -60,13 +60,13 @@ export interface PromptView {
 }
 
 /**
- * What a person decides for a payer. `lose_answer`: the payment completes without a callback, so the client learns the outcome only by a
+ * The decision of a person for a payer. `lose_answer`: the payment completes without a callback, so the client learns the outcome only by a
  * query.
  */
 export const decisions = ['approve', 'decline', 'time_out', 'lose_answer'] as const;
 export type Decision = (typeof decisions)[number];
 
-/** What the page and the admin API need of a wallet, whatever its protocol. */
+/** The parts of a wallet that the page and the admin API use, whatever its protocol. */
 export interface SimulatedWallet {
   readonly id: string;
   /** Newest first. `payer`: only those of this number. */
@@ -84,7 +84,7 @@ export interface SimulatedWallet {
   readonly close: () => void;
 }
 
-/** What a simulated wallet gets from the simulator. */
+/** The services of the simulator for a simulated wallet. */
 export interface WalletContext {
   readonly id: string;
   /** The base path of the wallet, such as `/mtn`. */

@@ -82,7 +82,7 @@ const noteMs = 25_000;
 /** Enough to find the calls with which an outage began. */
 const notTakenLinesPerMinute = 20;
 
-/** What an operator does about refused callbacks. */
+/** The advice to operators about refused callbacks. */
 const ignoreStranger =
   'Its URL is not one of this wallet and environment. From a stranger, ignore it. ' +
   'From the wallet, find out whether GATEHOUSE_WALLET_CALLBACK_KEY changed or differs between wallets processes';

@@ -4,7 +4,7 @@ import type { Acknowledgement, Health, PaymentOutcome, Recovery } from './connec
 import type { RawExchange } from './connector/raw-exchange.ts';
 import type { WalletConnector } from './connector/wallet-connector.ts';
 
-/** What a wallet says of itself and of our credentials. */
+/** A wallet's report about its health, and about our credentials. */
 export interface WalletCheck {
   readonly health: Health['kind'];
   readonly credentials: 'accepted' | 'refused' | 'unknown';

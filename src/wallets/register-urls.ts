@@ -33,7 +33,7 @@ export async function registerAtStart(
     );
 }
 
-/** What a wallet answered to a registration, in one sentence for the operator. */
+/** The answer of a wallet to a registration, in one sentence for the operator. */
 export function registrationText(result: Registration): string {
   switch (result.kind) {
     case 'registered':

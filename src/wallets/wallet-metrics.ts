@@ -5,7 +5,7 @@ import { activeSpan } from '../platform/tracing/span.ts';
 import type { MeasuredCall } from './wallet-meter.ts';
 import type { WorkKind } from './work-kind.ts';
 
-/** What is shown of one wallet besides its calls. */
+/** The metrics of one wallet besides those of its calls. */
 export interface ShownWallet {
   readonly wallet: string;
   readonly environment: string;

@@ -32,7 +32,7 @@ export interface WalletSettings {
 }
 
 export interface PayerStartedSettings {
-  /** What the wallet does with a payment when our validation URL does not answer. */
+  /** The action of the wallet on a payment when our validation URL does not answer. */
   readonly withoutAnswer: 'cancel' | 'complete';
   readonly registerAtStart: boolean;
 }

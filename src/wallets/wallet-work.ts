@@ -12,7 +12,7 @@ import type { CallbackTokens } from './callback-token.ts';
 import type { WalletConnector } from './connector/wallet-connector.ts';
 import type { Served } from './wallet-calls.ts';
 
-/* What the work on payments (attempt-work.ts) and on reversals and refunds (reversal-work.ts) share. */
+/* The common parts of the work on payments (attempt-work.ts), and on reversals and refunds (reversal-work.ts). */
 
 export interface WalletWorkParts {
   /** The name in the log, such as "walleta-sandbox". */

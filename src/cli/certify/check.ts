@@ -1,6 +1,6 @@
 import type { CertificationPart, CheckName, CheckResult } from '../../contract/certification-checks.ts';
 
-/** What a check found out. */
+/** The result of a check. */
 export type Verdict =
   | { readonly result: 'passed'; readonly seen: string }
   /** `fix` replaces the check's own advice. */
@@ -28,7 +28,7 @@ export interface Check<Name extends CheckName> {
   readonly name: Name;
   /** Checks whose failure would make this one fail too. It is then not tested, so that each fault is named once. */
   readonly needs?: readonly Name[];
-  /** What the merchant's developer changes after a failure. */
+  /** The change that repairs a failure, for the merchant's developer. */
   readonly fix: string;
   readonly run: () => Promise<Verdict>;
 }
@@ -38,9 +38,9 @@ export interface CheckReport {
   readonly part: CertificationPart;
   readonly name: CheckName;
   readonly result: CheckResult;
-  /** What happened, or why it was not tested. */
+  /** The observation, or the reason why it was not tested. */
   readonly seen: string;
-  /** What to change; empty unless the check failed. */
+  /** The advice; empty unless the check failed. */
   readonly fix: string;
 }
 

@@ -17,7 +17,7 @@ export interface PlacedOrder {
 
 const usedFields = ['amount', 'currency', 'reason', 'customer_phone', 'phone', 'return_url'] as const;
 
-/** What the proxy does with a request that places an order. */
+/** The action of the proxy on a request that places an order. */
 export type Placement =
   | { readonly kind: 'forward' }
   /** The gateway carries the request out, and its answer is lost. */

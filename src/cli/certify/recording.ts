@@ -1,6 +1,6 @@
 import type { JsonObject } from '@bufbuild/protobuf';
 
-/** What happened with the results, for the report. */
+/** The outcome of the recording, for the report. */
 export interface Recording {
   readonly note: string;
   readonly json: JsonObject;

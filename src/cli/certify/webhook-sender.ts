@@ -4,7 +4,7 @@ import { openForwarder } from '../forward-webhook.ts';
 import type { Forwarded, SignedWebhook } from '../forward-webhook.ts';
 import type { MadeUpEvent } from './made-up-events.ts';
 
-/** What differs from an ordinary webhook. */
+/** The differences from an ordinary webhook. */
 export interface Sending {
   /** The merchant's secret when absent. */
   readonly secrets?: LiveSecrets;

@@ -250,7 +250,7 @@ export async function checkReadyz({ name, process, url }: Listener): Promise<Fin
   }
 }
 
-/** What happened at the connection, and what to do. A server of the other protocol is not one that is stopped. */
+/** The problem of a connection, with advice. A server of the other protocol is not one that is stopped. */
 function describeFetchFailure(
   error: unknown,
   process: Listener['process'],

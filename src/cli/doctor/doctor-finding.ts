@@ -7,13 +7,13 @@ export interface Finding {
   readonly check: string;
   readonly result: Result;
   /**
-   * What was found, for programs. `healthy` for every `ok`. The code of a core's check is its CheckFinding in lower case. The code of a
+   * The code of the finding, for programs. `healthy` for every `ok`. The code of a core's check is its CheckFinding in lower case. The code of a
    * failed call is its error reason in lower case. docs/operating/cli.md lists the others.
    */
   readonly code: string;
   /** The finding in English. */
   readonly detail: string;
-  /** What to do; empty when there is nothing to do. */
+  /** The advice; empty when no action is needed. */
   readonly advice: string;
   /** The codes of the reconciler's findings, with what they concern. */
   readonly findings?: Record<string, string>[];

@@ -1,4 +1,4 @@
-/** What a campaign attacks: the processes of Gatehouse, the simulated wallets, and the servers behind them. */
+/** The targets of a campaign: the processes of Gatehouse, the simulated wallets, and the servers behind them. */
 export const targets = [
   'rest-facade',
   'core',

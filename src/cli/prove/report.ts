@@ -19,7 +19,7 @@ const InvariantResult = Type.Object({
   name: text,
   promise: text,
   result,
-  /** What was compared, or why it was not tried. */
+  /** The compared things, or the reason why it was not tried. */
   seen: text,
   violation_count: count,
   /** The first violations. */

@@ -198,7 +198,7 @@ function showDeliveries(deliveries: readonly Delivery[], width: number): string 
   return table(columns, rows, width);
 }
 
-/** What a pending delivery waits for, in a few words. */
+/** The reason why a delivery is pending, in a few words. */
 function showWait(delivery: Delivery): string {
   if (!isPending(delivery)) return '';
   return delivery.awaitsSecret ? 'waiting for a secret' : `due ${showDue(delivery)}`;

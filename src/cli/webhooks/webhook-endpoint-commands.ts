@@ -54,7 +54,7 @@ export function addWebhookEndpointCommands(webhook: Command, parts: WebhookParts
 /** The argument that names a webhook endpoint. */
 const endpointArgument = (): Argument => new Argument('<endpoint_id>', 'whe_…');
 
-/** `note`: what the help adds, such as the default. */
+/** `note`: an addition to the help, such as the default. */
 const typesOption = (note = ''): Option =>
   new Option(
     '--types <list>',

@@ -15,7 +15,7 @@ export type FindingKind =
   | 'ROW_DELETED'
   | 'ROW_INSERTED';
 
-/** What differs from the chains. */
+/** The differences from the chains. */
 export interface Finding {
   readonly kind: FindingKind;
   readonly merchantId?: StoredId<'mer'>;
@@ -31,7 +31,7 @@ export interface Finding {
   readonly isExplained?: boolean;
 }
 
-/** What a comparison has counted so far. */
+/** The counts of a comparison so far. */
 export interface VerifySummary {
   /** Events that equal their commitment. */
   events: number;

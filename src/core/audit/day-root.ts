@@ -23,7 +23,7 @@ export function growRoot(day: string, previousRoot: Uint8Array): GrowingRoot {
   };
 }
 
-/** RFC 8410: what precedes the 32 bytes of an Ed25519 key in PKCS #8. */
+/** RFC 8410: the bytes before the 32 bytes of an Ed25519 key in PKCS #8. */
 const pkcs8Prefix = Buffer.from('302e020100300506032b657004220420', 'hex');
 
 /** Signs the roots of days with a key that is not in the database. */

@@ -15,9 +15,9 @@ export interface StoredOrder {
 
 export interface DifferingField {
   readonly field: string;
-  /** What the events say. */
+  /** The value by the events. */
   readonly sealed: string;
-  /** What the row says. */
+  /** The value in the row. */
   readonly stored: string;
 }
 

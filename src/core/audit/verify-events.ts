@@ -210,7 +210,7 @@ async function* verifyOrders(
   }
 }
 
-/** What the events of a deleted order say; '' when they cannot be read. */
+/** The order number of a deleted order, by its events; '' when they cannot be read. */
 function orderNumberIn(rows: readonly Row[]): string {
   try {
     const payload = rows.find(({ id }) => id !== null)?.payload;

@@ -24,7 +24,7 @@ export const returnColumns = () => ({
   maybeSent: p.boolean(),
   askedSince: time().nullable(),
   providerReference: p.text().nullable(),
-  /** What callbacks about the request reported, oldest first, for later queries. */
+  /** The notes of callbacks about the request, oldest first, for later queries. */
   callbackNotes: p.array().columnType('text[]').$type<string[]>().default([]),
   ...leaseColumns(),
   /** News arrived under the lease, and makes the request due then. */

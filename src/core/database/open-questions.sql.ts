@@ -1,4 +1,4 @@
-/** What only an operator can answer after a restore. Each field is the start of the lost time; null when the question was answered. */
+/** The questions that only an operator can answer after a restore. Each field is the start of the lost time; null when the question was answered. */
 export interface OpenQuestions {
   readonly erasuresLostFrom: Date | null;
   readonly accountsLostFrom: Date | null;

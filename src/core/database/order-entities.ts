@@ -83,7 +83,7 @@ export const PaymentAttemptRow = defineEntity({
     detail: p.text().default(''),
     /** Null when the wallet prompts the payer's phone. */
     nextAction: p.json<NextAction>().nullable(),
-    /** What callbacks reported, oldest first, for later queries. */
+    /** The notes of callbacks, oldest first, for later queries. */
     callbackNotes: p.array().columnType('text[]').$type<string[]>().default([]),
   },
 });

@@ -5,7 +5,7 @@ import type { Environment } from '../domain/order.ts';
 import type { RecoveryCause, StatementState, StreamState, WalletCheck } from '../domain/recovery.ts';
 import { environment, schema, time } from './columns.ts';
 
-/** What core does after it found that its database was restored. At most one has no end. */
+/** The work of core after it has detected that its database was restored. At most one has no end. */
 export const RecoveryRow = defineEntity({
   name: 'RecoveryRow',
   tableName: 'recoveries',
@@ -116,7 +116,7 @@ export const UnclaimedPaymentRow = defineEntity({
 });
 export type UnclaimedPaymentRow = InferEntity<typeof UnclaimedPaymentRow>;
 
-/** What became of an order with lost events. Only REBUILT orders are as the events left them. */
+/** The state of an order with lost events. Only REBUILT orders are as the events left them. */
 export type RecoveredOrderState = 'REBUILT' | 'CHANGED_OTHERWISE' | 'NUMBER_TAKEN' | 'UNREADABLE';
 
 export const RecoveredOrderRow = defineEntity({

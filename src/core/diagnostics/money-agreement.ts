@@ -22,7 +22,7 @@ export interface StoredMoney {
     readonly state: 'completed' | 'failed' | 'open';
     readonly amount: bigint;
   }[];
-  /** What the events of the completion and of completed refunds say. */
+  /** The money by the events of the completion and of completed refunds. */
   readonly debitedByEvents: readonly bigint[];
   readonly refundsByEvents: ReadonlyMap<PublicId<'rfd'>, bigint>;
 }

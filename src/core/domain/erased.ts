@@ -1,6 +1,6 @@
 import type { Order } from './order.ts';
 
-/** What stands in the place of personal data that was erased. No phone number has this form. */
+/** The text that replaces personal data that was erased. No phone number has this form. */
 export const erasedText = 'erased';
 
 /** Whether the personal data of the order was erased. Then a request cannot be compared with the phone and texts that it had. */

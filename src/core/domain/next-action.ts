@@ -1,4 +1,4 @@
-/** What the payer must open or read in order to confirm a payment, if the wallet does not prompt the payer's phone. */
+/** The page, app or text that the payer needs to confirm a payment, if the wallet does not prompt the payer's phone. */
 export type NextAction =
   /** The payer's browser must open this page of the wallet. */
   | { readonly kind: 'redirect'; readonly url: string }

@@ -4,8 +4,8 @@ import type { Refund } from './refund-record.ts';
 import type { Reversal } from './reversal.ts';
 
 /*
- * What an order waits for: one fact, who holds it, what comes next and when. It is data. Each process that shows it takes the
- * words from src/contract/order-explanation-text.ts, or translates the data.
+ * The explanation of an order, as data: the fact that it waits for, the holder, and the next step with its time. Each process that
+ * shows it takes the words from src/contract/order-explanation-text.ts, or translates the data.
  */
 
 /** The facts of gatehouse.v1.OrderFact that core knows. The others belong to `webhooks`. */
@@ -36,7 +36,7 @@ export type CoreFact =
 /** Who holds a fact, as gatehouse.v1.OrderFactHolder defines it. */
 export type CoreHolder = 'NOBODY' | 'PAYER' | 'WALLET' | 'CORE' | 'WALLETS_PROCESS' | 'MERCHANT' | 'OPERATOR';
 
-/** What happens next, as gatehouse.v1.OrderNextStep defines it. */
+/** The next step, as gatehouse.v1.OrderNextStep defines it. */
 export type CoreNextStep =
   | 'NONE'
   | 'ORDER_EXPIRES'

@@ -108,7 +108,7 @@ export interface Order extends OrderFacts {
   readonly status: OrderStatus;
   /** The amount that the wallet reports as debited, in the currency's minor unit; 0 until COMPLETED. */
   readonly deductedMinorUnits: bigint;
-  /** What wallets confirmed as refunded, in the currency's minor unit. */
+  /** The amount that wallets have confirmed as refunded, in the currency's minor unit. */
   readonly refundedMinorUnits: bigint;
   /** When the order last changed status, or was created. */
   readonly updatedAt: Date;
@@ -178,7 +178,7 @@ export interface DecisionRecord {
   readonly isUnsent: boolean;
 }
 
-/** What happened to an order. */
+/** The type of an event of an order. */
 export type OrderEventType =
   | 'CREATED'
   | 'PAYMENT_STARTED'

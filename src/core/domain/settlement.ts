@@ -4,7 +4,7 @@ import type { CommandOf } from './transition.ts';
 import { transition } from './transition.ts';
 
 /*
- * What operators decide instead of a wallet. It takes the same path as a wallet's answer, so every rule of orders holds. The
+ * The outcome that operators decide instead of a wallet. It takes the same path as a wallet's answer, so every rule of orders holds. The
  * events name the settlement.
  */
 

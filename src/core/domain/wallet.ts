@@ -11,7 +11,7 @@ export interface Wallet {
   readonly currencies: readonly WalletCurrency[];
   /** Whether its statement is compared with our records each day. */
   readonly reconcile: boolean;
-  /** What its statement covers; everything when undefined. */
+  /** The terms of its statement; everything is covered when undefined. */
   readonly statement?: StatementTerms;
   /** The form of its transaction ids; any text when undefined. */
   readonly transactionIds?: TransactionIds | undefined;
@@ -27,7 +27,7 @@ export interface TransactionIds {
   readonly example: string;
 }
 
-/** What the statement of a wallet covers. */
+/** The terms of a wallet's statement. */
 export interface StatementTerms {
   /** How far back it reaches, in milliseconds; without limit when undefined. */
   readonly reachMs?: number;
@@ -35,7 +35,7 @@ export interface StatementTerms {
   readonly listsReversals: boolean;
 }
 
-/** What the statement of a wallet covers: everything unless its connector says otherwise. */
+/** The terms of a wallet's statement: everything is covered unless its connector says otherwise. */
 export const statementTermsOf = (wallets: readonly Wallet[], wallet: string): StatementTerms =>
   wallets.find(({ id }) => id === wallet)?.statement ?? { listsReversals: true };
 
@@ -47,7 +47,7 @@ export interface PayerStartedTerms {
   readonly paybill: string | undefined;
 }
 
-/** What a wallet takes in one currency. */
+/** The amounts that a wallet takes in one currency. */
 export interface WalletCurrency {
   readonly currency: Currency;
   /** In minor units; no bound when undefined. */

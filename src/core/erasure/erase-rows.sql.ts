@@ -40,7 +40,7 @@ update core.payment_attempts
 set ${eraseColumn('phone')}, ${eraseColumn('detail')}, network = null, next_action = null, callback_notes = '{}'
 where merchant_id = $1 and id = any($2::uuid[])`;
 
-/** What the payer typed, if it is not the order's number. */
+/** The reference that the payer typed, if it is not the order's number. */
 export const erasingReference = `reference = case when order_id is null then '${erasedText}' else reference end`;
 
 /**

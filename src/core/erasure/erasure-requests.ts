@@ -34,7 +34,7 @@ export interface ErasureRequests {
     merchantId: PublicId<'mer'> | undefined,
     by: Actor,
   ) => Promise<ErasureRequest>;
-  /** What a request would erase now. */
+  /** Counts the orders and payments that a request would erase now. */
   readonly count: (
     phone: string,
     merchantId: PublicId<'mer'> | undefined,

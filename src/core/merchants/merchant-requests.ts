@@ -46,7 +46,7 @@ export function parseSessionLifetime(duration: Duration | undefined): Result<num
   return ok(seconds);
 }
 
-/** What a merchant may have: the currencies of this deployment, and the configured wallets. */
+/** The values that the terms of a merchant can name: the currencies of this deployment, and the configured wallets. */
 export interface Configured {
   readonly currencies: readonly string[];
   readonly wallets: readonly Wallet[];

@@ -33,7 +33,7 @@ const suspensionReasonLength = 255;
 export interface MerchantServiceParts {
   readonly store: MerchantStore;
   readonly certifications: CertificationStore;
-  /** What a merchant needs before production is activated. */
+  /** The certification that a merchant needs before production is activated. */
   readonly requiredCertification: readonly CertificationPart[];
   /** ISO 4217 codes of this deployment. */
   readonly currencies: readonly string[];

@@ -16,14 +16,14 @@ const maxKept = 10_000;
 /** Reversals that are named in the detail of a run. */
 const namedReversals = 10;
 
-/** What a comparison found. */
+/** The result of a comparison. */
 export interface Comparison {
   readonly count: number;
   /** The first of them. */
   readonly differences: readonly FoundDifference[];
   readonly unclaimed: readonly Entry[];
   readonly balance: MoneyBalance;
-  /** What was not compared. */
+  /** The reversals and refunds that were not compared. */
   readonly detail: string;
 }
 

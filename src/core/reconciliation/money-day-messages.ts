@@ -42,7 +42,7 @@ export function parseMoneyDays(request: ListMoneyDaysRequest): MoneyDayFilter {
   };
 }
 
-/** What a token of a page belongs to. */
+/** The filter that a page token belongs to. */
 const filterOf = (request: ListMoneyDaysRequest) => [
   ...[request.wallet, request.environment, request.merchantId, request.date],
   ...[request.onlyDifferent, request.onlyCorrected],

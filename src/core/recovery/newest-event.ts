@@ -7,7 +7,7 @@ import type { StreamEvent } from './read-stream.ts';
 /** The number of messages among which the newest event of this database is searched. Other databases may use the same broker. */
 const newestSearchSize = 5_000;
 
-/** What was read of a stream. */
+/** The part of a stream that was read. */
 interface Seen {
   readonly lineage: string;
   /** A stream that was made again has the same numbers, and other messages. */

@@ -14,7 +14,7 @@ export interface DifferingField {
   /** Its name in the contract. */
   readonly field: string;
   readonly recorded: string;
-  /** What the candidate decides. */
+  /** The decision of the candidate. */
   readonly candidate: string;
 }
 

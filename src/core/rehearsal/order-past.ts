@@ -61,7 +61,7 @@ function attemptIn(message: AttemptMessage, origin: AttemptOrigin): PaymentAttem
 export const orderIn = (message: OrderMessage): Order =>
   orderOf({ ...orderColumns(message), attemptCount: 0, latestAttemptId: null }, null);
 
-/** What the events after `event` need. */
+/** The facts that the events after `event` need. */
 export function pastAfter(event: OrderEventMessage, before: OpenPast | undefined): OpenPast {
   const attempts = before?.attempts ?? [];
   const order = requireKnown(event.order, 'order');

@@ -21,7 +21,7 @@ export interface Rules {
   readonly transition: (order: OrderInFull, command: Command, now: Date) => Result<Changed, Rejection>;
 }
 
-/** What is known of an order before its next event. */
+/** The known state of an order before its next event. */
 export type Past =
   | OpenPast
   /** No decision can change a final order, so its attempts are not kept. */

@@ -11,7 +11,7 @@ const separators = ',;|\\t\\r\\n\\v\\f\\u0085\\u2028\\u2029';
 /** Characters that a spreadsheet drops at the beginning of a cell. */
 const skipped = '"\'\\s\\p{Cc}\\p{Cf}';
 
-/** What may stand before the content of a cell. Each run is read once: a pattern that also looks for its end would read it again and again. */
+/** The characters before the content of a cell. Each run is read once: a pattern that also looks for its end would read it again and again. */
 const gap = new RegExp(`^[${separators}${skipped}]*|[${separators}${skipped}]+`, 'gu');
 const separator = new RegExp(`[${separators}]`, 'u');
 const starter = new RegExp(`[${starters}]`, 'u');

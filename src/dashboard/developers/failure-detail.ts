@@ -1,7 +1,7 @@
 import { DeliveryAttemptResult } from '../../gen/gatehouse/v1/webhook_service_pb.js';
 import type { Language } from '../../platform/language/language.ts';
 
-/** What a failure means and what to do, in Amharic, by the result of the attempt. */
+/** The meaning of a failure and the advice, in Amharic, by the result of the attempt. */
 const inAmharic: Readonly<Record<DeliveryAttemptResult, string>> = {
   [DeliveryAttemptResult.UNSPECIFIED]: '',
   [DeliveryAttemptResult.DELIVERED]: '',

@@ -16,7 +16,7 @@ export interface Snippets {
   readonly verify: string;
 }
 
-/** What the examples contain: the API's address, and a payment that the merchant's wallets take. */
+/** The values in the examples: the API's address, and a payment that the merchant's wallets take. */
 export interface SnippetValues {
   readonly baseUrl: string;
   /** A payment option with the channel ussd. */

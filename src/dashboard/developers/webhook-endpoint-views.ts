@@ -65,7 +65,7 @@ export function secretRow(secret: SigningSecret, { words, language, timeZone }: 
   };
 }
 
-/** What waits for a signing secret, with the page that creates it. `path`: that of the webhooks pages. */
+/** The deliveries that wait for a signing secret, with the page that creates it. `path`: that of the webhooks pages. */
 export function awaitedRow(
   { webhookEndpointId, pendingCount }: AwaitedSecret,
   words: typeof webhookEndpoints,

@@ -10,7 +10,7 @@ import { momentOf } from '../moment-text.ts';
 const shownForMs = 7 * 86_400_000;
 
 /**
- * What a merchant has to know of the latest recovery: that payments wait, or which time it has to check. Undefined without a recovery
+ * The notice to a merchant about the latest recovery: that payments wait, or which time it has to check. Undefined without a recovery
  * in the last days.
  */
 export function recoveryNotice(

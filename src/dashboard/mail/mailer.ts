@@ -3,8 +3,8 @@ import type { Transporter } from 'nodemailer';
 import type { Logger } from '../../platform/logger.ts';
 
 /**
- * What a mail is about. Its recipient cannot sign in without a link for a password, so no other mail delays one. `merchantId` is
- * undefined for an invitation of an operator.
+ * The kind of a mail. The recipient of a password link cannot sign in without it, so mails of other kinds do not delay it.
+ * `merchantId` is undefined for an invitation of an operator.
  */
 export type MailSubject =
   | { readonly kind: 'password' | 'notice' }

@@ -23,7 +23,7 @@ export const outcomeNumbers = {
   notReturned: SettlementOutcome.NOT_RETURNED,
 } as const satisfies Record<OutcomeName, SettlementOutcome>;
 
-/** What can be settled: its field in the contract, and the outcomes that it can have. */
+/** A subject of settlements: its field in the contract, and the outcomes that it can have. */
 export const subjectKinds = {
   payment: { field: 'paymentAttemptId', outcomes: ['paid', 'notPaid'] },
   stray: { field: 'strayPaymentId', outcomes: ['returned'] },

@@ -88,7 +88,7 @@ const redeliveryForm = (pageMerchant: PageMerchant, delivery: Delivery | undefin
 
 const isRefused = ({ status }: StrayPayment): boolean => status === StrayPaymentStatus.REVERSAL_REFUSED;
 
-/** What the viewer may do with the order, and the pages that the viewer may open. */
+/** The actions that the viewer may take on the order, and the pages that the viewer may open. */
 function actionsOn(
   { status, paymentType }: Order,
   request: FastifyRequest,
@@ -257,7 +257,7 @@ function orderView({ order, story, webhooks }: ReadOrder, request: FastifyReques
   };
 }
 
-/** What the page lacks. */
+/** The missing parts of the page. */
 const noticesOf = (
   { incomplete }: GetOrderStoryResponse,
   webhooks: Panel<GetOrderDeliveriesResponse>,

@@ -105,7 +105,7 @@ const holders: Readonly<Record<OrderFactHolder, Sentence>> = {
   [OrderFactHolder.OPERATOR]: () => 'የGatehouse ኦፕሬተር',
 };
 
-/** What an order waits for, in Amharic. A fact or step of a later version has no sentence here. */
+/** The explanation of an order, in Amharic. A fact or step of a later version has no sentence here. */
 export function amharicExplanation(writing: ExplanationWriting): string {
   const { waitingFor, next } = writing.explanation;
   const sentences = [

@@ -10,7 +10,7 @@ import { textProblem } from './amount-problem.ts';
 import { placesOf, unitsOf } from './decimal-text.ts';
 import type { OrderWords } from './order-words.ts';
 
-/** What a merchant's orders may be, so that a refusal can be explained in the user's language. */
+/** The terms of a merchant's orders, so that a refusal can be explained in the user's language. */
 export interface LinkRules {
   /** The ISO 4217 codes of its orders. */
   readonly currencies: readonly string[];

@@ -7,9 +7,9 @@ import type { order as english } from '../language/english/order.ts';
 import type { OrderWriting } from './order-words.ts';
 import { isOpenRefund, refundSums } from './refund-states.ts';
 
-/** What the page of an order shows about refunds: the sums, and the link to the form or why there is none. */
+/** The refunds on the page of an order: the sums, and the link to the form or why there is none. */
 export interface OrderRefunds {
-  /** What was refunded and what is on its way, in words; empty before the first refund. */
+  /** The refunded and the pending amounts, in words; empty before the first refund. */
   readonly facts: readonly string[];
   /** Whether a refund can still change, so that the page follows it. */
   readonly isOpen: boolean;

@@ -42,7 +42,7 @@ export function refundsIn(story: {
 export interface RefundSums {
   /** The sum of refunds that are not decided yet. */
   readonly pending: string;
-  /** What no refund covers. */
+  /** The amount that no refund covers. */
   readonly left: string;
   readonly isPending: boolean;
   readonly isAnythingLeft: boolean;

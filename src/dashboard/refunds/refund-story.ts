@@ -54,7 +54,7 @@ function refundSummary(refund: Refund, writing: RefundWriting): string {
 const failureOf = ({ failureReason }: Refund, { failures, otherFailure }: RefundWords) =>
   failures[failureReason] ?? otherFailure;
 
-/** What the page of a refund shows. `users` are those of the team, if they are known. */
+/** The view of the page of a refund. `users` are those of the team, if they are known. */
 export function refundStory(refund: Refund, users: readonly User[] | undefined, writing: RefundWriting) {
   const { own, language, timeZone } = writing;
   const words = own.one.facts;

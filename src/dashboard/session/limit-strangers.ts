@@ -16,7 +16,7 @@ const maxKnown = 10_000;
 
 const reasons = { session: 'TOO_MANY_UNKNOWN_SESSIONS', link: 'TOO_MANY_UNUSABLE_LINKS' } as const;
 
-/** What a browser presents: the id of a session, or the token of a one-time link. */
+/** A credential that a browser presents: the id of a session, or the token of a one-time link. */
 export interface Presented {
   readonly kind: keyof typeof reasons;
   readonly secret: string;

@@ -170,7 +170,7 @@ const valuesOf = (body: unknown): Record<string, string> =>
     }),
   );
 
-/** What the page says above the limit of checks; undefined for any other refusal. */
+/** The message above the limit of checks; undefined for any other refusal. */
 function tooManyChecks(
   request: FastifyRequest,
   reply: FastifyReply,

@@ -24,7 +24,7 @@ export const programs = [
 /** The bundled program in the folder. */
 export const bundledProgram = (folder: string, name: string): string => join(folder, `${name}.mjs`);
 
-/** What the programs in a folder were bundled from. */
+/** The sources of the bundled programs in a folder. */
 interface Origin {
   readonly projectRoot: string;
   readonly node: string;

@@ -252,7 +252,7 @@ export const simulatorCredentialsJson = (secrets: WalletSecrets): string =>
     ),
   );
 
-/** What a client of each simulated wallet needs, for demo.json: its address, and everything that the protocol asks for. */
+/** The connection data of each simulated wallet, for demo.json: its address, and everything that the protocol asks for. */
 export const walletAccess = (simulatorUrl: string, secrets: WalletSecrets) =>
   Object.fromEntries(
     demoWallets.map((wallet) => {

@@ -25,7 +25,7 @@ async function holdsSocket(pid: string, inodes: ReadonlySet<string>): Promise<bo
   return targets.some((target) => inodes.has(/^socket:\[(\d+)\]$/.exec(target)?.[1] ?? ''));
 }
 
-/** What uses a TCP port. */
+/** The holder of a TCP port. */
 export interface PortHolder {
   /** Whether it is only an outgoing connection, and no program listens. After its end, the connection keeps the port for a minute. */
   readonly isConnection: boolean;
@@ -33,7 +33,7 @@ export interface PortHolder {
   readonly program: string | undefined;
 }
 
-/** What uses this TCP port. Undefined when nothing is visible, as for the sockets of other containers. */
+/** The holder of this TCP port. Undefined when nothing is visible, as for the sockets of other containers. */
 export async function findPortHolder(port: number): Promise<PortHolder | undefined> {
   const sockets = await socketsOf(port);
   if (sockets.length === 0) return undefined;

@@ -176,7 +176,7 @@ async function startAll(options: StartOptions): Promise<Gatehouse> {
   }
 }
 
-/** What a start has found or chosen before it starts a process. */
+/** The facts that a start has found or chosen before it starts a process. */
 interface StartPlace {
   readonly dataFolder: string;
   /** Undefined if the database runs elsewhere. */

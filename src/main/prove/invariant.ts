@@ -13,7 +13,7 @@ export interface Invariant {
   readonly judge: (evidence: Evidence) => {
     /** How many things were compared. Zero: the invariant was not tried. */
     readonly compared: number;
-    /** What was compared, in the plural. */
+    /** The noun of the compared things, in the plural. */
     readonly of: string;
     readonly violations: readonly Finding[];
   };

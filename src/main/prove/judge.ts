@@ -249,7 +249,7 @@ const logsKeepSecrets: Invariant = {
   }),
 };
 
-/** What a campaign judges, in the order of its report. */
+/** The invariants of a campaign, in the order of its report. */
 export const invariants: readonly Invariant[] = [
   acknowledgedOrdersKept,
   repeatsAnsweredAlike,

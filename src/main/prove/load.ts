@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { seededRandom } from './random.ts';
 import type { Reply, Shop } from './shop.ts';
 
-/** What a customer and the shop do with an order. */
+/** The scenario of an order: the actions of its customer and of the shop. */
 export type Story = 'direct' | 'checkout' | 'refund' | 'cancel' | 'odd';
 
 /** An order of the load, as the shop knows it. */

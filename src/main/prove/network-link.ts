@@ -8,7 +8,7 @@ export interface Address {
   readonly port: number;
 }
 
-/** What happens to connections that were open before an interruption. `dead`: neither end is notified, as when a firewall forgets them. */
+/** The state, after an interruption, of connections that were open before it. `dead`: neither end is notified, as when a firewall forgets them. */
 export type AfterInterruption = 'continue' | 'dead';
 
 /** A network between two processes that can lose all packets without notifying either end. */

@@ -53,7 +53,7 @@ async function inDatabase<T>(url: string, work: (client: pg.Client) => Promise<T
 const hasTable = async (client: pg.Client, table: string): Promise<boolean> =>
   (await client.query('select 1 where to_regclass($1) is not null', [table])).rows.length > 0;
 
-/** What the database holds, except for what campaigns left. */
+/** The contents of the database, without those of campaigns. */
 async function readContent(client: pg.Client): Promise<readonly string[]> {
   const count = async (from: string, values: readonly unknown[] = []): Promise<number> => {
     const { rows } = await client.query<{ count: number }>(`select count(*)::int as count from ${from}`, [

@@ -109,7 +109,7 @@ export function isDataRefused(error: unknown): boolean {
   return false;
 }
 
-/** What happened and what to do, for logs and for operators. */
+/** The problem and the advice, for logs and for operators. */
 export const connectionRefused =
   "PostgreSQL refuses the connections of this process; check the user, the password and the database in its GATEHOUSE_DATABASE_URL, and PostgreSQL's pg_hba.conf. A process reads the setting at its start";
 

@@ -8,7 +8,7 @@ export interface LargeIndex {
   readonly name: string;
   /** With its schema. */
   readonly table: string;
-  /** What follows the table in `create index`. */
+  /** The text after the table in `create index`. */
   readonly definition: string;
 }
 

@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
 
-/** What PostgreSQL sends about a failed statement. */
+/** The error fields that PostgreSQL sends about a failed statement. */
 interface ServerError {
   /** The SQLSTATE. */
   readonly code?: unknown;

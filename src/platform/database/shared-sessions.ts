@@ -1,7 +1,7 @@
 import type { Pool, PoolClient } from 'pg';
 import pTimeout from 'p-timeout';
 
-/** What happened and what to do, for the start of a process and for operators. */
+/** The problem and the advice, for the start of a process and for operators. */
 export const sharedSessionsRefusal = `A pooler shares PostgreSQL's sessions between the connections of Gatehouse, as PgBouncer does with pool_mode = transaction.
 Gatehouse holds locks that belong to a session, so events would stop, and others could end its locks.
 Connect to PostgreSQL without the pooler, or set pool_mode = session for this database: docs/scaling.md#connections-to-postgresql`;

@@ -3,7 +3,7 @@ import type { QueryResultRow } from 'pg';
 import { committing } from './grouped-transactions.ts';
 import type { Statement } from './run-statement.ts';
 
-/** What kysely and its transactions offer, as far as it is used here. */
+/** The methods of kysely and its transactions that are used here. */
 interface OrmExecutor {
   /** Takes `{ query: { kind: 'RawNode' }, sql, parameters }`. */
   executeQuery(query: object): Promise<{ readonly rows: QueryResultRow[] }>;

@@ -11,7 +11,7 @@ export interface RequestLineOptions {
   readonly nowMs: () => number;
 }
 
-/** What one request adds to its line. Both are read when the request is over. */
+/** The facts that one request adds to its line. Both are read when the request is over. */
 export interface RequestLine {
   /** More fields. They must not contain secrets or unmasked phone numbers. */
   readonly facts: () => { readonly cause?: unknown } & Readonly<Record<string, unknown>>;

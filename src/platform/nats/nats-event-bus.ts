@@ -88,7 +88,7 @@ export function openEventBus<WakeTopic extends string>(
   const listeners = new Map<WakeTopic, Set<(part: string) => void>>(
     wakeTopics.map((topic) => [topic, new Set()]),
   );
-  /** What was notified just now, and whether there has been more work since. */
+  /** The work that was announced just now, and whether there has been more work since. */
   const pendingWakes = new Map<string, boolean>();
   let connection: NatsConnection | undefined;
   // While the broker is unavailable, the client may buffer or drop messages. So it gets none at that time.

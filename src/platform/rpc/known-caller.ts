@@ -12,7 +12,7 @@ export type IsKnownCaller = (authorization: string | null, peer: PeerCertificate
  */
 export const maxUnknownCallerBytes = 4 * 1024;
 
-/** What a refused caller must do. */
+/** The advice to a refused caller. */
 export const unknownCallerAdvice =
   'send "authorization: Bearer <service token>" with a token this server knows; ' +
   `without one, a message may have at most ${maxUnknownCallerBytes} bytes`;

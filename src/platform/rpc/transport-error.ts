@@ -40,6 +40,6 @@ function unreadableMessage(message: string): ConnectError {
   return rpcError('INVALID_FIELDS', issue, { issues: [{ field: '', issue }] });
 }
 
-/** What to do about a deadline that only connect-node refuses. */
+/** The advice about a deadline that only connect-node refuses. */
 const deadlineAdvice =
   'the deadline must be at most 24 hours away; set a shorter one, or use the gRPC port, which takes any';

@@ -96,7 +96,7 @@ function endsTooEarly({ username, password, pathname, searchParams, hash }: URL)
 }
 
 const sslModes = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'];
-/** What libpq also reads after the question mark. One of our two drivers does not, and would connect to another server. */
+/** The parameters that libpq also reads after the question mark. One of our two drivers does not, and would connect to another server. */
 const destinations = [
   'host',
   'hostaddr',

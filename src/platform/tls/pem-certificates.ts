@@ -8,7 +8,7 @@ const wholeBlock = new RegExp(
   'g',
 );
 
-/** What to say of a file without usable certificates, after its path. */
+/** The message about a file without usable certificates, after its path. */
 export const mustContainCertificates = `must contain whole PEM certificates, from the line ${beginLine} to the line ${endLine}, with the line breaks of Unix or Windows`;
 
 /**

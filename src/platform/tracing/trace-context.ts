@@ -1,4 +1,4 @@
-/** What identifies a span and its trace (W3C Trace Context). */
+/** The ids of a span and its trace (W3C Trace Context). */
 export interface TraceContext {
   /** 32 lower-case hexadecimal digits. */
   readonly traceId: string;

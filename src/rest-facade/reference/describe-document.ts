@@ -62,7 +62,7 @@ const commonHeader = 'X-Request-Id';
 
 const asJson = (value: unknown): string => JSON.stringify(value, null, 2);
 
-/** What the page at /docs shows of the document. Other paths of the same endpoint are left to its description. */
+/** The parts of the document that the page at /docs shows. Other paths of the same endpoint are left to its description. */
 export function describeDocument(document: OpenApiDocument): ReferenceView {
   const { schemas } = document.components;
   const baseUrl = document.servers[0]?.url ?? '';

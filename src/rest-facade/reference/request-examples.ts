@@ -8,7 +8,7 @@ export interface RequestExample {
   readonly code: string;
 }
 
-/** What every program does once, before its requests. `baseUrl` is the address of this environment. */
+/** The part that every program runs once, before its requests. `baseUrl` is the address of this environment. */
 export function clientSetups(baseUrl: string): readonly RequestExample[] {
   return [
     {

@@ -124,7 +124,7 @@ function requireLeft(amount: bigint, left: bigint): void {
   );
 }
 
-/** What a payer has paid the merchant, minus what was or will be given back. */
+/** The amount that a payer has paid the merchant, minus the money that was or will be given back. */
 function leftOfPayer(book: TransactionBook, payer: string, currency: string): bigint {
   let left = 0n;
   for (const transaction of book.ofAccount(payer)) {

@@ -7,7 +7,7 @@ import type { MpesaShop } from './mpesa-shop.ts';
 /** The ids of a request: the client's, and M-Pesa's. */
 export type Conversation = readonly [originator: string, conversation: string];
 
-/** What the requests of an API user of the organisation have in common. */
+/** The common functions for requests of an API user of the organisation. */
 export interface InitiatorRequests {
   /** Acknowledges a request, and posts its result later. */
   readonly acknowledge: (

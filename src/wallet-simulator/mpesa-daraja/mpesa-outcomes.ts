@@ -2,7 +2,7 @@ import { answeredWith, outcomeTable, paid } from '../payer-outcomes.ts';
 import type { PayerOutcome } from '../payer-outcomes.ts';
 import { errorBody } from './mpesa-reply.ts';
 
-/** What M-Pesa does besides the outcomes that all wallets have. */
+/** The behaviour of M-Pesa besides the outcomes that all wallets have. */
 export type Quirk =
   /** The query says that the payment is being processed by an error with status 500. */
   | 'processing_as_error'

@@ -128,7 +128,7 @@ export function addPushEndpoints(app: FastifyInstance, shop: MpesaShop): void {
   app.post<{ Body: MpesaBody }>(dialect.queryPath, async ({ body }, reply) => {
     checkPassword(body);
     const payment = payments.find('payment', textOf(body, 'CheckoutRequestID'));
-    // What M-Pesa answers for an unknown id is not documented.
+    // M-Pesa does not document its answer for an unknown id.
     if (payment === undefined) throw badField('CheckoutRequestID');
     const quirk = shop.outcomeOf(payment.payer)?.quirk;
     if (quirk === 'query_rate_limited_once' && !refusedOnce.has(payment.id)) {

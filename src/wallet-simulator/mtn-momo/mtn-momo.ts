@@ -107,7 +107,7 @@ function addTokens(app: FastifyInstance, { context, credentials, tokens }: Mtn):
 const newReference = (randomBytes: (count: number) => Buffer): string =>
   String(randomBytes(6).readUIntBE(0, 6)).padStart(10, '1').slice(0, 10);
 
-/** What every request that creates something has. */
+/** Reads the common parts of a request that creates something. */
 function readCreation(request: FastifyRequest, { context, credentials, tokens }: Mtn, product: ProductName) {
   const user = requireToken(request, credentials, product, tokens, context.now());
   return { requestId: readReferenceId(request), callbackUrl: readCallbackUrl(request, user) };

@@ -24,7 +24,7 @@ export type FetchedToken = { readonly exchange: RawExchange } & (
 export const refusesTokenBy = (status: number | undefined): boolean =>
   status === 400 || status === 401 || status === 403;
 
-/** What to check after an answer without an access token: the credentials, if the wallet refused them. */
+/** The advice after an answer without an access token: the credentials, if the wallet refused them. */
 export const adviceOnToken = (status: number, credentials: string): string =>
   refusesTokenBy(status) ? `; check ${credentials}` : '';
 

@@ -11,7 +11,7 @@ import type { WalletCapabilities, WalletConnector } from './wallet-connector.ts'
 export interface ConnectorKind<Settings extends TObject = TObject> {
   /** The word in the configuration, such as `mpesa-daraja`. */
   readonly name: string;
-  /** What the configuration gives for one environment. Secrets are declared with `secretText`. */
+  /** The configuration of one environment. Secrets are declared with `secretText`. */
   readonly settings: Settings;
   /** The settings that a merchant may replace with its own: its payee account, and the credentials for it. */
   readonly merchantSettings: readonly string[];
@@ -32,7 +32,7 @@ export interface ConnectorKind<Settings extends TObject = TObject> {
   readonly capabilities: WalletCapabilities;
   /** The settings that are missing for the statement that the capabilities promise; undefined if none is missing. */
   statementLacks?(settings: Static<Settings>): string | undefined;
-  /** What the statement covers: everything when absent. */
+  /** The terms of the statement: everything is covered when absent. */
   readonly statementTerms?: StatementTerms;
   /** The form of all ids of transactions; any text when absent. */
   readonly transactionIds?: TransactionIds;
@@ -60,7 +60,7 @@ export type CreateConnector<Settings extends TObject = TObject> = {
   create(settings: Static<Settings>, options: ConnectorOptions): WalletConnector;
 }['create'];
 
-/** What a connector gets besides the settings of its kind. */
+/** The dependencies of a connector besides the settings of its kind. */
 export interface ConnectorOptions {
   /** Our URL for the wallet. Callbacks go to `<callbackBaseUrl>/<our id>/<callback token>`. Read again for each request. */
   readonly callbackBaseUrl: () => string;
@@ -91,7 +91,7 @@ export const isSecret = 'x-gatehouse-secret';
 export const secretText = (description: string): TString =>
   Type.String({ minLength: 1, description, [isSecret]: true });
 
-/** What a header of HTTP carries unchanged (RFC 9110, 5.5). */
+/** The characters that a header of HTTP carries unchanged (RFC 9110, 5.5). */
 export const headerPattern = '^[\\x21-\\x7e]+( +[\\x21-\\x7e]+)*$';
 
 /** A setting that is sent in a header. */

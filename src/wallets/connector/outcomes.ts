@@ -63,7 +63,7 @@ export interface WalletMoney {
   readonly currency: string;
 }
 
-/** What the payer must open or read in order to confirm. Without a next action, the wallet prompts the payer's phone. */
+/** The page, app or text that the payer needs to confirm. Without a next action, the wallet prompts the payer's phone. */
 export type NextAction =
   /** The payer's browser must open this page of the wallet. */
   | { readonly kind: 'redirect'; readonly url: string }

@@ -268,7 +268,7 @@ export type ValidationDecision =
 export interface PayerStartedUrls {
   readonly validation: string;
   readonly confirmation: string;
-  /** What the wallet does with a payment when our validation URL does not answer. */
+  /** The action of the wallet on a payment when our validation URL does not answer. */
   readonly withoutAnswer: 'complete' | 'cancel';
 }
 

@@ -305,9 +305,9 @@ function failureText(reason: unknown): string {
   const code = stringOf(reason, 'code') || stringOf(reason, 'name');
   const message = stringOf(reason, 'message');
   if (!certificateErrors.test(code)) return `${code}: ${message}`.slice(0, 256);
-  // What follows the semicolon is advice about Node's own options.
+  // The text after the semicolon is advice about Node's own options.
   const [problem = ''] = message.split(';');
-  const advice = "check the wallet's address, this machine's clock, and with the provider";
+  const advice = "check the wallet's address and this machine's clock, and ask the provider";
   return `${code}: the certificate of the wallet's server is not accepted: ${advice} (${problem})`.slice(
     0,
     256,

@@ -15,7 +15,7 @@ export const askAgainAfterMs = 60_000;
 /** The delay of the next status query after an answer that the transaction has not ended. */
 const askOpenAgainAfterMs = 10_000;
 
-/** What the answer to a status query says about a transaction. */
+/** The meaning of the answer to a status query about a transaction. */
 export type TransactionState =
   | ({
       readonly kind: 'completed';

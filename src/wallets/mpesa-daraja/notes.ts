@@ -7,7 +7,7 @@ import { isReceipt, pushCallbackSchema, resultCallbackSchema } from './messages.
 const Text = (maxLength = 64) => Type.String({ maxLength });
 const Decimal = Type.String({ pattern: '^[0-9]{1,18}(\\.[0-9]{1,6})?$' });
 
-/** What the callback of a payment request said. */
+/** The contents of the callback of a payment request. */
 const pushNote = Type.Object(
   {
     about: Type.Literal('push'),

@@ -3,7 +3,7 @@ import type { Unknown } from '../connector/outcomes.ts';
 import type { Failure } from '../connector/failure-reason.ts';
 import { unknown } from './mpesa-error.ts';
 
-/** What the result code of a payment request decides. */
+/** The decision by the result code of a payment request. */
 export type PushResult =
   | { readonly kind: 'paid' }
   | { readonly kind: 'pending' }

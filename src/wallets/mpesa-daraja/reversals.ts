@@ -84,7 +84,7 @@ function judgeResult(
 }
 
 /**
- * What to ask about: the conversation of the reversal. If its acknowledgement was lost, a result on the reversal's URL gives
+ * The subject of a query: the conversation of the reversal. If its acknowledgement was lost, a result on the reversal's URL gives
  * the transaction to ask about.
  */
 function subjectOf(

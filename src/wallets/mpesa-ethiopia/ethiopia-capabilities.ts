@@ -1,7 +1,7 @@
 import type { WalletCapabilities } from '../connector/wallet-connector.ts';
 
 export const ethiopiaCapabilities: WalletCapabilities = {
-  // What a second request with the same MerchantRequestID does is not documented.
+  // The effect of a second request with the same MerchantRequestID is not documented.
   idempotentInitiate: false,
   queryBy: 'attempt_id',
   recovery: false,

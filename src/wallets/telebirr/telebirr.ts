@@ -56,7 +56,7 @@ const settings = Type.Object(
 );
 
 const capabilities: WalletCapabilities = {
-  // What a second order with one id does is not documented.
+  // The effect of a second order with one id is not documented.
   idempotentInitiate: false,
   queryBy: 'provider_reference',
   recovery: true,

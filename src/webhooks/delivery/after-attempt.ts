@@ -2,7 +2,7 @@ import { retryAfterMs } from '../../platform/http/retry-after.ts';
 import type { AttemptReport, AttemptResult, OutgoingDelivery } from '../domain/delivery.ts';
 import { nextAttempt } from '../domain/retry-schedule.ts';
 
-/** What happens to a delivery after an attempt. */
+/** The decision about a delivery after an attempt. */
 export type NextStep =
   | { readonly type: 'delivered' }
   | { readonly type: 'again'; readonly at: Date }

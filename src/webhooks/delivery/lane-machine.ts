@@ -54,7 +54,7 @@ export interface Lane {
   readonly awaitsSecret: boolean;
 }
 
-/** What happened to a lane. */
+/** An event of a lane. */
 export type LaneEvent =
   | { readonly type: 'send_began'; readonly deliveryId: string }
   | { readonly type: 'attempt_ended'; readonly attempt: EndedAttempt; readonly random: () => number }

@@ -71,7 +71,7 @@ export type DeliveryCause =
   | 'SENDING'
   | 'NO_SENDER';
 
-/** What to do, as gatehouse.v1.DeliveryNextStep defines it. */
+/** The next step, as gatehouse.v1.DeliveryNextStep defines it. */
 export type DeliveryNextStep =
   | 'REDELIVER'
   | 'RESUME_ENDPOINT'

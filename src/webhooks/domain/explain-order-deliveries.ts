@@ -14,7 +14,7 @@ export type WebhookFact =
 /** Who holds a fact, as gatehouse.v1.OrderFactHolder defines it. */
 export type WebhookHolder = 'NOBODY' | 'WEBHOOKS_PROCESS' | 'MERCHANT' | 'OPERATOR';
 
-/** What happens next, as gatehouse.v1.OrderNextStep defines it. */
+/** The next step, as gatehouse.v1.OrderNextStep defines it. */
 export type WebhookNextStep =
   | 'NONE'
   | 'WEBHOOK_SENT'
@@ -24,7 +24,7 @@ export type WebhookNextStep =
   | 'PROCESS_STARTED'
   | 'WEBHOOK_REDELIVERED';
 
-/** What the deliveries of an order wait for. */
+/** The explanation of an order by its deliveries. */
 export interface DeliveriesExplanation {
   readonly waitingFor: WebhookFact;
   readonly heldBy: WebhookHolder;
@@ -36,7 +36,7 @@ export interface DeliveriesExplanation {
   readonly deliveryId: string;
 }
 
-/** What an order without waiting deliveries waits for. */
+/** The explanation of an order without waiting deliveries. */
 export const noDeliveryWaits: DeliveriesExplanation = {
   waitingFor: 'NOTHING',
   heldBy: 'NOBODY',
@@ -46,7 +46,7 @@ export const noDeliveryWaits: DeliveriesExplanation = {
   deliveryId: '',
 };
 
-/** What an order waits for because of one delivery and its explanation. */
+/** The explanation of an order by one delivery and its explanation. */
 export function explainForOrder(
   delivery: { readonly id: string; readonly createdAt: Date },
   explanation: Explanation,

@@ -25,7 +25,7 @@ export interface DeliveryExplanations {
   readonly explainOne: (
     delivery: StoredDelivery,
   ) => Promise<{ readonly endpoint: StoredEndpoint; readonly explanation: Explanation }>;
-  /** What an order waits for because of its deliveries. */
+  /** The explanation of an order by its deliveries. */
   readonly explainOrder: (key: OrderKey) => Promise<OrderExplanation>;
 }
 

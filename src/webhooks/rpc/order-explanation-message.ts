@@ -52,7 +52,7 @@ export const noDeliveryMessage = (cursor: string): OrderExplanation => ({
   eventCursor: cursor === '' ? formatCursor(beginning) : cursor,
 });
 
-/** What the deliveries of an order wait for, as a message with its text. */
+/** The explanation of an order by its deliveries, as a message with its text. */
 export function orderExplanationMessage(explained: DeliveriesExplanation): OrderExplanation {
   const values = {
     waitingFor: facts[explained.waitingFor],

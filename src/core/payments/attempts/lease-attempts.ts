@@ -24,7 +24,7 @@ export interface LeasedAttempt {
   /** Whether an earlier request may have reached the wallet. */
   readonly sentBefore: boolean;
   readonly providerReference: string;
-  /** What callbacks reported, oldest first. */
+  /** The notes of callbacks, oldest first. */
   readonly callbackNotes: readonly string[];
   readonly leases: number;
   readonly promptUntil: Date;

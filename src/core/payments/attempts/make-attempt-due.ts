@@ -23,7 +23,7 @@ export interface MakeAttemptDueRequest {
   readonly merchantId: PublicId<'mer'>;
   readonly attemptId: PublicId<'pat'>;
   readonly exchange: WalletExchange | undefined;
-  /** What a later query needs of the callback; '' without one. */
+  /** The note of the callback for a later query; '' without one. */
   readonly callbackNote: string;
   /** A call that waits alone for its order is dropped once its caller has left. */
   readonly signal: CallerSignal;

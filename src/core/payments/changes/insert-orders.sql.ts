@@ -71,7 +71,7 @@ interface OrderRows {
   readonly event: string;
 }
 
-/** What calls with idempotency keys add to the statement. */
+/** The part of the statement for calls with idempotency keys. */
 interface KeyedRows {
   /** CTEs before the orders, and a condition for each order. */
   readonly before: string;

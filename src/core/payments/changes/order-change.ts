@@ -15,7 +15,7 @@ export interface Decision {
   readonly isAdopted?: true;
   /** The browser that the checkout of the order is bound to from now on: the hash of its secret. */
   readonly browserHash?: Buffer | undefined;
-  /** What the caller's own write makes due. A new attempt is always due. */
+  /** The work that the caller's own write makes due. A new attempt is always due. */
   readonly makesDue?: 'attempt' | 'refund' | undefined;
 }
 
@@ -30,7 +30,7 @@ export interface Locked {
   readonly row: OrderRow;
 }
 
-/** What the steps of a change have read under the lock. */
+/** The values that the steps of a change have read under the lock. */
 export interface UnderLock<Taken extends Locked, Context> {
   readonly taken: Taken;
   readonly context: Context;

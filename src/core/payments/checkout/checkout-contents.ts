@@ -20,7 +20,7 @@ export interface Checkout {
   readonly order: OrderInFull;
   readonly merchant: MerchantTerms;
   readonly attemptsLeft: number;
-  /** What the payer must open or read in order to confirm; undefined when the wallet prompts the payer's phone. */
+  /** The page, app or text that the payer needs to confirm; undefined when the wallet prompts the payer's phone. */
   readonly nextAction: NextAction | undefined;
   /** Whether the requesting browser may pay: it is bound, or no browser is bound yet. */
   readonly usableHere: boolean;

@@ -24,7 +24,7 @@ export const ownerOf = ({ environment, merchantId, orderId }: TokenSubject): Cal
   part: orderId,
 });
 
-/** What is stored of the browser that a checkout is bound to. */
+/** The stored hash of the browser that a checkout is bound to. */
 export const browserHashOf = (browserSecret: string): Buffer =>
   createHash('sha256').update(browserSecret).digest();
 

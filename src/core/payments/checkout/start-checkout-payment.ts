@@ -102,7 +102,7 @@ function orThrow<Made extends TriedCall<unknown, PaymentRefusal>>(phoneLimit: Ph
   return made;
 }
 
-/** What the transaction knows beside the order. `isBound`: whether the checkout is bound to a browser, which is then the caller's. */
+/** The values that the transaction has read beside the order. `isBound`: whether the checkout is bound to a browser, which is then the caller's. */
 interface PaymentState {
   readonly isBound: boolean;
   readonly takesPayments: boolean;

@@ -201,7 +201,7 @@ export function parseOrderName(request: GetOrderRequest | WaitOrderRequest): Par
 /** The longest wait for an order, and the default. */
 const maxWaitSeconds = 30;
 
-/** What the caller waits for, and how long. */
+/** The awaited state, and the time limit. */
 export function parseOrderWait(request: WaitOrderRequest): Parsed<OrderWait> {
   const { knownSequence, timeout } = request;
   const waitMs = timeout === undefined ? maxWaitSeconds * 1_000 : durationMs(timeout);

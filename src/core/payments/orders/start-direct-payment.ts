@@ -185,7 +185,7 @@ const phoneOf = ({ merchantId, environment, phone }: DirectPayment): AskedPhone 
   network: null,
 });
 
-/** What the transaction knows about the order beside its rows. */
+/** The values that the transaction has read about the order beside its rows. */
 interface StartState {
   readonly takesPayments: boolean;
   readonly isPayerPaying: (order: Order) => boolean;

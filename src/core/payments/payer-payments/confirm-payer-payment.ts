@@ -152,7 +152,7 @@ function recordUnconfirmed(
   else waitForNext(row, leasedUntil, at);
 }
 
-/** What a report changes. */
+/** The changes that a report causes. */
 interface ReportChange {
   readonly changed: Changed | undefined;
   /** Undefined when the lease has reported before, so that nothing changes. */

@@ -7,7 +7,7 @@ import { WalletAccountRow } from '../../database/wallet-account-entity.ts';
 import type { RefundSum } from '../../domain/refund-record.ts';
 import { readRefundSums } from './refund-sums.sql.ts';
 
-/** What the database knows about the refunds of an order. */
+/** The stored sums of the refunds of an order. */
 export interface StoredRefundBasis {
   readonly refunds: readonly RefundSum[];
   /** The transaction that paid the order; '' when nothing has. */

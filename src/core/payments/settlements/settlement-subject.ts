@@ -19,13 +19,13 @@ import { refundOf, writeRefund } from '../changes/refund-row.ts';
 import { reversalColumns, reversalOf } from '../changes/reversal-row.ts';
 import { readOpenPayments, withPayer } from '../changes/open-payments.sql.ts';
 
-/** What a settlement settles, with its public id. */
+/** The payment, stray payment or refund of a settlement, with its public id. */
 export type SettledSubject =
   | { readonly kind: 'attempt'; readonly id: PublicId<'pat'> }
   | { readonly kind: 'stray'; readonly id: PublicId<'stp'> }
   | { readonly kind: 'refund'; readonly id: PublicId<'rfd'> };
 
-/** What is recorded about the transaction that paid an attempt: nothing, that it paid this attempt, or a reason to refuse it. */
+/** The use of a transaction by an attempt: new, its own payment, or a reason to refuse it. */
 type TransactionUse = 'new' | 'own' | WrongReference;
 
 /** Why the provider's reference is not the id of a transaction that can have paid the attempt. */
@@ -44,7 +44,7 @@ export type LockedSubject =
   | { readonly kind: 'stray'; readonly row: StrayPaymentRow }
   | { readonly kind: 'refund'; readonly row: RefundRow };
 
-/** What is locked while a subject is settled: its order, or a stray payment that has no order. */
+/** The row that is locked while a subject is settled: its order, or a stray payment that has no order. */
 export type SubjectLock =
   | { readonly order: LockOrder }
   | { readonly strayPayment: Pick<StrayPaymentRow, 'merchantId' | 'id'> };

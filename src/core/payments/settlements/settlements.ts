@@ -35,7 +35,7 @@ import type {
 /** A stored settlement, with stored ids. */
 export type Settlement = Omit<SettlementRow, symbol>;
 
-/** What is proposed, apart from the subject that it settles. */
+/** The proposal, without its subject. */
 interface ProposedTerms {
   readonly outcome: SettlementOutcome;
   readonly reason: string;

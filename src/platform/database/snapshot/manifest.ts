@@ -23,7 +23,7 @@ const SnapshotTable = Type.Object({
 });
 export type SnapshotTable = Static<typeof SnapshotTable>;
 
-/** What a snapshot contains. It is written last, so a folder without it is not a complete snapshot. */
+/** The contents of a snapshot. It is written last, so a folder without it is not a complete snapshot. */
 const Manifest = Type.Object({
   format: Type.Literal(1),
   /** When the snapshot was taken, by the database's clock. All schemas of one database have one snapshot. */
