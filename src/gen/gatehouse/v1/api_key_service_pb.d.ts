@@ -457,7 +457,7 @@ export declare type ListApiKeysResponse = Message<"gatehouse.v1.ListApiKeysRespo
 export declare const ListApiKeysResponseSchema: GenMessage<ListApiKeysResponse>;
 
 /**
- * What a key may do besides registering, starting and verifying payments, which every key may.
+ * A permission of a key. Every key may also register orders, start payments and verify them.
  *
  * @generated from enum gatehouse.v1.ApiKeyScope
  */

@@ -110,7 +110,7 @@ export const ApiKeyScopeSchema = /*@__PURE__*/
   enumDesc(file_gatehouse_v1_api_key_service, 0);
 
 /**
- * What a key may do besides registering, starting and verifying payments, which every key may.
+ * A permission of a key. Every key may also register orders, start payments and verify them.
  *
  * @generated from enum gatehouse.v1.ApiKeyScope
  */

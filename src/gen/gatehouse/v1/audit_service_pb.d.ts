@@ -334,7 +334,7 @@ export declare type GetAuditRootResponse = Message<"gatehouse.v1.GetAuditRootRes
 export declare const GetAuditRootResponseSchema: GenMessage<GetAuditRootResponse>;
 
 /**
- * What to compare.
+ * The events to compare.
  *
  * @generated from message gatehouse.v1.VerifyEventsRequest
  */
@@ -410,14 +410,14 @@ export declare type AuditedField = Message<"gatehouse.v1.AuditedField"> & {
   field: string;
 
   /**
-   * What the events say.
+   * The value by the events.
    *
    * @generated from field: string sealed = 2;
    */
   sealed: string;
 
   /**
-   * What the row says.
+   * The value in the row.
    *
    * @generated from field: string stored = 3;
    */
@@ -437,7 +437,7 @@ export declare const AuditedFieldSchema: GenMessage<AuditedField>;
  */
 export declare type AuditFinding = Message<"gatehouse.v1.AuditFinding"> & {
   /**
-   * What differs.
+   * The kind of the difference.
    *
    * @generated from field: gatehouse.v1.AuditFindingKind kind = 1;
    */
@@ -597,7 +597,7 @@ export declare type AuditSummary = Message<"gatehouse.v1.AuditSummary"> & {
 export declare const AuditSummarySchema: GenMessage<AuditSummary>;
 
 /**
- * What differs.
+ * The kind of a difference.
  *
  * @generated from enum gatehouse.v1.AuditFindingKind
  */

@@ -116,7 +116,7 @@ export const AuditFindingKindSchema = /*@__PURE__*/
   enumDesc(file_gatehouse_v1_audit_service, 0);
 
 /**
- * What differs.
+ * The kind of a difference.
  *
  * @generated from enum gatehouse.v1.AuditFindingKind
  */

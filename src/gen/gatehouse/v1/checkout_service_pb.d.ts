@@ -56,7 +56,7 @@ export declare type Checkout = Message<"gatehouse.v1.Checkout"> & {
   paymentOptions: string[];
 
   /**
-   * What the payer must open or read in order to confirm the latest payment. Absent when the wallet prompts the payer's phone, and when the
+   * The page, app or text that the payer needs to confirm the latest payment. Absent when the wallet prompts the payer's phone, and when the
    * payment is over.
    *
    * @generated from field: gatehouse.v1.NextAction next_action = 12;

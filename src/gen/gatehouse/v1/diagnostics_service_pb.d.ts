@@ -163,7 +163,7 @@ export declare type MoneyDifference = Message<"gatehouse.v1.MoneyDifference"> & 
   refundId: string;
 
   /**
-   * What disagrees.
+   * The disagreement.
    *
    * @generated from field: gatehouse.v1.MoneyFault fault = 4;
    */
@@ -497,7 +497,7 @@ export declare type Check = Message<"gatehouse.v1.Check"> & {
   detail: string;
 
   /**
-   * What to do about it, in English; empty when there is nothing to do. Filled for clients that do not know `finding`.
+   * The recommended action, in English; empty when none is needed. Filled for clients that do not know `finding`.
    *
    * @generated from field: string advice = 4;
    */

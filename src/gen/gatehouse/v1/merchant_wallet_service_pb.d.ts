@@ -129,7 +129,7 @@ export declare type WalletAccount = Message<"gatehouse.v1.WalletAccount"> & {
   state: WalletAccountState;
 
   /**
-   * What it replaces of the operator's settings. All other settings are the operator's.
+   * Its values, which replace those of the operator. All other settings are the operator's.
    *
    * @generated from field: repeated gatehouse.v1.WalletAccountValue values = 6;
    */

@@ -13,7 +13,7 @@ import type { OrderStatus } from "./order_pb.js";
 export declare const file_gatehouse_v1_order_explanation: GenFile;
 
 /**
- * What an order waits for, who can change that, and what happens next. Every order has exactly one explanation at any time. It
+ * The explanation of an order: the fact that it waits for, its holder, and the next step. Every order has exactly one at any time. It
  * contains nothing that the order's merchant may not know.
  *
  * @generated from message gatehouse.v1.OrderExplanation
@@ -34,14 +34,14 @@ export declare type OrderExplanation = Message<"gatehouse.v1.OrderExplanation"> 
   heldBy: OrderFactHolder;
 
   /**
-   * What happens next.
+   * The next step.
    *
    * @generated from field: gatehouse.v1.OrderNextStep next = 3;
    */
   next: OrderNextStep;
 
   /**
-   * When that happens; absent when it happens at once, when a person decides the time, and when nothing happens.
+   * The time of the next step; absent when it happens at once, when a person decides the time, and when nothing happens.
    *
    * @generated from field: google.protobuf.Timestamp next_time = 4;
    */
@@ -84,8 +84,8 @@ export declare type OrderExplanation = Message<"gatehouse.v1.OrderExplanation"> 
   reason: string;
 
   /**
-   * What the fact concerns: a payment attempt "pat_…", stray payment "stp_…", refund "rfd_…" or delivery "whd_…"; empty when the
-   * order itself.
+   * The subject of the fact: a payment attempt "pat_…", stray payment "stp_…", refund "rfd_…" or delivery "whd_…"; empty when
+   * it is the order itself.
    *
    * @generated from field: string subject_id = 10;
    */
@@ -426,7 +426,7 @@ export enum OrderFactHolder {
 export declare const OrderFactHolderSchema: GenEnum<OrderFactHolder>;
 
 /**
- * What happens next.
+ * The next step.
  *
  * @generated from enum gatehouse.v1.OrderNextStep
  */

@@ -55,7 +55,7 @@ export const OrderNextStepSchema = /*@__PURE__*/
   enumDesc(file_gatehouse_v1_order_explanation, 2);
 
 /**
- * What happens next.
+ * The next step.
  *
  * @generated from enum gatehouse.v1.OrderNextStep
  */

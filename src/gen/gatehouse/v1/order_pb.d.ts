@@ -95,7 +95,7 @@ export declare type Order = Message<"gatehouse.v1.Order"> & {
   customerPhone: string;
 
   /**
-   * What the payment is for, shown to the customer; empty for a direct payment.
+   * The purpose of the payment, shown to the customer; empty for a direct payment.
    *
    * @generated from field: string reason = 12;
    */
@@ -538,7 +538,7 @@ export declare type OrderEvent = Message<"gatehouse.v1.OrderEvent"> & {
   eventId: string;
 
   /**
-   * What happened.
+   * The type of the event.
    *
    * @generated from field: gatehouse.v1.OrderEventType type = 2;
    */

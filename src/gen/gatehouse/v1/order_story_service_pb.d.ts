@@ -88,7 +88,7 @@ export declare type ExplainOrderResponse = Message<"gatehouse.v1.ExplainOrderRes
   orderNumber: string;
 
   /**
-   * What it waits for.
+   * The fact that it waits for, and the next step.
    *
    * @generated from field: gatehouse.v1.OrderExplanation explanation = 3;
    */
@@ -227,7 +227,7 @@ export declare type GetOrderStoryResponse = Message<"gatehouse.v1.GetOrderStoryR
   undecidedSince?: Timestamp | undefined;
 
   /**
-   * What the order waits for, as ExplainOrder returns it.
+   * The explanation of the order, as ExplainOrder returns it.
    *
    * @generated from field: gatehouse.v1.OrderExplanation explanation = 12;
    */

@@ -144,7 +144,7 @@ export declare type LeasedPaymentAttempt = Message<"gatehouse.v1.LeasedPaymentAt
   orderNumber: string;
 
   /**
-   * What the payment is for, to show to the payer; may be empty.
+   * The purpose of the payment, to show to the payer; may be empty.
    *
    * @generated from field: string reason = 8;
    */
@@ -339,7 +339,7 @@ export declare type WalletPending = Message<"gatehouse.v1.WalletPending"> & {
   providerReference: string;
 
   /**
-   * What the payer must do to confirm; absent when the wallet prompts the payer's phone, and in answers to later queries.
+   * The action with which the payer confirms; absent when the wallet prompts the payer's phone, and in answers to later queries.
    *
    * @generated from field: gatehouse.v1.NextAction next_action = 2;
    */
@@ -621,7 +621,7 @@ export declare type HastenPaymentAttemptRequest = Message<"gatehouse.v1.HastenPa
   exchange?: WalletExchange | undefined;
 
   /**
-   * What a later query needs of the callback, in the connector's own form, without secrets or phone numbers; may be empty. At
+   * The note of the callback for a later query, in the connector's own form, without secrets or phone numbers; may be empty. At
    * most 800 characters. The last 16 different notes of an attempt are kept.
    *
    * @generated from field: string callback_note = 4;
@@ -821,7 +821,7 @@ export declare type ListPaymentAttemptsResponse = Message<"gatehouse.v1.ListPaym
 export declare const ListPaymentAttemptsResponseSchema: GenMessage<ListPaymentAttemptsResponse>;
 
 /**
- * What the payer must do to confirm a payment.
+ * The action with which the payer confirms a payment.
  *
  * @generated from message gatehouse.v1.NextAction
  */

@@ -242,7 +242,7 @@ export declare type Difference = Message<"gatehouse.v1.Difference"> & {
   occurTime?: Timestamp | undefined;
 
   /**
-   * What differs, and what to do about it.
+   * The difference and the recommended action, as a sentence.
    *
    * @generated from field: string advice = 14;
    */
@@ -270,7 +270,7 @@ export declare type Difference = Message<"gatehouse.v1.Difference"> & {
 export declare const DifferenceSchema: GenMessage<Difference>;
 
 /**
- * What to compare with what.
+ * A statement to compare with the records.
  *
  * @generated from message gatehouse.v1.StartReconciliationRequest
  */

@@ -260,7 +260,7 @@ export declare type RecoveredWallet = Message<"gatehouse.v1.RecoveredWallet"> & 
 export declare const RecoveredWalletSchema: GenMessage<RecoveredWallet>;
 
 /**
- * What core does after a restore.
+ * The work of core after a restore.
  *
  * @generated from message gatehouse.v1.Recovery
  */
@@ -294,7 +294,7 @@ export declare type Recovery = Message<"gatehouse.v1.Recovery"> & {
   lostUntilTime?: Timestamp | undefined;
 
   /**
-   * What the stream told.
+   * The state of the stream of events at the broker.
    *
    * @generated from field: gatehouse.v1.RecoveryStream stream = 5;
    */
@@ -497,7 +497,7 @@ export declare const BeginRecoveryResponseSchema: GenMessage<BeginRecoveryRespon
  */
 export declare type AcceptRecoveryRequest = Message<"gatehouse.v1.AcceptRecoveryRequest"> & {
   /**
-   * What the operator has checked or done. Required.
+   * The subject that the operator has checked or settled. Required.
    *
    * @generated from oneof gatehouse.v1.AcceptRecoveryRequest.subject
    */
@@ -685,7 +685,7 @@ export declare type ListRecoveredOrdersResponse = Message<"gatehouse.v1.ListReco
 export declare const ListRecoveredOrdersResponseSchema: GenMessage<ListRecoveredOrdersResponse>;
 
 /**
- * What became of an order with lost events.
+ * The state of an order with lost events.
  *
  * @generated from enum gatehouse.v1.RecoveredOrderState
  */

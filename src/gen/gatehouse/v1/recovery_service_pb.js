@@ -132,7 +132,7 @@ export const RecoveredOrderStateSchema = /*@__PURE__*/
   enumDesc(file_gatehouse_v1_recovery_service, 0);
 
 /**
- * What became of an order with lost events.
+ * The state of an order with lost events.
  *
  * @generated from enum gatehouse.v1.RecoveredOrderState
  */

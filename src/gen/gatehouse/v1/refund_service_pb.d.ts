@@ -351,21 +351,21 @@ export declare type GetRefundableResponse = Message<"gatehouse.v1.GetRefundableR
   notRefundable: NotRefundable;
 
   /**
-   * What can be refunded now.
+   * The amount that can be refunded now.
    *
    * @generated from field: string left = 2;
    */
   left: string;
 
   /**
-   * What wallets have confirmed as refunded.
+   * The amount that wallets have confirmed as refunded.
    *
    * @generated from field: string refunded = 3;
    */
   refunded: string;
 
   /**
-   * What refunds that have not ended will return.
+   * The amount of refunds that have not ended.
    *
    * @generated from field: string pending = 4;
    */

@@ -13,7 +13,7 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 export declare const file_gatehouse_v1_report_service: GenFile;
 
 /**
- * What to report.
+ * The scope of a report.
  *
  * @generated from message gatehouse.v1.GetOrderReportRequest
  */

@@ -47,7 +47,7 @@ export declare type Settlement = Message<"gatehouse.v1.Settlement"> & {
   orderId: string;
 
   /**
-   * What it settles.
+   * The payment attempt, stray payment or refund that it settles.
    *
    * @generated from oneof gatehouse.v1.Settlement.subject
    */
@@ -175,7 +175,7 @@ export declare type Unsettled = Message<"gatehouse.v1.Unsettled"> & {
   orderId: string;
 
   /**
-   * What waits.
+   * The payment attempt, stray payment or refund that waits.
    *
    * @generated from oneof gatehouse.v1.Unsettled.subject
    */
@@ -282,7 +282,7 @@ export declare type ListUnsettledRequest = Message<"gatehouse.v1.ListUnsettledRe
 export declare const ListUnsettledRequestSchema: GenMessage<ListUnsettledRequest>;
 
 /**
- * What waits for a person.
+ * The money that waits for a person.
  *
  * @generated from message gatehouse.v1.ListUnsettledResponse
  */
@@ -329,7 +329,7 @@ export declare type ProposeSettlementRequest = Message<"gatehouse.v1.ProposeSett
   merchantId: string;
 
   /**
-   * What to settle; exactly one is required.
+   * The money to settle; exactly one is required.
    *
    * @generated from oneof gatehouse.v1.ProposeSettlementRequest.subject
    */
@@ -563,7 +563,7 @@ export declare type ListSettlementsResponse = Message<"gatehouse.v1.ListSettleme
 export declare const ListSettlementsResponseSchema: GenMessage<ListSettlementsResponse>;
 
 /**
- * What the money did, as the operators know it from the provider.
+ * The outcome of the money, as the operators know it from the provider.
  *
  * @generated from enum gatehouse.v1.SettlementOutcome
  */

@@ -103,7 +103,7 @@ export const SettlementOutcomeSchema = /*@__PURE__*/
   enumDesc(file_gatehouse_v1_settlement_service, 0);
 
 /**
- * What the money did, as the operators know it from the provider.
+ * The outcome of the money, as the operators know it from the provider.
  *
  * @generated from enum gatehouse.v1.SettlementOutcome
  */

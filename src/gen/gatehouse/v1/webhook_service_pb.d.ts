@@ -721,7 +721,7 @@ export declare type GetOrderDeliveriesResponse = Message<"gatehouse.v1.GetOrderD
   incomplete: boolean;
 
   /**
-   * What the deliveries wait for, as ExplainOrderDeliveries returns it.
+   * The explanation of the deliveries, as ExplainOrderDeliveries returns it.
    *
    * @generated from field: gatehouse.v1.OrderExplanation explanation = 3;
    */
@@ -769,7 +769,7 @@ export declare type ExplainOrderDeliveriesRequest = Message<"gatehouse.v1.Explai
 export declare const ExplainOrderDeliveriesRequestSchema: GenMessage<ExplainOrderDeliveriesRequest>;
 
 /**
- * What the deliveries of an order wait for.
+ * The explanation of an order by its deliveries.
  *
  * @generated from message gatehouse.v1.ExplainOrderDeliveriesResponse
  */
@@ -857,7 +857,7 @@ export declare type DeliveryExplanation = Message<"gatehouse.v1.DeliveryExplanat
   cause: DeliveryCause;
 
   /**
-   * What to do, the most useful first. At least one.
+   * The recommended actions, the most useful first. At least one.
    *
    * @generated from field: repeated gatehouse.v1.DeliveryNextStep next_steps = 2;
    */
@@ -2225,7 +2225,7 @@ export enum DeliveryCause {
 export declare const DeliveryCauseSchema: GenEnum<DeliveryCause>;
 
 /**
- * What to do about a delivery.
+ * An action about a delivery.
  *
  * @generated from enum gatehouse.v1.DeliveryNextStep
  */

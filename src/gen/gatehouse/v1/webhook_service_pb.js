@@ -372,7 +372,7 @@ export const DeliveryNextStepSchema = /*@__PURE__*/
   enumDesc(file_gatehouse_v1_webhook_service, 4);
 
 /**
- * What to do about a delivery.
+ * An action about a delivery.
  *
  * @generated from enum gatehouse.v1.DeliveryNextStep
  */
