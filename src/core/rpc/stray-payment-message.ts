@@ -41,6 +41,7 @@ export function strayPaymentMessage(stray: Omit<StrayPaymentRow, symbol>): Stray
     detail: stray.detail,
     refusalReason: stray.refusalReason,
     tries: stray.tries,
+    settlementId: stray.settlementId == null ? '' : publicId('stl', stray.settlementId),
     createTime: timestampFromDate(stray.createdAt),
     updateTime: timestampFromDate(stray.updatedAt),
   });

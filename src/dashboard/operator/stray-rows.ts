@@ -24,12 +24,19 @@ export function strayRow(stray: StrayPayment, writing: Writing) {
     transaction: stray.providerTransactionId,
     why: kindText(stray.kind, strays),
     state: stateOf(stray.status, strays),
-    tries: stray.tries === 1 ? strays.oneTry : strays.tries(numberText(stray.tries, writing)),
+    how: howText(stray, writing),
     canRetry:
       stray.status === StrayPaymentStatus.REVERSAL_REFUSED &&
       // Core never requests the return of such an amount.
       stray.refusalReason !== 'amount_not_returnable',
   };
+}
+
+/** Who returned the money, or how often the wallet was asked to. */
+function howText({ settlementId, tries }: StrayPayment, writing: Writing): string {
+  const { strays } = writing.words;
+  if (settlementId !== '') return strays.settled;
+  return tries === 1 ? strays.oneTry : strays.tries(numberText(tries, writing));
 }
 
 function kindText(kind: StrayPaymentKind, { kinds }: Writing['words']['strays']): string {

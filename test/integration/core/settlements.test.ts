@@ -292,7 +292,9 @@ test('a stray payment whose reversal its wallet does not decide for more than an
   await makeOld();
   await confirm(settlementId, 1);
   expect(await waiting()).toEqual([]);
-  expect(await desk.strays(merchantId)).toMatchObject([{ status: StrayPaymentStatus.REVERSED }]);
+  expect(await desk.strays(merchantId)).toMatchObject([
+    { status: StrayPaymentStatus.REVERSED, settlementId },
+  ]);
   expect((await story(payment)).events.at(-1)).toMatchObject({ strayPaymentId, settlementId });
 });
 

@@ -1,7 +1,11 @@
 import { create } from '@bufbuild/protobuf';
 import { expect, test } from '@jest/globals';
 import { adviceOn } from '../../../src/dashboard/operator/difference-advice.ts';
+import { directoryOf } from '../../../src/contract/wallet-directory.ts';
 import { operator } from '../../../src/dashboard/language/amharic/operator.ts';
+import { operator as english } from '../../../src/dashboard/language/english/operator.ts';
+import { strayRow } from '../../../src/dashboard/operator/stray-rows.ts';
+import { StrayPaymentSchema } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
 import { DifferenceKind, DifferenceSchema } from '../../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
 import { createClient, createRouterTransport } from '@connectrpc/connect';
 import type { FastifyRequest } from 'fastify';
@@ -36,6 +40,17 @@ test.each([
 
   expect(adviceOn(difference)).toBe(advice);
   expect(operator.reconciliations.one.advice[advice]).toBeDefined();
+});
+
+test.each([
+  [1, '', 'The wallet was asked once.'],
+  [2, '', 'The wallet was asked 2 times.'],
+  [1, 'stl_1', 'Two operators confirmed that the payer has the money.'],
+])('a stray payment with %p requests and the settlement %p says: %s', (tries, settlementId, how) => {
+  const stray = create(StrayPaymentSchema, { amount: '99.00', currency: 'ETB', tries, settlementId });
+  const writing = { words: english, language: 'en', timeZone: 'UTC', wallets: directoryOf([]) } as const;
+
+  expect(strayRow(stray, writing).how).toBe(how);
 });
 
 test('the merchants of a page are requested a few at a time', async () => {

@@ -193,6 +193,7 @@ export const operator = {
       noOrder:
         'The payer started the payment with a reference that names no order, or orders of several merchants.',
     },
+    settled: 'Two operators confirmed that the payer has the money.',
     oneTry: 'The wallet was asked once.',
     tries: (count: string) => `The wallet was asked ${counted(count, 'time')}.`,
     order: 'Order',
@@ -203,6 +204,7 @@ export const operator = {
     retry: {
       open: 'Retry',
       body: 'First resolve with the wallet why it refused. Then Gatehouse requests the reversal again. A payment is never reversed twice.',
+      settle: 'If the money was returned in another way, settle it with another operator:',
       submit: 'Retry the reversal',
       done: 'The reversal is requested again.',
       notRefused: 'This reversal is no longer refused. It is in progress or completed.',

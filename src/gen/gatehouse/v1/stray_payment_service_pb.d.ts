@@ -134,6 +134,13 @@ export declare type StrayPayment = Message<"gatehouse.v1.StrayPayment"> & {
    * @generated from field: string refusal_reason = 16;
    */
   refusalReason: string;
+
+  /**
+   * The settlement with which operators recorded the return; empty when the wallet reported it, and before: "stl_…".
+   *
+   * @generated from field: string settlement_id = 18;
+   */
+  settlementId: string;
 };
 
 /**
