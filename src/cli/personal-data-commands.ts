@@ -75,7 +75,7 @@ const paymentsText = ({ waitingPayerPaymentCount: count }: ErasureRequest): read
   count === 0n
     ? []
     : [
-        `${counted(count, 'payment')} without an order: erased when the wallet has decided each of them, and has returned the money where it must`,
+        `${counted(count, 'payment')} without an order: erased when the wallet has decided each payment, and has returned the money that is due`,
       ];
 
 const foundText = ({ orderCount, payerPaymentCount }: ErasureRequest): string =>

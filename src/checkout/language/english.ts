@@ -80,7 +80,7 @@ export const english: Messages = {
         'after about 3 minutes, and nothing is paid. This page then lets you use another number or wallet.',
       opened: (wallet) =>
         `A started payment cannot be cancelled here. Do not confirm it at ${wallet}, and wait. ` +
-        'It ends without a payment when the time there is over.',
+        `It ends without a payment when the time limit of ${wallet} is over.`,
       slow: (wallet) =>
         `You cannot cancel while ${wallet} may still take the money. If nothing was paid, this page lets you try ` +
         'again, with another number if you like.',

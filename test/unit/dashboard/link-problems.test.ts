@@ -29,8 +29,8 @@ const rules = {
 test.each([
   ['500.01', 'ETB', 'Enter at most ETB 500.00. This is the limit for one order of this merchant.'],
   ['1.234', 'ETB', 'Enter at most 2 decimals in ETB, such as 99.50.'],
-  ['5', 'KES', 'Your wallets take KES 10.00 to KES 250,000.00. Enter such an amount.'],
-  ['250000.01', 'KES', 'Your wallets take KES 10.00 to KES 250,000.00. Enter such an amount.'],
+  ['5', 'KES', 'Enter an amount that your wallets take: KES 10.00 to KES 250,000.00.'],
+  ['250000.01', 'KES', 'Enter an amount that your wallets take: KES 10.00 to KES 250,000.00.'],
   ['99.50', 'KES', 'Enter a whole amount. Your wallets take no decimals in KES.'],
   ['0', 'KES', orders.amountProblems.zero],
   ['100', 'KES', undefined],

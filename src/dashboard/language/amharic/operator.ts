@@ -146,7 +146,12 @@ export const operator: typeof english = {
       down: 'አይሠራም',
       unreported: 'ሪፖርት አልተደረገም',
     },
-    breaker: { unknown: 'አልተነገረም', closed: 'በሥራ ላይ', open: 'ለጊዜው ተቋርጧል', trying: 'በመፈተሽ ላይ፤ አንድ የሙከራ ክፍያ' },
+    breaker: {
+      unknown: 'አልተነገረም',
+      closed: 'በሥራ ላይ',
+      open: 'ለጊዜው ተቋርጧል፤ ክፍያዎች ይጠብቃሉ',
+      trying: 'በመፈተሽ ላይ፤ አንድ የሙከራ ክፍያ',
+    },
     credentialsRefused: 'ማረጋገጫው ተቀባይነት አላገኘም',
     unknown: 'አይታወቅም',
     silent: (age) => `ለ${age} ሪፖርት አልመጣም። ፕሮሰሱ ቆሞ ሊሆን ይችላል፤ የዋሌቱ ሁኔታ አይታወቅም።`,
@@ -208,7 +213,7 @@ export const operator: typeof english = {
     submit: 'ይፈልጉ',
     wrong: 'ከ1 እስከ 64 ፊደላት ያስገቡ።',
     columns: { merchant: 'ነጋዴ', environment: 'አካባቢ', transaction: 'የዋሌት ግብይት' },
-    none: 'የሚስማማ ትዕዛዝ የለም። ቁጥሩን ያረጋግጡ፤ በሌላ አጻጻፍ ሊጻፍ የሚችለው ስልክ ብቻ ነው።',
+    none: 'የሚስማማ ትዕዛዝ የለም። የትዕዛዝ እና የግብይት ቁጥሮችን በትክክል እንደተጻፉ ያስገቡ፤ የስልክ ቁጥር በማንኛውም የተለመደ አጻጻፍ ሊጻፍ ይችላል።',
     noOlder: 'ከዚህ የቆዩ የሚስማሙ ትዕዛዞች የሉም።',
   },
   pipeline: {

@@ -34,7 +34,7 @@ export const paymentLinks: typeof english = {
       customer_phone: 'እንደ 0911223344 ያለ ስልክ ቁጥር ያስገቡ፣ ወይም ባዶ ይተዉት።',
     },
     aboveLimit: (limit) => `ከ${limit} ያልበለጠ ያስገቡ። ይህ ለዚህ ነጋዴ የአንድ ትዕዛዝ ከፍተኛ መጠን ነው።`,
-    outOfRange: (ranges) => `ዋሌቶችዎ የሚቀበሉት መጠን ${ranges} ነው። እንዲህ ያለ መጠን ያስገቡ።`,
+    outOfRange: (ranges) => `ዋሌቶችዎ የሚቀበሉትን መጠን ያስገቡ፦ ${ranges}።`,
     or: '፣ ወይም ',
     noDecimals: (currency) => `ሙሉ መጠን ያስገቡ። ዋሌቶችዎ በ${currency} የነጥብ አሃዝ አይቀበሉም።`,
     fewerDecimals: (most, currency) =>

@@ -154,7 +154,7 @@ export const operator = {
     breaker: {
       unknown: 'Not reported',
       closed: 'Closed, in use',
-      open: 'Open, not used',
+      open: 'Open, payments wait',
       trying: 'Half open, one trial payment',
     },
     credentialsRefused: 'Credentials refused',
@@ -220,7 +220,7 @@ export const operator = {
     submit: 'Search',
     wrong: 'Enter 1 to 64 characters.',
     columns: { merchant: 'Merchant', environment: 'Environment', transaction: 'Wallet transaction' },
-    none: 'No orders match. Check the number. Only phone numbers can be written in different forms.',
+    none: 'No orders match. Enter order numbers and transaction numbers exactly. A phone number can have any usual form.',
     noOlder: 'No older orders match.',
   },
   pipeline: {

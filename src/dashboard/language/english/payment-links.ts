@@ -43,7 +43,7 @@ export const paymentLinks = {
     },
     aboveLimit: (limit: string) =>
       `Enter at most ${limit}. This is the limit for one order of this merchant.`,
-    outOfRange: (ranges: string) => `Your wallets take ${ranges}. Enter such an amount.`,
+    outOfRange: (ranges: string) => `Enter an amount that your wallets take: ${ranges}.`,
     or: ', or ',
     noDecimals: (currency: string) => `Enter a whole amount. Your wallets take no decimals in ${currency}.`,
     fewerDecimals: (most: number, currency: string) =>

@@ -40,7 +40,7 @@ export const personalData = {
     none: 'None',
     more: (count: number) => `and ${count} more`,
     payments: (count: number) =>
-      `${counted(count, 'payment')} without an order, erased when the wallet has decided each of them, and has returned the money where it must`,
+      `${counted(count, 'payment')} without an order: erased when the wallet has decided each payment, and has returned the money that is due`,
   },
   obstacles: {
     notTried: 'Erased in a few seconds',
