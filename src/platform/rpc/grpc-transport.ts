@@ -262,8 +262,13 @@ const isServiceError = (error: unknown): error is ServiceError =>
 function connectErrorOf(error: ServiceError): ConnectError {
   const [details] = error.metadata.get('grpc-status-details-bin');
   if (Buffer.isBuffer(details)) return fromStatus(fromBinary(StatusSchema, details));
-  return new ConnectError(error.details, codeOf(error), undefined, undefined, error);
+  if (!isCode(error.code)) return new ConnectError(invalidStatus, Code.Unknown);
+  return new ConnectError(error.details, error.code, undefined, undefined, error);
 }
 
+/** The message that grpc-js creates for such a status is `NaN undefined: `. */
+const invalidStatus =
+  'the response has no valid gRPC status; the connection was damaged, or another program listens at the address';
+
 /** gRPC and Connect use the same numbers for status codes, except for OK, which is not an error. */
-const codeOf = ({ code }: ServiceError): Code => (code in Code ? (code as number) : Code.Unknown);
+const isCode = (code: number): code is Code => code in Code;

@@ -1,10 +1,12 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
+import { createServer as createHttp2Server } from 'node:http2';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { ConnectError, createClient } from '@connectrpc/connect';
 import type { Client } from '@connectrpc/connect';
 import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { pushable } from 'it-pushable';
+import { inspect } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { Client as GrpcClient, Metadata, credentials } from '@grpc/grpc-js';
 import type { ServiceError } from '@grpc/grpc-js';
@@ -152,6 +154,25 @@ describe('a call', () => {
     await held.release();
     expect(failure).toMatchObject({ code: 'DeadlineExceeded' });
   });
+});
+
+test('a response with a status that is no number fails with a text that gives the reason', async () => {
+  const server = createHttp2Server().on('stream', (stream) =>
+    stream.respond(
+      { ':status': 200, 'content-type': 'application/grpc', 'grpc-status': 'O' },
+      { endStream: true },
+    ),
+  );
+  opened.push(() => server.close());
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()));
+  const { port } = server.address() as AddressInfo;
+
+  const error = await ordersAt([`127.0.0.1:${port}`])
+    .getOrder(missing())
+    .catch((thrown: unknown) => thrown);
+
+  expect(error).toMatchObject({ code: 2, rawMessage: expect.stringContaining('no valid gRPC status') });
+  expect(inspect(error)).not.toContain('NaN');
 });
 
 describe('a stream', () => {
