@@ -180,25 +180,33 @@ test('an account that was removed fails the reading, and its days are listed wit
 });
 
 test('a refund that is not sent waits longer than a minute at an own account, and is due when its credentials are accepted', async () => {
+  const refundOf = async (orderNumber: string) => {
+    const payment = await money.startDirect({ merchantId, orderNumber });
+    await money.settle(payment, outcomes.completed(`t-${orderNumber}`));
+    return (await money.refund(merchantId, orderNumber, { refundNumber: `R-${orderNumber}` })).refundId;
+  };
   const walletAccountId = await useAccount(merchantId, '3001');
-  const payment = await money.startDirect({ merchantId, orderNumber: 'U-1' });
-  await money.settle(payment, outcomes.completed('t-unsent'));
-  const { refundId } = await money.refund(merchantId, 'U-1');
+  const [unsent, sent] = [await refundOf('U-1'), await refundOf('U-2')];
+  await useAccount(merchantId, '3002');
+  const unsentElsewhere = await refundOf('U-3');
+  const all = [unsent, sent, unsentElsewhere].map((id) => storedId('rfd', id));
+  await money.query('update core.refunds set tries = 7 where id = any($1)', [all]);
   const dueRefunds = async () => (await money.leaseRefunds()).map(({ refund }) => refund?.refundId);
-  await money.query('update core.refunds set tries = 7 where id = $1', [storedId('rfd', refundId)]);
-  const [leased] = await money.leaseRefunds();
 
-  await money.recordRefund(leased!, { case: 'pending', value: { detail: 'no token', notSent: true } });
+  for (const leased of await money.leaseRefunds()) {
+    const notSent = leased.refund?.refundId !== sent;
+    await money.recordRefund(leased, { case: 'pending', value: { detail: 'no token', notSent } });
+  }
 
   const { rows } = await desk.database.query(
-    "select due_at > now() + interval '30 minutes' as waits from core.refunds where id = $1",
-    [storedId('rfd', refundId)],
+    "select count(*)::int as waiting from core.refunds where id = any($1) and due_at > now() + interval '30 minutes'",
+    [all],
   );
-  expect(rows).toEqual([{ waits: true }]);
+  expect(rows).toEqual([{ waiting: 3 }]);
   await worker.recordWalletAccountCheck({ merchantId, walletAccountId, check: WalletAccountCheck.REFUSED });
   expect(await dueRefunds()).toEqual([]);
   await worker.recordWalletAccountCheck({ merchantId, walletAccountId, check: WalletAccountCheck.ACCEPTED });
-  expect(await dueRefunds()).toEqual([refundId]);
+  expect(await dueRefunds()).toEqual([unsent]);
 });
 
 test.each([
