@@ -68,6 +68,7 @@ describe('a phone', () => {
     ['has one prompt of its own merchant at a time', known, [prompt(known, 'OWN', 30, 150)], busy(150)],
     ['allows the next prompt of a merchant', stranger, [prompt(stranger, 'COMMON', 1)], allowed('COMMON')],
     ['blocks a new merchant for 25 s after the prompt of a stranger', stranger, [open(5)], busy(20)],
+    ['blocks a new network for 25 s after the prompt of a stranger', page('n1'), [open(5)], busy(20)],
     ['blocks its own merchant for 15 s after the prompt of a stranger', known, [open(5)], busy(10)],
     ['allows its own merchant after 15 s, while that prompt is open', known, [open(15)], allowed('OWN')],
     [
@@ -81,6 +82,12 @@ describe('a phone', () => {
       bad,
       [prompt(bad, 'COMMON', 90), prompt(other, 'COMMON', 1)],
       limit(59),
+    ],
+    [
+      'names the open prompt of a stranger, although it waits for another one longer',
+      bad,
+      [prompt(bad, 'COMMON', 90, 30), prompt(other, 'COMMON', 1)],
+      busy(59),
     ],
     ['blocks a merchant that has reached the limit of the kind COMMON', bad, full, limit(200)],
     ['allows a new merchant at the limit of the kind COMMON', other, full, allowed('NEW_MERCHANT')],
