@@ -58,7 +58,7 @@ export const signMessage = (message: Fields, key: KeyObject, padding: SignatureP
 /** The padding with which `message.sign` is a signature of the message; undefined if it is none. */
 export function verifyMessage(message: Fields, key: KeyObject): SignaturePadding | undefined {
   const given = message['sign'];
-  if (typeof given !== 'string' || given === '') return undefined;
+  if (typeof given !== 'string') return undefined;
   const text = Buffer.from(textToSign(message));
   const signature = Buffer.from(given, 'base64');
   return (['pss', 'pkcs1'] as const).find((padding) =>

@@ -33,8 +33,8 @@ describe('the text that is signed', () => {
   });
 
   test.each([
-    ['empty and absent values', { b: '', a: '1', c: undefined, d: null }, 'a=1'],
-    ['objects and lists', { a: '1', b: { c: '2' }, d: [3] }, 'a=1'],
+    ['empty and absent values', { b: '', a: '1', c: undefined, biz_content: null }, 'a=1'],
+    ['objects and lists', { a: '1', b: { c: '2' }, d: [3], biz_content: [4] }, 'a=1'],
     [
       'fields that are never signed',
       { a: '1', refund_info: 'x', openType: 'x', raw_request: 'x', header: 'x' },
