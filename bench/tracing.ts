@@ -1,5 +1,5 @@
 /**
- * What tracing costs: the CPU of a request in facade and core while tracing is off, and while 1 % of the requests are recorded. The promise
+ * The cost of tracing: the CPU of a request in facade and core while tracing is off, and while 1 % of the requests are recorded. The promise
  * is less than 3 % more. The CPU of the same work differs by 15 % from one second to the next, because other programs use the caches. Two
  * processes with the same settings differ by several percent for as long as they run. So one facade and one core handle turns of both
  * kinds, each of some hundredths of a second, and each pair of turns is compared. The tenth of the pairs with the most CPU is left out.

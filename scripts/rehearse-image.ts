@@ -31,7 +31,7 @@ function run(program: string, args: readonly string[], expected = 0): string {
 const environment = () =>
   Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(GATEHOUSE_|npm_|NODE_)/.test(name)));
 
-/** What the base image adds to Debian: Node, npm and the user `node`. */
+/** Adds the parts of the base image to Debian: Node, npm and the user `node`. */
 function makeBase(): void {
   if (!existsSync(join(base, 'usr/bin/dpkg'))) {
     console.log('debootstrap: Debian bookworm');

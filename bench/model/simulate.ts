@@ -3,7 +3,7 @@ import { facadeBatch } from './costs.ts';
 import type { BatchCost, Costs } from './costs.ts';
 import { simulatedMachine } from './machine.ts';
 
-/** What is simulated: registrations of clients that send the next request when they have an answer. */
+/** The simulated load: registrations of clients that send the next request when they have an answer. */
 export interface Setup {
   readonly cpus: number;
   readonly facades: number;
@@ -19,11 +19,11 @@ export interface Setup {
 
 export interface Disk {
   readonly syncMs: number;
-  /** What the disk takes while every write is synced, in MB/s. */
+  /** The throughput of the disk while every write is synced, in MB/s. */
   readonly megabytesPerSecond: number;
 }
 
-/** Names of what can be busy all the time. */
+/** The resources that can be busy all the time. */
 const limits = ['CPUs', 'facade', 'core', 'NATS', 'disk'] as const;
 export type Limit = (typeof limits)[number];
 
@@ -229,7 +229,7 @@ export function simulate(setup: Setup): Prediction {
   };
 }
 
-/** What is nearly always busy, or nothing when every part waits for another. */
+/** The resource that is nearly always busy; undefined when every part waits for another. */
 export function limitOf({ busy }: Prediction): Limit | undefined {
   const [limit] = limits.toSorted((a, b) => busy[b] - busy[a]);
   return limit !== undefined && busy[limit] >= 0.95 ? limit : undefined;

@@ -34,7 +34,7 @@ export interface Round {
   readonly differing: readonly string[];
 }
 
-/** What the digests are computed of. */
+/** The rows whose digests are computed. */
 type Compared = 'nothing' | 'copied rows' | 'all rows';
 
 /**

@@ -9,7 +9,7 @@ import { moveCounts } from './move-counts.ts';
 import { movedTables, tablesWithWork } from './moved-tables.ts';
 import { sealCopies } from './seal-copies.ts';
 
-/** What a move has reached, in this order. The mover can end after each step, and begin again. */
+/** The steps of a move, in this order. The mover can end after each step, and begin again. */
 export const steps = [
   'prepared',
   'copied',

@@ -21,7 +21,7 @@ export interface ApiAnswer {
   readonly text: string;
 }
 
-/** What stands before the facades of both databases. It knows where the moving merchant is; all others stay. */
+/** The balancer before the facades of both databases. It knows where the moving merchant is; all others stay. */
 export interface Router extends Gate {
   /** @throws when no facade answers, or the request has waited too long */
   readonly send: (request: ApiRequest) => Promise<ApiAnswer>;

@@ -17,7 +17,7 @@ export interface DispatchingOptions {
   readonly merchants: number;
 }
 
-/** What one dispatcher does. */
+/** The measured rates and latencies of one dispatcher. */
 export interface Dispatching {
   /** Deliveries a second with every attempt stored, before and beside the due ones of a hanging endpoint. */
   readonly perSecond: { readonly before: number; readonly beside: number };

@@ -93,7 +93,7 @@ export async function newestMigrations(root: string): Promise<NewestMigrations> 
   return { core: await newest('core'), webhooks: await newest('webhooks') };
 }
 
-/** What is wrong with the migrations after those of a release: a sentence for each violation, with its file. */
+/** Finds problems of the migrations after those of a release: a sentence for each violation, with its file. */
 export async function findMigrationProblems(root: string, released: NewestMigrations): Promise<string[]> {
   const found: string[] = [];
   for (const owner of owners)

@@ -161,7 +161,7 @@ function webhooksOf(config: CliSettings, demo: Static<typeof DemoFile> | undefin
 }
 
 /**
- * Finds the processes that send webhooks: those of the settings, which need no core, otherwise those beside the found core.
+ * Finds the processes that send webhooks. Those of the settings need no core. Without a setting, those beside the found core are used.
  * @throws CliError when none is known
  */
 export async function findWebhooks(

@@ -4,7 +4,7 @@ const runBetweenClockReadings = 8;
 
 /**
  * Runs functions in order, for at most a share of the event loop's time. It is for answers after which clients repeat their
- * request at once, such as refusals. Without this limit, these clients could extend a turn of the event loop to seconds: Node
+ * request at once, such as refusals. Without this limit, these clients could extend a turn of the event loop to seconds. Node
  * reads from up to about ten thousand sockets before it does anything else, such as sending accepted requests to core.
  *
  * `share` is the time for these functions, divided by all time while some wait; more than 0 and less than 1. A few functions

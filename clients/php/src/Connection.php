@@ -58,7 +58,7 @@ final class Connection
         );
     }
 
-    /** What to check after a 401. */
+    /** The advice after a 401. */
     public function adviceOn401(): string
     {
         return "a {$this->environment->keyKind()} works only at the {$this->environment->value} address of the gateway: " .

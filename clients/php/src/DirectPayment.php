@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Gatehouse\Client;
 
-/** What a direct payment gives. */
+/** The result of a direct payment. */
 final class DirectPayment
 {
     /** @param OrderStatus $payment_status Pending until the wallet has decided */

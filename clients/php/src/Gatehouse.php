@@ -27,7 +27,7 @@ final class Gatehouse
 {
     /** The longest wait of one request that the gateway accepts. */
     private const LONGEST_WAIT_SECONDS = 30;
-    /** What an HTTP client of unknown time limit needs besides the wait. */
+    /** The time for an answer, in addition to the wait, for an HTTP client of unknown time limit. */
     private const ANSWER_SECONDS = 5;
     /** The pauses between requests to a gateway that does not wait. */
     private const FIRST_POLL_SECONDS = 0.5;

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Gatehouse\Client;
 
-/** What an order waits for. `text` is for people; programs read the other fields. New words may be added. */
+/** The explanation of an order: the fact that it waits for, and the next step. `text` is for people; programs read the other fields. New words may be added. */
 final class OrderExplanation
 {
     /**

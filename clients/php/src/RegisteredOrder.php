@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Gatehouse\Client;
 
-/** What a registration gives. */
+/** The result of a registration. */
 final class RegisteredOrder
 {
     /** @param string $checkout_url the URL of the checkout page: redirect the customer to it */

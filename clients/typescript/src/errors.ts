@@ -47,7 +47,7 @@ export class UnexpectedAnswerError extends GatehouseError {
   }
 }
 
-/** What the gateway answered. */
+/** The gateway's answer. */
 export interface ErrorAnswer {
   readonly status: number;
   /** The `message` of the answer. */

@@ -73,7 +73,7 @@ function notNegative(name: string, value: number): number {
   throw new ConfigurationError(`${name} is a number of at least 0.`);
 }
 
-/** What to check after a 401. */
+/** The advice after a 401. */
 export const adviceOn401 = ({ environment, baseUrl }: Connection): string =>
   `a ${kinds[environment]} works only at the ${environment} address of the gateway: check that ${baseUrl} is that address, ` +
   'and that the key is not revoked';

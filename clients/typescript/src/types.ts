@@ -4,18 +4,18 @@ type Schemas = components['schemas'];
 
 /** An order to register. */
 export type RegisterRequest = Schemas['RegisterRequest'];
-/** What a registration gives: the URL of the checkout page. */
+/** The result of a registration: the URL of the checkout page. */
 export type RegisteredOrder = Schemas['RegisterReply']['data'];
 /** A direct payment to start. `payment_option` names the wallet, such as `walleta_ussd`. */
 export type DirectPaymentRequest = Schemas['DirectPaymentRequest'] & { payment_option: string };
-/** What a direct payment gives. `payment_status` is PENDING until the wallet has decided. */
+/** The result of a direct payment. `payment_status` is PENDING until the wallet has decided. */
 export type DirectPayment = Schemas['DirectPaymentReply'];
-/** A refund to create. Without `amount`, whatever is left of the order. */
+/** A refund to create. Without `amount`, it returns the rest of the order. */
 export type RefundRequest = Schemas['RefundRequest'];
 
 /** A payment order. Amounts are decimal text. */
 export type PaymentOrder = Schemas['PaymentOrder'];
-/** What an order waits for. `text` is for people; programs read the other fields. New words may be added. */
+/** The explanation of an order: the fact that it waits for, and the next step. `text` is for people; programs read the other fields. New words may be added. */
 export type OrderExplanation = Schemas['OrderExplanation'];
 /** A refund. Amounts are decimal text. */
 export type Refund = Schemas['Refund'];

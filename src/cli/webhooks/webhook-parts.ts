@@ -8,7 +8,7 @@ export interface WebhookParts {
   readonly run: Runner<WebhookClients>;
   readonly findMerchant: FindMerchant;
   /**
-   * For a list in which nothing was found: a mistyped merchant would look like an empty list.
+   * Checks the merchant of an empty list, because a mistyped id would also give an empty list.
    * @throws ConnectError MERCHANT_NOT_FOUND, if a core is known and says so
    */
   readonly refuseUnknownMerchant: (merchantId: string) => Promise<void>;

@@ -12,9 +12,9 @@ export interface PaymentGate {
   /** Whether a merchant may take payments: the environment is open, and the merchant is not held. */
   readonly isOpenFor: (environment: Environment, merchantId: PublicId<'mer'>) => boolean;
   /**
-   * The error of a call about an order that core does not have: RECOVERING while a restore may have lost it, otherwise `notFound`,
-   * which is ORDER_NOT_FOUND by default. Without an environment it may have been lost in either. Core notices a restore within
-   * seconds. Until then it would deny an order that it has acknowledged, so the database is asked.
+   * The error of a call about an order that core does not have. It is RECOVERING while a restore may have lost the order, otherwise
+   * `notFound`, which is ORDER_NOT_FOUND by default. Without an environment, a restore of either one counts. Core detects a restore
+   * within seconds. Until then it would deny an order that it has acknowledged, so it reads the state from the database.
    */
   readonly missing: (
     order: { readonly environment?: Environment | undefined; readonly merchantId: PublicId<'mer'> },

@@ -32,7 +32,7 @@ const maxEvents = 2_000;
  *
  * An order has at most one attempt with one of the four states, and their index finds it. The last condition compares texts, so that the planner
  * does not use the index of all successful attempts. Without statistics, as in a new database, it would read all of it for each order. The
- * range of one id has the same purpose: when one order has most refunds, the planner expects as many of each order, and would read all of them.
+ * range of one id has the same purpose. When one order has most refunds, the planner expects as many of each order, and would read them all.
  */
 const statement = `
 with recent as (

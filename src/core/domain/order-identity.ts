@@ -11,7 +11,7 @@ export type WalletAccountId = `wac_${string}`;
 export type Environment = 'SANDBOX' | 'PRODUCTION';
 
 /**
- * The wallet, and the channel in which the customer confirms: `ussd` is a prompt on the phone, `wallet` is the wallet's own app
+ * The wallet, and the channel in which the customer confirms. `ussd` is a prompt on the phone. `wallet` is the wallet's own app
  * or page, for the hosted checkout only.
  */
 export type PaymentOption = `${string}_ussd` | `${string}_wallet`;

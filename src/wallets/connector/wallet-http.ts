@@ -103,7 +103,7 @@ export function keepHeaders(
  * twice. It adds to undici the fact that decides about money: whether a failed request was sent in part.
  *
  * A request that moves money gets a new connection. The wallet may close a kept-alive one at the moment at which the request is
- * written. Then nobody knows whether it arrived, although it did not. Other requests are repeated later, so they reuse connections.
+ * written. Then it is unknown whether it arrived, although it did not. Other requests are repeated later, so they reuse connections.
  */
 export class WalletHttp {
   readonly #kept: Agent;

@@ -1,4 +1,4 @@
-"""What the synchronous and the asynchronous client have in common: everything but sending and sleeping."""
+"""The common parts of the synchronous and the asynchronous client: everything but sending and sleeping."""
 
 from __future__ import annotations
 

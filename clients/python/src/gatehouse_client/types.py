@@ -1,4 +1,4 @@
-"""What the merchant API answers. Amounts are decimal text, and times are ISO 8601 in UTC."""
+"""The answers of the merchant API. Amounts are decimal text, and times are ISO 8601 in UTC."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Fields:
 
 @dataclass(frozen=True)
 class RegisteredOrder(Fields):
-    """What a registration gives."""
+    """The result of a registration."""
 
     checkout_url: str
     """The URL of the checkout page. Redirect the customer to it."""
@@ -32,7 +32,7 @@ class RegisteredOrder(Fields):
 
 @dataclass(frozen=True)
 class DirectPayment(Fields):
-    """What a direct payment gives."""
+    """The result of a direct payment."""
 
     message: str
     payment_status: str
@@ -60,7 +60,7 @@ class PaymentOrder(Fields):
 
 @dataclass(frozen=True)
 class OrderExplanation(Fields):
-    """What an order waits for. `text` is for people; programs read the other fields. New words may be added."""
+    """The explanation of an order: the fact that it waits for, and the next step. `text` is for people; programs read the other fields. New words may be added."""
 
     order_id: str
     order_number: str
@@ -74,7 +74,7 @@ class OrderExplanation(Fields):
     reason: str
     """Why the latest payment did not pay the order; empty otherwise."""
     next: str
-    """What happens next, such as wallet_queried or order_expires."""
+    """The next step, such as wallet_queried or order_expires."""
     next_at: str
     """When that happens. Empty when it happens at once, and when a person decides the time."""
     since: str

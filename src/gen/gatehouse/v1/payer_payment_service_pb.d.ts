@@ -798,7 +798,7 @@ export enum PayerPaymentDecision {
   WRONG_AMOUNT = 3,
 
   /**
-   * The order cannot be paid now: it has ended, a payment attempt is under way, money of an earlier attempt is not returned yet, its
+   * The order cannot be paid now: it has ended, a payment attempt is under way, or money of an earlier attempt is not returned yet. Or its
    * merchant may not use this wallet or take this amount, or a restore may have lost its payment.
    *
    * @generated from enum value: PAYER_PAYMENT_DECISION_NOT_PAYABLE = 4;

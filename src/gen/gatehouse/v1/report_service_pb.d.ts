@@ -286,9 +286,9 @@ export declare const ReportIntervalSchema: GenMessage<ReportInterval>;
  */
 export declare type FailureCount = Message<"gatehouse.v1.FailureCount"> & {
   /**
-   * For a payment, one of these: the attempt's decline_reason; "timed_out" when the payer did not confirm in time; "not_sent" when the
-   * wallet got no request, for example because it could not be reached. For an abandoned order, one of these: "cancelled"; "session_ended"
-   * when it expired; "money_not_returned" when money of an earlier payment was not returned yet, so its last payment was not sent.
+   * For a payment, it is the attempt's decline_reason, "timed_out" when the payer did not confirm in time, or "not_sent" when the
+   * wallet got no request. For an abandoned order, it is "cancelled", "session_ended" when it expired, or "money_not_returned". In that
+   * case its last payment was not sent, because earlier money was not returned yet.
    *
    * @generated from field: string reason = 1;
    */
