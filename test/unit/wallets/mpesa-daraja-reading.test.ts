@@ -6,7 +6,11 @@ import { answerTo, readStatus } from '../../../src/wallets/mpesa-daraja/confirm-
 import { compactTime, readCompactTime } from '../../../src/wallets/mpesa-daraja/eat-time.ts';
 import type { ResultNote } from '../../../src/wallets/mpesa-daraja/notes.ts';
 import { noteOf, readNotes, writeNote } from '../../../src/wallets/mpesa-daraja/notes.ts';
-import { readPayerStarted, validationReply } from '../../../src/wallets/mpesa-daraja/payer-started.ts';
+import {
+  readPayerStarted,
+  readRegistration,
+  validationReply,
+} from '../../../src/wallets/mpesa-daraja/payer-started.ts';
 import { readPushAnswer, readPushState } from '../../../src/wallets/mpesa-daraja/read-push.ts';
 import { withQuestion, writeReference } from '../../../src/wallets/mpesa-daraja/references.ts';
 import {
@@ -324,11 +328,34 @@ describe('a payer-started payment', () => {
     expect(read(body)).toMatchObject({ kind: 'unreadable' });
   });
 
-  test('is accepted or rejected with a code of M-Pesa', () => {
-    expect(JSON.parse(validationReply('accept').body)).toEqual({ ResultCode: '0', ResultDesc: 'Accepted' });
-    expect(JSON.parse(validationReply('unknown_reference').body)).toEqual({
-      ResultCode: 'C2B00012',
-      ResultDesc: 'Rejected',
-    });
+  test.each([
+    ['accept', '0', 'Accepted'],
+    ['refused_payer', 'C2B00011', 'Rejected'],
+    ['unknown_reference', 'C2B00012', 'Rejected'],
+    ['wrong_amount', 'C2B00013', 'Rejected'],
+    ['unknown_payee', 'C2B00015', 'Rejected'],
+    ['other', 'C2B00016', 'Rejected'],
+  ] as const)('after the decision %s is answered with %s', (decision, ResultCode, ResultDesc) => {
+    const { status, body } = validationReply(decision);
+    expect({ status, ...JSON.parse(body) }).toEqual({ status: 200, ResultCode, ResultDesc });
   });
+});
+
+const refusedUrl = error(400, '400.002.02', 'Bad Request - Invalid CallBackURL');
+
+test.each([
+  ['0', answered(200, { ResponseCode: '0' }), { kind: 'registered' }],
+  ['00000000', answered(200, { ResponseCode: '00000000' }), { kind: 'registered' }],
+  ['200 in its header', answered(200, { header: { responseCode: 200 } }), { kind: 'registered' }],
+  ['1', answered(200, { ResponseCode: '1' }), { kind: 'unknown' }],
+  ['0 and another status', answered(202, { ResponseCode: '0' }), { kind: 'unknown' }],
+  [
+    'a second time',
+    error(500, '500.003.1001', 'Urls are already registered'),
+    { kind: 'already_registered' },
+  ],
+  ['a refusal', refusedUrl, { kind: 'refused', reason: 'merchant_config', providerCode: '400.002.02' }],
+  ['another error', error(500, '500.003.1001', 'Internal Server Error'), { kind: 'unknown' }],
+])('reads a registration of URLs that is answered with %s', (_code, answer, expected) => {
+  expect(readRegistration(answer)).toMatchObject(expected);
 });
