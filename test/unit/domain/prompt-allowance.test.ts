@@ -91,6 +91,12 @@ describe('a phone', () => {
     ],
     ['blocks a merchant that has reached the limit of the kind COMMON', bad, full, limit(200)],
     ['allows a new merchant at the limit of the kind COMMON', other, full, allowed('NEW_MERCHANT')],
+    [
+      'allows a new merchant of which a page has prompted',
+      other,
+      [...full, prompt(page('n1', 'other'), 'NEW_NETWORK', 300)],
+      allowed('NEW_MERCHANT'),
+    ],
     ['allows a new network at the limit of the kind COMMON', page('n1'), full, allowed('NEW_NETWORK')],
     ['allows at most three prompts of new merchants', other, [...full, ...newMerchants], limit(200)],
     ['allows at most two prompts of new networks', page('n9'), [...full, ...newNetworks], limit(200)],
