@@ -24,7 +24,8 @@ let phones = 0;
 /** A phone that no other test prompts. */
 const newPhone = (): string => `09113${String((phones += 1)).padStart(5, '0')}`;
 let keysMade = 0;
-const newKey = (): string => `key ${(keysMade += 1)} of "this" \\ test`;
+/** The longest key. */
+const newKey = (): string => `key ${(keysMade += 1)} of "this" \\ test`.padEnd(255, '~');
 
 const register = (body: object): Promise<Answer> => api.post(shop, '/api/v1/register', body);
 const pay = (body: object, option = 'walleta_ussd'): Promise<Answer> =>
