@@ -1,6 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { canonicalDecimal, sameDecimal } from '../../../src/wallets/connector/decimal-text.ts';
+import {
+  canonicalDecimal,
+  isGreaterDecimal,
+  sameDecimal,
+} from '../../../src/wallets/connector/decimal-text.ts';
 
 const digits = (minLength: number, maxLength: number) =>
   fc.array(fc.integer({ min: 0, max: 9 }), { minLength, maxLength }).map((list) => list.join(''));
@@ -39,6 +43,7 @@ describe('canonicalDecimal', () => {
       fc.property(decimals, decimals, (a, b) => {
         expect(value(canonicalDecimal(a)!)).toBe(value(a));
         expect(sameDecimal(a, b)).toBe(value(a) === value(b));
+        expect([isGreaterDecimal(a, b), isGreaterDecimal(a, a)]).toEqual([value(a) > value(b), false]);
       }),
     );
   });
@@ -53,7 +58,8 @@ describe('canonicalDecimal', () => {
   });
 });
 
-test('a text that is not a decimal equals nothing, not even itself', () => {
+test('a text that is not a decimal equals nothing, not even itself, and is not compared', () => {
   expect(sameDecimal('1e3', '1e3')).toBe(false);
   expect(sameDecimal('100', 'NaN')).toBe(false);
+  expect([isGreaterDecimal('1e3', '1'), isGreaterDecimal('1', '-1')]).toEqual([false, false]);
 });
