@@ -168,12 +168,14 @@ describe('attempts from one network', () => {
     const remoteAddress = newPlace();
     const countRows = async () =>
       (await database.query<{ count: string }>('select count(*) from core.account_tries')).rows[0]?.count;
+    const { token } = await desk.inviteElsewhere((await viewer()).email);
     await useUp(remoteAddress);
     const before = await countRows();
 
     const refusals = (
       await Promise.all([0, 10, 20].map((from) => spray('flood', from, remoteAddress)))
     ).flat();
+    refusals.push(await refusalOf(accounts.acceptInvitation({ token, password: wrong, remoteAddress })));
 
     expect(new Set(refusals)).toEqual(new Set(['TOO_MANY_TRIES']));
     expect(await countRows()).toBe(before);
