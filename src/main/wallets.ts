@@ -123,11 +123,13 @@ const connectedWallets = await Promise.all(
     const name = `${settings.wallet}-${settings.environment}`;
     const maxInFlight = settings.maxInFlight ?? standardMaxInFlight;
     const workKinds = workKindsOf(settings);
-    const logRefused = limitFailures(() => logger.warn({ wallet: name }, credentialsRefused));
+    const logRefused = limitFailures<[detail: string]>((reason, detail) =>
+      logger.warn({ wallet: name, detail }, String(reason)),
+    );
     const meter = createWalletMeter(
       () => performance.now(),
       (call) => walletMetrics.measure(settings, call),
-      () => logRefused(credentialsRefused),
+      (detail) => logRefused(credentialsRefused, detail),
     );
     const connectorOptions: ConnectorOptions = {
       callbackBaseUrl: () => `${listening.callbackBaseUrl}/callbacks/${name}`,

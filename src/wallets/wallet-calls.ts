@@ -83,8 +83,12 @@ export function refusesCredentials({ result, exchanges }: Answer<{ readonly kind
   // The answer to another request than that for a token may be a limit on requests.
   const isForToken = why === 'no_token' || last?.purpose === 'token';
   const status = last?.status ?? 0;
+  if (last !== undefined && status !== 401 && isWebPage(last)) return false;
   return isUnsent && isForToken && status >= 400 && status < 500 && status !== 429;
 }
+
+/** A page in place of the wallet's answer, such as that of a firewall or of maintenance. It refuses no credentials. */
+const isWebPage = ({ responseBody }: RawExchange): boolean => responseBody.trimStart().startsWith('<');
 
 /** Failures that count against the wallet's health. All others concern one request. */
 export function countsAgainstWallet(why: UnknownWhy): boolean {

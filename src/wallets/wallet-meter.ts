@@ -55,8 +55,8 @@ export interface MeasuredCall {
 export function createWalletMeter(
   nowMs: () => number,
   onCall: (call: MeasuredCall) => void = () => undefined,
-  /** Is called at each answer that refuses the credentials. */
-  onRefused: () => void = () => undefined,
+  /** Is called at each answer that refuses the credentials. `detail` describes the answer. */
+  onRefused: (detail: string) => void = () => undefined,
 ): WalletMeter {
   const calls: Call[] = [];
   let areCredentialsRefused = false;
@@ -67,13 +67,13 @@ export function createWalletMeter(
     const fresh = calls.findIndex(({ atMs }) => atMs >= since);
     calls.splice(0, Math.max(fresh === -1 ? calls.length : fresh, calls.length - maxCalls));
   };
-  const measure = async <T extends { readonly kind: string }>(
+  const measure = async <T extends { readonly kind: string; readonly detail?: string }>(
     call: Promise<Answer<T>>,
   ): Promise<Answer<T>> => {
     const answer = await call;
     if (refusesCredentials(answer)) {
       areCredentialsRefused = true;
-      onRefused();
+      onRefused(answer.result.detail ?? '');
     } else if (isUnderstood(answer)) areCredentialsRefused = false;
     for (const { status, problem, startedAt, endedAt } of answer.exchanges) {
       const isFailure = problem !== undefined || (status ?? 0) >= 500;

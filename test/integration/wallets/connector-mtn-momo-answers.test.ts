@@ -168,15 +168,20 @@ describe('an acknowledgement', () => {
     expect((await pay()).result).toMatchObject({ kind: 'unknown', why });
   });
 
-  test('of 200 with a web page instead of a token is no token, and nothing is sent', async () => {
-    const fresh = await startFresh();
-    fresh.wallet.on(routes.collectionToken, answer(200, 'text/html', '<html>Request Rejected</html>'));
+  test.each([200, 403])(
+    'of %i with a web page instead of a token counts against the wallet, and nothing is sent',
+    async (code) => {
+      const fresh = await startFresh();
+      fresh.wallet.on(routes.collectionToken, answer(code, 'text/html', '<html>Request Rejected</html>'));
+      const calls = new WalletCalls();
 
-    const { result } = await fresh.connector.initiate(payment(), options);
+      const result = calls.keep(await fresh.connector.initiate(payment(), options));
 
-    expect(result).toMatchObject({ kind: 'not_sent', why: 'no_token' });
-    expect(fresh.wallet.requestsTo(routes.initiate)).toEqual([]);
-  });
+      expect(result).toMatchObject({ kind: 'not_sent', why: 'no_token' });
+      expect(calls.servedWith({})).toMatchObject({ areCredentialsRefused: false, isWalletHealthy: false });
+      expect(fresh.wallet.requestsTo(routes.initiate)).toEqual([]);
+    },
+  );
 
   test.each([401, 500])(
     'of %i with login_failed to a request for a token refuses the credentials',

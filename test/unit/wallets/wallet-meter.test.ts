@@ -48,7 +48,9 @@ function answering(exchanges: RawExchange[]): WalletConnector {
   };
 }
 
-const unknown = (why: UnknownWhy): PaymentOutcome => ({ kind: 'unknown', why, detail: '' });
+const pageForToken = exchange({ purpose: 'token', status: 403, responseBody: '<html>Forbidden</html>' });
+
+const unknown = (why: UnknownWhy, detail = ''): PaymentOutcome => ({ kind: 'unknown', why, detail });
 
 const ask = (connector: WalletConnector) =>
   connector.query(paymentInquiry({ attemptId: 'pat_1' }), { signal: new AbortController().signal });
@@ -74,13 +76,15 @@ describe('a wallet meter', () => {
       { result: unknown('timeout'), exchanges: [exchange({ problem: 'timeout' })] },
       { result: { kind: 'pending' }, exchanges: [] },
       { result: { kind: 'pending' }, exchanges: [exchange({ status: 200 })] },
-      { result: unknown('not_asked'), exchanges: [exchange({ purpose: 'token', status: 400 })] },
+      // A firewall in front of the wallet answers.
+      { result: unknown('not_asked'), exchanges: [pageForToken] },
+      { result: unknown('not_asked', 'no access token'), exchanges: [{ ...pageForToken, responseBody: '' }] },
     ];
-    let refusals = 0;
+    const refusals: string[] = [];
     const meter = createWalletMeter(
       () => 0,
       undefined,
-      () => (refusals += 1),
+      (detail) => refusals.push(detail),
     );
     const connector = meter.measured({ ...answering([]), query: async () => answers.shift()! });
     const seen = [meter.areCredentialsRefused()];
@@ -89,8 +93,8 @@ describe('a wallet meter', () => {
       seen.push(meter.areCredentialsRefused());
     }
 
-    expect(seen).toEqual([false, true, true, true, false, true]);
-    expect(refusals).toBe(2);
+    expect(seen).toEqual([false, true, true, true, false, false, true]);
+    expect(refusals).toEqual(['', 'no access token']);
   });
 
   test('forgets values that are older than its window', async () => {
