@@ -218,6 +218,9 @@ describe('operators settle', () => {
       ['refused definitely', 'REVERSED'],
       ['refused perhaps', 'REVERSED'],
     ]);
+    expect([free, after(notSent), after(done)].map((each) => settled(each, 9 * hour))).toEqual(
+      Array(3).fill('decided'),
+    );
   });
 
   test('what the wallet has not decided for more than an hour, however often it was queried', () => {
