@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { timestampFromDate, timestampDate, timestampMs } from '@bufbuild/protobuf/wkt';
 import type { CallOptions } from '@connectrpc/connect';
+import { DiagnosticsService } from '../../../src/gen/gatehouse/v1/diagnostics_service_pb.js';
 import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
 import { Environment, OrderStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import type { Order } from '../../../src/gen/gatehouse/v1/order_pb.js';
@@ -338,4 +339,18 @@ describe('many readings of one merchant leave connections to other merchants:', 
     expect(other?.merchantId).toBe(otherId);
     expect(new Set(await Promise.all(searching))).toEqual(new Set(['done', 'OVERLOADED']));
   });
+});
+
+test('diagnoses requested at the same time share connections', async () => {
+  const diagnostics = stack.client(DiagnosticsService, 'reader');
+  const release = await holdLocks(
+    stack.databaseUrl,
+    'lock table core.reconciliations in access exclusive mode',
+  );
+  const diagnoses = flood(() => diagnostics.diagnose({}, { timeoutMs: hangMs }));
+
+  await stack.createMerchant();
+
+  await release();
+  expect(new Set(await Promise.all(diagnoses))).toEqual(new Set(['done']));
 });

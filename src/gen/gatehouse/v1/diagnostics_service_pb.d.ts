@@ -1125,7 +1125,7 @@ export declare const MoneyFaultSchema: GenEnum<MoneyFault>;
 export declare const DiagnosticsService: GenService<{
   /**
    * Runs every check of CheckSubject now. The call succeeds even if a check fails. The checks
-   * contain the failures.
+   * contain the failures. Calls during a run share the next one. Errors: RESOURCE_EXHAUSTED OVERLOADED when a thousand calls wait.
    *
    * @generated from rpc gatehouse.v1.DiagnosticsService.Diagnose
    */
