@@ -47,5 +47,5 @@ test.each(['0', '-1', 'fast', '1e3', ''.padEnd(9, '9')])('a time scale of %s is 
       GATEHOUSE_SIMULATOR_CREDENTIALS: both,
       GATEHOUSE_SIMULATOR_TIME_SCALE: scale,
     }),
-  ).toThrow(/GATEHOUSE_SIMULATOR_TIME_SCALE must be a number above 0/);
+  ).toThrow(/GATEHOUSE_SIMULATOR_TIME_SCALE must be a factor above 0/);
 });
