@@ -12,6 +12,7 @@ import { backupTools } from '../../src/main/backup-tools.ts';
 import type { GatehouseProcess } from '../support/gatehouse-process.ts';
 import { startInline } from '../support/inline-process.ts';
 import { startReceiver } from '../integration/webhooks/receivers.ts';
+import { queryOnce } from '../support/database-connections.ts';
 import { loseDatabase } from '../support/lose-database.ts';
 import { startStack } from '../support/stack.ts';
 import type { Stack, TestMerchant } from '../support/stack.ts';
@@ -114,6 +115,16 @@ export async function openDrill(closers: (() => unknown)[], other?: DatabaseOfDr
       return found.order?.status;
     });
   const recoveries = stack.client(RecoveryService, 'operator');
+  /** Waits until the broker has every event of the database. */
+  const allRelayed = () =>
+    waitUntil('the broker has the events', async () => {
+      const [row] = await queryOnce<{ relayed: boolean }>(
+        database.url,
+        `select (xid, position) >= (select xid, position from core.order_events order by xid desc, position desc limit 1) as relayed
+         from core.event_relay`,
+      );
+      return row?.relayed === true;
+    });
   // The client connects again by itself after core has started again.
   const recovery = () => insist('core answers', async () => (await recoveries.getRecovery({})).recovery);
   return {
@@ -132,9 +143,11 @@ export async function openDrill(closers: (() => unknown)[], other?: DatabaseOfDr
         const statuses = await Promise.all(all.map(statusOf));
         return statuses.every((status) => status === OrderStatus.COMPLETED);
       }),
+    allRelayed,
     backUp: database.backUp,
-    /** Stops what uses the database, deletes it, and restores the backup. */
+    /** Stops what uses the database, deletes it, and restores the backup. The broker has all events by then. */
     async loseAndRestore(): Promise<void> {
+      await allRelayed();
       await Promise.all([...stack.webhooks, ...stack.cores].map((process) => process.stop()));
       await database.loseAndRestore();
     },

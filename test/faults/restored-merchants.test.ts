@@ -138,14 +138,7 @@ test('a failover during a recovery does not take the events of a new broker for 
   await drill.pay(['N-0101']);
   await drill.allCompleted(['N-0101']);
 
-  await waitUntil('the new broker has the events', async () => {
-    const [row] = await queryOnce<{ relayed: boolean }>(
-      databaseUrl,
-      `select (xid, position) >= (select xid, position from core.order_events order by xid desc, position desc limit 1) as relayed
-       from core.event_relay`,
-    );
-    return row?.relayed === true;
-  });
+  await drill.allRelayed();
   // As if production still waited for an operator. At once, because core would end such a recovery before the failover.
   await queryOnce(
     databaseUrl,
