@@ -73,38 +73,41 @@ export class GsmaConnector implements WalletConnector {
 
   async query(payment: PaymentInquiry, options: CallOptions): Promise<Answer<PaymentOutcome>> {
     const signal = this.#limit(options);
-    const progress = await this.#readProgress('query', payment.providerReference, signal);
-    if (progress.result.kind !== 'see_transaction') return { ...progress, result: progress.result };
-    const { transactionReference } = progress.result;
-    const reply = await this.#get('query', signal, 'transactions', transactionReference);
-    return {
-      result: readPayment(reply.result, { transactionReference, requestId: payment.attemptId }),
-      exchanges: [...progress.exchanges, ...reply.exchanges],
-    };
+    const { attemptId, providerReference } = payment;
+    return this.#orByOwnId<PaymentOutcome>(attemptId, providerReference, signal, async (reference) => {
+      const progress = await this.#readProgress('query', reference, signal);
+      if (progress.result.kind !== 'see_transaction') return { ...progress, result: progress.result };
+      const { transactionReference } = progress.result;
+      const reply = await this.#get('query', signal, 'transactions', transactionReference);
+      return {
+        result: readPayment(reply.result, { transactionReference, requestId: attemptId }),
+        exchanges: [...progress.exchanges, ...reply.exchanges],
+      };
+    });
   }
 
   async queryReversal(reversal: ReversalInquiry, options: CallOptions): Promise<Answer<ReversalOutcome>> {
     const signal = this.#limit(options);
-    const progress = await this.#readProgress('query_reversal', reversal.providerReference, signal);
-    const { result, exchanges } = progress;
-    if (result.kind === 'pending') return { result: { kind: 'pending' }, exchanges };
-    if (result.kind !== 'see_transaction') return { result: refusedReversal(result), exchanges };
-    const { transactionReference } = result;
-    const reply = await this.#get('query_reversal', signal, 'transactions', transactionReference);
-    return {
-      result: readReversal(reply.result, {
-        transactionReference,
-        requestId: reversal.reversalId,
-        originalTransactionReference: reversal.providerTransactionId,
-      }),
-      exchanges: [...exchanges, ...reply.exchanges],
-    };
+    const { reversalId, providerReference } = reversal;
+    return this.#orByOwnId<ReversalOutcome>(reversalId, providerReference, signal, async (reference) => {
+      const { result, exchanges } = await this.#readProgress('query_reversal', reference, signal);
+      if (result.kind === 'pending') return { result: { kind: 'pending' }, exchanges };
+      if (result.kind !== 'see_transaction') return { result: refusedReversal(result), exchanges };
+      const { transactionReference } = result;
+      const reply = await this.#get('query_reversal', signal, 'transactions', transactionReference);
+      return {
+        result: readReversal(reply.result, {
+          transactionReference,
+          requestId: reversalId,
+          originalTransactionReference: reversal.providerTransactionId,
+        }),
+        exchanges: [...exchanges, ...reply.exchanges],
+      };
+    });
   }
 
   async recover(requestId: string, options: CallOptions): Promise<Answer<Recovery>> {
-    const id = correlationId(requestId);
-    const { result: reply, exchanges } = await this.#get('recover', this.#limit(options), 'responses', id);
-    return { result: readRecovery(reply), exchanges };
+    return this.#findByOwnId(requestId, this.#limit(options));
   }
 
   parseCallback(callback: CallbackRequest): CallbackHint {
@@ -148,6 +151,36 @@ export class GsmaConnector implements WalletConnector {
     return { result: readAcknowledgement(result), exchanges };
   }
 
+  /**
+   * Asks by the stored reference. A wallet may have acknowledged a request with a reference that it does not know, or that leads to another
+   * request. Then its reference for our id takes the place of the stored one.
+   */
+  async #orByOwnId<Outcome extends PaymentOutcome | ReversalOutcome>(
+    requestId: string,
+    stored: string | undefined,
+    signal: AbortSignal,
+    ask: (reference: string | undefined) => Promise<Answer<Outcome>>,
+  ): Promise<Answer<Outcome>> {
+    const answer = await ask(stored);
+    if (answer.exchanges.length === 0 || !leadsElsewhere(answer.result)) return answer;
+    const found = await this.#findByOwnId(requestId, signal);
+    const exchanges = [...answer.exchanges, ...found.exchanges];
+    if (found.result.kind !== 'found' || found.result.providerReference === stored)
+      return { result: answer.result, exchanges };
+    const { providerReference } = found.result;
+    const { result, exchanges: asked } = await ask(providerReference);
+    return {
+      result: result.kind === 'pending' ? { ...result, providerReference } : result,
+      exchanges: [...exchanges, ...asked],
+    };
+  }
+
+  async #findByOwnId(requestId: string, signal: AbortSignal): Promise<Answer<Recovery>> {
+    const id = correlationId(requestId);
+    const { result: reply, exchanges } = await this.#get('recover', signal, 'responses', id);
+    return { result: readRecovery(reply), exchanges };
+  }
+
   /** The state of a request. If its transaction is already known, the transaction decides. */
   async #readProgress(
     purpose: ExchangePurpose,
@@ -178,6 +211,9 @@ export class GsmaConnector implements WalletConnector {
     return AbortSignal.any([signal, AbortSignal.timeout(this.#settings.timeouts.callMs)]);
   }
 }
+
+const leadsElsewhere = (result: PaymentOutcome | ReversalOutcome): boolean =>
+  result.kind === 'unknown' && (result.why === 'inconsistent' || result.why === 'not_found');
 
 /** By `GET /responses/{clientCorrelationId}`. Only a 404 with the contract's error means that the id is unknown. */
 function readRecovery(reply: JsonReply): Recovery {

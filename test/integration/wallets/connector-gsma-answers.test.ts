@@ -250,6 +250,28 @@ describe('a query', () => {
   });
 
   test.each([
+    ['of another order', transaction({ requestingOrganisationTransactionReference: 'pat_other' }), 200],
+    ['unknown', error('identification', 'identifierError'), 404],
+  ])('whose reference is %s asks by our id, and keeps the reference found', async (_what, body, status) => {
+    const link = `/requeststates/${reversalStateId}`;
+    const ofOurs = { serverCorrelationId: reversalStateId, objectReference: 'REF-2' };
+    subject.wallet.on(routes.transaction, json(status, body));
+    subject.wallet.on(routes.responses, json(200, { link }));
+    subject.wallet.on(
+      routes.reversalState,
+      json(200, requestState(ofOurs)),
+      json(200, requestState({ ...ofOurs, status: 'completed' })),
+    );
+    subject.wallet.on(
+      /GET \/mm\/transactions\/REF-2/,
+      json(200, transaction({ transactionReference: 'REF-2' })),
+    );
+
+    expect(await query('transactions/REF-1')).toEqual({ kind: 'pending', providerReference: link.slice(1) });
+    expect(await query('transactions/REF-1')).toMatchObject({ providerTransactionId: 'REF-2' });
+  });
+
+  test.each([
     [400, error('businessRule', 'insufficientFunds'), 'unrecognised_code'],
     [401, error('authorisation', 'requestDeclined'), 'unauthenticated'],
     [404, error('identification', 'identifierError'), 'not_found'],
@@ -375,6 +397,18 @@ describe('a reversal', () => {
     ['under another id', reversalTransaction({ requestingOrganisationTransactionReference: 'rev_other' })],
   ])('%s decides nothing', async (_what, body) => {
     expect(await queryReversal(body)).toMatchObject({ kind: 'unknown', why: 'inconsistent' });
+  });
+
+  test('whose reference is of another reversal is asked about by our id', async () => {
+    subject.wallet.on(routes.responses, json(200, { link: '/transactions/REV-2' }));
+    subject.wallet.on(
+      /GET \/mm\/transactions\/REV-2/,
+      json(200, reversalTransaction({ transactionReference: 'REV-2' })),
+    );
+
+    expect(
+      await queryReversal(reversalTransaction({ requestingOrganisationTransactionReference: 'rev_other' })),
+    ).toEqual({ kind: 'completed', providerTransactionId: 'REV-2' });
   });
 
   test('that expired is refused', async () => {

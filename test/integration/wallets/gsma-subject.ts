@@ -103,6 +103,8 @@ export async function startGsma(
     (origin) => new GsmaConnector(gsmaSettings(origin, over), now),
   );
   subject.wallet.on(routes.token, json(200, token));
+  const reversalLink = `/requeststates/${reversalStateId}`;
+  subject.wallet.on(/GET \/mm\/responses\/018f4a54-.*/, json(200, { link: reversalLink }));
   return subject;
 }
 
