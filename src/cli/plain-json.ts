@@ -47,6 +47,10 @@ function fieldJson(message: ReflectMessage, field: DescField, json: JsonValue): 
   if (field.fieldKind === 'enum') return wordOf(field.enum, message.get(field)) ?? null;
   if (field.fieldKind === 'message' && message.isSet(field) && !isWellKnown(field.message))
     return messageJson(message.get(field));
+  if (field.fieldKind === 'list' && field.listKind === 'enum')
+    return Array.from(message.get(field), (value) =>
+      typeof value === 'number' ? (wordOf(field.enum, value) ?? null) : null,
+    );
   if (field.fieldKind === 'list' && field.listKind === 'message' && !isWellKnown(field.message))
     return Array.from(message.get(field), (item) =>
       isReflectMessage(item, field.message) ? messageJson(item) : null,

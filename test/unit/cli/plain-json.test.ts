@@ -3,6 +3,7 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { describe, expect, test } from '@jest/globals';
 import { jsonLine } from '../../../src/cli/output.ts';
 import { plainJson, valueOf, wordOf, wordsOf } from '../../../src/cli/plain-json.ts';
+import { ApiKeySchema, ApiKeyScope } from '../../../src/gen/gatehouse/v1/api_key_service_pb.js';
 import { AuditEntrySchema } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
 import {
   OrderEventSchema,
@@ -28,7 +29,7 @@ describe('a message as JSON', () => {
     });
   });
 
-  test('has enums as lower-case words, also in nested messages', () => {
+  test('has enums as lower-case words, also in nested messages and lists', () => {
     const event = create(OrderEventSchema, {
       previousStatus: OrderStatus.PENDING,
       order: { status: OrderStatus.COMPLETED, paymentOption: 'walleta_ussd', amount: '1.50' },
@@ -38,6 +39,8 @@ describe('a message as JSON', () => {
       previous_status: 'pending',
       order: { status: 'completed', payment_option: 'walleta_ussd', amount: '1.50' },
     });
+    const key = create(ApiKeySchema, { scopes: [ApiKeyScope.REFUNDS] });
+    expect(plainJson(ApiKeySchema, key)).toMatchObject({ scopes: ['refunds'] });
   });
 
   test('has times and free-form details as in ProtoJSON', () => {
