@@ -23,8 +23,8 @@ export interface SessionStore {
   /** Undefined for a session that does not exist or has ended, and for a disabled user. */
   readonly read: (hash: Buffer) => Promise<{ session: Session; user: User | undefined } | undefined>;
   /**
-   * An ended session stays ended. A new session is refused if the user's credentials have another version than the given one, which
-   * may be empty. Errors: NOT_FOUND USER_NOT_FOUND; ABORTED CHANGED_MEANWHILE.
+   * An ended session stays ended. A session that is new to its user is refused if the user's credentials have another version than the
+   * given one, which may be empty. Errors: NOT_FOUND USER_NOT_FOUND; ABORTED CHANGED_MEANWHILE.
    */
   readonly write: (hash: Buffer, session: Session, passwordVersion: string) => Promise<void>;
   readonly end: (hash: Buffer) => Promise<void>;
@@ -47,7 +47,8 @@ with proved as (
 )
 insert into core.dashboard_sessions as s (hash, user_id, data, expires_at)
 select $1::bytea, $2::uuid, $3::bytea, $4::timestamptz
-where $2::uuid is null or exists (select from core.dashboard_sessions where hash = $1::bytea) or exists (select from proved)
+where $2::uuid is null or exists (select from core.dashboard_sessions where hash = $1::bytea and user_id = $2::uuid)
+  or exists (select from proved)
 on conflict (hash) do update set user_id = excluded.user_id, data = excluded.data, expires_at = excluded.expires_at
   where s.ended_at is null
 returning hash`;
@@ -78,7 +79,8 @@ export function createSessionStore({
       const storedUser = userId === undefined ? null : storedId('usr', userId);
       const values = [hash, storedUser, data, expiresAt, passwordVersion];
       const written = await runStatement(database.pool, { text: writeText, values });
-      const isEnded = written.length === 0 && (await em.count(DashboardSessionRow, { hash })) > 0;
+      const isEnded =
+        written.length === 0 && (await em.count(DashboardSessionRow, { hash, endedAt: { $ne: null } })) > 0;
       if (written.length === 0 && !isEnded)
         throw rpcError(
           'CHANGED_MEANWHILE',

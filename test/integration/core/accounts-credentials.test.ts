@@ -507,8 +507,11 @@ describe('a session of the old credentials', () => {
     ],
   ])('does not begin after %s', async (_what, end) => {
     const { signedIn, ...user } = await addSignedIn();
+    const beforeSignIn = newHash();
+    await desk.sessions.writeSession({ sessionHash: beforeSignIn, session: sessionOf('') });
     await end(user);
-    expect(await refusalOf(begin(signedIn))).toBe('CHANGED_MEANWHILE');
+    for (const hash of [newHash(), beforeSignIn])
+      expect(await refusalOf(begin(signedIn, hash))).toBe('CHANGED_MEANWHILE');
   });
 
   test('is still written if the change kept it, and one of the new password begins', async () => {
