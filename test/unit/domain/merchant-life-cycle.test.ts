@@ -15,7 +15,7 @@ const at = (ms: number) => new Date(start + ms);
 interface Fixture extends MerchantStanding {
   readonly name: string;
   readonly currencies: readonly string[];
-  readonly largestAmounts: Readonly<Record<string, string>>;
+  readonly largestAmounts: Readonly<Record<string, string>> | undefined;
   readonly updatedAt: Date;
 }
 
@@ -72,10 +72,16 @@ describe('an update', () => {
     ['another amount', { largestAmounts: { ETB: '11', USD: '5' } }],
     ['another currency of an amount', { largestAmounts: { ETB: '10', EUR: '5' } }],
     ['no amounts', { largestAmounts: {} }],
-  ])('that sets %s creates a new version', (_name, fields) => {
+    ['no record', { largestAmounts: undefined }],
+  ])('that sets %s creates a new version, and so does the way back', (_name, fields) => {
     const value = { ...merchant, ...fields, updatedAt: at(9) };
+    const { name, currencies, largestAmounts } = merchant;
 
     expect(updateMerchant(merchant, fields, undefined, at(9))).toEqual({ ok: true, value });
+    expect(updateMerchant<Fixture>(value, { name, currencies, largestAmounts }, undefined, at(10))).toEqual({
+      ok: true,
+      value: { ...merchant, updatedAt: at(10) },
+    });
   });
 
   test('of another version than the merchant’s is rejected, even when it would change nothing', () => {
