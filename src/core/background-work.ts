@@ -41,6 +41,7 @@ export interface BackgroundWorkParts extends BalanceParts {
 export function startBackgroundWork(parts: BackgroundWorkParts, stop: AbortSignal): Promise<unknown> {
   const { database, clock, changes, logger } = parts;
   const { pool } = database;
+  const processNow = (): Date => new Date();
   const repeatInTurn = createRepeatInTurn();
   const every = (
     seconds: number,
@@ -50,9 +51,9 @@ export function startBackgroundWork(parts: BackgroundWorkParts, stop: AbortSigna
   return Promise.all([
     // First, because a request of a day without a table is not logged.
     every(600, 'keeping the days of the request log', () =>
-      keepRequestDays({ database, now: clock.now, processNow: () => new Date() }),
+      keepRequestDays({ database, now: clock.now, processNow }),
     ),
-    every(1, 'expiring orders', (stopping) => expireOrders(changes, parts, stopping)),
+    every(1, 'expiring orders', (stopping) => expireOrders(changes, { ...parts, processNow }, stopping)),
     every(2, 'watching for a restore of the database', parts.checkDatabase),
     every(2, 'sealing events', parts.sealEvents),
     every(5, 'erasing personal data', parts.eraseDue),

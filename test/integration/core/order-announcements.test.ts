@@ -70,10 +70,13 @@ const rowOf = ({ id }: OrderInFull) =>
     .fork()
     .findOneOrFail(OrderRow, { merchantId: storedId('mer', merchantId), id: storedId('ord', id) });
 
-const expire = (isOpenFor: (environment: string, merchant: string) => boolean = () => true) =>
+const expire = (
+  isOpenFor: (environment: string, merchant: string) => boolean = () => true,
+  processNow = new Date(),
+) =>
   expireOrders(
     changes,
-    { gate: { isOpen: () => true, isOpenFor }, claims: noClaims, wallets: [] },
+    { gate: { isOpen: () => true, isOpenFor }, claims: noClaims, wallets: [], processNow: () => processNow },
     stop.signal,
   );
 
@@ -189,9 +192,10 @@ describe('a commit notifies waiting processes', () => {
     expect(announced).toEqual(['attempts']);
   });
 
-  test('of events when orders expire, and of nothing while a wallet has the attempt', async () => {
-    await add('expiring', 0);
+  test('of events when orders expire by both clocks, and of nothing while a wallet has the attempt', async () => {
+    const expiring = await add('expiring', 0);
     announced = [];
+    expect(await expire(undefined, new Date(expiring.expiresAt.getTime() - 1))).toBe(0);
 
     expect(await expire()).toBe(1);
     expect(announced).toEqual(['events']);

@@ -164,26 +164,29 @@ const dueStatement: Statement = {
   text: lockingFree(
     `${heldOf(`
 select 0 as ordinal, o.merchant_id, o.environment, o.id from core.orders o
-where o.sweep_at <= now() and o.environment = any($2::core.environment[]) and o.id <> all($3::uuid[]) order by o.sweep_at`)}
+where o.sweep_at <= least(now(), $4::timestamptz) and o.environment = any($2::core.environment[]) and o.id <> all($3::uuid[]) order by o.sweep_at`)}
 limit $1`,
     'o.sweep_at <= now()',
   ),
 };
 
-/** Locks orders of these environments whose expiry check is due by the database's clock, and that are free. */
+/** Locks orders of these environments whose expiry check is due by the database's clock and at `processNow`, and that are free. */
 export async function lockDueOrders(
   em: EntityManager,
   {
     environments,
     exceptIds,
+    processNow,
     limit,
   }: {
     readonly environments: readonly Environment[];
     readonly exceptIds: readonly StoredId<'ord'>[];
+    readonly processNow: Date;
     readonly limit: number;
   },
 ): Promise<OrderRow[]> {
-  const rows = await runInTransaction(em, { ...dueStatement, values: [limit, environments, exceptIds] });
+  const values = [limit, environments, exceptIds, processNow];
+  const rows = await runInTransaction(em, { ...dueStatement, values });
   return rows.map(({ ordinal: _, ...row }) => em.map(OrderRow, row));
 }
 

@@ -25,6 +25,8 @@ const retryAfterMs = 15_000;
 export interface ExpireOrdersParts extends LostPaymentParts {
   readonly gate: LostPaymentParts['gate'] & Pick<PaymentGate, 'isOpen'>;
   readonly wallets: readonly Wallet[];
+  /** The time of this machine's clock. */
+  readonly processNow: () => Date;
 }
 
 const environments = ['SANDBOX', 'PRODUCTION'] as const;
@@ -36,11 +38,14 @@ interface DueOrder extends Locked {
 
 async function takeDueOrders(
   em: EntityManager,
-  wallets: readonly Wallet[],
+  { wallets, processNow }: Pick<ExpireOrdersParts, 'wallets' | 'processNow'>,
   environments: readonly Environment[],
   exceptIds: readonly StoredId<'ord'>[],
 ): Promise<DueOrder[]> {
-  const rows = await lockDueOrders(em, { environments, exceptIds, limit: batchSize });
+  const rows = await lockDueOrders(em, {
+    ...{ environments, exceptIds, limit: batchSize },
+    processNow: processNow(),
+  });
   if (rows.length === 0) return [];
   const takes = await readTakesPayments(em);
   const isPayerPaying = await readOpenPayments(em, wallets, rows);
@@ -52,9 +57,12 @@ interface Expiry extends Decision {
 }
 
 /**
- * Expires the orders whose session has expired, in small batches, until none is left. An order that was paid before a restore gets its
- * payment instead. An order that its payer has paid from the menu of the phone waits for the wallet. The orders of an environment that takes
- * no payments yet are left out, because each of them may have been paid. Returns the number of orders that it tried.
+ * Expires the orders whose session has expired, in small batches, until none is left. An expiry is final. So the database's clock and this
+ * machine's must both have reached its time, although payments follow the database's alone.
+ *
+ * An order that was paid before a restore gets its payment instead. An order that its payer has paid from the menu of the phone waits for the
+ * wallet. The orders of an environment that takes no payments yet are left out, because each of them may have been paid. Returns the number
+ * of orders that it tried.
  */
 export async function expireOrders(
   { changeEach }: Pick<OrderChanges, 'changeEach'>,
@@ -65,7 +73,7 @@ export async function expireOrders(
   while (!signal.aborted) {
     const open = environments.filter(parts.gate.isOpen);
     if (open.length === 0) break;
-    const taken = await changeEach((em, exceptIds) => takeDueOrders(em, parts.wallets, open, exceptIds), {
+    const taken = await changeEach((em, exceptIds) => takeDueOrders(em, parts, open, exceptIds), {
       requestId: '',
       read: async (em, { row, takes, isPayerPaying }) => ({
         lostPaymentOf: await readLostPayment(em, parts, row, takes),
