@@ -27,7 +27,7 @@ function run(program: string, args: readonly string[], expected = 0): string {
   throw new Error(`${program} ${args.join(' ')} exited with ${status}, not ${expected}:\n${stdout}${stderr}`);
 }
 
-/** That of this process, without the settings of Gatehouse. */
+/** The environment of this process, without the settings of Gatehouse. */
 const environment = () =>
   Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(GATEHOUSE_|npm_|NODE_)/.test(name)));
 

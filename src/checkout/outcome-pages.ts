@@ -56,7 +56,7 @@ export function checkingPage(page: CheckoutPage, title: string): OutcomeView {
   return undecidedPage(page, title, () => checking.body);
 }
 
-/** Refreshed like the page to confirm. */
+/** The page while the outcome is unknown. The browser refreshes it like the page to confirm. */
 function undecidedPage(page: CheckoutPage, title: string, lead: (shop: string) => string): OutcomeView {
   const { order, language, self, stage } = page;
   const messages = messagesIn(language);

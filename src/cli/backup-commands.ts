@@ -55,7 +55,7 @@ export function addBackupCommands(program: Command, parts: BackupParts): void {
   const backup = program
     .command('backup')
     .description('copy the databases of core and webhooks into a folder, while Gatehouse runs')
-    .addHelpText('after', '\nOptions of a backup: gatehouse backup write --help');
+    .addHelpText('after', '\nFor the options of a backup, run gatehouse backup write --help.');
 
   withUrls(backup.command('write', { isDefault: true }))
     .description('write a backup (the default command)')

@@ -155,7 +155,7 @@ export const limitOption = (): Option =>
 export const pageTokenOption = (): Option =>
   new Option('--page-token <token>', 'continue an earlier list, with the same filters');
 
-/** Where a list without a filter is empty: "no keys in either environment". */
+/** The name of both environments in a message about an empty list: "no keys in either environment". */
 const either = 'either environment';
 
 /** The name of an environment in commands: sandbox, production. */

@@ -170,7 +170,7 @@ function addBackupAndRestoreCommands(
   const restore = program
     .command('restore')
     .description('restore a backup, and follow the recovery of a restored gateway')
-    .addHelpText('after', '\nOptions of a restore: gatehouse restore run --help');
+    .addHelpText('after', '\nFor the options of a restore, run gatehouse restore run --help.');
   addRestoreCommand(restore, parts);
   addRecoveryCommands(restore, onCore);
 }

@@ -111,7 +111,7 @@ export function addProveCommands(program: Command, parts: ProveParts): void {
     .description(
       'attack a separate gateway with faults, compare its records with the wallets, and sign a report',
     )
-    .addHelpText('after', '\nOptions of a campaign: gatehouse prove run --help');
+    .addHelpText('after', '\nFor the options of a campaign, run gatehouse prove run --help.');
   const folderOf = (given: string | undefined): string =>
     given ?? `${parts.readConfig().GATEHOUSE_DATA_DIR}/prove`;
 

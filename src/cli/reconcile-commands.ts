@@ -70,7 +70,7 @@ export function addReconcileCommands(program: Command, parts: ReconcileParts): v
   const reconcile = program
     .command('reconcile')
     .description("compare a day of a wallet's statement with the recorded payments, and list the differences")
-    .addHelpText('after', '\nOptions of a comparison: gatehouse reconcile run --help');
+    .addHelpText('after', '\nFor the options of a comparison, run gatehouse reconcile run --help.');
 
   reconcile
     .command('run', { isDefault: true })

@@ -49,7 +49,7 @@ export function addRecoveryCommands(restore: Command, run: Runner): void {
 
   restore
     .command('report')
-    .description('list the orders that were rebuilt after a restore, and those that you must settle')
+    .description('list the orders that were rebuilt after a restore, and those that you must resolve')
     .option('--merchant <merchant_id>', 'only orders of this merchant: mer_…')
     .option('--conflicts', 'only orders that cannot be rebuilt')
     .addOption(limitOption())
@@ -69,13 +69,13 @@ export function addRecoveryCommands(restore: Command, run: Runner): void {
   restore
     .command('accept')
     .description(
-      'record what you did for a recovery: compared a wallet, settled orders, added merchants or accounts again, or repeated erasures. The lost time is the time between the backup and the loss',
+      'record what you did for a recovery: compared a wallet, resolved orders, added merchants or accounts again, or repeated erasures. The lost time is the time between the backup and the loss',
     )
     .addOption(walletOption('record that you have compared the payments of the lost time with this wallet'))
     .addOption(environmentOption('; with --wallet'))
     .option(
       '--conflicts',
-      'record that you have settled the orders that cannot be rebuilt, which restore report --conflicts lists',
+      'record that you have resolved the orders that cannot be rebuilt, which restore report --conflicts lists',
     )
     .option(
       '--erasures',
@@ -95,7 +95,7 @@ export function addRecoveryCommands(restore: Command, run: Runner): void {
     )
     .requiredOption(
       '--reason <text>',
-      'what you have compared, settled, added or repeated, for the audit log',
+      'what you have compared, resolved, added or repeated, for the audit log',
     )
     .action((options: DecisionOptions & { readonly reason: string }) => {
       const subject = readDecision(options);
@@ -260,14 +260,14 @@ function merchantsText(recovery: Recovery): string {
     ].join('\n');
   const unknown =
     stream === RecoveryStream.COMPLETE && missing.length > 0
-      ? `if none of them is to come back, settle their payments, then:\n${answerMerchants}`
+      ? `if none of them is to come back, resolve their payments with the wallets, then:\n${answerMerchants}`
       : stream === RecoveryStream.WAITING
         ? `those that were created since ${showTime(merchantsLostFromTime)} are not known yet`
         : `those that were created since ${showTime(merchantsLostFromTime)} are not known; create each again under its old id, because its customers could be charged twice under another id:\n${createAgain('<merchant_id>')}\nWhen all of them are created again, or if there were none:\n${answerMerchants}`;
   return [...missing, unknown].join('\n');
 }
 
-/** What to do about an account that payments of the lost time may have used. */
+/** Advice about an account that the backup lacks, and that payments of the lost time may have used. */
 function missingText({ environment, wallet }: RecoveredWallet, account: MissingAccount): string {
   const { merchantId, walletAccountId, payee } = account;
   const name = payee === undefined ? '' : payee === '' ? ", the operator's account" : `, ${payee}`;
@@ -368,5 +368,5 @@ const conflictText = (count: number, acceptedBy: string): string =>
   count === 0
     ? ''
     : acceptedBy === ''
-      ? `${counted(count, 'order')}; list and settle them, and then accept them as settled:\ngatehouse restore report --conflicts\ngatehouse restore accept --conflicts --reason <text>`
-      : `${counted(count, 'order')}, settled by ${acceptedBy}`;
+      ? `${counted(count, 'order')}; list and resolve them, and then record that you did:\ngatehouse restore report --conflicts\ngatehouse restore accept --conflicts --reason <text>`
+      : `${counted(count, 'order')}, resolved by ${acceptedBy}`;

@@ -54,7 +54,7 @@ export type ReceiverCheckName = (typeof certificationChecks)['receiver'][number]
 export type IntegrationCheckName = (typeof certificationChecks)['integration'][number];
 export type CheckName = ReceiverCheckName | IntegrationCheckName;
 
-/** These need something that not every merchant has, such as a second secret. */
+/** Checks that a certified part may lack, because not every merchant can run them. One of them needs a second secret. */
 export const optionalChecks: readonly CheckName[] = ['secret_rotation', 'return_proves_nothing'];
 
 export type CheckResult = 'passed' | 'failed' | 'not_tested';

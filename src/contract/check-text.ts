@@ -363,7 +363,7 @@ function reconciliationText(facts: Facts<'reconciliations'>): Text {
   if (problems.length === 0) return [`${completedCount} in the last 7 days, without differences`];
   return [
     `in the last 7 days: ${problems.join(', ')}`,
-    'a waiting one needs a running wallets process that serves its wallet. When the differences of a day are settled, compare the day ' +
+    'a waiting one needs a running wallets process that serves its wallet. When the differences of a day are resolved, compare the day ' +
       'again: only its latest comparison counts. To see the differences and failures:\n' +
       'gatehouse reconcile list\ngatehouse reconcile show <reconciliation_id>',
   ];

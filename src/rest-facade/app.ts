@@ -96,7 +96,7 @@ const endpoints: ReadonlyMap<string, ApiEndpoint> = new Map<string, ApiEndpoint>
   ...[directPath, ...directAliases].map((path): [string, ApiEndpoint] => [path, ApiEndpoint.DIRECT]),
 ]);
 
-/** A payment_option in the body is refused with its right place. */
+/** A payment_option in the body is refused with advice to put it into the query. */
 const directNames = [...directFields, 'payment_option'];
 
 /** The names that are read from a JSON body, by route. A duplicate key is reported on its field. */

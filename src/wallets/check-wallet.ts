@@ -47,7 +47,7 @@ export async function checkWallet(connector: WalletConnector, signal: AbortSigna
   return {
     health: health.kind,
     credentials,
-    // What the wallet says about a payment that does not exist is of interest only if it explains a problem.
+    // The answer about a payment that does not exist is reported only if it explains a problem.
     detail: [...(holdsToken ? [] : [health]), ...(credentials === 'accepted' ? [] : [result])]
       .map((each) => ('detail' in each ? each.detail : ''))
       .filter((text) => text !== '')

@@ -25,7 +25,7 @@ export interface WalletSettings {
   /** The addresses and networks that may send callbacks; any when empty. */
   readonly callbackSources: readonly string[];
   readonly callbackApiKey: string | undefined;
-  /** How payments that payers start are taken; undefined when they are not. */
+  /** The settings of payer-started payments; undefined when the wallet does not report them. */
   readonly payerStarted: PayerStartedSettings | undefined;
   readonly maxInFlight: number | undefined;
   readonly callTimeoutMs: number | undefined;

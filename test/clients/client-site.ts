@@ -5,7 +5,7 @@ import { startFaultyGateway } from './faulty-gateway.ts';
 import type { SeenRequest } from './faulty-gateway.ts';
 import { startWebhookMailbox } from './webhook-mailbox.ts';
 
-/** What the tests of a client need to know about the running gateway. Tests in other languages read it as JSON. */
+/** The addresses, keys and secrets of the gateway under test. Tests in other languages read them as JSON. */
 export interface ClientSite {
   readonly sandbox_url: string;
   readonly production_url: string;

@@ -32,7 +32,7 @@ const stack = sharedStack({
 const cli = shared(() => openCommandLine({}));
 let facade: Facade;
 
-/** What `npm start` writes, with the differences of a test. */
+/** Writes the `demo.json` of `npm start`, with a test's own values. */
 async function writeDemo(to: CommandLine, own: Readonly<Record<string, unknown>>): Promise<void> {
   const demo = {
     rest: { production: facade.production, sandbox: facade.sandbox },

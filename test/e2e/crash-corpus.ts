@@ -1,5 +1,5 @@
 /**
- * What strangers send to a port. Each entry is sent on its own connection, and the process must survive all of them.
+ * Bytes that anyone may send to a port. Each entry is sent on its own connection, and the process must survive all of them.
  * `status` is the answer that an HTTP listener must give. Without `status` it may close the connection instead.
  */
 export interface CrashCase {

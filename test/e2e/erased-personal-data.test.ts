@@ -10,7 +10,7 @@ import { directPath, newOrderNumber, sharedMerchantApi, sharedShop } from './mer
 import type { Answer } from './merchant-api-harness.ts';
 import { shared, sharedConnection } from '../support/shared-stack.ts';
 
-// What is stored about a customer, in every table and in the broker, before and after it was erased.
+// The stored data of a customer in every table and in the broker, before and after its erasure.
 
 const digits = String(randomInt(10_000_000, 100_000_000));
 /** In the forms of a merchant and of a wallet, both with the same last digits. */

@@ -27,7 +27,7 @@ export interface Shown {
   readonly facts?: readonly string[];
 }
 
-/** What an order waits for, by gRPC, REST, the command line and the dashboard. */
+/** The explanation of an order by gRPC, REST, the command line and the dashboard. */
 export interface ExplanationSurfaces {
   readonly grpc: (order: ExplainedName) => Promise<Shown>;
   readonly rest: (order: ExplainedName) => Promise<Shown>;

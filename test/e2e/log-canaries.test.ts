@@ -19,7 +19,7 @@ const base64url = (length: number): string =>
   `aB1-${randomBytes(length).toString('base64url')}`.slice(0, length);
 
 interface Canary {
-  /** What is sent. */
+  /** The text to send. */
   readonly text: string;
   /** The parts of it that must not appear anywhere. */
   readonly secret: string;

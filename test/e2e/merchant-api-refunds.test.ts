@@ -38,7 +38,7 @@ const decided = (refundNumber: string) =>
     return answer.status === 200 && dataOf(answer)['status'] !== 'PENDING' && answer;
   });
 
-/** What the wallet has returned to the payer of an order, by its ledger. */
+/** The amounts that the wallet has returned to a payer, by its ledger. */
 async function returnedBy(payer: string): Promise<readonly string[]> {
   const response = await fetch(`${api.stack.simulatorUrl}/simulator/charges?payer=${payer}`);
   const { charges } = (await response.json()) as { charges: readonly { reversed: string }[] };

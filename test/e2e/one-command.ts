@@ -15,7 +15,7 @@ export type DemoFile = Required<AnyDemoFile>;
 
 export const projectRoot = resolve(import.meta.dirname, '../..');
 
-/** What `npm start` runs once everything is installed. */
+/** Node's arguments with which `npm start` runs Gatehouse after the installation. */
 export const command = ['--import', './src/main/local/stop-with-parent.ts', 'src/main/all.ts'];
 
 /** The settings of all ports, in the order in which a start asks for them. */

@@ -69,7 +69,7 @@ export async function refundAs(
   });
 }
 
-/** What was charged to a payer, and what was returned. */
+/** The payer's charges and returns, by the wallet's ledger. */
 export async function ledgerOf(simulatorUrl: string, payer: string): Promise<readonly string[]> {
   const response = await fetch(`${simulatorUrl}/simulator/charges?payer=${encodeURIComponent(payer)}`);
   const { charges } = (await response.json()) as { charges: { amount: string; reversed: string }[] };

@@ -138,7 +138,7 @@ const paymentOf = (reference: string, status: PayerPaymentStatus): Promise<Payer
     return payerPayments.find((payment) => payment.reference === reference && payment.status === status);
   });
 
-/** What the phones of all payers show. */
+/** The prompts on the phones of all payers. */
 async function prompts() {
   const response = await fetch(`${String(simulator.ready['origin'])}/simulator/prompts`);
   const shown = (await response.json()) as {

@@ -47,7 +47,7 @@ describe('a deployment that requires a certification', () => {
     const failed = await failureOf(merchants.activateProduction({ merchantId }));
     await merchants.recordCertification({ merchantId, ...run, parts: [integration] });
     const { merchant } = await merchants.activateProduction({ merchantId });
-    // What is activated stays activated, whatever is recorded later.
+    // Production stays activated, whatever certification is recorded later.
     await merchants.recordCertification({ merchantId, ...run, parts: [{ ...receiver, checks }] });
     const again = await merchants.activateProduction({ merchantId });
     const latest = await merchants.getCertifications({ merchantId });

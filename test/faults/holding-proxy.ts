@@ -19,7 +19,7 @@ export interface HoldingProxy {
 
 interface Hold {
   readonly moment: CutMoment;
-  /** What is held; undefined before the request arrives. */
+  /** The held request; undefined before it arrives. */
   held?: { readonly pass: () => void; readonly lose: () => void };
 }
 

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { startReceiver } from '../integration/webhooks/receivers.ts';
 import type { Behaviour, ReceivedWebhook } from '../integration/webhooks/receivers.ts';
 
-/** What a receiver does with one webhook. */
+/** A receiver's reaction to one webhook. */
 export type Whim = 'take' | 'take slowly' | 'refuse' | 'reset' | 'hold';
 
 /** A webhook that arrived, and its answer. */

@@ -183,7 +183,7 @@ export async function openDrill(closers: (() => unknown)[], other?: DatabaseOfDr
       });
       expect(found).toEqual([expect.objectContaining({ findingCount: 0n, explainedCount: 0n })]);
     },
-    /** Nothing serves production here, so an operator accepts its wallets. */
+    /** Accepts the wallets of production as an operator, because no `wallets` process serves them here. */
     acceptProduction: async () => {
       const { PRODUCTION } = Environment;
       for (const { wallet, environment } of (await recovery())?.wallets ?? [])
@@ -193,7 +193,7 @@ export async function openDrill(closers: (() => unknown)[], other?: DatabaseOfDr
             reason: 'nothing is used there',
           });
     },
-    /** What doctor finds about the recovery. */
+    /** Doctor's check of the recovery. */
     recoveryCheck: async () => {
       const { checks } = await stack.client(DiagnosticsService, 'operator').diagnose({});
       return checks.find(({ subject }) => subject === CheckSubject.RECOVERY);

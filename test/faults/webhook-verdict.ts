@@ -45,7 +45,7 @@ async function eventsOf(orders: Client<typeof OrderService>, merchantId: string)
 export interface Told {
   /** All committed events that must be sent. */
   readonly events: readonly OrderEvent[];
-  /** What the receiver of each shop has received. */
+  /** The webhooks that the receiver of each shop has received, in order. */
   readonly exchanges: ReadonlyMap<Shop, readonly Exchange[]>;
 }
 

@@ -22,14 +22,14 @@ export interface ComposeService {
   readonly ports: readonly number[];
   /** The folders of the container that volumes and folders of the project are mounted at. */
   readonly mounts: readonly string[];
-  /** What is mounted there: the name of a volume, or a folder of the project. */
+  /** By mount point, the name of a volume or a folder of the project. */
   readonly sources: Readonly<Record<string, string>>;
   /** The words of its health check; empty for that of its image, undefined for none. */
   readonly healthcheck: readonly string[] | undefined;
   /** The services that must be there first. */
   readonly after: readonly string[];
   readonly isScaledToNone: boolean;
-  /** What it says of its protection and its logs. */
+  /** The settings of its protection and its logs, as written. */
   readonly written: Readonly<Record<string, unknown>>;
 }
 
@@ -138,7 +138,7 @@ export async function readComposeFile(
   }));
 }
 
-/** What docs/operating/running.md says of containers. */
+/** The section of docs/operating/running.md about containers. */
 export async function readContainersSection(): Promise<string> {
   const page = await readFile(join(root, 'docs/operating/running.md'), 'utf8');
   return page.slice(page.indexOf('### Containers'));

@@ -17,7 +17,7 @@ import { connectToDatabase } from './database-connections.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 
-/** What `docker compose run --rm first-start show` prints. */
+/** The output of `docker compose run --rm first-start show`. */
 export interface FirstStart {
   readonly merchant: { readonly test_key: string };
   readonly users: Readonly<
@@ -28,12 +28,12 @@ export interface FirstStart {
 /** All services of Compose's files, as plain processes of this machine. */
 export interface ComposedGatehouse {
   readonly services: readonly ComposeService[];
-  /** What the Dockerfile starts, and how it checks the health of a container. */
+  /** The entry point and the health check of the Dockerfile. */
   readonly image: { readonly entrypoint: readonly string[]; readonly healthcheck: readonly string[] };
   readonly folder: string;
   readonly machine: OneMachine;
   readonly deployed: (name: string, command?: readonly string[]) => DeployedProcess;
-  /** What `first-start` printed, and what it made. */
+  /** The output of `first-start`, and the demo data that it made. */
   readonly reported: string;
   readonly firstStart: FirstStart;
   /** Pays an order in the sandbox by the merchant API, and returns its status once it has ended. */
@@ -48,7 +48,7 @@ export interface ComposedGatehouse {
   readonly stop: () => Promise<void>;
 }
 
-/** What has been started before the processes. */
+/** The parts that are started before Gatehouse's processes. */
 export type Prepared = Pick<ComposedGatehouse, 'services' | 'image' | 'machine'> & {
   /** A superuser's connection. */
   readonly client: pg.Client;

@@ -30,7 +30,7 @@ export type SendRequest = (
   },
 ) => Promise<{ readonly status: number; readonly headers: Headers; readonly text: () => Promise<string> }>;
 
-/** What a template prints for a text or value that does not exist. TypeScript does not read templates. */
+/** The output of a template for a missing text or value. TypeScript does not check templates. */
 const faultOfTemplate = /\b(undefined|NaN|Invalid Date)\b|\[object \w+\]/;
 
 export function createCustomer(sendRequest: SendRequest = fetch): Customer {

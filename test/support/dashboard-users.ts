@@ -18,7 +18,7 @@ export interface DashboardUsers {
   readonly operator: (own?: Chosen) => Promise<TestUser>;
 }
 
-/** What a test chooses of a user. By default, nobody else has the address or the password. */
+/** The values of a user that a test may choose. By default, no other user has them. */
 type Chosen = Partial<Pick<TestUser, 'email' | 'password'>>;
 
 /** The name of every user. */

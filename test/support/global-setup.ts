@@ -22,7 +22,7 @@ import {
 import { stopServers } from './global-teardown.ts';
 import { createMemoryFolder } from './memory-folder.ts';
 
-/** What a core otherwise does at its start on every copy. */
+/** Does the work that core would otherwise do at its start on each copy of the template. */
 async function asAfterTheFirstStart(database: Database): Promise<void> {
   await createIndexTask(database)(new AbortController().signal);
   const now = (): Date => new Date();

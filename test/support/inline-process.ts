@@ -11,7 +11,7 @@ import type { GatehouseProcess, LogLine } from './gatehouse-process.ts';
 import { parseLogLine, withPorts } from './gatehouse-process.ts';
 import { waitUntil } from './wait-until.ts';
 
-/** What a main file imports from the files of the process that it runs in: settings, output and signals. */
+/** The functions through which a main file uses `process`: settings, output and signals. */
 interface ProcessBoundary {
   readonly readSettingsOrExit: <Config>(read: (environment: ProcessEnvironment) => Config) => Config;
   readonly exitForSettings: (error: Error) => never;

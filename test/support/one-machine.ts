@@ -7,7 +7,7 @@ import { compileCache } from './servers.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 
-/** What a deployment starts in a container: the words of its command, and its environment. */
+/** A process that a deployment starts in a container, with its command and environment. */
 export interface DeployedProcess {
   readonly name: string;
   readonly command: readonly string[];

@@ -39,7 +39,7 @@ export function shareProgramFolder(folder: string): void {
   process.env['GATEHOUSE_TEST_PROGRAMS'] = folder;
 }
 
-/** That folder; undefined when no test run made one, as in a benchmark. */
+/** The folder of the bundled programs; undefined when no test run made one, as in a benchmark. */
 export const programFolder = (): string | undefined => process.env['GATEHOUSE_TEST_PROGRAMS'];
 
 export function databaseUrl(postgresUrl: string, database: string): string {

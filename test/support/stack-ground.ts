@@ -9,7 +9,7 @@ import { sharedServers } from './servers.ts';
 import { simulatedWallets } from './simulated-wallets.ts';
 import { createTestDatabase } from './test-database.ts';
 
-/** What the processes of a stack share, and what outlives them: servers and secrets. */
+/** The servers and secrets that the processes of a stack share. They outlive the processes. */
 export interface StackGround {
   readonly databaseUrl: string;
   readonly natsUrl: string;

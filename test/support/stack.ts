@@ -299,7 +299,7 @@ export async function startStack({
   }
 }
 
-/** Processes that are stopped together: the edges first, then the processes that they call. */
+/** A list of processes that are stopped together. */
 function startedProcesses() {
   const started: GatehouseProcess[] = [];
   return {
@@ -311,7 +311,7 @@ function startedProcesses() {
   };
 }
 
-/** Without a `webhooks` process, an address where none answers: pages and explanations say so. */
+/** The addresses of the `webhooks` processes. Without one, an address on which no process listens. */
 const webhookAddressesOf = (processes: readonly GatehouseProcess[]): string =>
   processes.map(({ ready }) => String(ready['grpc'])).join(',') || '127.0.0.1:1';
 

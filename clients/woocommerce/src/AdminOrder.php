@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Gatehouse\WooCommerce;
 
-/** What the page of an order in the administration shows of its payments and refunds. */
+/** The payments and refunds on the page of an order in the administration. */
 final class AdminOrder
 {
     public static function connect(): void

@@ -134,7 +134,7 @@ final class SettingsForm
     }
 
     /**
-     * What still prevents payments. If all is set, the gateway is asked whether it knows the key.
+     * The settings that still prevent payments. If all are set, the gateway checks the key.
      *
      * @return list<string>
      */

@@ -230,7 +230,7 @@ final class Shop
     }
 
     /**
-     * What the page says to which the customer returns.
+     * The text of the page to which the customer returns.
      *
      * @param array<string, string> $query
      */

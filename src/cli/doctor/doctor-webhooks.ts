@@ -9,7 +9,7 @@ import type { Finding } from './doctor-finding.ts';
 import { showDuration, showTime } from '../time.ts';
 import type { WebhookClients } from '../webhooks/webhook-clients.ts';
 
-/** One webhooks process to check. */
+/** A `webhooks` process to check. */
 export interface WebhooksToCheck {
   readonly address: string;
   readonly clients: WebhookClients;

@@ -12,7 +12,7 @@ export const targets = [
 ] as const;
 export type Target = (typeof targets)[number];
 
-/** How a target is attacked. `disk` fills the disk with the database, with the broker's store, or with the log. */
+/** The kinds of faults. `disk` fills the disk with the database, with the broker's store, or with the log. */
 const faultKinds = ['kill', 'stop', 'freeze', 'network', 'disk'] as const;
 export type FaultKind = (typeof faultKinds)[number];
 

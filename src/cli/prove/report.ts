@@ -31,9 +31,9 @@ const FaultResult = Type.Object({
   target: text,
   fault: text,
   tried: Type.Boolean(),
-  /** It was possible, but the time was over. */
+  /** Whether the fault was possible, and was not tried because the time was over. */
   missed: Type.Boolean(),
-  /** How it was done, or why it was not tried. */
+  /** The way in which the fault was inflicted, or the reason for which it was not tried. */
   detail: text,
   began_at: text,
   lasted_seconds: seconds,

@@ -123,7 +123,7 @@ export async function notifyOwners(
   for (const { userId } of owners) addNotice(em, newId, at, userId, 'OWNER_INVITED', merchant?.name ?? '');
 }
 
-/** What an invitation offers. Errors: NOT_FOUND LINK_NOT_USABLE. */
+/** The address, merchant, role and expiry of an open invitation. Errors: NOT_FOUND LINK_NOT_USABLE. */
 export async function readInvitation({ database, now }: Parts, token: string): Promise<InvitationSeen> {
   const em = database.fork();
   const { email, merchantId, role, expiresAt } = await requireLink(em, 'INVITATION', token, now());

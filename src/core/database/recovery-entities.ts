@@ -22,11 +22,11 @@ export const RecoveryRow = defineEntity({
     rebuiltEvents: p.integer().default(0),
     conflictingOrders: p.integer().default(0),
     conflictsAcceptedBy: p.text().default(''),
-    /** Who has repeated the requests for erasure of the lost time. Payments do not wait for it. */
+    /** The operator who has repeated the requests for erasure of the lost time. Payments do not wait for it. */
     erasuresAcceptedBy: p.text().default(''),
-    /** Who says that accounts which merchants added in the lost time were added again. */
+    /** The operator who says that all accounts of the lost time were added again. */
     accountsAcceptedBy: p.text().default(''),
-    /** Who says that merchants which were created in the lost time were created again. */
+    /** The operator who says that all merchants of the lost time were created again. */
     merchantsAcceptedBy: p.text().default(''),
     closed: p.array().columnType('text[]').$type<Environment[]>(),
     finishedAt: time().nullable(),

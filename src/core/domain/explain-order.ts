@@ -116,7 +116,7 @@ function explainRefund(refund: Refund, explained: ExplainedOrder, now: Date): Or
 
 type About = Pick<Fact, 'wallet' | 'subjectId' | 'since'>;
 
-/** What comes next in the work on a due reversal, or why no process does that work. */
+/** The next step of a due reversal, or the reason for which no process takes that step. */
 function workAtWallet(
   { dueAt, isLeased, maybeSent }: Extract<Reversal, { status: 'REVERSAL_DUE' }>,
   about: About,

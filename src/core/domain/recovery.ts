@@ -40,7 +40,7 @@ export interface Recovery {
 
 /** The facts about the database and the stream that show a restore. */
 export interface RestoreEvidence {
-  /** Where the database was when a core last used it; undefined before the first core. */
+  /** The location of the database when a core last used it; undefined before the first core. */
   readonly recordedLocation: string | undefined;
   readonly location: string;
   /** Whether the database has the newest event of the stream; undefined when the stream was not read. */
@@ -127,7 +127,7 @@ export function statementAfter(days: readonly StatementDay[], isRemoved: boolean
   return days.some(({ isDone, isFailing }) => isFailing && !isDone) ? 'FAILING' : 'READING';
 }
 
-/** What core knows of a wallet whose statements it reads. */
+/** The state of a recovery at one wallet that has statements. */
 export interface ReadWallet {
   readonly stream: StreamState;
   /** Of the operator's account. */

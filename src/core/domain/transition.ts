@@ -22,7 +22,7 @@ import { unreachable } from './unreachable.ts';
 /** How often a customer may try to pay one order. */
 export const maxAttempts = 5;
 
-/** The commands on an order, by type. Only the wallet's answer confirms, declines or times out an attempt. */
+/** The commands on an order, by type. Only the wallet's answer confirms or declines an attempt. */
 interface Commands {
   readonly start_payment: {
     readonly attemptId: AttemptId;
@@ -137,19 +137,20 @@ const rules: Rules = {
 };
 
 /**
- * Decides the effect of a command on an order at a time: the changed order with the event to store, or a rejection.
- * It is total over every status and command, does not modify its arguments, and returns at most one event. The event has the
- * command and its inputs, so that a rehearsal can repeat the decision with the rules of another version.
+ * Decides the effect of a command on an order at `now`. Returns the changed order with at most one event to store, or a rejection.
+ * Every pair of status and command has a result. The arguments stay unchanged. The event has the command and its inputs, so that a
+ * rehearsal can repeat the decision with the rules of another version.
  *
  * A final order never changes. A PENDING order becomes:
  * - COMPLETED when the wallet confirms its exact amount, however late.
  * - FAILED when it is cancelled, or when the wallet declines a DIRECT order once, or a hosted order for the fifth time. A decline does
  *   not end it while a payer-started payment of it is being confirmed.
- * - EXPIRED after its session. It neither fails nor expires while an attempt may still take money.
+ * - EXPIRED after its session.
  *
- * No attempt starts or is sent while money of an earlier attempt does not pay the order and is not yet returned to the payer. So at most
- * one attempt of an order holds a payer's money. Exceptions: a wallet reverses its definite decline, or a payer pays without a request of
- * ours. Money that does not pay the order does not keep it open. The order ends as usual, and the reversal continues independently.
+ * It neither fails nor expires while an attempt may still take money. No attempt starts or is sent while an earlier attempt took money
+ * that does not pay the order and is not yet returned. So at most one attempt of an order holds a payer's money. There are two exceptions.
+ * A wallet may report a payment after its definite decline, and a payer may pay without a request of ours. Stray money does not keep the
+ * order open. The order ends as usual, and the reversal continues independently.
  */
 export function transition<Type extends CommandType>(
   order: OrderInFull,

@@ -39,7 +39,7 @@ export interface StatementTerms {
 export const statementTermsOf = (wallets: readonly Wallet[], wallet: string): StatementTerms =>
   wallets.find(({ id }) => id === wallet)?.statement ?? { listsReversals: true };
 
-/** How payments that payers start are matched to orders. */
+/** The terms by which payer-started payments are matched to orders. */
 export interface PayerStartedTerms {
   /** The only merchant of the account that is paid; null when several merchants share the account. */
   readonly merchantId: MerchantId | null;
@@ -68,7 +68,7 @@ export const offeredOptions = (
 ): readonly PaymentOption[] =>
   wallets.filter((wallet) => wallet.environments.includes(environment)).flatMap(({ options }) => options);
 
-/** Those of the options whose wallet takes the money. */
+/** The options whose wallet takes this amount and currency. */
 export const optionsThatTake = (
   wallets: readonly Wallet[],
   options: readonly PaymentOption[],

@@ -29,7 +29,7 @@ export interface EraseParts {
 export interface OrdersToErase {
   readonly merchantId: StoredId<'mer'>;
   readonly orderIds: readonly StoredId<'ord'>[];
-  /** Those of them whose erasure an operator requested. Answers to idempotency keys are searched for these only. */
+  /** The orders among them whose erasure an operator requested. Only for these are answers to idempotency keys searched. */
   readonly requestedIds: ReadonlySet<StoredId<'ord'>>;
 }
 

@@ -99,7 +99,7 @@ returning l.merchant_id, l.id, l.created_at, coalesce(l.decided_at, l.expires_at
 
 interface DuePayment {
   readonly id: StoredId<'ppm'>;
-  /** It was listed because a period has ended, and it belongs to an order by now. */
+  /** Whether a payment that was listed because a period has ended belongs to an order now. */
   readonly of_order: boolean;
 }
 

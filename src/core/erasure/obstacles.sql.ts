@@ -13,7 +13,7 @@ export type Obstacle =
   | 'EVENT_CHANGED'
   | 'BROKER_UNAVAILABLE'
   | 'FAILED'
-  /** It is erased. Copies that were on their way, such as entries of the request log, are searched for once more. */
+  /** The order is erased. A second search finds copies that were being written, such as entries of the request log. */
   | 'LATE_COPIES';
 
 export interface AskedOrders {

@@ -55,7 +55,7 @@ interface StatementName {
   readonly payee: string;
 }
 
-/** One day of a statement that still has to be read, and what became of its readings. */
+/** One day of a statement that still has to be read, with the results of its readings. */
 export interface ReadDay extends StatementName {
   /** As 2026-01-31, UTC. */
   readonly day: string;

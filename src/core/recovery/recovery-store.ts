@@ -41,7 +41,7 @@ export interface StoredRecovery extends Omit<RecoveryRow, symbol> {
   readonly questions: OpenQuestions;
 }
 
-/** The subject that an operator has compared or settled. */
+/** The subject that an operator has compared or resolved. */
 export type AcceptedSubject =
   | { readonly type: 'wallet'; readonly environment: Environment; readonly wallet: string }
   | { readonly type: 'conflicts' }

@@ -59,7 +59,7 @@ const streamMarginMs = 10 * 60_000;
 /** After the stream was read, this many steps read only the database. */
 const stepsBetweenStreams = 30;
 const progressEveryMs = 10_000;
-/** How old the record of the last use may become. A recovery counts all changes after the recorded use as lost. */
+/** The largest age of the record of core's latest use. A recovery counts all changes after that use as lost. */
 const recordEveryMs = 5_000;
 
 export interface RecoverySteps {
@@ -328,7 +328,7 @@ async function rebuildFromStream(
       conflicts.add(orderId);
       logger.error(
         { order_id: orderId, why },
-        'an order of the lost time could not be rebuilt. List such orders: gatehouse restore report --conflicts. Settle them with the shops, then run gatehouse restore accept --conflicts --reason <text>',
+        'an order of the lost time could not be rebuilt. List such orders: gatehouse restore report --conflicts. Resolve them with the merchants, then run gatehouse restore accept --conflicts --reason <text>',
       );
     }
   });

@@ -66,7 +66,7 @@ export const reportPanel = (
     return { ...view, title: words.chart.title[step] };
   });
 
-/** That the environment takes no payments, because the merchant is suspended or not activated for it. */
+/** A notice that the environment takes no payments, because the merchant is suspended or not activated for it. */
 export const closedPanel = ({ clients }: Dashboard, request: FastifyRequest) =>
   loadPanel(request, async (options) => {
     const { merchantId, environment } = scopeOf(request);
@@ -115,7 +115,7 @@ export const waitingRefundsPanel = ({ clients }: Dashboard, request: FastifyRequ
     return refunds.length === 0 ? undefined : text(nextPageToken === '' ? count : `${count}+`);
   });
 
-/** That the gateway was restored, and what the merchant has to check. */
+/** A notice that the gateway was restored, with the checks that the merchant has to make. */
 export const recoveryPanel = ({ clients, timeZone, now }: Dashboard, request: FastifyRequest) =>
   loadPanel(request, async (options) => {
     const { recovery } = await clients.recoveries.getRecovery({}, options);

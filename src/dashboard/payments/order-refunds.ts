@@ -52,7 +52,7 @@ export function orderRefunds(
   }
 }
 
-/** How the wallet returns payments. While core has not told the wallets, the form decides. */
+/** The refunds that the wallet supports. UNSPECIFIED while the wallets are unknown, because core did not answer. */
 function refundsOf(wallets: OrderWriting['wallets']['wallets'], id: string): WalletRefunds {
   if (wallets.length === 0) return WalletRefunds.UNSPECIFIED;
   return wallets.find(({ wallet }) => wallet === id)?.refunds ?? WalletRefunds.NONE;

@@ -20,7 +20,7 @@ export interface RefundedOrder {
   readonly payment: PaymentAttempt | undefined;
 }
 
-/** Where the page of a refund is, and how it is written. */
+/** The page with the form of a refund. */
 export interface RefundPage {
   /** The path of the form. */
   readonly path: string;

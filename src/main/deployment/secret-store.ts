@@ -25,7 +25,7 @@ const keys: readonly string[] = [
   'WEBHOOK_SECRET_KEY',
 ];
 
-/** What a secret may be, so that its processes can read it within a URL or a list, and a sentence that says so. */
+/** The form of a secret that its processes can read within a URL or a list. `rule` is the end of an error message. */
 function formOf(name: string): { readonly pattern: RegExp; readonly rule: string } {
   const make = 'make one with: openssl rand -hex 32';
   if (keys.includes(name))

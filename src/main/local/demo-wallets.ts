@@ -24,7 +24,7 @@ interface DemoWallet {
     secrets: Readonly<Record<string, string>>,
     secret: (name: string) => object,
   ) => Readonly<Record<string, unknown>>;
-  /** How payments that payers start are taken. */
+  /** The settings of payer-started payments. */
   readonly payerStarted?: Readonly<Record<string, unknown>>;
   /** The secret that its callbacks must carry. */
   readonly callbackKey?: string;

@@ -173,7 +173,7 @@ interface StandResult {
   readonly settledSeconds: number;
 }
 
-/** One gateway, from its start to its end; or why it cannot be made here. */
+/** Runs one gateway from its start to its end. Returns the problem if it cannot be started on this machine. */
 async function runStand(stand: StandParts): Promise<StandResult | { readonly problem: string }> {
   const { options, parts, faults, folder, name } = stand;
   const { report, signal } = parts;

@@ -58,7 +58,7 @@ const weights: readonly (readonly [Story, number])[] = [
 const oddRows = ['01', '03', '08', '10', '11', '12', '14', '17', '21'];
 const maxConcurrent = 400;
 const pollMs = 500;
-/** One of so many acknowledged requests is sent again, as a shop does whose server has restarted. */
+/** One of this many acknowledged requests is sent again, as by a shop whose server has restarted. */
 const repeatsOneIn = 4;
 
 const isEnded = (status: string | undefined): boolean => status !== undefined && status !== 'PENDING';

@@ -20,7 +20,7 @@ export interface Shop {
 
 const retryMs = 300;
 const timeoutMs = 20_000;
-/** Anything else means that the gateway could not decide, or that the shop is to try again. */
+/** Whether a repeat would get the same answer. With any other status, the shop sends the request again. */
 const isFinal = (status: number): boolean => status < 400 || [400, 401, 403, 404, 409].includes(status);
 
 export function openShop(origin: string, apiKey: string, giveUp: AbortSignal): Shop {

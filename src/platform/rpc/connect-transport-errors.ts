@@ -47,7 +47,7 @@ export function explainTransportErrors(handle: UniversalHandler, json: JsonOptio
 /** Protocols whose trailers are a part of the body. */
 const enveloped = /^application\/(?:connect\+|grpc-web)/;
 
-/** Those of connect-node. It compresses long errors too, for example one that quotes a field of the request. */
+/** The compressions that connect-node supports. It also compresses long errors, for example one that quotes a field of the request. */
 const compressions = [compressionGzip, compressionBrotli];
 /** The size limit of an error. An error that quotes the request can be longer than the largest request, above all if the text is not valid. */
 const maxErrorBytes = 4 * maxMessageBytes;

@@ -74,7 +74,7 @@ export function createMpesaShop(
     return status;
   }
 
-  /** Requested payments are confirmed like all others, once. */
+  /** The receipts of the confirmed payments, because each is confirmed once. */
   const confirmed = new Set<string>();
   async function confirm(payment: Payment): Promise<void> {
     const urls = shop.urls();

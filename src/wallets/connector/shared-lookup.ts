@@ -5,7 +5,10 @@ import { isIP } from 'node:net';
 import { codeOf, isError } from '../../platform/error-code.ts';
 import { createResolve } from '../../platform/resolve-name.ts';
 
-/** Everything but silence. The system also knows the short names of a cluster, at which name servers fail if they reach no others. */
+/**
+ * Whether the system is asked after an error of the name servers. It is, unless they were silent. The system also knows the short names of
+ * a cluster, for which name servers report an error if they reach no others.
+ */
 export const asksSystem = (error: unknown): boolean => codeOf(error) !== TIMEOUT;
 
 /**

@@ -60,7 +60,7 @@ export interface WalletHttpSettings {
 
 /**
  * The most bytes that are read after a request, twice the longest answer. Informational responses, blank lines and chunk
- * headers count towards no body. A wallet that sends them without end would keep a processor busy, and so delay all other wallets.
+ * headers are not part of a body. A wallet that sends them without end would use a whole CPU and delay all other wallets.
  */
 const maxReadBytes = 2 * 1024 * 1024;
 
@@ -100,10 +100,10 @@ export function keepHeaders(
 
 /**
  * The HTTP client of one wallet, with its own connections. It follows no redirects, decompresses no answers, and sends nothing
- * twice. It adds to undici the fact that decides about money: whether a failed request was sent in part.
+ * twice. In addition to undici, it reports whether any byte of a failed request was sent. That decides whether money may have moved.
  *
- * A request that moves money gets a new connection. The wallet may close a kept-alive one at the moment at which the request is
- * written. Then it is unknown whether it arrived, although it did not. Other requests are repeated later, so they reuse connections.
+ * A request that moves money gets a new connection. The wallet may close a kept-alive connection while the request is being written.
+ * The client could not tell whether that request arrived. Other requests are repeated later, so they reuse connections.
  */
 export class WalletHttp {
   readonly #kept: Agent;
@@ -210,7 +210,7 @@ function limitBytes(socket: Socket): void {
   });
 }
 
-/** Follows one request through undici, and calls `onEnd` once: with the answer, or with whether a part of the request was sent. */
+/** Follows one request through undici. Calls `onEnd` once, with the answer or with a failure that says whether a part of it was sent. */
 function createCall(maxAnswerBytes: number, onEnd: (reply: WalletReply, seen: Seen) => void) {
   const seen: Seen = { chunks: [] };
   let length = 0;

@@ -26,7 +26,7 @@ export interface InitiatorPaths {
   readonly reversalIdentifierType: string;
 }
 
-/** Where the result of a question goes. */
+/** The callback URL for the result of a request. */
 export interface ResultAddress {
   readonly url: string;
   /** The secret part of the URL, which no exchange may contain. */

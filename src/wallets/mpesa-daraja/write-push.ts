@@ -4,7 +4,7 @@ import type { PaymentRequest } from '../connector/wallet-connector.ts';
 import { accountReference } from './account-reference.ts';
 import { compactTime } from './eat-time.ts';
 
-/** Who is paid, and the key that proves it. */
+/** The account that is paid, with the key of its payment requests. */
 export interface Payee {
   readonly shortCode: string;
   readonly passkey: string;

@@ -48,7 +48,7 @@ const reasons: ReadonlyMap<string, FailureReason> = new Map<string, FailureReaso
 /** A request that moves money: to the merchant or back to the payer. */
 export type MomoRequest = 'payment' | 'refund';
 
-/** Where a refund differs, because its payee is the payer of the payment, and the merchant sends it. */
+/** The codes with another meaning for a refund. Its payee is the payer of the payment, and its payer is the merchant. */
 const reasonsOfRefund: ReadonlyMap<string, FailureReason> = new Map<string, FailureReason>([
   ['PAYEE_NOT_FOUND', 'payer_not_found'],
   ['PAYEE_NOT_ALLOWED_TO_RECEIVE', 'account_state'],

@@ -5,8 +5,8 @@ import type { EndedAttempt } from './write-attempts.sql.ts';
 
 /*
  * A lane is a host or a webhook endpoint of one merchant in one environment, with its deliveries. Only the process that holds the
- * lease of a lane sends them. Its heads are the deliveries that may be sent now: due, and the first pending ones of their orders. This is the
- * life of a lane that this process holds. Pure: `lane-events.ts` reports what happened and carries out what comes next.
+ * lease of a lane sends them. Its heads are the deliveries that may be sent now: each is due, and is the first pending one of its order. This file
+ * is the state machine of a lane that this process holds. Its functions are pure. `lane-events.ts` reports the events and does the actions.
  *
  *        slice over, paused, circuit open, no secret, interrupted, stop
  *   SENDING ──────────────────────────────────────────────────────► DRAINING
@@ -94,7 +94,7 @@ export type LaneAction =
   | { readonly type: 'read' }
   /** `isRelease`: the lane has nothing left to do, so its release is written in the same transaction. */
   | { readonly type: 'record'; readonly attempt: EndedAttempt; readonly isRelease: boolean }
-  /** `abandonExpired`: deliveries that outlived their schedule behind an open circuit are abandoned first. */
+  /** `abandonExpired`: deliveries whose schedule ended while the circuit was open are abandoned first. */
   | { readonly type: 'release'; readonly abandonExpired: boolean };
 
 /** The conditions under which the next action is chosen. */

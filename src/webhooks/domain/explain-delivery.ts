@@ -146,7 +146,7 @@ function reasonOf(facts: DeliveryFacts): Reason {
   }
 }
 
-/** Nothing is sent to a deleted webhook endpoint again. */
+/** A delivery to a deleted webhook endpoint cannot be redelivered. */
 const reasonOfEnded = (at: Date | null, isDeleted: boolean): Omit<Reason, 'cause'> => ({
   nextSteps: [isDeleted ? 'NONE' : 'REDELIVER'],
   at: at ?? undefined,

@@ -31,7 +31,7 @@ export interface NewWebhookEndpoint {
   readonly withoutSecret: boolean;
 }
 
-/** Undefined fields stay. */
+/** A change of a webhook endpoint. Undefined fields keep their value. */
 export interface EndpointChange {
   readonly url: string | undefined;
   readonly description: string | undefined;

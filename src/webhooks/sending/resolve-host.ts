@@ -14,7 +14,7 @@ export class NameNotResolvedError extends Error {
   }
 }
 
-/** None of a host's addresses is allowed. */
+/** A host has no address to which Gatehouse may connect. */
 export class AddressNotAllowedError extends Error {}
 
 /**

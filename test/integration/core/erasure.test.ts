@@ -221,7 +221,7 @@ test('a manipulation before or after an erasure is found, and so is an erasure w
     [storedId('mer', after.merchantId)],
   );
   await forge(after);
-  // What a person with the database alone can do: everything that core does, with another seal.
+  // A person who has only the database can make every change that core makes, but not core's seal.
   await superuser.query("set session_replication_role = 'replica'");
   await superuser.query(
     `update core.event_blocks set salts = decode(repeat('00', octet_length(salts)), 'hex') where merchant_id = $1`,

@@ -64,7 +64,7 @@ async function useAccount(owner: string, payeeId: string, own: object = {}): Pro
 const line = (providerTransactionId: string, own: Entry = {}): Entry =>
   paymentEntry({ providerTransactionId, occurTime: at(`${day}T12:00:00Z`), ...own });
 
-/** What a worker with own accounts leases. */
+/** Leases a reconciliation as a worker that reads merchants' own accounts. */
 const leaseOwn = async () =>
   (await desk.wallets.leaseReconciliation({ ...walletA, lease: { seconds: 60n }, ownAccounts: true })).leased;
 /** The statement of a payee account is read and compared. */
@@ -299,7 +299,7 @@ const pay = async (merchantId: string, orderNumber: string): Promise<string> => 
   return started.paymentAttempt?.paymentAttemptId ?? '';
 };
 const leases = new Map<string, { readonly account: string; readonly isSent: boolean }>();
-/** What `wallets` gets of an attempt; undefined when it is not due. */
+/** Leases the due attempts. Returns the lease of this one; undefined when it is not due. */
 async function leaseOf(paymentAttemptId: string) {
   const { attempts } = await payments.leasePaymentAttempts({
     ...{ environment, paymentOptions: ['walleta_ussd'], maxAttempts: 100, lease: { seconds: 60n } },

@@ -91,7 +91,7 @@ export interface HostedOrder {
 
 export const browserSecret = (letter = 'b'): string => letter.repeat(43);
 
-/** What the `wallets` process does at core, step by step, and access to the database. */
+/** The calls of the `wallets` process to core, as single steps, and access to the database. */
 export async function openPaymentDesk(stack: Stack) {
   const orders = stack.client(OrderService, 'writer');
   const events = stack.client(OrderService, 'reader');

@@ -9,7 +9,7 @@ import type { HostedOrder, Outcome, PaymentDesk } from './payment-desk.ts';
 const moves = ['submit', 'submit elsewhere', 'cancel', 'callback', 'end session'] as const;
 export type Move = (typeof moves)[number];
 
-/** What happens to one lease of an attempt. */
+/** The results of one lease of an attempt. */
 const words = ['truth', 'truth twice', 'pending', 'unknown', 'not reached', 'dies', 'comes late'] as const;
 export type Word = (typeof words)[number];
 

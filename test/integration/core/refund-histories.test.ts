@@ -74,7 +74,7 @@ const everyEnd: Move[][] = [
   [{ type: 'refund', amount: '0.01' }, { type: 'serve', word: 'dies, having paid' }, { type: 'reconcile' }],
 ];
 
-/** What the wallet has done, for all histories. Its statements contain everything. */
+/** The wallet's payments and returns in all histories. Its statements contain all of them. */
 const ledger = {
   payments: new Map<string, { readonly minorUnits: number; readonly requestId: string }>(),
   /** By the name of the request, which is our id. */

@@ -237,7 +237,7 @@ test('every id that the tests use exists', () => {
   expect(Object.entries(ids).filter(([, id]) => id === '')).toEqual([]);
 });
 
-/** What a visitor sees of an answer. */
+/** The parts of an answer that a visitor sees, with names instead of the given ids. */
 const shown = ({ status, headers, body }: PageAnswer, given: Ids) => ({
   status,
   location: named(headers.get('location') ?? '', given),

@@ -79,7 +79,7 @@ describe.each(proxies)('$program with the file of deploy', ({ program, file, ada
       const printed = Promise.all([text(proxy.stdout), text(proxy.stderr)]);
       const ended = once(proxy, 'exit');
 
-      /** What the process of a site got. */
+      /** Sends a request to a site through the proxy. Returns the answer. */
       const ask = async (site: string): Promise<{ readonly status: unknown; readonly body: string }> => {
         const session = connect(`https://127.0.0.1:${port}`, {
           servername: `${site}.pay.example`,

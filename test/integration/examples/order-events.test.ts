@@ -78,7 +78,7 @@ async function register(...orderNumbers: readonly string[]): Promise<void> {
     await orders.registerOrder(registration({ merchantId, orderNumber: `${place}${orderNumber}` }));
 }
 
-/** What it has printed of the orders of this test, without the number of the test. */
+/** The lines that the example has printed about this test's orders, without the test's number. */
 const linesOf = ({ lines }: RunningExample): string[] =>
   lines.flatMap((line) => (line.startsWith(`${place}`) ? [line.slice(`${place}`.length)] : []));
 const orderNumbersIn = (example: RunningExample): string[] =>

@@ -8,9 +8,9 @@ import type { Stack } from '../../support/stack.ts';
 
 /** A program from examples/, run as its first lines say. */
 export interface RunningExample {
-  /** What it has printed about events. */
+  /** The printed lines about events. */
   readonly lines: readonly string[];
-  /** The errors that it has printed. */
+  /** The printed errors. */
   readonly complaints: readonly string[];
   /** Kills it at once, and resolves when it has exited. It must not need a clean stop. */
   readonly kill: () => Promise<void>;

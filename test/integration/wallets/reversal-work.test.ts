@@ -201,7 +201,7 @@ function refundWork(walletAccountId: string, accounts?: AccountConnectors) {
 
 const unauthorised = { errorCategory: 'authorisation', errorCode: 'clientAuthorisationError' };
 
-// What a refusal says about the wallet, for its circuit breaker: undefined is nothing.
+// A refusal counts for the circuit breaker as a success (true), as a failure (false) or not at all (undefined).
 test.each<[string, boolean | undefined, RegExp, Behaviour]>([
   ['a refused access token', undefined, routes.reverse, json(401, {})],
   ['refused credentials', undefined, routes.token, json(401, unauthorised)],

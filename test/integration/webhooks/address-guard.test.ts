@@ -25,7 +25,7 @@ const hosts = {
   broadcast: '255.255.255.255',
 };
 
-/** Where the networks that the sender allows to the sandbox have no effect. */
+/** The environment for which the networks of the sandbox are not allowed. */
 const production = { environment: 'PRODUCTION' } as const;
 
 test.each(Object.values(hosts).flatMap((forms) => forms.split(' ')))(

@@ -240,7 +240,7 @@ describe('receivers that never stop sending', () => {
 
     expect(report).toMatchObject({ result, statusCode });
     expect(report.detail).toContain(result === 'UNREADABLE' ? noHeaders : '');
-    // What the kernel buffers on both sides is sent, but not read.
+    // The kernel's buffers on both sides take bytes that nobody reads.
     expect(sent.bytes).toBeLessThan(32 * 1024 * 1024);
   });
 

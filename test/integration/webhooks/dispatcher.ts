@@ -12,7 +12,7 @@ export interface DispatcherOptions {
   readonly leaseMs?: number;
   readonly deadlineMs?: number;
   readonly maxInFlight?: number;
-  /** How far its clock is off. */
+  /** The error of its clock, in milliseconds. */
   readonly clockOffMs?: number;
   /** The secret of every owner; throws when it cannot be read. */
   readonly secret?: () => string;

@@ -37,7 +37,7 @@ test('a list of the sandbox reads one page, however many newer deliveries produc
     [merchantId],
   );
   await client.query('vacuum analyze webhooks.deliveries, webhooks.lanes');
-  // What the tests' template has.
+  // The template of the tests has this index.
   await client.query('drop index webhooks.deliveries_environment');
   const { list } = createDeliveryReader(database.pool);
   const read = async () => {

@@ -181,7 +181,7 @@ export const silenceAfterHeaders =
     socket.write(`HTTP/1.1 ${status} Whatever\r\ncontent-length: 100\r\n\r\n`);
   };
 
-/** What a server does with raw bytes on the socket of a request. */
+/** A server's reaction to a request, written to the socket as raw bytes. */
 type SocketBehaviour = (exchange: { readonly socket: Socket }) => void;
 
 /** Resets the connection, at once or after these bytes. */

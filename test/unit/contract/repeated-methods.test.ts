@@ -32,7 +32,7 @@ const repeatable = [
   ...['ApproveRefund', 'CreateRefund', 'DeclineRefund'],
   ...['ConfirmSettlement', 'ProposeSettlement', 'WithdrawSettlement'],
   ...['HastenPayerPayment', 'HastenPaymentAttempt', 'HastenRefund', 'HastenReversal', 'ReportPayerPayment'],
-  // What the lost answer leased is leased again when the lease expires.
+  // If the answer is lost, the work is leased again when its lease expires.
   ...['LeasePayerPayments', 'LeasePaymentAttempts', 'LeaseReconciliation', 'LeaseRefunds', 'LeaseReversals'],
   'LeaseWalletAccountChecks',
   ...['RecordPayerPaymentOutcome', 'RecordPaymentOutcome', 'RecordRefundOutcome', 'RecordReversalOutcome'],

@@ -14,7 +14,7 @@ import {
 } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { WalletRefunds, WalletSchema } from '../../../src/gen/gatehouse/v1/wallet_service_pb.js';
 
-/** What the page shows about a paid order of 100.50 ETB with refunds of these amounts and states. */
+/** The refund part of the page of a paid order of 100.50 ETB that has these refunds. */
 function shown(
   ways: WalletRefunds,
   refunds: readonly (readonly [string, RefundStatus])[],

@@ -15,7 +15,7 @@ interface Violation {
   readonly rule: { readonly name: string };
 }
 
-/** What dependency-cruiser finds in the folders of a tree, by the rules of this repository. */
+/** Runs dependency-cruiser on folders of a tree with the rules of this repository. Returns the violations. */
 async function cruise(tree: string, folders: readonly string[]): Promise<readonly Violation[]> {
   const { stdout } = await promisify(execFile)(
     process.execPath,

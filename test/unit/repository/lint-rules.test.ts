@@ -12,7 +12,7 @@ interface Finding {
   readonly code: string;
 }
 
-/** What the linter finds in a tree that has the configuration of this repository. */
+/** Runs the linter on a tree with the configuration of this repository. Returns its findings. */
 async function lint(tree: string): Promise<readonly Finding[]> {
   const report = await new Promise<string>((resolve) => {
     // Its exit code says that it found something.

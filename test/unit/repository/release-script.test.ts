@@ -35,7 +35,7 @@ const release = (...args: readonly string[]) =>
 let main: string;
 beforeAll(async () => {
   clone = join(mkdtempSync(join(tmpdir(), 'gatehouse-release-')), 'clone');
-  // What is not committed yet counts too.
+  // The clone includes changes that are not committed yet.
   for (const file of await listFiles()) cpSync(join(root, file), join(clone, file));
   git('init', '--quiet', '--initial-branch=main');
   symlinkSync(join(root, 'node_modules'), join(clone, 'node_modules'));

@@ -3,7 +3,7 @@
 /**
  * Plugin Name: Stubs of WooCommerce
  *
- * What the plugin uses of WooCommerce, for tests: with the stubs of WordPress, or as a plugin of a real WordPress. Orders are
+ * The part of WooCommerce that the plugin uses, for tests with the stubs of WordPress or in a real WordPress. Orders are
  * files in the folder that GATEHOUSE_TEST_SHOP names. As in WooCommerce, saving writes only what was changed.
  */
 

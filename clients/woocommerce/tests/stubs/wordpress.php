@@ -1,7 +1,7 @@
 <?php
 
 /**
- * What the plugin uses of WordPress, for tests without WordPress. Options are files in the folder that GATEHOUSE_TEST_SHOP names,
+ * The part of WordPress that the plugin uses, for tests without WordPress. Options are files in the folder that GATEHOUSE_TEST_SHOP names,
  * so that the tests and the shop's web server share them.
  */
 

@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** How core notices that its database was restored, and what it does before it takes payments again. */
+/** The record with which core detects that its database was restored, and the progress of its recovery. */
 export class Migration033Recovery extends Migration {
   override readonly name = '033-recovery';
 

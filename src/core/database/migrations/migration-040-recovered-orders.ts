@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** What became of each order of a lost time, for its merchant. */
+/** The result of the recovery for each order of a lost time. Merchants read those of their orders. */
 export class Migration040RecoveredOrders extends Migration {
   override readonly name = '040-recovered-orders';
 

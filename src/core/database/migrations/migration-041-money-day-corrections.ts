@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** What the balances of ended days were before later reconciliations corrected them. */
+/** The earlier balances of ended days that later reconciliations corrected. */
 export class Migration041MoneyDayCorrections extends Migration {
   override readonly name = '041-money-day-corrections';
 

@@ -34,7 +34,7 @@ export interface Checkout {
   readonly lastAttemptCancelled: boolean;
   /** Money that a wallet took and that does not pay the order. It came from an attempt, or from the menu of the phone after the order had ended. */
   readonly moneyNotReturned: Pick<StrayMoney, 'amount' | 'currency' | 'status'> | undefined;
-  /** Where the payer can pay from the menu of the phone instead. */
+  /** The paybills at which the payer can pay from the menu of the phone instead. */
   readonly paybills: readonly Paybill[];
 }
 

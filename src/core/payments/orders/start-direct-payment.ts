@@ -156,7 +156,7 @@ async function startOnExisting(
   existing: Order,
 ): Promise<StartedPayment> {
   const { payment } = call;
-  // Most of these calls need no lock: a call that is a repeat, or differs from the order, stays so.
+  // Most of these calls need no lock, because no later change of the order makes a repeat or a differing call anything else.
   const known = answerDirectPayment(existing, [], payment);
   if (known.type === 'repeat') return repeatedPayment(existing, known.attempt);
   if (known.type === 'differs') throw orderNumberTaken(issueOfDifferent(existing, known));

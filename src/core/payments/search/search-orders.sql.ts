@@ -96,7 +96,7 @@ function sourceOf(filter: StoredOrderFilter, isRarePrefix: boolean, bind: Bind):
 const areLinks = ({ paymentTypes }: StoredOrderFilter): boolean =>
   paymentTypes.length > 0 && paymentTypes.every((type) => type === 'LINK' || type === 'QR');
 
-/** Written so that the index of the phones is used. */
+/** The second condition is that of the index of the phones, so PostgreSQL uses the index. */
 const isPhone = (phone: string): string => `o.customer_phone_e164 = ${phone} and o.customer_phone_e164 <> ''`;
 
 /** The orders that name the phone, and those that it paid or was asked to pay. Each index returns the newest first. */

@@ -320,7 +320,7 @@ const subjectColumns = ({ kind, id }: SettledSubject) => ({
   refundId: kind === 'refund' ? storedId('rfd', id) : null,
 });
 
-/** The public id of what a settlement settles. */
+/** The public id of the attempt, stray payment or refund that a settlement decides. */
 function subjectIdOf({
   paymentAttemptId,
   strayPaymentId,

@@ -8,7 +8,7 @@ import { undecidedAfterMs } from '../../domain/reversal.ts';
 /** The time an hour ago, in SQL. Money that a wallet has not decided since then waits for a person. */
 const hourAgo = `now() - interval '${undecidedAfterMs} milliseconds'`;
 
-/** Something that waits for a person, with public ids. */
+/** A payment, refund or stray payment that waits for a person, with public ids. */
 export interface UnsettledMoney {
   readonly merchantId: PublicId<'mer'>;
   readonly environment: Environment;

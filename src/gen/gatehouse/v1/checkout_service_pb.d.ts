@@ -177,7 +177,7 @@ export declare type MoneyNotReturned = Message<"gatehouse.v1.MoneyNotReturned"> 
   currency: string;
 
   /**
-   * True when the wallet refused to return it, so that the operator must settle it with the wallet. Otherwise it is being
+   * True when the wallet refused to return it, so that the operator must resolve it with the wallet. Otherwise it is being
    * returned.
    *
    * @generated from field: bool reversal_refused = 3;

@@ -329,7 +329,7 @@ export declare type Recovery = Message<"gatehouse.v1.Recovery"> & {
   conflictingOrderCount: number;
 
   /**
-   * The operator who has settled them; empty before that.
+   * The operator who has resolved them; empty before that.
    *
    * @generated from field: string conflicts_accepted_by = 10;
    */
@@ -497,7 +497,7 @@ export declare const BeginRecoveryResponseSchema: GenMessage<BeginRecoveryRespon
  */
 export declare type AcceptRecoveryRequest = Message<"gatehouse.v1.AcceptRecoveryRequest"> & {
   /**
-   * The subject that the operator has checked or settled. Required.
+   * The subject that the operator has compared, resolved, added again or repeated. Required.
    *
    * @generated from oneof gatehouse.v1.AcceptRecoveryRequest.subject
    */
@@ -512,7 +512,7 @@ export declare type AcceptRecoveryRequest = Message<"gatehouse.v1.AcceptRecovery
     case: "wallet";
   } | {
     /**
-     * True: the operator has settled the orders that cannot be rebuilt.
+     * True: the operator has resolved the orders that cannot be rebuilt.
      *
      * @generated from field: bool conflicts = 2;
      */
