@@ -37,7 +37,7 @@ import { readRequestState } from './read-request-state.ts';
 import type { RequestProgress } from './read-request-state.ts';
 import { readStatement } from './read-statement.ts';
 import { refusedReversal, readPayment, readReversal } from './read-transaction.ts';
-import { unansweredQuestion, unknown, unsettled } from './unsettled.ts';
+import { unansweredQuestion, unknown, unknownAfter } from './unknown-outcome.ts';
 import { writePayment, writeReversal } from './write-requests.ts';
 
 const maxAnswerBytes = 64 * 1024;
@@ -221,7 +221,7 @@ function readRecovery(reply: JsonReply): Recovery {
   if (reply.status === 404 && reply.body.ok && readError(reply.body.json)?.category === 'identification') {
     return { kind: 'not_found' };
   }
-  if (reply.status !== 200) return unsettled(reply);
+  if (reply.status !== 200) return unknownAfter(reply);
   if (!reply.body.ok) return unknown('unreadable_answer', reply.body.problem);
   const reference = Value.Check(linkSchema, reply.body.json)
     ? readReference(reply.body.json.link)

@@ -4,7 +4,7 @@ import type { JsonAnswer, JsonReply } from '../connector/json-reply.ts';
 import { requestStateSchema, reversalSchema } from './messages.ts';
 import { isTransactionId, writeReference } from './provider-reference.ts';
 import { judgeAcknowledgementError, nameOf, readError } from './read-error.ts';
-import { unknown, unsettled } from './unsettled.ts';
+import { unknown, unknownAfter } from './unknown-outcome.ts';
 
 /**
  * Reads the answer to a request to pay or to reverse. An acknowledgement can only confirm that the request was accepted. Even
@@ -16,7 +16,7 @@ export function readAcknowledgement(reply: JsonReply): Acknowledgement {
   if (reply.status === 202) return readRequestState(reply);
   if (reply.status === 201) return readCreated(reply);
   if (reply.status >= 400 && reply.status < 500 && reply.status !== 429) return readRefusal(reply);
-  return unsettled(reply);
+  return unknownAfter(reply);
 }
 
 function readRequestState({ body }: JsonAnswer): Acknowledgement {
@@ -54,9 +54,9 @@ function readCreated({ body }: JsonAnswer): Acknowledgement {
 
 function readRefusal(answer: JsonAnswer): Acknowledgement {
   const error = answer.body.ok ? readError(answer.body.json) : undefined;
-  if (error === undefined) return unsettled(answer);
+  if (error === undefined) return unknownAfter(answer);
   const verdict = judgeAcknowledgementError(error);
-  if (verdict.kind === 'unknown') return unsettled(answer);
+  if (verdict.kind === 'unknown') return unknownAfter(answer);
   if (verdict.kind === 'timed_out') {
     return {
       kind: 'refused',

@@ -5,7 +5,7 @@ import type { JsonReply } from '../connector/json-reply.ts';
 import { requestStateSchema } from './messages.ts';
 import { isTransactionId } from './provider-reference.ts';
 import { judgeFailedState, readError } from './read-error.ts';
-import { unansweredQuestion, unknown } from './unsettled.ts';
+import { unansweredQuestion, unknown } from './unknown-outcome.ts';
 
 /** The state of a request, from `GET /requeststates/{serverCorrelationId}`. */
 export type RequestProgress =

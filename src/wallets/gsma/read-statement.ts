@@ -11,7 +11,7 @@ import { transactionSchema } from './messages.ts';
 import type { Transaction } from './messages.ts';
 import { isTransactionId } from './provider-reference.ts';
 import { readFees, readMoney } from './read-transaction.ts';
-import { unansweredQuestion, unknown } from './unsettled.ts';
+import { unansweredQuestion, unknown } from './unknown-outcome.ts';
 
 /** The default page size of the contract, which every wallet supports. */
 const pageLimit = 50;

@@ -6,7 +6,7 @@ import type { Reversal, Transaction } from './messages.ts';
 import { reversalSchema, transactionSchema } from './messages.ts';
 import { judgeFailedState, readErrorMetadata } from './read-error.ts';
 import type { ErrorVerdict } from './read-error.ts';
-import { unansweredQuestion, unknown } from './unsettled.ts';
+import { unansweredQuestion, unknown } from './unknown-outcome.ts';
 
 /** The values that a transaction must have to be the requested one. */
 export interface Expected {

@@ -7,7 +7,7 @@ import type { CallOptions } from '../connector/wallet-connector.ts';
 import type { JsonReply } from '../connector/json-reply.ts';
 import { conversationSchema } from './messages.ts';
 import type { MpesaClient } from './mpesa-client.ts';
-import { readRefusal, readRefusedToken, unknown, unsettled } from './mpesa-error.ts';
+import { readRefusal, readRefusedToken, unknown, unknownAfter } from './mpesa-error.ts';
 import { securityCredential } from './security-credential.ts';
 
 /** The user of the organisation that asks about transactions and reverses them. */
@@ -121,7 +121,7 @@ export class InitiatorApi {
     if (reply.kind === 'not_sent') return { result: reply, exchanges };
     const failure = reply.kind === 'answered' ? readRefusal(reply) : undefined;
     if (failure !== undefined) return { result: { kind: 'refused', ...failure }, exchanges };
-    return { result: readRefusedToken(reply) ?? unsettled(reply), exchanges };
+    return { result: readRefusedToken(reply) ?? unknownAfter(reply), exchanges };
   }
 
   #send(
@@ -160,7 +160,7 @@ function idsIn(reply: JsonReply): string[] | undefined {
 
 function refusedQuery(reply: JsonReply): Unknown {
   const failure = reply.kind === 'answered' ? readRefusal(reply) : undefined;
-  if (failure === undefined) return unsettled(reply);
+  if (failure === undefined) return unknownAfter(reply);
   const { providerCode, providerText } = failure;
   return unknown(
     'unrecognised_code',

@@ -69,7 +69,7 @@ export function isTokenRefused(reply: JsonReply): boolean {
  */
 export function readRefusedToken(reply: JsonReply): Extract<JsonReply, { kind: 'not_sent' }> | undefined {
   if (!isTokenRefused(reply)) return undefined;
-  return { kind: 'not_sent', why: 'no_token', detail: unsettled(reply).detail };
+  return { kind: 'not_sent', why: 'no_token', detail: unknownAfter(reply).detail };
 }
 
 /** Whether the answer says that the payment is still being processed, in its older form. */
@@ -119,7 +119,7 @@ function reasonOfBadField(text: string): FailureReason {
 export const unknown = (why: UnknownWhy, detail: string): Unknown => ({ kind: 'unknown', why, detail });
 
 /** Why a request has no definite answer. */
-export function unsettled(reply: JsonReply): Unknown {
+export function unknownAfter(reply: JsonReply): Unknown {
   if (reply.kind === 'unknown') return reply;
   if (reply.kind === 'not_sent') return unasked(reply);
   const { why, detail } = judgeAnswer(reply);

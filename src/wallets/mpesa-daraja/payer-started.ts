@@ -16,7 +16,7 @@ import { withoutRefusedWords } from './callback-url.ts';
 import { readCompactTime } from './eat-time.ts';
 import { isReceipt } from './messages.ts';
 import { writeNote } from './notes.ts';
-import { readMpesaError, readRefusal, unsettled } from './mpesa-error.ts';
+import { readMpesaError, readRefusal, unknownAfter } from './mpesa-error.ts';
 
 const TextOrNumber = Type.Union([Type.String({ maxLength: 64 }), Type.Number()]);
 
@@ -110,5 +110,5 @@ export function readRegistration(reply: JsonReply): Registration {
   const error = readMpesaError(json);
   if (error !== undefined && /already registered/i.test(error.text)) return { kind: 'already_registered' };
   const failure = readRefusal(reply);
-  return failure === undefined ? unsettled(reply) : { kind: 'refused', ...failure };
+  return failure === undefined ? unknownAfter(reply) : { kind: 'refused', ...failure };
 }

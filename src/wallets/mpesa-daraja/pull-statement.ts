@@ -21,7 +21,7 @@ import { pullTerms } from './daraja-capabilities.ts';
 import { spacedTime } from './eat-time.ts';
 import { isReceipt } from './messages.ts';
 import type { MpesaClient } from './mpesa-client.ts';
-import { unknown, unsettled } from './mpesa-error.ts';
+import { unknown, unknownAfter } from './mpesa-error.ts';
 
 export interface PullParts {
   readonly client: MpesaClient;
@@ -203,7 +203,7 @@ async function* pages(
 /** @throws StatementError for any other answer */
 function readPage(reply: JsonReply, exchanges: readonly RawExchange[]): readonly unknown[] {
   if (reply.kind !== 'answered' || reply.status !== 200 || !reply.body.ok) {
-    throw new StatementError(unsettled(reply), exchanges);
+    throw new StatementError(unknownAfter(reply), exchanges);
   }
   const { json } = reply.body;
   if (!Value.Check(answerSchema, json)) {

@@ -3,7 +3,7 @@ import type { JsonReply } from '../connector/json-reply.ts';
 import { maskProviderText } from '../connector/mask-text.ts';
 import type { Acknowledgement } from '../connector/outcomes.ts';
 import { pushAnswerSchema, pushStateSchema } from './messages.ts';
-import { readRefusal, readRefusedToken, saysStillProcessing, unknown, unsettled } from './mpesa-error.ts';
+import { readRefusal, readRefusedToken, saysStillProcessing, unknown, unknownAfter } from './mpesa-error.ts';
 import { writeReference } from './references.ts';
 import type { PushResult } from './result-codes.ts';
 import { judgePush } from './result-codes.ts';
@@ -24,17 +24,17 @@ export function readPushAnswer(reply: JsonReply, requestedAt: Date): Acknowledge
   }
   const failure = readRefusal(reply);
   return failure === undefined
-    ? (readRefusedToken(reply) ?? unsettled(reply))
+    ? (readRefusedToken(reply) ?? unknownAfter(reply))
     : { kind: 'refused', ...failure };
 }
 
 /** The answer to the query of a payment request. It contains neither amount nor receipt. */
 export function readPushState(reply: JsonReply, checkout: string): PushResult {
-  if (reply.kind !== 'answered') return unsettled(reply);
+  if (reply.kind !== 'answered') return unknownAfter(reply);
   if (saysStillProcessing(reply)) return { kind: 'pending' };
-  if (reply.status !== 200 || !reply.body.ok) return unsettled(reply);
+  if (reply.status !== 200 || !reply.body.ok) return unknownAfter(reply);
   const state = reply.body.json;
-  if (!Value.Check(pushStateSchema, state)) return unsettled(reply);
+  if (!Value.Check(pushStateSchema, state)) return unknownAfter(reply);
   if (state.CheckoutRequestID !== checkout) {
     return unknown('inconsistent', 'the answer is about another request than the one asked for');
   }

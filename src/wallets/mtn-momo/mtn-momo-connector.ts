@@ -24,7 +24,7 @@ import type {
 import { WalletHttp } from '../connector/wallet-http.ts';
 import { MomoProduct } from './momo-product.ts';
 import type { ProductCredentials } from './momo-product.ts';
-import { readAcknowledgement, readPayment, readRecovery, readRefund, unsettled } from './read-answers.ts';
+import { readAcknowledgement, readPayment, readRecovery, readRefund, unknownAfter } from './read-answers.ts';
 import { readCallback } from './read-callback.ts';
 import { referenceId } from './reference-id.ts';
 import { writePayment, writeRefund } from './write-requests.ts';
@@ -144,7 +144,7 @@ export class MtnMomoConnector implements WalletConnector {
       reply.body.json !== null &&
       'availableBalance' in reply.body.json;
     if (!isBalance) {
-      const detail = reply.status === 200 ? 'the answer is not a balance' : unsettled(reply).detail;
+      const detail = reply.status === 200 ? 'the answer is not a balance' : unknownAfter(reply).detail;
       return { result: { kind: 'unavailable', detail }, exchanges };
     }
     const { providerCallbackHost: registered } = this.#parts;

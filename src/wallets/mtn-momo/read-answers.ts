@@ -64,7 +64,7 @@ export function readAcknowledgement(
   if (isForbidden || ((status === 403 || status === 404) && hasStatusCode(reply, status))) {
     return refused('merchant_config', String(status), 'MTN denies this product, path or address');
   }
-  return unsettled(reply);
+  return unknownAfter(reply);
 }
 
 const refused = (reason: Failure['reason'], providerCode: string, providerText: string) =>
@@ -134,7 +134,7 @@ function readStatus(reply: JsonReply, requestId: string): StatusAnswer | Unknown
   if (reply.kind === 'unknown') return reply;
   if (reply.kind === 'not_sent') return unasked(reply);
   if (isNotFound(reply)) return unknown('not_found', 'MTN does not know this X-Reference-Id');
-  if (reply.status !== 200) return unsettled(reply);
+  if (reply.status !== 200) return unknownAfter(reply);
   if (!reply.body.ok) return unknown('unreadable_answer', reply.body.problem);
   const { json } = reply.body;
   if (!Value.Check(statusAnswer, json)) {
@@ -172,19 +172,19 @@ const isNotFound = (reply: JsonReply): boolean =>
 const errorOf = ({ body }: JsonAnswer) => (body.ok ? readMomoError(body.json) : undefined);
 
 /** Why an answer decides nothing, by its status. */
-export function unsettled(answer: JsonAnswer): Unknown {
+export function unknownAfter(answer: JsonAnswer): Unknown {
   const error = errorOf(answer);
   const { status, retryAfterMs } = answer;
   const detail = `MTN answered ${status}${error === undefined ? '' : ` (${error.code})`}`;
   return {
     kind: 'unknown',
-    why: reasonUnsettled(status, error !== undefined),
+    why: reasonUnknown(status, error !== undefined),
     detail,
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
   };
 }
 
-function reasonUnsettled(status: number, hasCode: boolean): UnknownWhy {
+function reasonUnknown(status: number, hasCode: boolean): UnknownWhy {
   if (status >= 500) return 'server_error';
   if (status === 429) return 'rate_limited';
   if (status === 401) return 'unauthenticated';

@@ -100,7 +100,7 @@ const refusals: ReadonlyMap<string, Failure['reason']> = new Map<string, Failure
 const orderNotFound = '60330006';
 
 /** Why an error decides nothing. */
-function unsettled({ code, text, answer }: Extract<FabricReading, { kind: 'error' }>): Unknown {
+function unknownAfter({ code, text, answer }: Extract<FabricReading, { kind: 'error' }>): Unknown {
   const detail = `telebirr answered ${answer.status} with ${code} ${text}`.trim();
   if (code === quotaExceeded || answer.status === 429) {
     return withWait(unknown('rate_limited', detail), answer);
@@ -116,7 +116,7 @@ export function readRefusal(error: Extract<FabricReading, { kind: 'error' }>): A
   if (error.answer.status === 404 && /can ?not find api/i.test(error.text)) {
     return refused('merchant_config', error.code, error.text);
   }
-  return unsettled(error);
+  return unknownAfter(error);
 }
 
 /** The prepay id of a new order, with which the payer's page is built. */
@@ -172,7 +172,7 @@ export function readOrder(
     const isUnknownOrder = read.code === orderNotFound || /order\b.*\bnot (?:found|exist)/i.test(read.text);
     if (isUnknownOrder)
       return { kind: 'not_found', detail: `telebirr does not know the order (${read.code})` };
-    return unsettled(read);
+    return unknownAfter(read);
   }
   if (!isAbout(read.content, order)) return inconsistent;
   const status = (field(read.content, 'order_status') || field(read.content, 'trade_status')).toUpperCase();

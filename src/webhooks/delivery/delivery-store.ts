@@ -8,15 +8,15 @@ import { abandonExpired } from './abandon-expired.sql.ts';
 import { postponeWaiting } from './postpone-waiting.sql.ts';
 import { renewLeases } from './renew-leases.sql.ts';
 import type { HeldLease } from './renew-leases.sql.ts';
-import { settleLanes } from './settle-lanes.ts';
-import type { Settled, Settlement } from './settle-lanes.ts';
+import { writeLanes } from './write-lanes.ts';
+import type { LaneWriteResult, LaneWrite } from './write-lanes.ts';
 import { takeHeads } from './take-heads.sql.ts';
 import type { HeadRequest } from './take-heads.sql.ts';
 
 /** The number of results that one transaction writes. A result that waits for another's commit joins the next batch. */
-const maxSettlements = 500;
+const maxLaneWrites = 500;
 /** An upper bound that is never reached: all deliveries in flight and one release per lane stay below it. */
-const maxWaitingSettlements = 100_000;
+const maxWaitingLaneWrites = 100_000;
 
 /**
  * The store of lanes and deliveries for the dispatcher. Leases and due times use the database's clock. A method rejects
@@ -37,7 +37,7 @@ export interface DeliveryStore {
     leases: readonly HeldLease[],
   ) => Promise<ReadonlyMap<string, { readonly isPaused: boolean }>>;
   /** Writes the outcome of an attempt, releases a lane, or both. Concurrent calls share one transaction. */
-  readonly settle: (settlement: Settlement, signal: AbortSignal) => Promise<Settled>;
+  readonly writeLane: (write: LaneWrite, signal: AbortSignal) => Promise<LaneWriteResult>;
   /** Abandons at most `limit` deliveries of a held lane whose schedule ended before they were sent. Returns their number. */
   readonly abandonExpired: (lease: HeldLease, limit: number) => Promise<number>;
   /** Postpones the next deliveries of a lane if all of them wait for earlier ones of their orders. Returns their number. */
@@ -63,13 +63,13 @@ export function createDeliveryStore(parts: DeliveryStoreParts): DeliveryStore {
     claim: (request) => claimLanes(pool, { ...request, ...newLease() }),
     take: (requests) => takeHeads(pool, requests),
     renew: (leases) => renewLeases(pool, leases, leaseMs),
-    settle: createBatcher<Settlement, Settled>({
+    writeLane: createBatcher<LaneWrite, LaneWriteResult>({
       isOneItemsFault: isDataRefused,
-      run: (settlements) => settleLanes(pool, settlements, { leaseMs, random }),
-      maxItems: maxSettlements,
+      run: (writes) => writeLanes(pool, writes, { leaseMs, random }),
+      maxItems: maxLaneWrites,
       // One batch at a time, so that a lane's release is written after its last result.
       maxInFlight: 1,
-      maxWaiting: maxWaitingSettlements,
+      maxWaiting: maxWaitingLaneWrites,
     }),
     abandonExpired: (lease, limit) => abandonExpired(pool, lease, limit),
     postponeWaiting: (lane) => postponeWaiting(pool, lane),

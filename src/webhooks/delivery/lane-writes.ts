@@ -6,8 +6,8 @@ import type { DeliveryStore } from './delivery-store.ts';
 import type { HeldLane, PostEvent } from './held-lane.ts';
 import { laneFields } from './lane-arrays.ts';
 import type { Lane, LeaseState } from './lane-machine.ts';
-import type { LaneReleaseTerms, Settled, Settlement } from './settle-lanes.ts';
-import { settleWithRetries } from './settle-with-retries.ts';
+import type { LaneReleaseTerms, LaneWriteResult, LaneWrite } from './write-lanes.ts';
+import { writeLaneWithRetries } from './write-lane-with-retries.ts';
 import type { EndedAttempt } from './write-attempts.sql.ts';
 
 /** Counts every attempt whose result was recorded. */
@@ -23,14 +23,14 @@ export interface AttemptMetrics {
 export interface LaneWrites {
   /** `isRelease`: the lane is released in the same transaction. */
   readonly record: (held: HeldLane, attempt: EndedAttempt, isRelease: boolean) => Promise<void>;
-  /** `abandonExpired`: deliveries that outlived their schedule are abandoned first. */
+  /** `abandonExpired`: deliveries whose schedule has ended are abandoned first. */
   readonly release: (held: HeldLane, abandonExpired: boolean) => Promise<void>;
   /** Whether every write has ended. */
   readonly areDone: () => boolean;
 }
 
 export interface LaneWritesParts {
-  readonly store: Pick<DeliveryStore, 'settle' | 'abandonExpired' | 'postponeWaiting'>;
+  readonly store: Pick<DeliveryStore, 'writeLane' | 'abandonExpired' | 'postponeWaiting'>;
   readonly metrics: AttemptMetrics;
   readonly logger: Logger;
   /** Called when a lane may be due. */
@@ -46,49 +46,56 @@ const expiredStatements = 20;
 
 export function createLaneWrites(parts: LaneWritesParts): LaneWrites {
   const { store, metrics, logger, onLanesDue, stopWriteRetries, post } = parts;
-  /** The number of settlements without a result from the database. */
-  let unsettled = 0;
+  /** The number of writes that have not ended. */
+  let openWrites = 0;
 
-  const settle = async (
+  const write = async (
     { key: lane, leaseId }: HeldLane,
-    what: Pick<Settlement, 'attempt' | 'release'>,
-  ): Promise<Settled | undefined> => {
-    unsettled += 1;
-    const settled = await settleWithRetries(store, { lane, leaseId, ...what }, { logger, stopWriteRetries });
-    unsettled -= 1;
-    return settled;
+    content: Pick<LaneWrite, 'attempt' | 'release'>,
+  ): Promise<LaneWriteResult | undefined> => {
+    openWrites += 1;
+    const result = await writeLaneWithRetries(
+      store,
+      { lane, leaseId, ...content },
+      { logger, stopWriteRetries },
+    );
+    openWrites -= 1;
+    return result;
   };
 
-  const afterRelease = async ({ key: lane }: HeldLane, settled: Settled | undefined): Promise<void> => {
-    if (settled?.isHeld !== true) return;
-    unsettled += 1;
-    if (settled.areHeadsHidden) await postponeAll(lane, parts);
-    unsettled -= 1;
-    if (settled.isDue) onLanesDue();
+  const afterRelease = async (
+    { key: lane }: HeldLane,
+    result: LaneWriteResult | undefined,
+  ): Promise<void> => {
+    if (result?.isHeld !== true) return;
+    openWrites += 1;
+    if (result.areHeadsHidden) await postponeAll(lane, parts);
+    openWrites -= 1;
+    if (result.isDue) onLanesDue();
   };
 
   return {
     async record(held, attempt, isRelease) {
       const release = isRelease ? { release: releaseOf(held.state) } : {};
-      const settled = await settle(held, { attempt, ...release });
-      const isRecorded = settled !== undefined && (settled.isHeld || settled.isWritten);
+      const result = await write(held, { attempt, ...release });
+      const isRecorded = result !== undefined && (result.isHeld || result.isWritten);
       logAttempt(logger, attempt, isRecorded);
       if (isRecorded) metrics.attempted(attempt.delivery, attempt.report, attempt.span);
       const deliveryId = attempt.delivery.id;
-      post(held, { type: 'recorded', deliveryId, lease: isRelease ? 'over' : leaseAfter(settled) });
-      await afterRelease(held, settled);
+      post(held, { type: 'recorded', deliveryId, lease: isRelease ? 'over' : leaseAfter(result) });
+      await afterRelease(held, result);
     },
     async release(held, abandonExpired) {
-      if (abandonExpired) await abandonOutlived(held, parts);
-      const settled = await settle(held, { release: releaseOf(held.state) });
+      if (abandonExpired) await abandonAllExpired(held, parts);
+      const result = await write(held, { release: releaseOf(held.state) });
       post(held, { type: 'released' });
-      await afterRelease(held, settled);
+      await afterRelease(held, result);
     },
-    areDone: () => unsettled === 0,
+    areDone: () => openWrites === 0,
   };
 }
 
-async function abandonOutlived(
+async function abandonAllExpired(
   { key: lane, leaseId }: HeldLane,
   { store, logger, isStopping }: LaneWritesParts,
 ): Promise<void> {
@@ -128,7 +135,7 @@ const releaseOf = ({ releaseDelayMs: delayMs, awaitsSecret }: Lane): LaneRelease
 });
 
 /** After a failed write, the lease is not extended. It expires, and the delivery is sent again. */
-const leaseAfter = (settled: Settled | undefined): LeaseState => {
-  if (settled?.isHeld !== true) return 'over';
-  return settled.isPaused ? 'paused' : 'held';
+const leaseAfter = (result: LaneWriteResult | undefined): LeaseState => {
+  if (result?.isHeld !== true) return 'over';
+  return result.isPaused ? 'paused' : 'held';
 };

@@ -3,8 +3,8 @@ import { describe, expect, test } from '@jest/globals';
 import { createDeliveryStore } from '../../../src/webhooks/delivery/delivery-store.ts';
 import type { DeliveryStore } from '../../../src/webhooks/delivery/delivery-store.ts';
 import type { ClaimedLane } from '../../../src/webhooks/delivery/claim-lanes.sql.ts';
-import { settleLanes } from '../../../src/webhooks/delivery/settle-lanes.ts';
-import { settleWithRetries } from '../../../src/webhooks/delivery/settle-with-retries.ts';
+import { writeLanes } from '../../../src/webhooks/delivery/write-lanes.ts';
+import { writeLaneWithRetries } from '../../../src/webhooks/delivery/write-lane-with-retries.ts';
 import type { EndedAttempt } from '../../../src/webhooks/delivery/write-attempts.sql.ts';
 import type { OutgoingDelivery } from '../../../src/webhooks/domain/delivery.ts';
 import { keptLog } from '../../support/kept-log.ts';
@@ -156,11 +156,11 @@ test.each<
     await desk.database.pool.query("update webhooks.lanes set last_success_at = '2026-01-01'");
     const { lane, leaseId, heads } = await claimOne(store);
     const at = (index: number | null) => (index === null ? null : new Date(Date.UTC(2026, 1, 1, 0, index)));
-    const settlements = statuses.map((status, index) => ({
+    const writes = statuses.map((status, index) => ({
       ...{ lane, leaseId, attempt: ended(heads[index]!, status, at(index)!) },
     }));
 
-    await settleLanes(desk.database.pool, settlements.toReversed(), { leaseMs: 20_000, random: Math.random });
+    await writeLanes(desk.database.pool, writes.toReversed(), { leaseMs: 20_000, random: Math.random });
 
     expect(await desk.lanes()).toMatchObject([
       {
@@ -186,20 +186,20 @@ describe('a failure whose write is repeated because the answer to its commit was
     const attempt = ended(heads[0]!, 500, new Date());
     const { logger, log } = keptLog();
     let lostAnswers = 2;
-    const settle: DeliveryStore['settle'] = async (settlement, signal) => {
-      const settled = await store.settle(settlement, signal);
-      if (lostAnswers === 0) return settled;
+    const writeLane: DeliveryStore['writeLane'] = async (write, signal) => {
+      const result = await store.writeLane(write, signal);
+      if (lostAnswers === 0) return result;
       lostAnswers -= 1;
       throw Object.assign(new Error('the connection was lost'), { code: 'ECONNRESET' });
     };
 
-    const settled = await settleWithRetries(
-      { settle },
+    const result = await writeLaneWithRetries(
+      { writeLane },
       { lane, leaseId, attempt, ...releasing },
       { logger, stopWriteRetries: new AbortController().signal },
     );
 
-    expect(settled).toMatchObject(expected);
+    expect(result).toMatchObject(expected);
     expect(log.map(({ msg }) => msg)).toEqual([
       'the result of a webhook attempt could not be stored yet; trying again',
     ]);

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { newRandomId } from '../../../src/contract/public-id.ts';
 import { claimLanes } from '../../../src/webhooks/delivery/claim-lanes.sql.ts';
-import { settleLanes } from '../../../src/webhooks/delivery/settle-lanes.ts';
+import { writeLanes } from '../../../src/webhooks/delivery/write-lanes.ts';
 import { insertDeliveries } from '../../../src/webhooks/intake/insert-deliveries.sql.ts';
 import { createSigningSecrets } from '../../../src/webhooks/secrets/signing-secrets.ts';
 import type { SigningSecretsParts } from '../../../src/webhooks/secrets/signing-secrets.ts';
@@ -167,7 +167,7 @@ describe('a lane that begins to wait for a secret', () => {
     await holder.query('select pg_advisory_lock($1)', [holdKey]);
     const release = { delayMs: 0, awaitsSecret: true };
 
-    const releasing = settleLanes(pool, [{ lane, leaseId, release }], {
+    const releasing = writeLanes(pool, [{ lane, leaseId, release }], {
       leaseMs: 20_000,
       random: Math.random,
     });

@@ -12,7 +12,7 @@ import {
 } from '../../../src/gen/gatehouse/v1/webhook_service_pb.js';
 import { createLogger } from '../../../src/platform/logger.ts';
 import { claimLanes } from '../../../src/webhooks/delivery/claim-lanes.sql.ts';
-import { settleLanes } from '../../../src/webhooks/delivery/settle-lanes.ts';
+import { writeLanes } from '../../../src/webhooks/delivery/write-lanes.ts';
 import { abandonDeleted } from '../../../src/webhooks/endpoints/abandon-deleted.ts';
 import { failureOf, refusalOf } from '../../support/rpc-failure.ts';
 import { buildReport } from './outgoing.ts';
@@ -335,13 +335,13 @@ describe('deleting an endpoint', () => {
     const attempt = { delivery, report, endedAt: at, next: { type: 'pause', at } as const };
     const release = { delayMs: 0, awaitsSecret: false };
 
-    const [settled] = await settleLanes(desk.database.pool, [{ lane: own.lane, leaseId, attempt, release }], {
+    const [result] = await writeLanes(desk.database.pool, [{ lane: own.lane, leaseId, attempt, release }], {
       leaseMs: 20_000,
       random: Math.random,
     });
     await abandon();
 
-    expect(settled).toMatchObject({ isHeld: true });
+    expect(result).toMatchObject({ isHeld: true });
     expect(
       await sql(
         `select l.paused_at, l.paused_by_answer, l.lease_id, e.emptied_at is not null as is_emptied

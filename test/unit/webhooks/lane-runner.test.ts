@@ -7,7 +7,7 @@ import { startDispatching } from '../../../src/webhooks/delivery/dispatch-delive
 import type { DispatchParts } from '../../../src/webhooks/delivery/dispatch-deliveries.ts';
 import { createLaneRunner } from '../../../src/webhooks/delivery/lane-runner.ts';
 import type { LaneRunner } from '../../../src/webhooks/delivery/lane-runner.ts';
-import type { Settled } from '../../../src/webhooks/delivery/settle-lanes.ts';
+import type { LaneWriteResult } from '../../../src/webhooks/delivery/write-lanes.ts';
 import type { HeadRequest } from '../../../src/webhooks/delivery/take-heads.sql.ts';
 import type { AttemptReport, OutgoingDelivery } from '../../../src/webhooks/domain/delivery.ts';
 import { buildDelivery, buildReport } from '../../integration/webhooks/outgoing.ts';
@@ -43,7 +43,7 @@ interface Desk {
 
 /** A process's lanes. The test plays the database, which gives each write this answer, and the merchants, and decides the sequence. */
 function openDesk(
-  answer: Settled = { isHeld: true, isPaused: false, isDue: false, areHeadsHidden: false },
+  answer: LaneWriteResult = { isHeld: true, isPaused: false, isDue: false, areHeadsHidden: false },
 ): Desk {
   const sent: Asked<string, AttemptReport>[] = [];
   const taken: Asked<readonly HeadRequest[], Heads>[] = [];
@@ -55,7 +55,7 @@ function openDesk(
     claim: async () => ({ lanes: [], now: undefined }),
     take: (requests) => ask(taken, requests),
     renew: async () => new Map(),
-    settle: async ({ lane, release }) => {
+    writeLane: async ({ lane, release }) => {
       if (release !== undefined) released.push(lane.merchantId);
       return answer;
     },

@@ -14,7 +14,7 @@ import { deliveriesOf, readingWritten, writingAttempts } from './write-attempts.
 import type { EndedAttempt, LaneOutcome } from './write-attempts.sql.ts';
 
 /** A write for a held lane: the outcome of an attempt, a release, or both. */
-export interface Settlement {
+export interface LaneWrite {
   readonly lane: LaneKey;
   readonly leaseId: string;
   readonly attempt?: EndedAttempt;
@@ -26,7 +26,7 @@ export interface Settlement {
 
 export type LaneReleaseTerms = Omit<LaneRelease, 'lane'>;
 
-export type Settled =
+export type LaneWriteResult =
   | {
       readonly isHeld: true;
       /** Nothing more may be sent on the lane. */
@@ -43,21 +43,21 @@ export type Settled =
   | { readonly isHeld: false; readonly isWritten: boolean };
 
 /**
- * Writes all settlements in one transaction. A lane's part is written only if its lease id is still the claimed one. An
+ * Makes all writes in one transaction. A lane's part is written only if its lease id is still the claimed one. An
  * expired lease does not matter while no other process has claimed the lane. So attempts made before a database restart
  * are recorded and not sent again. It takes only two round trips, because the intake of new deliveries waits for the locks meanwhile.
  */
-export function settleLanes(
+export function writeLanes(
   pool: Pool,
-  settlements: readonly Settlement[],
+  writes: readonly LaneWrite[],
   options: { readonly leaseMs: number; readonly random: () => number },
-): Promise<Settled[]> {
-  const byLane = Map.groupBy(settlements, ({ lane }) => laneText(lane));
+): Promise<LaneWriteResult[]> {
+  const byLane = Map.groupBy(writes, ({ lane }) => laneText(lane));
   const lock = lockingLanes(
     [...byLane.values()].flatMap(([first]) => (first === undefined ? [] : [first.lane])),
   );
-  const unsigned = settlements.filter(({ release }) => release?.awaitsSecret === true);
-  const repeated = settlements.flatMap(({ attempt, isRepeat }) =>
+  const unsigned = writes.filter(({ release }) => release?.awaitsSecret === true);
+  const repeated = writes.flatMap(({ attempt, isRepeat }) =>
     attempt !== undefined && isRepeat === true ? [attempt] : [],
   );
   const opening = [
@@ -69,11 +69,10 @@ export function settleLanes(
   return inTransaction(pool, opening, async (_, opened, commitWith) => {
     const locked = lockedLanes(opened.at(unsigned.length > 0 ? 1 : 0) ?? []);
     const written = deliveriesOf(repeated.length > 0 ? (opened.at(-1) ?? []) : []);
-    const unwrittenOf = ({ attempt, isRepeat }: Settlement): EndedAttempt[] =>
+    const unwrittenOf = ({ attempt, isRepeat }: LaneWrite): EndedAttempt[] =>
       attempt === undefined || (isRepeat === true && written.has(attempt.delivery.id)) ? [] : [attempt];
-    const isHeld = ({ lane, leaseId }: Settlement): boolean =>
-      locked.get(laneText(lane))?.leaseId === leaseId;
-    const held = settlements.filter(isHeld);
+    const isHeld = ({ lane, leaseId }: LaneWrite): boolean => locked.get(laneText(lane))?.leaseId === leaseId;
+    const held = writes.filter(isHeld);
     const outcomes = [...locked].flatMap(([text, lane]) =>
       outcomeOf(lane, (byLane.get(text) ?? []).filter(isHeld).flatMap(unwrittenOf), options.random),
     );
@@ -89,13 +88,13 @@ export function settleLanes(
       ...outcomes.filter(({ pauseReason }) => pauseReason !== '').map(({ lane }) => laneText(lane)),
       ...[...locked].filter(([, { isPaused }]) => isPaused).map(([text]) => text),
     ]);
-    return settlements.map((settlement) => {
-      if (!isHeld(settlement)) {
-        const { attempt, isRepeat } = settlement;
+    return writes.map((write) => {
+      if (!isHeld(write)) {
+        const { attempt, isRepeat } = write;
         const isWritten = isRepeat === true && written.has(attempt?.delivery.id ?? '');
         return { isHeld: false, isWritten };
       }
-      const text = laneText(settlement.lane);
+      const text = laneText(write.lane);
       return {
         isHeld: true,
         isPaused: paused.has(text),

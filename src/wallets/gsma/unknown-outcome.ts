@@ -10,11 +10,11 @@ export const unknown = (why: UnknownWhy, detail: string): Unknown => ({ kind: 'u
 export function unansweredQuestion(reply: JsonReply): Unknown {
   if (reply.kind === 'unknown') return reply;
   if (reply.kind === 'not_sent') return unasked(reply);
-  return unsettled(reply);
+  return unknownAfter(reply);
 }
 
 /** Why an unexpected answer decides nothing, by its status. */
-export function unsettled(answer: JsonAnswer): Unknown {
+export function unknownAfter(answer: JsonAnswer): Unknown {
   const { why, detail } = judgeStatus(answer);
   return {
     kind: 'unknown',

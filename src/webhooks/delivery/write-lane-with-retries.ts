@@ -3,7 +3,7 @@ import type { Logger } from '../../platform/logger.ts';
 import { pause } from '../../platform/pause.ts';
 import type { DeliveryStore } from './delivery-store.ts';
 import { laneFields } from './lane-arrays.ts';
-import type { Settled, Settlement } from './settle-lanes.ts';
+import type { LaneWriteResult, LaneWrite } from './write-lanes.ts';
 
 const firstWaitMs = 50;
 const longestWaitMs = 1_000;
@@ -13,21 +13,21 @@ const longestWaitMs = 1_000;
  * twice. Returns undefined after a logged permanent failure or when `stopWriteRetries` aborted. Then the lease expires by
  * itself.
  */
-export async function settleWithRetries(
-  store: Pick<DeliveryStore, 'settle'>,
-  settlement: Settlement,
+export async function writeLaneWithRetries(
+  store: Pick<DeliveryStore, 'writeLane'>,
+  write: LaneWrite,
   { logger, stopWriteRetries }: { readonly logger: Logger; readonly stopWriteRetries: AbortSignal },
-): Promise<Settled | undefined> {
+): Promise<LaneWriteResult | undefined> {
   const isStopped = (): boolean => stopWriteRetries.aborted;
   for (let waitMs = firstWaitMs; !isStopped(); waitMs = Math.min(2 * waitMs, longestWaitMs)) {
     try {
-      return await store.settle({ ...settlement, isRepeat: waitMs !== firstWaitMs }, stopWriteRetries);
+      return await store.writeLane({ ...write, isRepeat: waitMs !== firstWaitMs }, stopWriteRetries);
     } catch (error) {
       if (isStopped()) break;
       const line = {
         err: error,
-        ...laneFields(settlement.lane),
-        delivery_id: settlement.attempt?.delivery.id,
+        ...laneFields(write.lane),
+        delivery_id: write.attempt?.delivery.id,
       };
       if (!isDatabaseUnavailable(error)) {
         logger.error(
@@ -36,7 +36,7 @@ export async function settleWithRetries(
         );
         return undefined;
       }
-      // Logged once per settlement. Otherwise an outage would fill the log with repeated entries.
+      // Logged once per write. Otherwise an outage would fill the log with repeated entries.
       if (waitMs === firstWaitMs)
         logger.warn(line, 'the result of a webhook attempt could not be stored yet; trying again');
     }
