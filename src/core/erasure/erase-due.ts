@@ -25,21 +25,26 @@ export interface EraseDueParts extends EraseParts, PeriodParts {
 
 /** One core erases at a time. */
 const eraseLock = { key: 7_142_009, silenceMs: 60_000, keepAliveMs: 10_000 };
-/** A batch locks its orders for a fraction of a second. */
 const batchSize = 50;
 const periodsEveryMs = 10 * 60_000;
 
 /** Erases the orders together. If that fails, erases them one by one, so that one order cannot hold up the others. Never rejects. */
-async function eraseOneByOneIfNeeded(parts: EraseDueParts, orders: OrdersToErase): Promise<Erasure> {
+async function eraseOneByOneIfNeeded(
+  parts: EraseDueParts,
+  orders: OrdersToErase,
+  stop: Pick<AbortSignal, 'aborted'>,
+): Promise<Erasure> {
   try {
-    return await eraseOrders(parts, orders);
+    return await eraseOrders(parts, orders, stop);
   } catch (error) {
     const { merchantId, orderIds, requestedIds } = orders;
     const [only] = orderIds;
     if (orderIds.length > 1) {
       const results: Erasure[] = [];
       for (const orderId of orderIds)
-        results.push(await eraseOneByOneIfNeeded(parts, { merchantId, orderIds: [orderId], requestedIds }));
+        results.push(
+          await eraseOneByOneIfNeeded(parts, { merchantId, orderIds: [orderId], requestedIds }, stop),
+        );
       return {
         erased: results.flatMap(({ erased }) => erased),
         obstacles: new Map(results.flatMap(({ obstacles }) => [...obstacles])),
@@ -80,14 +85,21 @@ export function createEraseDue(parts: EraseDueParts): (stop: AbortSignal) => Pro
     }
     return due.length;
   };
-  const eraseBatch = async (environments: readonly Environment[]): Promise<number> => {
+  const eraseBatch = async (
+    environments: readonly Environment[],
+    stop: Pick<AbortSignal, 'aborted'>,
+  ): Promise<number> => {
     const due = await readDue(database.pool, environments, batchSize);
     const [first] = due;
     if (first === undefined) return 0;
     const { merchantId } = first;
     const orderIds = due.map(({ orderId }) => orderId);
     const requestedIds = new Set(due.flatMap(({ orderId, isRequested }) => (isRequested ? [orderId] : [])));
-    const { erased, obstacles } = await eraseOneByOneIfNeeded(parts, { merchantId, orderIds, requestedIds });
+    const { erased, obstacles } = await eraseOneByOneIfNeeded(
+      parts,
+      { merchantId, orderIds, requestedIds },
+      stop,
+    );
     const isErased = new Set(erased);
     const done = due.filter(({ orderId }) => isErased.has(orderId));
     await removeDue(
@@ -108,7 +120,10 @@ export function createEraseDue(parts: EraseDueParts): (stop: AbortSignal) => Pro
     return due.length;
   };
   const openEnvironments = () => (['SANDBOX', 'PRODUCTION'] as const).filter(gate.isOpen);
-  const findPeriods = async (open: readonly Environment[], stop: AbortSignal): Promise<void> => {
+  const findPeriods = async (
+    open: readonly Environment[],
+    stop: Pick<AbortSignal, 'aborted'>,
+  ): Promise<void> => {
     const due = open.filter((each) => monotonicMs() - (periodsAt.get(each) ?? -Infinity) >= periodsEveryMs);
     if (due.length === 0) return;
     await findEndedPeriods(parts, due, stop);
@@ -117,11 +132,16 @@ export function createEraseDue(parts: EraseDueParts): (stop: AbortSignal) => Pro
   return async (stop) => {
     if (openEnvironments().length === 0) return;
     await withAdvisoryLock(database.pool, eraseLock, async (_client, lost) => {
+      const ended = {
+        get aborted() {
+          return stop.aborted || lost.aborted;
+        },
+      };
       // The orders of ended periods may take a day, so payments take turns with them, and an environment may open or close meanwhile.
-      while (!stop.aborted && !lost.aborted) {
+      while (!ended.aborted) {
         const open = openEnvironments();
-        await findPeriods(open, stop);
-        if ((await erasePayments(open)) + (await eraseBatch(open)) === 0) return;
+        await findPeriods(open, ended);
+        if ((await erasePayments(open)) + (await eraseBatch(open, ended)) === 0) return;
       }
     });
   };

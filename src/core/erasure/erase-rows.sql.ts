@@ -6,13 +6,18 @@ import { runStatement } from '../../platform/database/run-statement.ts';
 import { erasedText } from '../domain/erased.ts';
 import type { Environment } from '../domain/order.ts';
 
-/** An order with the ids of its parts. */
-export interface OrderParts {
+/** Payments and refunds of an order. */
+export interface PartsToErase {
+  readonly merchantId: StoredId<'mer'>;
+  readonly attemptIds: readonly StoredId<'pat'>[];
+  readonly refundIds: readonly StoredId<'rfd'>[];
+}
+
+export interface OrderToErase {
   readonly merchantId: StoredId<'mer'>;
   readonly environment: Environment;
   readonly orderId: StoredId<'ord'>;
   readonly orderNumber: string;
-  readonly attemptIds: readonly StoredId<'pat'>[];
   /** Whether an operator requested the erasure. */
   readonly isRequested: boolean;
 }
@@ -29,7 +34,9 @@ const order = `
 update core.orders
 set customer_phone = '${erasedText}', customer_phone_e164 = '', ${eraseColumn('reason')}, checkout_browser_hash = null
 where merchant_id = $1 and environment = $3 and id = $2`;
-const refunds = `update core.refunds set ${eraseColumn('reason')}, ${eraseColumn('detail')}, callback_notes = '{}' where ${ofOrder}
+const refunds = `
+update core.refunds set ${eraseColumn('reason')}, ${eraseColumn('detail')}, callback_notes = '{}'
+where merchant_id = $1 and id = any($2::uuid[])
 returning id, created_at, updated_at as until`;
 const strayPayments = `update core.stray_payments set ${eraseColumn('detail')}, callback_notes = '{}' where ${ofOrder}
 returning payer_payment_id as id`;
@@ -93,24 +100,54 @@ interface Part<P extends IdPrefix> {
   readonly until: Date;
 }
 
-/** Erases the personal data of an order outside of its events. The transaction has locked the order. */
-export async function eraseRows(client: PoolClient, parts: OrderParts): Promise<void> {
-  const { merchantId, orderId, environment, orderNumber, attemptIds, isRequested } = parts;
-  const run = <Row extends object = object>(text: string, values: unknown[]): Promise<Row[]> =>
-    runStatement<Row>(client, { text, values });
+type Run = <Row extends object = object>(text: string, values: unknown[]) => Promise<Row[]>;
+
+const runOn =
+  (client: PoolClient): Run =>
+  (text, values) =>
+    runStatement(client, { text, values });
+
+/** Erases the personal data of payments and refunds of an order. The transaction has locked the order. */
+export async function erasePartRows(
+  client: PoolClient,
+  { merchantId, attemptIds, refundIds }: PartsToErase,
+): Promise<void> {
+  const run = runOn(client);
+  const refunded = await run<Part<'rfd'>>(refunds, [merchantId, refundIds]);
+  await run(attempts, [merchantId, attemptIds]);
+  await erasePayersOf(run, merchantId, attemptIds, []);
+  await run(exchanges, [merchantId, attemptIds]);
+  await eraseAudit(run, merchantId, 'rfd', refunded);
+}
+
+/** Erases the personal data of an order outside of its events, payments and refunds. The transaction has locked the order. */
+export async function eraseOrderRows(client: PoolClient, parts: OrderToErase): Promise<void> {
+  const { merchantId, orderId, environment, orderNumber, isRequested } = parts;
+  const run = runOn(client);
   await run(order, [merchantId, orderId, environment]);
-  const refunded = await run<Part<'rfd'>>(refunds, [merchantId, orderId]);
   const strays = await run<{ id: StoredId<'ppm'> | null }>(strayPayments, [merchantId, orderId]);
   const settled = await run<Part<'stl'>>(settlements, [merchantId, orderId]);
-  await run(attempts, [merchantId, attemptIds]);
-  const payers = strays.flatMap(({ id }) => id ?? []);
-  const started = await run<{ id: StoredId<'ppm'> }>(payerPayments, [merchantId, attemptIds, payers]);
-  await run(exchanges, [merchantId, attemptIds]);
-  await run(exchanges, [storedId('mer', noMerchantId), started.map(({ id }) => id)]);
-  await eraseAudit(run, merchantId, 'rfd', refunded);
+  await erasePayersOf(
+    run,
+    merchantId,
+    [],
+    strays.flatMap(({ id }) => id ?? []),
+  );
   await eraseAudit(run, merchantId, 'stl', settled);
   await run(requests, [merchantId, environment, maskSensitive(orderNumber)]);
   if (isRequested) await run(answers, [merchantId, environment, publicId('ord', orderId)]);
+}
+
+/** Erases what wallets reported about payments by payers: those with these ids, and those of these attempts. */
+async function erasePayersOf(
+  run: Run,
+  merchantId: StoredId<'mer'>,
+  attemptIds: readonly StoredId<'pat'>[],
+  ids: readonly StoredId<'ppm'>[],
+): Promise<void> {
+  if (attemptIds.length + ids.length === 0) return;
+  const erased = await run<{ id: StoredId<'ppm'> }>(payerPayments, [merchantId, attemptIds, ids]);
+  await run(exchanges, [storedId('mer', noMerchantId), erased.map(({ id }) => id)]);
 }
 
 /** Erases the reason from the audit entries about refunds or settlements of one merchant. */

@@ -7,7 +7,8 @@ import { eventSubject } from '../events/event-subject.ts';
 import { readRelayCursor } from '../events/relay-cursor.sql.ts';
 import type { SealedEvent } from './sealed-events.sql.ts';
 
-type PublishedEvent = Pick<
+/** An event that the broker may have. */
+export type PublishedEvent = Pick<
   SealedEvent,
   'id' | 'merchantId' | 'environment' | 'type' | 'xid' | 'position' | 'occurredAt'
 >;

@@ -1,4 +1,4 @@
-import type { PoolClient } from 'pg';
+import type { Pool, PoolClient } from 'pg';
 import type { StoredId } from '../../contract/public-id.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
 import type { CommittedEvent } from '../audit/event-commitment.ts';
@@ -44,37 +44,73 @@ interface Row {
   readonly commitment: Buffer;
 }
 
+/** Events by their sequences in an order. */
+export interface EventRange {
+  /** The last sequence before the range. */
+  readonly after: number;
+  /** The last sequence of the range. */
+  readonly until: number;
+}
+
+/** The sequence of the last event of each order that has one. */
+export async function readLastSequences(
+  client: Pool | PoolClient,
+  merchantId: StoredId<'mer'>,
+  orderIds: readonly StoredId<'ord'>[],
+): Promise<ReadonlyMap<StoredId<'ord'>, number>> {
+  const rows = await runStatement<{ order_id: StoredId<'ord'>; sequence: number }>(client, {
+    text: `
+select asked.order_id, last.sequence from unnest($2::uuid[]) as asked (order_id)
+cross join lateral (
+  select sequence from core.order_events e where e.merchant_id = $1 and e.order_id = asked.order_id order by sequence desc limit 1
+) last`,
+    values: [merchantId, orderIds],
+  });
+  return new Map(rows.map(({ order_id: orderId, sequence }) => [orderId, sequence]));
+}
+
 /** The number of blocks in which an event is looked for. Blocks of one merchant hardly overlap, except after a restore. */
 const blocksRead = 8;
 
-/** The events of some orders of one merchant, by order and in their order. */
+/** The events of some orders of one merchant in a range, by order and in their order. Each block with one of them is read once. */
 export async function readSealedEvents(
   client: PoolClient,
   merchantId: StoredId<'mer'>,
   orderIds: readonly StoredId<'ord'>[],
+  { after, until }: EventRange,
 ): Promise<Map<StoredId<'ord'>, SealedEvent[]>> {
   const rows = await runStatement<Row>(client, {
     text: `
-select e.xid::text as xid, e.position::text as position, e.id, e.merchant_id, e.environment, e.order_id, e.sequence, e.type, e.occurred_at,
-  e.payload, b.number::text as number, b.ordinal - 1 as ordinal,
-  substr(b.salts, (b.ordinal - 1) * 16 + 1, 16) as salt, substr(b.commitments, (b.ordinal - 1) * 32 + 1, 32) as commitment,
-  exists (
+with event as materialized (
+  select e.*, exists (
     select from core.erased_orders r
     where r.merchant_id = e.merchant_id and r.order_id = e.order_id and e.sequence between r.from_sequence and r.to_sequence
   ) as is_erased
-from core.order_events e
-left join lateral (
-  select near.number, near.salts, near.commitments, u.ordinal::integer as ordinal
-  from (
-    select * from core.event_blocks b where b.merchant_id = e.merchant_id and b.last_position >= e.position
+  from core.order_events e
+  where e.merchant_id = $1 and e.order_id = any($2::uuid[]) and e.sequence > $3 and e.sequence <= $4
+), block as materialized (
+  select distinct near.number
+  from event cross join lateral (
+    select b.number, b.first_position from core.event_blocks b
+    where b.merchant_id = $1 and b.last_position >= event.position
     order by b.last_position limit ${blocksRead}
   ) near
-  cross join lateral unnest(near.order_ids, near.sequences) with ordinality u (order_id, sequence, ordinal)
-  where near.first_position <= e.position and u.order_id = e.order_id and u.sequence = e.sequence
-) b on true
-where e.merchant_id = $1 and e.order_id = any($2::uuid[])
+  where near.first_position <= event.position
+), entry as materialized (
+  select b.number, u.order_id, u.sequence, u.ordinal::integer as ordinal
+  from block
+  join core.event_blocks b on b.merchant_id = $1 and b.number = block.number
+  cross join lateral unnest(b.order_ids, b.sequences) with ordinality u (order_id, sequence, ordinal)
+  where u.order_id = any($2::uuid[]) and u.sequence > $3 and u.sequence <= $4
+)
+select e.xid::text as xid, e.position::text as position, e.id, e.merchant_id, e.environment, e.order_id, e.sequence, e.type, e.occurred_at,
+  e.payload, e.is_erased, b.number::text as number, entry.ordinal - 1 as ordinal,
+  substr(b.salts, (entry.ordinal - 1) * 16 + 1, 16) as salt, substr(b.commitments, (entry.ordinal - 1) * 32 + 1, 32) as commitment
+from event e
+left join entry on entry.order_id = e.order_id and entry.sequence = e.sequence
+left join core.event_blocks b on b.merchant_id = $1 and b.number = entry.number
 order by e.order_id, e.sequence, b.number`,
-    values: [merchantId, orderIds],
+    values: [merchantId, orderIds, after, until],
   });
   const byOrder = new Map<StoredId<'ord'>, SealedEvent[]>();
   for (const [orderId, rowsOfOrder] of Map.groupBy(rows, (row) => row.order_id)) {

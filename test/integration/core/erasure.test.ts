@@ -57,6 +57,7 @@ const parts = (): EraseParts => ({
 const eraseNow = (
   { merchantId, orderId }: { readonly merchantId: string; readonly orderId: string },
   own: Partial<EraseParts> = {},
+  stop: Pick<AbortSignal, 'aborted'> = { aborted: false },
 ) =>
   eraseOrders(
     { ...parts(), ...own },
@@ -65,6 +66,7 @@ const eraseNow = (
       orderIds: [storedId('ord', orderId)],
       requestedIds: new Set(),
     },
+    stop,
   );
 
 /** Finds the orders whose period ends within so many days from now. */
@@ -246,6 +248,63 @@ test('a manipulation before or after an erasure is found, and so is an erasure w
   expect(await kindsOf(before)).toEqual(['EVENT_CHANGED']);
   expect(new Set(await kindsOf(after))).toEqual(new Set(['EVENT_CHANGED']));
   expect(new Set(await kindsOf(without))).toEqual(new Set(['EVENT_CHANGED']));
+});
+
+test('an order with very many events is erased by several transactions, and a stop between them loses nothing', async () => {
+  const payment = await paidOrder(newPhone());
+  const { merchantId, orderId } = payment;
+  const key = [storedId('mer', merchantId), storedId('ord', orderId)];
+  await desk.refund(merchantId, 'PAID');
+  await superuser.query(
+    "update core.refunds set status = 'REVERSED', due_at = null where merchant_id = $1 and order_id = $2",
+    key,
+  );
+  const { rows: added } = await superuser.query(
+    `insert into core.order_events (merchant_id, environment, order_id, sequence, id, type, occurred_at, payload)
+     select merchant_id, environment, order_id, sequence + 2 + n, uuidv7(), type, occurred_at, payload
+     from core.order_events, generate_series(1, 1200) n where merchant_id = $1 and order_id = $2 and sequence = 2 returning sequence`,
+    key,
+  );
+  await sealed(merchantId);
+  const removed: string[] = [];
+  let asked = 0;
+
+  const stopped = await eraseNow(
+    payment,
+    {},
+    {
+      get aborted() {
+        return (asked += 1) > 1;
+      },
+    },
+  );
+  const { erased } = await eraseNow(payment, {
+    forgetPublished: (events) => {
+      removed.push(...events.map(({ id }) => id));
+      return Promise.resolve(true);
+    },
+  });
+
+  const { rows } = await superuser.query(
+    `select from_sequence, to_sequence, (select count(distinct xid) from core.erased_orders x where x.order_id = r.order_id)::integer as transactions,
+       (select reason from core.refunds f where f.merchant_id = r.merchant_id and f.order_id = r.order_id) as refund,
+       (select customer_phone from core.orders o where o.id = r.order_id) as phone
+     from core.erased_orders r where merchant_id = $1 and order_id = $2 order by 1`,
+    key,
+  );
+  const last = 4 + added.length;
+  const whole = { transactions: 3, refund: 'erased', phone: 'erased' };
+  expect([stopped.erased, erased]).toEqual([[], [key[1]]]);
+  expect(rows).toEqual([
+    { from_sequence: 1, to_sequence: 500, ...whole },
+    { from_sequence: 501, to_sequence: 1000, ...whole },
+    { from_sequence: 1001, to_sequence: last, ...whole },
+  ]);
+  expect(new Set(removed).size).toBe(last);
+  expect((await verify(merchantId)).summary).toMatchObject({
+    eventCount: 0n,
+    erasedEventCount: BigInt(last),
+  });
 });
 
 test('only an erasure can change events, audit entries and blocks, and it can change only what it erases', async () => {

@@ -185,6 +185,7 @@ const erase = (orderId: StoredId<'ord'>) =>
       logger,
     },
     { merchantId: storedId('mer', site.merchantId), orderIds: [orderId], requestedIds: new Set() },
+    { aborted: false },
   );
 
 /** Relays all events from the beginning. Returns how to stop. */
