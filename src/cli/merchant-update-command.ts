@@ -102,7 +102,10 @@ function readDays(text: string): number {
   return Number(text);
 }
 
-const readContact = (text: string): string => (text === 'none' ? '' : text);
+function readContact(text: string): string {
+  if (text === '') throw new InvalidArgumentError('Use none to remove it.');
+  return text === 'none' ? '' : text;
+}
 
 /** `merchant update`: changes only the given values, and fails if another user changed the merchant meanwhile. */
 export function addMerchantUpdateCommand(

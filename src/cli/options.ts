@@ -82,11 +82,18 @@ function readLimit(text: string): number {
 
 /** The value of `--address`. */
 export function readAddresses(text: string): readonly string[] {
+  const addresses = addressesIn(text);
+  if (addresses.length > 0) return addresses;
+  throw new InvalidArgumentError('Write it as host:port. Separate several by commas.');
+}
+
+/** None if the text is empty or has another form. */
+function addressesIn(text: string): readonly string[] {
   try {
     return readCliSettings({ GATEHOUSE_CORE_ADDRESSES: text }).GATEHOUSE_CORE_ADDRESSES ?? [];
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
-    throw new InvalidArgumentError('Write it as host:port. Separate several by commas.');
+    return [];
   }
 }
 

@@ -4,7 +4,7 @@ import { addAuditCommands } from './audit-commands.ts';
 import { addBackupCommands, addRestoreCommand } from './backup-commands.ts';
 import type { BackupTools } from './backup-commands.ts';
 import { addCertifyCommand } from './certify-command.ts';
-import { CliError, exitCodeHelp, exitCodes } from './cli-error.ts';
+import { exitCodeHelp, exitCodes } from './cli-error.ts';
 import { createCommandRun } from './command-run.ts';
 import type { CommandRun, CommandRunParts } from './command-run.ts';
 import { addDoctorCommand } from './doctor/doctor-command.ts';
@@ -30,6 +30,7 @@ import { addUserCommands } from './user-commands.ts';
 import { addWalletCommands } from './wallet-commands.ts';
 import type { WalletTools } from './wallet-commands.ts';
 import { addWebhookCommands } from './webhooks/webhook-commands.ts';
+import { refuseEmptyValues, refuseRepeatedOptions } from './refuse-input.ts';
 import { gatehouseVersion } from './version.ts';
 import { withSourcePositions } from '../platform/source-positions.ts';
 
@@ -64,7 +65,8 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
   const program = createProgram({ writeOut: stdout, writeErr: isJson ? () => undefined : stderr });
   const run = createCommandRun(program, isJson, surroundings);
   addCommands(program, run, isJson, surroundings);
-  program.hook('preAction', (_, command) => refuseEmptyOptions(command));
+  program.commands.forEach(refuseRepeatedOptions);
+  program.hook('preAction', (_, command) => refuseEmptyValues(command));
   try {
     await program.parseAsync(args, { from: 'user' });
     return run.exitCode();
@@ -82,28 +84,6 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
     else if (!isHelp) stderr(failureText(failure, stack, server));
     return failure.exitCode;
   }
-}
-
-/**
- * Without these options, a command applies to more: to all merchants, orders or days, or it refunds the whole amount. Without `--account`, a new
- * account is added, and not the one that a restore lost.
- */
-const neverEmpty = [
-  ...['merchant', 'order', 'order-number', 'webhook-endpoint', 'amount', 'refund-number'],
-  ...['payee', 'day', 'kind', 'prefix', 'phone', 'account'],
-];
-
-/** An empty value is usually a variable of a script that is not set. It must not count as an option that is not given. */
-function refuseEmptyOptions(command: Command): void {
-  const empty = command.options.find(
-    (option) => neverEmpty.includes(option.name()) && command.getOptionValue(option.attributeName()) === '',
-  );
-  if (empty !== undefined)
-    throw new CliError(
-      exitCodes.invalidInput,
-      `the value of ${empty.long ?? empty.flags} is empty`,
-      'Give it a value, or leave the option out. If a script gives it, check that its variable is set.',
-    );
 }
 
 /** Adds all commands, in the order of the help. */

@@ -132,6 +132,16 @@ describe('invalid input ends with exit code 2 and the valid form', () => {
     ['merchant update mer_1 --refund-approval-above 500', 'Write it as ETB=1000'],
     ['merchant update mer_1 --refund-approval-above all', 'Write it as ETB=1000'],
     ['merchant update mer_1 --largest-amounts all', 'Write it as ETB=50000'],
+    ['merchant update mer_1 --contact-phone=', 'Use none to remove it.'],
+    ['merchant list --address=', 'Write it as host:port.'],
+    [
+      'merchant update mer_1 --largest-amounts ETB=50 --largest-amounts USD=1',
+      'Separate several values by commas.',
+    ],
+    [
+      'personal-data erase --phone 0911 --phone 0912',
+      '--phone is given more than once, with different values',
+    ],
     ['merchant update mer_1 --production-options none', 'Use all, or some of the options'],
     ['merchant update mer_1 --currencies none', 'Use all, or codes'],
     ['webhook deliveries', 'the command names no merchant'],
@@ -187,6 +197,7 @@ describe('invalid input ends with exit code 2 and the valid form', () => {
     ],
     [['reconcile', 'days', '--day', ''], '--day'],
     [['reconcile', 'run', '--wallet', 'walleta', '--payee', ''], '--payee'],
+    [['webhook', 'hosts', ''], '<merchant_id>'],
   ])('an empty value is not an option that is left out: %j', async (args, option) => {
     const { exitCode, stderr } = await run(...args);
     expect({ exitCode, stderr }).toEqual({
