@@ -64,6 +64,16 @@ describe('a reset', () => {
     }
   });
 
+  test('of a user who was disabled at the same moment is refused, and so is a session', async () => {
+    const { email, userId: disabled } = await addUser();
+    const [open, token] = [await desk.openSession(disabled), await startReset(email)];
+    await database.query('update core.users set disabled_at = now() where email = $1', [email]);
+
+    expect(await refusalOf(accounts.getPasswordReset({ token }))).toBe('LINK_NOT_USABLE');
+    expect(await refusalOf(accounts.resetPassword({ token, password: newPassword }))).toBe('LINK_NOT_USABLE');
+    expect(await desk.isOpen(open)).toBe(false);
+  });
+
   test('can be requested five times an hour, with and without an account', async () => {
     const user = await addUser();
     for (const email of [user.email, desk.newEmail()]) {

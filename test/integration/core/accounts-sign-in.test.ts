@@ -258,6 +258,16 @@ describe('a browser in which a user signed in', () => {
     await accounts.acceptInvitation({ token, password, ...own });
   });
 
+  test('is also one in which the user accepted an invitation', async () => {
+    const { email } = await viewer();
+    const { token } = await desk.inviteElsewhere(email);
+    await accounts.acceptInvitation({ token, password, browserSecret: email, remoteAddress: newPlace() });
+    await tryFromEverywhere(email);
+
+    await signIn(email, { browserSecret: email, remoteAddress: newPlace() });
+    expect(await refusalOf(signIn(email, { remoteAddress: newPlace() }))).toBe('TOO_MANY_TRIES');
+  });
+
   test('can change the password when strangers have used the tries of the account', async () => {
     const { user, browserSecret } = await userWithBrowser();
     await tryFromEverywhere(user.email);
