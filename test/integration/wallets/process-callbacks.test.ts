@@ -13,7 +13,6 @@ const desk = sharedPaymentDesk(stack);
 const side = sharedWalletSide(stack);
 let wallets: GatehouseProcess;
 let guarded: GatehouseProcess;
-let keyed: GatehouseProcess;
 const callbackKey = 'what-callbacks-must-carry';
 /** Payments that their wallet leaves pending for ever, of two merchants. */
 let one: Payment;
@@ -30,11 +29,7 @@ beforeAll(async () => {
   wallets = await side.startWallets({ walleta: noKey, walletb: noKey });
   guarded = await side.startWallets({
     walleta: { ...patient, callbacks: { sources: ['192.0.2.0/24', '2001:db8::1'] } },
-    walletb: { ...noKey, environments: ['production'] },
-  });
-  keyed = await side.startWallets({
-    walleta: { ...patient, callbacks: { api_key: { secret: 'CALLBACK_KEY' } } },
-    walletb: noKey,
+    walletb: { ...patient, callbacks: { api_key: { secret: 'CALLBACK_KEY' } } },
     settings: { CALLBACK_KEY: callbackKey },
   });
   const [first, second] = await Promise.all([stack.createMerchant(), stack.createMerchant()]);
@@ -79,113 +74,44 @@ async function expectNothingHeard(): Promise<void> {
   }
 }
 
-describe('a callback that is not authentic gets 404 and changes nothing', () => {
-  // callback-token.test.ts has all forms of a wrong token.
-  test.each<[string, () => string]>([
-    ['a guessed token', () => url(one.attemptId, `${one.merchantId}.${'A'.repeat(43)}`)],
-    ['the token of another payment', () => url(one.attemptId, tokenOf(another))],
-    ['an unknown wallet', () => url(one.attemptId, tokenOf(one), 'walletc-sandbox')],
-    ['a wallet of the other environment', () => url(one.attemptId, tokenOf(one), 'walleta-production')],
-    ['a wallet named after a property of objects', () => url(one.attemptId, tokenOf(one), 'constructor')],
-    ['the token of another wallet', () => url(one.attemptId, tokenOf(one, 'walletb-sandbox'))],
-    ['its own token, at another wallet', () => url(one.attemptId, tokenOf(one), 'walletb-sandbox')],
-    ['the token of another environment', () => url(one.attemptId, tokenOf(one, 'walleta-production'))],
-    ['a token longer than any of ours', () => url(one.attemptId, 'A'.repeat(4_096))],
-    ['no token', () => `/callbacks/walleta-sandbox/${one.attemptId}`],
-    ['another path', () => `/callback/walleta-sandbox/${one.attemptId}/${tokenOf(one)}`],
-  ])('%s', async (_name, path) => {
-    const response = await send(path());
+// callback-app.test.ts has all forms of a callback that is refused.
+test.each<[string, number, string, string | undefined, RequestInit]>([
+  ['with a guessed token', 404, 'walleta-sandbox', 'A'.repeat(43), {}],
+  [
+    'from another address than its wallet’s, whatever the request says of itself',
+    404,
+    'walleta-sandbox',
+    undefined,
+    { headers: { 'x-forwarded-for': '192.0.2.7', forwarded: 'for=192.0.2.7', 'x-real-ip': '192.0.2.7' } },
+  ],
+  ['without the key that was agreed with its wallet', 401, 'walletb-sandbox', undefined, {}],
+])('a callback %s changes nothing', async (_name, status, wallet, guessed, init) => {
+  const path =
+    guessed === undefined ? url(one.attemptId, tokenOf(one, wallet), wallet) : url(one.attemptId, guessed);
 
-    expect(response.status).toBe(404);
-    expect(await response.text()).toBe('');
-    await expectNothingHeard();
-  });
+  const response = await send(path, init, guessed === undefined ? guarded : wallets);
 
-  test('at the same wallet in another environment, which serves its own callbacks', async () => {
-    const foreign = url(one.attemptId, tokenOf(one, 'walletb-sandbox'), 'walletb-production');
-    expect((await send(foreign, {}, guarded)).status).toBe(404);
-    await expectNothingHeard();
-    const gone = { ...one, attemptId: 'pat_01m7xnstxmevpaa4ekcx5f30ma' };
-    const own = url(gone.attemptId, tokenOf(gone, 'walletb-production'), 'walletb-production');
-    expect((await send(own, {}, guarded)).status).toBe(204);
-  });
-
-  test.each<[string, number, string | undefined, RequestInit, (() => GatehouseProcess)?]>([
-    ['by GET', 404, undefined, { method: 'GET', body: null }],
-    ['by DELETE', 404, undefined, { method: 'DELETE' }],
-    ['by PATCH', 404, undefined, { method: 'PATCH' }],
-    [
-      'from another address than its wallet’s, whatever the request says of itself',
-      404,
-      undefined,
-      { headers: { 'x-forwarded-for': '192.0.2.7', forwarded: 'for=192.0.2.7', 'x-real-ip': '192.0.2.7' } },
-      () => guarded,
-    ],
-    ['when it is larger than any genuine one', 413, undefined, { body: 'x'.repeat(65 * 1024) }],
-    ['with a path that is not valid text', 404, '/callbacks/walleta-sandbox/%ff%fe/%00', {}],
-    ['with a wallet that is not valid text', 404, '/callbacks/%/x/y', {}],
-  ])('%s', async (_name, status, path, init, process = () => wallets) => {
-    const response = await send(path ?? url(one.attemptId, tokenOf(one)), init, process());
-
-    expect(response.status).toBe(status);
-    await expectNothingHeard();
-  });
+  expect(response.status).toBe(status);
+  expect(await response.text()).toBe('');
+  await expectNothingHeard();
 });
 
-describe('where a key was agreed with the wallet, an authentic callback', () => {
-  const path = () => url(another.attemptId, tokenOf(another));
+test('an authentic callback with the key of its wallet is stored without the key, and no log has key or token', async () => {
+  const token = tokenOf(another, 'walletb-sandbox');
+  const before = await callbacksHeard(another);
 
-  test.each<[string, Record<string, string>]>([
-    ['without it', {}],
-    ['with an empty one', { 'x-api-key': '' }],
-    ['with another', { 'x-api-key': callbackKey.toUpperCase() }],
-    ['with part of it', { 'x-api-key': callbackKey.slice(0, -1) }],
-    ['with more than it', { 'x-api-key': `${callbackKey}!` }],
-    ['with it in another header', { authorization: `Bearer ${callbackKey}` }],
-  ])('%s gets 401 and changes nothing', async (_name, headers) => {
-    const response = await send(path(), { headers }, keyed);
+  const response = await send(
+    url(another.attemptId, token, 'walletb-sandbox'),
+    { headers: { 'x-api-key': callbackKey } },
+    guarded,
+  );
 
-    expect(response.status).toBe(401);
-    expect(await response.text()).toBe('');
-    await expectNothingHeard();
-  });
-
-  test('without the key is logged, and the line contains neither key nor token', () => {
-    const refused = keyed.log.filter(({ msg }) => String(msg).startsWith('callback refused'));
-
-    expect(refused).toContainEqual(
-      expect.objectContaining({ wallet: 'walleta-sandbox', about: another.attemptId, key_ok: false }),
-    );
-    const log = JSON.stringify(keyed.log);
-    expect(log).not.toContain(callbackKey);
-    expect(log).not.toContain(callbackKey.toUpperCase());
-    expect(log).not.toContain(tokenOf(another).split('.')[1] ?? 'none');
-  });
-
-  test('with the key and a guessed address gets 404 like any other', async () => {
-    const guessed = url(another.attemptId, `${another.merchantId}.${'A'.repeat(43)}`);
-
-    expect((await send(guessed, { headers: { 'x-api-key': callbackKey } }, keyed)).status).toBe(404);
-    await expectNothingHeard();
-  });
-
-  test('with the key causes a query, and its stored exchange has no key', async () => {
-    const before = await callbacksHeard(another);
-
-    const response = await send(path(), { headers: { 'x-api-key': callbackKey } }, keyed);
-
-    expect(response.status).toBe(204);
-    expect(await callbacksHeard(another)).toBe(before + 1);
-    expect(
-      JSON.stringify((await desk.story(another)).exchanges.map(({ requestBody }) => requestBody)),
-    ).not.toContain(callbackKey);
-  });
-
-  test('of a wallet without an agreed key needs none', async () => {
-    const toWalletB = url(another.attemptId, tokenOf(another, 'walletb-sandbox'), 'walletb-sandbox');
-
-    expect((await send(toWalletB, {}, keyed)).status).toBe(204);
-  });
+  expect(response.status).toBe(204);
+  expect(await callbacksHeard(another)).toBe(before + 1);
+  const { exchanges } = await desk.story(another);
+  const kept = JSON.stringify([guarded.log, exchanges.map(({ requestBody }) => requestBody)]);
+  expect(kept).not.toContain(callbackKey);
+  expect(kept).not.toContain(token.split('.')[1] ?? 'none');
 });
 
 describe('an authentic callback', () => {

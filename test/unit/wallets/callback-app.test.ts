@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { mock } from 'node:test';
 import { connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import type { InjectOptions } from 'fastify';
 import { Code, ConnectError, createClient, createRouterTransport } from '@connectrpc/connect';
 import { PaymentAttemptService } from '../../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
 import { RefundService } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
@@ -129,17 +130,79 @@ test('a message to the address for timeouts reaches the connector as one, and a 
   ]);
 });
 
+const tokensOf = (wallet: string) => createCallbackTokens(Buffer.alloc(32), wallet);
 const attempt = ['mer_01m7xpezd5eza9vfaxreydn4e9', 'pat_01m7xpezgke04r7skj5rcme9ye'] as const;
 
 /** A wallet whose callbacks only 192.0.2.0/24 may send, and the URL of one. */
 function guardedWallet(own: Partial<CallbackWallet> = {}) {
-  const tokens = createCallbackTokens(Buffer.alloc(32), 'walleta-sandbox');
+  const tokens = tokensOf('walleta-sandbox');
   const wallet: CallbackWallet = {
     ...{ name: 'walleta-sandbox', sources: ['192.0.2.0/24'], apiKey: undefined, payerStarted: undefined },
     ...{ tokens, connector: {} as WalletConnector, ...own },
   };
   return { wallet, url: `/callbacks/walleta-sandbox/${attempt[1]}/${tokens.make(...attempt)}` };
 }
+
+const genuine = (wallet: string, id: string = attempt[1]): string => tokensOf(wallet).make(attempt[0], id);
+
+describe('a callback is refused, and reaches neither connector nor core,', () => {
+  const callbackKey = 'what-callbacks-carry';
+  const open = { sources: [] };
+  const path = (token: string, wallet = 'walleta-sandbox') => `/callbacks/${wallet}/${attempt[1]}/${token}`;
+  const url = path(genuine('walleta-sandbox'));
+
+  test.each<[string, number, string, InjectOptions?]>([
+    // callback-token.test.ts has all forms of a wrong token.
+    ['with a guessed token', 404, path(`${attempt[0]}.${'A'.repeat(43)}`)],
+    [
+      'with a guessed token and the key',
+      404,
+      path('A'.repeat(43)),
+      { headers: { 'x-api-key': callbackKey } },
+    ],
+    ['with the token of another payment', 404, path(genuine('walleta-sandbox', 'pat_2'))],
+    ['of an unknown wallet', 404, path(genuine('walletc-sandbox'), 'walletc-sandbox')],
+    ['of a wallet of the other environment', 404, path(genuine('walleta-sandbox'), 'walleta-production')],
+    ['of a wallet named after a property of objects', 404, path(genuine('constructor'), 'constructor')],
+    ['with the token of another wallet', 404, path(genuine('walletb-sandbox'))],
+    ['with its own token, at another wallet', 404, path(genuine('walleta-sandbox'), 'walletb-sandbox')],
+    ['with a token longer than any of ours', 404, path('A'.repeat(4_096))],
+    ['without a token', 404, `/callbacks/walleta-sandbox/${attempt[1]}`],
+    ['at another path', 404, url.replace('/callbacks/', '/callback/')],
+    ['by GET', 404, url, { method: 'GET' }],
+    ['by DELETE', 404, url, { method: 'DELETE' }],
+    ['by PATCH', 404, url, { method: 'PATCH' }],
+    [
+      'when it is larger than any genuine one',
+      413,
+      url,
+      { headers: { 'x-api-key': callbackKey }, payload: 'x'.repeat(65 * 1024) },
+    ],
+    ['with a path that is not valid text', 404, '/callbacks/walleta-sandbox/%ff%fe/%00'],
+    ['with a wallet that is not valid text', 404, '/callbacks/%/x/y'],
+    ['without the key', 401, url],
+    ['with an empty key', 401, url, { headers: { 'x-api-key': '' } }],
+    ['with another key', 401, url, { headers: { 'x-api-key': callbackKey.toUpperCase() } }],
+    ['with part of the key', 401, url, { headers: { 'x-api-key': callbackKey.slice(0, -1) } }],
+    ['with more than the key', 401, url, { headers: { 'x-api-key': `${callbackKey}!` } }],
+    ['with the key in another header', 401, url, { headers: { authorization: `Bearer ${callbackKey}` } }],
+  ])('%s', async (_name, status, url, init = {}) => {
+    const { app, lines } = loggedApp({
+      wallets: [
+        guardedWallet({ ...open, apiKey: callbackKey }).wallet,
+        guardedWallet({ ...open, name: 'walletb-sandbox', tokens: tokensOf('walletb-sandbox') }).wallet,
+      ],
+    });
+
+    const answer = await app.inject({ method: 'PUT', url, ...init });
+    await app.close();
+
+    expect([answer.statusCode, answer.body]).toEqual([status, '']);
+    expect(JSON.stringify(lines)).not.toContain(callbackKey);
+    if (status === 401)
+      expect(lines).toMatchObject([{ wallet: 'walleta-sandbox', about: attempt[1], key_ok: false }]);
+  });
+});
 
 test('a sender that a trusted balancer does not name by an address is none of the wallet', async () => {
   const { wallet, url } = guardedWallet();
@@ -167,9 +230,6 @@ test.each<[string, Partial<CallbackWallet>, number, RegExp]>([
 });
 
 test('callbacks that core does not take are answered 503, and warnings say that no payment is lost, in few lines', async () => {
-  const tokens = createCallbackTokens(Buffer.alloc(32), 'walleta-sandbox');
-  const merchantId = 'mer_01m7xpezd5eza9vfaxreydn4e9';
-  const attemptId = 'pat_01m7xpezgke04r7skj5rcme9ye';
   const at = new Date();
   const exchange = {
     ...{ purpose: 'callback' as const, method: 'POST', url: '/', startedAt: at, endedAt: at },
@@ -185,16 +245,12 @@ test('callbacks that core does not take are answered 503, and warnings say that 
   const connector: Pick<WalletConnector, 'parseCallback'> = {
     parseCallback: () => ({ exchange, claim: 'completed', queryNow: true, reply: { status: 200, body: '' } }),
   };
-  const wallet: CallbackWallet = {
-    ...{ name: 'walleta-sandbox', sources: [], apiKey: undefined, payerStarted: undefined, tokens },
-    connector: connector as WalletConnector,
-  };
+  const { wallet, url } = guardedWallet({ sources: [], connector: connector as WalletConnector });
   const { app, lines } = loggedApp({
     payments: createClient(PaymentAttemptService, unavailable),
     wallets: [wallet],
   });
 
-  const url = `/callbacks/walleta-sandbox/${attemptId}/${tokens.make(merchantId, attemptId)}`;
   for (let count = 0; count < 25; count += 1)
     expect((await app.inject({ method: 'POST', url })).statusCode).toBe(503);
   mock.timers.tick(60_000);
