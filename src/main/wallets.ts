@@ -349,6 +349,7 @@ const reporting = reportWalletStatus(
       maxInFlight: wallet.maxInFlight,
       ask: () => wallet.askUntil(stopping.signal),
     })),
+    now,
     logger,
   },
   stopping.signal,

@@ -1,4 +1,4 @@
-import { durationFromMs } from '@bufbuild/protobuf/wkt';
+import { durationFromMs, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { Client } from '@connectrpc/connect';
 import type { Environment } from '../gen/gatehouse/v1/order_pb.js';
 import { WalletBreakerState, WalletHealth } from '../gen/gatehouse/v1/wallet_status_service_pb.js';
@@ -30,6 +30,7 @@ export interface ReportStatusParts {
   readonly statuses: Client<typeof WalletStatusService>;
   readonly instance: string;
   readonly wallets: readonly ReportedWallet[];
+  readonly now: () => Date;
   readonly logger: Logger;
 }
 
@@ -38,10 +39,12 @@ const deadlineMs = 4_000;
 
 /** Reports the wallets' status to core every few seconds, until `stop` aborts. */
 export function reportWalletStatus(parts: ReportStatusParts, stop: AbortSignal): Promise<void> {
-  const { statuses, instance, wallets, logger } = parts;
+  const { statuses, instance, wallets, now, logger } = parts;
   return repeatEvery({ task: 'reporting the status of the wallets', intervalMs, logger, stop }, async () => {
     const window = durationFromMs(meterWindowMs);
-    const seen = await Promise.all(wallets.map(statusOfWallet));
+    const states = await Promise.all(wallets.map(statusOfWallet));
+    const clockTime = timestampFromDate(now());
+    const seen = states.map((state) => ({ ...state, clockTime }));
     if (!stop.aborted)
       await statuses.reportWalletStatus(
         { instance, window, wallets: seen },

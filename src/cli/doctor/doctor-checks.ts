@@ -14,7 +14,7 @@ import { HealthCheckResponse_ServingStatus as ServingStatus } from '../../gen/he
 import { hostOf, isLoopback } from '../../platform/tls/plaintext.ts';
 import type { CoreClients } from '../core-clients.ts';
 import type { Finding, Result } from './doctor-finding.ts';
-import { judgeAbandoned, judgeRequests, judgeStatements } from './doctor-wallets.ts';
+import { judgeAbandoned, judgeClocks, judgeRequests, judgeStatements } from './doctor-wallets.ts';
 import { describeFailure } from '../failure.ts';
 import { quote } from '../quote.ts';
 import type { FailureContext } from '../rpc-failure.ts';
@@ -149,7 +149,11 @@ async function askForWallets(target: CoreToCheck): Promise<readonly Finding[]> {
     target.core.walletStatuses.listWalletStatuses({}, inTime),
   ]);
   const subject = subjectOf(target);
-  return [...judgeRequests(subject, wallets, statuses), ...judgeStatements(subject, wallets)];
+  return [
+    ...judgeRequests(subject, wallets, statuses),
+    ...judgeClocks(subject, statuses),
+    ...judgeStatements(subject, wallets),
+  ];
 }
 
 async function askForAbandonedPayments(target: CoreToCheck): Promise<readonly Finding[]> {

@@ -1,3 +1,4 @@
+import { timestampMs } from '@bufbuild/protobuf/wkt';
 import type { Environment } from '../../gen/gatehouse/v1/order_pb.js';
 import type { PayerPayment } from '../../gen/gatehouse/v1/payer_payment_service_pb.js';
 import type { Wallet } from '../../gen/gatehouse/v1/wallet_service_pb.js';
@@ -6,6 +7,10 @@ import type { ReportedWalletStatus } from '../../gen/gatehouse/v1/wallet_status_
 import type { Finding } from './doctor-finding.ts';
 import { environmentWord } from '../options.ts';
 import { showTime } from '../time.ts';
+
+const toleratedSkewMs = 2_000;
+/** A report that takes longer is not stored. */
+const longestReportMs = 4_000;
 
 /**
  * One finding for each wallet whose statement is not compared. It names the environments, and what Gatehouse does instead. The
@@ -126,6 +131,26 @@ function judgeState(name: string, reports: readonly ReportedWalletStatus[]): rea
       advice: "compare with the provider's status page. See its calls:\ngatehouse wallet status",
     },
   ];
+}
+
+/**
+ * The `wallets` processes whose clock is wrong. Core dates their reports by the clock of the database. No finding for a process whose clock is
+ * right, and for one that stopped.
+ */
+export function judgeClocks(subject: string, reports: readonly ReportedWalletStatus[]): readonly Finding[] {
+  const ofInstances = new Map(reports.filter(({ stale }) => !stale).map((each) => [each.instance, each]));
+  return [...ofInstances.values()].flatMap(({ instance, reportTime, status }) => {
+    if (reportTime === undefined || status?.clockTime === undefined) return [];
+    const aheadMs = timestampMs(status.clockTime) - timestampMs(reportTime);
+    if (aheadMs <= toleratedSkewMs && -aheadMs <= toleratedSkewMs + longestReportMs) return [];
+    const seconds = Math.round(Math.abs(aheadMs) / 1000);
+    return {
+      ...{ subject, check: 'wallets clock', result: 'warning', code: 'skewed' },
+      detail: `the clock of ${instance} is ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} the database's`,
+      advice:
+        'Synchronise its machine with NTP. A wallet may refuse requests with a wrong time, and comparisons with statements may miss payments.',
+    } as const;
+  });
 }
 
 /** The payments that payers started and their wallet did not confirm in time, newest first. No finding without them. */

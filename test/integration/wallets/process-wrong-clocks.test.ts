@@ -1,7 +1,9 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { OrderStatus, PaymentAttemptStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { WalletStatusService } from '../../../src/gen/gatehouse/v1/wallet_status_service_pb.js';
 import { storedId } from '../../support/ids.ts';
 import type { GatehouseProcess } from '../../support/gatehouse-process.ts';
 import { waitUntil } from '../../support/wait-until.ts';
@@ -9,7 +11,7 @@ import { sharedPaymentDesk } from '../core/payment-desk.ts';
 import type { Payment } from '../core/payment-desk.ts';
 import { openWalletSide } from './wallet-processes.ts';
 import type { WalletSide } from './wallet-processes.ts';
-import { sharedStack } from '../../support/shared-stack.ts';
+import { sharedClient, sharedStack } from '../../support/shared-stack.ts';
 
 const hourMs = 60 * 60_000;
 const wrongBy = (hours: number) => ({
@@ -22,6 +24,7 @@ let merchantId: string;
 
 const stack = sharedStack({ facades: 0 });
 const desk = sharedPaymentDesk(stack);
+const walletStatuses = sharedClient(stack, WalletStatusService, 'reader');
 beforeEach(async () => {
   await desk.clear();
   side = openWalletSide(stack, { ownProcesses: true });
@@ -78,6 +81,14 @@ test.each([
     return open.length === 0;
   });
   expect(await statuses()).toEqual(endings.map(([, status]) => status));
+
+  await waitUntil('the process reports its clock', async () => {
+    const { statuses } = await walletStatuses.listWalletStatuses({});
+    return statuses.some(({ reportTime, status }) => {
+      if (reportTime === undefined || status?.clockTime === undefined) return false;
+      return Math.round((timestampMs(status.clockTime) - timestampMs(reportTime)) / hourMs) === ours;
+    });
+  });
 
   // The wallet never took this request. It is sent again while the payer may be asked, and not later.
   await waitUntil('it is sent again', async () => (await countOf(untaken, 'initiate')) >= 2);

@@ -1,4 +1,5 @@
 import { create } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { createClient, createRouterTransport } from '@connectrpc/connect';
 import type { ConnectRouter } from '@connectrpc/connect';
 import { expect, test } from '@jest/globals';
@@ -166,6 +167,34 @@ test('doctor fails for a wallet that refuses the credentials of the operator', a
     await requestsOf({ environment: sandbox }, { environment: production, credentialsRefused: true }),
   ).toMatchObject([{ result: 'failed', code: 'credentials_refused' }]);
 });
+
+test.each([
+  [2_000, []],
+  [2_001, ["the clock of a is 2 s ahead of the database's"]],
+  [-6_000, []],
+  [-3_600_000, ["the clock of a is 3600 s behind the database's"]],
+])(
+  'doctor judges a wallets process whose clock is %i ms ahead, and none that stopped',
+  async (aheadMs, details) => {
+    const status = { wallet: 'walleta', clockTime: timestampFromMs(10_000_000 + aheadMs) };
+    const report = { instance: 'a', reportTime: timestampFromMs(10_000_000), status };
+    const findings = await check(({ rpc }) => {
+      rpc(WalletService.method.listWallets, () => ({}));
+      rpc(WalletStatusService.method.listWalletStatuses, () => ({
+        statuses: [
+          report,
+          report,
+          { ...report, instance: 'stopped', stale: true },
+          { instance: 'old', status: {} },
+        ],
+      }));
+    });
+
+    expect(findings.flatMap(({ check, detail }) => (check === 'wallets clock' ? [detail] : []))).toEqual(
+      details,
+    );
+  },
+);
 
 test('doctor fails for wallets about which no process reports any more, and warns before the first report', async () => {
   const silent =

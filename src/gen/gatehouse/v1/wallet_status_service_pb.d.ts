@@ -143,6 +143,13 @@ export declare type WalletStatus = Message<"gatehouse.v1.WalletStatus"> & {
    * @generated from field: bool credentials_refused = 14;
    */
   credentialsRefused: boolean;
+
+  /**
+   * The time of the process's clock when it sent the report; absent from an earlier version.
+   *
+   * @generated from field: google.protobuf.Timestamp clock_time = 15;
+   */
+  clockTime?: Timestamp | undefined;
 };
 
 /**
