@@ -9,7 +9,7 @@ import { ROOT, runLocal } from './run-local.mjs';
 
 const OASDIFF = 'github.com/oasdiff/oasdiff@v1.35.0';
 
-/** Changes that oasdiff warns of and that break nobody, one a line, in its words. Emptied at each release. */
+/** Changes that oasdiff reports although they break no client. Each line repeats a line of its output. Emptied at each release. */
 const HARMLESS = join(ROOT, 'clients', 'released', 'harmless-changes.txt');
 
 async function lastReleased() {

@@ -25,7 +25,7 @@ export interface LoadReport {
   readonly peakMegabytes: PeakMemory;
 }
 
-/** A Gatehouse whose `webhooks` takes in the events of the registrations, as in production. */
+/** A Gatehouse whose `webhooks` ingests the events of the registrations, as in production. */
 const besideWebhooks = 'rest register beside webhooks';
 
 /** Throughput and latency by the number of connections, of Gatehouse and of the other contenders. */

@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net';
 let arrivals: [string, number][] = [];
 const server = createServer({ keepAliveTimeout: 120_000 }, (request, response) => {
   arrivals.push([String(request.headers['webhook-id']), Number(process.hrtime.bigint()) / 1e6]);
-  // A dead merchant accepts the request and never answers.
+  // The server of an unavailable merchant accepts the request and never answers.
   if (request.headers.host?.startsWith('localhost') === true) return;
   request.resume().once('end', () => response.writeHead(204).end());
 });

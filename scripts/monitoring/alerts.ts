@@ -10,7 +10,7 @@ export interface Alert {
   readonly expr: string;
   /** How long it must be true. */
   readonly for: string;
-  /** page: somebody must act now. ticket: somebody must act on a working day. */
+  /** page: an operator must act now. ticket: an operator must act on a working day. */
   readonly severity: 'page' | 'ticket';
   /** One sentence for the person who is woken. */
   readonly summary: string;

@@ -20,7 +20,7 @@ export interface CertifyParts {
   readonly readInput: (file: string) => Promise<string>;
   /** Receives a line about the progress. */
   readonly report: (line: string) => void;
-  /** Whether the output is for scripts, so that nobody reads the progress. */
+  /** Whether the output is for scripts, so that no progress is shown. */
   readonly isJson: boolean;
   readonly now: () => Date;
   readonly interruption: () => AbortSignal;

@@ -113,7 +113,7 @@ export function holderText({ heldBy, walletName }: Pick<OrderExplanation, 'heldB
   }
 }
 
-/** The request that is about to be sent, by what it concerns. */
+/** The request that is about to be sent, for a payment, a refund or a reversal. */
 function requestText({ subjectId, walletName: wallet }: OrderExplanationFacts): string {
   if (subjectId.startsWith('stp_'))
     return `The order waits for Gatehouse to ask ${wallet} to return money that does not pay the order.`;

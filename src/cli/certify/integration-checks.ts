@@ -7,7 +7,7 @@ import type { IntegrationParts } from './integration-parts.ts';
 import { quote } from '../quote.ts';
 import { waitFor } from './wait-for.ts';
 
-/** The checks of the merchant's calls, and of what its shop fulfils. Every order is one that the shop placed. */
+/** The checks of the merchant's calls, and of the orders that its shop fulfils. The shop placed every order. */
 export function integrationChecks(parts: IntegrationParts): readonly Check<IntegrationCheckName>[] {
   return [firstOrder(parts), ...lostAnswerChecks(parts), ...failureChecks(parts), ...fulfilmentChecks(parts)];
 }

@@ -18,7 +18,7 @@ import { lockUserByEmail } from './find-user.ts';
 import { invitationRefusal } from './invite-user.ts';
 import type { OfferedMembership } from './invite-user.ts';
 import { originOf, recordSignIn, recordingRefusal } from './record-sign-in.ts';
-import { actingForThemselves } from './record-user-audit.ts';
+import { actingAsUser } from './record-user-audit.ts';
 import { readUser } from './user-reader.ts';
 import type { User } from './user-reader.ts';
 
@@ -135,7 +135,7 @@ async function acceptMembership(
         updatedAt: at,
       });
     em.remove(link);
-    recordAudit(em, newId, at, actingForThemselves(by, user.id), {
+    recordAudit(em, newId, at, actingAsUser(by, user.id), {
       action: 'user.accept_invitation',
       merchantId: membership?.merchantId,
       targetId: publicId('usr', user.id),

@@ -11,7 +11,7 @@ import { isRemembered, remember } from './count-try.sql.ts';
 import type { EmailAddress } from './email-address.ts';
 import { endUserSessions } from './end-user-sessions.ts';
 import { lockUserByEmail, userNotFound } from './find-user.ts';
-import type { LinkMade } from './invite-user.ts';
+import type { CreatedLink } from './invite-user.ts';
 import { recordUserAudit } from './record-user-audit.ts';
 import { isStillOperator, requireAge, requireOperator } from './require-operator.ts';
 import type { ActingOperator } from './require-operator.ts';
@@ -29,7 +29,7 @@ const mailKey = 'a dashboard sends mail';
 const maxMails = 50;
 const maxListed = 500;
 
-export interface HelpAsked {
+export interface StoredHelpRequest {
   readonly email: string;
   readonly kind: HelpKind;
   readonly askedBy: string;
@@ -41,7 +41,7 @@ export interface HelpAsked {
 export interface AccountMail {
   readonly email: string;
   readonly language: string;
-  readonly content: { readonly link: LinkMade } | { readonly notice: AccountNotice };
+  readonly content: { readonly link: CreatedLink } | { readonly notice: AccountNotice };
 }
 
 const askActions = { NEW_PASSWORD: 'user.ask_reset', REMOVE_SECOND_FACTOR: 'user.ask_remove_totp' } as const;
@@ -99,7 +99,7 @@ export async function approveHelp(
   email: EmailAddress,
   kind: HelpKind,
   acting: ActingOperator,
-): Promise<LinkMade | undefined> {
+): Promise<CreatedLink | undefined> {
   const isMailed = kind === 'NEW_PASSWORD' && (await isRemembered(database.pool, mailKey));
   return database.fork().transactional(async (em) => {
     const at = now();
@@ -167,7 +167,7 @@ export async function rejectHelp(
 }
 
 /** The requests that wait for a second operator, oldest first. */
-export async function listHelp({ database, now }: AccountParts): Promise<readonly HelpAsked[]> {
+export async function listHelp({ database, now }: AccountParts): Promise<readonly StoredHelpRequest[]> {
   const em = database.fork();
   const rows = await em.find(
     AccountHelpRow,

@@ -28,7 +28,7 @@ const countedText = `select tries from core.account_tries t where key = $1 and $
 const fullText = `
 select ceil(extract(epoch from ends_at - now()) * 1000)::integer as left_ms
 from core.account_tries t where key = $1 and ${isPresent} and tries >= $3`;
-const giveBackText = `update core.account_tries set tries = greatest(tries - 1, 0) where key = $1`;
+const uncountText = `update core.account_tries set tries = greatest(tries - 1, 0) where key = $1`;
 const forgetText = `delete from core.account_tries where key = $1`;
 const rememberText = `
 insert into core.account_tries (key, tries, ends_at) values ($1, 0, now() + make_interval(secs => $2))
@@ -60,9 +60,9 @@ export async function countedTries(pool: Pool, { counter, windowSeconds }: TryLi
   return row?.tries ?? 0;
 }
 
-/** Takes one try back. */
-export async function giveTryBack(pool: Pool, { counter }: TryLimit): Promise<void> {
-  await runStatement(pool, { text: giveBackText, values: [keyOf(counter)] });
+/** Removes one try from the count. */
+export async function uncountTry(pool: Pool, { counter }: TryLimit): Promise<void> {
+  await runStatement(pool, { text: uncountText, values: [keyOf(counter)] });
 }
 
 /** Resets the count. */

@@ -19,7 +19,7 @@ export type OfferedMembership =
   | { readonly merchantId: PublicId<'mer'>; readonly role: MemberRole }
   | undefined;
 
-export interface LinkMade {
+export interface CreatedLink {
   readonly token: string;
   readonly expiresAt: Date;
 }
@@ -51,7 +51,7 @@ export async function inviteUser(
   { database, newId, now, randomBytes }: Parts,
   { email, membership, validForMs, inviter, isByOperator }: InvitationTerms,
   by: Actor,
-): Promise<LinkMade> {
+): Promise<CreatedLink> {
   return database.fork().transactional(async (em) => {
     // Concurrent invitations would not find each other, so they are serialised.
     const where = `invitations:${membership?.merchantId ?? ''}:${email.key}`;

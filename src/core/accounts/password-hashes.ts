@@ -34,7 +34,7 @@ const maxWaiting = 8;
 const maxWaitingOfOwner = 64;
 
 /** A hash of the same cost that no known password has. */
-export const hashOfNobody = `$argon2id$v=19$m=${cost.memoryCost},t=${cost.timeCost},p=${cost.parallelism}$${'A'.repeat(22)}$${'A'.repeat(43)}`;
+export const unmatchableHash = `$argon2id$v=19$m=${cost.memoryCost},t=${cost.timeCost},p=${cost.parallelism}$${'A'.repeat(22)}$${'A'.repeat(43)}`;
 
 /** Argon2id (RFC 9106), on threads of libuv's pool, one at a time. However many strangers wait, known people are next. */
 export function createPasswordHashes(): PasswordHashes {
@@ -46,7 +46,7 @@ export function createPasswordHashes(): PasswordHashes {
   return {
     hash: (password, owner, signal) => run(owner, signal, () => hash(password, cost)),
     matches: async (password, known, owner, signal) => {
-      const isIt = await run(owner, signal, () => verify(known ?? hashOfNobody, normalPassword(password)));
+      const isIt = await run(owner, signal, () => verify(known ?? unmatchableHash, normalPassword(password)));
       return isIt && known !== undefined;
     },
   };

@@ -17,7 +17,7 @@ const maxLength = 256;
 const maxTyped = 2048;
 /** Shorter words of an address occur in too many passwords by chance. */
 const minAddressWord = 4;
-const leastDifferent = 5;
+const minDistinctCharacters = 5;
 
 /** Read at the first new password, because most cores need none and the list takes 20 MB. */
 function readCommonPasswords(): ReadonlySet<string> {
@@ -45,7 +45,7 @@ export function createPasswordRules(): ParsePassword {
   const isGuessed = (text: string, about: readonly string[]): boolean => {
     const lower = text.toLowerCase();
     const shapes = [lower, repeatedPart(lower), bareWord(lower), repeatedPart(bareWord(lower))];
-    if (new Set(lower).size < leastDifferent || shapes.some(isCommon)) return true;
+    if (new Set(lower).size < minDistinctCharacters || shapes.some(isCommon)) return true;
     const words = about
       .flatMap((known) => known.toLowerCase().split(/[\s@.]+/))
       .concat(about.map((known) => known.toLowerCase()));

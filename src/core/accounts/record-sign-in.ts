@@ -7,7 +7,7 @@ import type { UserRow } from '../database/account-entities.ts';
 import type { AccountParts } from './account-parts.ts';
 import { recordRefusal } from './record-refusal.sql.ts';
 import type { RefusalReason } from './record-refusal.sql.ts';
-import { actingForNobody, actingForThemselves, recordUserAudit } from './record-user-audit.ts';
+import { actingWithoutUser, actingAsUser, recordUserAudit } from './record-user-audit.ts';
 
 /** The proof of identity at a sign-in. */
 export type SignInProof = 'PASSWORD' | 'ONE_TIME_CODE' | 'RECOVERY_CODE';
@@ -25,14 +25,14 @@ export async function recordSignIn(
   user: UserRow,
   { proof, remoteAddress }: { readonly proof: SignInProof; readonly remoteAddress: string },
 ): Promise<void> {
-  await recordUserAudit(em, newId, at, actingForThemselves(by, user.id), user, {
+  await recordUserAudit(em, newId, at, actingAsUser(by, user.id), user, {
     action: 'session.begin',
     details: { proof, ...originOf(remoteAddress) },
   });
 }
 
 /** The account that someone tries to use. */
-export interface Suspect {
+export interface TriedAccount {
   readonly emailKey: string;
   readonly user: UserRow | null;
   readonly remoteAddress: string;
@@ -48,7 +48,7 @@ const refusals: ReadonlyMap<string | undefined, RefusalReason> = new Map([
 export async function recordingRefusal<T>(
   { database, now }: Pick<AccountParts, 'database' | 'now'>,
   by: Actor,
-  { emailKey, user, remoteAddress }: Suspect,
+  { emailKey, user, remoteAddress }: TriedAccount,
   check: () => Promise<T>,
 ): Promise<T> {
   try {
@@ -57,7 +57,7 @@ export async function recordingRefusal<T>(
     const refusal = error instanceof ConnectError ? refusals.get(reasonOf(error)) : undefined;
     if (refusal !== undefined) {
       const reason = user?.disabledAt == null ? refusal : 'KEPT_OUT';
-      await recordRefusal(database.pool, now(), actingForNobody(by), {
+      await recordRefusal(database.pool, now(), actingWithoutUser(by), {
         reason,
         emailKey,
         user,

@@ -34,13 +34,13 @@ export async function recordUserAudit(
 }
 
 /** The program that acts for a person who has not authenticated. Another user may be signed in in the same browser. */
-export const actingForNobody = ({ actor, requestId }: Actor): Actor => ({
+export const actingWithoutUser = ({ actor, requestId }: Actor): Actor => ({
   actor: actor.split(':', 1).join(),
   requestId,
 });
 
 /** A person who uses a link or a password is the actor, even if another user is signed in to the same browser. */
-export const actingForThemselves = (by: Actor, userId: StoredId<'usr'>): Actor => ({
-  actor: `${actingForNobody(by).actor}:${publicId('usr', userId)}`,
+export const actingAsUser = (by: Actor, userId: StoredId<'usr'>): Actor => ({
+  actor: `${actingWithoutUser(by).actor}:${publicId('usr', userId)}`,
   requestId: by.requestId,
 });

@@ -11,12 +11,12 @@ import { countTry } from './count-try.sql.ts';
 import type { EmailAddress } from './email-address.ts';
 import { endUserSessions } from './end-user-sessions.ts';
 import { lockUserByEmail } from './find-user.ts';
-import type { LinkMade } from './invite-user.ts';
-import { actingForNobody, actingForThemselves, recordUserAudit } from './record-user-audit.ts';
+import type { CreatedLink } from './invite-user.ts';
+import { actingWithoutUser, actingAsUser, recordUserAudit } from './record-user-audit.ts';
 import { readUser } from './user-reader.ts';
 import type { User } from './user-reader.ts';
 
-export interface ResetWish {
+export interface ResetLinkRequest {
   readonly email: EmailAddress;
   readonly validForMs: number;
 }
@@ -28,10 +28,10 @@ export interface ResetWish {
  */
 export async function startPasswordReset(
   { database, newId, now, randomBytes }: AccountParts,
-  { email, validForMs }: ResetWish,
+  { email, validForMs }: ResetLinkRequest,
   caller: Actor,
-): Promise<LinkMade & { readonly email: string }> {
-  const by = actingForNobody(caller);
+): Promise<CreatedLink & { readonly email: string }> {
+  const by = actingWithoutUser(caller);
   const recorded = { counter: `reset recorded/${by.actor}/${email.key}`, max: 1, windowSeconds: 3_600 };
   const isFirst = (await countTry(database.pool, recorded)) === undefined;
   return database.fork().transactional(async (em) => {
@@ -63,7 +63,7 @@ export function addResetLink(
     validForMs,
     randomBytes,
   }: { readonly at: Date; readonly validForMs: number; readonly randomBytes: AccountParts['randomBytes'] },
-): LinkMade {
+): CreatedLink {
   const expiresAt = new Date(at.getTime() + validForMs);
   const { token, hash } = makeLinkToken(randomBytes);
   em.create(AccountLinkRow, {
@@ -116,7 +116,7 @@ export async function resetPassword(
     em.assign(user, { passwordHash, updatedAt: at });
     await withdrawResets(em, user);
     await endUserSessions(em, user.id, undefined, at);
-    await recordUserAudit(em, newId, at, actingForThemselves(by, user.id), user, {
+    await recordUserAudit(em, newId, at, actingAsUser(by, user.id), user, {
       action: 'user.reset_password',
     });
     addNotice(em, newId, at, user.id, 'PASSWORD_RESET');

@@ -7,7 +7,7 @@ import type { AccountParts } from './account-parts.ts';
 import { endUserSessions } from './end-user-sessions.ts';
 import { lockUser, requireUser } from './find-user.ts';
 import { recordSignIn, recordingRefusal } from './record-sign-in.ts';
-import { actingForThemselves, recordUserAudit } from './record-user-audit.ts';
+import { actingAsUser, recordUserAudit } from './record-user-audit.ts';
 import { removeTotp } from './reset-password.ts';
 import { makeTotpSecret, stepOfTotp, totpUri } from './totp-codes.ts';
 import type { PublicId } from '../../contract/public-id.ts';
@@ -132,7 +132,7 @@ async function takeEitherCode(
     const recoveryCodesLeft = await em.count(RecoveryCodeRow, { userId: user.id });
     if (wasRecoveryCode) {
       const details = { left: recoveryCodesLeft };
-      const themselves = actingForThemselves(by, user.id);
+      const themselves = actingAsUser(by, user.id);
       await recordUserAudit(em, newId, at, themselves, user, { action: 'user.use_recovery_code', details });
     }
     if (!isConfirmation) {

@@ -7,7 +7,7 @@ import type { Actor } from '../../platform/rpc/actor.ts';
 import type { AccountParts } from './account-parts.ts';
 import { endUserSessions } from './end-user-sessions.ts';
 import { requireUser, userNotFound } from './find-user.ts';
-import { actingForThemselves, recordUserAudit } from './record-user-audit.ts';
+import { actingAsUser, recordUserAudit } from './record-user-audit.ts';
 import { readUser } from './user-reader.ts';
 import type { User } from './user-reader.ts';
 
@@ -99,7 +99,7 @@ export function createSessionStore({
         const isEnded = (await em.nativeUpdate(DashboardSessionRow, { hash, endedAt: null }, ended)) === 1;
         if (!isEnded || session?.userId == null) return;
         const user = await em.findOneOrFail(UserRow, { id: session.userId });
-        const themselves = actingForThemselves(by, user.id);
+        const themselves = actingAsUser(by, user.id);
         await recordUserAudit(em, newId, at, themselves, user, { action: 'session.end' });
       }),
     endAllBut: (userId, keepHash, by) =>

@@ -5,7 +5,7 @@ import {
   countTry,
   countedTries,
   forgetTries,
-  giveTryBack,
+  uncountTry,
   isRemembered,
   remember,
   readWaitMs,
@@ -167,8 +167,8 @@ export function createSignInTries(pool: Pool): SignInTries {
       else {
         await forgetTries(pool, here);
         // A sign-in to one's own account gives no more tries at other accounts.
-        if (network !== '') await giveTryBack(pool, wholeNetwork);
-        if (!(await isRemembered(pool, known))) await giveTryBack(pool, account);
+        if (network !== '') await uncountTry(pool, wholeNetwork);
+        if (!(await isRemembered(pool, known))) await uncountTry(pool, account);
       }
       if (network !== '') await remember(pool, known, knownSeconds);
       if (signInTry.browserSecret !== '') await remember(pool, knownBrowser(signInTry), knownSeconds);

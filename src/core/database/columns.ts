@@ -27,6 +27,6 @@ export const returnColumns = () => ({
   /** The notes of callbacks about the request, oldest first, for later queries. */
   callbackNotes: p.array().columnType('text[]').$type<string[]>().default([]),
   ...leaseColumns(),
-  /** News arrived under the lease, and makes the request due then. */
+  /** The time at which a hint that arrived under the lease makes the request due; null without a hint. */
   hastenedTo: time().nullable(),
 });

@@ -94,7 +94,7 @@ export function decideLease(
 }
 
 /**
- * Whether news about an attempt makes it due at once. This includes attempts that ended without money, because a wallet may
+ * Whether a hint about an attempt makes it due at once. This includes attempts that ended without money, because a wallet may
  * still report a debit, which is then a stray payment. An attempt that ended before it was sent is excluded.
  */
 export const canMakeDue = ({ attempt, maybeSent }: Pick<AttemptWork, 'attempt' | 'maybeSent'>): boolean =>

@@ -3,11 +3,11 @@ export const recentMs = 10_000;
 /** More than the queries and callbacks of a usual payment within that time. */
 const maxRecent = 20;
 
-/** Whether there were so many exchanges recently that further news waits, and further callbacks are only counted. */
+/** Whether there were so many exchanges recently that further hints wait, and further callbacks are only counted. */
 export const isFlooded = (recentExchanges: number): boolean => recentExchanges >= maxRecent;
 
 /**
- * When news of an attempt, refund or reversal may cause its next query: at once. It is ten seconds later if its attempt has had 20
+ * The time of the next query after a hint about an attempt, refund or reversal: at once, or ten seconds later if its attempt has had 20
  * recent exchanges with the wallet. Callbacks count as exchanges. So a wallet that repeats its callbacks, or another sender who
  * knows a callback URL, cannot make Gatehouse query a wallet without a pause.
  */

@@ -4,8 +4,8 @@ const minLaterWaitMs = 30_000;
 const maxLaterWaitMs = 60 * 60_000;
 
 /** The accepted range of a wallet's requested wait. Less is no wait, and more may be an error. */
-const minHeededMs = 1_000;
-const maxHeededMs = 5 * 60_000;
+const minRequestedWaitMs = 1_000;
+const maxRequestedWaitMs = 5 * 60_000;
 /** The latest time for a repeated request, before the end of the prompt, so that the payer can still answer. */
 const lastSendBeforeEndMs = 30_000;
 
@@ -29,7 +29,7 @@ export interface OpenAttempt {
  */
 export function nextQueryTime(now: Date, attempt: OpenAttempt): Date {
   const ourTime = new Date(now.getTime() + ownWaitMs(now, attempt));
-  const walletsTime = latestHeeded(now, attempt);
+  const walletsTime = requestedWaitEnd(now, attempt);
   const next = walletsTime > ourTime ? walletsTime : ourTime;
   const { sessionEndsAt } = attempt;
   return sessionEndsAt > now && sessionEndsAt < next ? sessionEndsAt : next;
@@ -43,10 +43,10 @@ function ownWaitMs(now: Date, { leases, createdAt }: OpenAttempt): number {
 }
 
 /** The end of the wallet's requested wait, within the accepted range. */
-function latestHeeded(now: Date, { retryAfterMs, promptUntil }: OpenAttempt): Date {
+function requestedWaitEnd(now: Date, { retryAfterMs, promptUntil }: OpenAttempt): Date {
   if (retryAfterMs <= 0) return now;
-  const heededMs = Math.min(Math.max(retryAfterMs, minHeededMs), maxHeededMs);
+  const acceptedMs = Math.min(Math.max(retryAfterMs, minRequestedWaitMs), maxRequestedWaitMs);
   const lastSendMs = promptUntil.getTime() - lastSendBeforeEndMs;
-  const endMs = now.getTime() + heededMs;
+  const endMs = now.getTime() + acceptedMs;
   return new Date(lastSendMs > now.getTime() ? Math.min(endMs, lastSendMs) : endMs);
 }

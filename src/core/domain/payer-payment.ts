@@ -103,7 +103,7 @@ export type PayerPaymentEffect =
   /** An attempt of the order may still take money, or may have taken this money. */
   | { readonly type: 'wait' };
 
-/** Decides what becomes of money that the wallet confirmed to our query. */
+/** The effect of money that the wallet confirmed to our query. It pays the order, is a stray payment, or waits for an undecided attempt. */
 export function effectOfPayerPayment(
   order: OrderInFull,
   payment: { readonly attemptId: AttemptId; readonly paymentOption: PaymentOption },

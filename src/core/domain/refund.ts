@@ -17,7 +17,7 @@ import { unreachable } from './unreachable.ts';
  *        │                        APPROVAL_DECLINED      the reversal machine (reversal.ts),
  *        └─────────────────────────────────────────────▶ with the refund's id as the name at the wallet
  *
- * A refund and the reversal of a stray payment are the same state machine. They differ in what follows a refusal by the wallet. A refused
+ * A refund and the reversal of a stray payment are the same state machine. They differ after a refusal by the wallet. A refused
  * reversal of a stray payment waits for a person, who may request it again. A definitely refused refund is FAILED permanently, and another
  * refund may return its money. So a refund keeps one name at its wallet for ever. After a refusal that is not definite, the outcome is
  * unknown, because the money may have been returned.

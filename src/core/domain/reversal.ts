@@ -52,7 +52,7 @@ export interface DueReversal extends Request {
   /** When a worker may lease the reversal. While it is leased, the expiry of the lease. */
   readonly dueAt: Date;
   readonly isLeased: boolean;
-  /** When news that arrived under the present lease makes it due after the report; null without news. */
+  /** The time at which a hint that arrived under the present lease makes it due after the report; null without a hint. */
   readonly hastenedTo: Date | null;
 }
 
@@ -234,7 +234,7 @@ function afterOutcome(reversal: DueReversal, outcome: ReversalOutcome, now: Date
   }
 }
 
-/** The time of the next request: after our own wait, or the one that the wallet requested if it is longer. News makes it earlier. */
+/** The time of the next request: after our own wait, or the one that the wallet requested if it is longer. A hint makes it earlier. */
 function nextTime(
   { tries, hastenedTo }: DueReversal,
   { retryAfterMs = 0 }: RequestedWait,
@@ -247,8 +247,8 @@ function nextTime(
 }
 
 /**
- * Makes a reversal due at this time, if it is not due earlier, because the wallet may have news. A worker that holds it reports first,
- * because its queries may have come before the news. An ended reversal stays as it is.
+ * Makes a reversal due at this time after a hint, if it is not due earlier. A worker that holds it reports first, because its queries
+ * may have come before the hint. An ended reversal stays as it is.
  */
 export function makeReversalDue(reversal: Reversal, at: Date): Reversal {
   if (reversal.status !== 'REVERSAL_DUE') return reversal;

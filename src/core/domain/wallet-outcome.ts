@@ -90,7 +90,7 @@ export function decideOutcome(
   const { changed, stray, updates = {} } = applyOutcome(order, work, outcome, isTransactionTaken, now);
   const attempt = attemptAfter(work.attempt, changed);
   const orderAfter = changed?.order ?? order;
-  // The lease made the attempt due when the lease expires. An earlier due time comes from news that arrived since.
+  // The lease made the attempt due when the lease expires. An earlier due time comes from a hint that arrived since.
   const earlierDueAt = work.dueAt !== null && work.dueAt < work.leasedUntil ? work.dueAt : null;
   const dueAt =
     attempt.status === 'SUCCEEDED'

@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { StoredId } from '../../contract/public-id.ts';
 
-/** A reversal that another transaction holds is skipped, because it has news of its own. So two transactions cannot block each other. */
+/** A reversal that another transaction holds is skipped, because that transaction makes it due or records its result. So two transactions cannot block each other. */
 const statementOf = (table: 'refunds' | 'stray_payments'): string => `
 update core.${table} set due_at = ?
 where (merchant_id, id) in (

@@ -11,7 +11,7 @@ type Kind = 'payment' | 'reversal' | 'refund' | 'payer_payment' | 'expiry';
 /** Work that is counted up to this number, so that a large backlog costs no long reading. */
 const maxCounted = 10_000;
 
-/** Work that nobody may do is not due: that of an environment that takes no payments until a recovery opens it. */
+/** Work of an environment that takes no payments is not due until its recovery opens it. */
 const dueIn = (kind: Kind, table: string, column: string, unless = ''): string => `
 select '${kind}' as kind, count(*)::int as due, extract(epoch from now() - min(due_at))::float8 as oldest_seconds
 from (

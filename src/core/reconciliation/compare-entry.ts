@@ -93,7 +93,7 @@ export interface FoundDifference {
  * The wallet took money for an attempt that did not succeed here, or carried out a refund that is undecided here. Only the wallet
  * can explain it.
  */
-export const isDoubtful = ({ kind, known }: FoundDifference): boolean =>
+export const needsWalletAnswer = ({ kind, known }: FoundDifference): boolean =>
   kind === 'STATUS_DIFFERS' &&
   ((known?.recordType === 'attempt' && known.status !== 'SUCCEEDED') ||
     (known?.recordType === 'refund' && known.status === 'REVERSAL_DUE'));

@@ -24,7 +24,7 @@ import {
   runUnderLease,
 } from '../domain/reconciliation-run.ts';
 import type { ReconciliationRun, RunningRun } from '../domain/reconciliation-run.ts';
-import { isDoubtful } from './compare-entry.ts';
+import { needsWalletAnswer } from './compare-entry.ts';
 import type { Entry, FoundDifference } from './compare-entry.ts';
 import { differenceRow, findDifferences } from './find-differences.ts';
 import type { Difference } from './find-differences.ts';
@@ -135,7 +135,7 @@ export function createReconciliationStore(options: ReconciliationStoreOptions): 
 
   /** Asks the wallet again about each attempt and refund that its statement contradicts. */
   const queryDoubtful = async (found: readonly FoundDifference[]): Promise<void> => {
-    for (const { known } of found.filter(isDoubtful)) {
+    for (const { known } of found.filter(needsWalletAnswer)) {
       if (known === undefined) continue;
       const merchantId = publicId('mer', known.merchantId);
       if (known.recordType === 'refund')
@@ -293,7 +293,7 @@ export function createReconciliationStore(options: ReconciliationStoreOptions): 
 
     async complete(id, leaseId, error) {
       const completed = error === '' ? await compareUnderLease(id, leaseId) : await fail(id, leaseId, error);
-      // The result stands. A task of core deletes what is left.
+      // The result stays. A task of core deletes the remaining rows.
       if (completed.ok) await deleteEntries(database.pool, storedId('rec', id)).catch(() => undefined);
       return completed;
     },

@@ -4,7 +4,7 @@ import type { Environment } from '../domain/order.ts';
 import type { AccountChange } from '../events/account-changes.ts';
 
 /** The condition that the account `asked` was never in this database. The payee of an account remains after the account is removed. */
-const neverHere = `not exists (
+const accountNeverStored = `not exists (
   select from core.payee_accounts p where p.merchant_id = asked.merchant_id and p.wallet_account_id = asked.id
 ) and not exists (
   select from core.wallet_accounts a where a.merchant_id = asked.merchant_id and a.id = asked.id
@@ -23,7 +23,7 @@ export async function keepLostAccounts(
 insert into core.recovery_accounts (recovery_id, merchant_id, wallet_account_id, environment, wallet, payee, promoted_at)
 select ?, asked.merchant_id, asked.id, ?::core.environment, ?, ?, ?
 from (select ?::uuid as merchant_id, ?::uuid as id) asked
-where ${neverHere}
+where ${accountNeverStored}
 on conflict (recovery_id, merchant_id, wallet_account_id) do update
   set payee = coalesce(excluded.payee, recovery_accounts.payee),
     promoted_at = greatest(excluded.promoted_at, recovery_accounts.promoted_at)`,
@@ -72,7 +72,7 @@ with page as materialized (
     join core.payment_attempts p on p.merchant_id = o.merchant_id and p.order_id = o.order_id
     where p.wallet_account_id is not null
   ) asked
-  where ${neverHere}
+  where ${accountNeverStored}
   on conflict do nothing
 )
 select merchant_id as "merchantId", order_id as "orderId" from page order by merchant_id desc, order_id desc limit 1`,

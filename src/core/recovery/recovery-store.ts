@@ -251,7 +251,7 @@ async function readQuestions(em: EntityManager): Promise<OpenQuestions> {
   };
 }
 
-/** The recoveries whose question is open, oldest first. Before the events are read, nobody knows what is lost. */
+/** The recoveries whose question is open, oldest first. Before the events are read, the lost objects are unknown. */
 async function findAsking(em: EntityManager, question: 'accounts' | 'merchants'): Promise<RecoveryRow[]> {
   const asks = question === 'accounts' ? asksAccounts : asksMerchants;
   const asking = await em.execute<{ id: string }[]>(

@@ -56,7 +56,7 @@ function operatorText(actor: string, { users, own }: SettlementWriting): string 
   return users.find(({ userId }) => userId === name)?.email ?? name;
 }
 
-/** A row of what waits, with the proposal or the outcomes that can be proposed. */
+/** A row of money that waits for a person, with the proposal or the outcomes that can be proposed. */
 export function unsettledRow(each: Unsettled, userId: string, writing: SettlementWriting) {
   const { own, words, language, timeZone, now } = writing;
   const { subject, sinceTime, proposal } = each;

@@ -113,7 +113,7 @@ function actionsOn(
     redeliver: mayChange ? deliveries.flatMap(({ delivery }) => redeliveryForm(pageMerchant, delivery)) : [],
     // Only developers may read the pages of requests and deliveries.
     mayFollow: pageMerchant.role === 'operator' || isAtLeast(pageMerchant.role, 'developer'),
-    // Only operators may open the page of what waits for a person.
+    // Only operators may open the page of money that waits for a person.
     settlements:
       request.viewer?.isOperator === true && (attempt !== undefined || waitsForPerson)
         ? '/operator/settlements'

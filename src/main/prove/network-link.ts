@@ -8,7 +8,7 @@ export interface Address {
   readonly port: number;
 }
 
-/** The state, after an interruption, of connections that were open before it. `dead`: neither end is notified, as when a firewall forgets them. */
+/** The state, after an interruption, of connections that were open before it. `dead`: both ends keep the connection open, and no byte passes, as when a firewall drops its state. */
 export type AfterInterruption = 'continue' | 'dead';
 
 /** A network between two processes that can lose all packets without notifying either end. */

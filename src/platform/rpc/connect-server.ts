@@ -28,7 +28,7 @@ import { maxUnknownCallerBytes, unknownCallerAdvice } from './known-caller.ts';
 import type { IsKnownCaller, MaxBytesOfCaller } from './known-caller.ts';
 import { openSocketsOf } from './open-sockets.ts';
 import { streamResetLimits } from './stream-resets.ts';
-import { limitStrangers, maxOpen } from './limit-strangers.ts';
+import { limitUnknownCallers, maxOpen } from './limit-unknown-callers.ts';
 import { explainTransportErrors, unknownMethod } from './connect-transport-errors.ts';
 
 export interface ConnectServer {
@@ -56,7 +56,7 @@ export interface ConnectServerOptions {
 
 /** The calls that a known peer may have open on one connection. */
 const maxConcurrentStreams = 1024;
-/** The number of clients that may leave a page unread. A page is far larger than any other answer to a stranger. */
+/** The number of clients that may leave a page unread. A page is far larger than any other answer to an unknown caller. */
 const maxUnreadPages = 64;
 /** The first bytes of an HTTP/2 connection with prior knowledge (RFC 9113, section 3.4). */
 const http2Preface = Buffer.from('PRI * HTTP/2.0');
@@ -84,7 +84,7 @@ export async function startConnectServer(options: ConnectServerOptions): Promise
     handler,
   );
   if (isKnownCaller !== undefined)
-    limitStrangers(http2, { isKnownCaller, maxConcurrentStreams, logger, listener: 'Connect' });
+    limitUnknownCallers(http2, { isKnownCaller, maxConcurrentStreams, logger, listener: 'Connect' });
   http2.on('session', (session) => {
     sessions.add(session);
     session.on('close', () => sessions.delete(session));

@@ -26,7 +26,7 @@ function withReason<Headers extends OutgoingHttpHeaders | readonly string[]>(sen
   };
 }
 
-/** grpc-js encodes the message of every error except that of an unknown method, whose path a stranger chooses. */
+/** grpc-js encodes the message of every error except that of an unknown method, whose path the caller chooses. */
 function decoded(message: string): string {
   try {
     return decodeURI(message);

@@ -70,7 +70,7 @@ function createTracing(
 
 type Continue = (name: string, parent: TraceContext, options: SpanOptions) => Span;
 
-/** Stands for all spans of a trace that somebody else named and that is not recorded here. Its context is that of the other's span. */
+/** The span of a trace that a caller named and that is not recorded here. It stands for all of its spans, and has the context of the caller's. */
 class UnsampledSpan implements Span {
   readonly context: TraceContext;
   readonly #continueTrace: Continue;

@@ -12,7 +12,7 @@ import type { NewId } from '../../contract/public-id.ts';
 import type { Database } from '../database/database.ts';
 import { listEvents, listPageSize } from '../intake/list-events.ts';
 import { intakeReader, readCursor, reconcileReader } from '../intake/reader-position.ts';
-import { isYoung, occurredAt } from '../intake/write-deliveries.ts';
+import { isRecent, occurredAt } from '../intake/write-deliveries.ts';
 import type { DeliveryWriter, OwedDelivery } from '../intake/write-deliveries.ts';
 import { findingText } from '../../contract/finding-text.ts';
 import { findingMessage, forgetFindings, recordFindings } from './findings.sql.ts';
@@ -37,8 +37,8 @@ export interface ReconcileParts extends TwoClocks {
 /** Held by the one process that reconciles. */
 const reconcileLock = { key: 7_142_103, silenceMs: 60_000 };
 const callTimeoutMs = 10_000;
-/** The intake may not have read younger events yet. */
-const youngestMs = 60_000;
+/** The intake may not have read events of this age or less yet. */
+const recentAgeMs = 60_000;
 const hourMs = 60 * 60_000;
 /** The most possible gaps to check per page. Each check is a call to core, and more would show nothing new. */
 const maxGapChecks = 20;
@@ -83,16 +83,16 @@ async function walkList(round: Round): Promise<void> {
       continue;
     }
     const last = page.events.findIndex((entry) => entry.cursor === end);
-    const young = page.events.findIndex(({ event }) => isYoung(event, now(), youngestMs));
+    const firstRecent = page.events.findIndex(({ event }) => isRecent(event, now(), recentAgeMs));
     const known = last === -1 ? page.events : page.events.slice(0, last + 1);
-    const read = young === -1 ? known : known.slice(0, young);
+    const read = firstRecent === -1 ? known : known.slice(0, firstRecent);
     cursor = read.at(-1)?.cursor ?? cursor;
     await comparePage(
       read.map(({ event }) => event),
       { reader: reconcileReader, cursor },
       round,
     );
-    isDone = !page.hasMore || last !== -1 || young !== -1;
+    isDone = !page.hasMore || last !== -1 || firstRecent !== -1;
   }
   await writer.write([], { reader: reconcileReader, cursor }, client);
 }

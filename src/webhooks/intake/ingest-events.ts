@@ -16,7 +16,7 @@ import { listEvents, listPageSize } from './list-events.ts';
 import type { ListedEvents } from './list-events.ts';
 import { intakeReader, openReaderPosition } from './reader-position.ts';
 import type { EventAtCursor, SkippedEvent, ReaderPosition } from './reader-position.ts';
-import { isYoung } from './write-deliveries.ts';
+import { isRecent } from './write-deliveries.ts';
 import type { DeliveryTraces } from '../delivery/delivery-traces.ts';
 import type { LaneClaims } from '../delivery/lane-runner.ts';
 import type { DeliveryWriter } from './write-deliveries.ts';
@@ -183,19 +183,19 @@ function eventAtCursor({
 }
 
 async function checkList(
-  youngestMs: number,
+  recentAgeMs: number,
   position: ReaderPosition,
   parts: LimitedParts,
   stop: AbortSignal,
 ): Promise<void> {
-  if (await catchUp(youngestMs, position, parts, stop)) return position.touch();
+  if (await catchUp(recentAgeMs, position, parts, stop)) return position.touch();
   await position.keepAlive();
   await pause(standbyMs, stop);
 }
 
-/** Reads core's list to its end, or to the first event that is too young. Returns false when it did not get there. */
+/** Reads core's list to its end, or to the first event that is too recent. Returns false when it did not get there. */
 async function catchUp(
-  youngestMs: number,
+  recentAgeMs: number,
   position: ReaderPosition,
   parts: LimitedParts,
   stop: AbortSignal,
@@ -210,10 +210,10 @@ async function catchUp(
       continue;
     }
     if (page === undefined) return false;
-    const young = page.events.findIndex(({ event }) => isYoung(event, parts.now(), youngestMs));
-    const events = young === -1 ? page.events : page.events.slice(0, young);
+    const firstRecent = page.events.findIndex(({ event }) => isRecent(event, parts.now(), recentAgeMs));
+    const events = firstRecent === -1 ? page.events : page.events.slice(0, firstRecent);
     await advancePosition(events, "core's list", position, parts);
-    if (!page.hasMore || young !== -1) return true;
+    if (!page.hasMore || firstRecent !== -1) return true;
     if (stop.aborted) return false;
   }
 }

@@ -116,9 +116,9 @@ export const occurredAt = ({ occurTime }: OrderEvent): number =>
  * The event time is from core's clock, and the current time from this process's clock. An event in the future counts as
  * old, because it must not wait for clocks to agree.
  */
-export function isYoung(event: OrderEvent, now: Date, youngestMs: number): boolean {
+export function isRecent(event: OrderEvent, now: Date, recentAgeMs: number): boolean {
   const ageMs = now.getTime() - occurredAt(event);
-  return ageMs >= 0 && ageMs < youngestMs;
+  return ageMs >= 0 && ageMs < recentAgeMs;
 }
 
 const newDelivery = (

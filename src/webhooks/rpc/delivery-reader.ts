@@ -75,7 +75,7 @@ export interface OrderDeliveries {
 }
 
 /** The other facts that decide when a pending delivery is sent. */
-export interface DeliverySurroundings {
+export interface DeliveryContext {
   /** The latest attempt. */
   readonly lastAttempt: StoredAttempt | undefined;
   /** An earlier delivery of the same order, which must end first. */
@@ -100,7 +100,7 @@ export interface DeliveryReader {
    * webhook endpoints are left out.
    */
   readonly unfinishedOfOrder: (key: OrderKey) => Promise<StoredDelivery[]>;
-  readonly surroundings: (delivery: StoredDelivery) => Promise<DeliverySurroundings>;
+  readonly contextOf: (delivery: StoredDelivery) => Promise<DeliveryContext>;
 }
 
 const maxAttemptsShown = 200;
@@ -220,7 +220,7 @@ export function createDeliveryReader(pool: Pool): DeliveryReader {
       ]);
       return { body: bodies[0]?.body ?? Buffer.alloc(0), attempts: latest };
     },
-    async surroundings({ merchantId, environment, endpoint, orderId, sequence, id, dueAt }) {
+    async contextOf({ merchantId, environment, endpoint, orderId, sequence, id, dueAt }) {
       const [lastAttempt] = await attempts(merchantId, id, 1);
       const [earlier] = await runStatement<{ id: string; eventType: string }>(pool, {
         text: findEarlier,

@@ -13,7 +13,7 @@ import { noDeliveryMessage, orderExplanationMessage } from './order-explanation-
 
 export interface ExplanationParts {
   readonly pool: Pool;
-  readonly deliveries: Pick<DeliveryReader, 'surroundings' | 'unfinishedOfOrder'>;
+  readonly deliveries: Pick<DeliveryReader, 'contextOf' | 'unfinishedOfOrder'>;
   /** Errors: ENDPOINT_NOT_FOUND. */
   readonly findEndpoint: (lane: LaneKey) => Promise<StoredEndpoint>;
   readonly secrets: Pick<SigningSecrets, 'problem'>;
@@ -34,15 +34,15 @@ export function createDeliveryExplanations(parts: ExplanationParts): DeliveryExp
   const explainOne: DeliveryExplanations['explainOne'] = async (delivery) => {
     // One read after another, so that an explanation holds one connection.
     const endpoint = await findEndpoint(delivery);
-    const surroundings = await deliveries.surroundings(delivery);
+    const context = await deliveries.contextOf(delivery);
     const problem = delivery.state === 'PENDING' ? await secrets.problem(secretOwnerOf(delivery)) : undefined;
-    const facts = { now: now(), delivery, endpoint, secretProblem: problem, ...surroundings };
+    const facts = { now: now(), delivery, endpoint, secretProblem: problem, ...context };
     return { endpoint, explanation: explainDelivery(facts) };
   };
   return {
     explainOne,
     async explainOrder(key) {
-      // The cursor is read first. So the deliveries of every event up to it are in what is read next.
+      // The cursor is read first. So the next reading contains the deliveries of every event up to it.
       const cursor = await readCursor(pool, intakeReader);
       for (const delivery of await deliveries.unfinishedOfOrder(key)) {
         const explained = explainForOrder(delivery, (await explainOne(delivery)).explanation);

@@ -32,7 +32,7 @@ export interface LiveSecretsParts {
   readonly cipher: SecretCipher;
   /** The time by which a next secret is promoted. */
   readonly promotionTime: () => Date;
-  /** For the age of what is cached: other clocks may be set back. */
+  /** A monotonic clock for the age of cached secrets, because other clocks may be set back. */
   readonly monotonicMs: () => number;
 }
 

@@ -75,7 +75,7 @@ export interface SigningSecretsParts extends TwoClocks {
   readonly keys: readonly [NamedKey, ...NamedKey[]];
   readonly newId: NewId;
   readonly randomBytes: (length: number) => Buffer;
-  /** For the age of what is cached: `now` may be set back. */
+  /** A monotonic clock for the age of cached secrets, because `now` may be set back. */
   readonly monotonicMs: () => number;
 }
 

@@ -211,7 +211,7 @@ export async function openPaymentDesk(stack: Stack) {
     },
     /** Leases an attempt, and records an outcome of it. */
     settle: async (payment: Payment, outcome: Outcome) => record(await take(payment), outcome),
-    /** Reports news of an attempt, which is named by its stored id. */
+    /** Sends a hint about an attempt, which is named by its stored id. */
     queryNow: (merchantId: string, storedAttemptId: string) =>
       payments.hastenPaymentAttempt({ merchantId, paymentAttemptId: publicId('pat', storedAttemptId) }),
     askRefund,

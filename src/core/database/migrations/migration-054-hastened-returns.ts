@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** News about the return of money that arrives while a worker holds it makes it due after the worker's report. */
+/** A hint about a refund or reversal that a worker holds makes it due after the worker's report. */
 export class Migration054HastenedReturns extends Migration {
   override readonly name = '054-hastened-returns';
 

@@ -41,7 +41,7 @@ export interface MakeAttemptDueParts {
 }
 
 /**
- * Makes an attempt due after a hint that the wallet has news: now, or soon when there are many hints (`hastenedTo`). The hint
+ * Makes an attempt due after a hint: now, or soon when there are many hints (`hastenedTo`). The hint
  * itself is not trusted. A worker that holds the attempt records its own result first, and then the attempt is due at once.
  * Undefined when the attempt does not exist.
  */

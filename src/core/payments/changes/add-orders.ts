@@ -22,7 +22,7 @@ export interface CallScope {
 }
 
 /** The parts of a commit for which other components wait. */
-export interface News {
+export interface CommitEffects {
   /** Whether it added events. */
   readonly hasEvents: boolean;
   /** Whether it made an attempt due. */
@@ -51,7 +51,7 @@ export interface AddOrdersParts {
   readonly pool: Pool;
   readonly phoneLimit: PhoneLimit;
   readonly eventValuesOf: OrderEventValuesOf;
-  readonly announce: (news: News) => void;
+  readonly announce: (effects: CommitEffects) => void;
 }
 
 /** A new order whose attempt prompts a phone. */
@@ -69,7 +69,7 @@ type Inserted = 'added' | 'taken' | Answered;
 type Insert<Rows, Outcome> = (items: readonly Rows[], opening?: readonly Statement[]) => Promise<Outcome[]>;
 
 export function createAddOrders({ pool, phoneLimit, eventValuesOf, announce }: AddOrdersParts): AddOrders {
-  /** One batch: its rows, its commit and its news. */
+  /** One batch: its rows, its commit and the notification of waiting components. */
   const adding =
     <Rows extends NewOrderRows, Outcome>(insert: Insert<Rows, Outcome>) =>
     async (items: readonly Rows[]): Promise<Outcome[]> => {

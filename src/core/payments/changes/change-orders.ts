@@ -12,7 +12,7 @@ import { err, ok } from '../../domain/result.ts';
 import type { Result } from '../../domain/result.ts';
 import type { PhoneLimit } from '../phones/phone-limit.ts';
 import { createAddOrders } from './add-orders.ts';
-import type { AddOrders, News } from './add-orders.ts';
+import type { AddOrders, CommitEffects } from './add-orders.ts';
 import { createFailingRows } from './failing-rows.ts';
 import { createOrderEventValues } from './order-event-values.ts';
 import type { Caller, Commit, Decision, Locked, NewAttempt, OrderChange } from './order-change.ts';
@@ -70,7 +70,7 @@ export function createOrderChanges(parts: OrderChangesParts): OrderChanges {
   const { database, phoneLimit, now, onEvents, onAttempts, onRefunds } = parts;
   const eventValuesOf = createOrderEventValues(parts.newId);
   const failing = createFailingRows('ord', parts.logger);
-  const announce = ({ hasEvents, hasDueAttempts }: News): void => {
+  const announce = ({ hasEvents, hasDueAttempts }: CommitEffects): void => {
     if (hasEvents) onEvents();
     if (hasDueAttempts) onAttempts();
   };

@@ -96,7 +96,7 @@ join core.orders o on o.merchant_id = t.merchant_id and o.environment = t.enviro
 where ${condition}
 for update of o skip locked`;
 
-/** Takes the advisory locks of those rows that nobody holds. `offset 0` keeps the planner from trying them on other rows. */
+/** Takes the advisory locks of the rows that are free. `offset 0` keeps the planner from trying them on other rows. */
 const heldOf = (rows: string): string => `
 select * from (${rows} offset 0) found where pg_try_advisory_xact_lock(hashtextextended(found.id::text, 0))`;
 

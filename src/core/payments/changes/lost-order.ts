@@ -116,7 +116,7 @@ type AttemptColumns = ReturnType<typeof attemptColumns>;
  * phone ends an attempt that was never sent, and the event is only about the money. An attempt that is due stays due, and the wallet is
  * asked about it.
  */
-export const followedAttempt = <Attempt extends Pick<PaymentAttemptRow, 'status'>>(
+export const supersededAttempt = <Attempt extends Pick<PaymentAttemptRow, 'status'>>(
   attempt: Attempt,
 ): Attempt => (isInFlight(attempt) ? { ...attempt, status: 'TIMED_OUT' } : attempt);
 

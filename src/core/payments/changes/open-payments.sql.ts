@@ -88,7 +88,7 @@ export async function findOpenPayments(
 
 /**
  * Makes the confirmed payments of these orders due, because the attempts that they waited for have ended. A payment that another
- * transaction holds is left out: it is being leased, or has news that makes it due.
+ * transaction holds is left out: it is being leased, or a hint makes it due.
  */
 export async function hastenConfirmed(em: EntityManager, orderIds: readonly OrderRow['id'][]): Promise<void> {
   if (orderIds.length === 0) return;

@@ -6,7 +6,7 @@ import type { UnclaimedPaymentRow } from '../../database/recovery-entities.ts';
 /**
  * The merchant's account with which a wallet is queried about money under one of the merchant's references. It is the account that new payments
  * use, otherwise the one that they used last. Null for the operator's account. Undefined when the merchant has no account with that payee.
- * Accounts of other merchants with the same payee are never taken. The account is locked, so that nobody removes it meanwhile.
+ * Accounts of other merchants with the same payee are never taken. The account is locked, so that it is not removed meanwhile.
  */
 export async function lockPaidAccount(
   em: EntityManager,

@@ -18,7 +18,7 @@ import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { AccountTimeline } from './account-timeline.ts';
 import {
   attemptColumns,
-  followedAttempt,
+  supersededAttempt,
   idIn,
   latestParts,
   orderColumns,
@@ -294,14 +294,14 @@ async function writeAttempts(
   accounts: AccountTimeline,
 ): Promise<void> {
   const latest = attemptRows.at(-1);
-  const isFollowed = ({ id, createdAt }: Pick<PaymentAttemptRow, 'id' | 'createdAt'>): boolean =>
+  const isSuperseded = ({ id, createdAt }: Pick<PaymentAttemptRow, 'id' | 'createdAt'>): boolean =>
     latest !== undefined && id !== latest.id && createdAt <= latest.createdAt;
   for (const attempt of storedAttempt.values())
-    if (isFollowed(attempt))
-      em.assign(attempt, { status: followedAttempt({ status: attempt.status }).status });
+    if (isSuperseded(attempt))
+      em.assign(attempt, { status: supersededAttempt({ status: attempt.status }).status });
   await em.flush();
   for (const attempt of attemptRows) {
-    const written = isFollowed(attempt) ? followedAttempt(attempt) : attempt;
+    const written = isSuperseded(attempt) ? supersededAttempt(attempt) : attempt;
     await writeAttempt(em, { ...written, ...key }, storedAttempt.get(attempt.id), accounts);
   }
 }

@@ -42,7 +42,7 @@ export interface CheckoutContentsParts {
   readonly database: Database;
   /** Reads the database without a cache, so that a suspension takes effect at the next payment. */
   readonly findMerchant: FindMerchant;
-  /** May be cached. For the page of an order that nobody can pay any more. */
+  /** The contents for the page of an order that can no longer be paid. They may be cached. */
   readonly rememberMerchant: FindMerchant;
   /** The configured wallets. */
   readonly wallets: readonly Wallet[];

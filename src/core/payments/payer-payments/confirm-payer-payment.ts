@@ -51,7 +51,7 @@ export interface ConfirmationReport {
 }
 
 /**
- * Records the wallet's answer under a lease, and what becomes of confirmed money, in one transaction. A repeat changes nothing.
+ * Records the wallet's answer and the effect of confirmed money under a lease, in one transaction. A repeat changes nothing.
  * @throws what ClaimPayments.claim throws, when the order was paid before a restore
  */
 export type ConfirmPayerPayment = (

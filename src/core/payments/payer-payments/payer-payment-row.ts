@@ -52,9 +52,9 @@ export function endPayerPayment(
 
 /** Sets when the wallet is asked next, at the end of a lease. */
 export function waitForNext(row: PayerPaymentRow, leasedUntil: Date, at: Date): void {
-  // The lease made the payment due when the lease expires. An earlier due time comes from news that arrived since.
-  const hasNews = row.dueAt != null && row.dueAt < leasedUntil;
-  row.dueAt = hasNews ? row.dueAt : nextConfirmation(row.tries, at);
+  // The lease made the payment due when the lease expires. An earlier due time comes from a hint that arrived since.
+  const hasHint = row.dueAt != null && row.dueAt < leasedUntil;
+  row.dueAt = hasHint ? row.dueAt : nextConfirmation(row.tries, at);
 }
 
 /**

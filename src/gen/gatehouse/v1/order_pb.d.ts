@@ -60,7 +60,7 @@ export declare type Order = Message<"gatehouse.v1.Order"> & {
   amount: string;
 
   /**
-   * Decimal text of what the wallet debited; zero with the currency's decimals until COMPLETED.
+   * The amount that the wallet debited, as decimal text; zero with the currency's decimals until COMPLETED.
    *
    * @generated from field: string deducted = 7;
    */
@@ -151,7 +151,7 @@ export declare type Order = Message<"gatehouse.v1.Order"> & {
   lastEventSequence: bigint;
 
   /**
-   * Decimal text of what wallets have confirmed as refunded, with the currency's decimals. Refunds that a wallet has not
+   * The amount that wallets have confirmed as refunded, as decimal text with the currency's decimals. Refunds that a wallet has not
    * confirmed do not count; RefundService.GetRefundable does count them.
    *
    * @generated from field: string refunded = 21;

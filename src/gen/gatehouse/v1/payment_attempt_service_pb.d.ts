@@ -366,7 +366,7 @@ export declare type WalletCompleted = Message<"gatehouse.v1.WalletCompleted"> & 
   providerTransactionId: string;
 
   /**
-   * Decimal text of what was debited.
+   * The debited amount, as decimal text.
    *
    * @generated from field: string amount = 2;
    */

@@ -864,8 +864,8 @@ export declare type DeliveryExplanation = Message<"gatehouse.v1.DeliveryExplanat
   nextSteps: DeliveryNextStep[];
 
   /**
-   * When the delivery was delivered or abandoned, when the endpoint was paused, when the open circuit is probed, or when
-   * the delivery is due; absent for the other causes.
+   * The time at which the delivery was delivered, was abandoned or is due, at which the endpoint was paused, or of the next probe of an open
+   * circuit. Absent for the other causes.
    *
    * @generated from field: google.protobuf.Timestamp at = 3;
    */

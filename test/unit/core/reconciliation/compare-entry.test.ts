@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { newRandomId } from '../../../../src/contract/public-id.ts';
-import { compareEntry, isDoubtful } from '../../../../src/core/reconciliation/compare-entry.ts';
+import { compareEntry, needsWalletAnswer } from '../../../../src/core/reconciliation/compare-entry.ts';
 import type { Entry, KnownMoney, Records } from '../../../../src/core/reconciliation/compare-entry.ts';
 import { MoneyBalance, decimalOf } from '../../../../src/core/reconciliation/money-balance.ts';
 import {
@@ -150,7 +150,7 @@ test.each<readonly [name: string, Entry, Records, isQueried: boolean]>([
   ['a refused refund that was carried out', entry(reversal), refundThatIs('REVERSAL_REFUSED'), false],
   ['returned stray money', entry(reversal), reversalOf(stray('REVERSAL_REFUSED')), false],
 ])('whether only the wallet can explain %s', (_name, given, found, isQueried) => {
-  expect(isDoubtful(compareEntry(given, found, period)!)).toBe(isQueried);
+  expect(needsWalletAnswer(compareEntry(given, found, period)!)).toBe(isQueried);
 });
 
 type Case = readonly [entry: Entry, records: Records, kind: string | undefined, sums: string];

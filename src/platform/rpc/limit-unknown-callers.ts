@@ -9,12 +9,12 @@ import type { IsKnownCaller } from './known-caller.ts';
 /** Enough for a health checker whose calls reach their deadline. It connects again. */
 const maxResets = 100;
 /**
- * The limits on open calls of strangers and on their connections. An open call needs about 10 kB and a connection 21 kB, and a stranger may leave both
- * open for ever.
+ * The limits on open calls of unknown callers and on their connections. An open call needs about 10 kB and a connection 21 kB, and such a
+ * caller may leave both open for ever.
  */
 export const maxOpen = { ofConnection: 100, ofAll: 1_000, connections: 1_000 };
 
-export interface StrangerLimits {
+export interface UnknownCallerLimits {
   readonly isKnownCaller: IsKnownCaller;
   /** The calls that a known peer may have open on one connection. */
   readonly maxConcurrentStreams: number;
@@ -23,15 +23,15 @@ export interface StrangerLimits {
 }
 
 /**
- * Limits the calls of strangers over HTTP/2, before they reach the server. A stranger may have few calls open. All strangers
- * together may have few as well, except that each connection may have one, so that a flood does not hide a health checker. The connection of
- * a stranger that opens and resets calls is closed (CVE-2023-44487). If strangers have too many connections, the one whose latest call is the
- * oldest is closed. A call with a known token or certificate makes its connection known, which ends these limits. Then `streamResetLimits`
+ * Limits the calls of unknown callers over HTTP/2, before they reach the server. One of them may have few calls open. All of them together
+ * may have few as well, except that each connection may have one, so that a flood does not hide a health checker. The connection of an
+ * unknown caller that opens and resets calls is closed (CVE-2023-44487). If unknown callers have too many connections, the one whose latest
+ * call is the oldest is closed. A call with a known token or certificate makes its connection known, which ends these limits. Then `streamResetLimits`
  * apply, which are far higher.
  */
-export function limitStrangers(
+export function limitUnknownCallers(
   server: EventEmitter,
-  { isKnownCaller, maxConcurrentStreams, logger, listener }: StrangerLimits,
+  { isKnownCaller, maxConcurrentStreams, logger, listener }: UnknownCallerLimits,
 ): void {
   const logClosed = limitLines((facts: object, count) => {
     logger.warn(
@@ -47,20 +47,20 @@ export function limitStrangers(
   });
   let openOfAll = 0;
   /** The connection with the oldest latest call comes first. */
-  const strangers = new Set<ServerHttp2Session>();
+  const unknownSessions = new Set<ServerHttp2Session>();
   const countConnection = (session: ServerHttp2Session): void => {
-    strangers.delete(session);
-    strangers.add(session);
-    const [oldest] = strangers;
-    if (strangers.size <= maxOpen.connections || oldest === undefined) return;
-    strangers.delete(oldest);
+    unknownSessions.delete(session);
+    unknownSessions.add(session);
+    const [oldest] = unknownSessions;
+    if (unknownSessions.size <= maxOpen.connections || oldest === undefined) return;
+    unknownSessions.delete(oldest);
     if (oldest.destroyed) return;
     logTooMany('', { peer: oldest.socket.remoteAddress });
     closeAtOnce(oldest);
   };
   server.on('session', (session: ServerHttp2Session) => {
     countConnection(session);
-    session.once('close', () => strangers.delete(session));
+    session.once('close', () => unknownSessions.delete(session));
     const serve = session.listeners('stream');
     const pass = (...event: unknown[]): void => {
       for (const each of serve) Reflect.apply(each, session, event);
@@ -80,7 +80,7 @@ export function limitStrangers(
       stream.on('error', () => undefined);
       if (session.destroyed) return;
       if (isKnownCaller(headers.authorization ?? null, peerOfSocket(session.socket))) {
-        strangers.delete(session);
+        unknownSessions.delete(session);
         session.off('stream', admit);
         session.on('stream', pass);
         session.settings({ maxConcurrentStreams });
