@@ -85,16 +85,16 @@ export interface OrderCallsOptions {
 export function createOrderCalls({ orders, streams, nowMs }: OrderCallsOptions): OrderCalls {
   const findMethods: Methods<GetOrder, GetOrderResponse> = {
     nowMs,
-    overStream: async (requests, options) => {
+    sendOnStream: async (requests, options) => {
       const outcome = await streams.send({ case: 'getOrders', value: { requests } }, options);
       return outcome?.case === 'getOrders' ? outcome.value.results : undefined;
     },
-    one: (request, options) => orders.getOrder(request, options),
-    many: async (requests, options) => (await orders.batchGetOrders({ requests }, options)).results,
+    callSingle: (request, options) => orders.getOrder(request, options),
+    callBatch: async (requests, options) => (await orders.batchGetOrders({ requests }, options)).results,
   };
   const registerMethods: Methods<RegisterOrder, RegisterOrderResponse> = {
     nowMs,
-    overStream: async (requests, options) => {
+    sendOnStream: async (requests, options) => {
       const { traceparents } = options;
       const outcome = await streams.send(
         { case: 'registerOrders', value: { requests, traceparents, orderIdsOnly: true } },
@@ -102,8 +102,8 @@ export function createOrderCalls({ orders, streams, nowMs }: OrderCallsOptions):
       );
       return outcome?.case === 'registerOrders' ? outcome.value.results : undefined;
     },
-    one: (request, options) => orders.registerOrder(request, options),
-    many: async (requests, options, traceparents) =>
+    callSingle: (request, options) => orders.registerOrder(request, options),
+    callBatch: async (requests, options, traceparents) =>
       (await orders.batchRegisterOrders({ requests, traceparents, orderIdsOnly: true }, options)).results,
   };
   const register = batchCalls(registerMethods);
@@ -117,14 +117,14 @@ export function createOrderCalls({ orders, streams, nowMs }: OrderCallsOptions):
     ),
     startDirectPayment: batchByMerchant<StartDirectPayment, StartDirectPaymentResponse>({
       nowMs,
-      overStream: async (requests, options) => {
+      sendOnStream: async (requests, options) => {
         const { traceparents } = options;
         const value = { requests, traceparents };
         const outcome = await streams.send({ case: 'startDirectPayments', value }, options);
         return outcome?.case === 'startDirectPayments' ? outcome.value.results : undefined;
       },
-      one: (request, options) => orders.startDirectPayment(request, options),
-      many: async (requests, options, traceparents) =>
+      callSingle: (request, options) => orders.startDirectPayment(request, options),
+      callBatch: async (requests, options, traceparents) =>
         (await orders.batchStartDirectPayments({ requests, traceparents }, options)).results,
     }),
     find: batchCalls(findMethods),
@@ -142,7 +142,7 @@ interface Result<Response> {
 interface Methods<Request, Response> {
   readonly nowMs: () => number;
   /** Undefined when the batch must be sent as a call. */
-  readonly overStream: (
+  readonly sendOnStream: (
     requests: Request[],
     options: {
       readonly timeoutMs: number;
@@ -150,8 +150,8 @@ interface Methods<Request, Response> {
       readonly traceparents: string[];
     },
   ) => Promise<readonly Result<Response>[] | undefined>;
-  readonly one: (request: Request, options: CallOptions) => Promise<Response>;
-  readonly many: (
+  readonly callSingle: (request: Request, options: CallOptions) => Promise<Response>;
+  readonly callBatch: (
     requests: Request[],
     options: CallOptions,
     traceparents: string[],
@@ -168,7 +168,7 @@ interface Waiting<Request> {
 }
 
 function batchCalls<Request extends object, Response>(
-  { nowMs, overStream, one, many }: Methods<Request, Response>,
+  { nowMs, sendOnStream, callSingle, callBatch }: Methods<Request, Response>,
   batchLimits = limits,
   inTurn: <T>(send: () => Promise<T>) => Promise<T> = (send) => send(),
 ): GatheredCall<Request, Response> {
@@ -183,11 +183,11 @@ function batchCalls<Request extends object, Response>(
     const requests = items.map((item) => ({ ...item.request, requestId: item.requestId }));
     const traceparents = traceparentsOf(items);
     const sent = { timeoutMs: timeLeft(items), requestId, traceparents };
-    const answered = await overStream(requests, sent).catch(undefinedIfUnavailable);
+    const answered = await sendOnStream(requests, sent).catch(undefinedIfUnavailable);
     if (answered !== undefined) return items.map((_, index) => outcomeOf(answered[index]));
     const options: CallOptions = { timeoutMs: timeLeft(items), headers: { 'x-request-id': requestId } };
-    if (others.length === 0) return [await one(first.request, options)];
-    const results = await many(requests, options, traceparents);
+    if (others.length === 0) return [await callSingle(first.request, options)];
+    const results = await callBatch(requests, options, traceparents);
     return items.map((_, index) => outcomeOf(results[index]));
   };
   // Core never saw a request that waited here until its deadline, so the merchant may repeat it.

@@ -12,7 +12,7 @@ import { unreachable } from './unreachable.ts';
  *               │    └─────────────────┤  └─┘ leaseReversal, once the lease has expired
  *         retry │                      │
  *               │                      ▼ refused
- *               └─────────────── REVERSAL_REFUSED ◀── parkReversal
+ *               └─────────────── REVERSAL_REFUSED ◀── markNotReturnable
  *
  * "due" is the status REVERSAL_DUE. REVERSED is final: the payer has the money. Only a person moves a reversal out of
  * REVERSAL_REFUSED, by a retry or, with a second person, by settling it. Two persons can also settle one that is due and that the
@@ -135,8 +135,8 @@ export const beginReversal = (name: string, now: Date): DueReversal => ({
 /** The refusal reason of money that no wallet is asked to return, because its amount or currency cannot be right. */
 const notReturnable = 'amount_not_returnable';
 
-/** Stops a reversal before the wallet is asked. Two operators settle its money with the wallet. It is never requested. */
-export const parkReversal = (reversal: Reversal, now: Date): RefusedReversal => ({
+/** Refuses a reversal before the wallet is asked, because it cannot return the money. It is never requested. Two operators settle it. */
+export const markNotReturnable = (reversal: Reversal, now: Date): RefusedReversal => ({
   ...requestOf(reversal),
   status: 'REVERSAL_REFUSED',
   refusalReason: notReturnable,
@@ -261,9 +261,9 @@ const earlier = (time: Date, other: Date | null): Date => (other === null || tim
 /**
  * Makes a refused reversal due again. A wallet always refuses a name that it has definitely refused, so the request then gets
  * `newName`. After any other refusal it keeps its name, because the money could otherwise be returned under both names. The wallet
- * may then execute the request now, so its time starts again.
- * Rejections: `under_way` while the wallet has not decided, `reversed` when the payer has the money, `not_returnable` for
- * money that is parked.
+ * may then execute the request now, so `askedSince` starts again.
+ * Rejections: `under_way` while the wallet has not decided, `reversed` when the payer has the money, `not_returnable` after
+ * `markNotReturnable`.
  */
 export function retryReversal(
   reversal: Reversal,

@@ -202,7 +202,7 @@ function messageOf(
   };
 }
 
-/** The mark of this database's events; '' before the first core has written it. */
+/** The lineage that this database's events carry; '' before the first core has written it. */
 async function readLineage(client: PoolClient): Promise<string> {
   const rows = await runStatement<{ lineage: string }>(client, {
     text: 'select lineage::text as lineage from core.database_life',

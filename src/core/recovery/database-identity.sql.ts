@@ -3,7 +3,7 @@ import { runStatement } from '../../platform/database/run-statement.ts';
 
 /** The row of core.database_life, whose column `home` is the recorded location, and the current location. */
 export interface DatabaseIdentity {
-  /** Marks the events of this database in the stream. A copy of the database has the same mark. */
+  /** The id that the events of this database carry in the stream. A copy of the database has the same lineage. */
   readonly lineage: string;
   /** The ids of server, timeline, database and table when a core last used the database. */
   readonly recordedLocation: string;

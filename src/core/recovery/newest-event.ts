@@ -26,7 +26,7 @@ export type HasNewestEvent = (stream: StoredStream, lineage: string) => Promise<
 
 /**
  * The check of one core. It reads each message once, and compares the newest event with the database each time, because a copy may have
- * replaced the database. `isNew`: this core has made the database's mark, so no message from before its first check has it.
+ * replaced the database. `isNew`: this core has created the database's lineage, so no message from before its first check has it.
  */
 export function createNewestEventCheck(pool: Pool, isNew: boolean): HasNewestEvent {
   let seen: Seen | undefined;

@@ -25,7 +25,7 @@ export interface StreamEvent {
 /** How many messages are read at once. */
 export const chunkSize = 500;
 
-/** The stream's events that carry the database's mark. The other events belong to other databases, or to earlier versions. */
+/** The stream's events that carry the database's lineage. The other events belong to other databases, or to earlier versions. */
 export function eventsOf(messages: readonly StoredMessage[], lineage: string): StreamEvent[] {
   return messages.flatMap(({ body, header, storedAt }) => {
     if (header('Gatehouse-Lineage') !== lineage) return [];

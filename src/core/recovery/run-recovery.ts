@@ -27,7 +27,7 @@ export interface RecoveryParts {
   readonly database: Database;
   readonly bus: Pick<EventBus, 'storedStream'>;
   readonly wallets: readonly Wallet[];
-  /** Whether this core has made the database's mark. */
+  /** Whether this core has created the row with the database's lineage. */
   readonly isNewDatabase: boolean;
   /** Whether the database was used with this core's master key. */
   readonly hasMasterKey: () => Promise<boolean>;
@@ -109,16 +109,16 @@ export function createRecoverySteps(parts: RecoveryParts): RecoverySteps {
     isCompared = hasNewest === true;
     return { ...locations, hasNewestEvent: hasNewest };
   };
-  const underLock = async (_client: unknown, lost: AbortSignal): Promise<void> => {
+  const underLock = async (_client: unknown, lockLost: AbortSignal): Promise<void> => {
     const identity = await readDatabaseIdentity(database.pool);
     const stream = await ask(() => bus.storedStream());
     if (stream !== undefined) untilStream = stepsBetweenStreams;
-    lost.throwIfAborted();
+    lockLost.throwIfAborted();
     const isRestoredAgain = identity.isRecovering && identity.location !== identity.recordedLocation;
     const continues = identity.isRecovering && !isRestoredAgain;
     if (!continues && !(await beginIfRestored(parts, identity, await compare(identity, stream)))) return;
     await parts.onRecovering();
-    await continueRecovery({ ...parts, unread }, identity.lineage, stream, lost);
+    await continueRecovery({ ...parts, unread }, identity.lineage, stream, lockLost);
   };
   return {
     async step() {
@@ -192,13 +192,13 @@ async function continueRecovery(
   parts: StepParts,
   lineage: string,
   stream: StoredStream | undefined,
-  lost: AbortSignal,
+  lockLost: AbortSignal,
 ): Promise<void> {
   const { database, settleMs, startReconciliation, onChange, logger } = parts;
   const em = database.fork();
   const recovery = await em.findOne(RecoveryRow, { finishedAt: null });
   if (recovery === null) return;
-  if (recovery.stream === 'WAITING') await recoverFromStream(parts, recovery, lineage, stream, lost);
+  if (recovery.stream === 'WAITING') await recoverFromStream(parts, recovery, lineage, stream, lockLost);
   const now = await databaseNow(parts);
   const settledAt = new Date(recovery.lostUntil.getTime() + settleMs);
   if (recovery.stream !== 'WAITING' && now >= settledAt)
@@ -239,13 +239,13 @@ async function recoverFromStream(
   recovery: RecoveryRow,
   lineage: string,
   stream: StoredStream | undefined,
-  lost: AbortSignal,
+  lockLost: AbortSignal,
 ): Promise<void> {
   if (stream === undefined) {
     await waitForStream(parts, recovery);
     return;
   }
-  const rebuilt = await rebuildFromStream(parts, recovery, lineage, stream, lost).catch(
+  const rebuilt = await rebuildFromStream(parts, recovery, lineage, stream, lockLost).catch(
     async (error: unknown) => {
       if (!(error instanceof StreamUnreadableError)) throw error;
       await waitForStream(parts, recovery);
@@ -294,7 +294,7 @@ async function rebuildFromStream(
   recovery: RecoveryRow,
   lineage: string,
   stream: StoredStream,
-  lost: AbortSignal,
+  lockLost: AbortSignal,
 ) {
   const orders = new Set<string>();
   const conflicts = new Set<string>();
@@ -314,11 +314,11 @@ async function rebuildFromStream(
       lost_until: recovery.lostUntil,
     });
   const read = await followStream(database.pool, stream, lostTime, async (part) => {
-    lost.throwIfAborted();
+    lockLost.throwIfAborted();
     accounts.add(part.accountChanges);
     await keepLostAccounts(database.fork(), recovery.id, part.accountChanges);
     const rebuilt = await rebuildOrders(database, part.events, {
-      ...{ accounts, noticedAt: lostTime.noticedAt, recovery, signal: lost },
+      ...{ accounts, noticedAt: lostTime.noticedAt, recovery, signal: lockLost },
       onCommit: (some) => report(part, some.orders.length),
     });
     rebuilt.orders.forEach((id) => orders.add(id));

@@ -50,7 +50,7 @@ const dueLanes = (health: string, limit: string): string => `
   for no key update skip locked`;
 
 /**
- * Claims lanes and their first deliveries in one round trip, the only one between a commit and its webhook. The claim
+ * Claims lanes and their first deliveries in one round trip. New deliveries of an idle lane need no claim (docs/adr/0057). The claim
  * uses an index over lanes, so a lane's due deliveries cost nothing until its turn.
  * The update matches rows by ctid. A lane that another transaction changed after the statement's snapshot is skipped,
  * because its deliveries were read from that snapshot. The next claim gets it.

@@ -77,12 +77,15 @@ async function findMoney() {
 
 describe('money that does not belong to the order', () => {
   const due = { status: StrayPaymentStatus.REVERSAL_DUE, refusalReason: '' };
-  const parked = { status: StrayPaymentStatus.REVERSAL_REFUSED, refusalReason: 'amount_not_returnable' };
+  const unreturnable = {
+    status: StrayPaymentStatus.REVERSAL_REFUSED,
+    refusalReason: 'amount_not_returnable',
+  };
 
   test.each([
     ['another amount', '100.51', 'ETB', due],
     ['an unknown currency', '100.50', 'Birr', due],
-    ['garbage', 'a lot', '', parked],
+    ['garbage', 'a lot', '', unreturnable],
   ])(
     '%s: the direct order is FAILED, and only a valid amount can be returned',
     async (_name, amount, currency, state) => {
@@ -114,7 +117,7 @@ describe('money that does not belong to the order', () => {
     const { strayPaymentId } = await desk.settle(payment, outcomes.completed('t-1', '0'));
 
     expect(await desk.strays(merchantId)).toMatchObject([
-      { strayPaymentId, kind: StrayPaymentKind.WRONG_AMOUNT, ...parked },
+      { strayPaymentId, kind: StrayPaymentKind.WRONG_AMOUNT, ...unreturnable },
     ]);
     expect(await desk.leaseReversals()).toEqual([]);
     await expect(retry(strayPaymentId)).rejects.toThrow('settle the stray payment');
@@ -135,7 +138,7 @@ describe('money that does not belong to the order', () => {
     ]);
 
     expect(await desk.leaseReversals()).toEqual([]);
-    expect(await desk.strays(merchantId)).toMatchObject([{ strayPaymentId, ...parked }]);
+    expect(await desk.strays(merchantId)).toMatchObject([{ strayPaymentId, ...unreturnable }]);
   });
 
   test('of zero without an order causes no reversal', async () => {
@@ -144,7 +147,7 @@ describe('money that does not belong to the order', () => {
 
     const { strayPayments } = await desk.strayPayments.listStrayPayments({ pageSize: 100 });
     const stray = strayPayments.find(({ strayPaymentId }) => strayPaymentId === ended?.strayPaymentId);
-    expect(stray).toMatchObject({ kind: StrayPaymentKind.NO_ORDER, amount: '0', ...parked });
+    expect(stray).toMatchObject({ kind: StrayPaymentKind.NO_ORDER, amount: '0', ...unreturnable });
     expect(await desk.leaseReversals()).toEqual([]);
   });
 

@@ -6,7 +6,7 @@ import {
   beginReversal,
   leaseReversal,
   makeReversalDue,
-  parkReversal,
+  markNotReturnable,
   recordReversalOutcome,
   retryReversal,
   settleReversal,
@@ -41,7 +41,7 @@ const states: Record<string, Reversal> = {
   leased,
   pending: after(pending('rv-1')),
   reversed: after(done),
-  parked: parkReversal(free, at(0)),
+  unreturnable: markNotReturnable(free, at(0)),
   'refused definitely': after(refused(true)),
   'refused perhaps': after(refused(false)),
 };
@@ -53,7 +53,7 @@ describe('each state answers each command', () => {
     ['leased', 'not_due', 'leased', 'recorded', 'lease_lost', 'under_way'],
     ['pending', 'not_due', 'leased', 'repeat', 'lease_lost', 'under_way'],
     ['reversed', 'not_due', 'not_due', 'repeat', 'lease_lost', 'reversed'],
-    ['parked', 'not_due', 'not_due', 'lease_lost', 'lease_lost', 'not_returnable'],
+    ['unreturnable', 'not_due', 'not_due', 'lease_lost', 'lease_lost', 'not_returnable'],
     ['refused definitely', 'not_due', 'not_due', 'repeat', 'lease_lost', 'name-2'],
     ['refused perhaps', 'not_due', 'not_due', 'repeat', 'lease_lost', 'name-1'],
   ])('%s', (name, early, due, reported, stray, retried) => {
@@ -214,7 +214,7 @@ describe('operators settle', () => {
       ['leased', 'decided'],
       ['pending', 'decided'],
       ['reversed', 'decided'],
-      ['parked', 'REVERSED'],
+      ['unreturnable', 'REVERSED'],
       ['refused definitely', 'REVERSED'],
       ['refused perhaps', 'REVERSED'],
     ]);

@@ -79,8 +79,8 @@ export function paymentAttemptService(parts: PaymentAttemptServiceParts): RpcSer
         const recorded = await parts.recordOutcome({ ...report, exchanges, retryAfterMs, requestId });
         annotate(context, { payment_attempt_id: report.attemptId, outcome: report.outcome.type });
         if (!recorded.ok) throw refusalError(recorded.error, report.attemptId);
-        const { order, attempt, dueAt, strayPaymentId, isParked } = recorded.value;
-        if (isParked) annotate(context, { stray_payment_id: strayPaymentId, not_returnable: true });
+        const { order, attempt, dueAt, strayPaymentId, isNotReturnable } = recorded.value;
+        if (isNotReturnable) annotate(context, { stray_payment_id: strayPaymentId, not_returnable: true });
         annotate(context, { order_id: order.id, order_status: order.status, attempt_status: attempt.status });
         return {
           paymentAttempt: attemptMessage(order, attempt),

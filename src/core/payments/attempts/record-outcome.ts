@@ -39,8 +39,8 @@ export interface RecordedOutcome {
   readonly dueAt: Date | null;
   /** The stray payment that recorded the money; '' when there is none. */
   readonly strayPaymentId: string;
-  /** Whether that money is parked, because no wallet can be asked to return it. */
-  readonly isParked: boolean;
+  /** Whether no wallet can be asked to return that money. */
+  readonly isNotReturnable: boolean;
 }
 
 export type OutcomeRefusal = 'not_found' | 'lease_lost' | 'sent_before';
@@ -103,7 +103,7 @@ export function createRecordOutcome({ changes, newId, wallets }: RecordOutcomePa
       if (decided.isRepeat) {
         const known = outcome.type === 'completed' ? await findStrayPayment(em, row, outcome) : undefined;
         const { attempt, dueAt } = workOf(row);
-        return { order, attempt, dueAt, strayPaymentId: known ?? '', isParked: false };
+        return { order, attempt, dueAt, strayPaymentId: known ?? '', isNotReturnable: false };
       }
       const { changed, stray, attempt, dueAt, maybeSent, updates, isDecisive: areDecisive } = decided;
       const strayPaymentId =
@@ -117,8 +117,8 @@ export function createRecordOutcome({ changes, newId, wallets }: RecordOutcomePa
         await hastenConfirmed(em, [row.orderId]);
       // A worker may report to an attempt that was decided without it, for example by a settlement, and erased since.
       if (isErased(order)) await eraseAgain(em, order);
-      const isParked = stray !== undefined && !isReturnable(stray.money);
-      return { order: changed?.order ?? order, attempt, dueAt, strayPaymentId, isParked };
+      const isNotReturnable = stray !== undefined && !isReturnable(stray.money);
+      return { order: changed?.order ?? order, attempt, dueAt, strayPaymentId, isNotReturnable };
     },
   });
 }

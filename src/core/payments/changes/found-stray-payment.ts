@@ -7,7 +7,7 @@ import { publicId } from '../../../contract/public-id.ts';
 import type { PublicId, StoredId } from '../../../contract/public-id.ts';
 import { isReturnable } from '../../domain/wallet-outcome.ts';
 import type { FoundMoney } from '../../domain/wallet-outcome.ts';
-import { beginReversal, parkReversal } from '../../domain/reversal.ts';
+import { beginReversal, markNotReturnable } from '../../domain/reversal.ts';
 import { reversalColumns } from './reversal-row.ts';
 
 /** The public id of the stray payment that recorded a transaction of an attempt. */
@@ -45,7 +45,7 @@ export interface StrayOrigin extends Pick<StrayPaymentRow, 'merchantId' | 'envir
   readonly payerPaymentId: StoredId<'ppm'> | null;
 }
 
-/** Adds money that pays no order. Its reversal is due at once, or parked if the money cannot be returned. Returns its public id. */
+/** Adds money that pays no order. Its reversal is due at once. Money that no wallet can return gets a refused reversal. Returns its public id. */
 export function addStrayPayment(
   em: EntityManager,
   origin: StrayOrigin,
@@ -60,7 +60,7 @@ export function addStrayPayment(
     id,
     ...money,
     kind,
-    ...reversalColumns(isReturnable(money) ? reversal : parkReversal(reversal, now)),
+    ...reversalColumns(isReturnable(money) ? reversal : markNotReturnable(reversal, now)),
     createdAt: now,
   });
   return publicId('stp', id);

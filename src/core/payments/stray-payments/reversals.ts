@@ -21,7 +21,7 @@ import type { Result } from '../../domain/result.ts';
 import {
   leaseReversal,
   makeReversalDue,
-  parkReversal,
+  markNotReturnable,
   recordReversalOutcome,
   retryReversal,
 } from '../../domain/reversal.ts';
@@ -72,7 +72,7 @@ export interface Reversals {
   ) => Promise<StrayPayment | undefined>;
   /**
    * Makes a refused reversal due again. Refusals: `under_way` while the wallet has not decided, `reversed` when the
-   * payer has the money, `not_returnable` when the money is parked. Error: RECOVERING while a restore may have lost an earlier retry.
+   * payer has the money, `not_returnable` when no wallet can be asked to return the money. Error: RECOVERING while a restore may have lost an earlier retry.
    */
   readonly retry: (
     key: StrayPaymentKey,
@@ -131,7 +131,7 @@ export function createReversals(parts: ReversalsParts): Reversals {
             for (const row of choose(rows, (each) => each)) {
               // Earlier versions also requested the return of amounts that cannot be returned. A reversal that a wallet may have received is queried.
               if (!isReturnable(row) && !reversalOf(row).maybeSent) {
-                em.assign(row, reversalColumns(parkReversal(reversalOf(row), at)));
+                em.assign(row, reversalColumns(markNotReturnable(reversalOf(row), at)));
                 continue;
               }
               const leaseId = newLeaseId();
