@@ -27,7 +27,7 @@ export interface Forwarder {
 }
 
 const connectMs = 5_000;
-/** As much as a delivery reads. */
+/** The length of an answer that is read, as in a delivery. */
 const maxReadBytes = 16 * 1024;
 const maxAnswerCharacters = 1_000;
 

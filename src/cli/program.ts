@@ -35,7 +35,7 @@ import { gatehouseVersion } from './version.ts';
 import { withSourcePositions } from '../platform/source-positions.ts';
 
 /** The environment of the program. */
-export interface Surroundings extends CommandRunParts {
+export interface CliParts extends CommandRunParts {
   readonly walletTools: WalletTools;
   readonly backupTools: BackupTools;
   readonly proveTools: ProveTools;
@@ -59,12 +59,12 @@ URL of the dashboard, for one-time links:
   GATEHOUSE_DASHBOARD_BASE_URL; otherwise the dashboard that npm start runs with that core.`;
 
 /** Runs one command. Resolves with its exit code, one of `exitCodes`, and never rejects. */
-export async function runCli(args: readonly string[], surroundings: Surroundings): Promise<number> {
-  const { stdout, stderr } = surroundings;
+export async function runCli(args: readonly string[], parts: CliParts): Promise<number> {
+  const { stdout, stderr } = parts;
   const isJson = args.includes('--json');
   const program = createProgram({ writeOut: stdout, writeErr: isJson ? () => undefined : stderr });
-  const run = createCommandRun(program, isJson, surroundings);
-  addCommands(program, run, isJson, surroundings);
+  const run = createCommandRun(program, isJson, parts);
+  addCommands(program, run, isJson, parts);
   program.commands.forEach(refuseRepeatedOptions);
   program.hook('preAction', (_, command) => refuseEmptyValues(command));
   try {
@@ -87,20 +87,20 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
 }
 
 /** Adds all commands, in the order of the help. */
-function addCommands(program: Command, run: CommandRun, isJson: boolean, surroundings: Surroundings): void {
+function addCommands(program: Command, run: CommandRun, isJson: boolean, parts: CliParts): void {
   const { onCore, findMerchant, refuseUnknownMerchant, readInput, finish, report, note } = run;
-  const { now } = surroundings;
+  const { now } = parts;
   addMerchantCommands(program, onCore, findMerchant, readInput);
   addKeyCommands(program, onCore, findMerchant, now);
   addOrderCommands(program, { run: onCore, findMerchant, openWebhooks: run.openWebhooksBeside });
   addPaymentCommands(program, onCore, findMerchant);
   addRefundCommands(program, { run: onCore, findMerchant, now, report, note });
   addSettlementCommands(program, onCore, findMerchant);
-  addWalletCommands(program, onCore, surroundings.walletTools, finish);
-  addBackupAndRestoreCommands(program, run, surroundings);
+  addWalletCommands(program, onCore, parts.walletTools, finish);
+  addBackupAndRestoreCommands(program, run, parts);
   addReconcileCommands(program, { run: onCore, now, report, note });
   addWebhookCommands(program, {
-    ...surroundings,
+    ...parts,
     run: run.onWebhooks,
     report,
     note,
@@ -108,7 +108,7 @@ function addCommands(program: Command, run: CommandRun, isJson: boolean, surroun
     refuseUnknownMerchant,
   });
   addListenCommand(program, {
-    ...surroundings,
+    ...parts,
     findWebhooks: run.findWebhookServers,
     findMerchant,
     report,
@@ -116,7 +116,7 @@ function addCommands(program: Command, run: CommandRun, isJson: boolean, surroun
   });
   const calledAddresses = (): readonly string[] => run.calledServer().addresses;
   addCertifyCommand(program, {
-    ...surroundings,
+    ...parts,
     run: onCore,
     calledAddresses,
     isJson,
@@ -124,19 +124,19 @@ function addCommands(program: Command, run: CommandRun, isJson: boolean, surroun
     report,
     finish,
   });
-  addProveCommands(program, { ...surroundings, tools: surroundings.proveTools, readInput, report, finish });
+  addProveCommands(program, { ...parts, tools: parts.proveTools, readInput, report, finish });
   addUserCommands(program, onCore, findMerchant, async () => dashboardOf(await run.findTarget()));
   addAuditCommands(program, onCore, readInput);
   addPersonalDataCommands(program, onCore);
-  addRehearseCommand(program, { run: onCore, begin: surroundings.beginRehearsal, report });
-  const hasTls = (): boolean => surroundings.readConfig().GATEHOUSE_TLS_CA_FILE !== undefined;
-  addDoctorCommand(program, { ...surroundings, findTarget: run.findTarget, hasTls }, finish);
+  addRehearseCommand(program, { run: onCore, begin: parts.beginRehearsal, report });
+  const hasTls = (): boolean => parts.readConfig().GATEHOUSE_TLS_CA_FILE !== undefined;
+  addDoctorCommand(program, { ...parts, findTarget: run.findTarget, hasTls }, finish);
 }
 
 function addBackupAndRestoreCommands(
   program: Command,
   { onCore, report, print }: CommandRun,
-  { backupTools, now, readConfig }: Surroundings,
+  { backupTools, now, readConfig }: CliParts,
 ): void {
   const parts = {
     tools: backupTools,

@@ -12,7 +12,6 @@ import { durationWords } from '../platform/time-words.ts';
 import { counted } from './counted.ts';
 import { disagreeingText } from './finding-text.ts';
 
-/** The text of a check. */
 export interface CheckText {
   /** The subject. */
   readonly name: string;

@@ -4,7 +4,7 @@ export interface EventCursor {
   readonly position: string;
 }
 
-/** Before the first event. */
+/** The cursor before the first event. */
 export const beginning: EventCursor = { xid: '0', position: '0' };
 
 /** The largest transaction id and position. */

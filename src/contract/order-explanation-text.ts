@@ -5,7 +5,6 @@ import { OrderFact, OrderFactHolder, OrderNextStep } from '../gen/gatehouse/v1/o
 import type { OrderExplanation } from '../gen/gatehouse/v1/order_explanation_pb.js';
 import { clockWords } from '../platform/time-words.ts';
 
-/** The facts of the text. */
 export type OrderExplanationFacts = Pick<
   OrderExplanation,
   'waitingFor' | 'next' | 'walletName' | 'orderStatus' | 'reason' | 'subjectId'

@@ -70,7 +70,7 @@ const standardCallTimeoutMs = 20_000;
 const breakerLimits = { cooldownMs: 5_000, threshold: 8 };
 /** A wallet without an answer after this time counts as unhealthy. */
 const healthTimeoutMs = 5_000;
-/** For an access token, the heartbeat and a page of the statement, besides the connections of the kinds of work. */
+/** Connections for an access token, the heartbeat and a page of the statement, in addition to those of the kinds of work. */
 const connectionsBeside = 3;
 
 const { config, wallets, secrets } = readSettingsOrExit((environment) => {

@@ -18,7 +18,7 @@ export interface OrderName {
 }
 
 const maxKept = 10_000;
-/** In characters, which take one byte each, or two outside of Latin-1. */
+/** The limit of all kept answers, in characters. Each takes one byte, or two outside of Latin-1. */
 const maxLength = 8 * 1024 * 1024;
 /** A limit for changes that core does not know of, such as an operator's SQL. */
 const keptForMs = 10 * 60_000;

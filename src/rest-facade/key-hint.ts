@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 /** The form of a key. Its checksum is not checked here. */
 const form = /^svc_(test|live)_[A-Za-z0-9_-]{43}[0-9a-z]{7}$/;
 
-/** For every key of the right form. It says nothing about the key, so it does not help an attacker who guesses keys. */
+/** The hint about every refused key of the right form. It says nothing about the key, so it does not help an attacker who guesses keys. */
 export const refusedKeyHint =
   'is not accepted: it is unknown, revoked or expired, or its merchant may not use this environment';
 

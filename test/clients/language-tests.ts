@@ -12,7 +12,6 @@ interface Ended {
 
 /** The tests of a client in its own language. */
 export interface LanguageTests {
-  /** The folder of the client. */
   readonly folder: string;
   readonly client: string;
   /** The reason why they cannot run here; undefined when they can. */

@@ -12,7 +12,7 @@ import { compileCache } from '../support/servers.ts';
 import { runCommand } from '../support/run-command.ts';
 import { shared } from '../support/shared-stack.ts';
 import type { Stack } from '../support/stack.ts';
-import type { Surroundings } from '../../src/cli/program.ts';
+import type { CliParts } from '../../src/cli/program.ts';
 
 /** The result of a command. */
 export interface Outcome {
@@ -63,7 +63,7 @@ export const sharedCommandLine = (
 /** `own` are parts of the machine that differ from this one. */
 export async function openCommandLine(
   settings: Readonly<Record<string, string>>,
-  own: Partial<Surroundings> = {},
+  own: Partial<CliParts> = {},
 ): Promise<CommandLine> {
   const dataFolder = await mkdtemp(join(tmpdir(), 'gatehouse-cli-'));
   const env = { PATH: process.env['PATH'], ...compileCache(), GATEHOUSE_DATA_DIR: dataFolder, ...settings };
@@ -93,7 +93,7 @@ export async function openCommandLine(
 function runInline(
   args: readonly string[],
   settings: ProcessEnvironment,
-  own: Partial<Surroundings>,
+  own: Partial<CliParts>,
 ): Promise<Outcome> {
   const identity = { actor: userInfo().username, newRequestId: randomUUID };
   return runCommand(args, settings, {

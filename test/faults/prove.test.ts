@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { request } from 'undici';
 import { runCli } from '../../src/cli/program.ts';
-import type { Surroundings } from '../../src/cli/program.ts';
+import type { CliParts } from '../../src/cli/program.ts';
 import type { SignedReport } from '../../src/cli/prove/report.ts';
 import { readCliSettings } from '../../src/cli/settings.ts';
 import { startTemporaryNats } from '../../src/main/local/temporary-servers.ts';
@@ -44,7 +44,7 @@ async function run(args: readonly string[], openLink?: OpenLink) {
   const never = (): never => {
     throw new Error('a running gateway was called');
   };
-  const surroundings: Omit<Surroundings, 'walletTools' | 'backupTools'> = {
+  const parts: Omit<CliParts, 'walletTools' | 'backupTools'> = {
     readConfig: () => readCliSettings({ GATEHOUSE_DATA_DIR: folder }),
     openCore: never,
     openWebhooks: never,
@@ -59,7 +59,7 @@ async function run(args: readonly string[], openLink?: OpenLink) {
   };
   const unused = { schema: never, check: never, registerUrls: never };
   const exitCode = await runCli(['prove', ...args], {
-    ...surroundings,
+    ...parts,
     walletTools: unused,
     backupTools: { write: never, verify: never, restore: never },
   });

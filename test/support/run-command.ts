@@ -2,7 +2,7 @@ import { createRouterTransport } from '@connectrpc/connect';
 import type { ConnectRouter } from '@connectrpc/connect';
 import { coreClientsOn } from '../../src/cli/core-clients.ts';
 import { runCli } from '../../src/cli/program.ts';
-import type { Surroundings } from '../../src/cli/program.ts';
+import type { CliParts } from '../../src/cli/program.ts';
 import { readCliSettings } from '../../src/cli/settings.ts';
 import { webhookClientsOn } from '../../src/cli/webhooks/webhook-clients.ts';
 import { createRehearsal } from '../../src/core/rehearsal/create-rehearsal.ts';
@@ -19,7 +19,7 @@ const unexpected = (server: string) => (): never => {
 export async function runCommand(
   args: readonly string[],
   settings: ProcessEnvironment,
-  own: Partial<Surroundings> = {},
+  own: Partial<CliParts> = {},
 ) {
   const printed = { stdout: '', stderr: '' };
   const exitCode = await runCli(args, {

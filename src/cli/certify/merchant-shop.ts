@@ -128,7 +128,7 @@ export function openMerchantShop(options: MerchantShopOptions): MerchantShop {
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** For a request of certification that got no answer, which says nothing about what the shop fulfils. */
+/** Reports a check as not tested when a request of the certification got no answer. That says nothing about the shop's fulfilment. */
 const untestable =
   (what: string) =>
   (error: unknown): never => {

@@ -78,7 +78,6 @@ export function checkEncryption(subject: string, address: string, hasTls: boolea
   ];
 }
 
-/** One core to check. */
 export interface CoreToCheck {
   readonly address: string;
   readonly core: Pick<CoreClients, 'health' | 'diagnostics' | 'wallets' | 'walletStatuses' | 'payerPayments'>;

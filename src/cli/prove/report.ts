@@ -92,7 +92,6 @@ const SignedReport = Type.Object(
   nothingElse,
 );
 
-/** The result of one invariant. */
 export type InvariantResult = Static<typeof InvariantResult>;
 /** The course of one fault. */
 export type FaultResult = Static<typeof FaultResult>;

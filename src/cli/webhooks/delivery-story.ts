@@ -22,7 +22,7 @@ import { showTime } from '../time.ts';
 
 export const showState = ({ state }: Delivery): string => deliveryStateTerm(state);
 
-/** As in "2 attempts". */
+/** The number of attempts in words, such as "2 attempts". */
 export const showAttemptCount = ({ attemptCount }: Delivery): string => counted(attemptCount, 'attempt');
 
 /** The facts about a delivery, without its body and its attempts. */

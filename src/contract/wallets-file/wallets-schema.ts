@@ -157,7 +157,6 @@ const wallet = Type.Object(
 
 export const maxWallets = 50;
 
-/** The file of wallets. */
 export const walletsSchema = Type.Object(
   {
     $schema: Type.Optional(Type.String()),

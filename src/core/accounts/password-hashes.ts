@@ -3,7 +3,7 @@ import type { CallerSignal } from '../../platform/batcher.ts';
 import { createFairCalls } from '../../platform/fair-calls.ts';
 import { normalPassword } from './password-rules.ts';
 
-/** For whom a password is hashed. The two kinds take turns. Within its kind, each account or site takes turns with the others. */
+/** The person who entered the password. The two kinds take turns. Within its kind, each account or site takes turns with the others. */
 export type PasswordOwner =
   /** A person with a session, a link, or a browser or network in which the account signed in recently. */
   | { readonly kind: 'known'; readonly emailKey: string }
@@ -26,11 +26,11 @@ export interface PasswordHashes {
 
 /** OWASP Password Storage Cheat Sheet: Argon2id with 19 MiB, two passes, one lane. */
 const cost = { memoryCost: 19 * 1024, timeCost: 2, parallelism: 1 } as const;
-/** One at a time uses at most one processor, however many sign-ins are tried. The others remain for payments. */
+/** One hash at a time uses at most one CPU, however many people sign in. The other CPUs remain for payments. */
 const maxRunning = 1;
-/** Of one account or site. */
+/** The limit on waiting calls of one account or site. */
 const maxWaiting = 8;
-/** Of all accounts or all sites. Calls beyond this number are refused at once, because their callers would time out first. */
+/** The limit on waiting calls of all accounts, or of all sites. Further calls are refused at once, because their callers would time out first. */
 const maxWaitingOfOwner = 64;
 
 /** A hash of the same cost that no known password has. */

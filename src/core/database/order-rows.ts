@@ -98,7 +98,6 @@ export function orderValuesOf(order: Order): OrderValues {
   };
 }
 
-/** The row of an order's attempt. */
 export function attemptValuesOf(order: Order, attempt: PaymentAttempt): PaymentAttemptValues {
   return {
     merchantId: storedId('mer', order.merchantId),

@@ -20,7 +20,7 @@ import { failedCheck, goodCheck } from './check-outcome.ts';
 import { moneyFaults } from './money-agreement.ts';
 import type { MoneyFault, StoredMoney } from './money-agreement.ts';
 
-/** As many as the check of order histories reads. */
+/** The number of events that the check reads, the same as in the check of order histories. */
 const recentEvents = 5_000;
 const namedDifferences = 5;
 /** An order with more events is left out, because the number of its refunds has no limit. Each refund has an event. */

@@ -178,7 +178,6 @@ export interface DecisionRecord {
   readonly isUnsent: boolean;
 }
 
-/** The type of an event of an order. */
 export type OrderEventType =
   | 'CREATED'
   | 'PAYMENT_STARTED'

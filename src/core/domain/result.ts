@@ -3,12 +3,10 @@ export type Result<T, E> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly error: E };
 
-/** A result with a value. */
 export function ok<T>(value: T): Result<T, never> {
   return { ok: true, value };
 }
 
-/** A result with an error. */
 export function err<E>(error: E): Result<never, E> {
   return { ok: false, error };
 }

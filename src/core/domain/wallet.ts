@@ -27,7 +27,6 @@ export interface TransactionIds {
   readonly example: string;
 }
 
-/** The terms of a wallet's statement. */
 export interface StatementTerms {
   /** How far back it reaches, in milliseconds; without limit when undefined. */
   readonly reachMs?: number;

@@ -4,7 +4,7 @@ import type { Issue } from '../domain/issue.ts';
 import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';
 
-/** After every event of older transactions. */
+/** The cursor after every event of transactions before `xid`. */
 export function behindTransactionsBefore(xid: string): EventCursor {
   return xid === '0' ? beginning : { xid: String(BigInt(xid) - 1n), position: String(maxCursorValue) };
 }

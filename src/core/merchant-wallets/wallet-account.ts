@@ -18,7 +18,6 @@ export const storedKey = ({ merchantId, accountId }: AccountKey) => ({
   id: storedId('wac', accountId),
 });
 
-/** The row without its secrets. */
 export function withoutSecrets(row: WalletAccountRow): WalletAccount {
   const { keyName: _key, sealedSecrets: _secrets, checkDueAt: _due, ...account } = row;
   return account;

@@ -31,7 +31,6 @@ export function runOf(row: RunColumns): ReconciliationRun {
   return { ...progress, status, dueAt, leaseId, period };
 }
 
-/** The columns of a run. */
 export function runColumns(run: ReconciliationRun): RunColumns {
   const { status, tries, entries, otherEntries, differences, detail, leaseMs, period, updatedAt } = run;
   return {

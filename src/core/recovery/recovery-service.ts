@@ -187,7 +187,7 @@ const states = {
   ACCEPTED: RecoveredWalletState.ACCEPTED,
 } as const satisfies Record<WalletCheck['state'], RecoveredWalletState>;
 
-/** Only statements that were not read are shown. */
+/** The states of statements in the contract. A statement that was read is not shown. */
 const statements = {
   READING: RecoveredStatementState.READING,
   READ: RecoveredStatementState.UNSPECIFIED,

@@ -226,7 +226,7 @@ function parseEndpoint(number: EndpointMessage): Result<ApiEndpoint | undefined,
     : ok(endpoint);
 }
 
-/** Only texts that the log can contain. A search for others would always be empty. */
+/** Refuses texts that the log cannot contain. A search for them would always be empty. */
 function parseExact(value: string, field: string): Result<string, Issue> {
   if (value.length <= maxFilterText && !value.includes('\0')) return ok(value);
   return err({ field, issue: `must be at most ${maxFilterText} characters, without NUL` });

@@ -16,7 +16,7 @@ declare module 'fastify' {
   }
 }
 
-/** As many as a browser sends at a time over HTTP/1.1. */
+/** The number of requests that a browser sends at a time over HTTP/1.1. */
 const maxAtATime = 6;
 const maxAtATimeOfMerchant = 12;
 const maxWaiting = 60;

@@ -15,7 +15,6 @@ import { isSnippetLanguage, readSnippets } from './snippets.ts';
 const dictionary = { en: english, am: amharic };
 const names = { curl: 'curl', typescript: 'TypeScript', python: 'Python', php: 'PHP' } as const;
 
-/** The quick start for developers. */
 export function addQuickStart(app: FastifyInstance, dashboard: Dashboard): void {
   const { clients, sendPage, restUrls, now } = dashboard;
 

@@ -6,7 +6,6 @@ import type { keys } from '../language/english/keys.ts';
 import { momentOf } from '../moment-text.ts';
 import type { Moment } from '../moment-text.ts';
 
-/** A row of the list of keys. */
 export interface KeyRow {
   readonly id: string;
   readonly name: string;

@@ -17,7 +17,6 @@ export type FormReading<T> =
   | ({ readonly ok: true; readonly value: T } & FormState)
   | ({ readonly ok: false } & FormState);
 
-/** An empty form. */
 export const emptyForm = (values: FormState['values'] = {}): FormState => ({ values, errors: {} });
 
 const isSecret = (name: string): boolean => /password|secret/i.test(name);

@@ -30,9 +30,9 @@ export interface Mailer {
 }
 
 const timeoutsMs = { connectionTimeout: 5_000, greetingTimeout: 5_000, socketTimeout: 10_000 };
-/** For one mail, with its wait for a connection. A server that sends its replies bit by bit reaches none of the timeouts above. */
+/** The time limit for one mail, including its wait for a connection. A server that sends its replies bit by bit reaches none of the timeouts above. */
 const mailLimitMs = 60_000;
-/** In each of the two queues, more than users cause. Further mails are refused and logged. */
+/** The limit of each of the two queues, which users do not reach. Further mails are refused and logged. */
 const maxMailsInFlight = 100;
 /** While the mail server is slow, neither notices nor the invitations of one merchant fill the queue that all other invitations use. */
 const maxInFlightOf = { password: maxMailsInFlight, notice: maxMailsInFlight / 2, invitation: 10 };

@@ -50,7 +50,7 @@ interface Failed extends FormState {
 
 const shownFields = ['outcome', 'reason', 'provider_reference'] as const;
 
-/** Without the form of its subject, a proposal cannot be corrected. */
+/** The problem of a proposal whose subject has no form any more, so that it cannot be corrected. */
 const problemWithoutForm = ({ errors, problem }: Failed, { otherRefusal }: Words): string =>
   Object.keys(errors).length > 0 ? otherRefusal : problem;
 

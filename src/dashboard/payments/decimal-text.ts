@@ -12,7 +12,6 @@ export function isLess(text: string, other: string): boolean {
   return units !== undefined && otherUnits !== undefined && units < otherUnits;
 }
 
-/** The number of decimals of a text. */
 export const placesOf = (text: string): number => text.split('.')[1]?.length ?? 0;
 
 /** The text of a whole number of the last of `places`. */

@@ -9,7 +9,7 @@ import { viewerOfUser } from '../access/viewer.ts';
 
 /** The lifetimes of a session. OWASP ASVS 5.0, 7.3 requires both limits. */
 export interface SessionLimits {
-  /** Without use. */
+  /** The longest time without a request. */
   readonly idleMs: number;
   /** In total. */
   readonly absoluteMs: number;

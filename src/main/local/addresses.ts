@@ -49,7 +49,6 @@ function reachableHost(host: string): string {
 
 type PortName = Exclude<keyof Addresses['ports'], 'metrics'>;
 
-/** The setting of each port. */
 const portSettings = {
   restProduction: 'GATEHOUSE_REST_PRODUCTION_PORT',
   restSandbox: 'GATEHOUSE_REST_SANDBOX_PORT',

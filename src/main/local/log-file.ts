@@ -19,7 +19,7 @@ export interface LogFile {
 }
 
 const defaultLargestBytes = 64 * 1024 * 1024;
-/** With less, a line may not fit. */
+/** The smallest space in which any log line fits. */
 const leastRoomBytes = 64 * 1024;
 const tailBytes = 4096;
 const tailLines = 25;

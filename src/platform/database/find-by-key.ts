@@ -12,7 +12,7 @@ interface KeyStatements {
   readonly many: Statement;
 }
 
-/** By the table's name. */
+/** The statements of each table, by its name. */
 const statements = new Map<string, KeyStatements>();
 
 /**

@@ -119,7 +119,7 @@ const statementOf = ({ sql, parameters }: OrmQuery): Statement => ({
 
 const writes = new Set(['INSERT', 'UPDATE', 'DELETE', 'MERGE']);
 
-/** As kysely makes it. */
+/** The result of a statement in the form of kysely. */
 const resultOf = ({ command, rowCount, rows }: QueryResult<QueryResultRow>): OrmResult => ({
   rows,
   numAffectedRows: writes.has(command) ? BigInt(rowCount ?? 0) : undefined,

@@ -32,6 +32,6 @@ export function withSessionOptions(url: string): string {
   return changed.href;
 }
 
-/** For work on whole tables, which may take hours. The role or the database may have limits for other statements. */
+/** Removes the time limits of a session for work on whole tables, which may take hours. The role or the database may have such limits. */
 export const withoutTimeLimits =
   'set statement_timeout = 0; set idle_in_transaction_session_timeout = 0; set transaction_timeout = 0; set idle_session_timeout = 0; set lock_timeout = 0';

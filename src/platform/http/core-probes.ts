@@ -16,7 +16,7 @@ const questions = 3;
 /** Probes need no token, so their answer is cached to limit the calls to core. */
 const answerHoldsForMs = 500;
 
-/** For listeners with an OpenAPI document. The schemas are self-contained, because some listeners lack the merchants' schemas. */
+/** The description of the probes in an OpenAPI document. The schemas are self-contained, because some listeners lack the merchants' schemas. */
 const probe = { tags: ['Probes'], security: [] };
 const answerOf = (description: string, properties: object, example: object) => ({
   description,

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 
-/** The default size of a page. */
 export const defaultPageSize = 50;
 /** The largest size of a page. A larger request gets this many items (AIP-158). */
 export const maxPageSize = 500;

@@ -72,7 +72,6 @@ export const promptExpired: Refusal = refusal(
   { providerCode: 'expired' },
 );
 
-/** The payer declined. */
 export const declinedByPayer: Refusal = refusal(
   'authorisation',
   'requestDeclined',

@@ -25,7 +25,7 @@ export function isGreaterDecimal(a: string, b: string): boolean {
   return one !== undefined && other !== undefined && one > other;
 }
 
-/** In units of the last of twelve decimals. */
+/** The amount as a whole number of the smallest unit, with twelve decimals. Undefined for text that is no amount. */
 function scaledUnits(text: string): bigint | undefined {
   const [whole = '', fraction = ''] = canonicalDecimal(text)?.split('.') ?? [];
   return whole === '' ? undefined : BigInt(whole + fraction.padEnd(12, '0'));

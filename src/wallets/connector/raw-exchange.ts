@@ -1,4 +1,3 @@
-/** The purpose of an exchange. */
 export type ExchangePurpose =
   | 'token'
   | 'initiate'

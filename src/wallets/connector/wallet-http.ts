@@ -8,7 +8,6 @@ import type { NotSentWhy } from './outcomes.ts';
 import type { ExchangePurpose, RawExchange } from './raw-exchange.ts';
 import { keptBodyLength, maskBody } from './mask-text.ts';
 
-/** One request to a wallet. */
 export interface WalletRequest {
   readonly purpose: ExchangePurpose;
   readonly method: 'GET' | 'POST';

@@ -6,7 +6,7 @@ export const pullTerms = { reachMs: 48 * 60 * 60 * 1000, listsReversals: false }
 /** A receipt number, which identifies a payment at M-Pesa. */
 export const receiptForm = { pattern: /^[A-Z0-9]{6,20}$/, example: 'TGR7X1ABCD' } as const;
 
-/** Without the setting `pull`. */
+/** The capabilities without the setting `pull`. */
 export const darajaCapabilities: WalletCapabilities = {
   idempotentInitiate: false,
   queryBy: 'provider_reference',

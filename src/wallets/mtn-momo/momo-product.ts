@@ -23,7 +23,6 @@ export interface ProductSettings {
   readonly callMs: number;
 }
 
-/** A request to a product. */
 export interface ProductRequest {
   readonly purpose: ExchangePurpose;
   /** Below the product, such as `v1_0/requesttopay`. */

@@ -36,7 +36,6 @@ export interface LaneEventsParts extends AttemptParts {
   readonly databaseTime: () => Date;
   /** Interrupts the attempts that are under way. */
   readonly interruptAttempts: AbortSignal;
-  /** Stops the retries of writes. */
   readonly stopWriteRetries: AbortSignal;
 }
 
@@ -185,7 +184,7 @@ function createUnsentLog(logger: Logger) {
   };
 }
 
-/** Of each error code. */
+/** The limit for each error code. */
 const failedLinesPerMinute = 5;
 
 function logCircuit(logger: Logger, { key, state }: HeldLane, before: Lane): void {

@@ -54,7 +54,6 @@ export interface Lane {
   readonly awaitsSecret: boolean;
 }
 
-/** An event of a lane. */
 export type LaneEvent =
   | { readonly type: 'send_began'; readonly deliveryId: string }
   | { readonly type: 'attempt_ended'; readonly attempt: EndedAttempt; readonly random: () => number }

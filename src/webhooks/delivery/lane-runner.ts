@@ -22,7 +22,6 @@ export interface LaneRunnerParts extends AttemptParts {
   readonly onLanesDue: () => void;
   /** Interrupts the attempts that are under way. */
   readonly interruptAttempts: AbortSignal;
-  /** Stops the retries of writes. */
   readonly stopWriteRetries: AbortSignal;
 }
 

@@ -35,7 +35,6 @@ export interface LaneWritesParts {
   readonly logger: Logger;
   /** Called when a lane may be due. */
   readonly onLanesDue: () => void;
-  /** Stops the retries of writes. */
   readonly stopWriteRetries: AbortSignal;
   readonly isStopping: () => boolean;
   readonly post: PostEvent;

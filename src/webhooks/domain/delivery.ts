@@ -1,4 +1,3 @@
-/** The environment of a delivery. */
 export type Environment = 'SANDBOX' | 'PRODUCTION';
 
 /**

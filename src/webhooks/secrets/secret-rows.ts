@@ -6,7 +6,6 @@ import type { Statement } from '../../platform/database/run-statement.ts';
 import { isWebhookEndpoint } from '../database/webhook-endpoint.sql.ts';
 import type { Environment, SecretOwner } from '../domain/delivery.ts';
 
-/** A stored secret. */
 export interface StoredSecret extends SecretOwner {
   readonly id: string;
   readonly isCurrent: boolean;
@@ -48,7 +47,7 @@ where merchant_id = $1 and ($2::webhooks.environment is null or environment = $2
 order by environment`,
 };
 
-/** Without an endpoint, the lock is that of processes of the previous version. */
+/** The name of the lock of a secret's owner. Without an endpoint, processes of the previous version use the same name. */
 const ownerLock = (merchantId: string, environment: string, endpointId: string): string =>
   `hashtextextended(concat_ws('|', 'webhooks.signing_secrets', ${merchantId}, ${environment}, nullif(${endpointId}, '')), 0)`;
 

@@ -13,7 +13,6 @@ import type { Resolve } from '../../platform/resolve-name.ts';
 /** The result of an attempt. Its duration is measured with the monotonic clock, because other clocks may be set during the attempt. */
 export type SentReport = Omit<AttemptReport, 'startedAt'>;
 
-/** Sends webhooks. */
 export interface WebhookSender {
   /**
    * Makes one attempt and returns its result within `totalMs`. Headers are sent as given, with a `user-agent` added.

@@ -64,7 +64,6 @@ const order = (
     ...{ requestId: '', read: () => undefined, write },
     decide: (locked, _context, now) => decisionOf(transition(locked, command, now)),
   });
-/** The row of an order. */
 const rowOf = ({ id }: OrderInFull) =>
   database
     .fork()

@@ -26,7 +26,6 @@ import {
 const { base_url: _url, ...mtn } = mtnSettings('');
 const gsma = { client_id: 'g', client_secret: 'gsma-client-secret', api_key: 'gsma-api-key' };
 interface Protocol {
-  /** The wallet's id. */
   readonly id: string;
   readonly channel: 'ussd' | 'wallet';
   readonly currency: string;

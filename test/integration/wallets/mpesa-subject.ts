@@ -35,7 +35,7 @@ export const mpesaSettings = (baseUrl: string) => ({
   certificate_pem: certificate,
 });
 
-/** For a wallets process. */
+/** The settings for a `wallets` process, and the secrets as variables of its environment. */
 export const mpesaOfProcess = (baseUrl: string) =>
   secretVariables('MPESA', mpesaSettings(baseUrl), ['consumer_secret', 'passkey', 'initiator_password']);
 

@@ -27,7 +27,7 @@ export const settings = (baseUrl: string, over: Partial<MtnMomoSettings> = {}): 
   ...over,
 });
 
-/** For a wallets process. */
+/** The settings for a `wallets` process, and the secrets as variables of its environment. */
 export const mtnOfProcess = (baseUrl: string) =>
   secretVariables('MTN', settings(baseUrl), [
     ...(['collection_subscription_key', 'collection_api_key'] as const),

@@ -16,7 +16,7 @@ export const telebirrKeys = newRsaKeys();
 /** As Ethio telecom issues a key: the base 64 of its DER form on one line. */
 const bare = (pem: string): string => pem.replace(/-----[^-]+-----|\s/g, '');
 
-/** For a wallets process. */
+/** The settings for a `wallets` process, and the secrets as variables of its environment. */
 export const telebirrOfProcess = (baseUrl: string) =>
   secretVariables('TELEBIRR', settings(baseUrl), ['app_secret', 'private_key']);
 

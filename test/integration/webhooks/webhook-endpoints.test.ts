@@ -50,7 +50,7 @@ const abandon = () =>
     },
     new AbortController().signal,
   );
-/** Deliveries of a webhook endpoint. */
+/** Adds deliveries to a webhook endpoint. */
 const deliver = (endpoint: WebhookEndpoint | undefined, count = 1) =>
   desk.deliver(merchantId, { endpoint: endpoint?.webhookEndpointId ?? '', url }, count);
 

@@ -11,7 +11,7 @@ import type { LeasedAttempt } from './lease-attempts.ts';
 export type TraceOf = (attempt: LeasedAttempt) => string;
 export type FindTraces = (attempts: readonly LeasedAttempt[]) => Promise<TraceOf>;
 
-/** For a core that does not trace. */
+/** Finds no trace, for a core without tracing. */
 export const findNoTraces: FindTraces = () => Promise.resolve(() => '');
 
 /**

@@ -32,7 +32,7 @@ export interface OrderLock<Name> {
   readonly free: (em: EntityManager, names: readonly Name[]) => Promise<(OrderRow | undefined)[]>;
 }
 
-/** By their public ids. */
+/** Locks orders by their public ids. */
 export const byOrderId: OrderLock<Pick<Order, 'merchantId' | 'environment' | 'id'>> = {
   one: (name) => orderOfId(name),
   free: (em, names) =>
@@ -46,7 +46,7 @@ export const byOrderId: OrderLock<Pick<Order, 'merchantId' | 'environment' | 'id
     ),
 };
 
-/** By the stored ids of their attempts. */
+/** Locks orders by the stored ids of their attempts. */
 export const byAttempt: OrderLock<Pick<PaymentAttemptRow, 'merchantId' | 'id'>> = {
   one: (attempt) => orderOfAttempt(attempt),
   free: lockFreeOrdersOfAttempts,
@@ -143,7 +143,7 @@ function hasPast(order: Order | undefined): boolean {
   return attempt !== null && !(order?.attemptCount === 1 && isInFlight(attempt));
 }
 
-/** By their stored ids. */
+/** The latest attempts of these orders, by their stored ids. */
 async function readLatestAttempts(
   em: EntityManager,
   rows: readonly OrderRow[],

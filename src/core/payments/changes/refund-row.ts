@@ -57,7 +57,6 @@ function progressColumns(progress: RefundProgress): ProgressColumns {
   };
 }
 
-/** The row of a refund. */
 const refundValuesOf = (refund: Refund): RefundValues => ({
   merchantId: storedId('mer', refund.merchantId),
   id: storedId('rfd', refund.id),
@@ -84,7 +83,6 @@ export function addRefund(em: EntityManager, refund: Refund): void {
   em.create(RefundRow, refundValuesOf(refund));
 }
 
-/** Changes the row of a refund. */
 export function writeRefund(em: EntityManager, row: RefundRow, refund: Refund): void {
   em.assign(row, refundValuesOf(refund));
 }

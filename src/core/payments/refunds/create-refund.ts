@@ -35,7 +35,6 @@ import { readRefundBasis } from './read-refund-basis.ts';
 import type { StoredRefundBasis } from './read-refund-basis.ts';
 import type { FindRefundingRole } from './find-refunding-role.ts';
 
-/** A request for a refund. */
 export interface RefundRequest {
   readonly merchantId: PublicId<'mer'>;
   readonly environment: Environment;

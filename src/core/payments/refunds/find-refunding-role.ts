@@ -11,7 +11,7 @@ export type FindRefundingRole = (
   by: Pick<Actor, 'actor'>,
 ) => Promise<RefundingRole | undefined>;
 
-/** Only the dashboard proves who its user is. */
+/** The prefix of an actor whose user is proven. Other programs choose the name that they send. */
 const prefix = 'dashboard:';
 
 export const createFindRefundingRole =
