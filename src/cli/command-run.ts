@@ -35,7 +35,7 @@ export interface CommandRunParts {
   readonly width?: number | undefined;
 }
 
-/** One run of a command: the servers that it calls, what it prints, and its exit code. */
+/** One run of a command: the servers that it calls, its output, and its exit code. */
 export interface CommandRun {
   /** Runs a command with clients of core, and prints its output. */
   readonly onCore: Runner;

@@ -99,7 +99,7 @@ function showExplanation(
   };
 }
 
-/** The command that shows what the fact concerns. */
+/** The command that shows the payment, refund or delivery that the fact concerns. */
 function moreCommand(
   { merchantId, environment, orderId }: OrderName,
   { subjectId }: OrderExplanation,

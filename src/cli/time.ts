@@ -9,7 +9,7 @@ export const showTime = (time: Timestamp | undefined, absent = ''): string =>
         .toISOString()
         .replace(/\.\d+Z$/, 'Z');
 
-/** A time to the millisecond, UTC: for what happens within a second. */
+/** A time to the millisecond, UTC, for events that follow each other within a second. */
 export const showInstant = (time: Timestamp | undefined): string =>
   time === undefined ? '' : timestampDate(time).toISOString();
 

@@ -137,7 +137,7 @@ function causeTexts(facts: ExplainedAt): readonly OperatorSentence[] {
   }
 }
 
-/** The noun for what Gatehouse sends the delivery to. */
+/** The noun for the receiver of a delivery. */
 export const targetOf = ({ webhookEndpointId }: Pick<Delivery, 'webhookEndpointId'>): string =>
   webhookEndpointId === '' ? 'host' : 'webhook endpoint';
 

@@ -11,7 +11,7 @@ export type OrderExplanationFacts = Pick<
 > & { readonly nextTime?: Timestamp | undefined };
 
 /**
- * An explanation of an order in English: the fact, and what comes next. The process that knows the facts puts the text into
+ * An explanation of an order in English: the fact, and the next step. The process that knows the facts puts the text into
  * `OrderExplanation.english_text`, and all others show it. The times are absolute, so that the text is the same a moment later. Only a page
  * whose other times are in another time zone passes its own `timeText`.
  */

@@ -23,7 +23,7 @@ export interface CoreErasureParts {
   readonly logger: Logger;
 }
 
-/** The erasure of personal data: its service, and the task that erases what is due. */
+/** The erasure of personal data: its service, and the task that erases data whose period has ended. */
 export function createCoreErasure({ bus, findMerchant, masterKey, ...parts }: CoreErasureParts) {
   const requests = createErasureRequests({ ...parts, phoneKey: deriveKey(masterKey, 'erased-phone') });
   return {

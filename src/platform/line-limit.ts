@@ -39,7 +39,7 @@ function reasonOf(error: unknown): string {
 export type LogLimited<Facts> = (kind: string, facts: Facts) => void;
 
 /**
- * Limits log lines about what outsiders can cause as often as they like. The first of a kind are logged at once, up to `linesPerMinute`.
+ * Limits log lines about events that outsiders can cause as often as they like. The first of a kind are logged at once, up to `linesPerMinute`.
  * Later ones are counted, and logged together at most once a minute, with the latest facts and their number.
  */
 export function limitLines<Facts>(

@@ -81,7 +81,7 @@ export interface Payments extends Pick<
   readonly prompts: (payer?: string) => readonly PromptView[];
   readonly charges: (payer?: string) => readonly ChargeView[];
   readonly balances: () => readonly object[];
-  /** Replaces what the protocol keeps beside its payments, such as registered URLs. */
+  /** Replaces the protocol's other state, such as registered URLs. */
   readonly keep: (facts: KeptFacts) => void;
   /** Undefined before the first `keep`, in this run of the simulator or an earlier one. */
   readonly kept: () => KeptFacts | undefined;

@@ -67,7 +67,7 @@ declare module 'fastify' {
 /** Core did not take a callback that hastens a query. */
 class CallbackNotTaken extends Error {
   override readonly name = 'CallbackNotTaken';
-  /** Whether a later query needs what the callback reported. */
+  /** Whether a later query needs the content of the callback. */
   readonly isNoteLost: boolean;
 
   constructor(cause: ConnectError, isNoteLost: boolean) {

@@ -28,7 +28,7 @@ export interface ServeParts {
   readonly now: () => Date;
 }
 
-/** The calls of a wallet under one lease: their exchanges, and what their results say about the wallet. */
+/** The calls of a wallet under one lease: their exchanges, and the health of the wallet by their results. */
 export class WalletCalls {
   readonly #exchanges: RawExchange[] = [];
   #isWalletHealthy = true;

@@ -35,7 +35,7 @@ const standardLimits = {
   fulfilMs: 20_000,
 };
 
-/** Certifies the calls of a merchant's integration, and what its shop fulfils, through a proxy before the sandbox. */
+/** Certifies the calls of a merchant's integration, and the fulfilment of its orders, through a proxy before the sandbox. */
 export async function certifyIntegration(options: IntegrationCertification): Promise<readonly CheckReport[]> {
   const { gateway, proxyPort, webhookUrl, secret, orderUrl, stateUrl, now, stop, ask } = options;
   const limits = options.limits ?? {

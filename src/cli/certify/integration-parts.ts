@@ -2,7 +2,7 @@ import type { GatewayProxy } from './gateway-proxy.ts';
 import type { MerchantShop } from './merchant-shop.ts';
 import type { WebhookSender } from './webhook-sender.ts';
 
-/** How long certification waits, and what it asks a shop to wait for. */
+/** The times for which certification waits, and makes a shop wait. */
 export interface IntegrationLimits {
   /** How long an order may take to arrive. */
   readonly placeMs: number;

@@ -15,6 +15,6 @@ export interface Finding {
   readonly detail: string;
   /** The advice; empty when no action is needed. */
   readonly advice: string;
-  /** The codes of the reconciler's findings, with what they concern. */
+  /** The codes of the reconciler's findings, with the ids that they concern. */
   readonly findings?: Record<string, string>[];
 }

@@ -13,7 +13,7 @@ const toleratedSkewMs = 2_000;
 const longestReportMs = 4_000;
 
 /**
- * One finding for each wallet whose statement is not compared. It names the environments, and what Gatehouse does instead. The
+ * One finding for each wallet whose statement is not compared. It names the environments, and the way in which Gatehouse decides payments instead. The
  * result is ok, because many providers have no statement.
  */
 export function judgeStatements(subject: string, wallets: readonly Wallet[]): readonly Finding[] {

@@ -5,7 +5,7 @@ import type { PublicId } from '../../contract/public-id.ts';
 import type { Actor } from '../../platform/rpc/actor.ts';
 import { UserRow } from '../database/account-entities.ts';
 
-/** An operator who acts. */
+/** The operator behind a call, with the actor for the audit log. */
 export interface ActingOperator {
   readonly by: Actor;
   /** The operator's account: "usr_…". Undefined for the holder of an operator service token, which names no person. */

@@ -9,7 +9,7 @@ export const time = () => p.datetime(3);
 export const idOf = <P extends IdPrefix>() => p.uuid().$type<StoredId<P>>();
 export const environment = () => p.string().columnType('core.environment').$type<Environment>();
 
-/** The columns of work that a worker leases: when it is due, and who has it until when. */
+/** The columns of work that a worker leases: its due time, and its lease with the expiry. */
 export const leaseColumns = () => ({
   dueAt: time().nullable(),
   leasedUntil: time().nullable(),

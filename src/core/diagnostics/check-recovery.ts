@@ -25,7 +25,7 @@ interface Row extends OpenQuestions {
 /** How many held merchants the check names. */
 const namedMerchants = 10;
 
-/** Whether every environment takes payments, and whether operators have answered what a restored gateway cannot know. Asks the database, as leases do. */
+/** Whether every environment takes payments, and whether operators have answered the questions of a restored gateway. Asks the database, as leases do. */
 export async function checkRecovery({ pool }: Pick<Database, 'pool'>): Promise<Check> {
   const [row] = await runStatement<Row>(pool, {
     text: `

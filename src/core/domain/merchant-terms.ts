@@ -74,7 +74,7 @@ export function grantedOptions(
   return granted.length === 0 ? offered : offered.filter((option) => granted.includes(option));
 }
 
-/** The granted options whose wallet the merchant has not switched off: what its customers can pay with. */
+/** The options with which a merchant's customers can pay: granted, and with a wallet that the merchant has not switched off. */
 export function allowedOptions(
   terms: AgreedTerms,
   environment: Environment,

@@ -106,7 +106,7 @@ export interface ExplainedPayerPayment {
   readonly dueAt: Date;
 }
 
-/** Everything that decides what an order waits for. */
+/** The facts that decide what an order waits for. */
 export interface ExplainedOrder {
   readonly order: Order;
   /** Null before the first attempt. */

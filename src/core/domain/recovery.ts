@@ -2,12 +2,12 @@ import type { Environment } from './order.ts';
 
 /*
  * A recovery begins when the database was restored from a backup. The records since the backup are lost, but the wallets have moved the
- * money. So no new money moves before the gateway knows what the wallets did.
+ * money. So no new money moves before the gateway knows the wallets' payments of the lost time.
  *
  *   begin ──▶ the stream is read, lost orders are rebuilt ──▶ statements are read, wallet by wallet ──▶ finished
  *
  * A wallet has a statement for each payee account: the operator's, and those of merchants with accounts of their own.
- * An environment opens when three conditions hold. The stream is read or counts as lost. An operator has settled the orders that cannot be
+ * An environment opens when three conditions hold. The stream is read or counts as lost. An operator has resolved the orders that cannot be
  * rebuilt. Each wallet of the environment was read, or accepted by an operator. A merchant whose own accounts were not compared yet is held:
  * it still takes no payments, and delays no other merchant.
  */
@@ -33,7 +33,7 @@ export interface WalletCheck {
 
 export interface Recovery {
   readonly stream: StreamState;
-  /** Orders whose events contradict the database, and which no operator has settled. */
+  /** Orders whose events contradict the database, and which no operator has resolved. */
   readonly openConflicts: number;
   readonly wallets: readonly WalletCheck[];
 }

@@ -30,7 +30,7 @@ export interface ExplainStoredOrderParts {
   readonly now: () => Date;
 }
 
-/** Explains an order from its rows, and from what core knows about its merchant and wallets. */
+/** Explains an order from its rows, and from the state of its merchant and wallets. */
 export type ExplainStoredOrder = (rows: ExplanationRows) => Promise<OrderExplanation>;
 
 export function createExplainStoredOrder(parts: ExplainStoredOrderParts): ExplainStoredOrder {

@@ -61,7 +61,7 @@ export const accessRules: Readonly<Record<string, AccessRule>> = {
   'POST /account/codes/begin': signedIn({ stepUp: true }),
   'POST /account/codes/confirm': signedIn({ stepUp: true }),
   'POST /account/codes/off': signedIn({ stepUp: true }),
-  // Organisation: who has access, and who changed what
+  // Organisation: the team and the audit log
   'GET /m/:merchantId/team': membersMayRead('owner'),
   'POST /m/:merchantId/team/invite': membersMayChange('owner', { stepUp: true }),
   'POST /m/:merchantId/team/:userId/role': membersMayChange('owner', { stepUp: true }),

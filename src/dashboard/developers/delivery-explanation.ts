@@ -22,7 +22,7 @@ interface Page {
   readonly mayChange: boolean;
 }
 
-/** Why a delivery is in its state, and what the user can do. */
+/** The reason for the state of a delivery, and the actions that the user may take. */
 export function deliveryExplanation(answer: ExplainDeliveryResponse, writing: Writing, page: Page) {
   const { language, timeZone, words } = writing;
   const next = momentOf(answer.nextAttemptTime, language, timeZone);

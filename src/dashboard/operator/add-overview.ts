@@ -13,7 +13,7 @@ import type { Writing } from './operator-writing.ts';
 /** The limit of counts. Above it the exact number does not matter. */
 const maxStrays = 500;
 
-/** The page that shows operators what needs their attention. */
+/** The page with the checks, wallets and money that need the attention of operators. */
 export function addOverview(app: FastifyInstance, { clients, sendPage, timeZone }: Dashboard): void {
   app.get('/operator', async (request, reply) => {
     const writing = writingFor(request, timeZone);

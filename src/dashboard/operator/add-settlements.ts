@@ -54,7 +54,7 @@ const shownFields = ['outcome', 'reason', 'provider_reference'] as const;
 const problemWithoutForm = ({ errors, problem }: Failed, { otherRefusal }: Words): string =>
   Object.keys(errors).length > 0 ? otherRefusal : problem;
 
-/** The page on which two operators settle by hand what a wallet does not decide. */
+/** The page on which two operators settle money that a wallet does not decide. */
 export function addSettlements(app: FastifyInstance, { clients, sendPage, timeZone, now }: Dashboard): void {
   const show = async (request: FastifyRequest, reply: FastifyReply, failed?: Failed) => {
     const writing = writingFor(request, timeZone);

@@ -46,7 +46,7 @@ export interface StoryWriting extends OrderWriting {
   readonly refundFailures: (typeof refunds)['failures'];
 }
 
-/** The words of a story, and what they depend on. */
+/** The words of a story that has payment attempts. */
 export interface AttemptWriting extends StoryWriting {
   /** The ids of the attempts whose wallets have no request. */
   readonly unsentAttempts: ReadonlySet<string>;

@@ -9,7 +9,7 @@ type Refundable = Pick<
   'left' | 'refunded' | 'pending' | 'currency' | 'partial' | 'decimals' | 'approvalAbove'
 >;
 
-/** Why an amount cannot be refunded, and what to enter; undefined for a possible one. Core decides again. */
+/** The reason for which an amount cannot be refunded, with advice; undefined for a possible one. Core decides again. */
 export function refundAmountProblem(
   text: string,
   { left, refunded, pending, currency, partial, decimals }: Refundable,

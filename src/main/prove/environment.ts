@@ -19,7 +19,7 @@ const ofTheCampaign = {
   GATEHOUSE_SIMULATOR_TIME_SCALE: '0.3',
 } as const;
 
-/** The settings of a campaign's processes, and what the report says of them. No value of `settings` is a secret. */
+/** The settings of a campaign's processes, and the names of those that are left out, for the report. No value of `settings` is a secret. */
 export function campaignEnvironment(environment: ProcessEnvironment): {
   readonly environment: ProcessEnvironment;
   readonly settings: Readonly<Record<string, string>>;

@@ -259,7 +259,7 @@ async function chooseServers(
   };
 }
 
-/** Returns what a process knows of the others: only addresses of links, which it opens. */
+/** Opens the links through which a process reaches the others, and returns their addresses. */
 async function createSettings(
   { folder, environment, projectRoot, report }: GatewayOptions,
   {

@@ -264,7 +264,7 @@ export const invariants: readonly Invariant[] = [
   logsKeepSecrets,
 ];
 
-/** Judges what was observed of one or several gateways. */
+/** Judges the observations of one or several gateways. */
 export function judge(all: readonly Evidence[]): readonly InvariantResult[] {
   return invariants.map((invariant) => {
     const found = all.map((evidence) => invariant.judge(evidence));

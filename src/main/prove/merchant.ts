@@ -11,7 +11,7 @@ import { OrderService } from '../../gen/gatehouse/v1/order_service_pb.js';
 import { WebhookService } from '../../gen/gatehouse/v1/webhook_service_pb.js';
 import type { CampaignGateway } from './gateway.ts';
 
-/** Every merchant of a campaign has this name, by which a later campaign recognises what an earlier one left. */
+/** Every merchant of a campaign has this name, by which a later campaign recognises the rows of an earlier one. */
 export const campaignMerchantName = 'Gatehouse prove';
 
 /** The merchant of a campaign. It has no live key. */

@@ -11,7 +11,7 @@ export interface SmallDisk {
   readonly unmount: () => void;
 }
 
-/** Room for a campaign. Memory is taken only for what is written. */
+/** The size of the disk, which is enough for a campaign. Only written data takes memory. */
 const roomMb = 2_048;
 
 const runProgram = (command: string, args: readonly string[]): string | undefined => {

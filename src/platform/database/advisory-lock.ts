@@ -25,7 +25,7 @@ select case when pg_try_advisory_lock($1)
  * Runs the work while it holds the lock, on the connection whose session holds it. Gives false, without waiting, if another
  * session holds the lock. `lost` aborts when that connection is lost, and the lock with it. The work should then end,
  * because it cannot write on that connection.
- * @throws what the work throws, or the connection's error when it was lost
+ * @throws the error of the work, or that of the connection when it was lost
  */
 export async function withAdvisoryLock(
   pool: Pool,

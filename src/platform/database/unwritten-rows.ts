@@ -13,7 +13,7 @@ export interface UnwrittenRows {
   ) => Row[];
 }
 
-/** Finds what the ORM would write now, so that a prepared statement can write it. The ORM keeps it until `em.clear()`. */
+/** Finds the rows that the ORM would write now, so that a prepared statement can write them. The ORM keeps it until `em.clear()`. */
 export function unwrittenRows(em: EntityManager): UnwrittenRows {
   const unit = em.getUnitOfWork();
   unit.computeChangeSets();

@@ -78,7 +78,7 @@ const answers: ReadonlyMap<string, RawAnswer> = new Map<string, RawAnswer>([
   ['HPE_CR_EXPECTED', headerLines],
 ]);
 
-/** The answer to what Node's parser refuses for another reason. */
+/** The answer to a request that Node's parser refuses for another reason. */
 const notHttp = badRequest('request', 'must be valid HTTP/1.1');
 
 interface Received {

@@ -27,7 +27,7 @@ export interface PaymentEndpointOptions {
 const single = (value: string | string[] | undefined): string | undefined =>
   typeof value === 'string' ? value : undefined;
 
-/** The headers that say who asks and where to call back. */
+/** The headers with the client's id and the callback URL. */
 export const originOf = ({ headers }: FastifyRequest): RequestOrigin => ({
   correlationId: single(headers['x-correlationid']),
   callbackUrl: single(headers['x-callback-url']),

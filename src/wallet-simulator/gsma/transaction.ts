@@ -31,7 +31,7 @@ export interface Transaction {
   state: TransactionState;
 }
 
-/** Who pays whom, and how much, before the transaction has a reference. */
+/** The parties and the amount of a transaction that has no reference yet. */
 export type PlannedTransfer = Readonly<
   Pick<Transaction, 'debitAccount' | 'creditAccount' | 'debitParty' | 'creditParty' | 'amount' | 'currency'>
 >;

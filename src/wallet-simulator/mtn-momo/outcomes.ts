@@ -13,7 +13,7 @@ const unavailable: ErrorAnswer = {
 
 const refusal = (code: string): ErrorAnswer => ({ status: 500, body: { code, message: code } });
 
-/** MTN has no code for a wrong PIN. The payer's refusal is what it reports. */
+/** MTN has no code for a wrong PIN, so it reports a refusal by the payer. */
 const table = outcomeTable({
   insufficientFunds: 'NOT_ENOUGH_FUNDS',
   wrongPin: 'APPROVAL_REJECTED',

@@ -116,7 +116,7 @@ function requireRsa(key: KeyObject): KeyObject {
   return key;
 }
 
-/** Whether the primes of a private key, or what is computed from them, are longer than half of the key. Signing is then much slower. */
+/** Whether the primes of a private key, or the numbers that are computed from them, are longer than half of the key. Signing is then much slower. */
 function hasLongParts(key: KeyObject, bits: number): boolean {
   const { p, q, dp, dq, qi } = key.export({ format: 'jwk' });
   return [p, q, dp, dq, qi].some((part) => Buffer.byteLength(part ?? '', 'base64url') > bits / 16 + 1);

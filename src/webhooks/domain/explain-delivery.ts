@@ -194,7 +194,7 @@ function pendingReason({
   return { ...due, cause: 'NO_SENDER', nextSteps: ['CHECK_WEBHOOKS'] };
 }
 
-/** Resuming does not send what is due later. Redelivering does not send while the circuit is open. */
+/** Resuming does not send deliveries that are due later. Redelivering does not send while the circuit is open. */
 function circuitOpen(dueAt: Date, probeAt: Date, now: Date): Reason {
   return {
     cause: 'CIRCUIT_OPEN',

@@ -220,7 +220,7 @@ function explainBroken(error: unknown, code: string, { url, status }: FailedAtte
   }
 }
 
-/** undici's parser refuses what breaks the grammar of HTTP. An assertion of undici refuses a status that HTTP does not have, such as 000. */
+/** undici's parser refuses an answer that breaks the grammar of HTTP. An assertion of undici refuses a status that HTTP does not have, such as 000. */
 const isNotHttp = (code: string): boolean =>
   code.startsWith('HPE_') || code === 'HTTPParserError' || code === 'ERR_ASSERTION';
 

@@ -9,7 +9,7 @@ import { recordedTraceparent } from '../../../platform/tracing/span.ts';
 import type { Caller, ChangeSteps, Commit, Decision, Locked } from './order-change.ts';
 import type { OrderLock } from './read-order.ts';
 
-/** A locked order, with the call that changes it and what was read for all calls of the transaction. */
+/** A locked order, with the call that changes it and the values that were read for all calls of the transaction. */
 export interface SharedLock<Call, Loaded> extends Locked {
   readonly call: Call;
   readonly traceparent: string;

@@ -52,7 +52,7 @@ export interface ConfirmationReport {
 
 /**
  * Records the wallet's answer and the effect of confirmed money under a lease, in one transaction. A repeat changes nothing.
- * @throws what ClaimPayments.claim throws, when the order was paid before a restore
+ * @throws the errors of ClaimPayments.claim, when the order was paid before a restore
  */
 export type ConfirmPayerPayment = (
   report: ConfirmationReport,

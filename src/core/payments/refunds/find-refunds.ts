@@ -38,7 +38,7 @@ export interface RefundFilter {
 export interface OrderRefundable {
   readonly order: Order;
   readonly possible: Result<Refundable, NotRefundable>;
-  /** In minor units: what refunds that have not ended will return. */
+  /** The sum of the refunds that have not ended, in minor units. */
   readonly pendingMinorUnits: bigint;
 }
 

@@ -112,7 +112,7 @@ export function parseRefundFilter(request: ListRefundsRequest): {
   return { filter, key };
 }
 
-/** The wallet's answer to a reversal or a refund. Texts are cut to what the database keeps. */
+/** The wallet's answer to a reversal or a refund. Texts are cut to the length that the database keeps. */
 export function parseReversalOutcome({
   outcome,
 }: RecordReversalOutcomeRequest | RecordRefundOutcomeRequest): Result<ReversalOutcome, Issue> {

@@ -80,7 +80,7 @@ where $3::timestamptz is null or (since, id) > ($3, $4::uuid)
 order by since, id limit $2`;
 
 /**
- * The money that waits for a person: refused reversals, and what a wallet has not decided for an hour. That can be an attempt, a refund or
+ * The money that waits for a person: refused reversals, and money that a wallet has not decided for an hour. That can be an attempt, a refund or
  * the reversal of a stray payment. `now` is the time of the database. Reads partial indexes of open work.
  */
 export async function readUnsettled(
