@@ -203,8 +203,9 @@ describe('attempts from all networks', () => {
     await signIn(user.email, { remoteAddress: home });
     await tryFromEverywhere(user.email);
 
+    // A sign-in that was not counted gives no try back.
+    for (let count = 0; count < 3; count += 1) await signIn(user.email, { remoteAddress: home });
     expect(await refusalOf(signIn(user.email, { remoteAddress: newPlace() }))).toBe('TOO_MANY_TRIES');
-    await signIn(user.email, { remoteAddress: home });
   });
 
   test('are limited to a hundred at an unknown address too, so that the answer reveals nothing', async () => {
