@@ -91,6 +91,9 @@ const endedBefore = records({ byTransaction: { ...attempt(false), updatedAt: day
 const returnedLater = records({
   byTransaction: { ...stray('REVERSED'), updatedAt: new Date(day.until.getTime() + 1) },
 });
+const confirmedLate = records({ byTransaction: { ...attempt(false), updatedAt: day.until } });
+const refunded = records({ byTransaction: attempt(false), refund: refund(false) });
+const lessBack = entry({ ...reversal, amount: '9' });
 const declinedByTransaction = records({ byTransaction: { ...declined, isElsewhere: false } });
 
 test.each<readonly [name: string, Entry, Records, kind: string | undefined]>([
@@ -117,8 +120,10 @@ test.each<readonly [name: string, Entry, Records, kind: string | undefined]>([
   ['is of the day after', entry({ occurredAt: day.until }), records({}), undefined],
   ['is of the first instant of the day', entry({ occurredAt: day.from }), records({}), 'MISSING_HERE'],
   ['began on the day before', amountOfDayBefore, here, 'AMOUNT_DIFFERS'],
+  ['was confirmed on the next day', entry({ amount: '9' }), confirmedLate, 'AMOUNT_DIFFERS'],
   ['began and ended on the day before', amountOfDayBefore, endedBefore, undefined],
   ['was reversed, and not requested here', returned, records({}), 'MISSING_HERE'],
+  ['was reversed by a refund', returned, refunded, undefined],
   ['was reversed, and is declined here', returned, declinedHere, undefined],
   ['has failed, and is declined here', entry({ status: 'FAILED' }), declinedByTransaction, undefined],
   ['cannot be read', entry({ type: 'UNREADABLE' }), records({}), 'UNREADABLE'],
@@ -128,18 +133,38 @@ test.each<readonly [name: string, Entry, Records, kind: string | undefined]>([
   ['is stray money that went back without an entry', returned, strayThatIs('REVERSED'), undefined],
   ['is stray money that is going back', returned, strayThatIs('REVERSAL_DUE'), undefined],
   ['is stray money that went back after a refusal', returned, strayThatIs('REVERSAL_REFUSED'), differs],
+  [
+    'is stray money with an entry of its return, after a refusal',
+    returned,
+    strayThatIs('REVERSAL_REFUSED', true),
+    undefined,
+  ],
+  ['is stray money that did not come', entry({ status: 'FAILED' }), strayThatIs('REVERSAL_DUE'), differs],
   ['is stray money whose return was refused', entry(), strayThatIs('REVERSAL_REFUSED'), undefined],
   ['carries out a refused refund', entry(reversal), refundThatIs('REVERSAL_REFUSED'), differs],
-  ['returns less than a refund', entry({ ...reversal, amount: '9' }), refundHere, 'AMOUNT_DIFFERS'],
+  ['returns less than a refund', lessBack, refundHere, 'AMOUNT_DIFFERS'],
   ['returns another currency', entry({ ...reversal, currency: 'USD' }), refundHere, 'AMOUNT_DIFFERS'],
   ['does not return money yet', entry({ ...reversal, status: 'PENDING' }), records({}), undefined],
   ['returned money on another day', { ...dayBefore, ...reversal }, records({}), undefined],
   ['returns stray money', entry(reversal), reversalOf(stray('REVERSED')), undefined],
   ['returns stray money after a refusal', entry(reversal), reversalOf(stray('REVERSAL_REFUSED')), differs],
+  [
+    'returns less than stray money after a refusal',
+    lessBack,
+    reversalOf(stray('REVERSAL_REFUSED')),
+    'AMOUNT_DIFFERS',
+  ],
+  ['returns a declined payment', entry(reversal), reversalOf({ ...declined, isElsewhere: false }), undefined],
   ['returns a paid order without a refund', entry(reversal), reversalOf(attempt(false)), differs],
   ['returns unknown money', entry(reversal), records({}), 'MISSING_HERE'],
 ])('an entry that %s', (_name, given, found, kind) => {
   expect(compareEntry(given, found, period)?.kind).toBe(kind);
+});
+
+test('an entry of stray money that went back is right in a statement that lists no reversals', () => {
+  expect(
+    compareEntry(entry(), strayThatIs('REVERSED'), { ...period, listsReversals: false }),
+  ).toBeUndefined();
 });
 
 test.each<readonly [name: string, Entry, Records, isQueried: boolean]>([
