@@ -41,6 +41,7 @@ test.each([
   ['that returns fewer entries than requested and states no number', 45, 20, false],
   ['that has exactly one page', 50, 50, true],
   ['that has no entries', 0, 50, true],
+  ['that has no entries and states no number', 0, 50, false],
 ])('the whole statement of a wallet %s is read', async (_what, available, cap, counts) => {
   subject.wallet.on(routes.statement, account(available, cap, counts));
 
@@ -132,12 +133,13 @@ test('a statement without a number of entries ends with an error if the wallet i
   expect(subject.wallet.requestsTo(routes.statement)).toHaveLength(2);
 });
 
-test('an entry that a new one moves to the next page is read once, and positions count what was read', async () => {
+test('entries that new ones move to the next pages are read once, even a whole page, and positions count what was read', async () => {
   const counts = (available: number) => ({ 'x-records-available-count': String(available) });
   subject.wallet.on(
     routes.statement,
     json(200, ['what', ...rows(0, 49)], counts(51)),
-    json(200, ['what', ...rows(48, 50)], counts(53)),
+    json(200, rows(0, 49), counts(102)),
+    json(200, ['what', ...rows(48, 50)], counts(102)),
   );
 
   const pages = await read();
