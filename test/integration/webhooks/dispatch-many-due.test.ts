@@ -69,20 +69,23 @@ const claimAll = (client: PoolClient) =>
   });
 
 /**
- * An order whose first deliveries were sent. The next one waits for its next attempt, and the others for that one. Its lane is claimed as a
- * healthy one.
+ * An order whose first deliveries were sent. The next one waits for its next attempt, and the others for that one. Another order waits for
+ * longer. Their lane is claimed as a healthy one.
  */
 async function addLongOrder(url: string, count: number): Promise<void> {
   const { pool } = desk.database;
   const long = { url, merchantId: 'mer_long', orderId: 'ord_long' };
-  await desk.add(...Array.from({ length: count }, (_, index) => ({ ...long, sequence: BigInt(index + 1) })));
-  await pool.query(
-    `update webhooks.deliveries set state = 'DELIVERED', due_at = null, delivered_at = now()
-     where merchant_id = 'mer_long' and sequence <= 500`,
+  await desk.add(
+    ...Array.from({ length: count }, (_, index) => ({ ...long, sequence: BigInt(2 * index + 2) })),
+    { ...long, orderId: 'ord_other', sequence: 1_003n },
   );
   await pool.query(
-    `update webhooks.deliveries set due_at = date_trunc('milliseconds', now()) + interval '1 hour'
-     where merchant_id = 'mer_long' and sequence = 501`,
+    `update webhooks.deliveries set state = 'DELIVERED', due_at = null, delivered_at = now()
+     where merchant_id = 'mer_long' and sequence <= 1000`,
+  );
+  await pool.query(
+    `update webhooks.deliveries set due_at = date_trunc('milliseconds', now()) + (sequence - 1001) * interval '1 hour'
+     where merchant_id = 'mer_long' and sequence in (1002, 1003)`,
   );
   await pool.query("update webhooks.lanes set last_success_at = now() where merchant_id = 'mer_long'");
 }
