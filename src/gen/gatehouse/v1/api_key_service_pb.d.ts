@@ -158,7 +158,7 @@ export declare type AuthenticateApiKeyResponse = Message<"gatehouse.v1.Authentic
 
   /**
    * Changes after an erasure of personal data, and in a restored database. What a caller read about the merchant's ended orders may then be
-   * out of date. As long as the value is the same, a caller may reuse what it read about an ended order.
+   * out of date. As long as the value is the same, a caller may reuse an ended order that it has read.
    * Empty from an older core.
    *
    * @generated from field: string ended_orders_version = 5;

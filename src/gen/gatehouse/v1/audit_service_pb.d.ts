@@ -673,7 +673,7 @@ export enum AuditFindingKind {
   ROOT_DELETED = 9,
 
   /**
-   * The order, the attempt or the refund differs from what its events say.
+   * The order, the attempt or the refund differs from its events.
    *
    * @generated from enum value: AUDIT_FINDING_KIND_ROW_CHANGED = 10;
    */

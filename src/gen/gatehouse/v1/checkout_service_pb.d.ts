@@ -101,7 +101,7 @@ export declare type Checkout = Message<"gatehouse.v1.Checkout"> & {
   moneyNotReturned?: MoneyNotReturned | undefined;
 
   /**
-   * Where the payer can pay the order from the menu of the phone instead; none while a payment is under way. The account number
+   * The paybills at which the payer can pay the order from the menu of the phone instead; none while a payment is under way. The account number
    * is the order_number, and the amount is that of the order.
    *
    * @generated from field: repeated gatehouse.v1.Paybill paybills = 13;

@@ -326,7 +326,7 @@ export declare type UnsettledFacts = Message<"gatehouse.v1.UnsettledFacts"> & {
   paymentAttemptCount: bigint;
 
   /**
-   * Stray payments whose reversal a wallet refused.
+   * Stray payments whose reversal a wallet refused, or has not decided for more than an hour.
    *
    * @generated from field: int64 stray_payment_count = 2;
    */

@@ -88,7 +88,7 @@ export declare type WalletAccountValue = Message<"gatehouse.v1.WalletAccountValu
 export declare const WalletAccountValueSchema: GenMessage<WalletAccountValue>;
 
 /**
- * A merchant's own account at a wallet: what replaces the operator's settings.
+ * A merchant's own account at a wallet. Its settings replace those of the operator.
  *
  * @generated from message gatehouse.v1.WalletAccount
  */

@@ -437,7 +437,7 @@ export enum ErasureObstacle {
 export declare const ErasureObstacleSchema: GenEnum<ErasureObstacle>;
 
 /**
- * Erases the personal data of customers: phone numbers, reasons, and what wallets answered. Amounts, times, states and ids stay. The
+ * Erases the personal data of customers: phone numbers, reasons, and the answers of wallets. Amounts, times, states and ids stay. The
  * word "erased" takes the place of each erased text.
  *
  * Every error carries google.rpc.ErrorInfo with domain "gatehouse"; INVALID_ARGUMENT also carries google.rpc.BadRequest.
@@ -446,8 +446,8 @@ export declare const ErasureObstacleSchema: GenEnum<ErasureObstacle>;
  */
 export declare const PersonalDataService: GenService<{
   /**
-   * Erases what is stored about a phone number, and records the request without the number. Orders that are not settled yet are erased
-   * as soon as they are. Later orders with the same number are not affected. Repeating it is a new request.
+   * Erases the stored data about a phone number, and records the request without the number. An order that can still change is erased as
+   * soon as it cannot. Later orders with the same number are not affected. Repeating it is a new request.
    * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND MERCHANT_NOT_FOUND; PERMISSION_DENIED NOT_AN_OPERATOR.
    *
    * @generated from rpc gatehouse.v1.PersonalDataService.ErasePersonalData

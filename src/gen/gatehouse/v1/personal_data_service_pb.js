@@ -90,7 +90,7 @@ export const ErasureObstacle = /*@__PURE__*/
   tsEnum(ErasureObstacleSchema);
 
 /**
- * Erases the personal data of customers: phone numbers, reasons, and what wallets answered. Amounts, times, states and ids stay. The
+ * Erases the personal data of customers: phone numbers, reasons, and the answers of wallets. Amounts, times, states and ids stay. The
  * word "erased" takes the place of each erased text.
  *
  * Every error carries google.rpc.ErrorInfo with domain "gatehouse"; INVALID_ARGUMENT also carries google.rpc.BadRequest.

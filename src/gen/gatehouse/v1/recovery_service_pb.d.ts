@@ -859,7 +859,7 @@ export enum RecoveredWalletState {
 export declare const RecoveredWalletStateSchema: GenEnum<RecoveredWalletState>;
 
 /**
- * Why core cannot read what a wallet did.
+ * The reason for which core cannot read a wallet's statements.
  *
  * @generated from enum gatehouse.v1.RecoveredWalletProblem
  */
@@ -943,7 +943,7 @@ export declare const RecoveredStatementStateSchema: GenEnum<RecoveredStatementSt
  * Reports what a restored gateway knows about the time since its backup, and takes an operator's decisions.
  *
  * Core detects that its database is an earlier state of the lost one. It then rebuilds lost orders from the broker's
- * stream, reads the wallets' statements, and takes no payments before it knows what the wallets did.
+ * stream, reads the wallets' statements, and takes no payments before it knows the wallets' payments of the lost time.
  *
  * Every error carries google.rpc.ErrorInfo with domain "gatehouse"; INVALID_ARGUMENT also carries google.rpc.BadRequest.
  *

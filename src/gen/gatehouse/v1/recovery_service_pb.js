@@ -188,7 +188,7 @@ export const RecoveredWalletProblemSchema = /*@__PURE__*/
   enumDesc(file_gatehouse_v1_recovery_service, 4);
 
 /**
- * Why core cannot read what a wallet did.
+ * The reason for which core cannot read a wallet's statements.
  *
  * @generated from enum gatehouse.v1.RecoveredWalletProblem
  */
@@ -213,7 +213,7 @@ export const RecoveredStatementState = /*@__PURE__*/
  * Reports what a restored gateway knows about the time since its backup, and takes an operator's decisions.
  *
  * Core detects that its database is an earlier state of the lost one. It then rebuilds lost orders from the broker's
- * stream, reads the wallets' statements, and takes no payments before it knows what the wallets did.
+ * stream, reads the wallets' statements, and takes no payments before it knows the wallets' payments of the lost time.
  *
  * Every error carries google.rpc.ErrorInfo with domain "gatehouse"; INVALID_ARGUMENT also carries google.rpc.BadRequest.
  *

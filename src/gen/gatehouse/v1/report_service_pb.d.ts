@@ -123,7 +123,7 @@ export declare type GetOrderReportResponse = Message<"gatehouse.v1.GetOrderRepor
 export declare const GetOrderReportResponseSchema: GenMessage<GetOrderReportResponse>;
 
 /**
- * Counts of orders by what happened to them.
+ * Counts of orders by their events.
  *
  * @generated from message gatehouse.v1.OrderCounts
  */

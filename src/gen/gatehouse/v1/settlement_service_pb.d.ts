@@ -148,7 +148,7 @@ export declare type Settlement = Message<"gatehouse.v1.Settlement"> & {
 export declare const SettlementSchema: GenMessage<Settlement>;
 
 /**
- * Something that waits for a person.
+ * A payment, refund or stray payment that waits for a person.
  *
  * @generated from message gatehouse.v1.Unsettled
  */
@@ -658,7 +658,7 @@ export enum SettlementStatus {
 export declare const SettlementStatusSchema: GenEnum<SettlementStatus>;
 
 /**
- * Settles by hand what a wallet does not decide. One operator proposes the outcome, with a reason and the provider's
+ * Settles payments, refunds and stray payments that a wallet does not decide or return. One operator proposes the outcome, with a reason and the provider's
  * reference as evidence. Another operator confirms it. It can never be undone. Each confirmed settlement is an event of the
  * order and has an entry in the audit log. The dashboard names the operator in x-gatehouse-actor. All holders of an operator
  * service token count as one operator, because nothing proves the name that such a call carries.
@@ -669,7 +669,7 @@ export declare const SettlementStatusSchema: GenEnum<SettlementStatus>;
  */
 export declare const SettlementService: GenService<{
   /**
-   * Lists what waits for a person, the longest waiting first. Errors: INVALID_ARGUMENT INVALID_FIELDS.
+   * Lists the money that waits for a person, the longest waiting first. Errors: INVALID_ARGUMENT INVALID_FIELDS.
    *
    * @generated from rpc gatehouse.v1.SettlementService.ListUnsettled
    */

@@ -125,7 +125,7 @@ export const SettlementStatus = /*@__PURE__*/
   tsEnum(SettlementStatusSchema);
 
 /**
- * Settles by hand what a wallet does not decide. One operator proposes the outcome, with a reason and the provider's
+ * Settles payments, refunds and stray payments that a wallet does not decide or return. One operator proposes the outcome, with a reason and the provider's
  * reference as evidence. Another operator confirms it. It can never be undone. Each confirmed settlement is an event of the
  * order and has an entry in the audit log. The dashboard names the operator in x-gatehouse-actor. All holders of an operator
  * service token count as one operator, because nothing proves the name that such a call carries.
