@@ -96,7 +96,7 @@ export function addReconcileCommands(program: Command, parts: ReconcileParts): v
 
   reconcile
     .command('list')
-    .description('list manual and daily reconciliations, newest first')
+    .description('list manual and automatic reconciliations, newest first')
     .addOption(walletOption())
     .addOption(environmentFilter())
     .addOption(limitOption())
