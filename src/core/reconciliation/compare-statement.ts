@@ -12,6 +12,8 @@ import type {
   KnownRefund,
   Records,
 } from './compare-entry.ts';
+import { createFreeRefunds } from './free-refunds.ts';
+import type { FreeRefunds } from './free-refunds.ts';
 import type { MoneyBalance } from './money-balance.ts';
 import { isOn } from './reconciliation-day.ts';
 import { sameDecimal } from './same-decimal.ts';
@@ -21,7 +23,6 @@ import {
   findByTransaction,
   findCompletedRefunds,
   findMissing,
-  findRefunds,
 } from './known-money.sql.ts';
 import type { WalletScope } from './known-money.sql.ts';
 
@@ -41,9 +42,9 @@ export async function* compareStatement(
   notCompared: string[],
 ): AsyncGenerator<FoundDifference> {
   const reversed = await findReversed(em, reconciliationId);
-  const matched = new Set<string>();
+  const refunds = createFreeRefunds(em, scope, period);
   for await (const entries of readEntries(em, reconciliationId)) {
-    const recordsOf = await findRecords(em, scope, entries, { period, reversed, matched });
+    const recordsOf = await findRecords(em, scope, entries, { reversed, refunds });
     for (const entry of entries) {
       const records = recordsOf(entry);
       balance.addEntry(entry, records);
@@ -60,7 +61,7 @@ export async function* compareStatement(
     yield missingInStatement(known);
   }
   for (const refund of await findCompletedRefunds(em, scope, { from: day.from, until }))
-    if (!matched.has(refund.refundId)) {
+    if (!refunds.isTaken(refund.refundId)) {
       if (!listsReversals) {
         notCompared.push(publicId('rfd', refund.refundId));
         continue;
@@ -103,12 +104,7 @@ async function findRecords(
   em: EntityManager,
   scope: WalletScope,
   entries: readonly Entry[],
-  taken: {
-    readonly period: ComparedPeriod;
-    readonly reversed: ReadonlySet<string>;
-    /** The refunds of earlier entries, to which those of these entries are added. */
-    readonly matched: Set<string>;
-  },
+  { reversed, refunds }: { readonly reversed: ReadonlySet<string>; readonly refunds: FreeRefunds },
 ): Promise<(entry: Entry) => Records> {
   const transactions = await findByTransaction(em, scope, textsOf(entries, transactionIdsOf));
   // Our ids are looked up only when the wallet's id is unknown. That is rare, and costs more.
@@ -120,15 +116,13 @@ async function findRecords(
   const requests = requestIds.length === 0 ? none : await findByRequest(em, scope, requestIds);
   const idEnds = textsOf(unknownEntries, ({ requestId }) => storedEndOf(requestId) ?? []);
   const byIdEnd = idEnds.length === 0 ? none : await findByIdEnd(em, scope, idEnds);
-  const refunds = await findRefunds(em, scope, {
-    transactions: textsOf(entries.filter(isMoney), transactionIdsOf),
-    ids: textsOf(entries, ({ requestId }) =>
-      isPublicId('rfd', requestId) ? storedId('rfd', requestId) : [],
-    ),
-  });
+  await refunds.read(
+    textsOf(entries.filter(isMoney), transactionIdsOf),
+    textsOf(entries, ({ requestId }) => (isPublicId('rfd', requestId) ? storedId('rfd', requestId) : [])),
+  );
   const refundOf = new Map<Entry, KnownRefund>();
   for (const entry of entries) {
-    const refund = takeRefund(entry, refunds, taken);
+    const refund = takeRefund(entry, refunds, reversed);
     if (refund !== undefined) refundOf.set(entry, refund);
   }
   return (entry) => ({
@@ -136,7 +130,7 @@ async function findRecords(
     byTransaction: transactions.get(entry.providerTransactionId),
     byRequest: requests.get(storedRequestId(entry.requestId) ?? '') ?? endedBy(entry, byIdEnd),
     original: transactions.get(entry.originalTransactionId),
-    hasReversal: taken.reversed.has(entry.providerTransactionId),
+    hasReversal: reversed.has(entry.providerTransactionId),
   });
 }
 
@@ -149,42 +143,16 @@ function endedBy({ requestId, amount, currency }: Entry, byIdEnd: ReadonlyMap<st
   return known?.currency === currency && sameDecimal(known.amount, amount) ? known : undefined;
 }
 
-/**
- * The refund that an entry carries out, which then belongs to no other entry. An entry with our id names it. Any other entry
- * carries out a refund of the same transaction and amount. A refund that was recorded in the period of the statement comes first, because the
- * entry of an earlier refund is in an earlier statement. A payment that is reversed without an entry of its own counts too.
- */
+/** The refund that an entry carries out. A payment that is reversed without an entry of its own counts too. */
 function takeRefund(
   entry: Entry,
-  refunds: readonly KnownRefund[],
-  {
-    period: { readFrom, readUntil },
-    reversed,
-    matched,
-  }: {
-    readonly period: ComparedPeriod;
-    readonly reversed: ReadonlySet<string>;
-    readonly matched: Set<string>;
-  },
+  refunds: FreeRefunds,
+  reversed: ReadonlySet<string>,
 ): KnownRefund | undefined {
   const isReversal = entry.type === 'REVERSAL' && entry.status === 'COMPLETED';
   const isReversedPayment =
     entry.type === 'PAYMENT' && entry.status === 'REVERSED' && !reversed.has(entry.providerTransactionId);
-  if (!isReversal && !isReversedPayment) return undefined;
-  const free = refunds.filter(({ refundId }) => !matched.has(refundId));
-  const named = isPublicId('rfd', entry.requestId) ? storedId('rfd', entry.requestId) : undefined;
-  const [transaction = ''] = transactionIdsOf(entry);
-  const candidates = free.filter(({ refundId, providerTransactionId, amount, currency }) =>
-    named === undefined
-      ? providerTransactionId === transaction &&
-        currency === entry.currency &&
-        sameDecimal(amount, entry.amount)
-      : refundId === named,
-  );
-  const found =
-    candidates.find(({ updatedAt }) => updatedAt >= readFrom && updatedAt <= readUntil) ?? candidates[0];
-  if (found !== undefined) matched.add(found.refundId);
-  return found;
+  return isReversal || isReversedPayment ? refunds.take(entry, transactionIdsOf(entry)[0] ?? '') : undefined;
 }
 
 const transactionIdsOf = ({ type, providerTransactionId, originalTransactionId }: Entry): string[] =>

@@ -202,7 +202,7 @@ export function findMissing(
   );
 }
 
-interface RefundOnRecord {
+export interface RefundOnRecord {
   readonly merchant_id: StoredId<'mer'>;
   readonly payment_attempt_id: StoredId<'pat'>;
   readonly refund_id: StoredId<'rfd'>;
@@ -222,23 +222,32 @@ from core.refunds r
 join core.payment_attempts a on a.merchant_id = r.merchant_id and a.id = r.payment_attempt_id
 where r.environment = ?::core.environment and r.payment_option = any(?::text[]) and r.tries > 0`;
 
-/** The refunds that the wallet got, of these transactions or with these stored ids. COMPLETED ones come first. */
-export async function findRefunds(
+/**
+ * The refunds that the wallet got, of these transactions or with these stored ids. Those that were recorded in the period of the statement
+ * come first, because the entry of an earlier refund is in an earlier statement. Of these, COMPLETED ones come first.
+ */
+export function readRefunds(
   em: EntityManager,
   scope: WalletScope,
-  { transactions, ids }: { readonly transactions: readonly string[]; readonly ids: readonly string[] },
-): Promise<KnownRefund[]> {
-  const rows = await em.execute<RefundOnRecord[]>(
+  asked: {
+    readonly transactions: readonly string[];
+    readonly ids: readonly string[];
+    readonly period: { readonly readFrom: Date; readonly readUntil: Date };
+  },
+): Promise<RefundOnRecord[]> {
+  const { transactions, ids, period } = asked;
+  return em.execute<RefundOnRecord[]>(
     `${sentRefunds(scope)} and (r.provider_transaction_id = any(?::text[]) or r.id = any(?::uuid[]))
-order by array_position(array['REVERSED', 'REVERSAL_DUE'], r.status::text) nulls last, r.id`,
+order by r.updated_at between ? and ? desc, array_position(array['REVERSED', 'REVERSAL_DUE'], r.status::text) nulls last, r.id`,
     [
       textArrayLiteral(scope.otherAccounts),
       ...scopeValues(scope),
       textArrayLiteral(transactions),
       textArrayLiteral(ids),
+      period.readFrom.toISOString(),
+      period.readUntil.toISOString(),
     ],
   );
-  return rows.map(refundMoney);
 }
 
 /** The refunds out of the payee account that the wallet reported as carried out on a day, and that no operators settled. */
@@ -316,7 +325,7 @@ const strayMoney = (row: StrayRow): KnownMoney => ({
   isElsewhere: row.is_elsewhere,
 });
 
-const refundMoney = (row: RefundOnRecord): KnownRefund => ({
+export const refundMoney = (row: RefundOnRecord): KnownRefund => ({
   recordType: 'refund',
   merchantId: row.merchant_id,
   paymentAttemptId: row.payment_attempt_id,

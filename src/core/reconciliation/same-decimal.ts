@@ -1,7 +1,8 @@
 /** Digits, with or without a point and more digits. No wallet exceeds these lengths. */
 const decimal = /^[0-9]{1,24}(?:\.[0-9]{1,12})?$/;
 
-function canonicalDecimal(text: string): string | undefined {
+/** The one way to write a decimal; undefined for other texts. */
+export function canonicalDecimal(text: string): string | undefined {
   if (!decimal.test(text)) return undefined;
   const [whole = '', fraction = ''] = text.split('.');
   return `${whole.replace(/^0+(?=[0-9])/, '')}.${fraction.replace(/0+$/, '')}`;

@@ -459,6 +459,23 @@ describe('refunds', () => {
     expect(differences).toEqual([]);
   });
 
+  test('of one amount, more than core compares at once, each have one entry', async () => {
+    await refundsOf('done');
+    await desk.database.query(
+      `insert into core.refunds select (jsonb_populate_record(r, jsonb_build_object('id', uuidv7(), 'refund_number', 'X' || n))).*
+       from core.refunds r, generate_series(1, 600) n`,
+    );
+    const entries = Array.from({ length: 602 }, (_, index) =>
+      refundEntry({ providerTransactionId: `rev-${index}`, amount: '40' }),
+    );
+
+    const { differences } = await desk.reconcile(day, [entryOf('p-1'), ...entries]);
+
+    expect(differences).toMatchObject([
+      { kind: STATUS_DIFFERS, refundId: '', providerTransactionId: 'rev-601' },
+    ]);
+  });
+
   test('of one amount on two days each have their entry, although the wallet does not repeat our id', async () => {
     const [, later = ''] = await refundsOf('done', 'done');
     const nextDay = '2026-03-11';

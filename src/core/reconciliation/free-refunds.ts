@@ -1,0 +1,71 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { isPublicId, storedId } from '../../contract/public-id.ts';
+import type { ComparedPeriod, Entry, KnownRefund } from './compare-entry.ts';
+import { readRefunds, refundMoney } from './known-money.sql.ts';
+import type { RefundOnRecord, WalletScope } from './known-money.sql.ts';
+import { canonicalDecimal } from './same-decimal.ts';
+
+/** The refunds of a comparison, each of which belongs to one entry at most. */
+export interface FreeRefunds {
+  /** Reads the refunds of these transactions, and those with these stored ids. */
+  readonly read: (transactions: readonly string[], ids: readonly string[]) => Promise<void>;
+  /**
+   * The refund that an entry carries out, which then belongs to no other entry. An entry with our id names it. Any other entry
+   * carries out a refund of its transaction with the same amount.
+   */
+  readonly take: (entry: Entry, transaction: string) => KnownRefund | undefined;
+  readonly isTaken: (refundId: string) => boolean;
+}
+
+/** One payment can have very many refunds, each with an entry. So each refund is read once, and an entry finds its refund without a search. */
+export function createFreeRefunds(
+  em: EntityManager,
+  scope: WalletScope,
+  period: Pick<ComparedPeriod, 'readFrom' | 'readUntil'>,
+): FreeRefunds {
+  const read = new Set<string>();
+  const byId = new Map<string, RefundOnRecord>();
+  /** By transaction, currency and amount. The last is taken first. */
+  const byAmount = new Map<string, RefundOnRecord[]>();
+  const taken = new Set<string>();
+
+  const nextOfAmount = (key: string): RefundOnRecord | undefined => {
+    const refunds = byAmount.get(key);
+    let next = refunds?.pop();
+    while (next !== undefined && taken.has(next.refund_id)) next = refunds?.pop();
+    return next;
+  };
+  return {
+    async read(transactions, ids) {
+      const unread = new Set(transactions.filter((transaction) => !read.has(transaction)));
+      const unnamed = ids.filter((id) => !byId.has(id));
+      if (unread.size + unnamed.length === 0) return;
+      const rows = await readRefunds(em, scope, { transactions: [...unread], ids: unnamed, period });
+      for (const row of rows) byId.set(row.refund_id, row);
+      const ofTransactions = rows.filter((row) => unread.has(row.provider_transaction_id)).reverse();
+      for (const refunds of Map.groupBy(ofTransactions, exactAmountOf).values()) {
+        const [first] = refunds;
+        if (first !== undefined) byAmount.set(keyOf(refundMoney(first)), refunds);
+      }
+      for (const transaction of unread) read.add(transaction);
+    },
+    take(entry, transaction) {
+      const { requestId, amount, currency } = entry;
+      const named = isPublicId('rfd', requestId) ? byId.get(storedId('rfd', requestId)) : undefined;
+      const next = isPublicId('rfd', requestId)
+        ? named
+        : nextOfAmount(keyOf({ providerTransactionId: transaction, amount, currency }));
+      if (next === undefined || taken.has(next.refund_id)) return undefined;
+      taken.add(next.refund_id);
+      return refundMoney(next);
+    },
+    isTaken: (refundId) => taken.has(refundId),
+  };
+}
+
+const exactAmountOf = (row: RefundOnRecord): string =>
+  `${row.provider_transaction_id}\n${row.currency}\n${row.minor_units}`;
+
+/** An amount that is no decimal equals no other. */
+const keyOf = (money: Pick<KnownRefund, 'providerTransactionId' | 'currency' | 'amount'>): string =>
+  `${money.providerTransactionId}\n${money.currency}\n${canonicalDecimal(money.amount) ?? ''}`;
