@@ -53,7 +53,7 @@ const stores = createCoreStores(parts);
 const { recovery, gate, chain, erasure, walletAccounts } = stores;
 
 const metrics = createMetrics({ logger, nowMs: () => performance.now(), tracing });
-addTlsMetrics(metrics, tls);
+addTlsMetrics(metrics, tls, { database: database.certificate, broker: bus.certificate });
 addCoreMetrics(metrics, { database, bus, gate, wallets, now: clock.now });
 addAccountKeyMetrics(metrics, { database, keyName: walletAccounts.keyName });
 const services = createCoreServices({ ...parts, instance, stores, metrics, tracing });

@@ -89,7 +89,6 @@ const transport = createGrpcTransport({
   tls,
 });
 const metrics = createMetrics({ logger, nowMs: () => performance.now(), tracing });
-addTlsMetrics(metrics, tls);
 const walletMetrics = createWalletMetrics(metrics);
 const payments = createClient(PaymentAttemptService, transport);
 const strayPayments = createClient(StrayPaymentService, transport);
@@ -99,6 +98,7 @@ const reconciliations = createClient(ReconciliationService, transport);
 const merchantWallets = createClient(MerchantWalletService, transport);
 const statuses = createClient(WalletStatusService, transport);
 const bus = openEventBus({ url: config.GATEHOUSE_NATS_URL, name: `wallets ${instance}`, tls, logger });
+addTlsMetrics(metrics, tls, { broker: bus.certificate });
 const now = (): Date => new Date();
 const sharedTokens = new SharedTokens();
 const lookup = createSharedLookup();

@@ -132,7 +132,7 @@ const readStatus = createPipelineStatus({
   now,
 });
 const metrics = createMetrics({ logger, nowMs: () => performance.now(), tracing });
-addTlsMetrics(metrics, tls);
+addTlsMetrics(metrics, tls, { database: database.certificate, broker: bus.certificate });
 addBrokerMetrics(metrics, bus);
 addPoolMetrics(metrics, database.poolWatch);
 addPipelineMetrics(metrics, readStatus, now);

@@ -7,7 +7,10 @@ import type { ClientBase, CustomTypesConfig, Pool } from 'pg';
 import type { Logger } from '../logger.ts';
 import { SettingsError } from '../settings/read-settings.ts';
 import type { CertificateFiles } from '../tls/certificate-files.ts';
+import { rememberServerCertificate } from '../tls/server-certificate.ts';
+import type { ServerCertificate } from '../tls/server-certificate.ts';
 import { withAdvisoryLock } from './advisory-lock.ts';
+import { askNewConnection } from './ask-new-connection.ts';
 import { databaseTls } from './database-tls.ts';
 import { takeBackEnded } from './ended-connections.ts';
 import { groupTransactions } from './grouped-transactions.ts';
@@ -46,6 +49,8 @@ export interface Database {
   readonly pool: Pool;
   /** The state of the pool, and whether it provides connections. */
   readonly poolWatch: Pick<PoolWatch, 'state' | 'isServing'>;
+  /** The server's certificate. */
+  readonly certificate: ServerCertificate;
   /**
    * Runs the pending migrations, up to the named one if there is a name, each in a transaction of its own. After an error, those before
    * the failed one remain. Several processes may call it at once: one migrates, and the others wait and say so in their logs.
@@ -74,6 +79,7 @@ const triesPerLine = 60;
 export async function openSchema(own: DatabaseSchema, options: DatabaseOptions): Promise<Database> {
   const { url, poolSize, applicationName, tls, logger } = options;
   const { ssl, stop: stopTls } = databaseTls(url, tls, logger, () => new Date());
+  const expiryMs = ssl === undefined ? () => undefined : rememberServerCertificate(ssl);
   const shared = {
     clientUrl: url,
     extensions: [Migrator],
@@ -146,6 +152,12 @@ export async function openSchema(own: DatabaseSchema, options: DatabaseOptions):
     fork: () => orm.em.fork({ clear: true }),
     pool,
     poolWatch,
+    certificate: {
+      expiryMs,
+      readAgain: async () => {
+        await askNewConnection(pool, () => Promise.resolve()).catch(() => undefined);
+      },
+    },
     migrate: (last) => migrateSchema({ openForMigration, pool, own, logger }, last),
     pendingMigrations: async () => {
       await adoptDatabaseName(orm, pool);

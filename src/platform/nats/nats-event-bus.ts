@@ -9,6 +9,8 @@ import { brokerAnswerMs, createEventStream, streamManager } from './event-stream
 import type { EventStream } from './event-stream.ts';
 import { pause } from '../pause.ts';
 import type { CertificateFiles } from '../tls/certificate-files.ts';
+import { rememberServerCertificate } from '../tls/server-certificate.ts';
+import type { ServerCertificate } from '../tls/server-certificate.ts';
 import { warnOfPlaintext } from '../tls/plaintext.ts';
 import { publishStored } from './publish-stored.ts';
 import type { EventMessage } from './publish-stored.ts';
@@ -47,6 +49,8 @@ export interface EventBus<WakeTopic extends string = string> extends EventPublis
   readonly eventConsumer: (options: Pick<EventConsumerParts, 'name' | 'ackWaitMs'>) => EventConsumer;
   /** The stored events; undefined while the broker is unavailable. */
   readonly storedStream: () => Promise<StoredStream | undefined>;
+  /** The broker's certificate. */
+  readonly certificate: ServerCertificate;
   readonly close: () => Promise<void>;
 }
 
@@ -85,6 +89,10 @@ export function openEventBus<WakeTopic extends string>(
       remedy: 'give the broker TLS and write tls:// in GATEHOUSE_NATS_URL',
     });
   const closing = new AbortController();
+  const brokerOptions = connectionOptions(url, name, tls);
+  // The client passes these options on to Node, although their type does not say so.
+  const brokerTls: object | null | undefined = brokerOptions.tls;
+  const expiryMs = brokerTls ? rememberServerCertificate(brokerTls) : () => undefined;
   const listeners = new Map<WakeTopic, Set<(part: string) => void>>(
     wakeTopics.map((topic) => [topic, new Set()]),
   );
@@ -95,7 +103,7 @@ export function openEventBus<WakeTopic extends string>(
   let isReached = false;
 
   const connectOnce = async (): Promise<void> => {
-    const connected = await connect(connectionOptions(url, name, tls));
+    const connected = await connect(brokerOptions);
     if (closing.signal.aborted) return connected.close();
     connection = connected;
     isReached = true;
@@ -180,6 +188,15 @@ export function openEventBus<WakeTopic extends string>(
       }),
     storedStream: async () =>
       connection !== undefined && isReached ? openStoredStream(connection, stream.name) : undefined,
+    certificate: {
+      expiryMs,
+      readAgain: async () => {
+        await connect(brokerOptions).then(
+          (another) => another.close(),
+          () => undefined,
+        );
+      },
+    },
     async close() {
       closing.abort();
       isReached = false;

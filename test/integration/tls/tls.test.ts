@@ -14,6 +14,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { createGrpcTransport } from '../../../src/contract/grpc-transport.ts';
 import { openEventBus } from '../../../src/contract/event-bus.ts';
+import { openDatabase } from '../../../src/core/database/database.ts';
 import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
 import { Health } from '../../../src/gen/health/v1/health_pb.js';
 import { choosePorts } from '../../../src/main/local/free-port.ts';
@@ -61,6 +62,7 @@ const certificate = (name: string): IssuedFiles => {
   return found;
 };
 
+let installInPostgres: (name: string) => Promise<void>;
 async function startPostgres(): Promise<URL> {
   const server = await startTemporaryPostgres();
   closers.push(server.stop);
@@ -70,17 +72,20 @@ async function startPostgres(): Promise<URL> {
   );
   const folder = rows[0]?.folder ?? '';
   const { uid, gid } = await stat(folder);
+  installInPostgres = async (name) => {
+    const { ca, own } = certificate(name);
+    for (const [from, to] of [
+      [ca, 'root.crt'],
+      [own.certificate, 'server.crt'],
+      [own.key, 'server.key'],
+    ] as const) {
+      await copyFile(from, join(folder, to));
+      await chown(join(folder, to), uid, gid);
+      await chmod(join(folder, to), 0o600);
+    }
+  };
   // For its address only, because the driver checks an address as the name localhost unless it is told otherwise.
-  const { ca, own } = certificate('named');
-  for (const [from, to] of [
-    [ca, 'root.crt'],
-    [own.certificate, 'server.crt'],
-    [own.key, 'server.key'],
-  ] as const) {
-    await copyFile(from, join(folder, to));
-    await chown(join(folder, to), uid, gid);
-    await chmod(join(folder, to), 0o600);
-  }
+  await installInPostgres('named');
   await writeFile(
     join(folder, 'pg_hba.conf'),
     'hostssl all all 127.0.0.1/32 scram-sha-256 clientcert=verify-ca\n',
@@ -92,13 +97,26 @@ async function startPostgres(): Promise<URL> {
   return new URL(server.url);
 }
 
+let reloadNats: () => void;
+/** The files of the broker, with the content of an issued certificate. */
+async function brokerFiles(name: string) {
+  const own = {
+    certificate: join(authority.folder, 'broker.crt'),
+    key: join(authority.folder, 'broker.key'),
+  };
+  await copyFile(certificate(name).own.certificate, own.certificate);
+  await copyFile(certificate(name).own.key, own.key);
+  return own;
+}
+
 async function startNats(): Promise<string> {
   const program = await findOrInstallNatsServer({
     report: () => undefined,
     signal: new AbortController().signal,
   });
   const [port = 0] = await choosePorts([{ setting: 'a port', host: '127.0.0.1', port: 0 }]);
-  const { ca, own } = certificate('server');
+  const { ca } = certificate('server');
+  const own = await brokerFiles('server');
   const file = join(authority.folder, 'nats.conf');
   await writeFile(
     file,
@@ -107,6 +125,7 @@ async function startNats(): Promise<string> {
       `tls { cert_file: "${own.certificate}", key_file: "${own.key}", ca_file: "${ca}", verify: true }\n`,
   );
   const server = spawn(program, ['--config', file], { stdio: 'ignore' });
+  reloadNats = () => server.kill('SIGHUP');
   closers.push(() => {
     const ended = new Promise((resolve) => server.once('exit', resolve));
     server.kill();
@@ -546,10 +565,10 @@ describe('renewed certificates', () => {
     ended.abort();
     expect(await calls).toBeGreaterThan(0);
     const { body } = await get('/metrics', certificate('operator'));
-    const expiry = /gatehouse_tls_certificate_expiry_timestamp_seconds\{certificate="own"\} (\S+)/.exec(
-      body,
-    )?.[1];
-    expect(Number(expiry) * 1000).toBeGreaterThan(Date.now() + 36 * 3_600_000);
+    const days = [
+      ...body.matchAll(/gatehouse_tls_certificate_expiry_timestamp_seconds\{certificate="(\w+)"\} (\S+)/g),
+    ].map(([, name = '', seconds]) => [name, Math.round((Number(seconds) * 1000 - Date.now()) / 86_400_000)]);
+    expect(Object.fromEntries(days)).toMatchObject({ own: 2, database: 1, broker: 1 });
   });
 
   test('are used by clients too', async () => {
@@ -700,5 +719,34 @@ describe('renewed certificates', () => {
       return rows.length > 0 && rows.every(({ client_dn: name }) => name === '/CN=renewed');
     });
     await list(overGrpc(certificate('operator')));
+  });
+
+  test('of PostgreSQL and NATS are seen by a process whose connections are older', async () => {
+    const tls = filesOf(certificate('operator'));
+    const database = await openDatabase({
+      url: `${postgresUrl.href}?sslmode=verify-full`,
+      poolSize: 1,
+      applicationName: 'test',
+      tls,
+      logger,
+    });
+    closers.push(database.close);
+    const bus = openEventBus({ url: natsUrl, name: 'test', tls, logger });
+    closers.push(bus.close);
+    await waitUntil('the broker is connected', bus.isConnected);
+    await database.pool.query('select 1');
+    const inTwoDays = Date.now() + 36 * 3_600_000;
+    for (const { certificate: seen } of [database, bus]) expect(seen.expiryMs()).toBeLessThan(inTwoDays);
+
+    await brokerFiles('renewed');
+    reloadNats();
+    await installInPostgres('renewed');
+    await database.pool.query('select pg_reload_conf()');
+
+    for (const [name, { certificate: seen }] of Object.entries({ database, bus }))
+      await waitUntil(`the new certificate of the ${name} is seen`, async () => {
+        await seen.readAgain();
+        return (seen.expiryMs() ?? 0) > inTwoDays;
+      });
   });
 });
