@@ -33,8 +33,6 @@ async function after(
 describe('the page shows the state of the payment:', () => {
   test.each<[string, Settlement | undefined, string, string]>([
     ['requested just now', undefined, 'Confirm on your phone', 'ስልክዎ ላይ ያረጋግጡ'],
-    ['sent to the wallet', { attempt: 'SENT' }, 'Confirm on your phone', 'ስልክዎ ላይ ያረጋግጡ'],
-    ['unknown', { attempt: 'UNKNOWN' }, 'Confirm on your phone', 'ስልክዎ ላይ ያረጋግጡ'],
     ['paid', { attempt: 'SUCCEEDED', order: 'COMPLETED' }, 'Payment received', 'ክፍያው ተፈጽሟል'],
     [
       'expired without a confirmation',
@@ -80,14 +78,6 @@ describe('the page shows the state of the payment:', () => {
 
   test.each([
     ['insufficient_funds', 'not enough money'],
-    ['wrong_pin', 'The PIN was not right'],
-    ['declined_by_payer', 'declined on your phone'],
-    ['payer_not_found', 'no account with the wallet'],
-    ['limit_exceeded', 'exceeds a limit'],
-    ['account_state', 'cannot pay at the moment'],
-    ['payer_busy', 'busy with another request'],
-    ['wrong_amount', 'That money is back in your wallet'],
-    ['merchant_config', 'did not accept the payment'],
     ['provider_error', 'did not accept the payment'],
   ])(
     'declined for %s: the page gives the reason in plain words, with the form to try again',
