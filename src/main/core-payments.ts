@@ -79,6 +79,7 @@ export function corePayments(parts: CorePaymentsParts): RpcService[] {
       startDirectPayment: createStartDirectPayment(parts),
       answerOnce,
       waitForOrder: createWaitForOrder({ findOrder, changedOrders, draining }),
+      isServing: database.poolWatch.isServing,
       checkoutUrlOf: tokens.urlOf,
       openCheckoutUrlOf: tokens.openUrlOf,
     }),

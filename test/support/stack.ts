@@ -111,7 +111,7 @@ export interface Stack {
   /** Starts another `webhooks` process. */
   readonly startWebhooks: () => Promise<GatehouseProcess>;
   /** Starts another core, whose address no facade has. */
-  readonly startCore: () => Promise<GatehouseProcess>;
+  readonly startCore: (own?: Readonly<Record<string, string>>) => Promise<GatehouseProcess>;
   /** Starts a core in the place of one that has ended, by default of the first, as a supervisor does. */
   readonly replaceCore: (
     settings?: Readonly<Record<string, string>>,
@@ -288,7 +288,7 @@ export async function startStack({
         client(ApiKeyService, 'operator'),
         () => webhookClient('operator'),
       ),
-      startCore: () => startCore(),
+      startCore,
       replaceCore: (own, address = addresses[0] ?? '') =>
         startCore({ GATEHOUSE_CORE_GRPC_PORT: new URL(`http://${address}`).port, ...own }),
       stop,

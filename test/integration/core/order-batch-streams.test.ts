@@ -9,7 +9,8 @@ import type {
   StreamOrderBatchesResponse,
 } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { createGrpcTransport } from '../../../src/contract/grpc-transport.ts';
-import { fromStatus } from '../../../src/platform/rpc/rpc-error.ts';
+import { fromStatus, reasonOf } from '../../../src/platform/rpc/rpc-error.ts';
+import { startCuttingProxy } from '../../support/cutting-proxy.ts';
 import { registration } from '../../support/order-requests.ts';
 import { describeFailure } from '../../support/rpc-failure.ts';
 import { waitUntil } from '../../support/wait-until.ts';
@@ -260,6 +261,37 @@ describe('a stream of batches', () => {
     }
     ours.close();
     expect(await exitCode).toBe(0);
+  });
+
+  test('fails as a whole while its core has no database, and a call of the batch is answered by another core', async () => {
+    const url = new URL(stack.databaseUrl);
+    const proxy = await startCuttingProxy({ host: url.hostname, port: Number(url.port) });
+    url.host = `127.0.0.1:${proxy.port}`;
+    const core = await stack.startCore({ GATEHOUSE_DATABASE_URL: url.href });
+    const clientOf = (...addresses: readonly string[]) => {
+      const transport = createGrpcTransport({ addresses, token: stack.tokens.facade });
+      return { orders: createClient(OrderService, transport), close: transport.close };
+    };
+    const [one, both] = [
+      clientOf(String(core.ready['grpc'])),
+      clientOf(String(core.ready['grpc']), ...stack.addresses),
+    ];
+    const stream = openStream(one.orders);
+    await stream.next();
+
+    await proxy.close();
+    await waitUntil('the batch fails', async () => {
+      stream.send({ batchId: 1, batch: registering(order()) });
+      const { outcome } = await stream.next();
+      return outcome.case === 'error' && reasonOf(fromStatus(outcome.value)) === 'DATABASE_UNAVAILABLE';
+    });
+
+    for (let calls = 0; calls < 4; calls += 1)
+      expect(await both.orders.batchRegisterOrders({ requests: [order()] })).toMatchObject({
+        results: [{ result: { case: 'response' } }],
+      });
+    stream.end();
+    for (const { close } of [one, both]) close();
   });
 
   test('answers a client that shares no code with Gatehouse', async () => {

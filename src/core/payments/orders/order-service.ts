@@ -17,6 +17,7 @@ import { isRequestId } from '../../../platform/request-id.ts';
 import { actorOf } from '../../../platform/rpc/actor.ts';
 import { annotate, callerOf } from '../../../platform/rpc/call-context.ts';
 import type { CallContext } from '../../../platform/rpc/call-context.ts';
+import { fromStatus, reasonOf } from '../../../platform/rpc/rpc-error.ts';
 import type { RpcService } from '../../../platform/rpc/rpc-service.ts';
 import { combine } from '../../domain/combine.ts';
 import { parseIdempotencyKey } from '../../domain/idempotency-key.ts';
@@ -57,6 +58,8 @@ export interface OrderServiceParts
   readonly startDirectPayment: StartDirectPayment;
   readonly answerOnce: AnswerOnce;
   readonly changedOrders: ChangedOrders;
+  /** Whether this process has connections to the database. */
+  readonly isServing: () => boolean;
   readonly checkoutUrlOf: CheckoutTokens['urlOf'];
   readonly wallets: readonly Wallet[];
 }
@@ -80,7 +83,7 @@ export function orderService(parts: OrderServiceParts): RpcService {
   const register = registrationMethod(parts);
   const startPayment = directPaymentMethod(parts);
   const getOrder = getOrderMethod(parts);
-  const batches = batchMethods({ register, startPayment, getOrder });
+  const batches = batchMethods({ register, startPayment, getOrder, isServing: parts.isServing });
   return rpcService(
     OrderService,
     {
@@ -239,14 +242,20 @@ function batchMethods(single: {
   readonly register: Register;
   readonly startPayment: StartPayment;
   readonly getOrder: GetOrder;
+  readonly isServing: () => boolean;
 }): BatchMethods {
+  const { isServing } = single;
   return {
     registerOrders: (batch, context) =>
-      answerBatch(context, batch, (request, scope) => single.register(request, scope, batch.orderIdsOnly)),
-    startDirectPayments: (batch, context) => answerBatch(context, batch, single.startPayment),
+      answerBatch(context, batch, isServing, (request, scope) =>
+        single.register(request, scope, batch.orderIdsOnly),
+      ),
+    startDirectPayments: (batch, context) => answerBatch(context, batch, isServing, single.startPayment),
     getOrders: (batch, context) => {
       const { role } = callerOf(context);
-      return answerBatch(context, batch, (request, scope) => single.getOrder(request, scope, role));
+      return answerBatch(context, batch, isServing, (request, scope) =>
+        single.getOrder(request, scope, role),
+      );
     },
   };
 }
@@ -254,12 +263,14 @@ function batchMethods(single: {
 type BatchItem = { readonly merchantId: string };
 type ItemResponse = { readonly order?: { readonly orderId: string } | undefined };
 
+/** @throws DATABASE_UNAVAILABLE if no item could be answered and this process has no connections. Then callers try another core. */
 async function answerBatch<Request extends BatchItem, Response extends ItemResponse>(
   context: CallContext,
   {
     requests,
     traceparents = [],
   }: { readonly requests: readonly Request[]; readonly traceparents?: readonly string[] },
+  isServing: () => boolean,
   answer: (request: Request, scope: CallScope) => Promise<Response>,
 ): Promise<{ results: { result: ItemResult<Response> }[] }> {
   const scope = scopeOf(context);
@@ -268,7 +279,17 @@ async function answerBatch<Request extends BatchItem, Response extends ItemRespo
     inOwnTrace(request, () => answer(request, scope)),
   );
   annotateBatch(context, requests, results);
+  if (!isServing()) throwIfNoneAnswered(results);
   return { results };
+}
+
+function throwIfNoneAnswered(results: readonly { readonly result: ItemResult<unknown> }[]): void {
+  const failures = results.flatMap(({ result }) =>
+    result.case === 'error' ? [fromStatus(result.value)] : [],
+  );
+  const [first] = failures;
+  const isUnavailable = failures.every((failure) => reasonOf(failure) === 'DATABASE_UNAVAILABLE');
+  if (first !== undefined && failures.length === results.length && isUnavailable) throw first;
 }
 
 const startedMessage = ({ order, attempt, repeated }: StartedPayment) =>
