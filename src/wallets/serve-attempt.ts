@@ -132,14 +132,16 @@ class AttemptWork {
 
   /** Handles the wallet's answer that it does not know the request. */
   async #handleNotFound(now: Date): Promise<Outcome> {
-    const { idempotentInitiate } = this.#parts.connector.capabilities;
+    const { idempotentInitiate, payerNeedsAnswer } = this.#parts.connector.capabilities;
     const promptEndsMs = promptUntil(this.#leased).getTime();
     // An ended attempt is only queried and never sent, because its order has ended or may be paid by another attempt.
     const isOpen = openStatuses.has(this.#leased.paymentAttempt?.status ?? PaymentAttemptStatus.UNSPECIFIED);
     // A repeated request charges once at most, and does not prompt the payer after the prompt's time.
     if (isOpen && idempotentInitiate && now.getTime() < promptEndsMs) return this.#sendAgain();
-    // Long after the prompt's time, the wallet still does not know the request. So it was not paid and never will be.
-    if (isOpen && now.getTime() > promptEndsMs + neverMadeAfterMs) return { case: 'timedOut', value: {} };
+    // Long after the prompt's time, the wallet still does not know the request. So it was not paid and never will be. The same holds at once if
+    // nobody can pay without the answer, even if the wallet executes the request later.
+    const isNeverPaid = payerNeedsAnswer || now.getTime() > promptEndsMs + neverMadeAfterMs;
+    if (isOpen && isNeverPaid) return { case: 'timedOut', value: {} };
     return unknown('the wallet does not know the request');
   }
 

@@ -66,6 +66,8 @@ export interface WalletConnector {
 export interface WalletCapabilities {
   /** Whether a payment request sent twice with one id charges once. If not, it must never be sent twice. */
   readonly idempotentInitiate: boolean;
+  /** Whether a payer can pay only with the link in the answer to the request. Then a request whose answer was lost is never paid. */
+  readonly payerNeedsAnswer: boolean;
   /** The id for `query`: our attempt id, or the wallet's reference from its acknowledgement. */
   readonly queryBy: 'attempt_id' | 'provider_reference';
   /** Whether `recover` can find a request by our id. */

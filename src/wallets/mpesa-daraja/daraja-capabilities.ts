@@ -9,6 +9,7 @@ export const receiptForm = { pattern: /^[A-Z0-9]{6,20}$/, example: 'TGR7X1ABCD' 
 /** The capabilities without the setting `pull`. */
 export const darajaCapabilities: WalletCapabilities = {
   idempotentInitiate: false,
+  payerNeedsAnswer: false,
   queryBy: 'provider_reference',
   recovery: false,
   reversal: true,

@@ -46,6 +46,7 @@ export type MtnMomoSettings = Static<typeof settings>;
 
 const capabilities: WalletCapabilities = {
   idempotentInitiate: true,
+  payerNeedsAnswer: false,
   // A lost request is recovered before it is queried, so that a request that never arrived is sent again.
   queryBy: 'provider_reference',
   recovery: true,

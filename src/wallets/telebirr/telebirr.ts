@@ -58,6 +58,7 @@ const settings = Type.Object(
 const capabilities: WalletCapabilities = {
   // The effect of a second order with one id is not documented.
   idempotentInitiate: false,
+  payerNeedsAnswer: true,
   queryBy: 'provider_reference',
   recovery: true,
   reversal: true,

@@ -3,10 +3,12 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { describe, expect, test } from '@jest/globals';
 import { PaymentAttemptStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { LeasedPaymentAttemptSchema } from '../../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
+import type { WalletConnector } from '../../../src/wallets/connector/wallet-connector.ts';
 import { createCallbackTokens } from '../../../src/wallets/callback-token.ts';
 import { serveAttempt } from '../../../src/wallets/serve-attempt.ts';
 import { attemptId, gsmaOfEachTest, requestStateId, routes } from './gsma-subject.ts';
 import { json } from './scripted-wallet.ts';
+import { routes as telebirrRoutes, startTelebirr, token } from './telebirr-subject.ts';
 
 const subject = gsmaOfEachTest();
 const now = new Date();
@@ -17,12 +19,19 @@ interface Leased {
   readonly status?: PaymentAttemptStatus;
   /** How long the payer may still be asked. */
   readonly promptMs?: number;
+  /** Those of GSMA when absent. */
+  readonly connector?: WalletConnector;
 }
 
-const serve = ({ status = PaymentAttemptStatus.SENT, promptMs = 60_000, ...over }: Leased) =>
+const serve = ({
+  status = PaymentAttemptStatus.SENT,
+  promptMs = 60_000,
+  connector = subject.connector,
+  ...over
+}: Leased) =>
   serveAttempt(
     {
-      connector: subject.connector,
+      connector,
       tokens: createCallbackTokens(Buffer.alloc(32), 'walleta-sandbox'),
       now: () => now,
     },
@@ -69,6 +78,25 @@ describe('a request that the wallet does not know', () => {
     expect(served.outcome.case).toBe(outcome);
     expect(subject.wallet.requestsTo(routes.initiate)).toHaveLength(requests);
   });
+
+  test.each([
+    [SENT, 'timedOut'],
+    [TIMED_OUT, 'unknown'],
+  ])(
+    'of an attempt that is %i, whose payers need a link from its answer, has the outcome %s',
+    async (status, outcome) => {
+      const { wallet, connector, close } = await startTelebirr();
+      try {
+        wallet.on(telebirrRoutes.token, json(200, token));
+        wallet.on(telebirrRoutes.queryOrder, json(299, { errorCode: '60330006', errorMsg: 'No data.' }));
+
+        expect((await serve({ connector, sentBefore: true, status })).outcome.case).toBe(outcome);
+        expect(wallet.requestsTo(telebirrRoutes.preOrder)).toEqual([]);
+      } finally {
+        await close();
+      }
+    },
+  );
 
   test('is not sent again while the wallet does not answer whether it knows the request', async () => {
     subject.wallet.on(routes.responses, busy(503, '1'));

@@ -28,6 +28,7 @@ function answering(exchanges: RawExchange[]): WalletConnector {
   return {
     capabilities: {
       idempotentInitiate: true,
+      payerNeedsAnswer: false,
       queryBy: 'attempt_id',
       recovery: true,
       reversal: true,
