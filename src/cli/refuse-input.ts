@@ -29,14 +29,17 @@ export function refuseEmptyValues(command: Command): void {
 
 /**
  * Refuses an option with two values, in a command and all commands below it. The last value would silently replace the first: only one phone
- * number would be erased, or a merchant would lose a limit.
+ * number would be erased, or a merchant would lose a limit. An option that keeps all values, such as `--root`, may be repeated.
  */
 export function refuseRepeatedOptions(command: Command): void {
   command.commands.forEach(refuseRepeatedOptions);
   for (const option of command.options) {
     const values = new Set<unknown>();
+    let kept: unknown;
     command.on(`option:${option.name()}`, (value: unknown) => {
-      if (values.add(value).size === 1) return;
+      const before = kept;
+      kept = command.getOptionValue(option.attributeName());
+      if (values.add(value).size === 1 || beginsWith(kept, before)) return;
       const name = option.long ?? option.flags;
       throw new CliError(
         exitCodes.invalidInput,
@@ -46,3 +49,6 @@ export function refuseRepeatedOptions(command: Command): void {
     });
   }
 }
+
+const beginsWith = (list: unknown, start: unknown): boolean =>
+  Array.isArray(list) && Array.isArray(start) && start.every((each, index) => list[index] === each);
