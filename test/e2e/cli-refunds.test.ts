@@ -49,8 +49,9 @@ async function decide(outcome: 'done' | 'refused'): Promise<void> {
   });
 }
 
+const reason = 'Shoes came back';
 const create = (...args: readonly string[]) =>
-  cli.run('refund', 'create', merchantId, 'D-1', '--reason', 'Shoes came back', ...args);
+  cli.run('refund', 'create', merchantId, 'D-1', '--reason', reason, ...args);
 
 describe('refund create', () => {
   test('returns a part, and waits for the outcome with --wait', async () => {
@@ -74,9 +75,20 @@ describe('refund create', () => {
 
   test('returns the same refund for the same number, and refuses other values with exit code 4', async () => {
     const first = await cli.json(
-      ...['refund', 'create', merchantId, 'D-1', '--reason', 'x', '--refund-number', 'R-1', '--amount', '10'],
+      ...[
+        'refund',
+        'create',
+        merchantId,
+        'D-1',
+        '--reason',
+        reason,
+        '--refund-number',
+        'R-1',
+        '--amount',
+        '10',
+      ],
     );
-    const again = await create('--reason', 'x', '--refund-number', 'R-1', '--amount', '10.00');
+    const again = await create('--refund-number', 'R-1', '--amount', '10.00');
     const other = await create('--refund-number', 'R-1', '--amount', '11');
     const tooMuch = await create('--amount', '90.51');
     const unknown = await cli.run('refund', 'create', merchantId, 'D-9', '--reason', 'x');
