@@ -14,7 +14,6 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import pg from 'pg';
 import { newRandomId } from '../../src/contract/public-id.ts';
 import { MerchantWalletService } from '../../src/gen/gatehouse/v1/merchant_wallet_service_pb.js';
 import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
@@ -22,7 +21,7 @@ import { findEndedPeriods } from '../../src/core/erasure/ended-periods.ts';
 import { startInline } from '../support/inline-process.ts';
 import { loseDatabase } from '../support/lose-database.ts';
 import { callSandbox } from '../support/sandbox-calls.ts';
-import { sharedMerchant, sharedStack } from '../support/shared-stack.ts';
+import { openPool, sharedMerchant, sharedStack } from '../support/shared-stack.ts';
 import { walletsOfCore } from '../support/simulated-wallets.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import { insist, waitUntil } from '../support/wait-until.ts';
@@ -69,7 +68,7 @@ const published = async (): Promise<number> => {
 
 /** The orders that are due for erasure when core looks for ended periods in 31 days. */
 async function dueInAMonth(): Promise<readonly unknown[]> {
-  const pool = new pg.Pool({ connectionString: stack.databaseUrl });
+  const pool = openPool({ connectionString: stack.databaseUrl });
   try {
     const now = () => new Date(Date.now() + 31 * 24 * 60 * 60_000);
     const parts = { database: { pool }, defaultDays: 30, newId: newRandomId, now, machineNow: now };

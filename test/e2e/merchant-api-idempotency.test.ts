@@ -1,5 +1,4 @@
 import { describe, expect, test } from '@jest/globals';
-import pg from 'pg';
 import { sweepExpired } from '../../src/core/database/sweep-expired.ts';
 import { openPaymentDesk, outcomes, latestPayment } from '../integration/core/payment-desk.ts';
 import { storedId } from '../support/ids.ts';
@@ -14,7 +13,7 @@ import {
   sharedShop,
 } from './merchant-api-harness.ts';
 import type { Answer, Shop } from './merchant-api-harness.ts';
-import { shared } from '../support/shared-stack.ts';
+import { openPool, shared } from '../support/shared-stack.ts';
 
 const api = sharedMerchantApi({ cores: 2, facades: 2 });
 const desk = shared(() => openPaymentDesk(api.stack));
@@ -423,7 +422,7 @@ test('an answer is kept for 24 hours, without the checkout URL, and then removed
   );
   expect((await registerWith(registration(), key)).status).toBe(201);
 
-  const pool = new pg.Pool({ connectionString: api.stack.databaseUrl, max: 1 });
+  const pool = openPool({ connectionString: api.stack.databaseUrl, max: 1 });
   const tables = [{ table: 'idempotency_keys', end: 'expires_at' }];
   await sweepExpired(pool, tables, { aborted: false });
   await pool.end();

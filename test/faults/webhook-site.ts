@@ -1,5 +1,6 @@
-import pg from 'pg';
+import type pg from 'pg';
 import { OrderService } from '../../src/gen/gatehouse/v1/order_service_pb.js';
+import { openPool } from '../support/shared-stack.ts';
 import { storedId } from '../support/ids.ts';
 import type { GatehouseProcess } from '../support/gatehouse-process.ts';
 import { startStack } from '../support/stack.ts';
@@ -88,9 +89,7 @@ export async function openWebhookSite(options: WebhookSiteOptions = {}): Promise
       },
     });
     cleanUps.push(stack.stop);
-    const database = new pg.Pool({ connectionString: databaseUrl ?? stack.databaseUrl, max: 6 });
-    // Idle connections end with their server.
-    database.on('error', () => undefined);
+    const database = openPool({ connectionString: databaseUrl ?? stack.databaseUrl, max: 6 });
     cleanUps.push(() => database.end());
 
     const cores = [...stack.cores];

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import pg from 'pg';
+import type pg from 'pg';
 import { openDatabase as openCoreDatabase } from '../../../src/core/database/database.ts';
 import { readDatabaseIdentity } from '../../../src/core/recovery/database-identity.sql.ts';
 import { backupTools } from '../../../src/main/backup-tools.ts';
@@ -10,6 +10,7 @@ import { createLogger } from '../../../src/platform/logger.ts';
 import { openDatabase as openWebhooksDatabase } from '../../../src/webhooks/database/database.ts';
 import { createTestDatabase } from '../../support/test-database.ts';
 import type { TestDatabase } from '../../support/test-database.ts';
+import { openPool } from '../../support/shared-stack.ts';
 
 const silent = createLogger({ process: 'test', instance: 'test', level: 'silent' });
 const ignored = (): void => undefined;
@@ -46,7 +47,7 @@ beforeAll(async () => {
   await fillLikeFirstRelease(original.url);
   ({ takenAt } = await backupTools.write(urlsOf(original), join(folder, 'backup'), ignored));
   await backupTools.restore(urlsOf(restored), join(folder, 'backup'), ignored);
-  pool = new pg.Pool({ connectionString: restored.url });
+  pool = openPool({ connectionString: restored.url });
 });
 afterAll(async () => {
   await pool.end();

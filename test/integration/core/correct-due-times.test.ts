@@ -1,10 +1,9 @@
 import { expect, test } from '@jest/globals';
-import pg from 'pg';
 import { v7 } from 'uuid';
 import { correctDueTimes } from '../../../src/core/payments/correct-due-times.sql.ts';
 import { insertRow } from '../../support/insert-row.ts';
 import { keptLog } from '../../support/kept-log.ts';
-import { sharedTestDatabase } from '../../support/shared-stack.ts';
+import { openPool, sharedTestDatabase } from '../../support/shared-stack.ts';
 import { insertAttempt, insertOrder, insertPayerPayment } from './stored-rows.ts';
 
 const shared = sharedTestDatabase();
@@ -27,7 +26,7 @@ const attempts = [
 ];
 
 test('work at the wallets is due at once if its times are of a clock that was ahead, and keeps the times of a right one', async () => {
-  const pool = new pg.Pool({ connectionString: shared.url, max: 1 });
+  const pool = openPool({ connectionString: shared.url, max: 1 });
   const { logger, log } = keptLog();
   const correct = () => correctDueTimes({ pool, logger }, new AbortController().signal);
   await correct();

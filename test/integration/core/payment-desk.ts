@@ -1,5 +1,5 @@
 import type { DescMessage, MessageInitShape } from '@bufbuild/protobuf';
-import pg from 'pg';
+import type pg from 'pg';
 import { holdLocks } from '../../support/database-connections.ts';
 import { publicId, storedId } from '../../support/ids.ts';
 import { CheckoutService } from '../../../src/gen/gatehouse/v1/checkout_service_pb.js';
@@ -25,7 +25,7 @@ import type {
 import { StrayPaymentService } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
 import { directPayment, registration } from '../../support/order-requests.ts';
 import { waitUntil } from '../../support/wait-until.ts';
-import { shared } from '../../support/shared-stack.ts';
+import { openPool, shared } from '../../support/shared-stack.ts';
 import type { Stack } from '../../support/stack.ts';
 
 export type Outcome = NonNullable<MessageInitShape<typeof RecordPaymentOutcomeRequestSchema>['outcome']>;
@@ -104,9 +104,7 @@ export async function openPaymentDesk(stack: Stack) {
   const payers = stack.client(PayerPaymentService, 'wallets');
   const environment = Environment.SANDBOX;
   const work = { environment, paymentOptions: ['walleta_ussd'], lease: { seconds: 60n } };
-  const database = new pg.Pool({ connectionString: stack.databaseUrl, max: 4 });
-  // Idle connections end with their server.
-  database.on('error', () => undefined);
+  const database = openPool({ connectionString: stack.databaseUrl, max: 4 });
   const query = async <R extends pg.QueryResultRow>(sql: string, values: unknown[] = []): Promise<R[]> =>
     (await database.query<R>(sql, values)).rows;
 
