@@ -17,6 +17,7 @@ import { walletStatusService } from '../core/wallet-status/wallet-status-service
 import { addRequestLogMetrics } from '../core/request-log/request-log-metrics.ts';
 import { requestLogService } from '../core/request-log/request-log-service.ts';
 import { createRequestLogStore } from '../core/request-log/request-log-store.ts';
+import { withReaderTurns } from '../core/rpc/reader-turns.ts';
 import { createMayKeyRefund } from '../core/api-keys/may-key-refund.ts';
 import { createCoreCheckout } from './core-checkout.ts';
 import { corePayments } from './core-payments.ts';
@@ -50,7 +51,7 @@ export function createCoreServices(parts: CoreServicesParts): RpcService[] {
   const { reconciliations, recovery, chain, erasure, newId } = parts.stores;
   const { now } = clock;
 
-  return [
+  return withReaderTurns([
     ...corePayments({
       ...paymentParts,
       ...orderParts,
@@ -151,5 +152,5 @@ export function createCoreServices(parts: CoreServicesParts): RpcService[] {
       stream: bus.stream,
       now: () => new Date(),
     }),
-  ];
+  ]);
 }

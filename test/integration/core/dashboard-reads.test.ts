@@ -7,6 +7,7 @@ import { Environment, OrderStatus } from '../../../src/gen/gatehouse/v1/order_pb
 import type { Order } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
+import { ReconciliationService } from '../../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
 import { directPayment, registration } from '../../support/order-requests.ts';
 import { holdLocks, queryOnce } from '../../support/database-connections.ts';
 import { failureOf, flood, wrongFields } from '../../support/rpc-failure.ts';
@@ -23,6 +24,7 @@ const registered: Order[] = [];
 
 const stack = sharedStack({ facades: 0 });
 const orders = sharedClient(stack, OrderService, 'writer');
+const reconciliations = sharedClient(stack, ReconciliationService, 'reader');
 beforeAll(async () => {
   merchantId = (await stack.createMerchant()).id;
   for (let number = 0; number < 25; number += 1) {
@@ -318,6 +320,11 @@ describe('many readings of one merchant leave connections to other merchants:', 
       'lists of events',
       'core.order_events',
       () => orders.listOrderEvents({ merchantId: merchant.id }, { timeoutMs: hangMs }),
+    ],
+    [
+      'lists of a reader',
+      'core.reconciliations',
+      () => reconciliations.listReconciliations({}, { timeoutMs: hangMs }),
     ],
     [
       'first steps',
