@@ -241,6 +241,19 @@ describe('a customer', () => {
       return page.evaluate<boolean>(shown);
     });
   });
+
+  test('reads what cancelling does above its button, however many wallets there are', async () => {
+    const order = await orders.register();
+    await page.goto(order.url);
+    // The site has three options. From the fourth on, the page keeps the button for the payment in sight.
+    await page.evaluate("document.querySelector('main').classList.add('sheet-many')");
+
+    await page.getByText('Cancel this payment').click();
+
+    const warning = await page.getByText('this link cannot be used again').boundingBox();
+    const button = await page.getByRole('button', { name: 'Yes, cancel the payment' }).boundingBox();
+    expect(button?.y).toBeGreaterThanOrEqual((warning?.y ?? Infinity) + (warning?.height ?? 0));
+  });
 });
 
 describe('with the keyboard alone', () => {

@@ -103,7 +103,7 @@ function walletsTile(statuses: readonly ReportedWalletStatus[], writing: Writing
     ].join(', ');
   const silent = latest.filter(({ stale }) => stale);
   const failing = latest.filter(
-    ({ status, stale }) => !stale && (status === undefined || !isUpAndInUse(status)),
+    ({ status, stale }) => !stale && (status === undefined || !isWithoutProblem(status)),
   );
   if (silent.length + failing.length === 0)
     return { isGood: true, text: overview.walletsGood(byWallet.size) };
@@ -114,7 +114,7 @@ function walletsTile(statuses: readonly ReportedWalletStatus[], writing: Writing
   return { isGood: false, text: texts.join(' ') };
 }
 
-const isUpAndInUse = ({ health, breaker, credentialsRefused }: WalletStatus): boolean =>
+const isWithoutProblem = ({ health, breaker, credentialsRefused }: WalletStatus): boolean =>
   health !== WalletHealth.DOWN &&
   health !== WalletHealth.DEGRADED &&
   breaker === WalletBreakerState.CLOSED &&

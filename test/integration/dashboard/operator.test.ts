@@ -336,6 +336,26 @@ test('a wallet whose process is silent is not shown as healthy, neither on its p
   expect(overview.body).toContain('Unknown, because no recent report exists: Wallet A (Sandbox).');
 });
 
+test('a wallet whose health is unknown is not called up', async () => {
+  const reports = stack.client(WalletStatusService, 'wallets');
+  await reports.reportWalletStatus({
+    instance: 'wallets-1',
+    window: durationFromMs(300_000),
+    wallets: [
+      {
+        wallet: 'walleta',
+        environment: Environment.SANDBOX,
+        health: WalletHealth.UNTOLD,
+        breaker: WalletBreakerState.CLOSED,
+      },
+    ],
+  });
+
+  const overview = await operator.get('/operator');
+
+  expect(overview.body).toContain('1 wallet reported. None is down, and all are in use.');
+});
+
 test('a wallet is shown with its work in progress, and the limit of each kind', async () => {
   const wallet = { wallet: 'walleta', environment: Environment.PRODUCTION };
   const window = durationFromMs(300_000);

@@ -8,6 +8,7 @@ import { refundsOfConnector } from '../../../src/wallets/refunds-of-connector.ts
 import { statementOfConnector } from '../../../src/wallets/statement-of-connector.ts';
 import { transactionIdsOfConnector } from '../../../src/wallets/transaction-ids-of-connector.ts';
 import { connectorKinds } from '../../../src/wallets/connector-kinds.ts';
+import { merchantFields } from '../../../src/wallets/merchant-account.ts';
 import { walletSettings } from '../../../src/wallets/wallet-settings.ts';
 
 const secret = 'very-secret-value-of-sixteen';
@@ -282,4 +283,11 @@ describe('a logo', () => {
   ])('with %s is refused', (_name, content) => {
     expect(() => logoOf('bad.svg', content)).toThrow('wallets[0].logo: must be ');
   });
+});
+
+test.each(connectorKinds)('the description of each setting of a merchant at $name is a sentence', (kind) => {
+  // Forms and errors append a further sentence to it.
+  const descriptions = merchantFields(kind).map(({ description }) => description);
+
+  expect(descriptions.filter((description) => !description.endsWith('.'))).toEqual([]);
 });

@@ -23,7 +23,7 @@ export const operator: typeof english = {
     columns: { name: 'ምርመራ', result: 'ውጤት', detail: 'ዝርዝር' },
     ofChecks,
     wallets: 'ዋሌቶች',
-    walletsGood: (count) => `${count} ሪፖርት አድርገዋል፤ ሁሉም ይሠራሉ።`,
+    walletsGood: (count) => `${count} ሪፖርት አድርገዋል፤ ችግር ያለበት የለም።`,
     walletsNone: 'ባለፉት 24 ሰዓታት ሪፖርት ያደረገ የዋሌቶች ፕሮሰስ የለም። አንድ እየሠራ መሆኑን ያረጋግጡ።',
     walletsFailing: (names) => `ችግር ያለባቸው፦ ${names}።`,
     walletsUnknown: (names) => `ሁኔታቸው የማይታወቅ፣ የቅርብ ሪፖርት የለም፦ ${names}።`,

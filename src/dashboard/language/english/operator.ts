@@ -24,7 +24,7 @@ export const operator = {
     columns: { name: 'Check', result: 'Result', detail: 'Details' },
     ofChecks,
     wallets: 'Wallets',
-    walletsGood: (count: number) => `${counted(count, 'wallet')} reported. All are up and in use.`,
+    walletsGood: (count: number) => `${counted(count, 'wallet')} reported. None is down, and all are in use.`,
     walletsNone: 'No wallets process has sent a report in the last 24 hours. Check that one runs.',
     walletsFailing: (names: string) => `Failing: ${names}.`,
     walletsUnknown: (names: string) => `Unknown, because no recent report exists: ${names}.`,

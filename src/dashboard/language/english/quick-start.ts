@@ -24,7 +24,7 @@ export const quickStart = {
   direct: {
     title: '4. Or prompt a phone directly',
     sandbox:
-      'A direct payment needs no page. The customer gets the prompt on the phone. In the sandbox payments from all numbers succeed, except test numbers such as +251900000001, which has insufficient funds.',
+      'A direct payment needs no page. The customer gets the prompt on the phone. In the sandbox, payments from all numbers succeed, except test numbers such as +251900000001, which has insufficient funds.',
     production:
       'A direct payment needs no page. The customer gets the prompt on the phone. Set PHONE to your own number.',
     none: 'None of your wallets can prompt a phone in this environment, so direct payments are not possible.',

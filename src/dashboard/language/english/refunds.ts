@@ -226,12 +226,12 @@ export const refunds = {
       },
       developers: {
         title: 'Developers',
-        text: 'How much a developer may refund of an order alone. Leave a field empty to use the limit for everybody.',
+        text: 'The total of an order that developers may refund without approval. Leave a field empty to use the limit for everybody.',
         none: 'The limit for everybody.',
       },
       owners: {
         title: 'Owners',
-        text: 'How much an owner may refund of an order alone. Leave a field empty to use the limit for everybody.',
+        text: 'The total of an order that owners may refund without approval. Leave a field empty to use the limit for everybody.',
         none: 'The limit for everybody.',
       },
     },
@@ -244,7 +244,7 @@ export const refunds = {
       body: 'Nothing was saved. The form below shows the present limits.',
     },
     oneOwner:
-      'This merchant has one owner. Refunds that this owner requests above a limit can be withdrawn, and nobody can approve them. Invite another owner first.',
+      'This merchant has one owner. Nobody can approve a refund that this owner requests above a limit. The owner can only withdraw it. Invite another owner first.',
     apiKeys:
       'The limit for everybody applies to refunds that your server requests through the API. Developers can create keys that refund, so set that limit too.',
     current: 'Limits',

@@ -90,7 +90,7 @@ export const wallets = {
       title: 'Add an account',
       body: 'Enter what the wallet issued to you. If you leave a field empty, the operator’s value applies. If the wallet has separate credentials for refunds, enter yours too: without them, payments to your account cannot be refunded. Gatehouse checks the credentials with the wallet before you can use the account.',
       secretHint: 'Secret. It is stored encrypted and never shown again.',
-      asOperator: 'As the operator has it',
+      asOperator: 'The operator’s value',
       /** Help that replaces core's English help, by the name of the field. */
       fieldHelp: {} as Readonly<Record<string, string>>,
       submit: 'Add account',

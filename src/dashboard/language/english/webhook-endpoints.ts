@@ -53,7 +53,7 @@ export const webhookEndpoints = {
     create: 'Create secret',
     rotate: 'Create a new secret',
     rotateBody:
-      'The new secret signs webhook-signature beside the current one at once. It becomes current after 24 hours, or when you promote it.',
+      'The new secret signs webhook-signature at once, beside the current secret. It becomes current after 24 hours, or when you promote it.',
     signsAll: 'It is current. Every webhook of the endpoint is signed with it.',
   },
   remove: {

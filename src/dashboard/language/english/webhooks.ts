@@ -31,9 +31,9 @@ export const webhooks = {
   },
   test: {
     title: 'Send a test',
-    lead: 'Sends an event of type webhook.test, about an order that does not exist, signed like every other.',
+    lead: 'Sends an event of type webhook.test, about an order that does not exist, signed like every other webhook.',
     url: 'URL',
-    hint: 'As you would give it as webhook_url in this environment.',
+    hint: 'It must follow the rules for a webhook_url in this environment.',
     submit: 'Send test',
     refused:
       'This URL cannot be a webhook_url of this environment. Enter a complete URL, such as https://shop.example/webhooks.',
@@ -148,18 +148,18 @@ export const webhooks = {
   },
   secrets: {
     title: 'Signing secrets',
-    lead: 'Every webhook to the webhook_url of an order is signed with your secret. A webhook endpoint has its own. Verify the signature to know that the webhook is ours. A secret is shown once, when it is created.',
+    lead: 'Every webhook to the webhook_url of an order is signed with your secret. A webhook endpoint has its own secret. Verify the signature to know that the webhook is ours. A secret is shown once, when it is created.',
     columns: { secret: 'Secret', state: 'Use', created: 'Created', promoted: 'Becomes current' },
     states: {
       current: 'Current: signs everything',
-      next: 'Next: signs webhook-signature beside the current one',
+      next: 'Next: signs webhook-signature, beside the current secret',
     },
     unshown: 'Never shown. An earlier version created it to sign a webhook before you created a secret.',
     empty: 'No secrets yet. Webhooks to the webhook_url of orders wait until you create one.',
     rotate: {
       title: 'Create a new secret',
       first: 'It is current at once, because no secret was shown before.',
-      body: 'The new secret signs webhook-signature beside the current one at once. It becomes current after the time that you choose, or when you promote it. Until then your receiver should accept both. An existing next secret is replaced.',
+      body: 'The new secret signs webhook-signature at once, beside the current secret. It becomes current after the time that you choose, or when you promote it. Until then your receiver should accept both. An existing next secret is replaced.',
       after: 'Becomes current after',
       choices: { now: 'at once', day: '24 hours', week: '7 days', month: '30 days' },
       submit: 'Create secret',
