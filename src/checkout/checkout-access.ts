@@ -22,6 +22,8 @@ export interface CheckoutAccess {
   readonly tokenOf: (request: FastifyRequest) => string;
   /** @throws PageProblem when there is no checkout, or core cannot answer */
   readonly get: (request: FastifyRequest, browserSecret: string) => Promise<OpenCheckout>;
+  /** The same without the merchant's name and contact, payment options and paybills. It costs core a fraction. @throws PageProblem */
+  readonly getStatus: (request: FastifyRequest, browserSecret: string) => Promise<OpenCheckout>;
   /**
    * Calls core. Returns a failure that the form can show. An unknown link, and a core that cannot answer, are thrown. `onUnknownLink` runs before the
    * problem of an unknown link is thrown. @throws PageProblem
@@ -71,23 +73,28 @@ export function accessCheckouts(
     if (!tokenForm.test(token)) throw new PageProblem('unknownLink', 'MALFORMED_TOKEN');
     return token;
   };
+  const read = async (
+    request: FastifyRequest,
+    asked: { readonly browserSecret: string; readonly statusOnly: boolean },
+  ): Promise<OpenCheckout> => {
+    try {
+      const { checkout } = await client.getCheckout(
+        { token: tokenOf(request), ...asked },
+        optionsOf(request),
+      );
+      const open = openCheckoutOf(checkout, now);
+      logCheckout(request, open);
+      return open;
+    } catch (thrown) {
+      throw thrown instanceof PageProblem
+        ? thrown
+        : await countProblem(failureOfRpc(thrown), request, thrown);
+    }
+  };
   return {
     tokenOf,
-    get: async (request, browserSecret) => {
-      try {
-        const { checkout } = await client.getCheckout(
-          { token: tokenOf(request), browserSecret },
-          optionsOf(request),
-        );
-        const open = openCheckoutOf(checkout, now);
-        logCheckout(request, open);
-        return open;
-      } catch (thrown) {
-        throw thrown instanceof PageProblem
-          ? thrown
-          : await countProblem(failureOfRpc(thrown), request, thrown);
-      }
-    },
+    get: (request, browserSecret) => read(request, { browserSecret, statusOnly: false }),
+    getStatus: (request, browserSecret) => read(request, { browserSecret, statusOnly: true }),
     change: async (request, call, onUnknownLink) => {
       try {
         const { checkout } = await call(client, optionsOf(request));

@@ -51,13 +51,13 @@ export function addCheckoutRoutes(app: FastifyInstance, options: CheckoutRouteOp
   app.get('/c/:token', (request, reply) => showCheckout(request, reply, options, {}));
 
   app.get('/c/:token/status', async (request) => {
-    const { checkout, order, nowMs } = await checkouts.get(request, secrets.of(request));
+    const { checkout, order, nowMs } = await checkouts.getStatus(request, secrets.of(request));
     const stage = stageOf(checkout, order, nowMs);
     return { version: stageVersion(stage), cancellable: isCancellable(stage) };
   });
 
   app.get('/c/:token/action.svg', async (request, reply) => {
-    const { checkout } = await checkouts.get(request, secrets.of(request));
+    const { checkout } = await checkouts.getStatus(request, secrets.of(request));
     const action = checkout.nextAction?.action;
     if (action?.case !== 'qrPayload') throw new PageProblem('unknownLink', 'NO_CODE');
     return reply.type('image/svg+xml').send(await qrCodeOf(action.value, qrCodeForm));
@@ -90,7 +90,7 @@ export function addCheckoutRoutes(app: FastifyInstance, options: CheckoutRouteOp
     const waitSeconds = await paymentLimit.count({
       ...counted,
       isPayer: async () =>
-        secrets.of(request) !== '' && (await checkouts.get(request, browserSecret)).checkout.boundHere,
+        secrets.of(request) !== '' && (await checkouts.getStatus(request, browserSecret)).checkout.boundHere,
     });
     if (waitSeconds !== undefined)
       throw new PageProblem('tooManyPayments', 'CHECKOUT_PAYMENTS', { retryAfterSeconds: waitSeconds });

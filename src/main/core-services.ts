@@ -45,8 +45,7 @@ export function createCoreServices(parts: CoreServicesParts): RpcService[] {
   const { database, clock, bus, eventSignal, hasMasterKey } = parts.connections;
   const { merchants, apiKeys, phoneLimit, attemptIds, findCachedMerchant, walletStatuses, gate } =
     parts.stores;
-  const { claims, validatePayerPayment, fairly, searchFairly, orderParts, tokens, paymentParts } =
-    parts.stores;
+  const { claims, payerPayments, fairly, searchFairly, orderParts, tokens, paymentParts } = parts.stores;
   const { makeAttemptDue, refundWork, accountParts, walletAccounts, changedOrders } = parts.stores;
   const { reconciliations, recovery, chain, erasure, newId } = parts.stores;
   const { now } = clock;
@@ -60,7 +59,7 @@ export function createCoreServices(parts: CoreServicesParts): RpcService[] {
       tokens,
       makeAttemptDue,
       refundWork,
-      validatePayerPayment,
+      validatePayerPayment: payerPayments.validate,
       mayKeyRefund: createMayKeyRefund(apiKeys, now),
       currencies: config.GATEHOUSE_CURRENCIES,
       draining,
@@ -99,7 +98,7 @@ export function createCoreServices(parts: CoreServicesParts): RpcService[] {
       attemptIds,
       claims,
       wallets,
-      validate: validatePayerPayment,
+      wouldTakePayerPayment: payerPayments.wouldTake,
       now,
     }),
     merchantService({

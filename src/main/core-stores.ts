@@ -13,7 +13,7 @@ import { createCheckoutTokens } from '../core/payments/checkout/checkout-token.t
 import { createFindOrder } from '../core/payments/search/find-order.ts';
 import { createMakeAttemptDue } from '../core/payments/attempts/make-attempt-due.ts';
 import { createPhoneLimit } from '../core/payments/phones/phone-limit.ts';
-import { createValidatePayerPayment } from '../core/payments/payer-payments/validate-payer-payment.ts';
+import { createPayerPaymentValidation } from '../core/payments/payer-payments/validate-payer-payment.ts';
 import { createReconciliationStore } from '../core/reconciliation/reconciliation-store.ts';
 import { createWalletStatusStore } from '../core/wallet-status/wallet-status-store.ts';
 import { createRefundWork } from '../core/payments/refunds/refund-work.ts';
@@ -73,7 +73,7 @@ export function createCoreStores(parts: CoreStoresParts) {
   const walletStatuses = createWalletStatusStore({ database, now });
   const gate = createPaymentGate(database);
   const claims = createClaimPayments({ database, changes, attemptIds, gate, wallets, logger });
-  const validatePayerPayment = createValidatePayerPayment({
+  const payerPayments = createPayerPaymentValidation({
     database,
     claims,
     gate,
@@ -194,7 +194,7 @@ export function createCoreStores(parts: CoreStoresParts) {
     walletStatuses,
     gate,
     claims,
-    validatePayerPayment,
+    payerPayments,
     fairly,
     searchFairly,
     tokens,

@@ -61,7 +61,7 @@ export const walletsOfCore = (different: Readonly<Partial<Record<WalletId, Diffe
 
 /**
  * The same, with payments from the menu of the phone at walleta. Checkout shows its paybill. With `merchantId`, there are such payments at
- * walletb too, to an account of this merchant alone.
+ * walletb too, to the paybill 600100 of this merchant alone.
  */
 export function walletsOfCoreWithPaybill(paybill: string, merchantId?: string): string {
   const { wallets } = JSON.parse(walletsOfCore()) as {
@@ -69,7 +69,7 @@ export function walletsOfCoreWithPaybill(paybill: string, merchantId?: string): 
   };
   const terms: Readonly<Record<string, object | undefined>> = {
     walleta: { paybill },
-    walletb: merchantId === undefined ? undefined : { merchant_id: merchantId },
+    walletb: merchantId === undefined ? undefined : { merchant_id: merchantId, paybill: '600100' },
   };
   const changed = wallets.map((wallet) => {
     const environments = Object.entries(wallet.environments).map(([name, entry]) => [

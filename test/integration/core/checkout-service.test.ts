@@ -53,6 +53,13 @@ const rowsOf = (order: HostedOrder) =>
     ),
   );
 
+const registerMany = (count: number): Promise<HostedOrder[]> =>
+  Promise.all(
+    Array.from({ length: count }, (_, index) =>
+      desk.registerHosted({ merchantId, orderNumber: `MANY-${index}` }),
+    ),
+  );
+
 describe('a token', () => {
   const flipped = (token: string, index: number, bit = 1): string => {
     const bytes = Buffer.from(token, 'base64url');
@@ -93,12 +100,13 @@ describe('a token', () => {
   });
 });
 
-/** Lets every reading of a checkout with a payment wait until it is released. */
-const holdReadings = () =>
-  holdLocks(stack.databaseUrl, 'lock table core.payment_attempts in access exclusive mode');
+/** Lets every reading of a page wait until it is released, but not those of a status. */
+const holdPages = () => holdLocks(stack.databaseUrl, 'lock table core.merchants in access exclusive mode');
+const statusOf = async ({ token }: HostedOrder, secret = '') =>
+  (await desk.checkout.getCheckout({ token, browserSecret: secret, statusOnly: true })).checkout;
 
 test.each<[string, typeof desk.holdOrder, (order: HostedOrder, index: number) => Promise<unknown>]>([
-  ['readings', holdReadings, (order) => get(order)],
+  ['readings', holdPages, (order) => get(order)],
   [
     'payments',
     (order) => desk.holdOrder(order),
@@ -108,39 +116,68 @@ test.each<[string, typeof desk.holdOrder, (order: HostedOrder, index: number) =>
   const order = await desk.registerHosted({ merchantId });
   await desk.checkout.submitCheckoutPayment(submission(order));
   const { id: otherId } = await stack.createMerchant();
+  const other = await desk.registerHosted({ merchantId: otherId });
   const release = await hold(order);
-  const reading = flood((index) => call(order, index));
+  const calling = flood((index) => call(order, index));
 
-  const first = await Promise.race(reading);
-  const { merchant } = await stack.client(MerchantService, 'operator').getMerchant({ merchantId: otherId });
+  const first = await Promise.race(calling);
+  const read = await statusOf(other);
 
   await release();
-  await Promise.all(reading);
+  await Promise.all(calling);
   expect(first).toBe('OVERLOADED');
-  expect(merchant?.merchantId).toBe(otherId);
+  expect(read?.order?.orderId).toBe(other.orderId);
 });
 
-test('readings of many checkouts of one merchant leave connections to the checkouts of another', async () => {
+test('pages of many checkouts of one merchant leave connections to other merchants', async () => {
   const { id: otherId } = await stack.createMerchant();
-  const unpaid = await desk.registerHosted({ merchantId: otherId });
+  const other = await desk.registerHosted({ merchantId: otherId });
   // Both cores together would read twelve of them at a time.
-  const held = await Promise.all(
-    Array.from({ length: 24 }, (_, index) =>
-      desk.registerHosted({ merchantId, orderNumber: `MANY-${index}` }),
-    ),
-  );
-  await Promise.all(
-    held.map((order, index) => desk.payHosted(order, 'walleta_ussd', `09115${10_000 + index}`)),
-  );
-  const release = await holdReadings();
+  const held = await registerMany(24);
+  const release = await holdPages();
   const reading = held.map((order) => get(order));
 
   try {
-    expect((await get(unpaid))?.order?.orderId).toBe(unpaid.orderId);
+    expect((await statusOf(other))?.order?.orderId).toBe(other.orderId);
   } finally {
     await release();
   }
   expect(await Promise.all(reading)).toHaveLength(held.length);
+});
+
+test('a reading takes its turn before most of the readings of another merchant', async () => {
+  const { id: otherId } = await stack.createMerchant();
+  const other = await desk.registerHosted({ merchantId: otherId });
+  const many = await registerMany(40);
+  let answered = 0;
+  const reading = Array.from({ length: 1_200 }, async (_, index) => {
+    const read = await statusOf(many[index % many.length]!);
+    answered += 1;
+    return read?.order?.orderId;
+  });
+
+  await statusOf(other);
+
+  expect(answered).toBeLessThan(reading.length / 2);
+  expect(new Set(await Promise.all(reading))).toEqual(new Set(many.map(({ orderId }) => orderId)));
+});
+
+test('the status of a checkout is its content without what is offered', async () => {
+  const [unpaid, cancelled, paying, paid] = await registerMany(4);
+  await desk.cancelHosted(cancelled!);
+  await desk.payHosted(paying!);
+  await desk.settle(await desk.payHosted(paid!, 'walleta_ussd', '0911223355'), outcomes.completed('t-1'));
+
+  for (const order of [unpaid!, cancelled!, paying!, paid!]) {
+    const page = await get(order, browserSecret());
+    const status = await statusOf(order, browserSecret());
+
+    expect(page).toMatchObject({
+      merchantName: expect.stringMatching(/./),
+      paymentOptions: [expect.anything(), expect.anything(), expect.anything()],
+    });
+    expect(status).toEqual({ ...page, merchantName: '', paymentOptions: [], readTime: status?.readTime });
+  }
 });
 
 test('readings of one moment get the answers of their own checkouts', async () => {

@@ -25,7 +25,7 @@ import {
   returnDatabase,
 } from './held-recoveries.ts';
 import { outcomes, sharedPaymentDesk } from './payment-desk.ts';
-import type { HostedOrder, Payment } from './payment-desk.ts';
+import type { Payment } from './payment-desk.ts';
 
 /* Known orders of a restored database, whose payments it may have lost. */
 
@@ -110,10 +110,6 @@ const validate = async (reference: string): Promise<string | undefined> => {
   const asked = { environment, wallet: 'walleta', reference, amount: '100.50', currency: 'ETB' };
   return PayerPaymentDecision[(await desk.payers.validatePayerPayment(asked)).decision];
 };
-const paybillsOf = async ({ token }: HostedOrder): Promise<string[]> => {
-  const { checkout } = await desk.checkout.getCheckout({ token });
-  return (checkout?.paybills ?? []).map(({ number }) => number);
-};
 /** A payer has paid an order from the menu of the phone. Returns the payment's id. */
 const payFromMenu = (reference: string, paymentAttemptIdEnd = '') =>
   desk.reportFromMenu(merchantId, reference, { paymentAttemptIdEnd });
@@ -173,12 +169,12 @@ const attemptsOf = ({ orderId }: Pick<Payment, 'orderId'>) =>
 describe('a payment from the menu of the phone', () => {
   test('is neither accepted nor confirmed in a restored database, and the paybill is hidden', async () => {
     const hosted = await desk.registerHosted({ merchantId, orderNumber: 'M-1' });
-    expect([await validate('M-1'), await paybillsOf(hosted)]).toEqual(['ACCEPT', ['174379']]);
+    expect([await validate('M-1'), await desk.paybillsOf(hosted)]).toEqual(['ACCEPT', ['174379']]);
     const reported = await payFromMenu('M-1');
 
     await restore();
 
-    expect([await validate('M-1'), await paybillsOf(hosted)]).toEqual(['NOT_PAYABLE', []]);
+    expect([await validate('M-1'), await desk.paybillsOf(hosted)]).toEqual(['NOT_PAYABLE', []]);
     expect(await leasedIds()).toEqual([]);
     await returnDatabase(stack.databaseUrl);
     expect(await leasedIds()).toEqual([reported]);
@@ -205,7 +201,7 @@ describe('a payment from the menu of the phone', () => {
     const hosted = await desk.registerHosted({ merchantId, orderNumber: 'L-1' });
     const release = await desk.holdOrder(hosted);
     try {
-      expect(await paybillsOf(hosted)).toEqual(['174379']);
+      expect(await desk.paybillsOf(hosted)).toEqual(['174379']);
     } finally {
       await release();
     }

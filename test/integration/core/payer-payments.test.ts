@@ -252,8 +252,10 @@ describe('at the account of one merchant, money', () => {
   );
 
   test('pays the order of that merchant, although another merchant has the same order_number', async () => {
-    await desk.registerHosted({ merchantId, orderNumber: 'both' });
-    await desk.registerHosted({ merchantId: ownerId, orderNumber: 'both' });
+    const other = await desk.registerHosted({ merchantId, orderNumber: 'both' });
+    const own = await desk.registerHosted({ merchantId: ownerId, orderNumber: 'both' });
+    // Only the page of the order that would be paid shows the paybill.
+    expect([await desk.paybillsOf(other), await desk.paybillsOf(own)]).toEqual([[], ['600100']]);
     expect([await validate('both'), await validate('both', { wallet: 'walletb' })]).toEqual([
       'UNKNOWN_REFERENCE',
       'ACCEPT',

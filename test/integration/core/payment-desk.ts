@@ -198,6 +198,11 @@ export async function openPaymentDesk(stack: Stack) {
       const token = checkoutUrl.split('/').at(-1) ?? '';
       return { merchantId: own.merchantId, orderId: order?.orderId ?? '', token };
     },
+    /** The numbers of the paybills on the page of an order. */
+    async paybillsOf({ token }: HostedOrder): Promise<string[]> {
+      const { checkout: page } = await checkout.getCheckout({ token });
+      return (page?.paybills ?? []).map(({ number }) => number);
+    },
     async payHosted(
       { merchantId, orderId, token }: HostedOrder,
       paymentOption = 'walleta_ussd',

@@ -18,7 +18,6 @@ import type { FindPaybills, Paybill } from './find-paybills.ts';
 /** The contents of a customer's page. */
 export interface Checkout {
   readonly order: OrderInFull;
-  readonly merchant: MerchantTerms;
   readonly attemptsLeft: number;
   /** The page, app or text that the payer needs to confirm; undefined when the wallet prompts the payer's phone. */
   readonly nextAction: NextAction | undefined;
@@ -28,12 +27,19 @@ export interface Checkout {
   readonly boundHere: boolean;
   /** The wallet's number of the transaction that paid; '' until COMPLETED. */
   readonly providerTransactionId: string;
-  /** The options the customer may choose from. */
-  readonly paymentOptions: readonly PaymentOption[];
   /** Whether a cancellation ended the last possible attempt, before it was sent. */
   readonly lastAttemptCancelled: boolean;
   /** Money that a wallet took and that does not pay the order. It came from an attempt, or from the menu of the phone after the order had ended. */
   readonly moneyNotReturned: Pick<StrayMoney, 'amount' | 'currency' | 'status'> | undefined;
+  /** Undefined when only the status was asked for. */
+  readonly offer: CheckoutOffer | undefined;
+}
+
+/** Who is paid, and how. */
+export interface CheckoutOffer {
+  readonly merchant: MerchantTerms;
+  /** The options the customer may choose from. */
+  readonly paymentOptions: readonly PaymentOption[];
   /** The paybills at which the payer can pay from the menu of the phone instead. */
   readonly paybills: readonly Paybill[];
 }
@@ -49,32 +55,46 @@ export interface CheckoutContentsParts {
   readonly findPaybills: FindPaybills;
 }
 
+type CheckoutState = Omit<Checkout, 'offer'>;
+
+/** What the caller has read about an order for one browser. */
+export type SeenCheckout = Pick<
+  Checkout,
+  'order' | 'usableHere' | 'boundHere' | 'nextAction' | 'providerTransactionId'
+>;
+
+/** Adds to an order what else shows its status. It reads nothing about a PENDING order. */
+export async function checkoutStateOf(
+  parts: CheckoutContentsParts,
+  seen: SeenCheckout,
+): Promise<CheckoutState> {
+  const { order } = seen;
+  const attemptsLeft = Math.max(0, maxAttempts - order.attemptCount);
+  const held = moneyNotReturned(order) ?? (await findMoneyFromMenu(parts, order));
+  const lastAttemptCancelled = attemptsLeft === 0 && (await isLatestUnsent(parts, order));
+  return { ...seen, attemptsLeft, lastAttemptCancelled, moneyNotReturned: held };
+}
+
 /**
  * Adds to an order what else its page shows. `known`: the merchant's terms, if the caller has read them already.
  * @throws CHECKOUT_NOT_FOUND when the merchant does not exist
  */
 export async function checkoutOf(
   parts: CheckoutContentsParts,
-  order: OrderInFull,
-  seen: Pick<Checkout, 'usableHere' | 'boundHere' | 'nextAction' | 'providerTransactionId'>,
+  seen: SeenCheckout,
   known?: MerchantTerms,
 ): Promise<Checkout> {
   const { wallets, findMerchant, rememberMerchant, findPaybills } = parts;
+  const { order } = seen;
   const find = order.status === 'PENDING' ? findMerchant : rememberMerchant;
   const merchant = known ?? (await find(order.merchantId));
   if (merchant === undefined) throw notFound();
   const allowed = allowedOptions(merchant, order.environment, wallets);
   const paymentOptions = optionsThatTake(wallets, allowed, order.amount);
-  const attemptsLeft = Math.max(0, maxAttempts - order.attemptCount);
   // The page offers no paybill for an order that another browser pays or that has an attempt under way. A second way to pay could charge
   // twice.
-  const paybills = seen.usableHere ? await findPaybills(order, paymentOptions) : [];
-  const held = moneyNotReturned(order) ?? (await findMoneyFromMenu(parts, order));
-  const lastAttemptCancelled = attemptsLeft === 0 && (await isLatestUnsent(parts, order));
-  return {
-    ...{ ...seen, order, merchant, attemptsLeft, lastAttemptCancelled, paymentOptions, paybills },
-    moneyNotReturned: held,
-  };
+  const paybills = seen.usableHere ? await findPaybills(order, merchant, paymentOptions) : [];
+  return { ...(await checkoutStateOf(parts, seen)), offer: { merchant, paymentOptions, paybills } };
 }
 
 /** Whether a FAILED order ended before its latest attempt was sent, by a cancellation. Stray money of another attempt ends such an attempt too. */

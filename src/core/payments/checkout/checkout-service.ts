@@ -20,7 +20,7 @@ import { err, ok } from '../../domain/result.ts';
 import type { Result } from '../../domain/result.ts';
 import { attemptMessage, orderMessage, paymentOptionOf } from '../../rpc/order-messages.ts';
 import { valuesOrThrow } from '../../rpc/request-fields.ts';
-import type { Checkout } from './checkout-contents.ts';
+import type { Checkout, CheckoutOffer } from './checkout-contents.ts';
 import type { Checkouts } from './checkouts.ts';
 
 /** gatehouse.v1.CheckoutService. */
@@ -29,8 +29,9 @@ export function checkoutService(checkouts: Checkouts, now: () => Date): RpcServi
   return rpcService(
     CheckoutService,
     {
-      async getCheckout({ token, browserSecret }, context) {
-        const checkout = await checkouts.get(token, browserSecret, context.signal);
+      async getCheckout({ token, browserSecret, statusOnly }, context) {
+        const { signal } = context;
+        const checkout = await checkouts.get(token, browserSecret, { statusOnly, signal });
         annotate(context, { order_id: checkout.order.id });
         return answer(checkout);
       },
@@ -88,7 +89,7 @@ function parseOption(text: string): Result<PaymentOption, Issue> {
 function checkoutMessage(
   {
     order,
-    merchant,
+    offer,
     attemptsLeft,
     lastAttemptCancelled,
     usableHere,
@@ -96,24 +97,18 @@ function checkoutMessage(
     providerTransactionId,
     nextAction,
     moneyNotReturned: held,
-    paymentOptions: offered,
-    paybills,
   }: Checkout,
   readAt: Date,
 ): CheckoutMessage {
-  const { contact } = merchant;
   const message = create(CheckoutSchema, {
     order: orderMessage(order),
-    merchantName: merchant.name,
+    ...(offer === undefined ? {} : offerFields(offer)),
     attemptsLeft,
     lastAttemptCancelled,
-    paymentOptions: [...offered],
-    paybills: [...paybills],
     usableHere,
     boundHere,
     providerTransactionId,
     readTime: timestampFromDate(readAt),
-    ...(contact.phone === '' && contact.email === '' ? {} : { merchantContact: contact }),
   });
   if (nextAction !== undefined) message.nextAction = nextActionMessage(nextAction);
   if (held !== undefined) {
@@ -124,6 +119,13 @@ function checkoutMessage(
   if (order.latestAttempt !== null) message.latestAttempt = attemptMessage(order, order.latestAttempt);
   return message;
 }
+
+const offerFields = ({ merchant: { name, contact }, paymentOptions, paybills }: CheckoutOffer) => ({
+  merchantName: name,
+  paymentOptions: [...paymentOptions],
+  paybills: [...paybills],
+  ...(contact.phone === '' && contact.email === '' ? {} : { merchantContact: contact }),
+});
 
 function nextActionMessage(action: NextAction): NextActionMessage {
   switch (action.kind) {

@@ -1,8 +1,9 @@
+import { createFairCalls } from '../../../platform/fair-calls.ts';
 import type { FairCalls } from '../../../platform/fair-calls.ts';
 import type { PaymentGate } from '../../database/payment-gate.ts';
 import { allowedOptions } from '../../domain/merchant-terms.ts';
-import type { PaymentOption } from '../../domain/order.ts';
 import { isInFlight } from '../../domain/order.ts';
+import type { PaymentOption } from '../../domain/order.ts';
 import type { PhoneNumber } from '../../domain/phone-number.ts';
 import { ok } from '../../domain/result.ts';
 import type { Result } from '../../domain/result.ts';
@@ -16,12 +17,13 @@ import { claimBeforeEnd } from '../changes/lost-payment.ts';
 import type { PhoneLimit } from '../phones/phone-limit.ts';
 import { createCancelCheckout } from './cancel-checkout.ts';
 import type { ChangedCheckout } from './cancel-checkout.ts';
-import { checkoutOf } from './checkout-contents.ts';
-import type { Checkout, CheckoutContentsParts } from './checkout-contents.ts';
+import { checkoutOf, checkoutStateOf } from './checkout-contents.ts';
+import type { Checkout, CheckoutContentsParts, SeenCheckout } from './checkout-contents.ts';
 import { isUsableBy, nameOf, ownerOf, rowKeyOf } from './checkout-order.ts';
 import { checkoutRefusal, notFound, notOffered } from './checkout-refusals.ts';
 import type { CheckoutTokens, TokenSubject } from './checkout-token.ts';
-import { createReadCheckoutOrder } from './read-checkout-order.ts';
+import { createReadCheckoutOrder, maxCheckoutsRead } from './read-checkout-order.ts';
+import type { CheckoutOrder } from './read-checkout-order.ts';
 import { createStartCheckoutPayment } from './start-checkout-payment.ts';
 
 export interface CheckoutPayment {
@@ -34,10 +36,14 @@ export interface CheckoutPayment {
 /** The checkouts of orders, by the token of their link. */
 export interface Checkouts {
   /**
-   * Changes nothing. @throws CHECKOUT_NOT_FOUND, RECOVERING while a restore may have lost the order, OVERLOADED when too many readings
-   * of this checkout wait
+   * Changes nothing. `statusOnly`: without the offer, for pages that poll. @throws CHECKOUT_NOT_FOUND, RECOVERING while a restore may have lost
+   * the order, OVERLOADED when too many readings of this checkout wait
    */
-  readonly get: (token: string, browserSecret: string, signal: AbortSignal) => Promise<Checkout>;
+  readonly get: (
+    token: string,
+    browserSecret: string,
+    options: { readonly statusOnly: boolean; readonly signal: AbortSignal },
+  ) => Promise<Checkout>;
   /**
    * @throws CHECKOUT_NOT_FOUND, CHECKOUT_IN_USE, INVALID_FIELDS for an option that is not offered, PAYMENT_IN_PROGRESS,
    * MONEY_NOT_RETURNED, ORDER_NOT_PAYABLE, PHONE_BUSY, PHONE_LIMIT, MERCHANT_SUSPENDED, RECOVERING, OVERLOADED when too many calls of
@@ -62,7 +68,7 @@ export interface CheckoutParts extends CheckoutContentsParts {
   readonly claims: Pick<ClaimPayments, 'claimFor' | 'find'>;
   readonly tokens: CheckoutTokens;
   readonly phoneLimit: PhoneLimit;
-  /** Limits the readings, and the payments and cancellations that wait for their order, by merchant and then by checkout. */
+  /** Limits what a page needs besides its order, and the payments and cancellations that wait for their order, by merchant and then by checkout. */
   readonly fairly: FairCalls;
   readonly gate: Pick<PaymentGate, 'isOpenFor' | 'requireOpen' | 'missing'>;
   /** A keyed hash. Networks are personal data, and only their equality matters. */
@@ -71,6 +77,7 @@ export interface CheckoutParts extends CheckoutContentsParts {
 
 export function createCheckouts(parts: CheckoutParts): Checkouts {
   const { database, tokens, fairly } = parts;
+  const readFairly = createFairCalls({ maxRunning: 2 * maxCheckoutsRead, maxWaiting: 50 });
 
   const subjectOf = (token: string): TokenSubject => {
     const subject = tokens.open(token);
@@ -82,26 +89,18 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
   const cancel = createCancelCheckout(parts);
 
   return {
-    async get(token, browserSecret, signal) {
+    async get(token, browserSecret, { statusOnly, signal }) {
       const subject = subjectOf(token);
-      // Anyone who has the link may read it without a limit on requests, and each reading needs several statements.
-      return fairly(ownerOf(subject), signal, async () => {
-        const found = await read(rowKeyOf(subject), signal);
-        if (found === null) throw await parts.gate.missing(subject, notFound());
-        const { row, order, attempt } = found;
-        const usableHere = isUsableBy(row, browserSecret);
-        const boundHere = usableHere && row.checkoutBrowserHash != null;
-        return checkoutOf(parts, order, {
-          usableHere,
-          boundHere,
-          // Only the payer's own browser may carry it out.
-          nextAction:
-            boundHere && attempt !== undefined && isInFlight(attempt)
-              ? (attempt.nextAction ?? undefined)
-              : undefined,
-          providerTransactionId: order.status === 'COMPLETED' ? (attempt?.providerTransactionId ?? '') : '',
-        });
-      });
+      const owner = ownerOf(subject);
+      // Anyone who has the link may read it without a limit on requests.
+      const found = await readFairly(owner, signal, () => read(rowKeyOf(subject), signal));
+      if (found === null) throw await parts.gate.missing(subject, notFound());
+      const seen = seenBy(browserSecret, found);
+      if (!statusOnly) return fairly(owner, signal, () => checkoutOf(parts, seen));
+      const complete = () => checkoutStateOf(parts, seen);
+      // The status of a PENDING order needs no further statement.
+      const state = seen.order.status === 'PENDING' ? complete() : fairly(owner, signal, complete);
+      return { ...(await state), offer: undefined };
     },
 
     async pay(token, browserSecret, payment, { requestId, signal }) {
@@ -146,8 +145,23 @@ async function answerChange(
   }
   const { order, boundHere } = changed.value;
   // Neither change results in COMPLETED, so no transaction has paid the order. A payment that has just started was not sent yet.
-  const seen = { usableHere: true, boundHere, nextAction: undefined, providerTransactionId: '' };
-  return checkoutOf(parts, order, seen, merchant);
+  const seen = { order, usableHere: true, boundHere, nextAction: undefined, providerTransactionId: '' };
+  return checkoutOf(parts, seen, merchant);
+}
+
+/** An order, as one browser may see it. */
+function seenBy(browserSecret: string, { row, order, attempt }: CheckoutOrder): SeenCheckout {
+  const usableHere = isUsableBy(row, browserSecret);
+  const boundHere = usableHere && row.checkoutBrowserHash != null;
+  // Only the payer's own browser may carry it out.
+  const mayAct = boundHere && attempt !== undefined && isInFlight(attempt);
+  return {
+    order,
+    usableHere,
+    boundHere,
+    nextAction: mayAct ? (attempt.nextAction ?? undefined) : undefined,
+    providerTransactionId: order.status === 'COMPLETED' ? (attempt?.providerTransactionId ?? '') : '',
+  };
 }
 
 /** The merchant's terms. @throws MERCHANT_SUSPENDED, INVALID_FIELDS for an option that the merchant does not offer */

@@ -20,14 +20,16 @@ type OrderKey = Pick<OrderRow, 'environment' | 'merchantId' | 'id'>;
 /** Reads the order of a checkout; null without one. Errors: RESOURCE_EXHAUSTED OVERLOADED. */
 export type ReadCheckoutOrder = (key: OrderKey, signal: AbortSignal) => Promise<CheckoutOrder | null>;
 
+/** How many checkouts one statement reads. */
+export const maxCheckoutsRead = 50;
+
 /** Pages that are requested at the same time share their statements, because a round trip costs more than a row. */
 export function createReadCheckoutOrder(database: Pick<Database, 'fork'>): ReadCheckoutOrder {
   return createBatcher<OrderKey, CheckoutOrder | null>({
     ...batchLimits,
     name: 'read checkouts',
-    maxItems: 50,
-    // The callers take turns (`fairly`), so that the readings of one merchant never hold up those of another.
-    maxInFlight: Infinity,
+    maxItems: maxCheckoutsRead,
+    maxInFlight: 2,
     isOneItemsFault: (error) => !isDatabaseUnavailable(error),
     async run(keys) {
       const em = database.fork();

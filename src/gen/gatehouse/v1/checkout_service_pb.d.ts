@@ -210,6 +210,14 @@ export declare type GetCheckoutRequest = Message<"gatehouse.v1.GetCheckoutReques
    * @generated from field: string browser_secret = 2;
    */
   browserSecret: string;
+
+  /**
+   * Whether to leave out the merchant's name and contact, the payment options and the paybills. A page that polls needs none of
+   * them, and a reading without them costs core a fraction.
+   *
+   * @generated from field: bool status_only = 3;
+   */
+  statusOnly: boolean;
 };
 
 /**
