@@ -1,5 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newRandomId, noMerchantId } from '../../../src/contract/public-id.ts';
+import type { PublicId } from '../../../src/contract/public-id.ts';
+import { createIsNamedAlone } from '../../../src/core/payments/payer-payments/named-alone.ts';
 import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import {
@@ -7,9 +9,10 @@ import {
   PayerPaymentService,
   PayerPaymentStatus,
 } from '../../../src/gen/gatehouse/v1/payer_payment_service_pb.js';
+import { holdLocks } from '../../support/database-connections.ts';
 import { storedId } from '../../support/ids.ts';
 import { refusalOf } from '../../support/rpc-failure.ts';
-import { sharedClient, sharedStack } from '../../support/shared-stack.ts';
+import { sharedClient, sharedCoreDatabase, sharedStack } from '../../support/shared-stack.ts';
 import { walletsOfCoreWithPaybill } from '../../support/simulated-wallets.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { damageRow } from './damaged-row.ts';
@@ -22,6 +25,7 @@ const stack = sharedStack({
   ...{ cores: 1, facades: 0 },
   settings: { GATEHOUSE_WALLETS: walletsOfCoreWithPaybill('174379', ownerId) },
 });
+const coreDatabase = sharedCoreDatabase('named alone', () => stack.databaseUrl, 2);
 const desk = sharedPaymentDesk(stack);
 const reader = sharedClient(stack, PayerPaymentService, 'reader');
 const merchants = sharedClient(stack, MerchantService, 'operator');
@@ -284,6 +288,25 @@ describe('at the account of one merchant, money', () => {
     expect(stray).toMatchObject({ status: PayerPaymentStatus.STRAY, merchantId: ownerId, orderId: '' });
     expect(await statusesOf('foreign')).toEqual(['PENDING']);
   });
+});
+
+test('searches for the numbers of one merchant take turns, and one whose time is over is left out', async () => {
+  const isNamedAlone = createIsNamedAlone(coreDatabase, 0);
+  const [first, second] = await Promise.all(
+    ['turn-1', 'turn-2'].map(async (orderNumber) => {
+      const { orderId } = await desk.registerHosted({ merchantId, orderNumber });
+      const owner = { merchantId: merchantId as PublicId<'mer'>, environment: 'SANDBOX' } as const;
+      return { ...owner, id: orderId as PublicId<'ord'>, orderNumber };
+    }),
+  );
+  const release = await holdLocks(stack.databaseUrl, 'lock table core.merchants in access exclusive mode');
+
+  const searches = [first!, second!, first!].map((order) => isNamedAlone(order, null));
+  await waitUntil('a search waits for the lock', async () => (await desk.lockWaits()) > 0);
+  await release();
+
+  expect(await Promise.all(searches)).toEqual([true, false, true]);
+  expect(await isNamedAlone(second!, null)).toBe(true);
 });
 
 test('money for no order at an account of several merchants belongs to none', async () => {

@@ -15,6 +15,7 @@ import type { ClaimPayments } from '../changes/claim-payments.ts';
 import { orderOfAttempt, orderOfId, readOrder } from '../changes/read-order.ts';
 import { findNamedAttempt } from './find-named-attempt.sql.ts';
 import { findNamedOrder } from './find-named-order.sql.ts';
+import { createIsNamedAlone } from './named-alone.ts';
 
 /** A payment that a wallet asks about before it moves money. */
 export interface AskedPayerPayment {
@@ -62,6 +63,7 @@ export function createPayerPaymentValidation(parts: PayerPaymentValidationParts)
   readonly wouldTake: WouldTakePayerPayment;
 } {
   const { database, claims, gate, findMerchant, wallets, now } = parts;
+  const isNamedAlone = createIsNamedAlone(database);
 
   const mayTake = async (order: OrderInFull): Promise<boolean> =>
     gate.isOpenFor(order.environment, order.merchantId) && !(await claims.isPaid(order));
@@ -100,7 +102,7 @@ export function createPayerPaymentValidation(parts: PayerPaymentValidationParts)
     },
 
     async wouldTake(order, wallet, merchant) {
-      const { environment, orderNumber, amount } = order;
+      const { environment, amount } = order;
       const terms = wallet.payerStarted?.[environment];
       if (terms === undefined || !isOffered(order, wallet, merchant)) return false;
       const money = {
@@ -109,10 +111,9 @@ export function createPayerPaymentValidation(parts: PayerPaymentValidationParts)
       };
       if (validatePayerPayment(order, money, true, now()) !== 'ACCEPT' || !(await mayTake(order)))
         return false;
-      const em = database.fork();
-      const named = await findNamedOrder(em, environment, orderNumber, terms.merchantId);
-      if (named?.id !== order.id) return false;
-      return (await readTakesPayments(em)).of(environment, storedId('mer', order.merchantId));
+      if (!(await isNamedAlone(order, terms.merchantId))) return false;
+      const open = await readTakesPayments(database.fork());
+      return open.of(environment, storedId('mer', order.merchantId));
     },
   };
 }
