@@ -83,7 +83,7 @@ export function createCoreStores(parts: CoreStoresParts) {
   });
   /**
    * For calls of merchants and payers, and callbacks of wallets, that do not share a statement with others. Together they use at
-   * most half of the connections. The calls of one merchant use at most a quarter of the connections. So do the readings of its
+   * most half of the connections. The calls of one merchant use at most a quarter of the connections. So do the pages of its
    * checkouts, the callbacks about its payments and reversals, and the outcomes of its refunds. So do the messages about one payment that its
    * payer started.
    */
