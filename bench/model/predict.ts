@@ -58,11 +58,11 @@ export function tables(costs: Costs, disk: Disk): string {
     'registrations/s',
     'p50 ms',
     'p99 ms',
-    'requests a commit',
+    'requests per commit',
     'CPUs of PostgreSQL',
     'NATS busy',
     'disk busy',
-    'full',
+    'busiest',
   ];
   const rows = predictedCpus.map((cpus) => {
     const row = predict(cpus, costs, disk);

@@ -30,7 +30,7 @@ export interface PaymentLimitSettings {
 const windowSeconds = 10 * 60;
 
 /**
- * The first defence against a person who uses checkout pages to prompt strangers' phones. It is cheap and needs no call to
+ * The first defence against a person who uses checkout pages to prompt other people's phones. It is cheap and needs no call to
  * core. Core limits the prompts of each phone. The counts are in the memory of this process, so each of several processes
  * behind a balancer has its own limit. 0 sets no limit.
  *

@@ -17,7 +17,7 @@ export type Role = (typeof roles)[number];
 
 /**
  * The largest message of a role that sends no large ones. Decoding 4 MiB of tiny items takes seconds and hundreds of MiB, during which core
- * answers no call. The checkout serves strangers, and readers are programs of others. A batch of 500 orders to read has 100 kB.
+ * answers no call. Anyone can open the checkout, and readers are programs of others. A batch of 500 orders to read has 100 kB.
  */
 const smallMessageBytes = 256 * 1024;
 const smallMessageRoles: readonly string[] = ['checkout', 'webhooks', 'dashboard', 'reader'] satisfies Role[];

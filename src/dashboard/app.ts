@@ -63,7 +63,7 @@ import { addRefunds } from './refunds/add-refunds.ts';
 import { createRender } from './render.ts';
 import { createRequestLog } from './request-log.ts';
 import { createSendPage } from './send-page.ts';
-import { createStrangerLimits } from './session/limit-strangers.ts';
+import { createUnknownSecretLimits } from './session/limit-unknown-secrets.ts';
 import { addSessions } from './session/session-plugin.ts';
 import { createSessionStore } from './session/session-store.ts';
 import type { SessionLimits } from './session/session-store.ts';
@@ -149,7 +149,7 @@ export async function buildDashboard(options: DashboardOptions): Promise<Fastify
       secure: () => isSecure,
       randomBytes: options.randomBytes,
     }),
-    strangers: createStrangerLimits(),
+    unknownSecrets: createUnknownSecretLimits(),
     assets,
   };
   const replyWithError = createErrorHandler(dashboard.sendPage);
@@ -210,9 +210,9 @@ async function addPageHooks(
   dashboard: Dashboard,
   { clients, sessionLimits, randomBytes, monotonicMs, now }: DashboardOptions,
 ): Promise<void> {
-  const { isSecure, strangers } = dashboard;
+  const { isSecure, unknownSecrets } = dashboard;
   const store = createSessionStore(clients.sessions, sessionLimits, now);
-  await addSessions(pages, { store, strangers, isSecure, randomBytes });
+  await addSessions(pages, { store, unknownSecrets, isSecure, randomBytes });
   pages.addHook('preHandler', (request, reply, done) => {
     if (request.method === 'GET' || request.method === 'HEAD') done();
     else if (!isFromOurPages(request.headers, dashboard.baseUrl(), true))

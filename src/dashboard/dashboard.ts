@@ -4,7 +4,7 @@ import type { Assets } from './assets.ts';
 import type { DashboardClients } from './clients.ts';
 import type { Mailer } from './mail/mailer.ts';
 import type { SendPage } from './send-page.ts';
-import type { StrangerLimits } from './session/limit-strangers.ts';
+import type { UnknownSecretLimits } from './session/limit-unknown-secrets.ts';
 
 /** The parts that the routes of all areas use. */
 export interface Dashboard {
@@ -25,7 +25,7 @@ export interface Dashboard {
   /** The secrets of browsers. A browser in which a user signed in has sign-in limits of its own. */
   readonly browserSecrets: BrowserSecrets;
   /** Limits how often core is asked about sessions and links that do not exist. */
-  readonly strangers: StrangerLimits;
+  readonly unknownSecrets: UnknownSecretLimits;
   /** The pages' files. A page names those that only it needs. */
   readonly assets: Assets;
 }

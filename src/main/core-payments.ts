@@ -28,7 +28,7 @@ import { createPayerPaymentReader } from '../core/payments/payer-payments/list-p
 import { payerPaymentService } from '../core/payments/payer-payments/payer-payment-service.ts';
 import { createReportPayerPayment } from '../core/payments/payer-payments/report-payer-payment.ts';
 import type { ValidatePayerPayment } from '../core/payments/payer-payments/validate-payer-payment.ts';
-import { createCreateRefund } from '../core/payments/refunds/create-refund.ts';
+import { createStartRefund } from '../core/payments/refunds/start-refund.ts';
 import { createDecideApproval } from '../core/payments/refunds/decide-approval.ts';
 import { createFindRefundingRole } from '../core/payments/refunds/find-refunding-role.ts';
 import { createRefundReader } from '../core/payments/refunds/find-refunds.ts';
@@ -98,7 +98,7 @@ export function corePayments(parts: CorePaymentsParts): RpcService[] {
       reversals: createReversals(parts),
     }),
     refundService({
-      createRefund: createCreateRefund({ ...parts, findRole }),
+      startRefund: createStartRefund({ ...parts, findRole }),
       fairly: parts.fairly,
       searchFairly: parts.searchFairly,
       gate: parts.gate,

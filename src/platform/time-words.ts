@@ -5,12 +5,12 @@ const units = [
   { ms: 1000, name: 'second' },
 ] as const;
 
-/** From this many of a unit on, the next smaller unit adds no useful detail. */
-const enough = 2;
+/** The smallest count of a unit that is used. Below it, the next smaller unit is more exact. */
+const minCount = 2;
 
-/** A duration in words, rounded to the largest unit of which it contains two. */
+/** A duration in words, such as "3 hours", rounded to the largest unit of which it then contains at least two. */
 export function durationWords(ms: number): string {
-  const unit = units.find((each) => Math.abs(ms) >= enough * each.ms - each.ms / 2) ?? units[3];
+  const unit = units.find((each) => Math.abs(ms) >= minCount * each.ms - each.ms / 2) ?? units[3];
   const count = Math.round(Math.abs(ms) / unit.ms);
   return `${count} ${unit.name}${count === 1 ? '' : 's'}`;
 }

@@ -83,8 +83,8 @@ const noteMs = 25_000;
 const notTakenLinesPerMinute = 20;
 
 /** The advice to operators about refused callbacks. */
-const ignoreStranger =
-  'Its URL is not one of this wallet and environment. From a stranger, ignore it. ' +
+const ignoreUnknownSender =
+  'Its URL is not one of this wallet and environment. From an unknown sender, ignore it. ' +
   'From the wallet, find out whether GATEHOUSE_WALLET_CALLBACK_KEY changed or differs between wallets processes';
 const allowSource =
   'Its URL is genuine, but its address is not in callbacks.sources. If the address is the wallet’s, add it there, and restart the wallets process. ' +
@@ -201,7 +201,7 @@ function addCallbackRoutes(app: FastifyInstance, options: CallbackAppOptions): v
     const facts = factsOf(request);
     if (wallet === undefined || merchantId === undefined || !wallet.allowed(request.ip)) {
       const known = { known_wallet: wallet !== undefined, token_ok: merchantId !== undefined };
-      const action = known.token_ok ? allowSource : ignoreStranger;
+      const action = known.token_ok ? allowSource : ignoreUnknownSender;
       logRefused(`${facts.wallet} ${known.token_ok}`, { ...facts, ...known, action });
       reply.code(404).send();
       return;
@@ -243,7 +243,7 @@ function addCallbackRoutes(app: FastifyInstance, options: CallbackAppOptions): v
     }
     await hasten(merchantId, id, hint);
     const facts = { ...factsOf(request), merchant_id: merchantId, about: id };
-    logger.info({ ...facts, claim: hint.claim }, 'callback');
+    logger.info({ ...facts, announced: hint.announced }, 'callback');
     return reply.code(hint.reply.status).send(hint.reply.body === '' ? undefined : hint.reply.body);
   };
 

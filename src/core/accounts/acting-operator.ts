@@ -5,7 +5,7 @@ import { callerOf } from '../../platform/rpc/call-context.ts';
 import { notAnOperator } from './require-operator.ts';
 import type { ActingOperator } from './require-operator.ts';
 
-/** The operator behind a call. Only the dashboard proves who it is. @throws NOT_AN_OPERATOR */
+/** The operator who makes a call. Only calls of the dashboard prove the user. @throws NOT_AN_OPERATOR */
 export function actingOperatorOf(context: HandlerContext): ActingOperator {
   const { role, actor } = callerOf(context);
   if (role !== 'dashboard') return { by: actorOf(context), userId: undefined };

@@ -6,8 +6,7 @@ import { normalPassword } from './password-rules.ts';
 /** The person who entered the password. The two kinds take turns. Within its kind, each account or site takes turns with the others. */
 export type PasswordOwner =
   /** A person with a session, a link, or a browser or network in which the account signed in recently. */
-  | { readonly kind: 'known'; readonly emailKey: string }
-  | { readonly kind: 'stranger'; readonly site: string };
+  { readonly kind: 'known'; readonly emailKey: string } | { readonly kind: 'unknown'; readonly site: string };
 
 export interface PasswordHashes {
   /** The hash of a password that follows the rules. Errors: RESOURCE_EXHAUSTED OVERLOADED. */
@@ -36,7 +35,7 @@ const maxWaitingOfOwner = 64;
 /** A hash of the same cost that no known password has. */
 export const unmatchableHash = `$argon2id$v=19$m=${cost.memoryCost},t=${cost.timeCost},p=${cost.parallelism}$${'A'.repeat(22)}$${'A'.repeat(43)}`;
 
-/** Argon2id (RFC 9106), on threads of libuv's pool, one at a time. However many strangers wait, known people are next. */
+/** Argon2id (RFC 9106), on threads of libuv's pool, one at a time. However many unknown people wait, known people are next. */
 export function createPasswordHashes(): PasswordHashes {
   const inTurn = createFairCalls({ maxRunning, maxWaiting, maxWaitingOfOwner });
   const run = <T>(owner: PasswordOwner, signal: CallerSignal, work: () => Promise<T>): Promise<T> => {

@@ -16,12 +16,12 @@ const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 
 /** Each code has 60 random bits and is stored as a keyed hash. A copy of the database without the key is useless. */
 export function createRecoveryCodes(key: Buffer, randomBytes: (length: number) => Buffer): RecoveryCodes {
-  const make = (): string =>
+  const makeCode = (): string =>
     Array.from({ length: groups }, () =>
       Array.from(randomBytes(groupLength), (byte) => alphabet[byte % alphabet.length]).join(''),
     ).join('-');
   return {
-    make: () => Array.from({ length: codeCount }, make),
+    make: () => Array.from({ length: codeCount }, makeCode),
     hashOf(typed) {
       const code = typed.toLowerCase().replace(/[\s-]/g, '').replace(/o/g, '0').replace(/[il]/g, '1');
       if (code.length !== groups * groupLength || ![...code].every((letter) => alphabet.includes(letter)))

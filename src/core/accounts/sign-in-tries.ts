@@ -116,14 +116,14 @@ const codeLimits = (whose: string): readonly TryLimit[] => [
 const codeBrowser = ({ userId, browserSecret }: CodeTry): string => `code browser/${userId}/${browserSecret}`;
 
 /**
- * The limits apply in this order, so that a try refused by one does not fill the next. The first counts this account
- * from this network, the second this network for all accounts, and the last this account from all networks.
+ * Three limits apply in this order, so that a try that one refuses is not counted by the next: the tries of this account
+ * from this network, those of all accounts from this network, and those of this account from all networks.
  * The last limit does not apply to networks from which the account signed in recently. Otherwise anyone could lock out its owner by failing on purpose.
  *
- * None of them applies to a browser in which the account signed in recently. Such a browser has a limit of its own. Otherwise a stranger
+ * None of them applies to a browser in which the account signed in recently. Such a browser has a limit of its own. Otherwise an attacker
  * could lock out all users of the same network: all customers of a mobile operator may share one address. A browser in which a code of the
- * account was right has limits of its own for codes. So a stranger who knows the password cannot lock out the owner either. Password reset
- * links follow the same rule: strangers cannot use up the links of a known browser.
+ * account was right has limits of its own for codes. So an attacker who knows the password cannot lock out the owner either. Password reset
+ * links follow the same rule: attackers cannot use up the links of a known browser.
  */
 export function createSignInTries(pool: Pool): SignInTries {
   const refuse = (waitMs: number | undefined): void => {
@@ -158,7 +158,7 @@ export function createSignInTries(pool: Pool): SignInTries {
       if (network !== '') await count(wholeNetwork);
       if (await isRemembered(pool, known)) return owner;
       await count(account);
-      return { kind: 'stranger', site: siteOf(signInTry.remoteAddress) };
+      return { kind: 'unknown', site: siteOf(signInTry.remoteAddress) };
     },
     async recordRightPassword(signInTry) {
       const renewed = await renewedTimes(signInTry);

@@ -15,7 +15,7 @@ export type FindingKind =
   | 'ROW_DELETED'
   | 'ROW_INSERTED';
 
-/** The differences from the chains. */
+/** One difference between the database and the chains of events. */
 export interface Finding {
   readonly kind: FindingKind;
   readonly merchantId?: StoredId<'mer'>;

@@ -4,7 +4,7 @@ import { runStatement } from '../../platform/database/run-statement.ts';
 import { commitmentOf, isSame } from './event-commitment.ts';
 import type { CommittedEvent } from './event-commitment.ts';
 
-/** Some successive events of an order whose personal data core has erased. Stored ids. */
+/** Successive events of an order whose personal data core has erased. Both ids are stored ids. */
 export interface ErasedRange {
   readonly merchantId: string;
   readonly orderId: string;
@@ -16,7 +16,7 @@ export interface ErasedRange {
 const noSalt = Buffer.alloc(0);
 
 /**
- * The seal of the events as the erasure left them, in their order. Only core has the key. So a change of the
+ * The seal of the events as the erasure left them, sorted by sequence. Only core has the key. So a change of the
  * database without that key cannot pass as an erasure.
  */
 export function erasureSealOf(key: Buffer, range: ErasedRange, events: readonly CommittedEvent[]): Buffer {
@@ -35,7 +35,7 @@ interface ErasedRow {
   readonly seal: Buffer;
 }
 
-/** The events of an order, by sequence, that equal the seal of their erasure. */
+/** The sequences of those events of an order that match the seal of an erasure. */
 export type ErasedIn = (orderId: string, events: readonly CommittedEvent[]) => ReadonlySet<number>;
 
 /** Reads the erasures of some orders of a merchant. */

@@ -33,7 +33,7 @@ export interface VerifyRequest {
   readonly keptRoots: readonly KeptRoot[];
 }
 
-/** How long the server may sort, and how long the caller may read nothing. */
+/** How long PostgreSQL may sort, and how long the caller may pause between two findings. */
 const silenceMs = 10 * 60_000;
 
 /**
@@ -65,7 +65,7 @@ export async function* verifyEvents(
     failed = error instanceof Error ? error : new Error(String(error));
     throw error;
   } finally {
-    // Also after a caller that left. A reading has nothing to commit.
+    // This also runs if the caller stops before the end. A transaction that only reads has nothing to commit.
     if (failed === undefined) await client.query('rollback').catch(() => undefined);
     client.release(failed);
   }
@@ -113,6 +113,7 @@ interface Row {
   readonly number: string | null;
   readonly salt: Buffer | null;
   readonly commitment: Buffer | null;
+  /** Whether sealing has passed the event's position, so that a block must have it. */
   readonly is_passed: boolean;
 }
 
@@ -166,7 +167,7 @@ async function* verifyMerchantEvents(client: PoolClient, parts: EventsParts): As
   }
   await client.query('close audited_events');
   await storedOrders.close();
-  const without = await runStatement<{ id: StoredId<'ord'>; order_number: string }>(client, {
+  const ordersWithoutEvents = await runStatement<{ id: StoredId<'ord'>; order_number: string }>(client, {
     text: `
 select id, order_number from core.orders o
 where merchant_id = $1 and not exists (
@@ -176,7 +177,7 @@ where merchant_id = $1 and not exists (
 ) limit 1000`,
     values: [merchantId],
   });
-  for (const { id, order_number: orderNumber } of without)
+  for (const { id, order_number: orderNumber } of ordersWithoutEvents)
     yield {
       kind: 'ROW_INSERTED',
       merchantId,

@@ -1,6 +1,6 @@
 /*
- * Limits how often a phone is prompted, and by which merchants. Strangers must neither flood a payer nor block the payer's
- * own merchants: docs/adr/0018. Each prompt is of one kind. Each kind has a limit per ten minutes.
+ * Limits how often a phone is prompted, and by which merchants. Requesters that the payer never paid must neither flood the payer nor block the
+ * payer's own merchants: docs/adr/0018. Each prompt is of one kind. Each kind has a limit per ten minutes.
  */
 
 /**
@@ -40,7 +40,7 @@ const clockErrorMs = 60_000;
 
 /**
  * How long another requester's prompt blocks a new prompt of this kind, from its start. After that time, a payer who waits for the new
- * prompt has dismissed the other one. The time is shortest for the payer's own merchants, so that they get a gap after each prompt of a stranger.
+ * prompt has dismissed the other one. The time is shortest for the payer's own merchants, so that they get a gap after each prompt of another requester.
  */
 const holdMs: Readonly<Record<PromptKind, number>> = {
   OWN: 15_000,
@@ -125,7 +125,7 @@ function heldMs(prompt: PastPrompt, requester: PromptRequester, kind: PromptKind
   // A requester has one prompt at a time, as long as the payer can answer it.
   if (prompt.merchantId === requester.merchantId && prompt.network === requester.network)
     return prompt.openMs;
-  // Strangers' prompts are spaced out, even if the payer declines each at once. Pages need no key, so their space is larger.
+  // Prompts of requesters that the payer never paid are spaced out, even if the payer declines each at once. Pages need no key, so their space is larger.
   const isSpaced = kind === 'COMMON' || (kind === 'NEW_NETWORK' && prompt.network !== null);
   if (isSpaced) return prompt.wasConfirmed ? 0 : holdMs.COMMON - prompt.agoMs;
   return Math.min(prompt.openMs, holdMs[kind] - prompt.agoMs);

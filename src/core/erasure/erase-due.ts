@@ -67,7 +67,7 @@ const orderField = (orderId: StoredId<'ord'> | undefined): { readonly order_id?:
  */
 export function createEraseDue(parts: EraseDueParts): (stop: AbortSignal) => Promise<void> {
   const { database, gate, logger, monotonicMs } = parts;
-  const periodsAt = new Map<Environment, number>();
+  const searchedAtMs = new Map<Environment, number>();
   const erasePayments = async (environments: readonly Environment[]): Promise<number> => {
     const due = await readDuePayerPayments(database.pool, environments, batchSize);
     try {
@@ -100,8 +100,8 @@ export function createEraseDue(parts: EraseDueParts): (stop: AbortSignal) => Pro
       { merchantId, orderIds, requestedIds },
       stop,
     );
-    const isErased = new Set(erased);
-    const done = due.filter(({ orderId }) => isErased.has(orderId));
+    const erasedIds = new Set(erased);
+    const done = due.filter(({ orderId }) => erasedIds.has(orderId));
     await removeDue(
       database.pool,
       merchantId,
@@ -120,14 +120,16 @@ export function createEraseDue(parts: EraseDueParts): (stop: AbortSignal) => Pro
     return due.length;
   };
   const openEnvironments = () => (['SANDBOX', 'PRODUCTION'] as const).filter(gate.isOpen);
-  const findPeriods = async (
+  const findEnded = async (
     open: readonly Environment[],
     stop: Pick<AbortSignal, 'aborted'>,
   ): Promise<void> => {
-    const due = open.filter((each) => monotonicMs() - (periodsAt.get(each) ?? -Infinity) >= periodsEveryMs);
+    const due = open.filter(
+      (each) => monotonicMs() - (searchedAtMs.get(each) ?? -Infinity) >= periodsEveryMs,
+    );
     if (due.length === 0) return;
     await findEndedPeriods(parts, due, stop);
-    for (const each of due) periodsAt.set(each, monotonicMs());
+    for (const each of due) searchedAtMs.set(each, monotonicMs());
   };
   return async (stop) => {
     if (openEnvironments().length === 0) return;
@@ -140,7 +142,7 @@ export function createEraseDue(parts: EraseDueParts): (stop: AbortSignal) => Pro
       // The orders of ended periods may take a day, so payments take turns with them, and an environment may open or close meanwhile.
       while (!ended.aborted) {
         const open = openEnvironments();
-        await findPeriods(open, ended);
+        await findEnded(open, ended);
         if ((await erasePayments(open)) + (await eraseBatch(open, ended)) === 0) return;
       }
     });

@@ -25,7 +25,7 @@ export interface OrdersToErase {
 export interface Erasure {
   /** Erased in every table and in the broker's store. */
   readonly erased: readonly StoredId<'ord'>[];
-  /** Why the other orders are not, by order. An order that `stop` left is in neither. */
+  /** Why the other orders are not, by order. An order that was not reached before `stop` is in neither. */
   readonly obstacles: ReadonlyMap<StoredId<'ord'>, Obstacle>;
 }
 

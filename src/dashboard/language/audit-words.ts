@@ -130,7 +130,7 @@ export interface AuditWords {
     readonly other: string;
     readonly themselves: string;
     /** The actor of a failed sign-in. */
-    readonly stranger: string;
+    readonly failedSignIn: string;
   };
   readonly roles: Readonly<Record<'OWNER' | 'DEVELOPER' | 'VIEWER' | 'OPERATOR', string>>;
   readonly environments: Readonly<Record<'SANDBOX' | 'PRODUCTION', string>>;

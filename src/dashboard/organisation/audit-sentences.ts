@@ -51,7 +51,7 @@ export function auditActor({ actor, actorEmail, action }: AuditEntry, { actors }
   const [role = '', name = ''] = actor.split(/:(.*)/s);
   // A request for a link proves nothing, and a refused sign-in neither.
   if (action === 'session.refuse' || (action === 'user.start_reset' && role === 'dashboard'))
-    return actors.stranger;
+    return actors.failedSignIn;
   if (role === 'operator' && name !== '') return actors.operator(name);
   return role === 'dashboard' ? actors.themselves : actors.other;
 }

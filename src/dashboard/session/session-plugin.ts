@@ -1,7 +1,7 @@
 import session from '@fastify/session';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { logFacts } from '../request-log.ts';
-import type { StrangerLimits } from './limit-strangers.ts';
+import type { UnknownSecretLimits } from './limit-unknown-secrets.ts';
 import type { createSessionStore } from './session-store.ts';
 
 /** 32 random bytes in base64url. */
@@ -15,7 +15,7 @@ export async function addSessions(
   app: FastifyInstance,
   options: {
     readonly store: ReturnType<typeof createSessionStore>;
-    readonly strangers: StrangerLimits;
+    readonly unknownSecrets: UnknownSecretLimits;
     readonly isSecure: boolean;
     readonly randomBytes: (size: number) => Buffer;
   },
@@ -25,11 +25,11 @@ export async function addSessions(
     const id = cookies[cookieName];
     return id !== undefined && idForm.test(id) ? id : undefined;
   };
-  const { strangers } = options;
+  const { unknownSecrets } = options;
   app.addHook('onRequest', async (request) => {
     const secret = givenTo(request);
     if (secret === undefined) return;
-    const refusal = await strangers.refusalOf(request, { kind: 'session', secret });
+    const refusal = await unknownSecrets.refusalOf(request, { kind: 'session', secret });
     if (refusal === undefined) return;
     // Without the cookie, the session would not end, although its user would believe so.
     if (request.routeOptions.url === '/sign-out') throw refusal;
@@ -64,14 +64,14 @@ export async function addSessions(
       changeCookies(reply, (line) =>
         line.startsWith(`${cookieName}=;`) && !line.includes('; Secure') ? `${line}; Secure` : line,
       );
-    // The next request brings the new id, and does not count as one of a stranger.
+    // The next request brings the new id, and does not count as unknown.
     if (id !== undefined && id !== given && current?.userId !== undefined)
-      await strangers.record(request, { kind: 'session', secret: id }, true);
+      await unknownSecrets.record(request, { kind: 'session', secret: id }, true);
   });
   app.addHook('onRequest', async (request) => {
     const secret = givenTo(request);
     if (secret === undefined) return;
-    await strangers.record(request, { kind: 'session', secret }, request.session.userId !== undefined);
+    await unknownSecrets.record(request, { kind: 'session', secret }, request.session.userId !== undefined);
   });
 }
 

@@ -32,12 +32,12 @@ const roleNames = {
 
 /** The page to accept an invitation. */
 export function addInvitation(app: FastifyInstance, dashboard: Dashboard): void {
-  const { browserSecrets, clients, now, strangers } = dashboard;
+  const { browserSecrets, clients, now, unknownSecrets } = dashboard;
 
   const read = async (request: FastifyRequest): Promise<GetInvitationResponse> => {
     const token = tokenOf(request);
     const invitation = await clients.accounts.getInvitation({ token }, callOptions(request));
-    await strangers.record(request, linkOf(request), true);
+    await unknownSecrets.record(request, linkOf(request), true);
     return invitation;
   };
 

@@ -25,12 +25,12 @@ interface Shown {
 
 /** The pages to choose a new password after forgetting the old one. */
 export function addReset(app: FastifyInstance, dashboard: Dashboard): void {
-  const { browserSecrets, clients, mailer, strangers } = dashboard;
+  const { browserSecrets, clients, mailer, unknownSecrets } = dashboard;
 
   /** @throws NOT_FOUND LINK_NOT_USABLE */
   const requireUsable = async (request: FastifyRequest): Promise<void> => {
     await clients.accounts.getPasswordReset({ token: tokenOf(request) }, callOptions(request));
-    await strangers.record(request, linkOf(request), true);
+    await unknownSecrets.record(request, linkOf(request), true);
   };
 
   app.get('/reset', async (request, reply) => showAsk(dashboard, request, reply));

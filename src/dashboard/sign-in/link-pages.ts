@@ -6,7 +6,7 @@ import { wordsFor } from '../language/words.ts';
 import { PageProblem } from '../page-problem.ts';
 import { logFacts } from '../request-log.ts';
 import { failureOfRpc } from '../rpc-failure.ts';
-import type { Presented } from '../session/limit-strangers.ts';
+import type { Presented } from '../session/limit-unknown-secrets.ts';
 
 export const linkWords = { en: english, am: amharic };
 
@@ -17,12 +17,12 @@ export const linkOf = (request: FastifyRequest): Presented => ({ kind: 'link', s
 
 /** Answers a request for a one-time link. A link that does not work gets its error page, and counts towards the limit of the client's site. */
 export async function answerLinkRequest(
-  { sendPage, strangers }: Dashboard,
+  { sendPage, unknownSecrets }: Dashboard,
   request: FastifyRequest,
   reply: FastifyReply,
   answer: () => Promise<FastifyReply>,
 ): Promise<FastifyReply> {
-  const refusal = await strangers.refusalOf(request, linkOf(request));
+  const refusal = await unknownSecrets.refusalOf(request, linkOf(request));
   if (refusal !== undefined) throw refusal;
   try {
     return await answer();
@@ -32,7 +32,7 @@ export async function answerLinkRequest(
     // Core refuses a malformed token as an invalid field.
     if (reason === undefined || (reason !== 'LINK_NOT_USABLE' && failure?.fields[0]?.field !== 'token'))
       throw thrown;
-    await strangers.record(request, linkOf(request), false);
+    await unknownSecrets.record(request, linkOf(request), false);
     logFacts(request, { reason });
     const words = wordsFor(request, linkWords);
     reply.code(404);

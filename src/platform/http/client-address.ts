@@ -12,7 +12,7 @@ export function networkOf(ip: string): string {
 }
 
 /**
- * The site by which strangers are counted and share a queue: the IPv4 address, or the IPv6 network of the size /48. A provider may give one
+ * The site by which unknown callers are counted and share a queue: the IPv4 address, or the IPv6 network of the size /48. A provider may give one
  * customer all /64 networks of a /48. '' for a text that is not an address.
  */
 export function siteOf(ip: string): string {

@@ -17,7 +17,7 @@ export interface RequestLine {
   readonly facts: () => { readonly cause?: unknown } & Readonly<Record<string, unknown>>;
   /**
    * A word for a kind of requests that anyone can send as often as they like. Requests with the same word share log lines. Undefined: the
-   * request has a line of its own. A stranger must not be able to choose the word, because the words of the last minute are kept.
+   * request has a line of its own. A caller must not be able to choose the word, because the words of the last minute are kept.
    */
   readonly sharedAs: () => string | undefined;
 }

@@ -36,7 +36,7 @@ export const limitRefusedCalls = (logger: Logger): LogLimited<RefusedCall> =>
 const failedLinesPerMinute = 20;
 
 /**
- * Logs calls that failed for an expected reason. A stranger can cause these through a process, such as with invalid API keys, and an
+ * Logs calls that failed for an expected reason. Unknown callers can cause these through a process, such as with invalid API keys, and an
  * outage of the database fails all calls.
  */
 export const limitFailedCalls = (logger: Logger): LogLimited<RefusedCall> =>
@@ -122,7 +122,7 @@ const overload = 'OVERLOADED';
 /**
  * Measures a call, and writes its log line. In an outage all calls fail, and processes open their streams again several times a second. So
  * the lines of expected failures are limited, such as overloads and calls without a valid token. An unexpected error always has a line. So
- * does a stream that its caller ends, because a stranger cannot make a process open one.
+ * does a stream that its caller ends, because unknown callers cannot make a process open one.
  */
 export function logCall(
   context: CallContext,

@@ -22,7 +22,7 @@ const deadlineHeaders: readonly DeadlineHeader[] = [
 ];
 
 /**
- * Shortens a deadline that is too long for a timer. connect-node refuses it, but sets its timer first. Without this, each call of a stranger
+ * Shortens a deadline that is too long for a timer. connect-node refuses it, but sets its timer first. Without this, each call of an unknown caller
  * could write lines to the log.
  */
 export function deadlineWithinTimer(handle: UniversalHandler): UniversalHandler {

@@ -22,15 +22,15 @@ export const processSettings = {
   GATEHOUSE_INSTANCE: str({ default: undefined }),
 };
 
-/** The settings of every process that has no other port for operators. */
+/** The port for metrics of a process that shows them on no other port. */
 export const metricsSettings = {
   GATEHOUSE_METRICS_HOST: listenHost({ default: '127.0.0.1' }),
   GATEHOUSE_METRICS_PORT: port({ default: undefined }),
 };
 
 /**
- * Checks all settings of a process at once. Each may be in the file that its name with `_FILE` appended names, as secrets of
- * containers are. An empty value counts as not set, because `NAME=` in an .env file and an unset variable in docker compose
+ * Checks all settings of a process at once. `NAME_FILE` can name a file that contains the value of `NAME`, as for the secrets of
+ * containers. An empty value counts as not set, because `NAME=` in an .env file and an unset variable in docker compose
  * both give an empty value.
  * @throws SettingsError
  */

@@ -9,7 +9,7 @@ import type { TracingSettings } from './tracing-settings.ts';
 export interface Tracing {
   /**
    * Begins the first span of a request from outside. It continues the trace that the client names. Whether it is recorded is
-   * decided here, because a stranger must not make us record everything. Undefined when no trace is named and none is recorded:
+   * decided here, because a caller must not make us record everything. Undefined when no trace is named and none is recorded:
    * the ids of such a trace could not be looked up anywhere.
    */
   readonly beginAtEdge: BeginAt;

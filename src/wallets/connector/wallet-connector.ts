@@ -164,10 +164,8 @@ export interface CallbackRequest {
 export interface CallbackHint {
   /** The only possible effect: a query. Unreadable callbacks also cause one, because a query is harmless. */
   readonly queryNow: true;
-  /** The outcome that the message claims, for the log. */
-  readonly claim: 'completed' | 'failed' | 'other' | 'unreadable';
-  /** The id of the request, if the message contains one. It is needed for URLs without an id. */
-  readonly claimedRequestId?: string;
+  /** The outcome that the message announces, for the log. */
+  readonly announced: 'completed' | 'failed' | 'other' | 'unreadable';
   /**
    * The part of the message that a query needs, such as a receipt number, or the answer to a question of ours. It is stored with the
    * attempt or reversal, and given to later queries. Without secrets or phone numbers. At most 800 characters.
@@ -248,7 +246,7 @@ export type PayerStartedMessage = { readonly exchange: RawExchange } & (
   | { readonly kind: 'unreadable'; readonly problem: string }
 );
 
-/** A payment that its payer started, as the wallet's message claims it. */
+/** A payment that its payer started, as the wallet's message announces it. */
 export interface PayerStartedPayment extends WalletMoney {
   readonly providerTransactionId: string;
   /** The text that the payer entered, at most 20 characters; empty for a till. */

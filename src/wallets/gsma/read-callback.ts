@@ -14,19 +14,14 @@ export function readCallback(callback: CallbackRequest, secrets: readonly string
   const json = read.ok ? read.json : undefined;
   return {
     queryNow: true,
-    ...readClaim(json),
+    announced: announcedBy(json),
     reply: { status: 204, body: '' },
     exchange: callbackExchange(callback, secrets, read.ok ? undefined : read.problem),
   };
 }
 
-function readClaim(json: unknown): Pick<CallbackHint, 'claim' | 'claimedRequestId'> {
-  if (Value.Check(reversalSchema, json)) {
-    const requestId = json.requestingOrganisationTransactionReference ?? '';
-    return {
-      claim: json.transactionStatus.toLowerCase() === 'completed' ? 'completed' : 'other',
-      ...(requestId === '' ? {} : { claimedRequestId: requestId }),
-    };
-  }
-  return { claim: readError(json) === undefined ? 'unreadable' : 'failed' };
+function announcedBy(json: unknown): CallbackHint['announced'] {
+  if (Value.Check(reversalSchema, json))
+    return json.transactionStatus.toLowerCase() === 'completed' ? 'completed' : 'other';
+  return readError(json) === undefined ? 'unreadable' : 'failed';
 }

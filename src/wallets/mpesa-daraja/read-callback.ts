@@ -30,14 +30,14 @@ export function readCallback(callback: CallbackRequest, secrets: readonly string
     : read.problem;
   return {
     queryNow: true,
-    claim: note === undefined ? 'unreadable' : note.code === '0' ? 'completed' : 'failed',
+    announced: note === undefined ? 'unreadable' : note.code === '0' ? 'completed' : 'failed',
     ...(note === undefined ? {} : { note: writeNote(note) }),
     reply: acceptedReply,
     exchange: callbackExchange(callback, secrets, problem),
   };
 }
 
-const timedOut = { queryNow: true, claim: 'other', reply: acceptedReply } as const;
+const timedOut = { queryNow: true, announced: 'other', reply: acceptedReply } as const;
 
 /** M-Pesa does not always declare its JSON, and the callback listener replaces the type. */
 const assumedType = { 'content-type': 'application/json' };

@@ -96,13 +96,13 @@ function subjectOf(
   const conversation = ownConversation ?? sent?.ids[0];
   if (conversation !== undefined) return { conversation };
   if (claimed !== undefined) return { receipt: claimed };
-  const claim = resultNotes(notes).find(
+  const result = resultNotes(notes).find(
     (note) =>
       (note.code === '0' || isAmbiguous(note)) &&
       note.transaction !== undefined &&
       note.original === providerTransactionId,
   );
-  return claim?.transaction === undefined ? undefined : { receipt: claim.transaction };
+  return result?.transaction === undefined ? undefined : { receipt: result.transaction };
 }
 
 function outcomeOf(

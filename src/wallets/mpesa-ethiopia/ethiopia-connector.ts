@@ -287,8 +287,8 @@ function outcomeOf(
 }
 
 function failedOutcome(status: string, told: PushNote | undefined): PaymentOutcome {
-  const claim = judgePush(told?.code ?? '', '');
-  if (claim.kind === 'declined' || claim.kind === 'timed_out') return claim;
+  const announced = judgePush(told?.code ?? '', '');
+  if (announced.kind === 'declined' || announced.kind === 'timed_out') return announced;
   if (status === 'expired') return { kind: 'timed_out' };
   return { kind: 'declined', ...endedFailure(status) };
 }

@@ -34,7 +34,7 @@ const settings = Type.Object(
       Type.String({
         pattern: '^[A-Za-z0-9.-]+$',
         description:
-          'The callback host that is registered for the API user. When it differs from the host of our callback URL, ' +
+          'The callback host that is registered for the API user. If it is not the host of the callback base URL, ' +
           'no callback is requested, because MTN would refuse the payment.',
       }),
     ),

@@ -7,7 +7,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /**
  * Reads a notification: JSON, a form, or a form whose only field has the whole JSON as its name. Its signature is checked, but
- * even a valid signature only causes a query. A notification without one is recorded as such, and claims nothing.
+ * even a valid signature only causes a query. A notification without one is recorded as such, and announces nothing.
  */
 export function readNotification(
   callback: CallbackRequest,
@@ -22,17 +22,15 @@ export function readNotification(
       : isSigned
         ? undefined
         : 'the signature is missing or not valid';
-  const order = fields?.['merch_order_id'];
   return {
     queryNow: true,
-    claim: fields === undefined ? 'unreadable' : isSigned ? claimOf(fields) : 'other',
-    ...(typeof order === 'string' && order !== '' ? { claimedRequestId: order } : {}),
+    announced: fields === undefined ? 'unreadable' : isSigned ? announcedBy(fields) : 'other',
     reply: { status: 200, body: '{"code":0,"msg":"success"}' },
     exchange: callbackExchange(callback, secrets, problem),
   };
 }
 
-function claimOf(fields: Fields): CallbackHint['claim'] {
+function announcedBy(fields: Fields): CallbackHint['announced'] {
   const told = fields['trade_status'];
   const status = typeof told === 'string' ? told.toUpperCase() : '';
   if (status === 'COMPLETED' || status === 'PAY_SUCCESS') return 'completed';

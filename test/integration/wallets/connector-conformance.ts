@@ -654,7 +654,7 @@ export function describeOutcomes(
       const hints = (await callbackOf(started, payment, 3)).map((callback) => parse(started, callback));
 
       expect(outcome.kind).toBe('completed');
-      expect(hints.map(({ queryNow, claim }) => [queryNow, claim])).toEqual(
+      expect(hints.map(({ queryNow, announced }) => [queryNow, announced])).toEqual(
         Array.from({ length: 3 }, () => [true, 'completed']),
       );
       expect(await started.chargesOf(payment)).toHaveLength(1);
@@ -682,7 +682,7 @@ export function describeOutcomes(
       const hint = parse(started, callback!);
       const outcome = await settle(started, payment, providerReference);
 
-      expect(hint).toMatchObject({ queryNow: true, claim: 'failed' });
+      expect(hint).toMatchObject({ queryNow: true, announced: 'failed' });
       expect(outcome.kind).toBe('completed');
     });
 

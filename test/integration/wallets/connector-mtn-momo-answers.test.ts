@@ -373,10 +373,10 @@ describe('a callback', () => {
   test.each([
     ['Failed', 'failed'],
     ['PENDING', 'other'],
-  ])('with the status %s claims %s', (text, claim) => {
+  ])('with the status %s announces %s', (text, announced) => {
     const body = JSON.stringify(status({ status: text }));
 
-    expect(subject.connector.parseCallback(callbackWith(body, { method: 'PUT' })).claim).toBe(claim);
+    expect(subject.connector.parseCallback(callbackWith(body, { method: 'PUT' })).announced).toBe(announced);
   });
 
   test.each(['PUT', 'POST'])('by %s is a reason to query', (method) => {
@@ -385,8 +385,7 @@ describe('a callback', () => {
 
     expect(hint).toMatchObject({
       queryNow: true,
-      claim: 'completed',
-      claimedRequestId: attemptId,
+      announced: 'completed',
       reply: { status: 200 },
     });
   });

@@ -484,14 +484,13 @@ describe('a notification', () => {
   const parse = (body: string) => subject.connector.parseCallback(callbackWith(body, { headers: {} }));
 
   test.each(['pss', 'pkcs1'] as const)(
-    'signed with %s is a claim, and still only a reason to query',
+    'signed with %s is a hint, and still only a reason to query',
     (padding) => {
       const sign = signMessage(fields, readPrivateKey(telebirrKeys.privateKey), padding);
 
       expect(parse(JSON.stringify({ ...fields, sign, sign_type: 'SHA256WithRSA' }))).toMatchObject({
         queryNow: true,
-        claim: 'completed',
-        claimedRequestId: orderId(attemptId),
+        announced: 'completed',
         reply: { status: 200 },
       });
     },
@@ -509,15 +508,14 @@ describe('a notification', () => {
     const sign = signMessage(fields, readPrivateKey(telebirrKeys.privateKey), 'pss');
 
     expect(parse(bodyOf({ ...fields, sign, sign_type: 'SHA256WithRSA' }))).toMatchObject({
-      claim: 'completed',
-      claimedRequestId: orderId(attemptId),
+      announced: 'completed',
     });
   });
 
-  test('that is neither JSON nor a form claims nothing, and is still a reason to query', () => {
+  test('that is neither JSON nor a form announces nothing, and is still a reason to query', () => {
     const hint = parse('{"merch_order_id":');
 
-    expect(hint).toMatchObject({ queryNow: true, claim: 'unreadable', reply: { status: 200 } });
+    expect(hint).toMatchObject({ queryNow: true, announced: 'unreadable', reply: { status: 200 } });
     expect(hint.exchange.problem).toMatch(/neither JSON nor a form/);
   });
 
@@ -527,10 +525,10 @@ describe('a notification', () => {
       'signed with another key',
       { sign: signMessage(fields, readPrivateKey(merchantKeys.privateKey), 'pss') },
     ],
-  ])('%s claims nothing', (_what, over) => {
+  ])('%s announces nothing', (_what, over) => {
     const hint = parse(JSON.stringify({ ...fields, ...over }));
 
-    expect(hint).toMatchObject({ queryNow: true, claim: 'other' });
+    expect(hint).toMatchObject({ queryNow: true, announced: 'other' });
     expect(hint.exchange.problem).toMatch(/signature/);
   });
 });

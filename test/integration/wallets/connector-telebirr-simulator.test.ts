@@ -205,7 +205,7 @@ test.each(['notification_as_form', 'notification_as_field_name'])(
 
     const { raw, ...own } = callback!;
     const hint = connector.parseCallback(callbackWith(raw, own));
-    expect(hint).toMatchObject({ claim: 'completed', claimedRequestId: orderId(request.attemptId) });
+    expect(hint).toMatchObject({ announced: 'completed' });
     expect(hint.exchange).not.toHaveProperty('problem');
     await close();
   },

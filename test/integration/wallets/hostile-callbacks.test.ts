@@ -181,7 +181,7 @@ describe.each(Object.entries(protocols))('callbacks of %s', (_name, protocol) =>
     headers: Record<string, string> = {},
     method = 'POST',
   ) => fetch(url, { method, body, headers: { 'content-type': 'application/json', ...headers } });
-  const claimed = () => stack.wallets[0]!.log.findLast(({ msg }) => msg === 'callback')?.['claim'];
+  const announced = () => stack.wallets[0]!.log.findLast(({ msg }) => msg === 'callback')?.['announced'];
   const callbacksOf = async (payment: Payment) =>
     (await desk.story(payment)).exchanges.filter(({ purpose }) => purpose === 'callback');
 
@@ -210,7 +210,7 @@ describe.each(Object.entries(protocols))('callbacks of %s', (_name, protocol) =>
     const response = await send(urlOf(attacked), foreign);
 
     expect({ status: response.status, body: await response.text() }).toEqual(protocol.reply);
-    expect(claimed()).toBe('completed');
+    expect(announced()).toBe('completed');
     // A query of M-Pesa would first be about the receipt of the callback, and be answered by another callback.
     await expectUndecided(4);
   });

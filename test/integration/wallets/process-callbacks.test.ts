@@ -115,7 +115,7 @@ test('an authentic callback with the key of its wallet is stored without the key
 });
 
 describe('an authentic callback', () => {
-  test('that claims success is acknowledged, but the answer of the wallet decides', async () => {
+  test('that announces success is acknowledged, but the answer of the wallet decides', async () => {
     const before = (await desk.story(one)).exchanges.length;
 
     const response = await send(url(one.attemptId, tokenOf(one)));
@@ -133,7 +133,7 @@ describe('an authentic callback', () => {
       requestBody: success,
       error: '',
     });
-    expect(wallets.log.findLast(({ msg }) => msg === 'callback')).toMatchObject({ claim: 'completed' });
+    expect(wallets.log.findLast(({ msg }) => msg === 'callback')).toMatchObject({ announced: 'completed' });
   });
 
   test('has no token in its stored exchange or in the log', async () => {

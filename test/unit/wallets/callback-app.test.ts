@@ -58,7 +58,7 @@ test('refused callbacks share a log line a minute, and so do invalid requests', 
 
   const refused = {
     ...{ level: 'warn', wallet: 'unknown', known_wallet: false },
-    msg: expect.stringMatching(/^callback refused\. .+From a stranger, ignore it\./),
+    msg: expect.stringMatching(/^callback refused\. .+From an unknown sender, ignore it\./),
   };
   const invalid = { level: 'info', msg: 'not a valid HTTP request', status: 404 };
   expect(lines.filter(({ msg }) => !String(msg).startsWith('Server listening'))).toMatchObject([
@@ -243,7 +243,12 @@ test('callbacks that core does not take are answered 503, and warnings say that 
     });
   });
   const connector: Pick<WalletConnector, 'parseCallback'> = {
-    parseCallback: () => ({ exchange, claim: 'completed', queryNow: true, reply: { status: 200, body: '' } }),
+    parseCallback: () => ({
+      exchange,
+      announced: 'completed',
+      queryNow: true,
+      reply: { status: 200, body: '' },
+    }),
   };
   const { wallet, url } = guardedWallet({ sources: [], connector: connector as WalletConnector });
   const { app, lines } = loggedApp({

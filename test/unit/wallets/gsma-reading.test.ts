@@ -167,10 +167,10 @@ describe('a callback', () => {
     debitParty: [{ key: 'msisdn', value: '+251911223344' }],
   };
 
-  test('about a success names its claim, gets 204, and is stored masked', () => {
+  test('about a success announces it, gets 204, and is stored masked', () => {
     const hint = read(JSON.stringify({ ...transaction, key: 'the-api-key' }));
 
-    expect(hint).toMatchObject({ queryNow: true, claim: 'completed', claimedRequestId: 'pat_1' });
+    expect(hint).toMatchObject({ queryNow: true, announced: 'completed' });
     expect(hint.reply).toEqual({ status: 204, body: '' });
     expect(hint.exchange.requestBody).toContain('+2519*****344');
     expect(hint.exchange.requestBody).not.toContain('the-api-key');
@@ -178,11 +178,10 @@ describe('a callback', () => {
     expect(hint.exchange).not.toHaveProperty('problem');
   });
 
-  test('that is only an error claims failure', () => {
+  test('that is only an error announces a failure', () => {
     const hint = read('{"ErrorCategory":"businessRule","ErrorCode":"insufficientFunds"}');
 
-    expect(hint).toMatchObject({ queryNow: true, claim: 'failed' });
-    expect(hint).not.toHaveProperty('claimedRequestId');
+    expect(hint).toMatchObject({ queryNow: true, announced: 'failed' });
   });
 
   test.each([
@@ -190,14 +189,14 @@ describe('a callback', () => {
     ['that is cut off', JSON.stringify(transaction).slice(0, -5), 'unreadable'],
     ['empty', '', 'unreadable'],
     ['of another shape', '{"hello":"world"}', 'unreadable'],
-  ])('%s causes a query all the same', (_what, body, claim) => {
-    expect(read(body)).toMatchObject({ queryNow: true, claim });
+  ])('%s causes a query all the same', (_what, body, announced) => {
+    expect(read(body)).toMatchObject({ queryNow: true, announced });
   });
 
   test('of another content type is not parsed, and causes a query all the same', () => {
     const hint = read(JSON.stringify(transaction), { 'content-type': 'text/plain' });
 
-    expect(hint).toMatchObject({ queryNow: true, claim: 'unreadable' });
+    expect(hint).toMatchObject({ queryNow: true, announced: 'unreadable' });
     expect(hint.exchange.problem).toBe('the callback is not JSON but text/plain');
   });
 

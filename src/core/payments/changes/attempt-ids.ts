@@ -13,7 +13,7 @@ export interface NumberedOrder {
 
 /**
  * Ids of payment attempts. A wallet repeats the id, or its end, in statements. The end is derived from the order's number with a
- * secret key. So the gateway recognises the payment of a lost order when the shop sends the number again. The id tells a stranger
+ * secret key. So the gateway recognises the payment of a lost order when the shop sends the number again. The id tells others
  * nothing.
  */
 export interface AttemptIds {

@@ -13,7 +13,7 @@ import type { NotRefundable, Refundable } from '../../domain/refundable.ts';
 import type { Result } from '../../domain/result.ts';
 import type { Wallet } from '../../domain/wallet.ts';
 import { refundOf } from '../changes/refund-row.ts';
-import { paidWallet } from './create-refund.ts';
+import { paidWallet } from './start-refund.ts';
 import { readRefundBasis } from './read-refund-basis.ts';
 
 /** The name of a refund: its id, or the merchant's own reference within an environment. */

@@ -22,7 +22,7 @@ import { refundStatuses } from '../../rpc/refund-message.ts';
 import { parseId, parseOptionalId, valuesOrThrow } from '../../rpc/request-fields.ts';
 import { parseEnd, parseTime, timeKey } from '../../rpc/time-fields.ts';
 import { walletText } from '../../rpc/wallet-text.ts';
-import type { RefundRequest } from './create-refund.ts';
+import type { RefundRequest } from './start-refund.ts';
 import type { RefundFilter, RefundName } from './find-refunds.ts';
 
 const maxReference = 800;

@@ -37,7 +37,7 @@ import { refundingRoleNumber } from '../../rpc/refund-policy-message.ts';
 import { parseId, valuesOrThrow } from '../../rpc/request-fields.ts';
 import { fingerprintOf } from '../idempotency/keyed-calls.ts';
 import type { AnswerOnce, KeyedCall } from '../idempotency/keyed-calls.ts';
-import type { CreateRefund, CreatedRefund, RefundRequest } from './create-refund.ts';
+import type { StartRefund, CreatedRefund, RefundRequest } from './start-refund.ts';
 import type { DecideApproval, DecisionRefusal, RefundKey } from './decide-approval.ts';
 import type { FindRefundingRole } from './find-refunding-role.ts';
 import type { OrderRefundable, RefundName, RefundReader } from './find-refunds.ts';
@@ -59,7 +59,7 @@ export type MayKeyRefund = (
 ) => Promise<boolean>;
 
 export interface RefundServiceParts {
-  readonly createRefund: CreateRefund;
+  readonly startRefund: StartRefund;
   /** Limits the refunds that are created or read at a time, by merchant and environment, and the decisions, by merchant. */
   readonly fairly: FairCalls;
   /** Limits the lists and sums of refunds that are read at a time, by merchant and environment. */
@@ -83,8 +83,7 @@ const readers = [...creators, 'reader'] as const;
 
 /** gatehouse.v1.RefundService. */
 export function refundService(parts: RefundServiceParts): RpcService {
-  const { createRefund, fairly, answerOnce, gate, reader, work, findMerchant, findRole, watchRefunds } =
-    parts;
+  const { startRefund, fairly, answerOnce, gate, reader, work, findMerchant, findRole, watchRefunds } = parts;
   const decide = async (key: RefundKey, verdict: Parameters<DecideApproval>[1], context: HandlerContext) => {
     annotate(context, { merchant_id: key.merchantId, refund_id: key.refundId });
     // Such a call holds a connection while it waits for its order's lock.
@@ -113,7 +112,7 @@ export function refundService(parts: RefundServiceParts): RpcService {
         const key = valuesOrThrow(parseIdempotencyKey(request.idempotencyKey));
         // A refund holds a connection while it waits for its order's lock.
         const createInShare = (keyed?: KeyedCall<CreatedRefund>) =>
-          fairly({ owner }, context.signal, () => createRefund(wanted, by, keyed));
+          fairly({ owner }, context.signal, () => startRefund(wanted, by, keyed));
         const response =
           key === undefined
             ? createdMessage(await createInShare())

@@ -40,7 +40,7 @@ export const audit: AuditWords = {
     operator: (name) => `ኦፕሬተር በትዕዛዝ መስመር፦ ${name}`,
     other: 'ፕሮግራም',
     themselves: 'ተጠቃሚው፣ በሊንክ ወይም በይለፍ ቃል',
-    stranger: 'እንዲገባ ያልተፈቀደለት ሰው',
+    failedSignIn: 'እንዲገባ ያልተፈቀደለት ሰው',
   },
   roles: { OWNER: 'ባለቤት', DEVELOPER: 'ገንቢ', VIEWER: 'ተመልካች', OPERATOR: 'የጌትዌዩ ኦፕሬተር' },
   environments: { SANDBOX: 'መሞከሪያ', PRODUCTION: 'እውነተኛ' },

@@ -45,7 +45,7 @@ export const audit: AuditWords = {
     operator: (name) => `Operator at the command line: ${name}`,
     other: 'A program',
     themselves: 'The user, by a link or a password',
-    stranger: 'Somebody who could not sign in',
+    failedSignIn: 'Somebody who could not sign in',
   },
   roles: { OWNER: 'owner', DEVELOPER: 'developer', VIEWER: 'viewer', OPERATOR: 'operator of the gateway' },
   environments: { SANDBOX: 'sandbox', PRODUCTION: 'production' },

@@ -19,20 +19,20 @@ test('an unknown address takes the same work as a wrong password, because both h
   expect(await matches('a long enough password', undefined, owner, signal)).toBe(false);
 });
 
-test('a known person is next, however many strangers wait, and a site of strangers leaves room for others', async () => {
+test('a known person is next, however many unknown people wait, and one site leaves room for others', async () => {
   const ended: string[] = [];
   const check = async (name: string, by: PasswordOwner): Promise<void> => {
     await matches('any password', undefined, by, signal);
     ended.push(name);
   };
-  const flood = Array.from({ length: 100 }, () => check('flood', { kind: 'stranger', site: '192.0.2.1' }));
+  const flood = Array.from({ length: 100 }, () => check('flood', { kind: 'unknown', site: '192.0.2.1' }));
   const others = [
-    check('stranger', { kind: 'stranger', site: '192.0.2.2' }),
+    check('unknown', { kind: 'unknown', site: '192.0.2.2' }),
     check('known', { kind: 'known', emailKey: 'almaz@shop.example' }),
   ];
 
   const refused = (await Promise.allSettled(flood)).filter(({ status }) => status === 'rejected');
   await Promise.all(others);
   expect(refused).toHaveLength(91);
-  expect(ended.slice(0, 4)).toEqual(['flood', 'flood', 'known', 'stranger']);
+  expect(ended.slice(0, 4)).toEqual(['flood', 'flood', 'known', 'unknown']);
 });

@@ -1,13 +1,13 @@
 import { mock } from 'node:test';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { FastifyRequest } from 'fastify';
-import { createStrangerLimits } from '../../../src/dashboard/session/limit-strangers.ts';
+import { createUnknownSecretLimits } from '../../../src/dashboard/session/limit-unknown-secrets.ts';
 
 beforeEach(() => mock.timers.enable({ apis: ['Date'] }));
 afterEach(() => mock.timers.reset());
 
 test('a site that is above its limit waits for a minute at most, even after the clock was set back', async () => {
-  const limits = createStrangerLimits();
+  const limits = createUnknownSecretLimits();
   const request = { ip: '192.0.2.1' } as FastifyRequest;
   const session = { kind: 'session', secret: 'made up' } as const;
   mock.timers.setTime(86_400_000);

@@ -7,7 +7,7 @@ import { secondsLeft } from '../../platform/http/seconds-left.ts';
 import { PageProblem } from '../page-problem.ts';
 
 /** Cookies of unknown sessions and unusable links from one site in a minute. A user whose session has expired sends a few. */
-const strangePerMinute = 120;
+const unknownPerMinute = 120;
 /** The number of sessions and links per second that core looks up for a site above that limit. */
 const lookupsOverLimitPerSecond = 10;
 /** A session or link that worked in this time is read even above the limit. */
@@ -16,14 +16,14 @@ const maxKnown = 10_000;
 
 const reasons = { session: 'TOO_MANY_UNKNOWN_SESSIONS', link: 'TOO_MANY_UNUSABLE_LINKS' } as const;
 
-/** A credential that a browser presents: the id of a session, or the token of a one-time link. */
+/** The secret that a browser presents: the id of a session, or the token of a one-time link. */
 export interface Presented {
   readonly kind: keyof typeof reasons;
   readonly secret: string;
 }
 
-export interface StrangerLimits {
-  /** The refusal of a session or link that core would be asked about once too often; undefined for others. */
+export interface UnknownSecretLimits {
+  /** The refusal of a session or link if core has been asked about too many that do not exist; otherwise undefined. */
   readonly refusalOf: (request: FastifyRequest, presented: Presented) => Promise<PageProblem | undefined>;
   /** Remembers whether core knew the session or link. */
   readonly record: (request: FastifyRequest, presented: Presented, isKnown: boolean) => Promise<void>;
@@ -34,20 +34,20 @@ const keyOf = ({ kind, secret }: Presented): string =>
 
 /**
  * Limits how often core reads sessions and links that do not exist. Each question costs core a query, so a site that makes up cookies or
- * links could otherwise slow down all payments. Counts in the memory of this process, as the merchant API does for failed keys.
+ * links could otherwise slow down all payments. The counts are in the memory of this process, as those of failed API keys in a facade are.
  */
-export function createStrangerLimits(): StrangerLimits {
-  const strange = new RateLimiterMemory({ points: strangePerMinute, duration: 60 });
+export function createUnknownSecretLimits(): UnknownSecretLimits {
+  const unknown = new RateLimiterMemory({ points: unknownPerMinute, duration: 60 });
   const lookupsOverLimit = new RateLimiterMemory({ points: lookupsOverLimitPerSecond, duration: 1 });
   const known = new LRUCache<string, true>({ max: maxKnown, ttl: knownMs });
   return {
     async refusalOf({ ip }, presented) {
       if (known.has(keyOf(presented))) return undefined;
       const site = siteOf(ip);
-      const counted = await strange.get(site);
-      if (counted === null || counted.consumedPoints <= strange.points) return undefined;
+      const counted = await unknown.get(site);
+      if (counted === null || counted.consumedPoints <= unknown.points) return undefined;
       if (await consumeTry(lookupsOverLimit, site)) return undefined;
-      const retryAfterSeconds = secondsLeft(strange, counted);
+      const retryAfterSeconds = secondsLeft(unknown, counted);
       return new PageProblem('tooManyRequests', reasons[presented.kind], { retryAfterSeconds });
     },
     async record({ ip }, presented, isKnown) {
@@ -56,7 +56,7 @@ export function createStrangerLimits(): StrangerLimits {
         return;
       }
       known.delete(keyOf(presented));
-      await consumeTry(strange, siteOf(ip));
+      await consumeTry(unknown, siteOf(ip));
     },
   };
 }

@@ -54,17 +54,17 @@ export interface CreatedRefund {
 }
 
 /**
- * Creates a refund under the order's lock. Errors: MERCHANT_NOT_FOUND, MERCHANT_SUSPENDED, PRODUCTION_NOT_ACTIVATED,
+ * Creates a refund under the lock of its order. Errors: MERCHANT_NOT_FOUND, MERCHANT_SUSPENDED, PRODUCTION_NOT_ACTIVATED,
  * ORDER_NOT_FOUND, INVALID_FIELDS, REFUND_NUMBER_TAKEN, ORDER_NOT_REFUNDABLE, RECOVERING. With `keyed`, the answer is stored
  * with the refund.
  */
-export type CreateRefund = (
+export type StartRefund = (
   request: RefundRequest,
   by: Actor,
   keyed?: KeyedCall<CreatedRefund>,
 ) => Promise<CreatedRefund>;
 
-export interface CreateRefundParts {
+export interface StartRefundParts {
   readonly changes: Pick<OrderChanges, 'change'>;
   readonly findMerchant: FindMerchant;
   readonly findRole: FindRefundingRole;
@@ -81,7 +81,7 @@ interface RefundCall {
   readonly role: RefundingRole | undefined;
 }
 
-export function createCreateRefund(parts: CreateRefundParts): CreateRefund {
+export function createStartRefund(parts: StartRefundParts): StartRefund {
   const { changes, findMerchant, findRole, gate } = parts;
   return async (request, by, keyed) => {
     const { merchantId, environment, refundNumber } = request;
@@ -162,7 +162,7 @@ type Refusal =
   | { readonly type: 'recovering' };
 
 function decideRefund(
-  parts: CreateRefundParts,
+  parts: StartRefundParts,
   call: RefundCall,
   order: OrderInFull,
   { existing, basis, takesPayments }: KnownRefunds,
@@ -189,7 +189,7 @@ function decideRefund(
 
 /** Without `amount`, all that is not refunded yet is refunded. */
 function decideNew(
-  { wallets, newId }: CreateRefundParts,
+  { wallets, newId }: StartRefundParts,
   { request, by, terms, role }: RefundCall,
   order: OrderInFull,
   stored: StoredRefundBasis,
