@@ -1,4 +1,7 @@
-import type { OrderEvent as OrderEventMessage } from '../../gen/gatehouse/v1/order_pb.js';
+import type {
+  Order as OrderMessage,
+  OrderEvent as OrderEventMessage,
+} from '../../gen/gatehouse/v1/order_pb.js';
 import { isInFlight } from '../domain/order.ts';
 import type { PaymentAttemptStatus } from '../domain/order.ts';
 import { attemptColumns, latestParts, orderColumns, refundColumns } from '../payments/changes/lost-order.ts';
@@ -90,29 +93,49 @@ export const comparedColumns = {
  */
 export function orderDifferences(
   events: readonly OrderEventMessage[],
-  stored: StoredOrder,
+  { order, attempts, refunds }: StoredOrder,
 ): OrderDifference[] {
-  const newest = events.findLast(({ order }) => order !== undefined)?.order;
+  const newest = events.findLast((event) => event.order !== undefined)?.order;
   if (newest === undefined) return [];
-  const columns = orderColumns(newest);
-  const { attempts, refunds } = latestParts(events);
-  const sealedAttempts = new Map<string, RowValues>(
-    attempts.map(({ message, transactionId }) => {
-      const attempt = attemptColumns(message, columns.paymentType, transactionId);
-      return [attempt.id, textsOf(comparableValues({ ...attempt, environment: columns.environment }))];
+  return [
+    ...orderRowDifferences(newest, order),
+    ...attemptDifferences(newest, events, attempts),
+    ...refundDifferences(events, refunds),
+  ];
+}
+
+/** @throws TypeError as `orderDifferences` */
+export const orderRowDifferences = (newest: OrderMessage, stored: RowValues | undefined): OrderDifference[] =>
+  differencesOf('ORDER', '', textsOf(comparableValues(orderColumns(newest))), stored);
+
+/** Compares the attempts that the events name. @throws TypeError as `orderDifferences` */
+export function attemptDifferences(
+  newest: OrderMessage,
+  events: readonly OrderEventMessage[],
+  stored: ReadonlyMap<string, RowValues>,
+): OrderDifference[] {
+  const { paymentType, environment } = orderColumns(newest);
+  const sealed = new Map<string, RowValues>(
+    latestParts(events).attempts.map(({ message, transactionId }) => {
+      const attempt = attemptColumns(message, paymentType, transactionId);
+      return [attempt.id, textsOf(comparableValues({ ...attempt, environment }))];
     }),
   );
-  const sealedRefunds = new Map<string, RowValues>(
-    refunds.map((message) => {
+  return tableDifferences('ATTEMPT', sealed, stored);
+}
+
+/** Compares the refunds that the events name. @throws TypeError as `orderDifferences` */
+export function refundDifferences(
+  events: readonly OrderEventMessage[],
+  stored: ReadonlyMap<string, RowValues>,
+): OrderDifference[] {
+  const sealed = new Map<string, RowValues>(
+    latestParts(events).refunds.map((message) => {
       const refund = refundColumns(message);
       return [refund.id, textsOf(comparableValues(refund))];
     }),
   );
-  return [
-    ...differencesOf('ORDER', '', textsOf(comparableValues(columns)), stored.order),
-    ...tableDifferences('ATTEMPT', sealedAttempts, stored.attempts),
-    ...tableDifferences('REFUND', sealedRefunds, stored.refunds),
-  ];
+  return tableDifferences('REFUND', sealed, stored);
 }
 
 const comparableValues = (columns: object): Record<string, Value> =>

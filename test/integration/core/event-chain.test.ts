@@ -1,8 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { Socket } from 'node:net';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { clone, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { describe, expect, test } from '@jest/globals';
 import type { Pool, PoolClient } from 'pg';
 import { AuditFindingKind, AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
+import { OrderEventSchema } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { newRandomId } from '../../../src/contract/public-id.ts';
 import { blockHashOf, blockSealOf, commitmentOf } from '../../../src/core/audit/event-commitment.ts';
 import { createRootSigner } from '../../../src/core/audit/day-root.ts';
 import { sealEvents } from '../../../src/core/audit/seal-events.ts';
@@ -63,6 +68,53 @@ async function trade(): Promise<string> {
   await desk.registerHosted({ merchantId, orderNumber: 'OPEN' });
   await sealed();
   return merchantId;
+}
+
+/** Adds completed refunds of 0.01 to the order PAID, with their events. */
+async function addRefunds(merchantId: string, count: number): Promise<void> {
+  const { rows } = await superuser.query<
+    Record<'order_id' | 'sequence' | 'id', string> & { payload: Buffer }
+  >(
+    `select e.order_id, e.sequence, e.payload, r.id from core.order_events e
+     join core.refunds r on r.merchant_id = e.merchant_id and r.order_id = e.order_id
+     where e.merchant_id = $1 order by e.sequence desc limit 1`,
+    [storedId('mer', merchantId)],
+  );
+  const [last] = rows;
+  if (last === undefined) throw new Error('no order has a refund');
+  const completed = fromBinary(OrderEventSchema, last.payload);
+  const events = Array.from({ length: count }, (_, index) => {
+    const [eventId, refundId] = [newRandomId('evt', new Date()), newRandomId('rfd', new Date())];
+    const event = { ...clone(OrderEventSchema, completed), eventId };
+    Object.assign(event.refund ?? {}, { refundId, refundNumber: `ADDED-${index}`, amount: '0.01' });
+    Object.assign(event.order ?? {}, { lastEventSequence: BigInt(Number(last.sequence) + index + 1) });
+    return {
+      id: storedId('evt', eventId),
+      refundId: storedId('rfd', refundId),
+      payload: toBinary(OrderEventSchema, event),
+    };
+  });
+  const lists = [
+    events.map(({ id }) => id),
+    events.map(({ payload }) => Buffer.from(payload)),
+    events.map(({ refundId }) => refundId),
+  ];
+  await superuser.query(
+    `with added as (
+       select n, id, payload, refund_id from unnest($3::uuid[], $4::bytea[], $5::uuid[]) with ordinality u (id, payload, refund_id, n)
+     ), refund as (
+       insert into core.refunds select (made).* from (
+         select jsonb_populate_record(r, jsonb_build_object(
+           'id', added.refund_id, 'refund_number', 'ADDED-' || n - 1, 'amount_minor_units', 1)) as made
+         from core.refunds r, added where r.id = $2) made
+     ), changed as (
+       update core.orders o set last_event_sequence = last_event_sequence + (select count(*) from added) where o.id = $1
+     )
+     insert into core.order_events (merchant_id, environment, order_id, sequence, id, type, occurred_at, payload)
+     select e.merchant_id, e.environment, e.order_id, e.sequence + n, added.id, e.type, e.occurred_at, added.payload
+     from core.order_events e, added where e.order_id = $1 and e.sequence = $6`,
+    [last.order_id, last.id, ...lists, last.sequence],
+  );
 }
 
 const changedTables = [
@@ -434,6 +486,62 @@ describe('the chains of events', () => {
     expect(explained).toEqual(lostTimes);
   });
 
+  test('of an order with very many refunds name each row that was changed', async () => {
+    const merchantId = await trade();
+    await addRefunds(merchantId, 700);
+    await waitUntil('all events are sealed', async () => {
+      const { summary } = await verify({ merchantId });
+      return summary.waitingEventCount === 0n;
+    });
+
+    const untouched = await verify({ merchantId });
+    expect(wordsOf(untouched)).toEqual([]);
+    expect(untouched.summary).toMatchObject({ orderCount: 4n, incomparableOrderCount: 0n });
+    expect(untouched.summary.eventCount).toBeGreaterThan(700n);
+
+    const own = `merchant_id = '${storedId('mer', merchantId)}'`;
+    const refund = (number: number) => `${own} and refund_number = 'ADDED-${number}'`;
+    const cases: Readonly<Record<string, readonly [statements: string[], found: string[]]>> = {
+      'the amount of the order': [
+        [`update core.orders set deducted_minor_units = 1 where ${own} and order_number = 'PAID'`],
+        ['ROW_CHANGED PAID deducted_minor_units 10050>1'],
+      ],
+      'the wallet of its payment': [
+        [
+          `update core.payment_attempts set payment_option = 'walletb_ussd' where ${own} and status = 'SUCCEEDED'`,
+        ],
+        ['ROW_CHANGED PAID payment_option walleta_ussd>walletb_ussd'],
+      ],
+      'two refunds': [
+        [1, 699].map((number) => `update core.refunds set amount_minor_units = 2 where ${refund(number)}`),
+        Array<string>(2).fill('ROW_CHANGED PAID amount_minor_units 1>2'),
+      ],
+      'a deleted refund': [[`delete from core.refunds where ${refund(650)}`], ['ROW_DELETED PAID']],
+      'an inserted refund': [
+        [
+          `insert into core.refunds select (made).* from (
+             select jsonb_populate_record(r, jsonb_build_object('id', gen_random_uuid(), 'refund_number', 'EXTRA')) as made
+             from core.refunds r where ${refund(650)}) made`,
+        ],
+        ['ROW_INSERTED PAID'],
+      ],
+      'an edited event': [
+        [
+          `update core.order_events set occurred_at = occurred_at - interval '1 hour' where ${own} and sequence = 600`,
+        ],
+        ['EVENT_CHANGED PAID event 600'],
+      ],
+      'a deleted event': [
+        [`delete from core.order_events where ${own} and sequence = 600`],
+        ['EVENT_DELETED PAID event 600'],
+      ],
+    };
+    for (const [what, [statements, found]] of Object.entries(cases)) {
+      const words = await tampering(statements, async () => wordsOf(await verify({ merchantId })));
+      expect({ what, words }).toEqual({ what, words: found });
+    }
+  });
+
   test('with many events are sealed in order, and compared with one page in memory at a time', async () => {
     const parts = {
       database: manyEvents,
@@ -443,12 +551,19 @@ describe('the chains of events', () => {
       randomBytes,
       now: () => new Date(),
     };
-    const [events, merchants] = [12_000, 2];
+    const [ofSmall, ofLarge, merchants] = [12_000, 4_000, 2];
+    const events = ofSmall + ofLarge;
     await manyEvents.pool.query(
       `insert into core.order_events (merchant_id, environment, order_id, sequence, id, type, occurred_at, payload)
        select md5((i % $2)::text)::uuid, 'SANDBOX', md5((i / 6)::text)::uuid, i / 2 % 3 + 1, gen_random_uuid(), 'CREATED', now(), '\\x'
        from generate_series(0, $1 - 1) i`,
-      [events, merchants],
+      [ofSmall, merchants],
+    );
+    await manyEvents.pool.query(
+      `insert into core.order_events (merchant_id, environment, order_id, sequence, id, type, occurred_at, payload)
+       select md5('0')::uuid, 'SANDBOX', md5('large')::uuid, i, gen_random_uuid(), 'CREATED', now(), '\\x'
+       from generate_series(1, $1::integer) i`,
+      [ofLarge],
     );
     const never = new AbortController().signal;
     const day = 24 * 60 * 60_000;
@@ -473,9 +588,17 @@ describe('the chains of events', () => {
     await sealEvents(sealing, never);
     expect(openWriters).toBe(0);
 
+    setFlagsFromString('--expose-gc');
+    const collectGarbage = runInNewContext('gc') as () => void;
     let maxRows = 0;
-    const countRows = (_client: PoolClient, result: { rows?: unknown[] }): void => {
-      maxRows = Math.max(maxRows, result.rows?.length ?? 0);
+    let maxKept = 0;
+    const seen: WeakRef<object>[] = [];
+    const countRows = (_client: PoolClient, { rows = [] }: { rows?: unknown[] }): void => {
+      maxRows = Math.max(maxRows, rows.length);
+      seen.push(...(rows as object[]).map((row) => new WeakRef(row)));
+      if (rows.length < 500) return;
+      collectGarbage();
+      maxKept = Math.max(maxKept, seen.filter((row) => row.deref() !== undefined).length);
     };
     const pool = watched(manyEvents.pool, countRows);
     // Any silence is longer. The server sorts for seconds in a large gateway.
@@ -484,7 +607,13 @@ describe('the chains of events', () => {
     const asked = { merchantId: undefined, keptRoots: [] };
     for await (const finding of findChanges({ ...parts, database: { pool } }, asked, summary))
       expect(finding).toBe('no finding');
-    expect(summary).toMatchObject({ events, waiting: 0, blocks: (events / 500) * merchants, roots: 3 });
+    expect(summary).toMatchObject({
+      events,
+      waiting: 0,
+      blocks: (ofSmall / 500) * merchants + ofLarge / 500,
+      roots: 3,
+    });
     expect(maxRows).toBeLessThanOrEqual(500);
+    expect(maxKept).toBeLessThanOrEqual(4 * 500);
   });
 });
