@@ -217,7 +217,8 @@ export async function takeMails({
     for (const { userId, kind, askedBy } of asked) {
       await em.nativeDelete(AccountHelpRow, { userId, kind });
       const user = users.get(userId);
-      if (user === undefined || user.disabledAt != null) continue;
+      // A disabled user has no requests: `setUserDisabled` deletes them.
+      if (user === undefined) continue;
       const link = addResetLink(em, user, { at, validForMs: approvedLinkLifeMs, randomBytes });
       const by = { actor: askedBy, requestId: '' };
       const details = { expires_at: link.expiresAt.toISOString() };

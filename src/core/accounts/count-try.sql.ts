@@ -28,7 +28,7 @@ const countedText = `select tries from core.account_tries t where key = $1 and $
 const fullText = `
 select ceil(extract(epoch from ends_at - now()) * 1000)::integer as left_ms
 from core.account_tries t where key = $1 and ${isPresent} and tries >= $3`;
-const uncountText = `update core.account_tries set tries = greatest(tries - 1, 0) where key = $1`;
+const uncountText = `update core.account_tries set tries = tries - 1 where key = $1`;
 const forgetText = `delete from core.account_tries where key = $1`;
 const rememberText = `
 insert into core.account_tries (key, tries, ends_at) values ($1, 0, now() + make_interval(secs => $2))

@@ -29,7 +29,7 @@ export async function beginTotp(
     const user = await lockUser(em, userId);
     if (user.totpEnabledAt != null) throw totpEnabled();
     const secret = makeTotpSecret(randomBytes);
-    em.assign(user, { totpSecret: totpSeal.seal(secret, user.id), totpLastStep: null, updatedAt: now() });
+    em.assign(user, { totpSecret: totpSeal.seal(secret, user.id), updatedAt: now() });
     return { secret, uri: totpUri(secret, user.email) };
   });
 }

@@ -4,6 +4,7 @@ import { v7 } from 'uuid';
 import { createRootSigner } from '../../../src/core/audit/day-root.ts';
 import { headsOf, readRoots } from '../../../src/core/audit/close-days.ts';
 import { sealEvents } from '../../../src/core/audit/seal-events.ts';
+import { verifyEvents } from '../../../src/core/audit/verify-events.ts';
 import { sharedCoreDatabase, sharedTestDatabase } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
@@ -19,6 +20,7 @@ test('no day is closed before core has ended it, although the clock of the datab
   const parts = {
     database,
     sealKey: randomBytes(32),
+    erasureKey: randomBytes(32),
     signer: createRootSigner(randomBytes(32)),
     randomBytes,
     now: () => now,
@@ -46,7 +48,8 @@ test('no day is closed before core has ended it, although the clock of the datab
   const dayOf = (time: Date): string => time.toISOString().slice(0, 10);
 
   expect(await addAndSeal()).toEqual(twelveDaysAgo);
-  now = new Date(twelveDaysAgo.getTime() + 2 * dayMs);
+  // The first moment of a day is not part of the day before it.
+  now = new Date(`${dayOf(new Date(twelveDaysAgo.getTime() + 2 * dayMs))}T00:00:00Z`);
   expect(await addAndSeal()).toEqual(now);
 
   const roots = await readRoots(database.pool);
@@ -54,6 +57,10 @@ test('no day is closed before core has ended it, although the clock of the datab
     dayOf(twelveDaysAgo),
     dayOf(new Date(twelveDaysAgo.getTime() + dayMs)),
   ]);
+  const summary = { events: 0, erased: 0, waiting: 0, orders: 0, incomparable: 0, blocks: 0, roots: 0 };
+  for await (const finding of verifyEvents(parts, { merchantId: undefined, keptRoots: [] }, summary))
+    expect(finding).toBe('no finding');
+  expect(summary).toMatchObject({ blocks: 2, roots: 2 });
 });
 
 describe('the newest blocks of a day', () => {
