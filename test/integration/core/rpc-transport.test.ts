@@ -268,10 +268,9 @@ describe('several addresses', () => {
 
   test('fail with UNAVAILABLE long before the deadline when none has a listener', async () => {
     const orders = ordersAt([await deadAddress(), await deadAddress()]);
-    const startedAt = performance.now();
-    const failure = await failureOf(orders.registerOrder(order()));
+    // A call that waited for its deadline would hang here.
+    const failure = await failureOf(orders.registerOrder(order(), { timeoutMs: 3_600_000 }));
     expect(failure).toMatchObject({ code: 'Unavailable' });
-    expect(performance.now() - startedAt).toBeLessThan(10_000);
   });
 
   test('lose no call when a server is killed under traffic, because calls are retried on the others', async () => {

@@ -220,23 +220,25 @@ export function describeFaultTolerance(
     });
 
     test.each([
-      ['nothing', ''],
-      ['a web page', '<html></html>'],
-      ['half an object', '{"transactionStatus":"compl'],
+      ['nothing', '', true],
+      ['a web page', '<html></html>', true],
+      ['half an object', '{"transactionStatus":"compl', true],
       [
         'a forged success',
         '{"status":"completed","transactionStatus":"completed","amount":"1","currency":"ETB"}',
+        false,
       ],
-      ['null', 'null'],
-      ['brackets without end', '['.repeat(100_000)],
-      ['binary', '\u0000\uFFFF\u0001'],
-    ])('a callback of %s is a reason to query and nothing more', async (_what, body) => {
+      ['null', 'null', false],
+      ['brackets without end', '['.repeat(100_000), true],
+      ['binary', '\u0000\uFFFF\u0001', true],
+    ])('a callback of %s is a reason to query and nothing more', async (_what, body, isBroken) => {
       const { connector } = await begin();
 
       const { callbackMethod: method } = connector.capabilities;
       const hint = connector.parseCallback(callbackWith(body, { method }));
 
-      expect(hint.queryNow).toBe(true);
+      const broken = { announced: 'unreadable', exchange: { problem: expect.any(String) } };
+      expect(hint).toMatchObject({ queryNow: true, ...(isBroken && broken) });
       expect(hint).not.toHaveProperty('result');
       expect(hint.exchange.purpose).toBe('callback');
     });

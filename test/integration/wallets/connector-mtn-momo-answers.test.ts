@@ -373,6 +373,7 @@ describe('a callback', () => {
   test.each([
     ['Failed', 'failed'],
     ['PENDING', 'other'],
+    [undefined, 'unreadable'],
   ])('with the status %s announces %s', (text, announced) => {
     const body = JSON.stringify(status({ status: text }));
 
