@@ -1,13 +1,11 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { request as httpRequest } from 'node:http';
-import { connect } from 'node:net';
-import { text } from 'node:stream/consumers';
 import { rpcError } from '../../../src/contract/error-reason.ts';
 import { refusedKeyHint } from '../../../src/rest-facade/key-hint.ts';
 import { shared } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
-import { post, send, startFacadeOverRpc } from './facade-over-rpc.ts';
+import { beginVerify, post, send, startFacadeOverRpc } from './facade-over-rpc.ts';
 import type { FacadeOverRpc } from './facade-over-rpc.ts';
 
 let ofOneTest: FacadeOverRpc | undefined;
@@ -79,19 +77,14 @@ describe("caching core's answer about a key", () => {
   test('a key that is revoked while the body arrives bit by bit is refused', async () => {
     let answer: Answer = () => good;
     const { facade, asked, verify } = await facadeKnowing((apiKey) => answer(apiKey));
-    const body = JSON.stringify({ order_number: 'INV-1' });
-    const head =
-      'Host: x\r\napiKey: k\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: ';
-    const socket = connect(Number(new URL(facade.url).port), '127.0.0.1');
-    socket.write(`POST /api/v1/verify HTTP/1.1\r\n${head}${body.length}\r\n\r\n${body.slice(0, 5)}`);
+    const finish = beginVerify(facade.url, 'INV-1', 'k');
     await waitUntil('the key is accepted', () => asked.length === 1);
 
     answer = refuse;
     pass(3_001);
     expect(await verify('k')).toBe(401);
-    socket.write(body.slice(5));
 
-    expect(await text(socket)).toMatch(/^HTTP\/1\.1 401 /);
+    expect(await finish()).toMatch(/^HTTP\/1\.1 401 /);
   });
 
   test('a refused key is looked up again after 1 second', async () => {

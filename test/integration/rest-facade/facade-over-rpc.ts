@@ -1,3 +1,5 @@
+import { connect } from 'node:net';
+import { text as textOf } from 'node:stream/consumers';
 import { createClient, createRouterTransport } from '@connectrpc/connect';
 import type { ConnectRouter, ServiceImpl } from '@connectrpc/connect';
 import type { FastifyInstance } from 'fastify';
@@ -134,4 +136,16 @@ export function post(
     headers: { apiKey: 'svc_test_any', 'content-type': 'application/json', ...headers },
     body: typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body),
   });
+}
+
+/** Sends the head and the beginning of a verify. The returned function sends the rest, and resolves with the whole answer. */
+export function beginVerify(url: string, orderNumber: string, apiKey: string): () => Promise<string> {
+  const body = JSON.stringify({ order_number: orderNumber });
+  const head = `Host: x\r\napiKey: ${apiKey}\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: `;
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  socket.write(`POST /api/v1/verify HTTP/1.1\r\n${head}${body.length}\r\n\r\n${body.slice(0, 5)}`);
+  return () => {
+    socket.write(body.slice(5));
+    return textOf(socket);
+  };
 }

@@ -3,7 +3,8 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { OrderSchema, OrderStatus, PaymentType } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { createWaitingSlots } from '../../../src/rest-facade/waiting-slots.ts';
-import { post, startFacadeOverRpc } from './facade-over-rpc.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { beginVerify, post, startFacadeOverRpc } from './facade-over-rpc.ts';
 import type { Answer, FacadeOverRpc } from './facade-over-rpc.ts';
 
 // An ended order changes only by an erasure or a restore, so verify answers about it from the facade's cache.
@@ -13,16 +14,16 @@ let reads: string[] = [];
 let status = OrderStatus.PENDING;
 let elapsedMs = 0;
 let endedOrdersVersion = 'v1';
+let keyChecks = 0;
 
 beforeAll(async () => {
   facade = await startFacadeOverRpc(
     {
       apiKeys: {
-        authenticateApiKey: ({ apiKey }) => ({
-          merchantId: `mer_${apiKey}`,
-          apiKeyId: `key_${apiKey}`,
-          endedOrdersVersion,
-        }),
+        authenticateApiKey: ({ apiKey }) => {
+          keyChecks += 1;
+          return { merchantId: `mer_${apiKey}`, apiKeyId: `key_${apiKey}`, endedOrdersVersion };
+        },
       },
       orders: {
         getOrder: ({ merchantId, key }) => {
@@ -105,6 +106,15 @@ test('core is called again when it says that ended orders may have changed', asy
   await verify('erased');
   await verify('erased');
   expect(reads).toHaveLength(2);
+
+  keyIsForgotten();
+  const before = keyChecks;
+  const finish = beginVerify(facade.url, 'erased', 'one');
+  await waitUntil('the key is accepted before the body arrives', () => keyChecks > before);
+  endedOrdersVersion = 'v3';
+  keyIsForgotten();
+  expect(await finish()).toMatch(/^HTTP\/1\.1 200 /);
+  expect(reads).toHaveLength(3);
 });
 
 test('core is called each time if it does not say so, as an older core', async () => {
