@@ -87,7 +87,6 @@ export function createKeyAuthenticator({
       const requestedAt = nowMs();
       const verdict = await ask(context);
       if (verdict.kind === 'accepted') known.set(name, true);
-      else known.delete(name);
       const lifetimeMs = verdict.kind === 'accepted' ? acceptedForMs : refusedForMs;
       // The lifetime starts at the call, because core may have answered at any moment since.
       options.ttl = Math.max(1, lifetimeMs - (nowMs() - requestedAt));

@@ -15,7 +15,7 @@ afterEach(async () => {
 });
 
 type Overrides = Parameters<typeof startFacadeOverRpc>[1];
-type Answer = (apiKey: string) => { merchantId: string; apiKeyId: string };
+type Answer = (apiKey: string, deadlineMs: number | undefined) => { merchantId: string; apiKeyId: string };
 
 /** The answers of core about keys, and the keys that it was asked about in the current test. */
 let core: { readonly answer: Answer; readonly asked: string[] };
@@ -28,9 +28,9 @@ const start = (overrides: Overrides): Promise<FacadeOverRpc> =>
   startFacadeOverRpc(
     {
       apiKeys: {
-        authenticateApiKey: ({ apiKey }) => {
+        authenticateApiKey: ({ apiKey }, context) => {
           core.asked.push(apiKey);
-          return core.answer(apiKey);
+          return core.answer(apiKey, context.timeoutMs());
         },
       },
       orders: {
@@ -76,7 +76,7 @@ describe("caching core's answer about a key", () => {
 
   test('a key that is revoked while the body arrives bit by bit is refused', async () => {
     let answer: Answer = () => good;
-    const { facade, asked, verify } = await facadeKnowing((apiKey) => answer(apiKey));
+    const { facade, asked, verify } = await facadeKnowing((...question) => answer(...question));
     const finish = beginVerify(facade.url, 'INV-1', 'k');
     await waitUntil('the key is accepted', () => asked.length === 1);
 
@@ -99,7 +99,9 @@ describe("caching core's answer about a key", () => {
   });
 
   test('the duration of the call counts: an answer that took 2 of the 3 seconds is valid for 1 more', async () => {
-    const { asked, verify } = await facadeKnowing(() => {
+    const deadlines: unknown[] = [];
+    const { asked, verify } = await facadeKnowing((_apiKey, deadlineMs) => {
+      deadlines.push(Math.ceil((deadlineMs ?? 0) / 3_000));
       pass(2_000);
       return good;
     });
@@ -107,6 +109,8 @@ describe("caching core's answer about a key", () => {
     pass(1_001);
     await verify('k');
     expect(asked).toHaveLength(2);
+    // An answer that takes longer is not awaited.
+    expect(deadlines).toEqual([1, 1]);
   });
 
   test('concurrent requests with one key share one call', async () => {
