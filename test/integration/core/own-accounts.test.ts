@@ -50,13 +50,17 @@ beforeEach(async () => {
   ({ id: ordinaryId } = await stack.createMerchant());
 });
 
-/** Makes an account with this payee the current one of a merchant. Without a payee, it has the operator's. */
-async function useAccount(owner: string, payeeId: string, own: object = {}): Promise<string> {
+async function addAccount(owner: string, payeeId: string, own: object = {}) {
   const ownPayee = payeeId === '' ? {} : { 'payee.type': 'accountid', 'payee.id': payeeId };
   const { account } = await owners.addWalletAccount({
     ...{ merchantId: owner, environment, wallet: 'walleta', values: { ...credentials, ...ownPayee, ...own } },
   });
-  const key = { merchantId: owner, walletAccountId: account?.walletAccountId ?? '' };
+  return { merchantId: owner, walletAccountId: account?.walletAccountId ?? '' };
+}
+
+/** Makes an account with this payee the current one of a merchant. Without a payee, it has the operator's. */
+async function useAccount(...added: Parameters<typeof addAccount>): Promise<string> {
+  const key = await addAccount(...added);
   await worker.recordWalletAccountCheck({ ...key, check: WalletAccountCheck.ACCEPTED });
   await owners.promoteWalletAccount(key);
   return key.walletAccountId;
@@ -130,8 +134,9 @@ test('each payee account has its own balance, and no payment is in two of them o
 });
 
 test("a worker without own accounts gets the operator's statement only, and one with own accounts also gets the credentials", async () => {
-  await useAccount(merchantId, '3001');
+  const first = await useAccount(merchantId, '3001');
   const latest = await useAccount(merchantId, '3001', { client_id: 'rotated' });
+  await owners.removeWalletAccount({ merchantId, walletAccountId: first });
   await desk.operator.startReconciliation({ ...walletA, date: day, payee });
 
   expect(await desk.lease()).toBeUndefined();
@@ -155,6 +160,10 @@ test('the first merchant that named a payee reads its statement, and other merch
   };
 
   expect([await failing(), await failing(), await failing()]).toEqual([rotated, others, rotated]);
+  // Without an account for new payments, the latest that was one comes before one that never was.
+  await addAccount(merchantId, '3001', { client_id: 'next' });
+  await owners.retireWalletAccount({ merchantId, walletAccountId: rotated });
+  expect(await failing()).toBe(rotated);
 });
 
 test('an account that was removed fails the reading, and its days are listed with that reason', async () => {

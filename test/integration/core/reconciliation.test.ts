@@ -283,19 +283,26 @@ describe('reading a statement', () => {
     expect(periodOf(leased)).toEqual(['2026-03-09T23:50:00.000Z', '2026-03-11T00:10:00.000Z']);
   });
 
-  test('the period reaches back to the oldest payment that ended on the day, and not beyond now', async () => {
-    await desk.payment(merchantId, completed('long-1'));
-    await desk.moveTo(merchantId, day);
-    await desk.database.query(
-      "update core.payment_attempts set created_at = '2026-03-08T20:00:00Z' where provider_transaction_id = 'long-1'",
-    );
-    expect(periodOf(await begin())[0]).toBe('2026-03-08T19:50:00.000Z');
+  test.each([
+    ['payment', '100.50'],
+    ['stray payment', '7.00'],
+  ])(
+    'the period reaches back to the oldest %s that ended on the day, and not beyond now',
+    async (_what, amount) => {
+      const { attemptId } = await desk.payment(merchantId, completed('long-1', amount));
+      await desk.moveTo(merchantId, day);
+      await desk.database.query(
+        "update core.payment_attempts set created_at = '2026-03-08T20:00:00Z' where id = $1",
+        [storedId('pat', attemptId)],
+      );
+      expect(periodOf(await begin())[0]).toBe('2026-03-08T19:50:00.000Z');
 
-    const today = new Date().toISOString().slice(0, 10);
-    await desk.operator.startReconciliation({ ...walletA, date: today });
-    const leased = await desk.lease();
-    expect(timestampDate(leased!.toTime!).getTime()).toBeLessThanOrEqual(Date.now() + 1_000);
-  });
+      const today = new Date().toISOString().slice(0, 10);
+      await desk.operator.startReconciliation({ ...walletA, date: today });
+      const leased = await desk.lease();
+      expect(timestampDate(leased!.toTime!).getTime()).toBeLessThanOrEqual(Date.now() + 1_000);
+    },
+  );
 
   test('a page that is sent twice counts once', async () => {
     const leased = key(await begin());

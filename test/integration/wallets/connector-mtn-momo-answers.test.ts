@@ -161,6 +161,7 @@ describe('an acknowledgement', () => {
     [500, error('INTERNAL_PROCESSING_ERROR'), 'server_error'],
     [500, error('SOMETHING_NEW'), 'server_error'],
     [503, error('SERVICE_UNAVAILABLE'), 'server_error'],
+    [503, error('NOT_ALLOWED'), 'server_error'],
     [202, {}, 'unreadable_answer'],
   ])('of %d %j decides nothing', async (code, body, why) => {
     subject.wallet.on(routes.initiate, json(code, body));
