@@ -185,16 +185,19 @@ describe('connections', () => {
   });
 
   test('at most 512 connections are kept, to any number of origins', async () => {
-    const receiver = await openReceiver();
+    const receiver = await openReceiver(
+      answer(204, { connection: 'keep-alive', 'keep-alive': 'timeout=60' }),
+    );
     const sender = openSender({ resolve: async () => ['127.0.0.1'] });
+    const sendToShop = (shop: number) => sendTo(sender, `http://shop-${shop}.example:${receiver.port}/`);
 
-    for (let shop = 0; shop < 600; shop += 1) {
-      await sendTo(sender, `http://shop-${shop}.example:${receiver.port}/`);
-    }
+    for (let shop = 0; shop < 600; shop += 1) await sendToShop(shop);
 
-    await waitUntil('the others are closed', () => receiver.openConnectionCount() <= 512);
-    await sendTo(sender, `http://shop-599.example:${receiver.port}/`);
+    await sendToShop(599);
     expect(receiver.connectionCount()).toBe(600);
+    // The 513th from the end was closed for the last one.
+    await sendToShop(599 - 512);
+    expect(receiver.connectionCount()).toBe(601);
   });
 
   test('all connections are closed with the sender', async () => {
@@ -230,12 +233,17 @@ describe('a stop', () => {
     },
   );
 
-  test('during the name lookup leaves no report', async () => {
+  test.each<[string, (stop: () => void) => Parameters<typeof openSender>[0]]>([
+    ['during the name lookup', (stop) => ({ resolve: () => new Promise(stop) })],
+    [
+      'during the wait that hides why a name has no address',
+      (stop) => ({ resolve: async () => ['10.0.0.1'], pause: async () => stop() }),
+    ],
+  ])('%s leaves no report', async (_when, optionsWith) => {
     const stop = new AbortController();
-    const sender = openSender({ resolve: () => new Promise(() => {}) });
-    const sent = sender.send(buildDelivery('http://shop.example/'), {}, stop.signal);
+    const sender = openSender(optionsWith(() => stop.abort(new Error('the process ends'))));
 
-    stop.abort(new Error('the process ends'));
+    const sent = sender.send(buildDelivery('http://shop.example/'), {}, stop.signal);
 
     await expect(sent).rejects.toThrow('the process ends');
   });
