@@ -3,8 +3,11 @@ import type { PoolClient, QueryConfig } from 'pg';
 import { createEventFeed } from '../../../src/core/events/follow-events.ts';
 import { heldBackMs, latestCursor, readEvents } from '../../../src/core/events/read-events.sql.ts';
 import { relayEvents } from '../../../src/core/events/relay-events.ts';
+import { beginning } from '../../../src/contract/event-cursor.ts';
+import type { StoredId } from '../../../src/contract/public-id.ts';
 import { createLogger } from '../../../src/platform/logger.ts';
 import { createWakeSignal } from '../../../src/platform/wake-signal.ts';
+import { storedId } from '../../support/ids.ts';
 import { sharedCoreDatabase, sharedTestDatabase } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { beginLateEvent } from './late-event.ts';
@@ -89,7 +92,12 @@ test('an event that a running transaction holds back is read soon after that tra
 
 test('a relay publishes nothing before its database has the newest event of the stream', async () => {
   const stop = new AbortController();
-  await database.pool.query("delete from core.event_relay where stream = 'test'");
+  // No event waits, only a change of an account.
+  await database.pool.query(
+    `begin; set local session_replication_role = 'replica';
+     insert into core.account_changes (merchant_id, environment, wallet, changed_at)
+     values (gen_random_uuid(), 'SANDBOX', 'walleta', now()); commit`,
+  );
   let answers = 0;
   const publishedAfter: number[] = [];
   const continuesStream = () => Promise.resolve((answers += 1) > 1);
@@ -103,6 +111,51 @@ test('a relay publishes nothing before its database has the newest event of the 
   } finally {
     stop.abort();
     await Promise.all([relaying, late.end()]);
+  }
+});
+
+test('a relay that must not continue leaves the next event to another core', async () => {
+  const stop = new AbortController();
+  const by: string[] = [];
+  const first = startRelay(() => by.push('first'), stop.signal, { mayRelay: () => by.length === 0 });
+  const events = [await beginLateEvent(testDatabase.url), await beginLateEvent(testDatabase.url)];
+  const commit = async (event = events[0]) => {
+    await event?.insert();
+    await event?.commit();
+  };
+  await commit();
+  await waitUntil('the first event is published', () => by.length > 0);
+  const second = startRelay(() => by.push('second'), stop.signal);
+  try {
+    await commit(events[1]);
+    await waitUntil('the next event is published', () => by.length > 1);
+    expect(by).toEqual(['first', 'second']);
+  } finally {
+    stop.abort();
+    await Promise.all([first, second, ...events.map((event) => event.end())]);
+  }
+  const shown = await Promise.all(Array.from({ length: 4 }, () => database.pool.query('show enable_sort')));
+  expect(shown.flatMap(({ rows }) => rows)).toEqual(Array(4).fill({ enable_sort: 'on' }));
+});
+
+test('the event of an order is listed once while a running transaction holds it back from others', async () => {
+  const feed = createEventFeed(database, createWakeSignal());
+  const holding = await beginLateEvent(testDatabase.url);
+  const held = await beginLateEvent(testDatabase.url);
+  try {
+    await held.insert();
+    await held.commit();
+    const { rows } = await database.pool.query<{ orderId: StoredId<'ord'> }>(
+      'select order_id as "orderId" from core.order_events where id = $1',
+      [storedId('evt', held.eventId)],
+    );
+
+    const first = await feed.list(beginning, 10, rows[0]);
+    const second = await feed.list(first.next, 10, rows[0]);
+
+    expect([first.events.length, second.events.length]).toEqual([1, 0]);
+  } finally {
+    await Promise.all([holding.end(), held.end()]);
   }
 });
 
