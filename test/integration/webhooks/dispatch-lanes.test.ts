@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { waitUntil } from '../../support/wait-until.ts';
+import { abandonExpired } from '../../../src/webhooks/delivery/abandon-expired.sql.ts';
 import { laneOwner } from '../../../src/webhooks/delivery/lane-arrays.ts';
 import type { LaneLease } from '../../../src/webhooks/delivery/lane-runner.ts';
 import { pauseLane, resumeLane } from '../../../src/webhooks/delivery/pause-lane.ts';
@@ -253,6 +254,24 @@ describe('lanes', () => {
     expect((await desk.deliveries()).map(({ last_result: words }) => words)).toContain(
       'abandoned before it was sent: its host or webhook endpoint failed until its schedule of 76 hours ended',
     );
+  });
+
+  test.each([
+    ['failed meanwhile', 1, `last_failure_at = now()`],
+    ['failed only before', 0, `last_failure_at = now() - interval '78 hours'`],
+    ['never failed, as during a downtime of Gatehouse,', 0, `last_failure_at = null`],
+    ['were resumed later', 0, `last_failure_at = now(), resumed_at = now() - interval '1 hour'`],
+    ['are paused', 0, `last_failure_at = now(), paused_at = now()`],
+    ['have another lease', 0, `last_failure_at = now(), lease_id = gen_random_uuid()`],
+  ])('that %s abandon %d of 1 delivery that has waited for 77 hours', async (_which, abandoned, change) => {
+    const { pool } = desk.database;
+    const leaseId = randomUUID();
+    await desk.add({ url: 'https://shop.example' });
+    await pool.query(`update webhooks.deliveries set round_started_at = now() - interval '77 hours'`);
+    await pool.query(`update webhooks.lanes set lease_id = $1, leased_until = now()`, [leaseId]);
+    await pool.query(`update webhooks.lanes set ${change}`);
+
+    expect(await abandonExpired(pool, { lane: laneOf('https://shop.example'), leaseId }, 10)).toBe(abandoned);
   });
 });
 
