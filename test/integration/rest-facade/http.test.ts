@@ -258,6 +258,13 @@ describe('a connection', () => {
     expect(answers().at(-1)).toMatch(/connection: close[^]+"message":"Not found",.*\}$/i);
   });
 
+  test('has the time limits of the documentation', () => {
+    const { headersTimeout, requestTimeout, keepAliveTimeout, timeout } = facade.app.server;
+
+    const limits = [headersTimeout, requestTimeout, keepAliveTimeout, timeout];
+    expect(limits).toEqual([5_000, 10_000, 65_000, 90_000]);
+  });
+
   test('closes when its client does not read the answers', async () => {
     const { server } = facade.app;
     const { timeout } = server;
