@@ -14,6 +14,8 @@ export interface CallOwner {
   readonly owner: string;
   /** Parts of an owner, such as its links, share the owner's turns. */
   readonly part?: string;
+  /** The call is refused when it has waited this long, so that its caller has an answer before its deadline. No limit by default. */
+  readonly maxWaitMs?: number | undefined;
 }
 
 interface WaitingCall {
@@ -25,7 +27,7 @@ interface WaitingCall {
 /**
  * Runs a call when its owner may have one more running. `signal`: a call whose caller disconnects before its turn is dropped, so
  * that another call can wait.
- * Errors: RESOURCE_EXHAUSTED OVERLOADED; CALL_CANCELLED; those of the call.
+ * Errors: RESOURCE_EXHAUSTED OVERLOADED, before the call has begun; CALL_CANCELLED; those of the call.
  */
 export type FairCalls = <T>(owner: CallOwner, signal: CallerSignal, call: () => Promise<T>) => Promise<T>;
 
@@ -67,36 +69,46 @@ export function createFairCalls({
     // Not counted without need, because an owner may have many parts.
     return maxWaitingOfOwner !== Infinity && waitingIn(parts) >= maxWaitingOfOwner;
   };
-  /** Drops the owner's calls whose callers have disconnected. */
-  const dropDisconnected = (owner: string): void => {
+  /** Refuses the owner's waiting calls for which `isDropped` is true. */
+  const drop = (owner: string, isDropped: (call: WaitingCall) => boolean, error: () => Error): void => {
     const parts = waiting.get(owner) ?? new Map<string, WaitingCall[]>();
     for (const [part, calls] of parts) {
-      const { left = [], connected = [] } = Object.groupBy(calls, ({ signal }) =>
-        signal.aborted ? 'left' : 'connected',
+      const { dropped = [], kept = [] } = Object.groupBy(calls, (call) =>
+        isDropped(call) ? 'dropped' : 'kept',
       );
-      for (const { refuse } of left) refuse(cancelled());
-      if (connected.length > 0) parts.set(part, connected);
+      for (const { refuse } of dropped) refuse(error());
+      if (kept.length > 0) parts.set(part, kept);
       else parts.delete(part);
     }
     if (parts.size === 0) waiting.delete(owner);
   };
   const turnOf = (caller: CallOwner, signal: CallerSignal): Promise<void> | undefined => {
-    const { owner, part = '' } = caller;
+    const { owner, part = '', maxWaitMs } = caller;
     if (!waiting.has(owner) && mayRun(owner)) {
       count(owner, 1);
       return undefined;
     }
     // Only now, because most calls have their turn before their callers disconnect.
-    if (isFull(caller)) dropDisconnected(owner);
+    if (isFull(caller)) drop(owner, ({ signal: { aborted } }) => aborted, cancelled);
     if (isFull(caller)) throw overloaded();
-    return new Promise((resolve, refuse) => {
-      const begin = (): void => {
-        count(owner, 1);
-        resolve();
+    return new Promise((resolve, reject) => {
+      const refuseLate = (): void => drop(owner, (each) => each === call, overloaded);
+      const timer = maxWaitMs === undefined ? undefined : setTimeout(refuseLate, maxWaitMs);
+      const call: WaitingCall = {
+        signal,
+        begin() {
+          clearTimeout(timer);
+          count(owner, 1);
+          resolve();
+        },
+        refuse(error) {
+          clearTimeout(timer);
+          reject(error);
+        },
       };
       const parts = waiting.get(owner) ?? new Map<string, WaitingCall[]>();
       const own = parts.get(part) ?? [];
-      own.push({ signal, begin, refuse });
+      own.push(call);
       waiting.set(owner, parts.set(part, own));
     });
   };

@@ -634,6 +634,22 @@ test('many refunds of one order leave connections to other merchants', async () 
   expect(new Set(await Promise.all(creating))).toEqual(new Set(['done', 'OVERLOADED']));
 });
 
+test('a refund that waits for a third of its time is refused as OVERLOADED, and its repeat creates it', async () => {
+  const order = await paidOrder();
+  const release = await desk.holdOrder(order);
+  const running = Array.from({ length: 20 }, (_, index) => refund(`R-${index}`, '0.01'));
+  await waitUntil('both cores run as many as they may', async () => (await desk.lockWaits()) === 6);
+
+  const late = await refusalOf(desk.refunds.createRefund(asked('R-late', '0.01'), { timeoutMs: 4_000 }));
+  await release();
+
+  await Promise.all(running);
+  expect(late).toBe('OVERLOADED');
+  const name = { case: 'refundNumber' as const, value: 'R-late' };
+  expect(await refusalOf(desk.refunds.getRefund({ merchantId, environment, name }))).toBe('REFUND_NOT_FOUND');
+  expect(await refund('R-late', '0.01')).toMatchObject({ amount: '0.01' });
+});
+
 test('many approvals of refunds leave connections to other merchants', async () => {
   await merchants.updateMerchant({
     ...{ merchantId, refundPolicy: { approvalLimits: [{ currency: 'ETB', amount: '0' }] } },

@@ -9,9 +9,9 @@ const connected = { aborted: false };
 function openCalls(maxRunning: number, maxWaiting = 10, maxWaitingOfOwner = 100) {
   const fairly = createFairCalls({ maxRunning, maxWaiting, maxWaitingOfOwner });
   const running = new Map<string, () => void>();
-  const begin = (ownerAndPart: string, name: string, signal = connected) => {
+  const begin = (ownerAndPart: string, name: string, signal = connected, maxWaitMs?: number) => {
     const [owner = '', part = ''] = ownerAndPart.split('/');
-    return fairly({ owner, part }, signal, async () => {
+    return fairly({ owner, part, maxWaitMs }, signal, async () => {
       const { promise, resolve } = Promise.withResolvers<string>();
       running.set(name, () => resolve(name));
       return promise;
@@ -124,6 +124,17 @@ test('a call whose caller disconnected leaves its place to the next one', async 
   expect((await dropped).reason).toBe('CALL_CANCELLED');
   expect((await refused).reason).toBe('OVERLOADED');
   expect(await calls.endAll()).toEqual(['a1', 'a3', 'a4']);
+});
+
+test('a call that has waited too long is refused and never begins', async () => {
+  const calls = openCalls(1);
+  void calls.begin('a', 'a1');
+
+  expect((await failureOf(calls.begin('a', 'a2', connected, 1))).reason).toBe('OVERLOADED');
+  await calls.end('a1');
+  void calls.begin('b', 'b1');
+  await nextTurn();
+  expect(calls.running()).toEqual(['b1']);
 });
 
 test('a failed call makes room for the next one', async () => {

@@ -36,7 +36,7 @@ import { refundMessage } from '../../rpc/refund-message.ts';
 import { refundingRoleNumber } from '../../rpc/refund-policy-message.ts';
 import { parseId, valuesOrThrow } from '../../rpc/request-fields.ts';
 import { fingerprintOf } from '../idempotency/keyed-calls.ts';
-import type { AnswerOnce, KeyedCall } from '../idempotency/keyed-calls.ts';
+import type { AnswerOnce } from '../idempotency/keyed-calls.ts';
 import type { StartRefund, CreatedRefund, RefundRequest } from './start-refund.ts';
 import type { DecideApproval, DecisionRefusal, RefundKey } from './decide-approval.ts';
 import type { FindRefundingRole } from './find-refunding-role.ts';
@@ -75,6 +75,12 @@ export interface RefundServiceParts {
   readonly mayKeyRefund: MayKeyRefund;
 }
 
+/** In milliseconds. A call that waits no longer for its turn has twice as much time to run, and is rarely left without an answer. */
+function thirdOfTimeLeft(context: HandlerContext): number | undefined {
+  const leftMs = context.timeoutMs();
+  return leftMs === undefined ? undefined : leftMs / 3;
+}
+
 const createdMessage = ({ refund, repeated }: CreatedRefund) =>
   create(CreateRefundResponseSchema, { refund: refundMessage(refund), repeated });
 
@@ -105,33 +111,41 @@ export function refundService(parts: RefundServiceParts): RpcService {
         annotate(context, { merchant_id: wanted.merchantId });
         const { merchantId, environment } = wanted;
         const owner = `${environment} ${merchantId}`;
-        const by = await fairly({ owner }, context.signal, () =>
-          findCreator(parts.mayKeyRefund, request.apiKeyId, wanted, context),
-        );
-        if (request.validateOnly) return {};
-        const key = valuesOrThrow(parseIdempotencyKey(request.idempotencyKey));
         // A refund holds a connection while it waits for its order's lock.
-        const createInShare = (keyed?: KeyedCall<CreatedRefund>) =>
-          fairly({ owner }, context.signal, () => startRefund(wanted, by, keyed));
+        const inShare = <T>(work: () => Promise<T>): Promise<T> =>
+          fairly({ owner, maxWaitMs: thirdOfTimeLeft(context) }, context.signal, work);
+        const findBy = () => findCreator(parts.mayKeyRefund, request.apiKeyId, wanted, context);
+        const createKeyed = async (key: string) => {
+          const by = await inShare(findBy);
+          return answerOnce({
+            name: { merchantId, environment, operation: 'CREATE_REFUND', key },
+            fingerprint: fingerprintOf(CreateRefundRequestSchema, request),
+            response: CreateRefundResponseSchema,
+            responseOf: createdMessage,
+            signal: context.signal,
+            run: (keyed) => inShare(() => startRefund(wanted, by, keyed)),
+          });
+        };
+        const key = parseIdempotencyKey(request.idempotencyKey);
+        if (request.validateOnly || !key.ok) {
+          await inShare(findBy);
+          valuesOrThrow(key);
+          return {};
+        }
+        // In one turn, because a second one may be long in coming.
+        const createOnce = async () => startRefund(wanted, await findBy());
         const response =
-          key === undefined
-            ? createdMessage(await createInShare())
-            : await answerOnce({
-                name: { merchantId, environment, operation: 'CREATE_REFUND', key },
-                fingerprint: fingerprintOf(CreateRefundRequestSchema, request),
-                response: CreateRefundResponseSchema,
-                responseOf: createdMessage,
-                signal: context.signal,
-                run: createInShare,
-              });
+          key.value === undefined ? createdMessage(await inShare(createOnce)) : await createKeyed(key.value);
         const { refund, repeated } = response;
         annotate(context, { refund_id: refund?.refundId, order_id: refund?.orderId, repeated });
         return response;
       },
-      async getRefund(request, { signal }) {
+      async getRefund(request, context) {
         const name = parseRefundName(request);
         const owner = `${name.environment ?? ''} ${name.merchantId}`;
-        const refund = await fairly({ owner }, signal, () => reader.find(name));
+        const refund = await fairly({ owner, maxWaitMs: thirdOfTimeLeft(context) }, context.signal, () =>
+          reader.find(name),
+        );
         if (refund === undefined) throw await missing(name);
         return { refund: refundMessage(refund) };
       },
