@@ -72,6 +72,43 @@ export async function makePending(
   return made.length;
 }
 
+/** A delivery with its place in its order. */
+export interface OrderedDelivery extends Redelivered {
+  readonly orderId: string;
+  readonly sequence: string;
+}
+
+const hastenedAtOnce = 500;
+
+const hasten = `
+with waiting as materialized (
+  select id, sequence from webhooks.deliveries
+  where merchant_id = $1 and order_id = $2 and order_id <> '' and sequence > $3 and (endpoint = $4) is true and state = 'PENDING'
+  order by sequence limit ${hastenedAtOnce}
+), hastened as (
+  update webhooks.deliveries d set due_at = date_trunc('milliseconds', now()) from waiting
+  where d.merchant_id = $1 and d.id = waiting.id and d.round_attempts = 0 and d.due_at > now()
+)
+select max(sequence)::text as last, count(*)::int as read from waiting`;
+
+/**
+ * Makes the next deliveries of the same order due now, if they have not been tried: `postponeWaiting` has made them due after the
+ * given one, which may be sent earlier now. Returns the sequence after which the caller continues; undefined at the end of the order.
+ */
+export async function hastenWaiting(
+  client: PoolClient,
+  delivery: OrderedDelivery,
+): Promise<string | undefined> {
+  await lockLanes(client, [delivery]);
+  await runStatement(client, wakeLanes.with({ woken: [delivery] }));
+  const { merchantId, orderId, sequence, endpoint } = delivery;
+  const [waiting] = await runStatement<{ last: string | null; read: number }>(client, {
+    text: hasten,
+    values: [merchantId, orderId, sequence, endpoint],
+  });
+  return waiting?.read === hastenedAtOnce ? (waiting.last ?? undefined) : undefined;
+}
+
 interface MakePendingOptions {
   readonly redeliveryId?: string | null;
   readonly states?: readonly DeliveryState[];

@@ -6,8 +6,8 @@ import type { NewId } from '../../contract/public-id.ts';
 import { recordAudit } from '../audit/record-audit.ts';
 import type { Actor } from '../../platform/rpc/actor.ts';
 import type { DeliveryState, Environment } from '../domain/delivery.ts';
-import { makePending } from './make-pending.sql.ts';
-import type { Redelivered } from './make-pending.sql.ts';
+import { hastenWaiting, makePending } from './make-pending.sql.ts';
+import type { OrderedDelivery } from './make-pending.sql.ts';
 
 /** A background job that sends deliveries again. */
 export interface Redelivery {
@@ -36,7 +36,7 @@ export interface RedeliveryRequest {
 }
 
 export interface RedeliveryStore {
-  /** Makes one delivery due now, with a whole new schedule. */
+  /** Makes one delivery due now, with a whole new schedule, and those of its order that wait for it. */
   readonly redeliver: (
     merchantId: string,
     deliveryId: string,
@@ -48,7 +48,8 @@ export interface RedeliveryStore {
 }
 
 const findDelivery = `
-select id, merchant_id as "merchantId", environment, endpoint from webhooks.deliveries where merchant_id = $1 and id = $2`;
+select id, merchant_id as "merchantId", environment, endpoint, order_id as "orderId", sequence::text as sequence
+from webhooks.deliveries where merchant_id = $1 and id = $2`;
 
 const insert = `
 insert into webhooks.redeliveries (merchant_id, id, environment, created_from, created_to, states, after_id, created_at)
@@ -110,14 +111,14 @@ export function createRedeliveryStore({ pool, newId, now }: RedeliveryStoreParts
     return row === undefined ? undefined : redeliveryOf(row);
   };
   return {
-    redeliver: (merchantId, deliveryId, by) =>
-      inTransaction(pool, [], async (client) => {
-        const [delivery] = await runStatement<Redelivered & Record<string, unknown>>(client, {
-          text: findDelivery,
-          values: [merchantId, deliveryId],
-        });
-        if (delivery === undefined) return 'not_found';
-        if ((await makePending(client, merchantId, [delivery])) === 0) return 'endpoint_deleted';
+    async redeliver(merchantId, deliveryId, by) {
+      const [delivery] = await runStatement<OrderedDelivery & Record<string, unknown>>(pool, {
+        text: findDelivery,
+        values: [merchantId, deliveryId],
+      });
+      if (delivery === undefined) return 'not_found';
+      const isMade = await inTransaction(pool, [], async (client) => {
+        if ((await makePending(client, merchantId, [delivery])) === 0) return false;
         const { environment, endpoint } = delivery;
         await recordAudit(client, newId, now(), by, {
           action: 'delivery.redeliver',
@@ -125,8 +126,16 @@ export function createRedeliveryStore({ pool, newId, now }: RedeliveryStoreParts
           targetId: deliveryId,
           details: { environment, endpoint },
         });
-        return 'redelivered';
-      }),
+        return true;
+      });
+      if (!isMade) return 'endpoint_deleted';
+      let after: string | undefined = delivery.sequence;
+      while (after !== undefined) {
+        const waiting: OrderedDelivery = { ...delivery, sequence: after };
+        after = await inTransaction(pool, [], (client) => hastenWaiting(client, waiting));
+      }
+      return 'redelivered';
+    },
 
     async start({ merchantId, environment, createdFrom, createdTo, states }, by) {
       const at = now();

@@ -424,6 +424,35 @@ describe('redelivering one delivery', () => {
     expect(rows).toEqual([{ is_due: true, waits_for_probe: true }]);
   });
 
+  test('makes those of its order due that were postponed behind it, and no others', async () => {
+    const [deliveryId = '', other = ''] = [
+      ...(await desk.deliver(merchantId)),
+      ...(await desk.deliver(merchantId)),
+    ];
+    await sql("update webhooks.deliveries set due_at = now() + interval '1 hour' where id = any($1)", [
+      [deliveryId, other],
+    ]);
+    // The last one has failed by itself.
+    await sql(
+      `insert into webhooks.deliveries select (jsonb_populate_record(d, jsonb_build_object(
+         'id', d.id || n, 'event_id', d.event_id || n, 'sequence', d.sequence + n,
+         'round_attempts', case when n = 1001 then 1 else 0 end
+       ))).* from webhooks.deliveries d, generate_series(1, 1001) n where id = $1`,
+      [deliveryId],
+    );
+    await operator().redeliverDelivery({ merchantId, deliveryId });
+    const { rows } = await sql(
+      `select order_id = (select order_id from webhooks.deliveries where id = $2) as is_other,
+         count(*) filter (where due_at <= now())::int as due, count(*)::int as all
+       from webhooks.deliveries where merchant_id = $1 group by 1 order by 1`,
+      [merchantId, other],
+    );
+    expect(rows).toEqual([
+      { is_other: false, due: 1001, all: 1002 },
+      { is_other: true, due: 0, all: 1 },
+    ]);
+  });
+
   test('is in the outbox of the audit log, with the host of the URL only', async () => {
     const [deliveryId = ''] = await desk.deliver(merchantId);
     await operator().redeliverDelivery(
