@@ -153,7 +153,8 @@ export class GsmaConnector implements WalletConnector {
 
   /**
    * Asks by the stored reference. A wallet may have acknowledged a request with a reference that it does not know, or that leads to another
-   * request. Then its reference for our id takes the place of the stored one.
+   * request. Then its reference for our id takes the place of the stored one. A failed request state has no id of ours, so a failure is
+   * believed only if the wallet has no other reference for our id.
    */
   async #orByOwnId<Outcome extends PaymentOutcome | ReversalOutcome>(
     requestId: string,
@@ -162,7 +163,7 @@ export class GsmaConnector implements WalletConnector {
     ask: (reference: string | undefined) => Promise<Answer<Outcome>>,
   ): Promise<Answer<Outcome>> {
     const answer = await ask(stored);
-    if (answer.exchanges.length === 0 || !leadsElsewhere(answer.result)) return answer;
+    if (answer.exchanges.length === 0 || !mayBeOfAnother(answer.result, stored)) return answer;
     const found = await this.#findByOwnId(requestId, signal);
     const exchanges = [...answer.exchanges, ...found.exchanges];
     if (found.result.kind !== 'found' || found.result.providerReference === stored)
@@ -212,8 +213,12 @@ export class GsmaConnector implements WalletConnector {
   }
 }
 
-const leadsElsewhere = (result: PaymentOutcome | ReversalOutcome): boolean =>
-  result.kind === 'unknown' && (result.why === 'inconsistent' || result.why === 'not_found');
+/** Whether this outcome, found by the stored reference, may be that of another request. A transaction that failed has our id. */
+function mayBeOfAnother(result: PaymentOutcome | ReversalOutcome, stored: string | undefined): boolean {
+  if (result.kind === 'unknown') return result.why === 'inconsistent' || result.why === 'not_found';
+  const hasFailed = result.kind !== 'completed' && result.kind !== 'pending';
+  return hasFailed && readReference(stored ?? '')?.collection === 'requeststates';
+}
 
 /** By `GET /responses/{clientCorrelationId}`. Only a 404 with the contract's error means that the id is unknown. */
 function readRecovery(reply: JsonReply): Recovery {

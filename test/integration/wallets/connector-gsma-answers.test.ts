@@ -272,6 +272,22 @@ describe('a query', () => {
   });
 
   test.each([
+    ['another', '/transactions/REF-1', { kind: 'completed', providerTransactionId: 'REF-1' }],
+    ['no other', `/requeststates/${requestStateId}`, declined('insufficient_funds')],
+    ['an unreadable', '/', declined('insufficient_funds')],
+  ])(
+    'of a request that failed returns its own outcome if the wallet has %s reference for our id',
+    async (_what, link, expected) => {
+      const failed = { status: 'failed', error: error('businessRule', 'insufficientFunds') };
+      subject.wallet.on(routes.requestState, json(200, requestState(failed)));
+      subject.wallet.on(routes.responses, json(200, { link }));
+      subject.wallet.on(routes.transaction, json(200, transaction()));
+
+      expect(await query()).toMatchObject(expected);
+    },
+  );
+
+  test.each([
     [400, error('businessRule', 'insufficientFunds'), 'unrecognised_code'],
     [401, error('authorisation', 'requestDeclined'), 'unauthenticated'],
     [404, error('identification', 'identifierError'), 'not_found'],
