@@ -23,9 +23,7 @@ import type {
   WalletConnector,
 } from '../connector/wallet-connector.ts';
 import { sameDecimal } from '../connector/decimal-text.ts';
-import { attemptIdEnd } from './account-reference.ts';
 import { callbackUrl } from './callback-url.ts';
-import { certificateOf } from './certificate-setting.ts';
 import {
   completedOutcome,
   confirmReceipt,
@@ -37,19 +35,13 @@ import type { ConfirmationParts } from './confirm-payment.ts';
 import { darajaCapabilities } from './daraja-capabilities.ts';
 import type { DarajaSettings } from './daraja-settings.ts';
 import { compactTime } from './eat-time.ts';
-import { InitiatorApi } from './initiator-api.ts';
+import { InitiatorApi, initiatorOf } from './initiator-api.ts';
 import type { ResultAddress } from './initiator-api.ts';
 import { MpesaClient } from './mpesa-client.ts';
 import { unknown } from './mpesa-error.ts';
 import type { Note } from './notes.ts';
 import { confirmedReceipts, pushNotes, readNotes } from './notes.ts';
-import {
-  confirmationNoteOf,
-  readPayerStarted,
-  readRegistration,
-  registrationBody,
-  validationReply,
-} from './payer-started.ts';
+import { payerStartedPayments } from './payer-started.ts';
 import { findInStatement, readPullStatement } from './pull-statement.ts';
 import { readPushAnswer, readPushState } from './read-push.ts';
 import { readCallback } from './read-callback.ts';
@@ -90,37 +82,17 @@ export class DarajaConnector implements WalletConnector {
     this.#options = options;
     this.#client = new MpesaClient(settings, '/oauth/v1/generate', options);
     this.#payee = payeeOf(settings);
-    this.#api = new InitiatorApi(
-      this.#client,
-      {
-        name: settings.initiator_name,
-        password: settings.initiator_password,
-        certificate: certificateOf(settings),
-        shortCode: settings.short_code,
-      },
-      paths,
-    );
+    this.#api = new InitiatorApi(this.#client, initiatorOf(settings), paths);
     const pull = settings.pull === true;
     this.capabilities = { ...darajaCapabilities, statement: pull, recovery: pull };
-    this.payerStarted = {
-      parse: (message) => readPayerStarted(message, currency, this.#secrets()),
-      replyToValidation: validationReply,
-      isPayee: (payee) => payee === settings.short_code || payee === settings.till_number,
-      attemptIdEnd,
-      noteOf: confirmationNoteOf,
-      register: async (urls, callOptions) => {
-        const body = registrationBody(settings.short_code, urls);
-        const request = {
-          purpose: 'register_urls' as const,
-          path: '/mpesa/c2b/v2/registerurl',
-          body,
-          secrets: [],
-        };
-        const { result, exchanges } = await this.#client.post(request, callOptions);
-        return { result: readRegistration(result), exchanges };
-      },
+    this.payerStarted = payerStartedPayments({
+      client: this.#client,
+      settings,
+      currency,
+      secrets: this.#secrets(),
+      registration: { path: '/mpesa/c2b/v2/registerurl' },
       confirm: (inquiry, callOptions) => this.#confirmPayerStarted(inquiry, callOptions),
-    };
+    });
   }
 
   async initiate(request: PaymentRequest, options: CallOptions): Promise<Answer<Acknowledgement>> {

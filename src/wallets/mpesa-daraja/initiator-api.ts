@@ -5,6 +5,7 @@ import type { Answer, ExchangePurpose } from '../connector/raw-exchange.ts';
 import { timeoutPath } from '../connector/wallet-connector.ts';
 import type { CallOptions } from '../connector/wallet-connector.ts';
 import type { JsonReply } from '../connector/json-reply.ts';
+import { certificateOf } from './certificate-setting.ts';
 import { conversationSchema } from './messages.ts';
 import type { MpesaClient } from './mpesa-client.ts';
 import { readRefusal, readRefusedToken, unknown, unknownAfter } from './mpesa-error.ts';
@@ -17,6 +18,20 @@ export interface Initiator {
   readonly certificate: KeyObject;
   readonly shortCode: string;
 }
+
+/** @throws TypeError for a certificate that cannot be used */
+export const initiatorOf = (settings: {
+  readonly initiator_name: string;
+  readonly initiator_password: string;
+  readonly certificate_pem?: string;
+  readonly certificate_file?: string;
+  readonly short_code: string;
+}): Initiator => ({
+  name: settings.initiator_name,
+  password: settings.initiator_password,
+  certificate: certificateOf(settings),
+  shortCode: settings.short_code,
+});
 
 /** The differences between Daraja and M-Pesa Ethiopia. */
 export interface InitiatorPaths {

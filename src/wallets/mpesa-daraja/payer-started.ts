@@ -8,13 +8,16 @@ import type {
   CallbackRequest,
   PayerStartedMessage,
   PayerStartedPayment,
+  PayerStartedPayments,
   PayerStartedUrls,
   Registration,
   ValidationDecision,
 } from '../connector/wallet-connector.ts';
+import { attemptIdEnd } from './account-reference.ts';
 import { withoutRefusedWords } from './callback-url.ts';
 import { readCompactTime } from './eat-time.ts';
 import { isReceipt } from './messages.ts';
+import type { MpesaClient } from './mpesa-client.ts';
 import { writeNote } from './notes.ts';
 import { readMpesaError, readRefusal, unknownAfter } from './mpesa-error.ts';
 
@@ -82,11 +85,11 @@ export const validationReply = (decision: ValidationDecision): { status: number;
 });
 
 /** The note for the attempt whose account reference a confirmed payment names. */
-export const confirmationNoteOf = ({ providerTransactionId: receipt }: PayerStartedPayment): string =>
+const confirmationNoteOf = ({ providerTransactionId: receipt }: PayerStartedPayment): string =>
   writeNote({ about: 'confirmation', code: '0', receipt });
 
 /** The body that registers our URLs. */
-export const registrationBody = (shortCode: string, urls: PayerStartedUrls): object => ({
+const registrationBody = (shortCode: string, urls: PayerStartedUrls): object => ({
   ShortCode: shortCode,
   ResponseType: urls.withoutAnswer === 'complete' ? 'Completed' : 'Cancelled',
   ConfirmationURL: withoutRefusedWords(urls.confirmation),
@@ -112,3 +115,39 @@ export function readRegistration(reply: JsonReply): Registration {
   const failure = readRefusal(reply);
   return failure === undefined ? unknownAfter(reply) : { kind: 'refused', ...failure };
 }
+
+/** The country's part of payer-started payments. */
+export interface PayerStartedParts {
+  readonly client: MpesaClient;
+  readonly settings: { readonly short_code: string; readonly till_number?: string };
+  readonly currency: string;
+  /** Kept out of exchanges. */
+  readonly secrets: readonly string[];
+  /** The path that registers URLs, and the fields of its body beside those of every country. */
+  readonly registration: { readonly path: string; readonly fields?: Readonly<Record<string, string>> };
+  readonly confirm: PayerStartedPayments['confirm'];
+}
+
+export const payerStartedPayments = ({
+  client,
+  settings: { short_code: shortCode, till_number: till },
+  currency,
+  secrets,
+  registration: { path, fields = {} },
+  confirm,
+}: PayerStartedParts): PayerStartedPayments => ({
+  parse: (message) => readPayerStarted(message, currency, secrets),
+  replyToValidation: validationReply,
+  isPayee: (payee) => payee === shortCode || payee === till,
+  attemptIdEnd,
+  noteOf: confirmationNoteOf,
+  async register(urls, options) {
+    const body = { ...registrationBody(shortCode, urls), ...fields };
+    const { result, exchanges } = await client.post(
+      { purpose: 'register_urls', path, body, secrets: [] },
+      options,
+    );
+    return { result: readRegistration(result), exchanges };
+  },
+  confirm,
+});

@@ -22,9 +22,8 @@ import type {
   StatementPage,
   WalletConnector,
 } from '../connector/wallet-connector.ts';
-import { accountReference, attemptIdEnd } from '../mpesa-daraja/account-reference.ts';
+import { accountReference } from '../mpesa-daraja/account-reference.ts';
 import { callbackUrl } from '../mpesa-daraja/callback-url.ts';
-import { certificateOf } from '../mpesa-daraja/certificate-setting.ts';
 import type { Confirmation, ConfirmationParts } from '../mpesa-daraja/confirm-payment.ts';
 import {
   completedOutcome,
@@ -33,18 +32,12 @@ import {
   endedFailure,
 } from '../mpesa-daraja/confirm-payment.ts';
 import type { ResultAddress, StatusSubject } from '../mpesa-daraja/initiator-api.ts';
-import { InitiatorApi } from '../mpesa-daraja/initiator-api.ts';
+import { InitiatorApi, initiatorOf } from '../mpesa-daraja/initiator-api.ts';
 import { MpesaClient } from '../mpesa-daraja/mpesa-client.ts';
 import { unknown } from '../mpesa-daraja/mpesa-error.ts';
 import type { PushNote } from '../mpesa-daraja/notes.ts';
 import { confirmedReceipts, pushNotes, readNotes } from '../mpesa-daraja/notes.ts';
-import {
-  confirmationNoteOf,
-  readPayerStarted,
-  readRegistration,
-  registrationBody,
-  validationReply,
-} from '../mpesa-daraja/payer-started.ts';
+import { payerStartedPayments } from '../mpesa-daraja/payer-started.ts';
 import { readCallback } from '../mpesa-daraja/read-callback.ts';
 import { readPushAnswer } from '../mpesa-daraja/read-push.ts';
 import type { PaymentReference } from '../mpesa-daraja/references.ts';
@@ -82,36 +75,19 @@ export class EthiopiaConnector implements WalletConnector {
     this.#options = options;
     this.#client = new MpesaClient(settings, '/v1/token/generate', options);
     this.#payee = payeeOf(settings);
-    this.#api = new InitiatorApi(
-      this.#client,
-      {
-        name: settings.initiator_name,
-        password: settings.initiator_password,
-        certificate: certificateOf(settings),
-        shortCode: settings.short_code,
-      },
-      {
-        status: '/mpesa/transactionstatus/v1/query',
-        reversal: '/mpesa/reversal/v2/request',
-        reversalIdentifierType: '4',
-      },
-    );
-    this.payerStarted = {
-      parse: (message) => readPayerStarted(message, currency, this.#secrets()),
-      replyToValidation: validationReply,
-      isPayee: (payee) => payee === settings.short_code || payee === settings.till_number,
-      attemptIdEnd,
-      noteOf: confirmationNoteOf,
-      register: async (urls, callOptions) => {
-        const { consumer_key: key, short_code: shortCode } = settings;
-        const request = {
-          purpose: 'register_urls' as const,
-          path: `/v1/c2b-register-url/register?apikey=${encodeURIComponent(key)}`,
-          body: { ...registrationBody(shortCode, urls), CommandID: 'RegisterURL' },
-          secrets: [],
-        };
-        const { result, exchanges } = await this.#client.post(request, callOptions);
-        return { result: readRegistration(result), exchanges };
+    this.#api = new InitiatorApi(this.#client, initiatorOf(settings), {
+      status: '/mpesa/transactionstatus/v1/query',
+      reversal: '/mpesa/reversal/v2/request',
+      reversalIdentifierType: '4',
+    });
+    this.payerStarted = payerStartedPayments({
+      client: this.#client,
+      settings,
+      currency,
+      secrets: this.#secrets(),
+      registration: {
+        path: `/v1/c2b-register-url/register?apikey=${encodeURIComponent(settings.consumer_key)}`,
+        fields: { CommandID: 'RegisterURL' },
       },
       confirm: (inquiry, callOptions) =>
         confirmReceipt(
@@ -123,7 +99,7 @@ export class EthiopiaConnector implements WalletConnector {
           },
           callOptions,
         ),
-    };
+    });
   }
 
   async initiate(request: PaymentRequest, options: CallOptions): Promise<Answer<Acknowledgement>> {

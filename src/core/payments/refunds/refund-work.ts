@@ -9,10 +9,8 @@ import { recordAudit } from '../../audit/record-audit.ts';
 import type { Database } from '../../database/database.ts';
 import { eraseAgain } from '../../database/erase-again.sql.ts';
 import { PaymentAttemptRow, RefundRow } from '../../database/order-entities.ts';
-import { leaseWhenDue } from '../../database/next-due.sql.ts';
 import type { LeasedRows, LeaseRequest } from '../../database/next-due.sql.ts';
 import { readClock } from '../../database/read-clock.ts';
-import { takesPayments } from '../../database/takes-payments.sql.ts';
 import { isErased } from '../../domain/erased.ts';
 import { hastenedTo } from '../../domain/hastened.ts';
 import {
@@ -32,6 +30,8 @@ import { keepCallback, keepExchanges } from '../attempts/keep-exchanges.ts';
 import { withOwnAccount } from '../attempts/own-account-outcome.ts';
 import type { OrderChanges } from '../changes/change-orders.ts';
 import { createFailingRows } from '../changes/failing-rows.ts';
+import { leaseDueRows } from '../changes/lease-due-rows.ts';
+import type { DueTable } from '../changes/lease-due-rows.ts';
 import { orderOfRefund } from '../changes/read-order.ts';
 import { refundOf, writeRefund } from '../changes/refund-row.ts';
 import type { RefundKey } from './decide-approval.ts';
@@ -100,43 +100,31 @@ export function createRefundWork({
   onDue,
   logger,
 }: RefundWorkParts): RefundWork {
-  const failing = createFailingRows('rfd', logger);
+  const due: DueTable<'rfd', RefundRow> = {
+    database,
+    table: 'refunds',
+    failing: createFailingRows('rfd', logger),
+    find: (em, condition, options) => em.find(RefundRow, condition, options),
+  };
   return {
     lease: (request) =>
-      leaseWhenDue(database.pool, 'refunds', request, () =>
-        failing.leaveOut((choose) =>
-          database.fork().transactional(async (em) => {
-            const { environment, paymentOptions, exceptMerchantIds, limit, leaseMs } = request;
-            if (!(await takesPayments(em, environment))) return [];
-            const at = await readClock(em);
-            const rows = await em.find(
-              RefundRow,
-              {
-                environment,
-                paymentOption: { $in: [...paymentOptions] },
-                dueAt: { $lte: at },
-                id: { $nin: [...failing.ids()] },
-                merchantId: { $nin: exceptMerchantIds.map((id) => storedId('mer', id)) },
-              },
-              { orderBy: { dueAt: 'asc' }, limit, lockMode: LockMode.PESSIMISTIC_PARTIAL_WRITE },
-            );
-            const all: LeasedRefund[] = [];
-            for (const row of choose(rows, (each) => each)) {
-              const leaseId = newLeaseId();
-              const leased = leaseRefund(refundOf(row), leaseId, leaseMs, at);
-              if (!leased.ok) continue;
-              const { refund, sentBefore } = leased.value;
-              writeRefund(em, row, refund);
-              const { merchantId, paymentAttemptId: id, callbackNotes } = row;
-              const attempt = await em.findOneOrFail(PaymentAttemptRow, { merchantId, id });
-              const paymentReference = attempt.providerReference ?? '';
-              const walletAccountId = attempt.walletAccountId ?? null;
-              all.push({ refund, leaseId, sentBefore, callbackNotes, paymentReference, walletAccountId });
-            }
-            return all;
-          }),
-        ),
-      ),
+      leaseDueRows(due, request, async (em, row, at) => {
+        const leaseId = newLeaseId();
+        const leased = leaseRefund(refundOf(row), leaseId, request.leaseMs, at);
+        if (!leased.ok) return undefined;
+        const { refund, sentBefore } = leased.value;
+        writeRefund(em, row, refund);
+        const { merchantId, paymentAttemptId: id, callbackNotes } = row;
+        const attempt = await em.findOneOrFail(PaymentAttemptRow, { merchantId, id });
+        return {
+          refund,
+          leaseId,
+          sentBefore,
+          callbackNotes,
+          paymentReference: attempt.providerReference ?? '',
+          walletAccountId: attempt.walletAccountId ?? null,
+        };
+      }),
 
     record({ merchantId, refundId }, { leaseId, outcome, exchanges, requestId }, signal) {
       const key = { merchantId: storedId('mer', merchantId), id: storedId('rfd', refundId) };

@@ -9,11 +9,10 @@ import type { Database } from '../../database/database.ts';
 import { eraseAgainByMoney } from '../../database/erase-again.sql.ts';
 import { PaymentAttemptRow, StrayPaymentRow } from '../../database/order-entities.ts';
 import { noMerchantId, publicId, storedId } from '../../../contract/public-id.ts';
-import { leaseWhenDue } from '../../database/next-due.sql.ts';
 import type { LeasedRows, LeaseRequest } from '../../database/next-due.sql.ts';
 import { readClock } from '../../database/read-clock.ts';
 import { recovering } from '../../database/payment-gate.ts';
-import { readTakesPayments, takesPayments } from '../../database/takes-payments.sql.ts';
+import { readTakesPayments } from '../../database/takes-payments.sql.ts';
 import type { NewId, PublicId, StoredId } from '../../../contract/public-id.ts';
 import { hastenedTo } from '../../domain/hastened.ts';
 import { err, ok } from '../../domain/result.ts';
@@ -34,6 +33,8 @@ import { keepCallback, keepExchanges } from '../attempts/keep-exchanges.ts';
 import type { ExchangeOwner } from '../attempts/keep-exchanges.ts';
 import { withOwnAccount } from '../attempts/own-account-outcome.ts';
 import { createFailingRows } from '../changes/failing-rows.ts';
+import { leaseDueRows } from '../changes/lease-due-rows.ts';
+import type { DueTable } from '../changes/lease-due-rows.ts';
 import { reversalColumns, reversalOf } from '../changes/reversal-row.ts';
 
 /** The present state of a stray payment: the row itself, with stored ids. */
@@ -100,7 +101,12 @@ export interface ReversalsParts {
 
 export function createReversals(parts: ReversalsParts): Reversals {
   const { database, fairly, newId, newLeaseId, now, onDue } = parts;
-  const failing = createFailingRows('stp', parts.logger);
+  const due: DueTable<'stp', StrayPaymentRow> = {
+    database,
+    table: 'stray_payments',
+    failing: createFailingRows('stp', parts.logger),
+    find: (em, condition, options) => em.find(StrayPaymentRow, condition, options),
+  };
   const lock = (em: EntityManager, { merchantId, strayPaymentId }: StrayPaymentKey) =>
     em.findOne(
       StrayPaymentRow,
@@ -110,51 +116,28 @@ export function createReversals(parts: ReversalsParts): Reversals {
 
   return {
     lease: (request) =>
-      leaseWhenDue(database.pool, 'stray_payments', request, () =>
-        failing.leaveOut((choose) =>
-          database.fork().transactional(async (em) => {
-            const { environment, paymentOptions, exceptMerchantIds, limit, leaseMs } = request;
-            if (!(await takesPayments(em, environment))) return [];
-            const at = await readClock(em);
-            const rows = await em.find(
-              StrayPaymentRow,
-              {
-                environment,
-                paymentOption: { $in: [...paymentOptions] },
-                dueAt: { $lte: at },
-                id: { $nin: [...failing.ids()] },
-                merchantId: { $nin: exceptMerchantIds.map((id) => storedId('mer', id)) },
-              },
-              { orderBy: { dueAt: 'asc' }, limit, lockMode: LockMode.PESSIMISTIC_PARTIAL_WRITE },
-            );
-            const leasedRows: LeasedReversal[] = [];
-            for (const row of choose(rows, (each) => each)) {
-              // Earlier versions also requested the return of amounts that cannot be returned. A reversal that a wallet may have received is queried.
-              if (!isReturnable(row) && !reversalOf(row).maybeSent) {
-                em.assign(row, reversalColumns(markNotReturnable(reversalOf(row), at)));
-                continue;
-              }
-              const leaseId = newLeaseId();
-              const leased = leaseReversal(reversalOf(row), leaseId, leaseMs, at);
-              if (!leased.ok) continue;
-              const { reversal, sentBefore } = leased.value;
-              em.assign(row, reversalColumns(reversal));
-              const { merchantId, paymentAttemptId: id } = row;
-              // A payment that its payer started has no request of ours, and so no reference.
-              const attempt =
-                id == null ? null : await em.findOneOrFail(PaymentAttemptRow, { merchantId, id });
-              leasedRows.push({
-                stray: { ...row },
-                leaseId,
-                sentBefore,
-                paymentReference: attempt?.providerReference ?? '',
-                walletAccountId: attempt?.walletAccountId ?? null,
-              });
-            }
-            return leasedRows;
-          }),
-        ),
-      ),
+      leaseDueRows(due, request, async (em, row, at) => {
+        // Earlier versions also requested the return of amounts that cannot be returned. A reversal that a wallet may have received is queried.
+        if (!isReturnable(row) && !reversalOf(row).maybeSent) {
+          em.assign(row, reversalColumns(markNotReturnable(reversalOf(row), at)));
+          return undefined;
+        }
+        const leaseId = newLeaseId();
+        const leased = leaseReversal(reversalOf(row), leaseId, request.leaseMs, at);
+        if (!leased.ok) return undefined;
+        const { reversal, sentBefore } = leased.value;
+        em.assign(row, reversalColumns(reversal));
+        const { merchantId, paymentAttemptId: id } = row;
+        // A payment that its payer started has no request of ours, and so no reference.
+        const attempt = id == null ? null : await em.findOneOrFail(PaymentAttemptRow, { merchantId, id });
+        return {
+          stray: { ...row },
+          leaseId,
+          sentBefore,
+          paymentReference: attempt?.providerReference ?? '',
+          walletAccountId: attempt?.walletAccountId ?? null,
+        };
+      }),
 
     record: (key, leaseId, outcome, exchanges) =>
       database.fork().transactional(async (em) => {
