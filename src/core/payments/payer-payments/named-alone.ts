@@ -27,13 +27,12 @@ export function createIsNamedAlone(database: Pick<Database, 'fork'>, maxWaitMs =
   const search = async (...[order, only]: Parameters<IsNamedAlone>): Promise<boolean | undefined> => {
     const { id, merchantId, environment, orderNumber } = order;
     try {
-      return await fairly({ owner: merchantId }, AbortSignal.timeout(maxWaitMs), async () => {
+      return await fairly({ owner: merchantId, maxWaitMs }, { aborted: false }, async () => {
         const named = await findNamedOrder(database.fork(), environment, orderNumber, only);
         return named?.id === id;
       });
     } catch (error) {
-      const reason = error instanceof ConnectError ? reasonOf(error) : undefined;
-      if (reason === 'OVERLOADED' || reason === 'CALL_CANCELLED') return undefined;
+      if (error instanceof ConnectError && reasonOf(error) === 'OVERLOADED') return undefined;
       throw error;
     }
   };
