@@ -3,6 +3,7 @@ import { OrderStoryService } from '../../gen/gatehouse/v1/order_story_service_pb
 import type { PublicId } from '../../contract/public-id.ts';
 import { rpcService } from '../../contract/rpc-service.ts';
 import { annotate, callerOf } from '../../platform/rpc/call-context.ts';
+import { maxTurnWaitMs } from '../../platform/rpc/call-limits.ts';
 import type { FairCalls } from '../../platform/fair-calls.ts';
 import type { RpcService } from '../../platform/rpc/rpc-service.ts';
 import { combine } from '../domain/combine.ts';
@@ -93,7 +94,8 @@ export function orderStoryService(parts: OrderStoryServiceParts): RpcService {
         );
         annotate(context, { merchant_id: merchantId });
         // An explanation needs about ten reads, and merchants may request it as often as a call that needs one read.
-        return fairly({ owner: `${environment} ${merchantId}` }, context.signal, async () => {
+        const caller = { owner: `${environment} ${merchantId}`, maxWaitMs: maxTurnWaitMs(context) };
+        return fairly(caller, context.signal, async () => {
           const name = { merchantId, environment, ...key };
           const rows = await parts.readExplanationRows(name);
           if (rows === undefined) throw await parts.missingOrder(name);

@@ -6,3 +6,12 @@ export const defaultDeadlineMs = 30_000;
 
 /** The longest delay of Node's timers. A longer one fires at once. */
 export const longestTimerMs = 2 ** 31 - 1;
+
+/**
+ * How long a call may wait for its turn among others, in milliseconds; undefined without a deadline. A call that waits no longer has twice as
+ * much time to run, and is rarely left without an answer.
+ */
+export function maxTurnWaitMs(context: { readonly timeoutMs: () => number | undefined }): number | undefined {
+  const leftMs = context.timeoutMs();
+  return leftMs === undefined ? undefined : leftMs / 3;
+}

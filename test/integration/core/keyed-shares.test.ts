@@ -2,12 +2,14 @@ import { ConnectError } from '@connectrpc/connect';
 import { expect, test } from '@jest/globals';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { directPayment, registration } from '../../support/order-requests.ts';
-import { describeFailure } from '../../support/rpc-failure.ts';
+import { describeFailure, refusalOf } from '../../support/rpc-failure.ts';
 import { sharedClient, sharedStack } from '../../support/shared-stack.ts';
 import { hangMs, waitUntil } from '../../support/wait-until.ts';
+import { sharedPaymentDesk } from './payment-desk.ts';
 
 /** A keyed call runs alone with this pool. */
 const stack = sharedStack({ facades: 0, settings: { GATEHOUSE_DATABASE_POOL_SIZE: '3' } });
+const desk = sharedPaymentDesk(stack);
 const orders = sharedClient(stack, OrderService, 'writer');
 
 /** On a busy machine, calls may wait for longer than a client usually does. */
@@ -55,5 +57,32 @@ test.each([
     expect(new Set(answered).size).toBe(call === repeats ? 1 : answered.length);
     expect(refused.length).toBeGreaterThan(0);
     expect(new Set(refused)).toEqual(new Set(['OVERLOADED']));
+  },
+);
+
+test.each([
+  ['', ''],
+  [' with an idempotency key', 'late'],
+])(
+  'a direct payment%s that waits for a third of its time for another is refused as OVERLOADED',
+  async (_name, idempotencyKey) => {
+    const { id: merchantId } = await stack.createMerchant();
+    const [held, late] = await Promise.all(
+      ['HELD', 'LATE'].map((orderNumber) => desk.registerHosted({ merchantId, orderNumber })),
+    );
+    const release = await desk.holdOrder(held!);
+    const paying = orders.startDirectPayment(directPayment({ merchantId, orderNumber: 'HELD' }), patiently);
+    await waitUntil('it waits for its order', async () => (await desk.lockWaits()) === 1);
+
+    const payment = {
+      ...directPayment({ merchantId, orderNumber: 'LATE', phone: '0911334455' }),
+      idempotencyKey,
+    };
+    const refused = await refusalOf(orders.startDirectPayment(payment, { timeoutMs: 3_000 }));
+
+    await release();
+    expect((await paying).order?.orderId).toBe(held?.orderId);
+    expect(refused).toBe('OVERLOADED');
+    expect((await orders.startDirectPayment(payment, patiently)).order?.orderId).toBe(late?.orderId);
   },
 );

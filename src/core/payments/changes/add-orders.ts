@@ -19,6 +19,8 @@ import type { OrderEventValuesOf } from './order-event-values.ts';
 export interface CallScope {
   readonly requestId: string;
   readonly signal: AbortSignal;
+  /** How long the call may wait for its turn among those of its merchant. No limit by default. */
+  readonly maxWaitMs?: number | undefined;
 }
 
 /** The parts of a commit for which other components wait. */

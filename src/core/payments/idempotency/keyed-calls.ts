@@ -45,6 +45,8 @@ export interface KeyedRequest<Response extends DescMessage, Result> {
   readonly responseOf: (result: Result) => MessageShape<Response>;
   /** Aborts when the caller disconnects. The call is then dropped, if it has not begun. */
   readonly signal: CallerSignal;
+  /** How long the call may wait for each of its turns, in milliseconds. No limit by default. */
+  readonly maxWaitMs?: number | undefined;
   readonly run: (keyed: KeyedCall<Result>) => Promise<Result>;
 }
 
@@ -52,7 +54,7 @@ export interface KeyedRequest<Response extends DescMessage, Result> {
  * Answers requests with an idempotency key: the first one is executed, and the same request gets the same answer for 24 hours.
  * Only answers are stored. After an error, the request is executed again. Concurrent requests with one key wait for each
  * other. Waiting requests of the same process hold no database connection. Errors in addition to those of `run`:
- * IDEMPOTENCY_KEY_REUSED when the key was used with other values; OVERLOADED when too many requests of the merchant or of the key wait;
+ * IDEMPOTENCY_KEY_REUSED when the key was used with other values; OVERLOADED when too many requests of the merchant or of the key wait, or this one waits too long;
  * CALL_CANCELLED.
  */
 export type AnswerOnce = <Response extends DescMessage, Result>(
@@ -97,10 +99,10 @@ export function createAnswerOnce({ pool, fairly }: AnswerOnceParts): AnswerOnce 
     }
   };
 
-  return async ({ name, fingerprint, response, responseOf, signal, run }) => {
+  return async ({ name, fingerprint, response, responseOf, signal, maxWaitMs, run }) => {
     const ownName = Object.values(name).join(' ');
     const inShare = <T>(work: () => Promise<T>): Promise<T> =>
-      fairly({ owner: `${name.environment} ${name.merchantId}` }, signal, work);
+      fairly({ owner: `${name.environment} ${name.merchantId}`, maxWaitMs }, signal, work);
     const readMessage = (answer: Buffer) => fromBinary(response, answer);
     const answerOf = (earlier: StoredKey): Buffer => {
       if (!earlier.fingerprint.equals(fingerprint)) throw keyReused();

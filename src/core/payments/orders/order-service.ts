@@ -17,6 +17,7 @@ import { isRequestId } from '../../../platform/request-id.ts';
 import { actorOf } from '../../../platform/rpc/actor.ts';
 import { annotate, callerOf } from '../../../platform/rpc/call-context.ts';
 import type { CallContext } from '../../../platform/rpc/call-context.ts';
+import { maxTurnWaitMs } from '../../../platform/rpc/call-limits.ts';
 import { fromStatus, reasonOf } from '../../../platform/rpc/rpc-error.ts';
 import type { RpcService } from '../../../platform/rpc/rpc-service.ts';
 import { combine } from '../../domain/combine.ts';
@@ -200,6 +201,7 @@ async function registerOnce(
         repeated: registered.repeated,
       }),
     signal: scope.signal,
+    maxWaitMs: scope.maxWaitMs,
     run: (keyed) => parts.registerOrder(registration, scope, keyed),
   });
   const id = valuesOrThrow(parseId('ord', order?.orderId ?? '', 'order_id'));
@@ -232,6 +234,7 @@ function directPaymentMethod(parts: OrderServiceParts): StartPayment {
       response: StartDirectPaymentResponseSchema,
       responseOf: startedMessage,
       signal: scope.signal,
+      maxWaitMs: scope.maxWaitMs,
       run: (keyed) => parts.startDirectPayment(payment.value, scope, keyed),
     });
   };
@@ -300,7 +303,8 @@ const startedMessage = ({ order, attempt, repeated }: StartedPayment) =>
   });
 
 function scopeOf(context: CallContext): CallScope {
-  return { requestId: callerOf(context).requestId, signal: context.signal };
+  const { signal } = context;
+  return { requestId: callerOf(context).requestId, signal, maxWaitMs: maxTurnWaitMs(context) };
 }
 
 /** Each item of a batch may carry its own request id. */

@@ -176,7 +176,10 @@ const inShare = <T>(
   { fairly }: StartDirectPaymentParts,
   { payment: { environment, merchantId }, scope }: PaymentCall,
   run: () => Promise<T>,
-): Promise<T> => fairly({ owner: `${environment} ${merchantId}` }, scope.signal, run);
+): Promise<T> => {
+  const { signal, maxWaitMs } = scope;
+  return fairly({ owner: `${environment} ${merchantId}`, maxWaitMs }, signal, run);
+};
 
 const phoneOf = ({ merchantId, environment, phone }: DirectPayment): AskedPhone => ({
   merchantId,

@@ -1,5 +1,6 @@
 import { create } from '@bufbuild/protobuf';
 import type { HandlerContext } from '@connectrpc/connect';
+import { maxTurnWaitMs } from '../../../platform/rpc/call-limits.ts';
 import { rpcError } from '../../../contract/error-reason.ts';
 import { rpcService } from '../../../contract/rpc-service.ts';
 import { publicId } from '../../../contract/public-id.ts';
@@ -75,12 +76,6 @@ export interface RefundServiceParts {
   readonly mayKeyRefund: MayKeyRefund;
 }
 
-/** In milliseconds. A call that waits no longer for its turn has twice as much time to run, and is rarely left without an answer. */
-function thirdOfTimeLeft(context: HandlerContext): number | undefined {
-  const leftMs = context.timeoutMs();
-  return leftMs === undefined ? undefined : leftMs / 3;
-}
-
 const createdMessage = ({ refund, repeated }: CreatedRefund) =>
   create(CreateRefundResponseSchema, { refund: refundMessage(refund), repeated });
 
@@ -113,7 +108,7 @@ export function refundService(parts: RefundServiceParts): RpcService {
         const owner = `${environment} ${merchantId}`;
         // A refund holds a connection while it waits for its order's lock.
         const inShare = <T>(work: () => Promise<T>): Promise<T> =>
-          fairly({ owner, maxWaitMs: thirdOfTimeLeft(context) }, context.signal, work);
+          fairly({ owner, maxWaitMs: maxTurnWaitMs(context) }, context.signal, work);
         const findBy = () => findCreator(parts.mayKeyRefund, request.apiKeyId, wanted, context);
         const createKeyed = async (key: string) => {
           const by = await inShare(findBy);
@@ -123,6 +118,7 @@ export function refundService(parts: RefundServiceParts): RpcService {
             response: CreateRefundResponseSchema,
             responseOf: createdMessage,
             signal: context.signal,
+            maxWaitMs: maxTurnWaitMs(context),
             run: (keyed) => inShare(() => startRefund(wanted, by, keyed)),
           });
         };
@@ -143,7 +139,7 @@ export function refundService(parts: RefundServiceParts): RpcService {
       async getRefund(request, context) {
         const name = parseRefundName(request);
         const owner = `${name.environment ?? ''} ${name.merchantId}`;
-        const refund = await fairly({ owner, maxWaitMs: thirdOfTimeLeft(context) }, context.signal, () =>
+        const refund = await fairly({ owner, maxWaitMs: maxTurnWaitMs(context) }, context.signal, () =>
           reader.find(name),
         );
         if (refund === undefined) throw await missing(name);
