@@ -8,6 +8,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { createRegistry } from '@bufbuild/protobuf';
 import { createContextValues, createHandlerContext } from '@connectrpc/connect';
 import type { ConnectRouter, MethodImplSpec, ServiceImplSpec } from '@connectrpc/connect';
+import { errorToJsonBytes } from '@connectrpc/connect/protocol-connect';
 import { connectNodeAdapter, universalResponseToNodeResponse } from '@connectrpc/connect-node';
 import { file_google_rpc_error_details } from '../../gen/google/rpc/error_details_pb.js';
 import { answersBeforeBody } from '../http/answer-before-body.ts';
@@ -27,6 +28,7 @@ import { defaultDeadlineMs, maxMessageBytes } from './call-limits.ts';
 import { maxUnknownCallerBytes, unknownCallerAdvice } from './known-caller.ts';
 import type { IsKnownCaller, MaxBytesOfCaller } from './known-caller.ts';
 import { openSocketsOf } from './open-sockets.ts';
+import { rpcError } from './rpc-error.ts';
 import { streamResetLimits } from './stream-resets.ts';
 import { limitUnknownCallers, maxOpen } from './limit-unknown-callers.ts';
 import { explainTransportErrors, unknownMethod } from './connect-transport-errors.ts';
@@ -264,7 +266,7 @@ function requestHandler(options: ConnectServerOptions): RequestHandler {
       maxBytes <= maxUnknownCallerBytes &&
       Number(request.headers['content-length'] ?? 0) > maxUnknownCallerBytes
     ) {
-      refuseRequest(response, `${unknownCallerAdvice}\n`, 401);
+      refuseRequest(response, unknownCallerError, 401, 'application/json');
       return;
     }
     try {
@@ -282,15 +284,26 @@ const pathAndQuery = (target: string): string => {
   return url === null ? target : url.pathname + url.search;
 };
 
+/** As Connect writes it. A client of gRPC takes the code from the status. */
+const unknownCallerError = errorToJsonBytes(
+  rpcError('INVALID_SERVICE_TOKEN', unknownCallerAdvice),
+  undefined,
+);
+
 /** Refuses a request. It also closes an HTTP/1.1 connection, because the bytes after the request may be misread. */
-function refuseRequest(response: Response, message: string, status = 400): void {
+function refuseRequest(
+  response: Response,
+  body: string | Uint8Array,
+  status = 400,
+  contentType = 'text/plain; charset=utf-8',
+): void {
   if (response.headersSent) {
     response.destroy();
     return;
   }
   const close = response instanceof ServerResponse ? { connection: 'close' } : {};
-  response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', ...close });
-  response.end(message);
+  response.writeHead(status, { 'content-type': contentType, ...close });
+  response.end(body);
 }
 
 /** When too many pages are unread, disconnects the client that has left its page unread for the longest time. So it cannot keep others from a page. */

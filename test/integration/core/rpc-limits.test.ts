@@ -286,13 +286,14 @@ describe('a message of more than 4 KiB from a caller without a known token', () 
 
   const head = `POST /${service}/BatchRegisterOrders HTTP/1.1\r\nhost: core\r\ncontent-type: application/json\r\n`;
   test.each([
-    ['its length', 401, `content-length: ${frame.length}\r\n\r\n`],
-    ['chunks', 429, 'transfer-encoding: chunked\r\n\r\n2005\r\n'],
-  ])('is refused before it is decoded: over Connect with %s', async (_what, status, framing) => {
+    ['its length', 401, 'INVALID_SERVICE_TOKEN', `content-length: ${frame.length}\r\n\r\n`],
+    ['chunks', 429, 'MESSAGE_TOO_LARGE', 'transfer-encoding: chunked\r\n\r\n2005\r\n'],
+  ])('is refused before it is decoded: over Connect with %s', async (_what, status, reason, framing) => {
     const received = await exchangeBytes([head, framing, frame]);
     expect(received.match(/HTTP\/1\.1 \d+/g)).toEqual([`HTTP/1.1 ${status}`]);
     expect(received).toContain('4096');
     expect(received).toContain('with a token this server knows');
+    expect(received).toContain(`"reason":"${reason}"`);
   });
 });
 
