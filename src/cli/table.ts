@@ -35,7 +35,8 @@ const plain = { chars: noBorders, style: { 'padding-left': 0, 'padding-right': g
 /** The width of the widest line of the cells on a screen, including the gap after it. */
 function naturalWidth(cells: readonly string[]): number {
   const table = new Table(plain);
-  table.push(...cells.map((cell) => [cell]));
+  // Not as arguments of one call: 10,000 differences have more words than a call takes.
+  for (const cell of new Set(cells)) table.push([cell]);
   return table.width;
 }
 

@@ -40,12 +40,19 @@ export function createFreeRefunds(
       const unread = new Set(transactions.filter((transaction) => !read.has(transaction)));
       const unnamed = ids.filter((id) => !byId.has(id));
       if (unread.size + unnamed.length === 0) return;
-      const rows = await readRefunds(em, scope, { transactions: [...unread], ids: unnamed, period });
-      for (const row of rows) byId.set(row.refund_id, row);
-      const ofTransactions = rows.filter((row) => unread.has(row.provider_transaction_id)).reverse();
-      for (const refunds of Map.groupBy(ofTransactions, exactAmountOf).values()) {
+      const ofTransactions = new Map<string, RefundOnRecord[]>();
+      for await (const rows of readRefunds(em, scope, { transactions: [...unread], ids: unnamed, period }))
+        for (const row of rows) {
+          byId.set(row.refund_id, row);
+          if (!unread.has(row.provider_transaction_id)) continue;
+          const key = exactAmountOf(row);
+          const refunds = ofTransactions.get(key) ?? [];
+          refunds.push(row);
+          ofTransactions.set(key, refunds);
+        }
+      for (const refunds of ofTransactions.values()) {
         const [first] = refunds;
-        if (first !== undefined) byAmount.set(keyOf(refundMoney(first)), refunds);
+        if (first !== undefined) byAmount.set(keyOf(refundMoney(first)), refunds.reverse());
       }
       for (const transaction of unread) read.add(transaction);
     },

@@ -79,6 +79,26 @@ const scopeValues = ({ environment, options }: WalletScope): string[] => [
   textArrayLiteral(options),
 ];
 
+const pageSize = 500;
+
+/**
+ * Pages of the rows of a query, within a transaction. A day can have very many refunds, so other calls take turns between two pages. Read all
+ * pages before the next query of this kind.
+ */
+async function* pagesOf<Row>(
+  em: EntityManager,
+  query: string,
+  values: readonly unknown[],
+): AsyncGenerator<Row[], undefined> {
+  await em.execute(`declare known_money no scroll cursor for ${query}`, values);
+  for (let isLast = false; !isLast;) {
+    const rows = await em.execute<Row[]>(`fetch ${pageSize} from known_money`);
+    isLast = rows.length < pageSize;
+    yield rows;
+  }
+  await em.execute('close known_money');
+}
+
 async function readMoney(
   em: EntityManager,
   scope: WalletScope,
@@ -223,7 +243,7 @@ join core.payment_attempts a on a.merchant_id = r.merchant_id and a.id = r.payme
 where r.environment = ?::core.environment and r.payment_option = any(?::text[]) and r.tries > 0`;
 
 /**
- * The refunds that the wallet got, of these transactions or with these stored ids. Those that were recorded in the period of the statement
+ * Pages of the refunds that the wallet got, of these transactions or with these stored ids. Those that were recorded in the period of the statement
  * come first, because the entry of an earlier refund is in an earlier statement. Of these, COMPLETED ones come first.
  */
 export function readRefunds(
@@ -234,9 +254,10 @@ export function readRefunds(
     readonly ids: readonly string[];
     readonly period: { readonly readFrom: Date; readonly readUntil: Date };
   },
-): Promise<RefundOnRecord[]> {
+): AsyncGenerator<RefundOnRecord[], undefined> {
   const { transactions, ids, period } = asked;
-  return em.execute<RefundOnRecord[]>(
+  return pagesOf<RefundOnRecord>(
+    em,
     `${sentRefunds(scope)} and (r.provider_transaction_id = any(?::text[]) or r.id = any(?::uuid[]))
 order by r.updated_at between ? and ? desc, array_position(array['REVERSED', 'REVERSAL_DUE'], r.status::text) nulls last, r.id`,
     [
@@ -250,16 +271,16 @@ order by r.updated_at between ? and ? desc, array_position(array['REVERSED', 'RE
   );
 }
 
-/** The refunds out of the payee account that the wallet reported as carried out on a day, and that no operators settled. */
-export async function findCompletedRefunds(
+/** The refunds out of the payee account that the wallet reported as carried out on a day, and that no operators settled, in any order. */
+export async function* findCompletedRefunds(
   em: EntityManager,
   scope: WalletScope,
   { from, until }: Day,
-): Promise<KnownRefund[]> {
-  const rows = await em.execute<RefundOnRecord[]>(
+): AsyncGenerator<KnownRefund, undefined> {
+  const pages = pagesOf<RefundOnRecord>(
+    em,
     `${sentRefunds(scope)} and r.status = 'REVERSED' and r.settlement_id is null and r.updated_at >= ? and r.updated_at < ?
-  and ${isInScope('a', scope)}
-order by r.id`,
+  and ${isInScope('a', scope)}`,
     [
       textArrayLiteral(scope.otherAccounts),
       ...scopeValues(scope),
@@ -268,7 +289,7 @@ order by r.id`,
       textArrayLiteral(scope.accounts),
     ],
   );
-  return rows.map(refundMoney);
+  for await (const rows of pages) yield* rows.map(refundMoney);
 }
 
 /** The start of the payee account's oldest payment that ended on a day; undefined without one. */

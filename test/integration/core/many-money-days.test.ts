@@ -85,6 +85,24 @@ const missingDays = (wallet: string, reconcile: boolean) =>
     { wallet, environment, merchantId: undefined, date: undefined },
     new Date('2026-04-01T12:00:00Z'),
   );
+/** The first refund of a day that was carried out, as a list. */
+const firstCompleted = (day: string) =>
+  counted.database.fork().transactional(async (em) => {
+    const from = new Date(`${day}T00:00:00Z`);
+    const { rows } = await counted.client.query<{ id: string }>(
+      "select wallet_account_id as id from core.payee_accounts where wallet = 'nostatement'",
+    );
+    const refunds = findCompletedRefunds(
+      em,
+      {
+        ...{ environment, options: ['walleta_ussd'], isOperators: false, otherAccounts: [] },
+        accounts: rows.map(({ id }) => id),
+      },
+      { from, until: new Date(from.getTime() + 86_400_000) },
+    );
+    const { value: first } = await refunds.next();
+    return first === undefined ? [] : [first];
+  });
 const listRefunds = (own: Partial<RefundFilter>) =>
   createRefundReader(counted.database, []).list({
     ...{ merchantId: publicId('mer', merchantId), environment, orderId: undefined, statuses: [], limit: 51 },
@@ -126,17 +144,8 @@ test.each<[string, () => Promise<readonly unknown[]>, number, number]>([
     50,
     500,
   ],
-  [
-    'the refunds of a day without one',
-    () =>
-      findCompletedRefunds(
-        counted.database.fork(),
-        { environment, options: ['walleta_ussd'], isOperators: true, accounts: [], otherAccounts: [] },
-        { from: new Date('2026-02-01T00:00:00Z'), until: new Date('2026-02-02T00:00:00Z') },
-      ),
-    0,
-    50,
-  ],
+  ['the refunds of a day without one', () => firstCompleted('2026-02-01'), 0, 50],
+  ['the first refund of a day with very many', () => firstCompleted('2026-03-10'), 1, 10_000],
   ['a page of refunds', () => listRefunds({}), 51, 150],
   ['refunds of production without any', () => listRefunds({ environment: 'PRODUCTION' }), 0, 50],
   [

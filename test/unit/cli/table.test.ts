@@ -24,6 +24,15 @@ test('the wrapping column is wrapped between words until the table fits 100 colu
   expect(text.replace(/\s+/g, ' ')).toContain(words);
 });
 
+test('a table can have very many rows with long texts', () => {
+  const sentence = Array.from({ length: 150 }, (_, index) => `word${index}`).join(' ');
+  const rows = Array.from({ length: 1_000 }, (_, index) => [String(index), `${sentence} ${index}`]);
+
+  const text = table([{ head: 'ID' }, { head: 'TEXT', wraps: true }], rows);
+
+  expect(text.match(/word0/g)).toHaveLength(rows.length);
+});
+
 test('a command on a line of its own in the last column is not wrapped', () => {
   const command = `> gatehouse webhook redeliver ${'<merchant_id> '.repeat(8)}--since <time>`;
 
