@@ -18,7 +18,7 @@ import { NotRefundable, RefundService } from '../../../src/gen/gatehouse/v1/refu
 import { ReportService } from '../../../src/gen/gatehouse/v1/report_service_pb.js';
 import type { LeasedRefund } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
 import { publicId, storedId } from '../../support/ids.ts';
-import { orderNamed } from '../../support/order-requests.ts';
+import { directPayment, orderNamed, registration } from '../../support/order-requests.ts';
 import { failureOf, flood, outcomeOf, refusalOf, wrongFields } from '../../support/rpc-failure.ts';
 import { sharedClient, sharedStack } from '../../support/shared-stack.ts';
 import { hangMs, waitUntil } from '../../support/wait-until.ts';
@@ -607,7 +607,7 @@ test('an order with many refunds waits for an old one that is not decided, and a
   expect(await refund('R-2')).toMatchObject({ amount: '98.48' });
 });
 
-test('many refunds of one order leave connections to other merchants', async () => {
+test('many refunds of one order leave connections to other merchants, and turns to payments of the same one', async () => {
   const order = await paidOrder();
   const other = await stack.createMerchant();
   // As by a refund that takes long.
@@ -622,6 +622,9 @@ test('many refunds of one order leave connections to other merchants', async () 
   const reading = flood(() => desk.refunds.getRefund({ merchantId, ...none }, { timeoutMs: hangMs }));
   const firstRead = await Promise.race(reading);
   const otherRead = await outcomeOf(desk.refunds.getRefund({ merchantId: other.id, ...none }));
+  await desk.orders.registerOrder(registration({ merchantId, orderNumber: 'D-2' }));
+  const payment = directPayment({ merchantId, orderNumber: 'D-2', phone: '0911000002' });
+  const paying = outcomeOf(desk.orders.startDirectPayment(payment, { timeoutMs: hangMs }));
 
   const waiting = await desk.lockWaits();
   await release();
@@ -629,6 +632,7 @@ test('many refunds of one order leave connections to other merchants', async () 
   expect(first).toBe('OVERLOADED');
   expect(page.refunds).toEqual([]);
   expect([firstRead, otherRead]).toEqual(['OVERLOADED', 'REFUND_NOT_FOUND']);
+  expect(await paying).toBe('done');
   // A quarter of the 12 connections of each core.
   expect(waiting).toBeLessThanOrEqual(6);
   expect(new Set(await Promise.all(creating))).toEqual(new Set(['done', 'OVERLOADED']));

@@ -61,7 +61,10 @@ export type MayKeyRefund = (
 
 export interface RefundServiceParts {
   readonly startRefund: StartRefund;
-  /** Limits the refunds that are created or read at a time, by merchant and environment, and the decisions, by merchant. */
+  /**
+   * Limits the refunds that are created or read at a time, by merchant and environment, and the decisions, by merchant. Refunds take turns
+   * with the payments of their merchant, so many refunds do not refuse its payments.
+   */
   readonly fairly: FairCalls;
   /** Limits the lists and sums of refunds that are read at a time, by merchant and environment. */
   readonly searchFairly: FairCalls;
@@ -78,6 +81,9 @@ export interface RefundServiceParts {
 
 const createdMessage = ({ refund, repeated }: CreatedRefund) =>
   create(CreateRefundResponseSchema, { refund: refundMessage(refund), repeated });
+
+/** The part of a merchant's turns. */
+const part = 'refunds';
 
 const creators = ['facade', 'dashboard', 'operator', 'writer'] as const;
 const readers = [...creators, 'reader'] as const;
@@ -108,7 +114,7 @@ export function refundService(parts: RefundServiceParts): RpcService {
         const owner = `${environment} ${merchantId}`;
         // A refund holds a connection while it waits for its order's lock.
         const inShare = <T>(work: () => Promise<T>): Promise<T> =>
-          fairly({ owner, maxWaitMs: maxTurnWaitMs(context) }, context.signal, work);
+          fairly({ owner, part, maxWaitMs: maxTurnWaitMs(context) }, context.signal, work);
         const findBy = () => findCreator(parts.mayKeyRefund, request.apiKeyId, wanted, context);
         const createKeyed = async (key: string) => {
           const by = await inShare(findBy);
@@ -139,7 +145,7 @@ export function refundService(parts: RefundServiceParts): RpcService {
       async getRefund(request, context) {
         const name = parseRefundName(request);
         const owner = `${name.environment ?? ''} ${name.merchantId}`;
-        const refund = await fairly({ owner, maxWaitMs: maxTurnWaitMs(context) }, context.signal, () =>
+        const refund = await fairly({ owner, part, maxWaitMs: maxTurnWaitMs(context) }, context.signal, () =>
           reader.find(name),
         );
         if (refund === undefined) throw await missing(name);
