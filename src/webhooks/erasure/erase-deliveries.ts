@@ -39,7 +39,7 @@ export async function eraseDeliveries(parts: EraseDeliveriesParts, stop: AbortSi
   });
 }
 
-/** Reads one page of core's list. One transaction stores the orders and the cursor. */
+/** Reads one page of core's list, which has an order once for each 500 events. One transaction stores the orders and the cursor. */
 async function followOnce({ database, personalData }: EraseDeliveriesParts): Promise<number> {
   const [reader] = await runStatement<{ cursor: string }>(database.pool, {
     text: 'select cursor from webhooks.erasure_reader',
@@ -49,7 +49,7 @@ async function followOnce({ database, personalData }: EraseDeliveriesParts): Pro
     await runStatement(client, {
       text: `
 insert into webhooks.erasures_due (merchant_id, order_id, due_at)
-select merchant_id, order_id, now() from unnest($1::text[], $2::text[]) as erased (merchant_id, order_id)
+select distinct merchant_id, order_id, now() from unnest($1::text[], $2::text[]) as erased (merchant_id, order_id)
 on conflict (merchant_id, order_id) do update set due_at = excluded.due_at, was_erased = false`,
       values: [orders.map(({ merchantId }) => merchantId), orders.map(({ orderId }) => orderId)],
     });

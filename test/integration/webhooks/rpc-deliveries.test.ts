@@ -19,10 +19,12 @@ import { waitUntil } from '../../support/wait-until.ts';
 import { describeFailure, failureOf } from '../../support/rpc-failure.ts';
 import { insertRow } from '../../support/insert-row.ts';
 import { openWebhookDesk, sharedWebhookDesk } from './webhook-desk.ts';
-import { sharedStack } from '../../support/shared-stack.ts';
+import { storedId } from '../../support/ids.ts';
+import { sharedConnection, sharedStack } from '../../support/shared-stack.ts';
 
 const stack = sharedStack({ facades: 0 });
 const desk = sharedWebhookDesk(stack);
+const coreDatabase = sharedConnection(() => stack.databaseUrl);
 let merchantId: string;
 beforeEach(async () => {
   ({ id: merchantId } = await stack.createMerchant());
@@ -534,28 +536,38 @@ describe('expensive reads', () => {
 const bodyOf = (reason: string, phone: string) =>
   JSON.stringify({ type: 'order.completed', data: { reason, customer_phone: phone } });
 
-/** The bodies of the ended deliveries of an order that is due in a while, after one run. */
-async function bodiesAfterRun(dueIn: string, count = 1): Promise<readonly string[]> {
-  const { pool } = desk.database;
+/** The id of an order with ended deliveries. */
+async function orderWithEnded(count = 1): Promise<string> {
   const orderId = newRandomId('ord', new Date());
-  const delivery = { orderId, body: Buffer.from(bodyOf('Shoes', '0911223344')) };
-  await desk.deliver(merchantId, delivery, count);
-  await pool.query("update webhooks.deliveries set state = 'DELIVERED', due_at = null where order_id = $1", [
-    orderId,
-  ]);
-  await pool.query('insert into webhooks.erasures_due values ($1, $2, now() + $3::interval)', [
-    ...[merchantId, orderId, dueIn],
-  ]);
+  await desk.deliver(merchantId, { orderId, body: Buffer.from(bodyOf('Shoes', '0911223344')) }, count);
+  await desk.database.pool.query(
+    "update webhooks.deliveries set state = 'DELIVERED', due_at = null where order_id = $1",
+    [orderId],
+  );
+  return orderId;
+}
+
+/** The bodies of the deliveries of an order after one run of the erasure. */
+async function bodiesAfterErasure(orderId: string): Promise<readonly string[]> {
   const personalData = stack.client(PersonalDataService, 'webhooks');
   const { logger } = keptLog();
 
   await eraseDeliveries({ database: desk.database, personalData, logger }, new AbortController().signal);
 
-  const { rows } = await pool.query<{ body: Buffer }>(
+  const { rows } = await desk.database.pool.query<{ body: Buffer }>(
     'select distinct body from webhooks.deliveries where order_id = $1',
     [orderId],
   );
   return rows.map(({ body }) => body.toString());
+}
+
+/** The bodies of the ended deliveries of an order that is due in a while, after one run. */
+async function bodiesAfterRun(dueIn: string, count = 1): Promise<readonly string[]> {
+  const orderId = await orderWithEnded(count);
+  await desk.database.pool.query('insert into webhooks.erasures_due values ($1, $2, now() + $3::interval)', [
+    ...[merchantId, orderId, dueIn],
+  ]);
+  return bodiesAfterErasure(orderId);
 }
 
 test('all deliveries of an order with very many of them are erased', async () => {
@@ -568,4 +580,27 @@ test("an order that became due while the database's clock was a day ahead is era
 
 test('an order that waits as long as a right clock lets it wait is not erased yet', async () => {
   expect(await bodiesAfterRun('10 minutes')).toEqual([bodyOf('Shoes', '0911223344')]);
+});
+
+test('an order with very many events, which core erases in several parts, is erased, and so is the next one', async () => {
+  const orderIds = [await orderWithEnded(), await orderWithEnded()];
+  const [large = '', next = ''] = orderIds;
+  for (const [orderId, last] of [
+    [large, 500],
+    [large, 1_000],
+    [next, 3],
+  ] as const)
+    await coreDatabase.query(
+      `insert into core.erased_orders (merchant_id, environment, order_id, from_sequence, to_sequence, erased_at, seal)
+       values ($1, 'SANDBOX', $2, 1, $3, now(), '')`,
+      [storedId('mer', merchantId), storedId('ord', orderId), last],
+    );
+
+  // A transaction of another test may hold the list back.
+  const bodies = await waitUntil('the last order is erased', async () => {
+    const ofNext = await bodiesAfterErasure(next);
+    return ofNext[0] === bodyOf('erased', 'erased') ? [ofNext, await bodiesAfterErasure(large)] : undefined;
+  });
+
+  expect(bodies).toEqual(Array(2).fill([bodyOf('erased', 'erased')]));
 });

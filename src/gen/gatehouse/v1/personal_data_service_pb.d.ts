@@ -468,8 +468,8 @@ export declare const PersonalDataService: GenService<{
     output: typeof ListErasureRequestsResponseSchema;
   },
   /**
-   * Lists orders whose personal data was erased, in the order in which that was committed, for processes that keep copies. Errors:
-   * INVALID_ARGUMENT INVALID_FIELDS.
+   * Lists orders whose personal data was erased, in the order in which that was committed, for processes that keep copies. Core
+   * erases an order with very many events in several parts, and lists it once for each. Errors: INVALID_ARGUMENT INVALID_FIELDS.
    *
    * @generated from rpc gatehouse.v1.PersonalDataService.ListErasedOrders
    */
