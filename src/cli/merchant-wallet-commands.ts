@@ -163,7 +163,7 @@ const switches: readonly {
   {
     name: 'off',
     on: false,
-    description: "stop new payments of a merchant's customers with a wallet",
+    description: "refuse new payments of a merchant's customers with a wallet",
     note: (wallet, environment) =>
       `${wallet} is off in ${showEnvironment(environment)}. New payments are refused within 5 seconds.`,
   },

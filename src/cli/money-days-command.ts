@@ -150,7 +150,7 @@ export function showMoneyDays(
           ? []
           : [
               [
-                'Core reads these statements again for a week. To do so at once: gatehouse reconcile --wallet <wallet> --environment <environment> --date <day>',
+                'Core reads these statements again for a week. To do so at once: gatehouse reconcile --wallet <wallet> --environment <environment> --day <day>',
                 ...(unreadable.some(({ payee }) => payee !== '')
                   ? ["For a merchant's account, add --payee <account>"]
                   : []),

@@ -142,13 +142,18 @@ export const walletOption = (description = 'a configured wallet, such as walleta
     return word;
   });
 
-/** `--date`: a day in UTC, in the form of the contract. */
-export const dateOption = (): Option =>
-  new Option('--date <date>', 'a day (UTC) such as 2026-01-31; default: yesterday').argParser((text) => {
-    if (text.length !== 10 || parseTime(text) === undefined)
-      throw new InvalidArgumentError('Write it as 2026-01-31 (UTC).');
-    return text;
-  });
+function readDay(text: string): string {
+  if (text.length !== 10 || parseTime(text) === undefined)
+    throw new InvalidArgumentError('Write it as 2026-01-31 (UTC).');
+  return text;
+}
+
+/** `--day`: a day in UTC, in the form of the contract. */
+export const dayOption = (): Option =>
+  new Option('--day <day>', 'the day (UTC), such as 2026-01-31; default: yesterday').argParser(readDay);
+
+/** The former name of `--day`. */
+export const formerDayOption = (): Option => new Option('--date <day>').argParser(readDay).hideHelp();
 
 export const durationOption = (flags: string, description: string): Option =>
   new Option(flags, description).argParser(readDuration);

@@ -16,10 +16,11 @@ import { counted } from '../contract/counted.ts';
 import { CliError, exitCodes } from './cli-error.ts';
 import type { CoreClients } from './core-clients.ts';
 import {
-  dateOption,
+  dayOption,
   durationOption,
   environmentOption,
   environmentFilter,
+  formerDayOption,
   limitOption,
   pageTokenOption,
   showEnvironment,
@@ -48,6 +49,8 @@ interface RunOptions {
   readonly wallet: string;
   readonly payee?: string;
   readonly environment: Environment;
+  readonly day?: string;
+  /** The former name of `day`. */
   readonly date?: string;
   readonly timeout?: Duration;
 }
@@ -81,7 +84,8 @@ export function addReconcileCommands(program: Command, parts: ReconcileParts): v
       "a payee account of merchants, as `reconcile days` shows it, such as 'accountid 3001'; default: the operator's account",
     )
     .addOption(environmentOption().default(Environment.SANDBOX, 'sandbox'))
-    .addOption(dateOption())
+    .addOption(dayOption())
+    .addOption(formerDayOption())
     .addOption(
       durationOption(
         '--timeout <time>',
@@ -118,15 +122,16 @@ export function addReconcileCommands(program: Command, parts: ReconcileParts): v
 
 async function runComparison(
   reconciliations: Reconciliations,
-  { wallet, payee = '', environment, date, timeout }: RunOptions,
+  options: RunOptions,
   { now, report, note }: ReconcileParts,
 ): Promise<Output> {
-  const day = date ?? new Date(now().getTime() - dayMs).toISOString().slice(0, 10);
+  const { wallet, payee = '', environment, timeout } = options;
+  const yesterday = new Date(now().getTime() - dayMs).toISOString().slice(0, 10);
   const started = await reconciliations.startReconciliation({
     wallet,
     payee,
     environment,
-    date: day,
+    date: options.day ?? options.date ?? yesterday,
   });
   const first = requireField(started.reconciliation);
   report(`Comparing ${statementTitle(first)} (${first.reconciliationId})`);

@@ -298,7 +298,7 @@ function moneyText({ orderCount, differingCount, differences }: Facts<'money'>):
   return [
     `the money of ${differingCount} of the latest ${counted(orderCount, 'order')} disagrees: ${named.join('; ')}`,
     'the tables were changed without Gatehouse. Compare each order with its events, and with the statement of the wallet:\n' +
-      'gatehouse order show <merchant_id> <order_id> --environment <environment>\ngatehouse reconcile --wallet <wallet> --environment <environment> --date <date>',
+      'gatehouse order show <merchant_id> <order_id> --environment <environment>\ngatehouse reconcile --wallet <wallet> --environment <environment> --day <day>',
   ];
 }
 

@@ -73,7 +73,7 @@ async function playDemo(): Promise<void> {
     );
     if (reconciled !== undefined)
       print(
-        `  gatehouse reconcile --wallet ${reconciled.wallet} --environment sandbox --date ${now().toISOString().slice(0, 10)}`,
+        `  gatehouse reconcile --wallet ${reconciled.wallet} --environment sandbox --day ${now().toISOString().slice(0, 10)}`,
       );
   } finally {
     transport.close();

@@ -214,7 +214,7 @@ describe('reconcile', () => {
     });
 
     const { exitCode, stdout, stderr } = await cli.run(
-      ...['reconcile', '--wallet', 'walleta', '--environment', 'sandbox', '--date', await dayOfPayments()],
+      ...['reconcile', '--wallet', 'walleta', '--environment', 'sandbox', '--day', await dayOfPayments()],
     );
 
     expect(exitCode).toBe(1);
@@ -228,7 +228,7 @@ describe('reconcile', () => {
   });
 
   test('a day without payments on both sides exits with code 0', async () => {
-    const { exitCode, stdout } = await cli.run('reconcile', '--wallet', 'walletb', '--date', '2025-06-01');
+    const { exitCode, stdout } = await cli.run('reconcile', '--wallet', 'walletb', '--day', '2025-06-01');
 
     expect(exitCode).toBe(0);
     expect(stdout).toContain('The statement and the records agree.');
@@ -236,7 +236,7 @@ describe('reconcile', () => {
 
   test('finds money that Gatehouse did not request, and --json prints all of it without progress lines', async () => {
     const { exitCode, stdout, stderr } = await cli.run(
-      ...['reconcile', '--wallet', 'walleta', '--date', '2024-01-05', '--json'],
+      ...['reconcile', '--wallet', 'walleta', '--day', '2024-01-05', '--json'],
     );
 
     expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: '' });
@@ -267,7 +267,7 @@ describe('reconcile', () => {
 
   test('a wallet without a process is reported, and its reconciliation stays due', async () => {
     const { exitCode, stderr } = await cli.run(
-      ...['reconcile', '--wallet', 'walleta', '-e', 'live', '--date', '2025-06-01', '--timeout', '1s'],
+      ...['reconcile', '--wallet', 'walleta', '-e', 'live', '--day', '2025-06-01', '--timeout', '1s'],
     );
 
     expect(exitCode).toBe(5);
@@ -281,8 +281,10 @@ describe('reconcile', () => {
   test.each([
     [['reconcile'], '--wallet'],
     [['reconcile', '--wallet', 'walletc'], 'must be one of walleta, walletb'],
-    [['reconcile', '--wallet', 'walleta', '--date', '31.12.2025'], 'Write it as 2026-01-31'],
+    [['reconcile', '--wallet', 'walleta', '--day', '31.12.2025'], 'Write it as 2026-01-31'],
+    // The former name of the option.
     [['reconcile', '--wallet', 'walleta', '--date', '2098-01-01'], 'must not be in the future'],
+    [['reconcile', '--wallet', 'walleta', '--day', '2098-01-01'], 'must not be in the future'],
     [['reconcile', 'show', 'rec_1'], 'must be an id of the form rec_'],
   ])('%j is invalid: exit code 2', async (args, said) => {
     const { exitCode, stderr } = await cli.run(...args);

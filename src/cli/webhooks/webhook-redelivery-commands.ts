@@ -46,9 +46,7 @@ export function addRedeliveryCommands(webhook: Command, parts: WebhookParts): vo
   onMerchantAnd(
     webhook
       .command('redeliver')
-      .description(
-        "send one delivery again, or a merchant's abandoned deliveries that were created since a time",
-      )
+      .description("send one delivery again, or a merchant's abandoned deliveries since a given time")
       .addOption(
         momentOption(
           '--since <time>',

@@ -33,7 +33,7 @@ const Pause = Type.Object({
 
 const pageSize = 50;
 const hostsPageSize = 100;
-/** The limit of webhooks. */
+/** The largest page that `webhooks` lists. */
 const maxPageSize = 500;
 
 export const mayChangeWebhooks = (request: FastifyRequest): boolean => {

@@ -139,8 +139,8 @@ test.each([
 
   expect(text).toContain('2026-03-08');
   expect(text).toContain(words);
-  expect(
-    text.includes('gatehouse reconcile --wallet <wallet> --environment <environment> --date <day>'),
-  ).toBe(exitCode === 1);
+  expect(text.includes('gatehouse reconcile --wallet <wallet> --environment <environment> --day <day>')).toBe(
+    exitCode === 1,
+  );
   expect(shown.exitCode).toBe(exitCode);
 });

@@ -115,7 +115,7 @@ describe('invalid input ends with exit code 2 and the valid form', () => {
     ['order list mer_1 --from 2026-02-30', 'Write it as 2026-01-31 (UTC)'],
     ['merchant list --limit 0', 'Use a whole number from 1 to 999999.'],
     ['merchant list --limit 1000000', 'Use a whole number from 1 to 999999.'],
-    ['reconcile run --date 2026-01-31T00:00:00Z', 'Write it as 2026-01-31 (UTC).'],
+    ['reconcile run --day 2026-01-31T00:00:00Z', 'Write it as 2026-01-31 (UTC).'],
     ['merchant list --address nowhere', 'Write it as host:port'],
     ['doctor --rest localhost', 'Write it as a URL'],
     ['key issue mer_1 --scopes payouts', 'Use none, or one of: refunds.'],

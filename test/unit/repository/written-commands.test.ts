@@ -63,7 +63,7 @@ const samples: readonly (readonly [name: RegExp, value: string])[] = [
   [/environment/, 'sandbox'],
   [/since|until|after|overlap|valid-for|lifetime/, '24h'],
   [/--backup-time/, '2026-01-31'],
-  [/--(from|to|date)$|\.slice\(0,10\)/, '2026-01-31'],
+  [/--(from|to|day)$|\.slice\(0,10\)/, '2026-01-31'],
   [/--role/, 'owner'],
   [/--outcome/, 'paid'],
   [/pat_|^<id>$/, 'pat_1'],
@@ -214,7 +214,7 @@ test.each([
 
 test.each([
   ['gatehouse merchant wallet list <merchant_id>'],
-  ['gatehouse reconcile --wallet <wallet> --date <day>'],
+  ['gatehouse reconcile --wallet <wallet> --day <day>'],
   ['gatehouse webhook redeliver <merchant_id> --since <time>'],
   ['gatehouse refund show <merchant_id> <refund_number>'],
 ])('a printed command without an environment would be found: %s', async (command) => {

@@ -35,7 +35,7 @@ export const home = {
   recovery: {
     waiting: {
       title: 'New payments wait',
-      body: 'Gatehouse was restored from a backup, and first asks the wallets what they did since. New refunds and approvals wait too. All of them continue afterwards. Repeat requests that were answered with 503.',
+      body: 'Gatehouse was restored from a backup, and first asks the wallets what happened after it. New refunds and approvals wait too. All of them continue afterwards. Repeat requests that were answered with 503.',
     },
     title: 'Gatehouse was restored from a backup',
     rebuilt: (from: string, until: string) =>

@@ -38,7 +38,7 @@ export const problems = {
   },
   recovering: {
     title: 'The gateway was restored from a backup',
-    body: 'Gatehouse first asks the wallets what they did since. New payments, refunds and approvals wait for their answers. An order or refund that is missing may come back. Nothing was changed.',
+    body: 'Gatehouse first asks the wallets what happened after the backup. New payments, refunds and approvals wait for their answers. An order or refund that is missing may come back. Nothing was changed.',
   },
   unavailable: {
     title: 'We cannot reach our systems at the moment',
