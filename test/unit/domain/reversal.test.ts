@@ -47,16 +47,16 @@ const states: Record<string, Reversal> = {
 };
 
 describe('each state answers each command', () => {
-  test.each([
-    // state, lease at once, lease when it is due, report under lease-1, report under another, retry
-    ['free', 'leased', 'leased', 'lease_lost', 'lease_lost', 'under_way'],
-    ['leased', 'not_due', 'leased', 'recorded', 'lease_lost', 'under_way'],
-    ['pending', 'not_due', 'leased', 'repeat', 'lease_lost', 'under_way'],
-    ['reversed', 'not_due', 'not_due', 'repeat', 'lease_lost', 'reversed'],
-    ['unreturnable', 'not_due', 'not_due', 'lease_lost', 'lease_lost', 'not_returnable'],
-    ['refused definitely', 'not_due', 'not_due', 'repeat', 'lease_lost', 'name-2'],
-    ['refused perhaps', 'not_due', 'not_due', 'repeat', 'lease_lost', 'name-1'],
-  ])('%s', (name, early, due, reported, stray, retried) => {
+  test.each<[string, string, string, string, string, string, 'same' | 'told' | 'due']>([
+    // state, lease at once, lease when it is due, report under lease-1, report under another, retry, hint after 2 seconds
+    ['free', 'leased', 'leased', 'lease_lost', 'lease_lost', 'under_way', 'same'],
+    ['leased', 'not_due', 'leased', 'recorded', 'lease_lost', 'under_way', 'told'],
+    ['pending', 'not_due', 'leased', 'repeat', 'lease_lost', 'under_way', 'due'],
+    ['reversed', 'not_due', 'not_due', 'repeat', 'lease_lost', 'reversed', 'same'],
+    ['unreturnable', 'not_due', 'not_due', 'lease_lost', 'lease_lost', 'not_returnable', 'same'],
+    ['refused definitely', 'not_due', 'not_due', 'repeat', 'lease_lost', 'name-2', 'same'],
+    ['refused perhaps', 'not_due', 'not_due', 'repeat', 'lease_lost', 'name-1', 'same'],
+  ])('%s', (name, early, due, reported, stray, retried, hinted) => {
     const state = states[name] ?? free;
     const lease = (seconds: number) => {
       const result = leaseReversal(state, 'lease-2', leaseMs, at(seconds));
@@ -78,6 +78,8 @@ describe('each state answers each command', () => {
       stray,
     ]);
     expect(retry.ok ? retry.value.name : retry.error).toBe(retried);
+    const changes = { same: {}, told: { hastenedTo: at(2) }, due: { dueAt: at(2) } };
+    expect(makeReversalDue(state, at(2))).toEqual({ ...state, ...changes[hinted] });
   });
 });
 
@@ -166,7 +168,7 @@ test.each([
 
 test('news that arrives while a worker holds a reversal makes it due after the report, and only once', () => {
   const due = (reversal: Reversal) => (reversal.status === 'REVERSAL_DUE' ? reversal.dueAt : undefined);
-  const told = makeReversalDue(makeReversalDue(leased, at(1)), at(11));
+  const told = [11, 1, 12].reduce<Reversal>((state, seconds) => makeReversalDue(state, at(seconds)), leased);
   const reported = valueOf(recordReversalOutcome(told, 'lease-1', pending(), at(0))).reversal;
   const again = valueOf(leaseReversal(reported, 'lease-2', leaseMs, at(5))).reversal;
 
@@ -232,7 +234,10 @@ describe('operators settle', () => {
       detail: '',
       updatedAt: at(2 * hour),
     });
-    expect(settled(leasedAgain, 9 * hour)).toBe('leased');
+    expect([59, 60].map((seconds) => settled(leasedAgain, 9 * hour + seconds))).toEqual([
+      'leased',
+      'REVERSED',
+    ]);
   });
 
   test.each([
