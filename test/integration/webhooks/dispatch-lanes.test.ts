@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { waitUntil } from '../../support/wait-until.ts';
 import { abandonExpired } from '../../../src/webhooks/delivery/abandon-expired.sql.ts';
+import { claimLanes } from '../../../src/webhooks/delivery/claim-lanes.sql.ts';
 import { laneOwner } from '../../../src/webhooks/delivery/lane-arrays.ts';
 import type { LaneLease } from '../../../src/webhooks/delivery/lane-runner.ts';
 import { pauseLane, resumeLane } from '../../../src/webhooks/delivery/pause-lane.ts';
@@ -89,7 +90,10 @@ describe('lanes', () => {
         const [lane] = await desk.lanes();
         return lane!.consecutive_failures === 0 && lane;
       }),
-    ).toMatchObject({ resting_until: null, failing_since: null, last_attempt_result: 'DELIVERED' });
+    ).toMatchObject({
+      ...{ resting_until: null, failing_since: null, last_attempt_result: 'DELIVERED' },
+      last_failure_at: expect.any(Date),
+    });
     expect(dispatcher.log.map(({ msg }) => msg)).toEqual(
       expect.arrayContaining([
         'circuit open: the endpoint keeps failing, so one delivery at a time probes it',
@@ -228,6 +232,48 @@ describe('lanes', () => {
     dispatcher.ring();
     await desk.untilAllDelivered();
     expect(shop.webhooks).toHaveLength(10);
+  });
+
+  test('that rest are due at once when they are resumed, and do not count as failing', async () => {
+    const { pool } = desk.database;
+    await desk.add({ url: 'https://shop.example' });
+    const later = `now() + interval '1 hour'`;
+    await pool.query(
+      `update webhooks.lanes set consecutive_failures = 7, failing_since = now(), resting_until = ${later}, next_due_at = ${later}`,
+    );
+
+    await resumeLane(pool, laneOf('https://shop.example'));
+
+    const [lane] = await desk.lanes();
+    const healthy = { consecutive_failures: 0, failing_since: null, resting_until: null, resumed_at: null };
+    expect(lane).toMatchObject(healthy);
+    expect(inMs(lane?.next_due_at)).toBeLessThan(3_000_000);
+  });
+
+  test('that a receiver paused by 410 stay paused since then when somebody pauses them too', async () => {
+    const { pool } = desk.database;
+    await desk.add({ url: 'https://shop.example' });
+    await pool.query(`update webhooks.lanes set paused_at = '2026-01-01T00:00:00Z', paused_by_answer = true`);
+
+    await pauseLane(pool, laneOf('https://shop.example'), 'moving house');
+
+    const { rows } = await pool.query<object>(
+      'select paused_at::date::text as since, pause_reason, paused_by_answer from webhooks.lanes',
+    );
+    expect(rows).toEqual([{ since: '2026-01-01', pause_reason: 'moving house', paused_by_answer: false }]);
+  });
+
+  test('that have waited longer are claimed first', async () => {
+    const { pool } = desk.database;
+    await desk.add(...['a', 'b', 'c'].map((name) => ({ url: `https://${name}.example` })));
+    await pool.query(
+      `update webhooks.lanes set next_due_at = now() - interval '1 hour' where endpoint = 'https://b.example'`,
+    );
+    const request = { exceptOwners: [], leaseId: randomUUID(), leaseMs: 20_000 };
+
+    const { lanes } = await claimLanes(pool, { ...request, lanes: 1, unhealthyLanes: 1 });
+
+    expect(lanes.map(({ lane }) => lane.endpoint)).toEqual(['https://b.example']);
   });
 
   test('that are unknown can be neither paused nor resumed', async () => {

@@ -156,21 +156,46 @@ describe('a lane that begins to wait for a secret', () => {
     await database.pool.query('drop trigger hold_lane on webhooks.lanes; drop function webhooks.hold_lane()');
   });
 
+  /** The lane of a new delivery is released by the holder of this lease. */
+  const release = (leaseId: string) => {
+    const lane = { merchantId, environment: 'SANDBOX' as const, endpoint };
+    return writeLanes(database.pool, [{ lane, leaseId, release: { delayMs: 0, awaitsSecret: true } }], {
+      leaseMs: 20_000,
+      random: Math.random,
+    });
+  };
+  const waitOfLane = async () => {
+    const { rows } = await database.pool.query<object>(
+      `select awaits_secret_since::date::text as since, next_due_at <= now() as is_due from webhooks.lanes where merchant_id = $1`,
+      [merchantId],
+    );
+    return rows[0];
+  };
+
+  test('has waited since its first release, whether or not the other environment has a secret', async () => {
+    await insertDeliveries(database.pool, [newDelivery({ merchantId, url: `${endpoint}/hook` })]);
+    await openSecrets().rotate({ ...sandbox(), environment: 'PRODUCTION' }, day, by);
+    const leaseId = randomUUID();
+    await database.pool.query(
+      `update webhooks.lanes set awaits_secret_since = '2026-01-01T00:00:00Z', lease_id = $1, leased_until = now() where merchant_id = $2`,
+      [leaseId, merchantId],
+    );
+
+    await release(leaseId);
+
+    expect(await waitOfLane()).toEqual({ since: '2026-01-01', is_due: null });
+  });
+
   test('is woken by a secret that is created meanwhile', async () => {
     const { pool } = database;
-    const lane = { merchantId, environment: 'SANDBOX' as const, endpoint };
     await insertDeliveries(pool, [newDelivery({ merchantId, url: `${endpoint}/hook` })]);
     const leaseId = randomUUID();
     const leased = { lanes: 10, unhealthyLanes: 10, exceptOwners: [], leaseId, leaseMs: 20_000 };
     await claimLanes(pool, leased);
     const holder = await pool.connect();
     await holder.query('select pg_advisory_lock($1)', [holdKey]);
-    const release = { delayMs: 0, awaitsSecret: true };
 
-    const releasing = writeLanes(pool, [{ lane, leaseId, release }], {
-      leaseMs: 20_000,
-      random: Math.random,
-    });
+    const releasing = release(leaseId);
     await waitUntil('the release has changed the lane', async () => (await advisoryWaits()) === 1);
     let isRotated = false;
     const rotating = openSecrets()
@@ -181,11 +206,7 @@ describe('a lane that begins to wait for a secret', () => {
     holder.release();
     await Promise.all([releasing, rotating]);
 
-    const { rows } = await pool.query(
-      `select awaits_secret_since, next_due_at <= now() as is_due from webhooks.lanes where merchant_id = $1`,
-      [merchantId],
-    );
-    expect(rows).toEqual([{ awaits_secret_since: null, is_due: true }]);
+    expect(await waitOfLane()).toEqual({ since: null, is_due: true });
   });
 
   async function advisoryWaits(): Promise<number> {
