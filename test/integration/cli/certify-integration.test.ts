@@ -96,22 +96,17 @@ describe('gatehouse certify, at a shop in front of a running sandbox', () => {
     expect(Object.keys(brokenShops)).toEqual(certificationChecks.integration);
   });
 
-  test('a shop that does not report its deliveries is tested by its requests only, and not certified', () => {
-    const untested = silent.filter(({ result }) => result === 'not_tested');
+  test.each([
+    ['does not report its deliveries is tested by its requests only', () => silent, 7, '--state-url'],
+    ['has a receiver that is down is not tested by webhooks', () => deaf, 8, 'nothing listens on'],
+  ])('a shop that %s, and not certified', (_what, resultsOf, tested, seen) => {
+    const results = resultsOf();
+    const untested = results.filter(({ result }) => result === 'not_tested');
 
-    expect(silent.filter(({ result }) => result === 'failed')).toEqual([]);
-    expect(untested.map(({ name }) => name)).toEqual(certificationChecks.integration.slice(7));
-    expect(untested[0]?.seen).toContain('--state-url');
-    expect(isCertified('integration', silent)).toBe(false);
-  });
-
-  test('a shop whose receiver is down is not tested by webhooks, and not certified', () => {
-    const untested = deaf.filter(({ result }) => result === 'not_tested');
-
-    expect(deaf.filter(({ result }) => result === 'failed')).toEqual([]);
-    expect(untested.map(({ name }) => name)).toEqual(certificationChecks.integration.slice(8));
-    expect(untested[0]?.seen).toContain('nothing listens on');
-    expect(isCertified('integration', deaf)).toBe(false);
+    expect(results.filter(({ result }) => result === 'failed')).toEqual([]);
+    expect(untested.map(({ name }) => name)).toEqual(certificationChecks.integration.slice(tested));
+    expect(untested[0]?.seen).toContain(seen);
+    expect(isCertified('integration', results)).toBe(false);
   });
 
   test('a return_url on another host is not visited, which prevents no certification', () => {

@@ -95,18 +95,21 @@ describe('the frequent calls', () => {
     ]);
   });
 
-  test('a batch that fails as a whole fails each of its requests', async () => {
-    const calls = callsOn({
-      batchRegisterOrders: () => {
-        throw rpcError('DATABASE_UNAVAILABLE', 'the database does not answer');
-      },
-    });
+  test.each([
+    [
+      'fails as a whole',
+      () => Promise.reject(rpcError('DATABASE_UNAVAILABLE', 'no database')),
+      'DATABASE_UNAVAILABLE',
+    ],
+    ['is answered without results', () => ({ results: [] }), 'INTERNAL'],
+  ])('a batch that %s fails each of its requests', async (_how, batchRegisterOrders, reason) => {
+    const calls = callsOn({ batchRegisterOrders });
 
     const failures = await Promise.all(
       ['a', 'b'].map((name) => failureOf(calls.register({ orderNumber: name }, name))),
     );
 
-    expect(failures).toMatchObject([{ reason: 'DATABASE_UNAVAILABLE' }, { reason: 'DATABASE_UNAVAILABLE' }]);
+    expect(failures).toMatchObject([{ reason }, { reason }]);
   });
 
   test('a batch that a stream answers with UNAVAILABLE is sent as a call to any core, and no other failed one is', async () => {
@@ -120,16 +123,6 @@ describe('the frequent calls', () => {
       reason: 'INTERNAL',
     });
     expect(alone.map(({ request }) => request.orderNumber)).toEqual(['a']);
-  });
-
-  test('answers that core left out are errors', async () => {
-    const calls = callsOn({ batchRegisterOrders: () => ({ results: [] }) });
-
-    const failures = await Promise.all(
-      ['a', 'b'].map((name) => failureOf(calls.register({ orderNumber: name }, name))),
-    );
-
-    expect(failures).toMatchObject([{ reason: 'INTERNAL' }, { reason: 'INTERNAL' }]);
   });
 
   test.each([
