@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
-import { maskJson } from '../../../src/rest-facade/mask-exchange.ts';
+import { maskJson, maskTarget } from '../../../src/rest-facade/mask-exchange.ts';
 
 /** The text is cut after this number of characters, before it is masked. */
 const lookedAt = 12_288;
@@ -10,6 +10,28 @@ test('a value that is cut is left out, because its rest would no longer be recog
   const start = '{"reason":"Tea","note":"';
 
   expect(maskJson(cutAfter(start))).toBe(`${start}…`);
+});
+
+test.each([
+  ['a number that is too short for a phone', maskJson, '{"phone":"911 22 33"}', '{"phone":"*******"}'],
+  [
+    'a link without a token',
+    maskJson,
+    '{"checkout_url":"https://a/b"}',
+    '{"checkout_url":"https://a/[masked]"}',
+  ],
+  ['a short secret in the query', maskTarget, '/direct?pin=1234&b=c', '/direct?pin=[masked]&b=c'],
+])('%s is masked by its name', (_what, mask, text, masked) => {
+  expect(mask(text)).toBe(masked);
+});
+
+test('a query above 120 characters is cut before the parameter that exceeds them', () => {
+  const query = `a=1&b=${'x'.repeat(114)}`;
+
+  expect([query, `${query}y`].map((each) => maskTarget(`/direct?${each}`))).toEqual([
+    `/direct?${query}`,
+    '/direct?a=1&…',
+  ]);
 });
 
 // One of these texts took a tenth of a second, in which the facade answered nobody. The deadline stops the test then.
