@@ -48,9 +48,11 @@ export class GsmaConnector implements WalletConnector {
   readonly #settings: GsmaSettings;
   readonly #http: WalletHttp;
   readonly #client: GsmaClient;
+  readonly #now: () => Date;
 
   constructor(settings: GsmaSettings, now: () => Date) {
     this.#settings = settings;
+    this.#now = now;
     const { timeouts, lookup, maxConnections } = settings;
     this.#http = new WalletHttp({ connectMs: timeouts.connectMs, lookup, maxConnections }, now);
     const tokens = new AccessTokens(() => fetchToken(settings, this.#http, now), now);
@@ -153,8 +155,8 @@ export class GsmaConnector implements WalletConnector {
 
   /**
    * Asks by the stored reference. A wallet may have acknowledged a request with a reference that it does not know, or that leads to another
-   * request. Then its reference for our id takes the place of the stored one. A failed request state has no id of ours, so a failure is
-   * believed only if the wallet has no other reference for our id.
+   * request. Then its reference for our id takes the place of the stored one. A request state has no id of ours. So if it has failed, or is
+   * pending although it has expired, it is believed only if the wallet has no other reference for our id.
    */
   async #orByOwnId<Outcome extends PaymentOutcome | ReversalOutcome>(
     requestId: string,
@@ -163,7 +165,7 @@ export class GsmaConnector implements WalletConnector {
     ask: (reference: string | undefined) => Promise<Answer<Outcome>>,
   ): Promise<Answer<Outcome>> {
     const answer = await ask(stored);
-    if (answer.exchanges.length === 0 || !mayBeOfAnother(answer.result, stored)) return answer;
+    if (answer.exchanges.length === 0 || !mayBeOfAnother(answer.result, stored, this.#now())) return answer;
     const found = await this.#findByOwnId(requestId, signal);
     const exchanges = [...answer.exchanges, ...found.exchanges];
     if (found.result.kind !== 'found' || found.result.providerReference === stored)
@@ -214,10 +216,15 @@ export class GsmaConnector implements WalletConnector {
 }
 
 /** Whether this outcome, found by the stored reference, may be that of another request. A transaction that failed has our id. */
-function mayBeOfAnother(result: PaymentOutcome | ReversalOutcome, stored: string | undefined): boolean {
+function mayBeOfAnother(
+  result: PaymentOutcome | ReversalOutcome,
+  stored: string | undefined,
+  now: Date,
+): boolean {
+  if (result.kind === 'completed') return false;
   if (result.kind === 'unknown') return result.why === 'inconsistent' || result.why === 'not_found';
-  const hasFailed = result.kind !== 'completed' && result.kind !== 'pending';
-  return hasFailed && readReference(stored ?? '')?.collection === 'requeststates';
+  if (result.kind === 'pending' && !('expiresAt' in result && result.expiresAt <= now)) return false;
+  return readReference(stored ?? '')?.collection === 'requeststates';
 }
 
 /** By `GET /responses/{clientCorrelationId}`. Only a 404 with the contract's error means that the id is unknown. */

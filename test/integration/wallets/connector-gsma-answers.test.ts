@@ -271,19 +271,23 @@ describe('a query', () => {
     expect(await query('transactions/REF-1')).toMatchObject({ providerTransactionId: 'REF-2' });
   });
 
+  const failed = { status: 'failed', error: error('businessRule', 'insufficientFunds') };
+  const expired = { expiryTime: '2026-01-01T08:03:00Z' };
   test.each([
-    ['another', '/transactions/REF-1', { kind: 'completed', providerTransactionId: 'REF-1' }],
-    ['no other', `/requeststates/${requestStateId}`, declined('insufficient_funds')],
-    ['an unreadable', '/', declined('insufficient_funds')],
+    ['failed', 'another', 'completed', failed, '/transactions/REF-1'],
+    ['failed', 'the same', 'declined', failed, `/requeststates/${requestStateId}`],
+    ['failed', 'an unreadable', 'declined', failed, '/'],
+    ['expired', 'another', 'completed', expired, '/transactions/REF-1'],
+    ['expired', 'the same', 'pending', expired, `/requeststates/${requestStateId}`],
+    ['has time', 'another', 'pending', { expiryTime: '9999-01-01T00:00:00Z' }, '/transactions/REF-1'],
   ])(
-    'of a request that failed returns its own outcome if the wallet has %s reference for our id',
-    async (_what, link, expected) => {
-      const failed = { status: 'failed', error: error('businessRule', 'insufficientFunds') };
-      subject.wallet.on(routes.requestState, json(200, requestState(failed)));
+    'of a request that %s, with %s reference for our id, is %s',
+    async (_what, _which, kind, state, link) => {
+      subject.wallet.on(routes.requestState, json(200, requestState(state)));
       subject.wallet.on(routes.responses, json(200, { link }));
       subject.wallet.on(routes.transaction, json(200, transaction()));
 
-      expect(await query()).toMatchObject(expected);
+      expect(await query()).toMatchObject({ kind });
     },
   );
 
