@@ -312,6 +312,7 @@ describe('the audit log', () => {
     expect(issued).toMatchObject({
       actor: 'operator:abebe',
       requestId: 'req-1',
+      createTime: apiKey?.createTime,
       targetId: apiKey?.apiKeyId,
       details: { label: 'till', environment: 'SANDBOX' },
     });
