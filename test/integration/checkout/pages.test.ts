@@ -8,7 +8,7 @@ import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { openCheckoutOrders } from '../../support/checkout-orders.ts';
 import type { CheckoutOrder, OwnOrder, Settlement } from '../../support/checkout-orders.ts';
 import { createCustomer, headingOf, payment } from '../../support/customer.ts';
-import type { Customer } from '../../support/customer.ts';
+import type { Customer, PageAnswer } from '../../support/customer.ts';
 import { shared, sharedStack } from '../../support/shared-stack.ts';
 import { walletsOfCoreWithPaybill } from '../../support/simulated-wallets.ts';
 
@@ -240,36 +240,18 @@ describe('the way back to the shop', () => {
     expect(body).toContain(`<noscript><meta http-equiv="refresh" content="20; url=${escaped}"></noscript>`);
   });
 
-  test.each<[string, (paid: CheckoutOrder, customer: Customer) => Promise<Customer>]>([
-    [
-      'when the page is opened again',
-      async ({ url }, customer) => {
-        await customer.get(url);
-        return customer;
-      },
-    ],
-    ['in a browser that did not pay', () => Promise.resolve(createCustomer())],
+  test.each<[string, (paid: CheckoutOrder, customer: Customer) => Promise<PageAnswer>]>([
+    ['when the page is opened again', ({ url }, customer) => customer.get(url).then(() => customer.get(url))],
+    ['in a browser that did not pay', ({ url }) => createCustomer().get(url)],
     [
       'when the payment is no longer recent',
-      async (paid, customer) => {
-        await orders.decidedAgo(paid, 301);
-        return customer;
-      },
+      (paid, customer) => orders.decidedAgo(paid, 301).then(() => customer.get(paid.url)),
     ],
-  ])('is not followed automatically %s', async (_name, reopen) => {
-    const { order, customer } = await after({ attempt: 'SUCCEEDED', order: 'COMPLETED' });
-    const browser = await reopen(order, customer);
-
-    const { body } = await browser.get(order.url);
-
-    expect(body).toContain('href="https://shop.example/return');
-    expect(body).not.toMatch(/data-return|http-equiv="refresh"/);
-  });
-
-  test('is not followed automatically after the customer stops it', async () => {
+    ['after the customer stops it', ({ url }, customer) => customer.get(`${url}?stay=1`)],
+  ])('is not followed automatically %s', async (_name, open) => {
     const { order, customer } = await after({ attempt: 'SUCCEEDED', order: 'COMPLETED' });
 
-    const { body } = await customer.get(`${order.url}?stay=1`);
+    const { body } = await open(order, customer);
 
     expect(body).toContain('href="https://shop.example/return');
     expect(body).not.toMatch(/data-return|http-equiv="refresh"/);

@@ -174,25 +174,18 @@ describe('an access token that is refused', () => {
     expect(tokenRequests()).toBe(2);
   });
 
-  test('twice decides nothing, and there is no third try', async () => {
+  test.each([
+    ['twice decides nothing, and there is no third try', json(200, token), 2],
+    ['and cannot be replaced leaves the request unknown, because it was sent', json(500, {}), 1],
+  ])('%s', async (_what, secondToken, sent) => {
     const { wallet, connector } = subject;
+    wallet.on(routes.token, json(200, token), secondToken);
     wallet.on(routes.initiate, json(401, refusedToken));
 
     const { result } = await connector.initiate(buildPayment(), options);
 
     expect(result).toMatchObject({ kind: 'unknown', why: 'unauthenticated' });
-    expect(wallet.requestsTo(routes.initiate)).toHaveLength(2);
-  });
-
-  test('and cannot be replaced leaves the request unknown, because it was sent', async () => {
-    const { wallet, connector } = subject;
-    wallet.on(routes.token, json(200, token), json(500, {}));
-    wallet.on(routes.initiate, json(401, refusedToken));
-
-    const { result } = await connector.initiate(buildPayment(), options);
-
-    expect(result).toMatchObject({ kind: 'unknown', why: 'unauthenticated' });
-    expect(wallet.requestsTo(routes.initiate)).toHaveLength(1);
+    expect(wallet.requestsTo(routes.initiate)).toHaveLength(sent);
   });
 
   test('by many requests at once is replaced once', async () => {
