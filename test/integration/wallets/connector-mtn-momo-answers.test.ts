@@ -307,6 +307,7 @@ describe('a refund', () => {
 
   test.each([
     [done, { kind: 'completed', providerTransactionId: '77' }],
+    [{ status: 'SUCCESSFUL' }, { kind: 'completed', providerTransactionId: '' }],
     [
       { ...done, amount: '1e3' },
       { kind: 'unknown', why: 'unreadable_answer' },
