@@ -31,6 +31,7 @@ import { openSocketsOf } from './open-sockets.ts';
 import { rpcError } from './rpc-error.ts';
 import { streamResetLimits } from './stream-resets.ts';
 import { limitUnknownCallers, maxOpen } from './limit-unknown-callers.ts';
+import { limitUnreadBytes } from './limit-unread-bytes.ts';
 import { explainTransportErrors, unknownMethod } from './connect-transport-errors.ts';
 
 export interface ConnectServer {
@@ -87,6 +88,7 @@ export async function startConnectServer(options: ConnectServerOptions): Promise
   );
   if (isKnownCaller !== undefined)
     limitUnknownCallers(http2, { isKnownCaller, maxConcurrentStreams, logger, listener: 'Connect' });
+  limitUnreadBytes(http2, { logger, listener: 'Connect' });
   http2.on('session', (session) => {
     sessions.add(session);
     session.on('close', () => sessions.delete(session));

@@ -16,6 +16,7 @@ import { maxUnknownCallerBytes } from './known-caller.ts';
 import type { IsKnownCaller, MaxBytesOfCaller } from './known-caller.ts';
 import { openSocketsOf } from './open-sockets.ts';
 import { streamResetLimits } from './stream-resets.ts';
+import { limitUnreadBytes } from './limit-unread-bytes.ts';
 import { limitUnknownCallers, maxOpen } from './limit-unknown-callers.ts';
 import { explainTransportErrors } from './grpc-transport-errors.ts';
 import { unknownCalls } from './unknown-calls.ts';
@@ -93,6 +94,7 @@ export async function startGrpcServer({
     http2Server.prependListener('secureConnection', rememberExpired);
   }
   limitUnknownCallers(http2Server, { isKnownCaller, maxConcurrentStreams, logger, listener: 'gRPC' });
+  limitUnreadBytes(http2Server, { logger, listener: 'gRPC' });
   http2Server.prependListener('stream', shortenTimeout);
   http2Server.prependListener('stream', explainTransportErrors);
   const sockets = openSocketsOf(http2Server);
