@@ -90,6 +90,7 @@ test.each([
   ['by the reference it gave', { sentBefore: true, providerReference: `requeststates/${reversalStateId}` }],
 ])('a reversal that the wallet reports as failed, found %s, is definitely refused', async (_name, leased) => {
   subject.wallet.on(routes.reversalState, json(200, failed));
+  subject.wallet.on(routes.responses, json(200, { link: `/requeststates/${reversalStateId}` }));
 
   const { outcome } = await serve(leased);
 
