@@ -305,20 +305,23 @@ test.each([/no recovery holds back payments/gi, /no money waits for a person/gi]
   },
 );
 
-test('a wallet whose process is silent is not shown as healthy, neither on its page nor on the overview', async () => {
-  const reports = stack.client(WalletStatusService, 'wallets');
-  await reports.reportWalletStatus({
+/** A `wallets` process reports wallet A of the sandbox. */
+const reportWalletA = (health: WalletHealth) =>
+  stack.client(WalletStatusService, 'wallets').reportWalletStatus({
     instance: 'wallets-1',
     window: durationFromMs(300_000),
     wallets: [
       {
         wallet: 'walleta',
         environment: Environment.SANDBOX,
-        health: WalletHealth.UP,
+        health,
         breaker: WalletBreakerState.CLOSED,
       },
     ],
   });
+
+test('a wallet whose process is silent is not shown as healthy, neither on its page nor on the overview', async () => {
+  await reportWalletA(WalletHealth.UP);
   const path = '/operator/wallets?environment=sandbox';
   const before = await operator.get(path);
   await queryOnce(
@@ -337,19 +340,7 @@ test('a wallet whose process is silent is not shown as healthy, neither on its p
 });
 
 test('a wallet whose health is unknown is not called up', async () => {
-  const reports = stack.client(WalletStatusService, 'wallets');
-  await reports.reportWalletStatus({
-    instance: 'wallets-1',
-    window: durationFromMs(300_000),
-    wallets: [
-      {
-        wallet: 'walleta',
-        environment: Environment.SANDBOX,
-        health: WalletHealth.UNTOLD,
-        breaker: WalletBreakerState.CLOSED,
-      },
-    ],
-  });
+  await reportWalletA(WalletHealth.UNTOLD);
 
   const overview = await operator.get('/operator');
 
