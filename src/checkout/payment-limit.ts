@@ -1,5 +1,5 @@
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
-import { claimedEnvironment } from '../contract/checkout-environment.ts';
+import { environmentInToken } from '../contract/checkout-environment.ts';
 
 /** A payment form before core is called. */
 export interface CountedForm {
@@ -45,9 +45,9 @@ export function createPaymentLimit({ perBrowser, perPage, perNetwork }: PaymentL
   const browsers = createLimiter(perBrowser);
   const browserOf = ({ token, browserSecret }: Pick<CountedForm, 'token' | 'browserSecret'>): string =>
     `${token} ${browserSecret}`;
-  // A link that claims the other environment is forged, and its form is taken back.
+  // A link that states the other environment is forged, and its form is taken back.
   const networkOf = ({ token, network }: Pick<CountedForm, 'token' | 'network'>): string =>
-    `${claimedEnvironment(token)} ${network}`;
+    `${environmentInToken(token)} ${network}`;
   const countAtPage = async (form: CountedForm): Promise<number | undefined> => {
     const ofPage = await secondsToWait(pages, form.token);
     if (ofPage !== undefined && !(await form.isPayer())) return ofPage;

@@ -261,7 +261,7 @@ const work = [
       writer,
       consumer: bus.eventConsumer({ name: 'webhooks', ackWaitMs }),
       traces,
-      claims: dispatcher.claims,
+      leases: dispatcher.leases,
       orders,
       onDeliveries: announceDeliveries,
       logger,

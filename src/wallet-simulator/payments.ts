@@ -51,7 +51,7 @@ export interface PaymentsOptions {
   /** The protocol's codes for a payer who declines, and for one who does not answer. */
   readonly codes: { readonly declined: string; readonly expired: string };
   /**
-   * Sends one callback. `forged`: it claims a success that did not happen. `failure`: it claims a failure that did not happen.
+   * Sends one callback. `forged`: it announces a success that did not happen. `failure`: it announces a failure that did not happen.
    */
   readonly callBack: (payment: Payment, tells: 'truth' | 'failure' | 'forged') => Promise<number | string>;
   /** The number of a payer who approves on the simulator's page without having typed one. */

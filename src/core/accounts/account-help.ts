@@ -128,7 +128,7 @@ export async function approveHelp(
     for (const operator of [requester, approver]) if (operator != null) requireAge(operator, at);
     if (isMailed)
       throw rpcError('MAILED_TO_USER', 'the dashboard sends mail, so only the user gets the link, by mail');
-    // `takeMails` claims a request without a lock of its user. Its link is then the only one.
+    // `takeMails` takes a request without a lock of its user. Its link is then the only one.
     if ((await em.nativeDelete(AccountHelpRow, { userId: user.id, kind })) === 0) throw helpNotFound(email);
     const details = { asked_by: asked.askedBy };
     if (kind === 'REMOVE_SECOND_FACTOR') {
@@ -191,7 +191,7 @@ export async function listHelp({ database, now }: AccountParts): Promise<readonl
 }
 
 /**
- * Claims the due mails: a link for each password reset, and notices. Each is returned once, so a mail that its
+ * Takes the due mails: a link for each password reset, and notices. Each is returned once, so a mail that its
  * dashboard could not send is lost. The user still sees the notice after the next sign-in, and can request a link
  * again. The call locks only rows that no other transaction has locked, and no user. So it waits for no other change, and cannot be part of a
  * deadlock.

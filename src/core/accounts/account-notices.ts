@@ -52,7 +52,7 @@ export async function listNotices(
   );
 }
 
-/** Claims notices to be mailed. Each is returned once, to any number of dashboards. */
+/** Takes notices to be mailed. Each is returned once, to any number of dashboards. */
 export async function takeDueNotices(
   em: EntityManager,
   now: Date,

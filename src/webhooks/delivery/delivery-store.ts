@@ -2,8 +2,8 @@ import { isDataRefused } from '../../platform/database/explain-error.ts';
 import { createBatcher } from '../../platform/batcher.ts';
 import type { Database } from '../database/database.ts';
 import type { LaneKey, OutgoingDelivery } from '../domain/delivery.ts';
-import { claimLanes } from './claim-lanes.sql.ts';
-import type { ClaimRequest, Claimed } from './claim-lanes.sql.ts';
+import { leaseLanes } from './lease-lanes.sql.ts';
+import type { LeaseRequest, LeasedLanes } from './lease-lanes.sql.ts';
 import { abandonExpired } from './abandon-expired.sql.ts';
 import { postponeWaiting } from './postpone-waiting.sql.ts';
 import { renewLeases } from './renew-leases.sql.ts';
@@ -26,8 +26,8 @@ export interface DeliveryStore {
   readonly leaseMs: number;
   /** A lease for lanes that are leased by a statement of another store. */
   readonly newLease: () => { readonly leaseId: string; readonly leaseMs: number };
-  /** Claims due lanes with their first deliveries. */
-  readonly claim: (request: Omit<ClaimRequest, 'leaseId' | 'leaseMs'>) => Promise<Claimed>;
+  /** Leases due lanes with their first deliveries. */
+  readonly lease: (request: Omit<LeaseRequest, 'leaseId' | 'leaseMs'>) => Promise<LeasedLanes>;
   /** Reads more deliveries of held lanes. A lane that is missing from the result is paused or held by another process. */
   readonly take: (
     requests: readonly HeadRequest[],
@@ -60,7 +60,7 @@ export function createDeliveryStore(parts: DeliveryStoreParts): DeliveryStore {
   return {
     leaseMs,
     newLease,
-    claim: (request) => claimLanes(pool, { ...request, ...newLease() }),
+    lease: (request) => leaseLanes(pool, { ...request, ...newLease() }),
     take: (requests) => takeHeads(pool, requests),
     renew: (leases) => renewLeases(pool, leases, leaseMs),
     writeLane: createBatcher<LaneWrite, LaneWriteResult>({

@@ -4,7 +4,7 @@ import { pause } from '../../platform/pause.ts';
 import { repeatEvery } from '../../platform/repeat-every.ts';
 import type { WakeSignal } from '../../platform/wake-signal.ts';
 import { createLaneRunner } from './lane-runner.ts';
-import type { LaneClaims, LaneRunner, LaneRunnerParts } from './lane-runner.ts';
+import type { LaneLeases, LaneRunner, LaneRunnerParts } from './lane-runner.ts';
 
 export interface DispatchParts extends Omit<
   LaneRunnerParts,
@@ -23,8 +23,8 @@ const graceMs = 4_000;
 const lastWritesMs = 1_000;
 
 export interface Dispatcher {
-  /** Lets the intake of this process lease lanes for its new deliveries, so that no claim is needed. */
-  readonly claims: LaneClaims;
+  /** Lets the intake of this process lease lanes while it writes their first deliveries. */
+  readonly leases: LaneLeases;
   /** Resolves within 5 seconds after the stop. */
   readonly done: Promise<void>;
 }
@@ -48,20 +48,20 @@ export function startDispatching(parts: DispatchParts, stop: AbortSignal): Dispa
   const ended = new AbortController();
   const late = stopInTime(runner, { stop, interruptAttempts, stopWriteRetries, ended: ended.signal });
   const done = Promise.all([
-    claimWhatIsDue(parts, runner, stop),
+    leaseDueLanes(parts, runner, stop),
     repeatEvery(renewal, () => runner.renew()),
   ]).then(() => runner.whenEmpty());
   // An unresponsive database does not delay the shutdown.
-  return { claims: runner, done: Promise.race([done, late]).finally(() => ended.abort()) };
+  return { leases: runner, done: Promise.race([done, late]).finally(() => ended.abort()) };
 }
 
-async function claimWhatIsDue(
+async function leaseDueLanes(
   { store, signal, logger }: DispatchParts,
   runner: LaneRunner,
   stop: AbortSignal,
 ): Promise<void> {
   const logFailed = limitFailures((error) =>
-    logger.warn({ err: error }, 'lanes could not be claimed; trying again'),
+    logger.warn({ err: error }, 'lanes could not be leased; trying again'),
   );
   // The wait begins before the query. A delivery that becomes due during the query sends a signal, which must not be missed.
   let rung: Promise<void> | undefined;
@@ -74,10 +74,10 @@ async function claimWhatIsDue(
     const requestedAtMs = performance.now();
     const isSomeLeft =
       room.lanes > 0 &&
-      (await store.claim(room).then(
-        (claimed) => {
-          runner.adopt(claimed, requestedAtMs);
-          return claimed.lanes.length >= room.lanes;
+      (await store.lease(room).then(
+        (leased) => {
+          runner.adopt(leased, requestedAtMs);
+          return leased.lanes.length >= room.lanes;
         },
         (error: unknown) => {
           logFailed(error);

@@ -2,7 +2,7 @@ import type { HeldLane } from './held-lane.ts';
 import { createSlots } from './slots.ts';
 import type { Slots } from './slots.ts';
 
-/** How many more lanes can be claimed, and the owners whose lanes must be left out. */
+/** How many more lanes can be leased, and the owners whose lanes must be left out. */
 export interface LaneRoom {
   readonly lanes: number;
   readonly unhealthyLanes: number;
@@ -41,7 +41,7 @@ export function createHeldLanes({ maxInFlight, onLanesDue }: HeldLanesParts): He
     },
     remove(held) {
       const wasFull = slots.lanesLeft() === 0 || slots.isFull(held.owner);
-      // This process may have claimed the lane again before the result of its earlier release arrived.
+      // This process may have leased the lane again before the result of its earlier release arrived.
       if (lanes.get(held.text) === held) lanes.delete(held.text);
       slots.removeLane(held.owner);
       if (wasFull) onLanesDue();

@@ -109,8 +109,8 @@ export interface LaneTerms {
 /** The delay after a delivery that could not be sent. It prevents a busy loop. */
 const delayAfterFailureMs = 5_000;
 
-/** The state of a lane immediately after its claim. */
-export const claimedLane = (claimed: {
+/** The state of a lane at the beginning of its lease. */
+export const initialLane = (leased: {
   readonly health: LaneHealth;
   readonly isProven: boolean;
   readonly heads: readonly OutgoingDelivery[];
@@ -118,16 +118,16 @@ export const claimedLane = (claimed: {
   readonly beginUntilMs: number;
 }): Lane => ({
   stage: 'SENDING',
-  health: claimed.health,
-  isProven: claimed.isProven,
-  inFlightLimit: firstInFlight(claimed.health),
-  beginUntilMs: claimed.beginUntilMs,
-  ready: claimed.heads,
+  health: leased.health,
+  isProven: leased.isProven,
+  inFlightLimit: firstInFlight(leased.health),
+  beginUntilMs: leased.beginUntilMs,
+  ready: leased.heads,
   sendingIds: new Set(),
   ended: [],
   recordingIds: new Set(),
   isReading: false,
-  hasMore: claimed.hasMore,
+  hasMore: leased.hasMore,
   mayHaveNew: false,
   releaseDelayMs: 0,
   awaitsSecret: false,
@@ -243,7 +243,7 @@ export const isCircuitOpen = ({ health }: Pick<Lane, 'health'>): boolean =>
 
 /**
  * Reads ahead while there may be more deliveries. It also reads when new ones may have arrived while others are in
- * flight. Otherwise the lane is released, and claimed again if it is due.
+ * flight. Otherwise the lane is released, and leased again if it is due.
  */
 function wantsHeads({
   stage,

@@ -1,13 +1,13 @@
 import type { Logger } from '../../platform/logger.ts';
 import type { AttemptParts } from './attempt-delivery.ts';
-import type { Claimed, ClaimedLane } from './claim-lanes.sql.ts';
+import type { LeasedLanes, LeasedLane } from './lease-lanes.sql.ts';
 import type { DeliveryStore } from './delivery-store.ts';
 import type { HeldLane } from './held-lane.ts';
 import { createHeldLanes } from './held-lanes.ts';
 import type { HeldLanes } from './held-lanes.ts';
 import { laneOwner, laneText } from './lane-arrays.ts';
 import { createLaneEvents } from './lane-events.ts';
-import { claimedLane } from './lane-machine.ts';
+import { initialLane } from './lane-machine.ts';
 import type { AttemptMetrics } from './lane-writes.ts';
 import { renewHeldLanes } from './renew-held-lanes.ts';
 
@@ -36,18 +36,18 @@ export interface LaneLease {
 }
 
 /** Leases lanes for this process while their deliveries are written. */
-export interface LaneClaims {
+export interface LaneLeases {
   /** Runs the statement, and begins to send on the lanes that it leased. Gives it no lease while this process wants no more lanes. */
-  readonly writeWithLease: <Result extends { readonly claimed: Claimed }>(
+  readonly writeWithLease: <Result extends { readonly leased: LeasedLanes }>(
     write: (lease: LaneLease | undefined) => Promise<Result>,
   ) => Promise<Result>;
 }
 
 /** Sends on the lanes that this process holds. */
-export interface LaneRunner extends LaneClaims {
+export interface LaneRunner extends LaneLeases {
   readonly room: HeldLanes['room'];
-  /** Begins to send on claimed lanes. The claim was requested at `requestedAtMs` (performance.now). */
-  readonly adopt: (claimed: Claimed, requestedAtMs: number) => void;
+  /** Begins to send on leased lanes. The lease was requested at `requestedAtMs` (performance.now). */
+  readonly adopt: (leased: LeasedLanes, requestedAtMs: number) => void;
   /** Announces that deliveries may have been added to the held lanes. */
   readonly refresh: () => void;
   /** Extends the leases and finds paused and lost lanes. */
@@ -80,15 +80,15 @@ export function createLaneRunner(parts: LaneRunnerParts): LaneRunner {
     databaseTime: () => new Date(performance.now() + databaseOffsetMs),
   });
 
-  const hold = (claimed: ClaimedLane, requestedAtMs: number): void => {
-    const { lane: key, leaseId, isFilled: hasMore, health, isProven, heads } = claimed;
+  const hold = (leased: LeasedLane, requestedAtMs: number): void => {
+    const { lane: key, leaseId, isFilled: hasMore, health, isProven, heads } = leased;
     const held: HeldLane = {
       text: laneText(key),
       key,
       owner: laneOwner(key),
       leaseId,
       heldSinceMs: performance.now(),
-      state: claimedLane({ health, isProven, heads, hasMore, beginUntilMs: beginUntil(requestedAtMs) }),
+      state: initialLane({ health, isProven, heads, hasMore, beginUntilMs: beginUntil(requestedAtMs) }),
     };
     const isTooMany = isStopping || slots.isFull(held.owner);
     lanes.add(held);
@@ -96,9 +96,9 @@ export function createLaneRunner(parts: LaneRunnerParts): LaneRunner {
     else act(held);
   };
 
-  const adopt = (claimed: Claimed, requestedAtMs: number): void => {
-    if (claimed.now !== undefined) databaseOffsetMs = claimed.now.getTime() - requestedAtMs;
-    for (const lane of claimed.lanes) hold(lane, requestedAtMs);
+  const adopt = (leased: LeasedLanes, requestedAtMs: number): void => {
+    if (leased.now !== undefined) databaseOffsetMs = leased.now.getTime() - requestedAtMs;
+    for (const lane of leased.lanes) hold(lane, requestedAtMs);
   };
   const newLease = (): LaneLease | undefined => {
     // Lanes that wait for their turn come first, so this process takes no others meanwhile.
@@ -114,7 +114,7 @@ export function createLaneRunner(parts: LaneRunnerParts): LaneRunner {
       const requestedAtMs = performance.now();
       try {
         const result = await write(newLease());
-        adopt(result.claimed, requestedAtMs);
+        adopt(result.leased, requestedAtMs);
         return result;
       } finally {
         leasing -= 1;

@@ -7,10 +7,10 @@ import { headsWithin, isFirstOfItsOrder, nextOf } from './head-rows.sql.ts';
 import { laneColumns, laneOf, laneText } from './lane-arrays.ts';
 import type { LaneRow } from './lane-arrays.ts';
 
-/** A lane to release, and the minimum time before its next claim. */
+/** A lane to release, and the minimum time before its next lease. */
 export interface LaneRelease {
   readonly lane: LaneKey;
-  /** The lane stays unclaimed for at least this time. */
+  /** No process leases the lane for at least this time. */
   readonly delayMs: number;
   /** No signing secret was found for its deliveries. The lane is not due until one is shown. */
   readonly awaitsSecret: boolean;

@@ -12,7 +12,7 @@ export interface HeldLease {
 }
 
 /**
- * An expired lease is still valid while no other process has claimed the lane, because each claim writes a new id. All
+ * An expired lease is still valid while no other process has leased the lane, because each lease has a new id. All
  * writers lock lanes in the same order, which prevents deadlocks.
  */
 const statement = bulkStatement(

@@ -78,7 +78,7 @@ const decides = `a.state = 'DELIVERED' or (d.state = 'PENDING' and d.round_attem
  * Each attempt is written once. An unexpected attempt number means that an earlier commit wrote it and its answer was
  * lost. A delivery that was redelivered or abandoned meanwhile keeps that state, unless it is delivered now. An attempt
  * of one round does not end or delay the next round. The write also renews the lease. So a lane with a just expired
- * lease is not claimed with outdated deliveries.
+ * lease is not leased with outdated deliveries.
  */
 const statement = bulkStatement(
   'write-attempts',

@@ -43,8 +43,8 @@ export type LaneWriteResult =
   | { readonly isHeld: false; readonly isWritten: boolean };
 
 /**
- * Makes all writes in one transaction. A lane's part is written only if its lease id is still the claimed one. An
- * expired lease does not matter while no other process has claimed the lane. So attempts made before a database restart
+ * Makes all writes in one transaction. A lane's part is written only if its lease id is still the leased one. An
+ * expired lease does not matter while no other process has leased the lane. So attempts made before a database restart
  * are recorded and not sent again. It takes only two round trips, because the intake of new deliveries waits for the locks meanwhile.
  */
 export function writeLanes(

@@ -88,7 +88,7 @@ returning d.id`;
 const correctedCooldown = `case when resting_until > ${fromNow(maxCooldownMs)}
       then date_trunc('milliseconds', ${fromNow(maxCooldownMs)}) else resting_until end`;
 
-/** A lane that is due too early costs one claim, whose release finds the right time. */
+/** A lane that is due too early costs one lease, whose release finds the right time. */
 const correctLane = `
 update webhooks.lanes
 set resting_until = ${correctedCooldown},

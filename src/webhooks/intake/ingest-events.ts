@@ -18,7 +18,7 @@ import { intakeReader, openReaderPosition } from './reader-position.ts';
 import type { EventAtCursor, SkippedEvent, ReaderPosition } from './reader-position.ts';
 import { isRecent } from './write-deliveries.ts';
 import type { DeliveryTraces } from '../delivery/delivery-traces.ts';
-import type { LaneClaims } from '../delivery/lane-runner.ts';
+import type { LaneLeases } from '../delivery/lane-runner.ts';
 import type { DeliveryWriter } from './write-deliveries.ts';
 
 export interface IntakeParts {
@@ -26,10 +26,10 @@ export interface IntakeParts {
   readonly writer: DeliveryWriter;
   readonly consumer: EventConsumer;
   readonly traces?: Pick<DeliveryTraces, 'beginIntake'>;
-  /** The dispatcher of this process, which may send new deliveries without a claim. */
-  readonly claims?: LaneClaims;
+  /** The dispatcher of this process, which may send new deliveries at once. */
+  readonly leases?: LaneLeases;
   readonly orders: Client<typeof OrderService>;
-  /** Called when there are new deliveries that a dispatcher must claim. */
+  /** Called when there are new deliveries whose lanes a dispatcher must lease. */
   readonly onDeliveries: () => void;
   readonly logger: Logger;
   readonly now: () => Date;
@@ -96,10 +96,10 @@ async function ingestUntilStopped(
   stop: AbortSignal,
   lost: AbortSignal,
 ): Promise<void> {
-  const { writer, claims, consumer, logger } = parts;
+  const { writer, leases, consumer, logger } = parts;
   const leaving = new AbortController();
   const ended = AbortSignal.any([stop, lost, leaving.signal]);
-  const position = await openReaderPosition(intakeReader, client, writer, { claims });
+  const position = await openReaderPosition(intakeReader, client, writer, { leases });
   logger.info('ingesting events');
   const inbox = consumer.listen(ended);
   let listedAtMs = -Infinity;
@@ -230,7 +230,7 @@ async function advancePosition(
   );
   const advanced = await position.advance(events).finally(() => spans.forEach((span) => span?.end()));
   logger.debug({ events: events.length, deliveries: advanced.created, source }, 'ingested events');
-  if (advanced.unclaimed > 0) onDeliveries();
+  if (advanced.unleased > 0) onDeliveries();
 }
 
 /** Undefined when core does not answer. The broker may still deliver the next events. */

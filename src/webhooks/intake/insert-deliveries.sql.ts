@@ -48,8 +48,8 @@ export interface EventReceiver {
 
 /** A delivery that was created. */
 export interface InsertedDelivery extends EventReceiver {
-  /** When the statement leased its lane, by the database's clock; undefined if a dispatcher must claim the lane. */
-  readonly claimedAt: Date | undefined;
+  /** When the statement leased its lane, by the database's clock; undefined if a dispatcher must lease the lane. */
+  readonly leasedAt: Date | undefined;
 }
 
 /**
@@ -66,7 +66,7 @@ const isIdle = `(lanes.lease_id is null and lanes.next_due_at is null and lanes.
  * Only new deliveries wake a lane, and not before its back-off ends. The lane's row is locked even if it is due
  * already. A release locks the row before it reads the remaining deliveries, so it sees these.
  * A webhook endpoint that was deleted meanwhile gets nothing more. The lock makes its deletion wait for this transaction.
- * With a lease, idle lanes are leased as well, which saves the claim: its statement, its commit and its round trip.
+ * With a lease, idle lanes are leased as well. That saves the query, commit and round trip of a dispatcher.
  */
 const statement = bulkStatement(
   'insert-deliveries',
@@ -124,7 +124,7 @@ with clock as (
   on conflict (reader) do update set cursor = excluded.cursor, read_at = excluded.read_at
 )
 select
-  inserted.event_id, inserted.endpoint, case when woken.lease_id = ${sql.lease_id} then now() end as claimed_at
+  inserted.event_id, inserted.endpoint, case when woken.lease_id = ${sql.lease_id} then now() end as leased_at
 from inserted left join woken using (merchant_id, environment, endpoint)`;
   },
 );
@@ -139,7 +139,7 @@ export async function insertDeliveries(
   move?: ReaderMove,
   lease?: LaneLease,
 ): Promise<readonly InsertedDelivery[]> {
-  const rows = await runStatement<{ event_id: string; endpoint: string; claimed_at: Date | null }>(
+  const rows = await runStatement<{ event_id: string; endpoint: string; leased_at: Date | null }>(
     client,
     statement.with({
       input: deliveries,
@@ -150,9 +150,9 @@ export async function insertDeliveries(
       except_owners: lease?.exceptOwners ?? [],
     }),
   );
-  return rows.map(({ event_id: eventId, endpoint, claimed_at: claimedAt }) => ({
+  return rows.map(({ event_id: eventId, endpoint, leased_at: leasedAt }) => ({
     eventId,
     endpoint,
-    claimedAt: claimedAt ?? undefined,
+    leasedAt: leasedAt ?? undefined,
   }));
 }

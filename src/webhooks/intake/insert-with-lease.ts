@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
-import { headsWithClaim } from '../delivery/claim-lanes.sql.ts';
-import type { Claimed, ClaimedLane } from '../delivery/claim-lanes.sql.ts';
+import { headsWithLease } from '../delivery/lease-lanes.sql.ts';
+import type { LeasedLanes, LeasedLane } from '../delivery/lease-lanes.sql.ts';
 import { laneText } from '../delivery/lane-arrays.ts';
 import type { LaneLease } from '../delivery/lane-runner.ts';
 import type { OutgoingDelivery } from '../domain/delivery.ts';
@@ -10,10 +10,10 @@ import type { EventReceiver, InsertedDelivery, NewDelivery, ReaderMove } from '.
 /** The deliveries that were new. */
 export interface WrittenDeliveries {
   readonly created: readonly EventReceiver[];
-  /** The number of created deliveries that a dispatcher must claim. */
-  readonly unclaimed: number;
-  /** The lanes that were leased, with their deliveries, as a claim returns them. */
-  readonly claimed: Claimed;
+  /** The number of created deliveries whose lanes a dispatcher must lease. */
+  readonly unleased: number;
+  /** The lanes that were leased, with their deliveries, as `leaseLanes` returns them. */
+  readonly leased: LeasedLanes;
 }
 
 /** Creates deliveries, and leases their lanes if these are idle and not more than the lease allows. */
@@ -25,20 +25,20 @@ export async function insertWithLease(
 ): Promise<WrittenDeliveries> {
   const hasCapacity = lease !== undefined && new Set(deliveries.map(laneText)).size <= lease.lanes;
   const created = await insertDeliveries(client, deliveries, move, hasCapacity ? lease : undefined);
-  const claimed = created.filter(({ claimedAt }) => claimedAt !== undefined);
+  const leased = created.filter(({ leasedAt }) => leasedAt !== undefined);
   return {
     created,
-    unclaimed: created.length - claimed.length,
-    claimed: { lanes: leasedLanes(deliveries, claimed, lease?.leaseId ?? ''), now: claimed[0]?.claimedAt },
+    unleased: created.length - leased.length,
+    leased: { lanes: leasedLanes(deliveries, leased, lease?.leaseId ?? ''), now: leased[0]?.leasedAt },
   };
 }
 
 function leasedLanes(
   deliveries: readonly NewDelivery[],
-  claimed: readonly InsertedDelivery[],
+  leased: readonly InsertedDelivery[],
   leaseId: string,
-): readonly ClaimedLane[] {
-  const times = new Map(claimed.map((each) => [receiverText(each), each.claimedAt]));
+): readonly LeasedLane[] {
+  const times = new Map(leased.map((each) => [receiverText(each), each.leasedAt]));
   const outgoing = deliveries.flatMap((each): OutgoingDelivery[] => {
     const roundStartedAt = times.get(receiverText(each));
     return roundStartedAt === undefined
@@ -51,11 +51,11 @@ function leasedLanes(
 const receiverText = ({ eventId, endpoint }: EventReceiver): string => `${eventId} ${endpoint}`;
 
 /** A lane without deliveries before these. A later one of the same order waits until the first one has ended, and is read then. */
-function leasedLane(deliveries: readonly OutgoingDelivery[], leaseId: string): ClaimedLane {
+function leasedLane(deliveries: readonly OutgoingDelivery[], leaseId: string): LeasedLane {
   const [first] = deliveries;
   if (first === undefined) throw new Error('a lane without deliveries');
   const { merchantId, environment, endpoint } = first;
-  const heads = firstsOfOrders(deliveries).slice(0, headsWithClaim);
+  const heads = firstsOfOrders(deliveries).slice(0, headsWithLease);
   return {
     lane: { merchantId, environment, endpoint },
     leaseId,

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Pool, PoolClient } from 'pg';
 import type { OrderEvent } from '../../gen/gatehouse/v1/order_pb.js';
 import { runStatement } from '../../platform/database/run-statement.ts';
-import type { LaneClaims, LaneLease } from '../delivery/lane-runner.ts';
+import type { LaneLeases, LaneLease } from '../delivery/lane-runner.ts';
 import type { WrittenDeliveries } from './insert-with-lease.ts';
 import type { DeliveryWriter, OwedDelivery } from './write-deliveries.ts';
 
@@ -23,8 +23,8 @@ export interface SkippedEvent {
 /** The numbers of new deliveries. */
 export interface Advanced {
   readonly created: number;
-  /** The new deliveries that a dispatcher must claim. */
-  readonly unclaimed: number;
+  /** The new deliveries whose lanes a dispatcher must lease. */
+  readonly unleased: number;
 }
 
 /** The position of a reader of core's list, in memory and in the database. */
@@ -70,7 +70,7 @@ const touchEveryMs = 5_000;
 
 export interface PositionOptions {
   /** The dispatcher of this process. */
-  readonly claims?: LaneClaims | undefined;
+  readonly leases?: LaneLeases | undefined;
   readonly monotonicMs?: () => number;
 }
 
@@ -82,7 +82,7 @@ export async function openReaderPosition(
   reader: string,
   client: PoolClient,
   writer: DeliveryWriter,
-  { claims, monotonicMs = () => performance.now() }: PositionOptions = {},
+  { leases, monotonicMs = () => performance.now() }: PositionOptions = {},
 ): Promise<ReaderPosition> {
   const known = new LRUCache<string, true>({ max: remembered });
   let cursor = await readCursor(client, reader);
@@ -99,9 +99,9 @@ export async function openReaderPosition(
   /** Writes deliveries, and moves, in one transaction. */
   const write = async (owed: readonly OwedDelivery[], to: string): Promise<Advanced> => {
     const writeWith = (lease?: LaneLease) => writer.write(owed, { reader, cursor: to }, client, lease);
-    const written = await (owed.length === 0 || claims === undefined
+    const written = await (owed.length === 0 || leases === undefined
       ? writeWith()
-      : claims.writeWithLease(writeWith));
+      : leases.writeWithLease(writeWith));
     cursor = to;
     isStored = true;
     storedAtMs = monotonicMs();
@@ -114,7 +114,7 @@ export async function openReaderPosition(
     async advance(events) {
       const to = events.at(-1)?.cursor ?? cursor;
       const owed = await owedOf(events);
-      let advanced: Advanced = { created: 0, unclaimed: 0 };
+      let advanced: Advanced = { created: 0, unleased: 0 };
       if (owed.length > 0 || isStoreDue()) advanced = await write(owed, to);
       else {
         cursor = to;
@@ -145,9 +145,9 @@ export async function openReaderPosition(
   };
 }
 
-const advancedBy = ({ created, unclaimed }: WrittenDeliveries): Advanced => ({
+const advancedBy = ({ created, unleased }: WrittenDeliveries): Advanced => ({
   created: created.length,
-  unclaimed,
+  unleased,
 });
 
 /** Empty for a reader that has never read. */

@@ -56,8 +56,8 @@ export interface DeliveryWriterParts extends TwoClocks {
 
 const nothingWritten: WrittenDeliveries = {
   created: [],
-  unclaimed: 0,
-  claimed: { lanes: [], now: undefined },
+  unleased: 0,
+  leased: { lanes: [], now: undefined },
 };
 
 export function createDeliveryWriter(parts: DeliveryWriterParts): DeliveryWriter {

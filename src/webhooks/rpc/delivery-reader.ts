@@ -25,7 +25,7 @@ export interface StoredDelivery extends LaneKey {
   readonly state: DeliveryState;
   /** The current state of its endpoint. */
   readonly endpointState: EndpointState;
-  /** Whether its endpoint waits for its first signing secret; null before the endpoint's first delivery is claimed. */
+  /** Whether its endpoint waits for its first signing secret; null before the endpoint's first delivery is leased. */
   readonly awaitsSecret: boolean | null;
   readonly dueAt: Date | null;
   readonly attemptCount: number;

@@ -108,7 +108,7 @@ describe('without mail, a new password', () => {
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
   });
 
-  test('is not given to an operator while a dashboard claims the request for a mail', async () => {
+  test('is not given to an operator while a dashboard takes the request for a mail', async () => {
     const { user, request } = await ask();
 
     const refusal = await duringChange(

@@ -11,7 +11,7 @@ import { sharedStack, sharedClient, sharedConnection } from '../../support/share
 let merchantId: string;
 let held: HeldOrders | undefined;
 
-// With the limit on prompts, as it is in production: direct payments claim their phones in the same transaction.
+// With the limit on prompts, as it is in production: direct payments reserve their phones in the same transaction.
 const settings = { GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES: '5' };
 const stack = sharedStack({ cores: 1, facades: 0, settings });
 const orders = sharedClient(stack, OrderService, 'writer');

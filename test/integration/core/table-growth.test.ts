@@ -88,7 +88,7 @@ const works: Readonly<Record<string, () => Promise<unknown>>> = {
       environment: 'SANDBOX',
       orderId: storyOrder,
     }),
-  'asking whether 20 phones are free': () => claimPhones(20),
+  'asking whether 20 phones are free': () => reservePhones(20),
 };
 
 /** The first step of a recovery. */
@@ -134,7 +134,7 @@ async function nameAttemptInEvents(): Promise<void> {
   );
 }
 
-async function claimPhones(count: number): Promise<unknown> {
+async function reservePhones(count: number): Promise<unknown> {
   const { merchantId } = table;
   const asked = Array.from({ length: count }, (_, index) => ({
     phone: `+2519${String(index).padStart(8, '0')}`,
@@ -142,8 +142,10 @@ async function claimPhones(count: number): Promise<unknown> {
     merchantId,
     network: null,
   }));
-  const claim = table.phoneLimit.claim(asked);
-  return inTransaction(table.database.pool, claim.statements, async (_client, rows) => claim.answers(rows));
+  const reservation = table.phoneLimit.reserve(asked);
+  return inTransaction(table.database.pool, reservation.statements, async (_client, rows) =>
+    reservation.answers(rows),
+  );
 }
 
 /** The cursor before the latest events, after no transaction of another test holds them back. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterEach, expect, test } from '@jest/globals';
 import type { QueryResultRow } from 'pg';
 import { runStatement } from '../../../src/platform/database/run-statement.ts';
-import { claimLanes } from '../../../src/webhooks/delivery/claim-lanes.sql.ts';
+import { leaseLanes } from '../../../src/webhooks/delivery/lease-lanes.sql.ts';
 import { createFutureTimeCorrection } from '../../../src/webhooks/health/correct-future-times.ts';
 import { insertDeliveries } from '../../../src/webhooks/intake/insert-deliveries.sql.ts';
 import { inMs, newDelivery } from './dispatch-desk.ts';
@@ -26,9 +26,9 @@ const deliver = async (host = 'shop', count = 1): Promise<string[]> => {
   await insertDeliveries(database.pool, made);
   return made.map(({ id }) => id);
 };
-const claim = async (): Promise<string[]> => {
+const lease = async (): Promise<string[]> => {
   const request = { lanes: 100, unhealthyLanes: 100, exceptOwners: [], leaseId: randomUUID(), leaseMs };
-  const { lanes } = await claimLanes(database.pool, request);
+  const { lanes } = await leaseLanes(database.pool, request);
   return lanes.flatMap(({ heads }) => heads.map(({ id }) => id));
 };
 const newCorrection = () => {
@@ -51,7 +51,7 @@ test('new deliveries of that time are sent at once, in any number', async () => 
 
   await correct();
 
-  expect(ids).toEqual(expect.arrayContaining(await claim()));
+  expect(ids).toEqual(expect.arrayContaining(await lease()));
   expect(
     await sql('select id from webhooks.deliveries where due_at > now() or round_started_at > now()'),
   ).toEqual([]);
@@ -75,14 +75,14 @@ test('a delivery that failed at that time waits as long as its schedule says, fr
   expect(second).toEqual(first);
 });
 
-test('a lane that was released at that time is claimed, although its deliveries are older', async () => {
+test('a lane that was released at that time is leased, although its deliveries are older', async () => {
   const [id] = await deliver();
   await sql("update webhooks.lanes set next_due_at = now() + interval '1 day'");
   const { correct } = newCorrection();
 
   await correct();
 
-  expect(await claim()).toEqual([id]);
+  expect(await lease()).toEqual([id]);
 });
 
 test('an open circuit and a lease that were dated a day ahead end as if they began now', async () => {
@@ -130,7 +130,7 @@ test('a lane behind a thousand others is found, and an idle lane stays idle', as
 
   await correct();
 
-  expect(await claim()).toHaveLength(1);
+  expect(await lease()).toHaveLength(1);
   expect(
     await sql("select endpoint from webhooks.lanes where merchant_id = 'mer_0' and next_due_at is not null"),
   ).toEqual([]);

@@ -122,8 +122,8 @@ export async function openDispatchDesk(given?: string) {
       return made;
     },
     /** Creates deliveries as an intake does that runs in the process of this dispatcher, and wakes none. */
-    addBeside: ({ claims }: Pick<RunningDispatcher, 'claims'>, ...given: readonly GivenDelivery[]) =>
-      claims.writeWithLease((lease) => insertWithLease(pool, given.map(newDelivery), undefined, lease)),
+    addBeside: ({ leases }: Pick<RunningDispatcher, 'leases'>, ...given: readonly GivenDelivery[]) =>
+      leases.writeWithLease((lease) => insertWithLease(pool, given.map(newDelivery), undefined, lease)),
     /** Starts a dispatcher with database connections of its own. */
     startDispatcher: async (options?: DispatcherOptions): Promise<RunningDispatcher> => {
       const started = await startDispatcher(testDatabase.url, options);

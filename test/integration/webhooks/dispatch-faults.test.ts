@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { createDeliveryStore } from '../../../src/webhooks/delivery/delivery-store.ts';
 import type { DeliveryStore } from '../../../src/webhooks/delivery/delivery-store.ts';
-import type { ClaimedLane } from '../../../src/webhooks/delivery/claim-lanes.sql.ts';
+import type { LeasedLane } from '../../../src/webhooks/delivery/lease-lanes.sql.ts';
 import { writeLanes } from '../../../src/webhooks/delivery/write-lanes.ts';
 import { writeLaneWithRetries } from '../../../src/webhooks/delivery/write-lane-with-retries.ts';
 import type { EndedAttempt } from '../../../src/webhooks/delivery/write-attempts.sql.ts';
@@ -117,8 +117,8 @@ const openStore = (): DeliveryStore =>
     ...{ database: desk.database, newLeaseId: randomUUID, random: Math.random, leaseMs: 20_000 },
   });
 
-const claimOne = async (store: DeliveryStore): Promise<ClaimedLane> =>
-  (await store.claim({ lanes: 1, unhealthyLanes: 1, exceptOwners: [] })).lanes[0]!;
+const leaseOne = async (store: DeliveryStore): Promise<LeasedLane> =>
+  (await store.lease({ lanes: 1, unhealthyLanes: 1, exceptOwners: [] })).lanes[0]!;
 
 const ended = (delivery: OutgoingDelivery, statusCode: 200 | 500, endedAt: Date): EndedAttempt => ({
   delivery,
@@ -154,7 +154,7 @@ test.each<
     await desk.add(...statuses.map(() => ({ url: 'https://shop.example/' })));
     // A lane that has never succeeded gets one delivery at a time.
     await desk.database.pool.query("update webhooks.lanes set last_success_at = '2026-01-01'");
-    const { lane, leaseId, heads } = await claimOne(store);
+    const { lane, leaseId, heads } = await leaseOne(store);
     const at = (index: number | null) => (index === null ? null : new Date(Date.UTC(2026, 1, 1, 0, index)));
     const writes = statuses.map((status, index) => ({
       ...{ lane, leaseId, attempt: ended(heads[index]!, status, at(index)!) },
@@ -182,7 +182,7 @@ describe('a failure whose write is repeated because the answer to its commit was
   ])('%s counts once for its lane', async (_, releasing, expected) => {
     const store = openStore();
     await desk.add({ url: 'https://shop.example/lost' });
-    const { lane, leaseId, heads } = await claimOne(store);
+    const { lane, leaseId, heads } = await leaseOne(store);
     const attempt = ended(heads[0]!, 500, new Date());
     const { logger, log } = keptLog();
     let lostAnswers = 2;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { waitUntil } from '../../support/wait-until.ts';
 import { abandonExpired } from '../../../src/webhooks/delivery/abandon-expired.sql.ts';
-import { claimLanes } from '../../../src/webhooks/delivery/claim-lanes.sql.ts';
+import { leaseLanes } from '../../../src/webhooks/delivery/lease-lanes.sql.ts';
 import { laneOwner } from '../../../src/webhooks/delivery/lane-arrays.ts';
 import type { LaneLease } from '../../../src/webhooks/delivery/lane-runner.ts';
 import { pauseLane, resumeLane } from '../../../src/webhooks/delivery/pause-lane.ts';
@@ -27,7 +27,7 @@ describe('lanes', () => {
         response.writeHead(200).end();
       });
     });
-    // Longer than a busy machine may stop this process: after its lease, a lane may be claimed anew, and its webhooks are sent again.
+    // Longer than a busy machine may stop this process: after its lease, a lane may be leased again, and its webhooks are sent again.
     const leases = { leaseMs: 60_000, deadlineMs: 30_000 };
     await desk.startDispatcher(leases);
     await desk.startDispatcher(leases);
@@ -218,7 +218,7 @@ describe('lanes', () => {
     expect(sentBefore).toBeLessThan(10);
     expect(await desk.lanes()).toMatchObject([{ pause_reason: 'moving house' }]);
     await desk.letTimePass(100 * hour);
-    // One statement claims all lanes that are due.
+    // One statement leases all lanes that are due.
     const other = await desk.receive(answer(200));
     await desk.add({ url: other.origin });
     dispatcher.ring();
@@ -263,7 +263,7 @@ describe('lanes', () => {
     expect(rows).toEqual([{ since: '2026-01-01', pause_reason: 'moving house', paused_by_answer: false }]);
   });
 
-  test('that have waited longer are claimed first', async () => {
+  test('that have waited longer are leased first', async () => {
     const { pool } = desk.database;
     await desk.add(...['a', 'b', 'c'].map((name) => ({ url: `https://${name}.example` })));
     await pool.query(
@@ -271,7 +271,7 @@ describe('lanes', () => {
     );
     const request = { exceptOwners: [], leaseId: randomUUID(), leaseMs: 20_000 };
 
-    const { lanes } = await claimLanes(pool, { ...request, lanes: 1, unhealthyLanes: 1 });
+    const { lanes } = await leaseLanes(pool, { ...request, lanes: 1, unhealthyLanes: 1 });
 
     expect(lanes.map(({ lane }) => lane.endpoint)).toEqual(['https://b.example']);
   });
@@ -334,7 +334,7 @@ describe('new deliveries', () => {
   /** Writes a delivery as a process does that offers this lease. */
   const addWithLease = (url: string, own: Partial<LaneLease> = {}) => {
     const lease = { leaseId: randomUUID(), leaseMs: 20_000, lanes: 10, exceptOwners: [], ...own };
-    return desk.addBeside({ claims: { writeWithLease: (write) => write(lease) } }, { url });
+    return desk.addBeside({ leases: { writeWithLease: (write) => write(lease) } }, { url });
   };
 
   test('of an idle lane are leased when they are written, and sent once, those of one order in sequence', async () => {
@@ -346,14 +346,14 @@ describe('new deliveries', () => {
       eventId: `evt_${orderId}_${sequence}`,
     });
 
-    const { created, unclaimed, claimed } = await desk.addBeside(
+    const { created, unleased, leased } = await desk.addBeside(
       dispatcher,
       ...[of('ord_1', 5n), of('ord_1', 3n), of('ord_1', 4n)],
       ...Array.from({ length: 10 }, (_, index) => of(`ord_other_${index}`, 1n)),
     );
 
-    expect([created.length, unclaimed]).toEqual([13, 0]);
-    expect(claimed.lanes[0]?.heads).toHaveLength(8);
+    expect([created.length, unleased]).toEqual([13, 0]);
+    expect(leased.lanes[0]?.heads).toHaveLength(8);
     await desk.untilAllDelivered();
     await desk.untilIdle();
     const ids = shop.webhooks.map(({ headers }) => String(headers['webhook-id']));
@@ -374,39 +374,39 @@ describe('new deliveries', () => {
     ['has other deliveries', `next_due_at = now() + interval '1 hour'`],
     ['waits for a secret', `awaits_secret_since = now()`],
     ['is leased', `lease_id = gen_random_uuid(), leased_until = now() + interval '1 hour'`],
-  ])('are left to a claim if their lane %s', async (_, change) => {
+  ])('are left to a dispatcher if their lane %s', async (_, change) => {
     const { shop, dispatcher } = await provenShop();
     await dispatcher.stop();
     await desk.database.pool.query(`update webhooks.lanes set ${change}`);
     const leaseIds = async () => (await desk.lanes()).map(({ lease_id: leaseId }) => leaseId);
     const before = await leaseIds();
 
-    const { unclaimed, claimed } = await addWithLease(shop.origin);
+    const { unleased, leased } = await addWithLease(shop.origin);
 
-    expect(unclaimed).toBe(1);
-    expect(claimed.lanes).toEqual([]);
+    expect(unleased).toBe(1);
+    expect(leased.lanes).toEqual([]);
     expect(await leaseIds()).toEqual(before);
   });
 
   test.each([
     ['wants no more lanes', { lanes: 0 }],
     ['serves too many lanes of the merchant', { exceptOwners: [laneOwner(laneOf(''))] }],
-  ])('are left to a claim if the process %s', async (_, own) => {
+  ])('are left to a dispatcher if the process %s', async (_, own) => {
     const { shop, dispatcher } = await provenShop();
     await dispatcher.stop();
 
-    const { unclaimed } = await addWithLease(shop.origin, own);
+    const { unleased } = await addWithLease(shop.origin, own);
 
-    expect(unclaimed).toBe(1);
+    expect(unleased).toBe(1);
     expect((await desk.lanes())[0]).toMatchObject({ lease_id: null, next_due_at: expect.any(Date) });
   });
 
   test('that were leased by a process that then exited are sent by another one after the lease', async () => {
     const { shop } = await provenShop();
 
-    const { claimed } = await addWithLease(shop.origin, { leaseMs: 1 });
+    const { leased } = await addWithLease(shop.origin, { leaseMs: 1 });
 
-    expect(claimed.lanes).toHaveLength(1);
+    expect(leased.lanes).toHaveLength(1);
     await desk.untilAllDelivered();
     expect(shop.webhooks).toHaveLength(2);
   });

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { PoolClient } from 'pg';
-import { claimLanes } from '../../../src/webhooks/delivery/claim-lanes.sql.ts';
+import { leaseLanes } from '../../../src/webhooks/delivery/lease-lanes.sql.ts';
 import { abandonExpired } from '../../../src/webhooks/delivery/abandon-expired.sql.ts';
 import { runStatement } from '../../../src/platform/database/run-statement.ts';
 import { lockLanes } from '../../../src/webhooks/delivery/lock-lanes.sql.ts';
@@ -59,8 +59,8 @@ async function rowsReadFor(work: (client: PoolClient) => Promise<unknown>): Prom
   }
 }
 
-const claimAll = (client: PoolClient) =>
-  claimLanes(client, {
+const leaseAll = (client: PoolClient) =>
+  leaseLanes(client, {
     lanes: 100,
     unhealthyLanes: 100,
     exceptOwners: [],
@@ -70,7 +70,7 @@ const claimAll = (client: PoolClient) =>
 
 /**
  * An order whose first deliveries were sent. The next one waits for its next attempt, and the others for that one. Another order waits for
- * longer. Their lane is claimed as a healthy one.
+ * longer. Their lane is leased as a healthy one.
  */
 async function addLongOrder(url: string, count: number): Promise<void> {
   const { pool } = desk.database;
@@ -96,9 +96,9 @@ describe.each([
 ])('%s, a lane with very many due deliveries', (_when, prepare) => {
   beforeAll(() => desk.database.pool.query(prepare));
 
-  test('is claimed, beside ten others, by reading a few of them', async () => {
+  test('is leased, beside ten others, by reading a few of them', async () => {
     const read = await rowsReadFor(async (client) => {
-      const { lanes } = await claimAll(client);
+      const { lanes } = await leaseAll(client);
       expect(lanes.map(({ heads }) => heads.length).sort()).toEqual([...Array<number>(10).fill(1), 8]);
     });
 
@@ -107,7 +107,7 @@ describe.each([
 
   test('returns more of them, and is released, by reading a few', async () => {
     const read = await rowsReadFor(async (client) => {
-      const { lanes } = await claimAll(client);
+      const { lanes } = await leaseAll(client);
       const held = lanes.find(({ heads }) => heads.length === 8)!;
       const exceptIds = held.heads.map(({ id }) => id);
       const taken = await takeHeads(client, [
@@ -124,7 +124,7 @@ describe.each([
 
   test('is searched for expired deliveries by reading no more than requested', async () => {
     const read = await rowsReadFor(async (client) => {
-      const { lanes } = await claimAll(client);
+      const { lanes } = await leaseAll(client);
       const held = lanes.find(({ heads }) => heads.length === 8)!;
       await client.query('update webhooks.lanes set last_failure_at = now()');
       await abandonExpired(client, held, 50);
@@ -142,9 +142,9 @@ describe('a lane with many deliveries of one order, which wait for a failing one
     await desk.database.pool.query('analyze webhooks.deliveries');
   });
 
-  test('is claimed and released by reading a part of them a few times', async () => {
+  test('is leased and released by reading a part of them a few times', async () => {
     const read = await rowsReadFor(async (client) => {
-      const { lanes } = await claimAll(client);
+      const { lanes } = await leaseAll(client);
       const held = lanes.find(({ lane }) => lane.merchantId === 'mer_long')!;
       expect(held.heads).toEqual([]);
       await lockLanes(client, [held.lane]);

@@ -81,7 +81,7 @@ describe('a delivery', () => {
     const stored = await desk.untilAttempts(delivery!.id, 1);
 
     expect(inMs(stored.due_at)).toBeGreaterThan(2 * hour - 30_000);
-    // Dispatchers take the database's time from a claim, which may be late by its round trip.
+    // Dispatchers take the database's time from a statement that leases lanes, which may be late by its round trip.
     expect(inMs(stored.due_at)).toBeLessThan(2 * hour + 30_000);
   });
 

@@ -38,7 +38,7 @@ export async function startDispatcher(
   const stopping = new AbortController();
   const now = (): Date => new Date(Date.now() + clockOffMs);
   const sender = testSender({ totalMs: deadlineMs });
-  const { claims, done } = startDispatching(
+  const { leases, done } = startDispatching(
     {
       store: createDeliveryStore({ database, newLeaseId: randomUUID, random: Math.random, leaseMs }),
       sender,
@@ -56,7 +56,7 @@ export async function startDispatcher(
   return {
     log: log as readonly LogLine[],
     /** For an intake in the same process. */
-    claims,
+    leases,
     ring: signal.ring,
     /** Asks it to stop, and waits until it has. */
     stop: async (): Promise<void> => {

@@ -37,7 +37,7 @@ beforeEach(async () => {
 });
 afterEach(() => client.release());
 
-const none = { created: 0, unclaimed: 0 };
+const none = { created: 0, unleased: 0 };
 const stored = (): Promise<string> => readCursor(database.pool, reader);
 
 function eventAt(cursor: string, type: OrderEventType): EventAtCursor {
@@ -103,7 +103,7 @@ test('a delivery is committed with the position, at once', async () => {
 
   const advanced = await position.advance([{ cursor: '1-2' }, eventAt('1-3', OrderEventType.EXPIRED)]);
 
-  expect(advanced).toEqual({ created: 1, unclaimed: 1 });
+  expect(advanced).toEqual({ created: 1, unleased: 1 });
   expect(await stored()).toBe('1-3');
   expect(position.storeInMs()).toBe(Infinity);
 });

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { newRandomId } from '../../../src/contract/public-id.ts';
-import { claimLanes } from '../../../src/webhooks/delivery/claim-lanes.sql.ts';
+import { leaseLanes } from '../../../src/webhooks/delivery/lease-lanes.sql.ts';
 import { writeLanes } from '../../../src/webhooks/delivery/write-lanes.ts';
 import { insertDeliveries } from '../../../src/webhooks/intake/insert-deliveries.sql.ts';
 import { createSigningSecrets } from '../../../src/webhooks/secrets/signing-secrets.ts';
@@ -191,7 +191,7 @@ describe('a lane that begins to wait for a secret', () => {
     await insertDeliveries(pool, [newDelivery({ merchantId, url: `${endpoint}/hook` })]);
     const leaseId = randomUUID();
     const leased = { lanes: 10, unhealthyLanes: 10, exceptOwners: [], leaseId, leaseMs: 20_000 };
-    await claimLanes(pool, leased);
+    await leaseLanes(pool, leased);
     const holder = await pool.connect();
     await holder.query('select pg_advisory_lock($1)', [holdKey]);
 

@@ -11,7 +11,7 @@ import {
   SigningSecretState,
 } from '../../../src/gen/gatehouse/v1/webhook_service_pb.js';
 import { createLogger } from '../../../src/platform/logger.ts';
-import { claimLanes } from '../../../src/webhooks/delivery/claim-lanes.sql.ts';
+import { leaseLanes } from '../../../src/webhooks/delivery/lease-lanes.sql.ts';
 import { writeLanes } from '../../../src/webhooks/delivery/write-lanes.ts';
 import { abandonDeleted } from '../../../src/webhooks/endpoints/abandon-deleted.ts';
 import { failureOf, refusalOf } from '../../support/rpc-failure.ts';
@@ -318,16 +318,16 @@ describe('deleting an endpoint', () => {
     const key = keyOf(webhookEndpoint);
     await deliver(webhookEndpoint);
     const leaseId = randomUUID();
-    const claimed = await claimLanes(desk.database.pool, {
+    const leased = await leaseLanes(desk.database.pool, {
       lanes: 100,
       unhealthyLanes: 100,
       exceptOwners: [],
       leaseId,
       leaseMs: 20_000,
     });
-    const own = claimed.lanes.find(({ lane }) => lane.endpoint === key.webhookEndpointId);
+    const own = leased.lanes.find(({ lane }) => lane.endpoint === key.webhookEndpointId);
     const [delivery] = own?.heads ?? [];
-    if (own === undefined || delivery === undefined) throw new Error('the lane was not claimed');
+    if (own === undefined || delivery === undefined) throw new Error('the lane was not leased');
     await operator().deleteWebhookEndpoint(key);
     await abandon();
     const at = new Date();

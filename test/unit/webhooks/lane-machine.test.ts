@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import {
-  claimedLane,
+  initialLane,
   isCircuitOpen,
   laneAfter,
   nextAction,
@@ -33,13 +33,13 @@ const attempt = (id: string, next: NextStep['type']): EndedAttempt => ({
   next: steps[next],
 });
 
-interface Claim {
+interface Leased {
   readonly heads?: readonly string[];
   readonly hasMore?: boolean;
   readonly failures?: number;
 }
-const lane = ({ heads = [], hasMore = false, failures = 0 }: Claim = {}): Lane =>
-  claimedLane({
+const lane = ({ heads = [], hasMore = false, failures = 0 }: Leased = {}): Lane =>
+  initialLane({
     health: {
       consecutiveFailures: failures,
       probeAt: failures >= failuresBeforeOpen ? new Date(endedAt.getTime() - 1) : undefined,

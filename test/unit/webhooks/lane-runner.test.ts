@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { createWakeSignal } from '../../../src/platform/wake-signal.ts';
-import type { Claimed, ClaimedLane } from '../../../src/webhooks/delivery/claim-lanes.sql.ts';
+import type { LeasedLanes, LeasedLane } from '../../../src/webhooks/delivery/lease-lanes.sql.ts';
 import type { DeliveryStore } from '../../../src/webhooks/delivery/delivery-store.ts';
 import { startDispatching } from '../../../src/webhooks/delivery/dispatch-deliveries.ts';
 import type { DispatchParts } from '../../../src/webhooks/delivery/dispatch-deliveries.ts';
@@ -52,7 +52,7 @@ function openDesk(
   const store: DeliveryStore = {
     leaseMs: 20_000,
     newLease: () => ({ leaseId: 'a lease', leaseMs: 20_000 }),
-    claim: async () => ({ lanes: [], now: undefined }),
+    lease: async () => ({ lanes: [], now: undefined }),
     take: (requests) => ask(taken, requests),
     renew: async () => new Map(),
     writeLane: async ({ lane, release }) => {
@@ -85,7 +85,7 @@ function openDesk(
 }
 
 /** A lane with one delivery. `isFilled`: more may follow it. */
-function claimed(merchantId: string, isFilled: boolean): ClaimedLane {
+function leased(merchantId: string, isFilled: boolean): LeasedLane {
   const head = buildDelivery('https://shop.example/hook', { merchantId, id: `whd_of_${merchantId}` });
   return {
     lane: { merchantId, environment: head.environment, endpoint: head.endpoint },
@@ -104,10 +104,10 @@ const settled = async (): Promise<void> => {
 
 test('a lane that needs more work during a failed read reads again, and the log has a lasting failure once', async () => {
   const { runner, sent, taken, logged } = openDesk();
-  runner.adopt({ lanes: [claimed('first', false)], now: new Date() }, performance.now());
+  runner.adopt({ lanes: [leased('first', false)], now: new Date() }, performance.now());
   await settled();
   runner.refresh();
-  runner.adopt({ lanes: [claimed('second', true)], now: new Date() }, performance.now());
+  runner.adopt({ lanes: [leased('second', true)], now: new Date() }, performance.now());
   await settled();
   sent.find(({ question }) => question === 'whd_of_first')?.answer(buildReport());
   await settled();
@@ -129,7 +129,7 @@ test.each([
   ['refused because another process holds the lane', false, 0, ['webhook attempt']],
 ])('an attempt whose write was %s is counted accordingly', async (_, isWritten, count, warnings) => {
   const { runner, sent, counted, logged } = openDesk({ isHeld: false, isWritten });
-  runner.adopt({ lanes: [claimed('first', false)], now: new Date() }, performance.now());
+  runner.adopt({ lanes: [leased('first', false)], now: new Date() }, performance.now());
   await settled();
 
   sent[0]?.answer(buildReport());
@@ -139,26 +139,26 @@ test.each([
   expect(logged()).toEqual(warnings);
 });
 
-test('claims that fail for the same reason have one line in the log', async () => {
+test('leases that fail for the same reason have one line in the log', async () => {
   const { parts, logged } = openDesk();
   const signal = createWakeSignal();
   const stopping = new AbortController();
-  let claims = 0;
-  const claim = (): Promise<Claimed> => {
-    if ((claims += 1) === 5) stopping.abort();
+  let requests = 0;
+  const lease = (): Promise<LeasedLanes> => {
+    if ((requests += 1) === 5) stopping.abort();
     signal.ring();
     return Promise.reject(new Error('Connection terminated unexpectedly'));
   };
 
-  await startDispatching({ ...parts, store: { ...parts.store, claim }, signal }, stopping.signal).done;
+  await startDispatching({ ...parts, store: { ...parts.store, lease }, signal }, stopping.signal).done;
 
-  expect(claims).toBe(5);
-  expect(logged()).toEqual(['lanes could not be claimed; trying again']);
+  expect(requests).toBe(5);
+  expect(logged()).toEqual(['lanes could not be leased; trying again']);
 });
 
 test('a process that stops waits for the lanes that a statement leases for it, and releases them', async () => {
   const { runner, sent, released } = openDesk();
-  const written = Promise.withResolvers<{ readonly claimed: Claimed }>();
+  const written = Promise.withResolvers<{ readonly leased: LeasedLanes }>();
   const leasing = runner.writeWithLease(() => written.promise);
   let isEmpty = false;
   runner.stop();
@@ -166,7 +166,7 @@ test('a process that stops waits for the lanes that a statement leases for it, a
   await settled();
   expect(isEmpty).toBe(false);
 
-  written.resolve({ claimed: { lanes: [claimed('late', false)], now: new Date() } });
+  written.resolve({ leased: { lanes: [leased('late', false)], now: new Date() } });
   await leasing;
   await emptied;
 
@@ -179,7 +179,7 @@ test('a process that stops leases no lanes', async () => {
   const leases: unknown[] = [];
   const write = async (lease: unknown) => {
     leases.push(lease);
-    return { claimed: { lanes: [], now: undefined } };
+    return { leased: { lanes: [], now: undefined } };
   };
   await runner.writeWithLease(write);
   runner.stop();

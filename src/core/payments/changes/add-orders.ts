@@ -173,9 +173,9 @@ function insertIfFree(
   items: readonly PayingOrderRows[],
   opening: readonly Statement[],
 ): Promise<(Inserted | PhoneRefusal)[]> {
-  const claim = phoneLimit.claim(items.map(({ asked }) => asked));
-  return inTransaction(pool, [...opening, ...claim.statements], async (_client, opened, commitWith) => {
-    const answers = claim.answers(opened.slice(opening.length));
+  const reservation = phoneLimit.reserve(items.map(({ asked }) => asked));
+  return inTransaction(pool, [...opening, ...reservation.statements], async (_client, opened, commitWith) => {
+    const answers = reservation.answers(opened.slice(opening.length));
     const allowed = items.flatMap((item, index) => {
       const answer = answers[index];
       return answer?.type === 'allowed' ? [{ ...item, promptKind: answer.kind }] : [];

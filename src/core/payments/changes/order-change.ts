@@ -9,7 +9,7 @@ import type { Result } from '../../domain/result.ts';
 export interface Decision {
   /** The changed order; undefined when the order does not change. */
   readonly changed: Changed | undefined;
-  /** The kind of prompt of a new attempt whose phone the caller has claimed. Otherwise the change claims it. */
+  /** The kind of prompt of a new attempt whose phone the caller has reserved. Otherwise the change reserves it. */
   readonly promptKind?: PromptKind;
   /** The new attempt was sent to its wallet in a lost time: no phone is prompted now, and `write` completes the attempt's row. */
   readonly isAdopted?: true;

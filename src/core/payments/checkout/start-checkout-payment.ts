@@ -63,7 +63,7 @@ export function createStartCheckoutPayment(parts: StartCheckoutPaymentParts): St
     load: async (em, calls, rows) => ({
       takes: await readTakesPayments(em),
       isPayerPaying: await readOpenPayments(em, wallets, rows, noSecondPaymentMinutes),
-      phones: await claimPhones(em, phoneLimit, calls),
+      phones: await reservePhones(em, phoneLimit, calls),
     }),
     read: () => undefined,
     decide(order, _none, now, { row, call, loaded }): Result<Decision, PaymentRefusal> {
@@ -84,14 +84,14 @@ export function createStartCheckoutPayment(parts: StartCheckoutPaymentParts): St
   });
 }
 
-/** Claims the phones of payments for the transaction. */
-async function claimPhones(
+/** Reserves the phones of payments for the transaction. */
+async function reservePhones(
   em: EntityManager,
   phoneLimit: PhoneLimit,
   calls: readonly PayingCall[],
 ): Promise<ReadonlyMap<PayingCall, PhoneAnswer>> {
   const phones = calls.map(({ asked }) => asked);
-  const answers = await phoneLimit.claimIn(em, phones);
+  const answers = await phoneLimit.reserveIn(em, phones);
   return new Map(calls.map((call, index) => [call, answers[index] ?? { type: 'elsewhere' }]));
 }
 

@@ -14,14 +14,14 @@ import type { Execute, KeyedAnswer, KeyName, StoredKey } from './keyed-answers.s
 
 export { executeIn, executeOn } from './keyed-answers.sql.ts';
 
-/** Stores the answer of a call with its effect: in a transaction of its own by `claim` and `store`, or in a shared statement. */
+/** Stores the answer of a call with its effect: in a transaction of its own by `lock` and `store`, or in a shared statement. */
 export interface KeyedCall<Result> {
   /**
-   * Before the effect: waits for other calls with the key. @throws to roll the transaction back when one of them has stored
+   * Before the effect: locks the key, which waits for other calls with it. @throws to roll the transaction back when one of them has stored
    * its answer. The throwing call then gets this answer, or IDEMPOTENCY_KEY_REUSED.
    */
-  readonly claim: (execute: Execute) => Promise<void>;
-  /** After the effect: stores the answer for this result. @throws as `claim` does. */
+  readonly lock: (execute: Execute) => Promise<void>;
+  /** After the effect: stores the answer for this result. @throws as `lock` does. */
   readonly store: (execute: Execute, result: Result) => Promise<void>;
   /** For a statement that stores the answer for this result with the effect. */
   readonly inStatement: (result: Result) => KeyedInsert;
@@ -125,7 +125,7 @@ export function createAnswerOnce({ pool, fairly }: AnswerOnceParts): AnswerOnce 
         answer: Buffer.from(toBinary(response, responseOf(result))),
       });
       const keyed: KeyedCall<Parameters<typeof responseOf>[0]> = {
-        async claim(inside) {
+        async lock(inside) {
           await lockKey(inside, name);
           await throwAnswer(inside);
         },
@@ -149,7 +149,7 @@ export function createAnswerOnce({ pool, fairly }: AnswerOnceParts): AnswerOnce 
         if (!effect.isStored)
           await inShare(() =>
             inTransaction(pool, [], async (client) => {
-              await keyed.claim(executeOn(client));
+              await keyed.lock(executeOn(client));
               await keyed.store(executeOn(client), result);
             }),
           );

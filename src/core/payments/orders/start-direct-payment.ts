@@ -203,7 +203,7 @@ async function decideLocked<Refusal>(
 ): Promise<Result<StartedPayment, Refusal>> {
   const lockOrder = orderOfId(existing);
   const lock: LockOrder = async (em) => {
-    await keyed?.claim(executeIn(em));
+    await keyed?.lock(executeIn(em));
     return lockOrder(em);
   };
   const decided = await changes.change(lock, {

@@ -273,7 +273,7 @@ const moneyOf = (
   { amount, currency }: Completed,
 ): FoundMoney => ({ providerTransactionId, amount, currency });
 
-/** The amount that the wallet confirmed replaces the one that its message claimed. */
+/** The amount that the wallet confirmed replaces the one that its message stated. */
 function takeMoney(row: PayerPaymentRow, confirmed: Completed): FoundMoney {
   const money = moneyOf(row, confirmed);
   Object.assign(row, money);

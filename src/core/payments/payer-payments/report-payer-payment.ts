@@ -46,7 +46,7 @@ export interface ReportPayerPaymentParts {
   readonly onDue: () => void;
 }
 
-/** How long an attempt of ours can claim a payment that names it. Then the payment is confirmed on its own. */
+/** How long an attempt of ours can be given a payment that names it. Then the payment is confirmed on its own. */
 const attemptFirstMs = 30_000;
 
 /**

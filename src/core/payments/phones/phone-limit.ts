@@ -8,7 +8,7 @@ import type { PublicId } from '../../../contract/public-id.ts';
 import type { Environment } from '../../domain/order.ts';
 import { decidePrompt, maxPrompts, statedWaitMs } from '../../domain/prompt-allowance.ts';
 import type { PromptDecision, PromptKind } from '../../domain/prompt-allowance.ts';
-import { claimStatements, readPhoneStates } from './claim-phones.sql.ts';
+import { reservationStatements, readPhoneStates } from './reserve-phones.sql.ts';
 
 export interface PhoneLimitSettings {
   /** The number of prompts of one kind that a phone gets in ten minutes (see `promptLimits`); 0 disables all limits. */
@@ -31,7 +31,7 @@ export type PhoneAnswer = PromptDecision | { readonly type: 'elsewhere' };
 export type PhoneRefusal = Exclude<PhoneAnswer, { readonly type: 'allowed' }>;
 
 /** Statements for the transaction that commits the attempts. They run before the commit. */
-export interface PhoneClaim {
+export interface PhoneReservation {
   readonly statements: readonly string[];
   /** The answer for each phone, from the rows of each statement. */
   readonly answers: (rows: readonly QueryResultRow[][]) => readonly PhoneAnswer[];
@@ -44,13 +44,13 @@ export interface PhoneClaim {
 export interface PhoneLimit {
   readonly isSet: boolean;
   /**
-   * Decides for each phone whether this transaction may prompt it. Each attempt must claim its phone before the commit.
-   * The claim holds across all cores, by an advisory lock until the transaction ends. It never waits for a lock.
+   * Decides for each phone whether this transaction may prompt it. Each attempt must reserve its phone before the commit.
+   * The reservation holds across all cores, by an advisory lock until the transaction ends. It never waits for a lock.
    */
-  readonly claim: (asked: readonly AskedPhone[]) => PhoneClaim;
-  /** Claims phones in an ORM transaction. The answers are in their order. */
-  readonly claimIn: (em: EntityManager, asked: readonly AskedPhone[]) => Promise<readonly PhoneAnswer[]>;
-  /** Claims one phone in an ORM transaction and returns the kind of its prompt. @throws `refusal` of any other answer. */
+  readonly reserve: (asked: readonly AskedPhone[]) => PhoneReservation;
+  /** Reserves phones in an ORM transaction. The answers are in their order. */
+  readonly reserveIn: (em: EntityManager, asked: readonly AskedPhone[]) => Promise<readonly PhoneAnswer[]>;
+  /** Reserves one phone in an ORM transaction and returns the kind of its prompt. @throws `refusal` of any other answer. */
   readonly demand: (em: EntityManager, asked: AskedPhone) => Promise<PromptKind>;
   /** The error for a phone that may not be prompted now: RESOURCE_EXHAUSTED, PHONE_BUSY or PHONE_LIMIT. */
   readonly refusal: (answer: PhoneRefusal) => Error;
@@ -68,11 +68,11 @@ const waitsForOtherCoreMs = [5, 10, 20, 40, 80, 160, 320];
 const maxQueued = 20;
 
 export function createPhoneLimit({ promptsPerTenMinutes, random }: PhoneLimitSettings): PhoneLimit {
-  const claim: PhoneLimit['claim'] = (asked) => {
+  const reserve: PhoneLimit['reserve'] = (asked) => {
     if (promptsPerTenMinutes === 0) return { statements: [], answers: () => asked.map(() => unlimited) };
     const phones = asked.map((one) => ({ ...one, lock: phoneLockOf(one) }));
     return {
-      statements: claimStatements(phones, maxPrompts(promptsPerTenMinutes)),
+      statements: reservationStatements(phones, maxPrompts(promptsPerTenMinutes)),
       answers: (rows) =>
         readPhoneStates(phones, rows).map(({ isLocked, hasPaid, past }, index): PhoneAnswer => {
           const prompt = asked[index];
@@ -108,19 +108,19 @@ export function createPhoneLimit({ promptsPerTenMinutes, random }: PhoneLimitSet
   };
   const queues = new Map<string, Promise<unknown>>();
   const waiting = new Map<string, number>();
-  const claimIn: PhoneLimit['claimIn'] = async (em, asked) => {
-    const { statements, answers } = claim(asked);
+  const reserveIn: PhoneLimit['reserveIn'] = async (em, asked) => {
+    const { statements, answers } = reserve(asked);
     const rows: QueryResultRow[][] = [];
     for (const statement of statements) rows.push(await em.execute(statement));
     return answers(rows);
   };
   return {
     isSet: promptsPerTenMinutes > 0,
-    claim,
-    claimIn,
+    reserve,
+    reserveIn,
     refusal,
     async demand(em, asked) {
-      const [answer = unlimited] = await claimIn(em, [asked]);
+      const [answer = unlimited] = await reserveIn(em, [asked]);
       if (answer.type !== 'allowed') throw refusal(answer);
       return answer.kind;
     },

@@ -128,7 +128,7 @@ function lockOf(
       ? orderOfId({ merchantId, environment, id: value })
       : orderOfNumber({ merchantId, environment, orderNumber: value });
   return async (em) => {
-    await keyed?.claim(executeIn(em));
+    await keyed?.lock(executeIn(em));
     // Two requests with one refund_number may name different orders, whose locks do not exclude each other.
     await em.execute('select pg_advisory_xact_lock(hashtextextended(?, 0))', [
       `refund:${merchantId}:${environment}:${refundNumber}`,

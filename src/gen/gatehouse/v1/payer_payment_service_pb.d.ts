@@ -269,14 +269,14 @@ export declare type ReportPayerPaymentRequest = Message<"gatehouse.v1.ReportPaye
   payee: string;
 
   /**
-   * Decimal text, as the message claims it.
+   * Decimal text, as the message states it.
    *
    * @generated from field: string amount = 7;
    */
   amount: string;
 
   /**
-   * ISO 4217 code, as the message claims it.
+   * ISO 4217 code, as the message states it.
    *
    * @generated from field: string currency = 8;
    */

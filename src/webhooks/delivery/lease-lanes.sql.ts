@@ -6,7 +6,7 @@ import { headOf, headsOf } from './head-rows.sql.ts';
 import type { HeadRow } from './head-rows.sql.ts';
 import { laneOf, laneText } from './lane-arrays.ts';
 
-export interface ClaimRequest {
+export interface LeaseRequest {
   /** The limit for lanes whose last attempt succeeded. */
   readonly lanes: number;
   /** The limit for lanes whose last attempt failed, and for new lanes. */
@@ -18,7 +18,7 @@ export interface ClaimRequest {
 }
 
 /** A lane that this process has leased, with its first deliveries. */
-export interface ClaimedLane {
+export interface LeasedLane {
   readonly lane: LaneKey;
   readonly leaseId: string;
   readonly health: LaneHealth;
@@ -29,14 +29,14 @@ export interface ClaimedLane {
   readonly isFilled: boolean;
 }
 
-export interface Claimed {
-  readonly lanes: readonly ClaimedLane[];
-  /** The database's clock; undefined when nothing was claimed. */
+export interface LeasedLanes {
+  readonly lanes: readonly LeasedLane[];
+  /** The database's clock; undefined when nothing was leased. */
   readonly now: Date | undefined;
 }
 
-/** The number of deliveries read with a claimed lane. An unhealthy lane gets one delivery as a probe. */
-export const headsWithClaim = 8;
+/** The number of deliveries read with a leased lane. An unhealthy lane gets one delivery as a probe. */
+export const headsWithLease = 8;
 
 const dueLanes = (health: string, limit: string): string => `
   select l.ctid from webhooks.lanes l
@@ -50,17 +50,17 @@ const dueLanes = (health: string, limit: string): string => `
   for no key update skip locked`;
 
 /**
- * Claims lanes and their first deliveries in one round trip. New deliveries of an idle lane need no claim (docs/adr/0057). The claim
+ * Leases lanes and reads their first deliveries in one round trip. The intake leases idle lanes itself (docs/adr/0057). The statement
  * uses an index over lanes, so a lane's due deliveries cost nothing until its turn.
  * The update matches rows by ctid. A lane that another transaction changed after the statement's snapshot is skipped,
- * because its deliveries were read from that snapshot. The next claim gets it.
+ * because its deliveries were read from that snapshot. The next statement leases it.
  */
 const statement = `
 with healthy as (${dueLanes('l.consecutive_failures = 0 and l.last_success_at is not null', '$1::int')}
 ), unhealthy as (${dueLanes('(l.consecutive_failures > 0 or l.last_success_at is null)', '$2::int')}
 ), due as materialized (
   select ctid from healthy union all select ctid from unhealthy
-), claimed as (
+), leased as (
   update webhooks.lanes l
   set lease_id = $4::uuid, leased_until = now() + $5::float8 * interval '1 millisecond'
   from due where l.ctid = due.ctid
@@ -68,34 +68,34 @@ with healthy as (${dueLanes('l.consecutive_failures = 0 and l.last_success_at is
     l.last_success_at is not null as is_proven
 )
 select
-  claimed.merchant_id, claimed.environment, claimed.endpoint, claimed.consecutive_failures, claimed.resting_until, claimed.is_proven,
+  leased.merchant_id, leased.environment, leased.endpoint, leased.consecutive_failures, leased.resting_until, leased.is_proven,
   now() as now, head.*
-from claimed
-left join lateral (${headsOf('claimed', `case when claimed.consecutive_failures = 0 then ${headsWithClaim} else 1 end`, "'{}'::text[]")}
+from leased
+left join lateral (${headsOf('leased', `case when leased.consecutive_failures = 0 then ${headsWithLease} else 1 end`, "'{}'::text[]")}
 ) head on true`;
 
-interface ClaimedRow extends HeadRow {
+interface LeasedRow extends HeadRow {
   readonly consecutive_failures: number;
   readonly is_proven: boolean;
   readonly resting_until: Date | null;
   readonly now: Date;
 }
 
-export async function claimLanes(client: Pool | PoolClient, request: ClaimRequest): Promise<Claimed> {
+export async function leaseLanes(client: Pool | PoolClient, request: LeaseRequest): Promise<LeasedLanes> {
   const { lanes, unhealthyLanes, exceptOwners, leaseId, leaseMs } = request;
-  const rows = await runStatement<ClaimedRow & Record<string, unknown>>(client, {
-    name: 'claim-lanes',
+  const rows = await runStatement<LeasedRow & Record<string, unknown>>(client, {
+    name: 'lease-lanes',
     text: statement,
     values: [lanes, unhealthyLanes, exceptOwners, leaseId, leaseMs],
   });
   const byLane = Map.groupBy(rows, (row) => laneText(laneOf(row)));
   return {
-    lanes: [...byLane.values()].map((rowsOfLane) => claimedLane(rowsOfLane, leaseId)),
+    lanes: [...byLane.values()].map((rowsOfLane) => leasedLane(rowsOfLane, leaseId)),
     now: rows[0]?.now,
   };
 }
 
-function claimedLane(rows: readonly ClaimedRow[], leaseId: string): ClaimedLane {
+function leasedLane(rows: readonly LeasedRow[], leaseId: string): LeasedLane {
   const [first] = rows;
   if (first === undefined) throw new Error('a lane without rows');
   const heads = rows.map(headOf).filter((head) => head !== undefined);
@@ -108,6 +108,6 @@ function claimedLane(rows: readonly ClaimedRow[], leaseId: string): ClaimedLane 
       probeAt: first.resting_until ?? undefined,
     },
     heads,
-    isFilled: heads.length === (first.consecutive_failures === 0 ? headsWithClaim : 1),
+    isFilled: heads.length === (first.consecutive_failures === 0 ? headsWithLease : 1),
   };
 }

@@ -7,7 +7,7 @@ import { promptWindowMs } from '../../domain/prompt-allowance.ts';
 import type { PastPrompt, PromptKind } from '../../domain/prompt-allowance.ts';
 
 /** A phone in E.164 form, and its payment's merchant and environment, with public ids. */
-export interface ClaimedPhone {
+export interface ReservedPhone {
   readonly phone: string;
   readonly environment: Environment;
   readonly merchantId: PublicId<'mer'>;
@@ -17,7 +17,7 @@ export interface ClaimedPhone {
 
 /** The stored state of a phone, for the requesting merchant. */
 export interface PhoneState {
-  /** Whether this claim has its lock: not when another transaction holds it, or when the claim names the phone a second time. */
+  /** Whether this reservation has its lock: not when another transaction holds it, or when the reservation names the phone a second time. */
   readonly isLocked: boolean;
   /** Whether the phone has confirmed a payment to the merchant in the last 180 days. */
   readonly hasPaid: boolean;
@@ -29,8 +29,8 @@ export interface PhoneState {
  * Two statements with inlined values, for one round trip with the start of the transaction. The second statement begins
  * under the locks, so it sees the commits of the previous holders. Times are the database's.
  */
-export function claimStatements(
-  phones: readonly ClaimedPhone[],
+export function reservationStatements(
+  phones: readonly ReservedPhone[],
   maxPrompts: number,
 ): readonly [locks: string, states: string] {
   const list = (values: readonly unknown[]): string => pg.escapeLiteral(`{${values.join(',')}}`);
@@ -54,7 +54,7 @@ interface StoredPrompt extends Omit<PastPrompt, 'kind'> {
 
 /** Parses the rows of both statements. */
 export function readPhoneStates(
-  phones: readonly ClaimedPhone[],
+  phones: readonly ReservedPhone[],
   [locks = [], states = []]: readonly QueryResultRow[][],
 ): PhoneState[] {
   const acquired = new Set(locks.flatMap(({ key, locked }) => (locked === true ? [String(key)] : [])));
