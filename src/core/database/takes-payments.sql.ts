@@ -5,6 +5,10 @@ import { runReading } from '../../platform/database/transaction-statement.ts';
 import type { Environment } from '../domain/order.ts';
 import { onPrimary } from './payment-gate.ts';
 
+/** A condition: the environment takes payments, and the merchant is not held. Both are SQL values. */
+export const merchantTakesPayments = (environment: string, merchantId: string): string =>
+  `${onPrimary(`core.takes_payments(${environment})`)} and not ${merchantId} = any (core.held_merchants(${environment}))`;
+
 const ofEnvironment: Statement = {
   name: 'takes-payments',
   text: `select ${onPrimary('core.takes_payments($1::core.environment)')} as open`,

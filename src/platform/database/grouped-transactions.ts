@@ -2,20 +2,29 @@ import type { CustomTypesConfig, QueryResult, QueryResultRow } from 'pg';
 import type { Statement } from './run-statement.ts';
 import { runGroup } from './statement-group.ts';
 
-/** Marks a statement that the transaction is committed with. Its value: the statements that run before it. */
+/** The statements that run before this one, in the same round trip. */
+const before = Symbol('before');
+/** Marks a statement that the transaction is committed with. */
 const commits = Symbol('commits');
 
-interface Committing extends Statement {
-  readonly [commits]: readonly Statement[];
+interface Together extends Statement {
+  readonly [before]: readonly Statement[];
+  readonly [commits]?: true;
 }
+
+/** A statement of a grouped transaction, with others that run before it in the same round trip. The ORM takes them as one statement. */
+export const runningFirst = (first: readonly Statement[], statement: Statement): Together => ({
+  ...statement,
+  [before]: first,
+});
 
 /**
  * Statements with which a grouped transaction is committed, as the one statement that the ORM takes. Every later statement of the transaction
  * is refused.
  */
-export const committing = (statements: readonly [Statement, ...Statement[]]): Committing => ({
-  ...(statements.at(-1) ?? statements[0]),
-  [commits]: statements.slice(0, -1),
+export const committing = (statements: readonly [Statement, ...Statement[]]): Together => ({
+  ...runningFirst(statements.slice(0, -1), statements.at(-1) ?? statements[0]),
+  [commits]: true,
 });
 
 /** A connection as the ORM uses it (kysely's `DatabaseConnection`). pg gets `sql` and `parameters` as they are. */
@@ -86,17 +95,17 @@ class GroupedTransaction {
     }
     if (state === 'COMMITTED')
       throw new Error('a statement came after the one that committed the transaction');
-    const isLast = isCommitting(statement);
-    if (state === 'NONE' && !isLast) return this.#execute(query);
+    const isGroup = isTogether(statement);
+    if (state === 'NONE' && !isGroup) return this.#execute(query);
     this.#state = 'NONE';
-    const before = isLast ? statement[commits] : [];
-    return this.#send([...(state === 'BEGUN' ? [begin] : []), ...before], statement, isLast);
+    const first = [...(state === 'BEGUN' ? [begin] : []), ...(isGroup ? statement[before] : [])];
+    return this.#send(first, statement, isGroup && statement[commits] === true);
   }
 
-  async #send(before: readonly Statement[], statement: Statement, isLast: boolean): Promise<OrmResult> {
+  async #send(first: readonly Statement[], statement: Statement, isLast: boolean): Promise<OrmResult> {
     const types = this.#types();
     const typed = types === undefined ? statement : { ...statement, types };
-    const sent = [...before, typed, ...(isLast ? [commit] : [])];
+    const sent = [...first, typed, ...(isLast ? [commit] : [])];
     // pg's client answers the group itself, and the ORM's connection returns at once.
     const results = await runGroup((group) => this.#execute({ sql: group, parameters: [] }), sent);
     if (isLast) {
@@ -104,13 +113,13 @@ class GroupedTransaction {
       if (results.at(-1)?.command !== 'COMMIT') throw new Error('the transaction was rolled back');
       this.#state = 'COMMITTED';
     }
-    const result = results[before.length];
+    const result = results[first.length];
     if (result === undefined) throw new Error('the server has not answered the statement');
     return resultOf(result);
   }
 }
 
-const isCommitting = (statement: Statement): statement is Committing => commits in statement;
+const isTogether = (statement: Statement): statement is Together => before in statement;
 
 const statementOf = ({ sql, parameters }: OrmQuery): Statement => ({
   ...(typeof sql === 'string' ? { text: sql } : (sql as Statement)),

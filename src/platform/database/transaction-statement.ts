@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { QueryResultRow } from 'pg';
-import { committing } from './grouped-transactions.ts';
+import { committing, runningFirst } from './grouped-transactions.ts';
 import type { Statement } from './run-statement.ts';
 
 /** The methods of kysely and its transactions that are used here. */
@@ -11,16 +11,18 @@ interface OrmExecutor {
 
 /**
  * Runs an SQL statement in the ORM's transaction, prepared once per connection under its name. The ORM itself writes values into
- * each statement's text, so PostgreSQL plans it again every time. Times are text, as the ORM's mapping expects.
+ * each statement's text, so PostgreSQL plans it again every time. Times are text, as the ORM's mapping expects. The statements `first`
+ * run before it in the same round trip, and their rows are dropped.
  * @throws TypeError outside a transaction
  */
 export async function runInTransaction<Row extends QueryResultRow>(
   em: EntityManager,
   statement: Statement,
+  first: readonly Statement[] = [],
 ): Promise<Row[]> {
   const transaction = em.getTransactionContext<OrmExecutor | undefined>();
   if (transaction === undefined) throw new TypeError('the statement needs a transaction');
-  return executeStatement(transaction, statement);
+  return executeStatement(transaction, first.length === 0 ? statement : runningFirst(first, statement));
 }
 
 /** The same for a reading, in the ORM's transaction if it has one. */

@@ -117,16 +117,16 @@ describe('a transaction of the ORM', () => {
     return answers;
   }
 
-  test('sends BEGIN with its first statement, and COMMIT with the last', async () => {
+  test('sends BEGIN with its first statement, some with the next one, and COMMIT with the last', async () => {
     const answers = await answersTo(() =>
       orm.fork().transactional(async (em) => {
-        expect(await runInTransaction(em, insert(11))).toEqual([{ id: 11 }]);
-        await em.execute('insert into kept values (12)');
+        expect(await runInTransaction(em, insert(11), [insert(10)])).toEqual([{ id: 11 }]);
+        expect(await runInTransaction(em, insert(12), [insert(9)])).toEqual([{ id: 12 }]);
         await commitWith(em, [insert(13), insert(14)]);
       }),
     );
     expect(answers).toBe(3);
-    expect(await kept()).toEqual([11, 12, 13, 14]);
+    expect(await kept()).toEqual([9, 10, 11, 12, 13, 14]);
   });
 
   test('is sent in one group if its only statement commits', async () => {
@@ -155,13 +155,16 @@ describe('a transaction of the ORM', () => {
 
   test.each([
     ['the first statement fails', [], [insert(18)]],
+    ['a statement fails that travels with the next one', [insert(18), insert(19)], [insert(20)]],
     ['the last statement fails', [insert(19)], [insert(18)]],
     ['the first of the last statements fails', [], [insert(18), insert(19)]],
     ['the last of the last statements fails', [], [insert(19), insert(18)]],
   ] as const)('commits nothing if %s', async (_which, statements, last) => {
     await pool.query('insert into kept values (18)');
     const failing = orm.fork().transactional(async (em) => {
-      for (const statement of statements) await runInTransaction(em, statement);
+      const [statement, next] = statements;
+      if (next !== undefined) await runInTransaction(em, next, [statement]);
+      else if (statement !== undefined) await runInTransaction(em, statement);
       await commitWith(em, last);
     });
     await expect(failing).rejects.toThrow('duplicate key');

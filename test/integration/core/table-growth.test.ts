@@ -21,7 +21,7 @@ import { createAttemptIds } from '../../../src/core/payments/changes/attempt-ids
 import { createClaimPayments } from '../../../src/core/payments/changes/claim-payments.ts';
 import { findByRequest } from '../../../src/core/reconciliation/known-money.sql.ts';
 import type { WalletScope } from '../../../src/core/reconciliation/known-money.sql.ts';
-import { readRefundSums } from '../../../src/core/payments/refunds/refund-sums.sql.ts';
+import { readRefundBasis } from '../../../src/core/payments/refunds/refund-basis.sql.ts';
 import { beginRecovery } from '../../../src/core/recovery/begin-recovery.ts';
 import { keepPaidAccounts } from '../../../src/core/recovery/lost-accounts.sql.ts';
 import { expireOrders } from '../../../src/core/payments/orders/expire-orders.ts';
@@ -238,13 +238,13 @@ test('rows that have ended for good are not read again, however many a merchant 
       100,
     ],
     ['reading the past of another order', () => readOrder(database.fork(), other), 100],
-    ['summing the refunds of another order', () => readRefundSums(database.fork(), other), 100],
+    ['summing the refunds of another order', () => readRefundBasis(database.fork(), other), 100],
     // For each of at most 5,000 orders: the order, its payment, its events and its refunds.
     ['checking the money of recent orders', () => checkMoney(database), 12 * 5_000],
   ];
 
   // After five readings of a named statement, PostgreSQL may keep one plan for all orders.
-  for (let readings = 0; readings < 6; readings += 1) await readRefundSums(database.fork(), of);
+  for (let readings = 0; readings < 6; readings += 1) await readRefundBasis(database.fork(), of);
 
   for (const [name, work, most] of works)
     expect({ name, few: (await table.blocksOf(work)) < most }).toEqual({ name, few: true });

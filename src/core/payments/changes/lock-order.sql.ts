@@ -37,11 +37,18 @@ const byNumber: Statement = {
   text: lockStatement(`${ofMerchant} and o.order_number = $3`),
 };
 
-/** Locks the row of an order until the transaction ends; undefined when there is none. */
-export function lockOrder(em: EntityManager, key: OrderKey): Promise<OrderRow | undefined> {
+/**
+ * Locks the row of an order until the transaction ends; undefined when there is none. The statements `first` run before it, in the same
+ * round trip.
+ */
+export function lockOrder(
+  em: EntityManager,
+  key: OrderKey,
+  first: readonly Statement[] = [],
+): Promise<OrderRow | undefined> {
   const { merchantId, environment } = key;
   const [statement, name] = 'id' in key ? [byId, key.id] : [byNumber, key.orderNumber];
-  return lockOne(em, { ...statement, values: [merchantId, environment, name] });
+  return lockOne(em, { ...statement, values: [merchantId, environment, name] }, first);
 }
 
 /** The tables whose rows belong to an order. A row never moves to another order. */
@@ -71,8 +78,12 @@ export const lockOrderOf = (
   { merchantId, id }: { readonly merchantId: StoredId<'mer'>; readonly id: string },
 ): Promise<OrderRow | undefined> => lockOne(em, { ...byPart[table], values: [merchantId, id] });
 
-async function lockOne(em: EntityManager, statement: Statement): Promise<OrderRow | undefined> {
-  const [row] = await runInTransaction(em, statement);
+async function lockOne(
+  em: EntityManager,
+  statement: Statement,
+  first: readonly Statement[] = [],
+): Promise<OrderRow | undefined> {
+  const [row] = await runInTransaction(em, statement, first);
   return row === undefined ? undefined : em.map(OrderRow, row);
 }
 

@@ -3,6 +3,7 @@ import { publicId, storedId } from '../../../contract/public-id.ts';
 import type { StoredId } from '../../../contract/public-id.ts';
 import { bulkStatement, plainColumn, rowList } from '../../../platform/database/bulk-statement.ts';
 import { findAllByKey } from '../../../platform/database/find-by-key.ts';
+import type { Statement } from '../../../platform/database/run-statement.ts';
 import { runReading } from '../../../platform/database/transaction-statement.ts';
 import type { OrderRow, RefundRow, StrayPaymentRow } from '../../database/order-entities.ts';
 import { PaymentAttemptRow } from '../../database/order-entities.ts';
@@ -19,11 +20,14 @@ import { lockFreeOrders, lockFreeOrdersOfAttempts, lockOrder, lockOrderOf } from
 /** Finds the row of one order and locks it until the transaction ends; undefined when there is none. */
 export type LockOrder = (em: EntityManager) => Promise<OrderRow | undefined>;
 
-/** Locks an order by its public id. */
+/** Locks an order by its public id, after the statements `first`. */
 export const orderOfId =
-  ({ merchantId, environment, id }: Pick<Order, 'merchantId' | 'environment' | 'id'>): LockOrder =>
+  (
+    { merchantId, environment, id }: Pick<Order, 'merchantId' | 'environment' | 'id'>,
+    first?: readonly Statement[],
+  ): LockOrder =>
   (em) =>
-    lockOrder(em, { merchantId: storedId('mer', merchantId), environment, id: storedId('ord', id) });
+    lockOrder(em, { merchantId: storedId('mer', merchantId), environment, id: storedId('ord', id) }, first);
 
 /** Finds and locks orders by one kind of name. */
 export interface OrderLock<Name> {
@@ -52,15 +56,14 @@ export const byAttempt: OrderLock<Pick<PaymentAttemptRow, 'merchantId' | 'id'>> 
   free: lockFreeOrdersOfAttempts,
 };
 
-/** Locks an order by the merchant's own reference. */
+/** Locks an order by the merchant's own reference, after the statements `first`. */
 export const orderOfNumber =
-  ({
-    merchantId,
-    environment,
-    orderNumber,
-  }: Pick<Order, 'merchantId' | 'environment' | 'orderNumber'>): LockOrder =>
+  (
+    { merchantId, environment, orderNumber }: Pick<Order, 'merchantId' | 'environment' | 'orderNumber'>,
+    first?: readonly Statement[],
+  ): LockOrder =>
   (em) =>
-    lockOrder(em, { merchantId: storedId('mer', merchantId), environment, orderNumber });
+    lockOrder(em, { merchantId: storedId('mer', merchantId), environment, orderNumber }, first);
 
 /** Locks the order of an attempt, by the attempt's stored id. */
 export const orderOfAttempt =

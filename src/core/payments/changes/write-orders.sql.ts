@@ -14,7 +14,7 @@ import type { OrderValues } from '../../database/order-rows.ts';
 import type { Order } from '../../domain/order.ts';
 import type { NewAttempt } from './order-change.ts';
 import type { OrderEventValues } from './order-event-values.ts';
-import { attemptStatements } from './write-attempts.sql.ts';
+import { rowStatements } from './row-statements.sql.ts';
 
 /** A changed order, with its row as the transaction has read it under the lock. */
 export interface OrderToWrite {
@@ -123,10 +123,10 @@ const statementWithAttempts = bulkStatement('write-orders-and-attempts', { chang
  * nothing is to write, the ORM commits.
  */
 export async function writeOrders(em: EntityManager, all: readonly OrderToWrite[]): Promise<void> {
-  const ofAttempts = attemptStatements(em);
+  const ofRows = rowStatements(em);
   // They are written here. Otherwise the ORM writes before the statement.
-  if (ofAttempts !== undefined) em.clear();
-  const [first, ...others] = [...(ofAttempts ?? []), ...orderStatements(all)];
+  if (ofRows !== undefined) em.clear();
+  const [first, ...others] = [...(ofRows ?? []), ...orderStatements(all)];
   if (first !== undefined) await commitWith(em, [first, ...others]);
 }
 

@@ -14,7 +14,7 @@ import type { Result } from '../../domain/result.ts';
 import type { Wallet } from '../../domain/wallet.ts';
 import { refundOf } from '../changes/refund-row.ts';
 import { paidWallet } from './start-refund.ts';
-import { readRefundBasis } from './read-refund-basis.ts';
+import { readRefundBasis } from './refund-basis.sql.ts';
 
 /** The name of a refund: its id, or the merchant's own reference within an environment. */
 export type RefundName = { readonly merchantId: PublicId<'mer'> } & (
@@ -91,7 +91,7 @@ export function createRefundReader(database: Database, wallets: readonly Wallet[
           ? null
           : await em.findOne(PaymentAttemptRow, { merchantId: key.merchantId, id: row.latestAttemptId });
       const order = orderOf(row, latest);
-      const basis = await readRefundBasis(em, row, 'no_lock');
+      const basis = await readRefundBasis(em, row);
       const possible = refundable({ ...basis, order, wallet: paidWallet(wallets, order) });
       const { refunds } = basis;
       return { order, possible, pendingMinorUnits: heldMinorUnits(refunds) - order.refundedMinorUnits };

@@ -1,6 +1,6 @@
 import { rpcError } from '../../../contract/error-reason.ts';
-import { storedId } from '../../../contract/public-id.ts';
 import type { NewId, PublicId } from '../../../contract/public-id.ts';
+import type { Statement } from '../../../platform/database/run-statement.ts';
 import type { Actor } from '../../../platform/rpc/actor.ts';
 import { invalidFields } from '../../../platform/rpc/rpc-error.ts';
 import { recordAudit } from '../../audit/record-audit.ts';
@@ -8,7 +8,6 @@ import { RefundRow } from '../../database/order-entities.ts';
 import { eraseAgain } from '../../database/erase-again.sql.ts';
 import { recovering } from '../../database/payment-gate.ts';
 import type { PaymentGate } from '../../database/payment-gate.ts';
-import { readTakesPayments } from '../../database/takes-payments.sql.ts';
 import { isErased } from '../../domain/erased.ts';
 import type { Issue } from '../../domain/issue.ts';
 import { Money } from '../../domain/money.ts';
@@ -31,8 +30,8 @@ import type { LockOrder } from '../changes/read-order.ts';
 import { executeIn } from '../idempotency/keyed-calls.ts';
 import type { KeyedCall } from '../idempotency/keyed-calls.ts';
 import { addRefund, refundOf } from '../changes/refund-row.ts';
-import { readRefundBasis } from './read-refund-basis.ts';
-import type { StoredRefundBasis } from './read-refund-basis.ts';
+import { readNewRefund } from './refund-basis.sql.ts';
+import type { NewRefundFacts, StoredRefundBasis } from './refund-basis.sql.ts';
 import type { FindRefundingRole } from './find-refunding-role.ts';
 
 export interface RefundRequest {
@@ -90,12 +89,11 @@ export function createStartRefund(parts: StartRefundParts): StartRefund {
     const created = await changes.change(lockOf(request, keyed), {
       requestId: by.requestId,
       async read(em, { row }): Promise<KnownRefunds> {
-        const key = { merchantId: storedId('mer', merchantId), environment, refundNumber };
-        const existing = await em.findOne(RefundRow, key);
+        const key = { merchantId: row.merchantId, environment, refundNumber };
+        const facts = await readNewRefund(em, row, key);
         return {
-          existing: existing === null ? undefined : refundOf(existing),
-          basis: await readRefundBasis(em, row, 'lock_account'),
-          takesPayments: (await readTakesPayments(em)).of(environment, row.merchantId),
+          ...facts,
+          existing: facts.isNumberTaken ? refundOf(await em.findOneOrFail(RefundRow, key)) : undefined,
         };
       },
       decide: (order, known, now) => decideRefund(parts, call, order, known, now),
@@ -118,31 +116,31 @@ export function createStartRefund(parts: StartRefundParts): StartRefund {
   };
 }
 
+const lockNumber: Statement = {
+  name: 'lock-refund-number',
+  text: 'select pg_advisory_xact_lock(hashtextextended($1, 0))',
+};
+
 /** Locks the idempotency key, the refund_number and the order. */
 function lockOf(
   { merchantId, environment, refundNumber, order: { by, value } }: RefundRequest,
   keyed: KeyedCall<CreatedRefund> | undefined,
 ): LockOrder {
+  // Two requests with one refund_number may name different orders, whose locks do not exclude each other.
+  const first = [{ ...lockNumber, values: [`refund:${merchantId}:${environment}:${refundNumber}`] }];
   const lockOrder =
     by === 'id'
-      ? orderOfId({ merchantId, environment, id: value })
-      : orderOfNumber({ merchantId, environment, orderNumber: value });
+      ? orderOfId({ merchantId, environment, id: value }, first)
+      : orderOfNumber({ merchantId, environment, orderNumber: value }, first);
   return async (em) => {
     await keyed?.lock(executeIn(em));
-    // Two requests with one refund_number may name different orders, whose locks do not exclude each other.
-    await em.execute('select pg_advisory_xact_lock(hashtextextended(?, 0))', [
-      `refund:${merchantId}:${environment}:${refundNumber}`,
-    ]);
     return lockOrder(em);
   };
 }
 
-interface KnownRefunds {
+interface KnownRefunds extends NewRefundFacts {
   /** The refund that has the refund_number. */
   readonly existing: Refund | undefined;
-  readonly basis: StoredRefundBasis;
-  /** False while a restore may have lost refunds of the merchant, even before core has noticed it. */
-  readonly takesPayments: boolean;
 }
 
 interface Decided {
