@@ -2,9 +2,11 @@ import { LockMode } from '@mikro-orm/postgresql';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { storedId } from '../../../contract/public-id.ts';
 import type { StoredId } from '../../../contract/public-id.ts';
+import { findAllByKey } from '../../../platform/database/find-by-key.ts';
 import type { Database } from '../../database/database.ts';
 import { leaseWhenDue } from '../../database/next-due.sql.ts';
 import type { LeasedRows, LeaseRequest } from '../../database/next-due.sql.ts';
+import { PaymentAttemptRow } from '../../database/order-entities.ts';
 import { readClock } from '../../database/read-clock.ts';
 import { takesPayments } from '../../database/takes-payments.sql.ts';
 import type { Environment } from '../../domain/order.ts';
@@ -16,6 +18,7 @@ interface DueRow<K extends Kind> {
   readonly id: StoredId<K>;
   readonly merchantId: StoredId<'mer'>;
   readonly environment: Environment;
+  readonly paymentAttemptId?: StoredId<'pat'> | null | undefined;
 }
 
 const dueCondition = <K extends Kind>(request: LeaseRequest, at: Date, failing: FailingRows<K>) => ({
@@ -43,12 +46,17 @@ export interface DueTable<K extends Kind, Row> {
 
 /**
  * Leases due rows in one transaction, those that are due longest first. `leaseRow` changes a locked row, and returns the item for
- * the worker, or undefined if the row gets no lease. Nothing is leased while the environment takes no payments.
+ * the worker, or undefined if the row gets no lease. It gets the attempt that was paid; undefined if the payer started the payment. Nothing is leased while the environment takes no payments.
  */
 export function leaseDueRows<K extends Kind, Row extends DueRow<K>, Item extends object>(
   { database, table, failing, find }: DueTable<K, Row>,
   request: LeaseRequest,
-  leaseRow: (em: EntityManager, row: Row, at: Date) => Promise<Item | undefined>,
+  leaseRow: (
+    em: EntityManager,
+    row: Row,
+    attempt: PaymentAttemptRow | undefined,
+    at: Date,
+  ) => Item | undefined,
 ): Promise<LeasedRows<Item>> {
   return leaseWhenDue(database.pool, table, request, () =>
     failing.leaveOut((choose) =>
@@ -56,13 +64,23 @@ export function leaseDueRows<K extends Kind, Row extends DueRow<K>, Item extends
         if (!(await takesPayments(em, request.environment))) return [];
         const at = await readClock(em);
         const rows = await find(em, dueCondition(request, at, failing), lockedInTurn(request.limit));
+        const attempts = await readAttempts(em, rows);
         const items: Item[] = [];
         for (const row of choose(rows, (each) => each)) {
-          const item = await leaseRow(em, row, at);
+          const item = leaseRow(em, row, attempts.get(row.paymentAttemptId ?? ''), at);
           if (item !== undefined) items.push(item);
         }
         return items;
       }),
     ),
   );
+}
+
+/** The attempts that were paid, by their stored ids. */
+async function readAttempts<K extends Kind>(em: EntityManager, rows: readonly DueRow<K>[]) {
+  const keys = rows.flatMap(({ merchantId, paymentAttemptId: id }) =>
+    id == null ? [] : [{ merchantId, id }],
+  );
+  const attempts = await findAllByKey(em, PaymentAttemptRow, keys);
+  return new Map(attempts.map((attempt): [string, PaymentAttemptRow] => [attempt.id, attempt]));
 }

@@ -8,7 +8,7 @@ import type { WalletExchange } from '../../../gen/gatehouse/v1/payment_attempt_s
 import { recordAudit } from '../../audit/record-audit.ts';
 import type { Database } from '../../database/database.ts';
 import { eraseAgain } from '../../database/erase-again.sql.ts';
-import { PaymentAttemptRow, RefundRow } from '../../database/order-entities.ts';
+import { RefundRow } from '../../database/order-entities.ts';
 import type { LeasedRows, LeaseRequest } from '../../database/next-due.sql.ts';
 import { readClock } from '../../database/read-clock.ts';
 import { isErased } from '../../domain/erased.ts';
@@ -108,21 +108,19 @@ export function createRefundWork({
   };
   return {
     lease: (request) =>
-      leaseDueRows(due, request, async (em, row, at) => {
+      leaseDueRows(due, request, (em, row, attempt, at) => {
         const leaseId = newLeaseId();
         const leased = leaseRefund(refundOf(row), leaseId, request.leaseMs, at);
         if (!leased.ok) return undefined;
         const { refund, sentBefore } = leased.value;
         writeRefund(em, row, refund);
-        const { merchantId, paymentAttemptId: id, callbackNotes } = row;
-        const attempt = await em.findOneOrFail(PaymentAttemptRow, { merchantId, id });
         return {
           refund,
           leaseId,
           sentBefore,
-          callbackNotes,
-          paymentReference: attempt.providerReference ?? '',
-          walletAccountId: attempt.walletAccountId ?? null,
+          callbackNotes: row.callbackNotes,
+          paymentReference: attempt?.providerReference ?? '',
+          walletAccountId: attempt?.walletAccountId ?? null,
         };
       }),
 

@@ -7,7 +7,7 @@ import type { Actor } from '../../../platform/rpc/actor.ts';
 import { recordAudit } from '../../audit/record-audit.ts';
 import type { Database } from '../../database/database.ts';
 import { eraseAgainByMoney } from '../../database/erase-again.sql.ts';
-import { PaymentAttemptRow, StrayPaymentRow } from '../../database/order-entities.ts';
+import { StrayPaymentRow } from '../../database/order-entities.ts';
 import { noMerchantId, publicId, storedId } from '../../../contract/public-id.ts';
 import type { LeasedRows, LeaseRequest } from '../../database/next-due.sql.ts';
 import { readClock } from '../../database/read-clock.ts';
@@ -116,7 +116,7 @@ export function createReversals(parts: ReversalsParts): Reversals {
 
   return {
     lease: (request) =>
-      leaseDueRows(due, request, async (em, row, at) => {
+      leaseDueRows(due, request, (em, row, attempt, at) => {
         // Earlier versions also requested the return of amounts that cannot be returned. A reversal that a wallet may have received is queried.
         if (!isReturnable(row) && !reversalOf(row).maybeSent) {
           em.assign(row, reversalColumns(markNotReturnable(reversalOf(row), at)));
@@ -127,13 +127,11 @@ export function createReversals(parts: ReversalsParts): Reversals {
         if (!leased.ok) return undefined;
         const { reversal, sentBefore } = leased.value;
         em.assign(row, reversalColumns(reversal));
-        const { merchantId, paymentAttemptId: id } = row;
-        // A payment that its payer started has no request of ours, and so no reference.
-        const attempt = id == null ? null : await em.findOneOrFail(PaymentAttemptRow, { merchantId, id });
         return {
           stray: { ...row },
           leaseId,
           sentBefore,
+          // A payment that its payer started has no request of ours, and so no reference.
           paymentReference: attempt?.providerReference ?? '',
           walletAccountId: attempt?.walletAccountId ?? null,
         };
