@@ -162,9 +162,8 @@ describe('a transaction of the ORM', () => {
   ] as const)('commits nothing if %s', async (_which, statements, last) => {
     await pool.query('insert into kept values (18)');
     const failing = orm.fork().transactional(async (em) => {
-      const [statement, next] = statements;
-      if (next !== undefined) await runInTransaction(em, next, [statement]);
-      else if (statement !== undefined) await runInTransaction(em, statement);
+      const [next, ...first] = statements.toReversed();
+      if (next !== undefined) await runInTransaction(em, next, first);
       await commitWith(em, last);
     });
     await expect(failing).rejects.toThrow('duplicate key');
