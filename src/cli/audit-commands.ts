@@ -1,10 +1,9 @@
 import type { JsonObject } from '@bufbuild/protobuf';
-import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import type { Command } from 'commander';
 import { AuditEntrySchema } from '../gen/gatehouse/v1/audit_service_pb.js';
 import type { AuditEntry } from '../gen/gatehouse/v1/audit_service_pb.js';
 import type { CoreClients } from './core-clients.ts';
-import { limitOption, pageTokenOption, timeOption } from './options.ts';
+import { limitOption, pageTokenOption } from './options.ts';
 import type { Output, Runner } from './output.ts';
 import { showMore } from './paging.ts';
 import { collectKnown } from './require-known.ts';
@@ -13,12 +12,12 @@ import { plainJson } from './plain-json.ts';
 import { table } from './table.ts';
 import { showTime } from './time.ts';
 import { addVerifyCommands } from './verify-command.ts';
+import { formerSinceOption, formerUntilOption, periodOf, sinceOption, untilOption } from './period.ts';
+import type { PeriodOptions } from './period.ts';
 
-interface AuditOptions extends PageOptions {
+interface AuditOptions extends PageOptions, PeriodOptions {
   readonly merchant?: string;
   readonly kind?: string;
-  readonly from?: Timestamp;
-  readonly to?: Timestamp;
 }
 
 /** `audit list`, `audit verify`, `audit root` */
@@ -39,8 +38,10 @@ export function addAuditCommands(
       '--kind <kind>',
       'only changes to this kind of object: the part before the dot, such as api_key in api_key.create',
     )
-    .addOption(timeOption('--from <time>', 'only changes at this time (UTC) or later'))
-    .addOption(timeOption('--to <time>', 'only changes before this time (UTC)'))
+    .addOption(sinceOption('changes'))
+    .addOption(untilOption('changes'))
+    .addOption(formerSinceOption())
+    .addOption(formerUntilOption())
     .addOption(limitOption())
     .addOption(pageTokenOption())
     .action((options: AuditOptions) => run((clients) => listEntries(clients, options)));
@@ -57,14 +58,15 @@ const showChange = ({ action, targetId, merchantId }: AuditEntry): string =>
   [...new Set([action, targetId, merchantId])].filter((part) => part !== '').join('\n');
 
 async function listEntries(clients: CoreClients, options: AuditOptions): Promise<Output> {
-  const { merchant = '', kind = '', from, to } = options;
+  const { merchant = '', kind = '' } = options;
+  const { since, until } = periodOf(options);
   const page = await collectKnown(clients, { merchantId: merchant }, options, async (request) => {
     const reply = await clients.audit.listAuditEntries({
       ...request,
       merchantId: merchant,
       actionKind: kind,
-      ...(from === undefined ? {} : { fromTime: from }),
-      ...(to === undefined ? {} : { toTime: to }),
+      ...(since && { fromTime: since }),
+      ...(until && { toTime: until }),
     });
     return { items: reply.entries, nextPageToken: reply.nextPageToken };
   });

@@ -1,4 +1,3 @@
-import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { Argument } from 'commander';
 import type { Command } from 'commander';
 import {
@@ -24,7 +23,6 @@ import {
   pageTokenOption,
   showEnvironment,
   statusOption,
-  timeOption,
 } from './options.ts';
 import { addOrderExplainCommand } from './order-explain-command.ts';
 import type { ExplainParts } from './order-explain-command.ts';
@@ -42,14 +40,14 @@ import type { RefundsOfOrder } from './show-refund.ts';
 import { fields, table } from './table.ts';
 import { showTime } from './time.ts';
 import { onMerchant, onMerchantAnd } from './merchant-argument.ts';
+import { formerSinceOption, formerUntilOption, periodOf, sinceOption, untilOption } from './period.ts';
+import type { PeriodOptions } from './period.ts';
 
 type Orders = CoreClients['orders'];
 
-interface ListOptions extends PageOptions {
+interface ListOptions extends PageOptions, PeriodOptions {
   readonly environment: Environment;
   readonly status?: readonly OrderStatus[];
-  readonly from?: Timestamp;
-  readonly to?: Timestamp;
   readonly prefix?: string;
 }
 
@@ -97,8 +95,10 @@ export function addOrderCommands(program: Command, parts: ExplainParts): void {
       .description("list a merchant's orders, newest first")
       .addOption(environment())
       .addOption(statusOption())
-      .addOption(timeOption('--from <time>', 'only orders registered at this time (UTC) or later'))
-      .addOption(timeOption('--to <time>', 'only orders registered before this time (UTC)'))
+      .addOption(sinceOption('orders registered'))
+      .addOption(untilOption('orders registered'))
+      .addOption(formerSinceOption())
+      .addOption(formerUntilOption())
       .option('--prefix <text>', 'only orders whose order_number starts with this')
       .addOption(limitOption())
       .addOption(pageTokenOption()),
@@ -200,7 +200,8 @@ const showDeliveriesOf = ({ merchantId, orderId, environment }: Order): string =
   `gatehouse webhook deliveries ${merchantId} --order ${orderId} --environment ${environmentWord(environment)}`;
 
 async function listOrders(clients: CoreClients, merchantId: string, options: ListOptions): Promise<Output> {
-  const { environment, status, from, to, prefix = '' } = options;
+  const { environment, status, prefix = '' } = options;
+  const { since, until } = periodOf(options);
   const page = await collectKnown(clients, { merchantId }, options, async (request) => {
     const reply = await clients.orders.listOrders({
       ...request,
@@ -208,8 +209,8 @@ async function listOrders(clients: CoreClients, merchantId: string, options: Lis
       environment,
       orderNumberPrefix: prefix,
       ...(status === undefined ? {} : { statuses: [...status] }),
-      ...(from === undefined ? {} : { createTimeFrom: from }),
-      ...(to === undefined ? {} : { createTimeTo: to }),
+      ...(since && { createTimeFrom: since }),
+      ...(until && { createTimeTo: until }),
     });
     return { items: reply.orders, nextPageToken: reply.nextPageToken };
   });

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Duration, Timestamp } from '@bufbuild/protobuf/wkt';
+import type { Duration } from '@bufbuild/protobuf/wkt';
 import { Argument, Option } from 'commander';
 import type { Command } from 'commander';
 import { Environment, RefundSchema, RefundStatusSchema } from '../gen/gatehouse/v1/order_pb.js';
@@ -16,7 +16,6 @@ import {
   pageTokenOption,
   readDuration,
   statusesOption,
-  timeOption,
 } from './options.ts';
 import { orderKey } from './order-key.ts';
 import { requireField } from './output.ts';
@@ -26,6 +25,8 @@ import { collectKnown } from './require-known.ts';
 import type { PageOptions } from './paging.ts';
 import { plainJson } from './plain-json.ts';
 import { describeRefund, showRefunds } from './show-refund.ts';
+import { formerSinceOption, formerUntilOption, periodOf, sinceOption, untilOption } from './period.ts';
+import type { PeriodOptions } from './period.ts';
 
 export interface RefundParts {
   readonly run: Runner;
@@ -45,13 +46,11 @@ interface CreateOptions {
   readonly wait?: Duration | true;
 }
 
-interface ListOptions extends PageOptions {
+interface ListOptions extends PageOptions, PeriodOptions {
   readonly merchant?: string;
   readonly order?: string;
   readonly environment?: Environment;
   readonly status?: readonly RefundStatus[];
-  readonly from?: Timestamp;
-  readonly to?: Timestamp;
 }
 
 const isRefundId = (name: string): boolean => /^rfd_[0-9a-hjkmnp-tv-z]{26}$/.test(name);
@@ -122,8 +121,10 @@ export function addRefundCommands(program: Command, parts: RefundParts): void {
     .option('--order <order_id>', 'only refunds of this order: ord_…')
     .addOption(environmentFilter())
     .addOption(statusesOption('refunds', RefundStatusSchema))
-    .addOption(timeOption('--from <time>', 'only refunds created at this time (UTC) or later'))
-    .addOption(timeOption('--to <time>', 'only refunds created before this time (UTC)'))
+    .addOption(sinceOption('refunds created'))
+    .addOption(untilOption('refunds created'))
+    .addOption(formerSinceOption())
+    .addOption(formerUntilOption())
     .addOption(limitOption())
     .addOption(pageTokenOption())
     .action((options: ListOptions) => run((clients) => listRefunds(clients, options)));
@@ -153,7 +154,8 @@ export function addRefundCommands(program: Command, parts: RefundParts): void {
 }
 
 async function listRefunds(clients: CoreClients, options: ListOptions): Promise<Output> {
-  const { merchant = '', order = '', environment = Environment.UNSPECIFIED, status = [], from, to } = options;
+  const { merchant = '', order = '', environment = Environment.UNSPECIFIED, status = [] } = options;
+  const { since, until } = periodOf(options);
   const page = await collectKnown(clients, { merchantId: merchant }, options, async (request) => {
     const reply = await clients.refunds.listRefunds({
       ...request,
@@ -161,8 +163,8 @@ async function listRefunds(clients: CoreClients, options: ListOptions): Promise<
       orderId: order,
       environment,
       statuses: [...status],
-      ...(from === undefined ? {} : { createTimeFrom: from }),
-      ...(to === undefined ? {} : { createTimeTo: to }),
+      ...(since && { createTimeFrom: since }),
+      ...(until && { createTimeTo: until }),
     });
     return { items: reply.refunds, nextPageToken: reply.nextPageToken };
   });

@@ -370,8 +370,9 @@ describe('order', () => {
     expect(await numbers('--prefix', 'a-')).toEqual(['a-1', 'a-2']);
     expect(await numbers('--status', 'pending')).toEqual(['a-1', 'a-2', 'b-1']);
     expect(await numbers('--status', 'COMPLETED,failed', '--status', 'expired')).toEqual([]);
-    expect(await numbers('--from', '2020-01-01', '--to', '2020-01-02T03:00:00+03:00')).toEqual([]);
-    expect(await numbers('--from', '2020-01-01')).toHaveLength(3);
+    expect(await numbers('--since', '2020-01-01', '--until', '2020-01-02T03:00:00+03:00')).toEqual([]);
+    expect(await numbers('--since', '2020-01-01')).toHaveLength(3);
+    expect(await numbers('--from', '2020-01-01', '--to', '2020-01-02')).toEqual([]);
   });
 
   test('list follows page tokens up to the limit, beyond the page size of core', async () => {

@@ -112,6 +112,7 @@ describe('invalid input ends with exit code 2 and the valid form', () => {
     ['merchant create --name x --session-lifetime soon', 'Write it as 90s, 30m, 24h, 7d or 1h30m.'],
     ['key issue mer_1 --environment staging', 'Use one of: sandbox, production.'],
     ['order list mer_1 --status pending,paid', 'Use one of: pending, completed, failed, expired.'],
+    ['order list mer_1 --since 2026-02-30', 'Write it as 2026-01-31 (UTC)'],
     ['order list mer_1 --from 2026-02-30', 'Write it as 2026-01-31 (UTC)'],
     ['merchant list --limit 0', 'Use a whole number from 1 to 999999.'],
     ['merchant list --limit 1000000', 'Use a whole number from 1 to 999999.'],
