@@ -2,7 +2,6 @@ import { create, fromBinary } from '@bufbuild/protobuf';
 import { isPublicId, publicId } from '../../contract/public-id.ts';
 import type { StoredId } from '../../contract/public-id.ts';
 import {
-  CheckFinding,
   CheckSubject,
   MoneyDifferenceSchema,
   MoneyFactsSchema,
@@ -16,12 +15,11 @@ import { Currency } from '../domain/currency.ts';
 import { Money } from '../domain/money.ts';
 import type { OrderStatus } from '../domain/order.ts';
 import type { RefundProgress } from '../domain/refund-record.ts';
-import { failedCheck, goodCheck } from './check-outcome.ts';
+import { agreementCheck } from './check-outcome.ts';
 import { moneyFaults } from './money-agreement.ts';
 import type { MoneyFault, StoredMoney } from './money-agreement.ts';
+import { recentEvents, recentOrders } from './recent-orders.sql.ts';
 
-/** The number of events that the check reads, the same as in the check of order histories. */
-const recentEvents = 5_000;
 const namedDifferences = 5;
 /** An order with more events is left out, because the number of its refunds has no limit. Each refund has an event. */
 const maxEvents = 2_000;
@@ -35,12 +33,7 @@ const maxEvents = 2_000;
  * range of one id has the same purpose. When one order has most refunds, the planner expects as many of each order, and would read them all.
  */
 const statement = `
-with recent as (
-  select distinct merchant_id, environment, order_id
-  from (
-    select merchant_id, environment, order_id from core.order_events order by xid desc, position desc limit $1
-  ) latest
-)
+with ${recentOrders}
 select o.merchant_id, o.id, o.status, o.currency, o.deducted_minor_units::text as debited,
   coalesce(o.refunded_minor_units, 0)::text as refunded,
   array(
@@ -152,8 +145,5 @@ export async function checkMoney({ pool }: Database): Promise<Check> {
   }
   const orderCount = BigInt(rows.length);
   const value = create(MoneyFactsSchema, { orderCount, differingCount, differences });
-  const facts = { facts: { case: 'money', value } } as const;
-  return differingCount === 0n
-    ? goodCheck(CheckSubject.MONEY, facts)
-    : failedCheck(CheckSubject.MONEY, CheckFinding.DISAGREE, facts);
+  return agreementCheck(CheckSubject.MONEY, { case: 'money', value });
 }

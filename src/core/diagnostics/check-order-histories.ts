@@ -1,18 +1,13 @@
 import type { StoredId } from '../../contract/public-id.ts';
 import { create } from '@bufbuild/protobuf';
-import {
-  CheckFinding,
-  CheckSubject,
-  OrderHistoryFactsSchema,
-} from '../../gen/gatehouse/v1/diagnostics_service_pb.js';
+import { CheckSubject, OrderHistoryFactsSchema } from '../../gen/gatehouse/v1/diagnostics_service_pb.js';
 import type { Check } from '../../gen/gatehouse/v1/diagnostics_service_pb.js';
 import type { Database } from '../database/database.ts';
 import { publicId } from '../../contract/public-id.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
-import { failedCheck, goodCheck } from './check-outcome.ts';
+import { agreementCheck } from './check-outcome.ts';
+import { recentEvents, recentOrders } from './recent-orders.sql.ts';
 
-/** The number of events that an index scan reads in a fraction of a second. */
-const recentEvents = 5_000;
 const examples = 3;
 
 /**
@@ -21,12 +16,7 @@ const examples = 3;
  * One statement sees one snapshot, so that an order that is changing does not look like a difference.
  */
 const statement = `
-with recent as (
-  select distinct merchant_id, environment, order_id
-  from (
-    select merchant_id, environment, order_id from core.order_events order by xid desc, position desc limit $1
-  ) latest
-), histories as (
+with ${recentOrders}, histories as (
   select recent.order_id, orders.status, orders.last_event_sequence, events.count, events.last, events.last_type
   from recent
   left join core.orders on orders.merchant_id = recent.merchant_id and orders.environment = recent.environment
@@ -58,8 +48,5 @@ export async function checkOrderHistories({ pool }: Database): Promise<Check> {
     differingCount: BigInt(row?.differing ?? 0),
     orderIds: (row?.examples ?? []).map((id) => publicId('ord', id)),
   });
-  const facts = { facts: { case: 'orderHistories', value } } as const;
-  return value.differingCount === 0n
-    ? goodCheck(CheckSubject.ORDER_HISTORIES, facts)
-    : failedCheck(CheckSubject.ORDER_HISTORIES, CheckFinding.DISAGREE, facts);
+  return agreementCheck(CheckSubject.ORDER_HISTORIES, { case: 'orderHistories', value });
 }

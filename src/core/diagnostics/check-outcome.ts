@@ -24,3 +24,12 @@ export const warningCheck = (subject: CheckSubject, finding: CheckFinding, facts
 
 export const failedCheck = (subject: CheckSubject, finding: CheckFinding, facts: CheckFacts = {}): Check =>
   outcome(subject, CheckResult.FAILED, { ...facts, finding });
+
+/** The outcome of a comparison: good if no order differs, and failed otherwise. */
+export const agreementCheck = (
+  subject: CheckSubject,
+  facts: Extract<Check['facts'], { case: 'money' | 'orderHistories' }>,
+): Check =>
+  facts.value.differingCount === 0n
+    ? goodCheck(subject, { facts })
+    : failedCheck(subject, CheckFinding.DISAGREE, { facts });
