@@ -78,6 +78,13 @@ async function beginStop(): Promise<{ exitCode: Promise<number | null> }> {
   return { exitCode };
 }
 
+/** Every part has stopped within its own time limit, and all of them within that of the process. */
+function expectStopInTime(): void {
+  const messages = core.log.map(({ msg }) => msg);
+  expect(messages).not.toContainEqual(expect.stringContaining('did not stop in time'));
+  expect(messages.at(-1)).toBe('stopped');
+}
+
 test('running calls end, new ones are refused, idle connections are closed, and the process exits with 0', async () => {
   const held = await holdRegistrations(stack.databaseUrl);
   const idle = connectTcp({ port: portOf(core.ready['connect']), host: '127.0.0.1' });
@@ -104,7 +111,7 @@ test('running calls end, new ones are refused, idle connections are closed, and 
   expect(await settled).toEqual(running.map(() => expect.objectContaining({ repeated: false })));
   expect(refused.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
   expect(await exitCode).toBe(0);
-  expect(core.log.at(-1)).toMatchObject({ msg: 'stopped' });
+  expectStopInTime();
 });
 
 /** Makes one call over HTTP/1.1 and leaves the connection open, as browsers and proxies do. */
@@ -115,7 +122,7 @@ function answerOf(socket: Socket): Promise<string> {
   return new Promise((resolve) => socket.once('data', (chunk) => resolve(chunk.toString())));
 }
 
-test('watchers receive SERVER_DRAINING over every protocol, and silent connections do not delay the exit', async () => {
+test('watchers receive SERVER_DRAINING over every protocol, and silent connections make no part late', async () => {
   const silent = [core.ready['grpc'], core.ready['connect']].map((address) =>
     connectTcp({ port: portOf(address), host: '127.0.0.1' }).on('error', () => undefined),
   );
@@ -129,9 +136,8 @@ test('watchers receive SERVER_DRAINING over every protocol, and silent connectio
   });
   const errors = Promise.all(ends.map((end) => end.catch((thrown: unknown) => thrown)));
   await waitUntil('all watch', () => begun >= watchers.length);
-  const startedAt = performance.now();
   const exitCode = await core.stop();
-  expect(performance.now() - startedAt).toBeLessThan(10_000);
+  expectStopInTime();
   for (const socket of silent) socket.destroy();
   expect((await errors).map((error) => describeFailure(ConnectError.from(error)))).toEqual(
     watchers.map(() => expect.objectContaining({ code: Code[Code.Unavailable], reason: 'SERVER_DRAINING' })),
@@ -148,10 +154,9 @@ test('a call that does not end is aborted, and the process still exits with code
   ];
   const settled = Promise.allSettled(running);
   await held.untilWaiting();
-  const startedAt = performance.now();
   const { exitCode } = await beginStop();
   expect(await exitCode).toBe(0);
-  expect(performance.now() - startedAt).toBeLessThan(10_000);
+  expect(core.log.at(-1)).toMatchObject({ msg: 'stopped' });
   expect((await settled).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
   await held.release();
 });
