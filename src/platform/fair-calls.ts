@@ -124,6 +124,16 @@ export function createFairCalls({
   };
 }
 
+/** Waits for a turn, and returns the function that ends it. Errors: as `FairCalls` before the call has begun. */
+export const takeTurn = (inTurn: FairCalls, owner: CallOwner, signal: CallerSignal): Promise<() => void> =>
+  new Promise((begin, refuse) => {
+    inTurn(owner, signal, () => {
+      const { promise: ended, resolve: end } = Promise.withResolvers<undefined>();
+      begin(() => end(undefined));
+      return ended;
+    }).catch(refuse);
+  });
+
 const waitingIn = (parts: ReadonlyMap<string, readonly unknown[]> = new Map()): number =>
   [...parts.values()].flat().length;
 

@@ -1,3 +1,5 @@
+import { createFairCalls, takeTurn } from '../../platform/fair-calls.ts';
+import type { CallOwner } from '../../platform/fair-calls.ts';
 import { invalidFields } from '../../platform/rpc/rpc-error.ts';
 import type { Database } from '../database/database.ts';
 import { laterCursor } from '../../contract/event-cursor.ts';
@@ -25,8 +27,16 @@ export interface EventPage {
 export interface EventFeed {
   readonly list: (after: EventCursor, limit: number, filter: EventFilter) => Promise<EventPage>;
   readonly latest: () => Promise<EventCursor>;
-  /** Pages after the cursor, then new events when they are committed. Empty pages show that the stream works. Ends when `stop` aborts. */
-  readonly follow: (after: EventCursor, filter: EventFilter, stop: AbortSignal) => AsyncIterable<EventPage>;
+  /**
+   * Pages after the cursor, then new events when they are committed. Empty pages show that the stream works. Ends when `stop` aborts. The
+   * followers of an owner share its turns.
+   */
+  readonly follow: (
+    after: EventCursor,
+    filter: EventFilter,
+    stop: AbortSignal,
+    caller: CallOwner,
+  ) => AsyncIterable<EventPage>;
 }
 
 /** A restored database has the same events at other positions, so an old cursor points to the wrong event. */
@@ -39,6 +49,10 @@ const keepAliveMs = 10_000;
 const idleMs = 500;
 /** The shortest pause after a reading. The pause is twice the time that the reading took, if that is longer. */
 const pauseMs = 10;
+/** Core encodes each event of a page, which holds up the payments of all merchants for some tens of milliseconds. An owner gets half of these. */
+const maxReadings = 2;
+/** A client that does not read its page keeps the turn this long, and no pause between turns is longer. */
+const longestTurnMs = 100;
 
 export function createEventFeed(database: Database, signal: WakeSignal): EventFeed {
   const list = async (after: EventCursor, limit: number, filter: EventFilter): Promise<EventPage> => {
@@ -58,40 +72,49 @@ export function createEventFeed(database: Database, signal: WakeSignal): EventFe
     };
   };
 
-  // The followers of a process share a third of its connections, so that they leave the others to payments.
-  const maxReadings = Math.max(1, Math.floor(database.pool.options.max / 3));
-  const waiting: (() => void)[] = [];
-  let readings = 0;
-  const inTurn = async <T>(read: () => Promise<T>): Promise<T> => {
-    if (readings < maxReadings) readings += 1;
-    else await new Promise<void>((resolve) => waiting.push(resolve));
-    try {
-      return await read();
-    } finally {
-      const next = waiting.shift();
-      if (next === undefined) readings -= 1;
-      else next();
-    }
+  const inTurn = createFairCalls({ maxRunning: maxReadings, maxWaiting: Infinity });
+  /**
+   * Waits for a turn of the caller's owner, and returns the function that ends it after a pause as long as the turn was. Undefined when `stop`
+   * aborts.
+   */
+  const beginTurn = async (caller: CallOwner, stop: AbortSignal): Promise<(() => void) | undefined> => {
+    const release = await takeTurn(inTurn, caller, stop).catch((error: unknown) => {
+      if (stop.aborted) return undefined;
+      throw error;
+    });
+    if (release === undefined) return undefined;
+    const beganMs = performance.now();
+    return () => void setTimeout(release, Math.min(longestTurnMs, performance.now() - beganMs));
   };
 
   async function* follow(
     after: EventCursor,
     filter: EventFilter,
     stop: AbortSignal,
+    caller: CallOwner,
   ): AsyncIterable<EventPage> {
     let cursor = after;
     let sentAt = -Infinity;
     while (!stop.aborted) {
       const rings = signal.rings();
-      const { page, tookMs } = await inTurn(async () => {
-        const beganMs = performance.now();
-        const read = await list(cursor, pageSize, filter);
-        return { page: read, tookMs: performance.now() - beganMs };
-      });
-      cursor = page.next;
-      if (page.events.length > 0 || performance.now() - sentAt >= keepAliveMs) {
-        sentAt = performance.now();
-        yield page;
+      const endTurn = await beginTurn(caller, stop);
+      if (endTurn === undefined) return;
+      const beganMs = performance.now();
+      let page: EventPage;
+      let tookMs: number;
+      let late: NodeJS.Timeout | undefined;
+      try {
+        page = await list(cursor, pageSize, filter);
+        tookMs = performance.now() - beganMs;
+        cursor = page.next;
+        if (page.events.length > 0 || performance.now() - sentAt >= keepAliveMs) {
+          sentAt = performance.now();
+          late = setTimeout(endTurn, longestTurnMs);
+          yield page;
+        }
+      } finally {
+        clearTimeout(late);
+        endTurn();
       }
       if (page.hasMore) continue;
       // Each commit rings, even one of another merchant. So many followers would use the database all the time.

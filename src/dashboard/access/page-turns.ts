@@ -2,9 +2,8 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { LRUCache } from 'lru-cache';
-import type { CallerSignal } from '../../platform/batcher.ts';
-import { createFairCalls } from '../../platform/fair-calls.ts';
-import type { CallOwner, FairCalls } from '../../platform/fair-calls.ts';
+import { createFairCalls, takeTurn } from '../../platform/fair-calls.ts';
+import type { FairCalls } from '../../platform/fair-calls.ts';
 import type { Viewer } from './viewer.ts';
 
 declare module 'fastify' {
@@ -66,16 +65,6 @@ const rememberTurns = (atATime: number): LRUCache<string, FairCalls> =>
     max: maxRemembered,
     // A single owner gets half of the calls.
     memoMethod: () => createFairCalls({ maxRunning: 2 * atATime, maxWaiting }),
-  });
-
-/** Waits for a turn, and returns the function that ends it. */
-const takeTurn = (inTurn: FairCalls, owner: CallOwner, leaving: CallerSignal): Promise<() => void> =>
-  new Promise((begin, refuse) => {
-    inTurn(owner, leaving, () => {
-      const { promise: ended, resolve: end } = Promise.withResolvers<undefined>();
-      begin(() => end(undefined));
-      return ended;
-    }).catch(refuse);
   });
 
 /** The merchant in the path if the viewer belongs to it. Other users take no turns from its members. */

@@ -28,8 +28,8 @@ type ForwardedEvent = MessageInitShape<typeof ListenToSandboxEventsResponseSchem
 const reconnectMs = 500;
 
 /**
- * For each listener, core reads its database twice a second, and while orders change up to 100 times. All listeners share a third of its
- * connections. The limit keeps developers' listeners from becoming a load.
+ * For each listener, core reads its database twice a second, and while orders change up to 100 times. It reads for one listener at a
+ * time. The limit keeps developers' listeners from becoming a load.
  */
 const maxListeners = 200;
 

@@ -61,7 +61,7 @@ test('an event that a running transaction holds back is read soon after that tra
   const followed: number[] = [];
   const following = (async () => {
     const feed = createEventFeed(database, follower.signal);
-    for await (const { events } of feed.follow(await feed.latest(), {}, stop.signal))
+    for await (const { events } of feed.follow(await feed.latest(), {}, stop.signal, reader))
       followed.push(events.length);
   })();
   const holding = await beginLateEvent(testDatabase.url);
@@ -160,30 +160,54 @@ test('the event of an order is listed once while a running transaction holds it 
   }
 });
 
-test('followers use a third of the connections, however often others commit', async () => {
+const reader = { owner: 'reader' };
+
+/** The database, with a count of its running statements. */
+function countedDatabase() {
+  const { pool: own } = database;
+  const pool = Object.create(own) as typeof own;
+  const count = { readings: 0, running: 0, most: 0 };
+  pool.query = (async (statement: QueryConfig) => {
+    count.readings += 1;
+    count.most = Math.max(count.most, (count.running += 1));
+    return own.query(statement).finally(() => (count.running -= 1));
+  }) as typeof pool.query;
+  return { count, counted: { ...database, pool } };
+}
+
+test('the followers of a role read one at a time, however often others commit', async () => {
   const signal = createWakeSignal();
   const stop = new AbortController();
   const ringing = setInterval(signal.ring, 1);
-  const pool = Object.create(database.pool) as typeof database.pool;
-  let [readings, running, most] = [0, 0, 0];
-  const { pool: own } = database;
-  pool.query = (async (statement: QueryConfig) => {
-    readings += 1;
-    most = Math.max(most, (running += 1));
-    return own.query(statement).finally(() => (running -= 1));
-  }) as typeof pool.query;
-  const feed = createEventFeed({ ...database, pool }, signal);
+  const { count, counted } = countedDatabase();
+  counted.pool.options = { ...counted.pool.options, max: 12 };
+  const feed = createEventFeed(counted, signal);
   const from = await feed.latest();
   const following = Array.from({ length: 5 }, async () => {
-    for await (const { events } of feed.follow(from, {}, stop.signal)) expect(events).toEqual([]);
+    for await (const { next } of feed.follow(from, {}, stop.signal, reader)) expect(next).toBeDefined();
   });
   try {
-    await waitUntil('they have read', () => readings > 100);
-    expect(most).toBe(1);
+    await waitUntil('they have read', () => count.readings > 100);
+    expect(count.most).toBe(1);
   } finally {
     clearInterval(ringing);
     stop.abort();
     await Promise.all(following);
+  }
+});
+
+test('a follower that does not take the rest of its page lets others of its role read', async () => {
+  const stop = new AbortController();
+  const feed = createEventFeed(database, createWakeSignal());
+  const readers = Array.from({ length: 3 }, () =>
+    feed.follow(beginning, {}, stop.signal, reader)[Symbol.asyncIterator](),
+  );
+  try {
+    const pages = await Promise.all(readers.map((each) => each.next()));
+    expect(pages.map(({ done }) => done)).toEqual([false, false, false]);
+  } finally {
+    stop.abort();
+    await Promise.all(readers.map((each) => each.return?.()));
   }
 });
 

@@ -1,10 +1,11 @@
 import { fromBinary } from '@bufbuild/protobuf';
-import type { ServiceImpl } from '@connectrpc/connect';
+import type { HandlerContext, ServiceImpl } from '@connectrpc/connect';
 import { OrderEventSchema } from '../../../gen/gatehouse/v1/order_pb.js';
-import type { OrderService } from '../../../gen/gatehouse/v1/order_service_pb.js';
+import type { OrderService, WatchOrderEventsRequest } from '../../../gen/gatehouse/v1/order_service_pb.js';
 import { rpcError } from '../../../contract/error-reason.ts';
 import { formatCursor } from '../../../contract/event-cursor.ts';
 import { createFairCalls } from '../../../platform/fair-calls.ts';
+import type { CallOwner } from '../../../platform/fair-calls.ts';
 import { callerOf, markUneventful } from '../../../platform/rpc/call-context.ts';
 import { combine } from '../../domain/combine.ts';
 import { parseCursor } from '../../events/event-cursor.ts';
@@ -42,8 +43,7 @@ export function orderEventMethods({
           filter: parseEventFilter(request),
         }),
       );
-      const caller = { owner: callerOf(context).role, part: request.merchantId };
-      return listFairly(caller, context.signal, async () => {
+      return listFairly(followerOf(request, context), context.signal, async () => {
         const page = await feed.list(after, limit, filter);
         if (page.events.length === 0) markUneventful(context);
         return {
@@ -59,7 +59,7 @@ export function orderEventMethods({
       );
       const start = request.onlyNew && request.afterCursor === '' ? await feed.latest() : after;
       const stop = AbortSignal.any([context.signal, draining]);
-      for await (const page of feed.follow(start, filter, stop)) {
+      for await (const page of feed.follow(start, filter, stop, followerOf(request, context))) {
         if (page.events.length === 0) yield { cursor: formatCursor(page.next) };
         for (const event of page.events) yield entryOf(event);
       }
@@ -68,6 +68,12 @@ export function orderEventMethods({
     },
   };
 }
+
+/** The merchants take turns within those of the caller's role. */
+export const followerOf = (
+  { merchantId }: Pick<WatchOrderEventsRequest, 'merchantId'>,
+  context: HandlerContext,
+): CallOwner => ({ owner: callerOf(context).role, part: merchantId });
 
 const entryOf = ({ cursor, payload }: EventPage['events'][number]) => ({
   cursor: formatCursor(cursor),

@@ -223,7 +223,7 @@ export function refundService(parts: RefundServiceParts): RpcService {
         if (recorded.error === 'not_found') throw notFound();
         throw rpcError('LEASE_LOST', 'the lease has expired, and another worker holds the refund');
       },
-      watchRefunds: (request, context) => watchRefunds(request, context.signal),
+      watchRefunds,
       async hastenRefund(request, context) {
         const key = valuesOrThrow(combine(parseKey(request)));
         annotate(context, { refund_id: key.refundId });

@@ -1,5 +1,6 @@
 import { fromBinary } from '@bufbuild/protobuf';
 import type { MessageInitShape } from '@bufbuild/protobuf';
+import type { HandlerContext } from '@connectrpc/connect';
 import { rpcError } from '../../../contract/error-reason.ts';
 import { OrderEventSchema } from '../../../gen/gatehouse/v1/order_pb.js';
 import type {
@@ -11,6 +12,7 @@ import { formatCursor } from '../../../contract/event-cursor.ts';
 import { parseCursor } from '../../events/event-cursor.ts';
 import type { EventFeed, EventPage } from '../../events/follow-events.ts';
 import { valuesOrThrow } from '../../rpc/request-fields.ts';
+import { followerOf } from '../orders/order-event-methods.ts';
 import { parseEventFilter } from '../orders/order-event-requests.ts';
 
 type Message = MessageInitShape<typeof WatchRefundsResponseSchema>;
@@ -19,15 +21,16 @@ type Message = MessageInitShape<typeof WatchRefundsResponseSchema>;
  * Streams the steps of refunds from the events of orders. Errors: INVALID_ARGUMENT INVALID_FIELDS; UNAVAILABLE SERVER_DRAINING
  * when this server stops.
  */
-export type WatchRefunds = (request: WatchRefundsRequest, stop: AbortSignal) => AsyncGenerator<Message>;
+export type WatchRefunds = (request: WatchRefundsRequest, context: HandlerContext) => AsyncGenerator<Message>;
 
 export const createWatchRefunds = (feed: EventFeed, draining: AbortSignal): WatchRefunds =>
-  async function* watch(request, stop) {
+  async function* watch(request, context) {
     const { after, filter } = valuesOrThrow(
       combine({ after: parseCursor(request.afterCursor), filter: parseEventFilter(request) }),
     );
     const start = request.onlyNew && request.afterCursor === '' ? await feed.latest() : after;
-    for await (const page of feed.follow(start, filter, AbortSignal.any([stop, draining])))
+    const stop = AbortSignal.any([context.signal, draining]);
+    for await (const page of feed.follow(start, filter, stop, followerOf(request, context)))
       yield* messagesOf(page);
     if (draining.aborted)
       throw rpcError('SERVER_DRAINING', 'this server is stopping; resume on another after the last cursor');
