@@ -56,7 +56,7 @@ export async function* compareStatement(
   }
   const { day, readFrom, readUntil, listsReversals } = period;
   const until = day.until < readUntil ? day.until : readUntil;
-  for (const known of await findMissing(em, scope, reconciliationId, { from: day.from, until, readFrom })) {
+  for await (const known of findMissing(em, scope, reconciliationId, { from: day.from, until, readFrom })) {
     balance.addMissing(known);
     yield missingInStatement(known);
   }

@@ -56,18 +56,19 @@ const isInScope = (attempt: string, { isOperators }: WalletScope): string =>
 const isElsewhere = (attempt: string, { isOperators }: WalletScope): string =>
   `coalesce(${isOperators ? '' : `${attempt}.wallet_account_id is null or `}${attempt}.wallet_account_id = any(?::uuid[]), false)`;
 
-const selectAttempts = (scope: WalletScope): string => `
+/** `from`: the attempts, instead of all. Its parameters are behind the first one. */
+const selectAttempts = (scope: WalletScope, from = 'core.payment_attempts'): string => `
 select a.merchant_id, a.id as payment_attempt_id, a.provider_transaction_id, o.amount_minor_units::text as minor_units,
   o.currency, a.status, a.updated_at, ${isElsewhere('a', scope)} as is_elsewhere
-from core.payment_attempts a
+from ${from} a
 join core.orders o on o.merchant_id = a.merchant_id and o.environment = a.environment and o.id = a.order_id
 where a.environment = ?::core.environment and a.payment_option = any(?::text[])`;
 
 // A payment that its payer started has no attempt. It was made to the operator's account.
-const selectStrays = (scope: WalletScope): string => `
+const selectStrays = (scope: WalletScope, from = 'core.stray_payments'): string => `
 select s.merchant_id, s.payment_attempt_id, s.id as stray_payment_id, s.reversal_id, s.provider_transaction_id, s.amount,
   s.currency, s.status, s.updated_at, ${isElsewhere('a', scope)} as is_elsewhere
-from core.stray_payments s
+from ${from} s
 left join core.payment_attempts a on a.merchant_id = s.merchant_id and a.id = s.payment_attempt_id
 where s.environment = ?::core.environment and s.payment_option = any(?::text[])`;
 
@@ -82,7 +83,7 @@ const scopeValues = ({ environment, options }: WalletScope): string[] => [
 const pageSize = 500;
 
 /**
- * Pages of the rows of a query, within a transaction. A day can have very many refunds, so other calls take turns between two pages. Read all
+ * Pages of the rows of a query, within a transaction. A day can have very many payments and refunds, so other calls take turns between two pages. Read all
  * pages before the next query of this kind.
  */
 async function* pagesOf<Row>(
@@ -172,29 +173,25 @@ const idsOf = (money: KnownMoney): string[] =>
     : [money.paymentAttemptId].filter((id) => id !== null);
 
 /**
- * Money of the payee account, recorded between two times, that the statement does not contain. Payments that began before `readFrom`
- * cannot be in it.
+ * Money of the payee account, recorded between two times, that the statement does not contain, in any order. Payments that began before
+ * `readFrom` cannot be in it.
  */
-export function findMissing(
+export async function* findMissing(
   em: EntityManager,
   scope: WalletScope,
   reconciliationId: StoredId<'rec'>,
   { from, until, readFrom }: Day & { readonly readFrom: Date },
-): Promise<KnownMoney[]> {
-  // Evaluated first and separately (offset 0), so that only missing records are joined.
-  const isUnlisted = (
-    row: string,
-    table: string,
-    condition: string,
-  ): string => `(${row}.merchant_id, ${row}.id) in (
-  select m.merchant_id, m.id from core.${table} m
+): AsyncGenerator<KnownMoney, undefined> {
+  // Evaluated separately (offset 0), so that only missing records are joined.
+  const unlisted = (table: string, condition: string): string => `(
+  select m.* from core.${table} m
   where m.environment = ?::core.environment and m.payment_option = any(?::text[]) and ${condition}
     and not exists (
       select from core.statement_entries e
       where e.reconciliation_id = ? and e.provider_transaction_id = m.provider_transaction_id and e.type = 'PAYMENT'
     )
   offset 0
-) order by ${row}.id`;
+)`;
   const attemptCondition = `m.status = 'SUCCEEDED' and m.updated_at >= ? and m.updated_at < ? and m.created_at >= ?
     and ${isInScope('m', scope)}`;
   const ofPayment = `exists (
@@ -206,20 +203,18 @@ export function findMissing(
     select b.created_at from core.payment_attempts b where b.merchant_id = m.merchant_id and b.id = m.payment_attempt_id
   ), m.created_at)`;
   const strayCondition = `m.created_at >= ? and m.created_at < ? and ${begun} >= ? and (${withoutAttempt}${ofPayment})`;
-  return readMoney(
-    em,
-    scope,
-    {
-      attempts: isUnlisted('a', 'payment_attempts', attemptCondition),
-      strays: isUnlisted('s', 'stray_payments', strayCondition),
-    },
-    [
-      ...scopeValues(scope),
-      ...[from, until, readFrom].map((time) => time.toISOString()),
-      textArrayLiteral(scope.accounts),
-      reconciliationId,
-    ],
-  );
+  const values = [
+    textArrayLiteral(scope.otherAccounts),
+    ...scopeValues(scope),
+    ...[from, until, readFrom].map((time) => time.toISOString()),
+    textArrayLiteral(scope.accounts),
+    reconciliationId,
+    ...scopeValues(scope),
+  ];
+  const attempts = selectAttempts(scope, unlisted('payment_attempts', attemptCondition));
+  for await (const rows of pagesOf<AttemptRow>(em, attempts, values)) yield* rows.map(attemptMoney);
+  const strays = selectStrays(scope, unlisted('stray_payments', strayCondition));
+  for await (const rows of pagesOf<StrayRow>(em, strays, values)) yield* rows.map(strayMoney);
 }
 
 export interface RefundOnRecord {

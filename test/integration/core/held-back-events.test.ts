@@ -207,7 +207,7 @@ test('a follower that does not take the rest of its page lets others of its role
     expect(pages.map(({ done }) => done)).toEqual([false, false, false]);
   } finally {
     stop.abort();
-    await Promise.all(readers.map((each) => each.return?.()));
+    for (const each of readers) await each.return?.();
   }
 });
 

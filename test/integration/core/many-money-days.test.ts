@@ -1,13 +1,18 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { v7 } from 'uuid';
 import type { StoredId } from '../../../src/contract/public-id.ts';
+import type { PaymentOption } from '../../../src/core/domain/order.ts';
 import { countUse } from '../../../src/core/merchant-wallets/count-use.sql.ts';
 import { createRefundReader } from '../../../src/core/payments/refunds/find-refunds.ts';
 import type { RefundFilter } from '../../../src/core/payments/refunds/find-refunds.ts';
 import { readUnsettled } from '../../../src/core/payments/settlements/unsettled.sql.ts';
-import { findCompletedRefunds } from '../../../src/core/reconciliation/known-money.sql.ts';
+import type { KnownMoney } from '../../../src/core/reconciliation/compare-entry.ts';
+import { findCompletedRefunds, findMissing } from '../../../src/core/reconciliation/known-money.sql.ts';
+import type { WalletScope } from '../../../src/core/reconciliation/known-money.sql.ts';
 import { readMissingDays } from '../../../src/core/reconciliation/missing-days.sql.ts';
 import { readMoneyDays } from '../../../src/core/reconciliation/money-days.sql.ts';
+import type { Day } from '../../../src/core/reconciliation/reconciliation-day.ts';
 import { openCountedDatabase } from '../../support/counted-database.ts';
 import type { CountedDatabase } from '../../support/counted-database.ts';
 import { publicId } from '../../support/ids.ts';
@@ -85,24 +90,25 @@ const missingDays = (wallet: string, reconcile: boolean) =>
     { wallet, environment, merchantId: undefined, date: undefined },
     new Date('2026-04-01T12:00:00Z'),
   );
-/** The first refund of a day that was carried out, as a list. */
-const firstCompleted = (day: string) =>
+type OfDay = (em: EntityManager, scope: WalletScope, day: Day) => AsyncGenerator<KnownMoney, undefined>;
+/** The first money of a day, as a list. */
+const firstOf = (day: string, option: PaymentOption, read: OfDay) =>
   counted.database.fork().transactional(async (em) => {
     const from = new Date(`${day}T00:00:00Z`);
     const { rows } = await counted.client.query<{ id: string }>(
       "select wallet_account_id as id from core.payee_accounts where wallet = 'nostatement'",
     );
-    const refunds = findCompletedRefunds(
-      em,
-      {
-        ...{ environment, options: ['walleta_ussd'], isOperators: false, otherAccounts: [] },
-        accounts: rows.map(({ id }) => id),
-      },
-      { from, until: new Date(from.getTime() + 86_400_000) },
-    );
-    const { value: first } = await refunds.next();
+    const scope = { environment, options: [option], isOperators: false, otherAccounts: [] };
+    const accounts = rows.map(({ id }) => id);
+    const money = read(em, { ...scope, accounts }, { from, until: new Date(from.getTime() + 86_400_000) });
+    const { value: first } = await money.next();
     return first === undefined ? [] : [first];
   });
+const firstCompleted = (day: string) => firstOf(day, 'walleta_ussd', findCompletedRefunds);
+const firstMissing = (day: string) =>
+  firstOf(day, 'nostatement_ussd', (em, scope, ofDay) =>
+    findMissing(em, scope, v7() as StoredId<'rec'>, { ...ofDay, readFrom: ofDay.from }),
+  );
 const listRefunds = (own: Partial<RefundFilter>) =>
   createRefundReader(counted.database, []).list({
     ...{ merchantId: publicId('mer', merchantId), environment, orderId: undefined, statuses: [], limit: 51 },
@@ -146,6 +152,8 @@ test.each<[string, () => Promise<readonly unknown[]>, number, number]>([
   ],
   ['the refunds of a day without one', () => firstCompleted('2026-02-01'), 0, 50],
   ['the first refund of a day with very many', () => firstCompleted('2026-03-10'), 1, 10_000],
+  ['the missing payments of a day without one', () => firstMissing('2026-02-01'), 0, 50],
+  ['the first missing payment of a day with very many', () => firstMissing('2026-03-10'), 1, 10_000],
   ['a page of refunds', () => listRefunds({}), 51, 150],
   ['refunds of production without any', () => listRefunds({ environment: 'PRODUCTION' }), 0, 50],
   [
