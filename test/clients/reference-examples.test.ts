@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { execFile, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
@@ -14,6 +13,7 @@ import { readOpenApiDocument } from '../../scripts/openapi-document.ts';
 import { describeDocument } from '../../src/rest-facade/reference/describe-document.ts';
 import type { Endpoint, ReferenceView } from '../../src/rest-facade/reference/describe-document.ts';
 import type { OpenApiDocument } from '../../src/rest-facade/reference/openapi-types.ts';
+import { sharedFolder } from '../support/shared-folder.ts';
 
 const run = promisify(execFile);
 const clients = join(import.meta.dirname, '..', '..', 'clients');
@@ -44,7 +44,7 @@ const gateway = createServer((request, response) => {
 
 let view: ReferenceView;
 let endpoints: readonly Endpoint[];
-let folder: string;
+const folder = sharedFolder();
 beforeAll(async () => {
   gateway.listen(0, '127.0.0.1');
   await once(gateway, 'listening');
@@ -53,12 +53,10 @@ beforeAll(async () => {
   const document = (await readOpenApiDocument()) as OpenApiDocument;
   view = describeDocument({ ...document, servers: [{ url, description: 'Sandbox' }] });
   endpoints = view.groups.flatMap((group) => group.endpoints).filter(({ isTriable }) => isTriable);
-  folder = await mkdtemp(join(tmpdir(), 'gatehouse-examples-'));
 });
-afterAll(async () => {
+afterAll(() => {
   gateway.close();
   gateway.closeAllConnections();
-  await rm(folder, { recursive: true, force: true });
 });
 
 const codeOf = (language: string, examples: Endpoint['examples']): string => {

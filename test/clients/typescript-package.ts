@@ -1,7 +1,6 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { findNode20 } from '../../scripts/node-20.ts';
@@ -10,6 +9,7 @@ import { newNumber, newPhone } from './client-site.ts';
 import type { ClientSite } from './client-site.ts';
 import { packTypeScriptClient } from './packed-client.ts';
 import type { PackedClient } from './packed-client.ts';
+import { sharedFolder } from '../support/shared-folder.ts';
 
 const nodeModules = join(import.meta.dirname, '..', '..', 'node_modules');
 const execute = promisify(execFile);
@@ -17,17 +17,15 @@ const node20 = findNode20();
 
 /** The tests of the TypeScript client's package, as a shop installs it. */
 export function testTypeScriptPackage(site: () => ClientSite): void {
-  let folder: string;
+  const folder = sharedFolder();
   let client: PackedClient;
   /** The code of the README. */
   let snippets: readonly string[];
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'gatehouse-package-'));
     client = await packTypeScriptClient(folder);
     const readme = await readFile(join(client.installed, 'README.md'), 'utf8');
     snippets = [...readme.matchAll(/```ts\n(.*?)```/gs)].map(([, code = '']) => code);
   });
-  afterAll(() => rm(folder, { recursive: true, force: true }));
 
   /** Runs the first lines of the README, which are JavaScript too. */
   async function runFirstLines(node: string): Promise<string> {

@@ -1,5 +1,4 @@
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdtemp, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { startCuttingProxy } from '../support/cutting-proxy.ts';
@@ -8,16 +7,15 @@ import { createTestDatabase } from '../support/test-database.ts';
 import type { TestDatabase } from '../support/test-database.ts';
 import { execute, openCommandLine } from './cli-harness.ts';
 import type { CommandLine } from './cli-harness.ts';
+import { sharedFolder } from '../support/shared-folder.ts';
 
 let cli: CommandLine;
 let database: TestDatabase;
 let proxy: CuttingProxy;
-let folder: string;
-let backup: string;
+const folder = sharedFolder();
+const backup = join(folder, 'backup');
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'gatehouse-backup-'));
-  backup = join(folder, 'backup');
   database = await createTestDatabase();
   const { hostname, port } = new URL(database.url);
   proxy = await startCuttingProxy({ host: hostname, port: Number(port) });
@@ -29,7 +27,6 @@ afterAll(async () => {
   await proxy.close();
   await database.drop();
   await cli.stop();
-  await rm(folder, { recursive: true });
 });
 
 const changed = (url: string, change: (url: URL) => void): string => {

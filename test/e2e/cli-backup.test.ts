@@ -11,9 +11,8 @@ import {
   unlink,
   writeFile,
 } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { newRandomId } from '../../src/contract/public-id.ts';
 import { MerchantWalletService } from '../../src/gen/gatehouse/v1/merchant_wallet_service_pb.js';
 import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
@@ -27,6 +26,7 @@ import { createTestDatabase } from '../support/test-database.ts';
 import { insist, waitUntil } from '../support/wait-until.ts';
 import { sharedCommandLine } from './cli-harness.ts';
 import { connectToDatabase, queryOnce } from '../support/database-connections.ts';
+import { sharedFolder } from '../support/shared-folder.ts';
 
 /** No wallet has a statement, so an operator compares all of them. */
 const withoutStatements = walletsOfCore().replaceAll('"reconcile":true', '"reconcile":false');
@@ -34,16 +34,11 @@ const stack = sharedStack({ settings: { GATEHOUSE_WALLETS: withoutStatements } }
 
 const merchant = sharedMerchant(stack);
 const cli = sharedCommandLine(stack, () => ({ GATEHOUSE_DATABASE_URL: stack.databaseUrl }));
-let folder: string;
-let backup: string;
+const folder = sharedFolder();
+const backup = join(folder, 'backup');
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'gatehouse-backup-'));
-  backup = join(folder, 'backup');
   await register('BEFORE-1');
   await cli.json('backup', '--output', backup);
-});
-afterAll(async () => {
-  await rm(folder, { recursive: true });
 });
 
 async function register(orderNumber: string): Promise<number> {

@@ -12,7 +12,6 @@ import { sharedCommandLine, widthOf } from './cli-harness.ts';
 
 const stack = sharedStack({ facades: 0 });
 const desk = sharedPaymentDesk(stack);
-const wallets = sharedClient(stack, RefundService, 'wallets');
 const dashboard = sharedClient(stack, RefundService, 'dashboard');
 const accounts = sharedAccountDesk(stack);
 const settlements = sharedClient(stack, SettlementService, 'dashboard');
@@ -29,24 +28,12 @@ beforeEach(async () => {
 
 /** The wallet decides the next refund that is due. */
 async function decide(outcome: 'done' | 'refused'): Promise<void> {
-  const [leased] = await waitUntil('a refund is due', async () => {
-    const { refunds } = await wallets.leaseRefunds({
-      environment: Environment.SANDBOX,
-      paymentOptions: ['walleta_ussd'],
-      maxRefunds: 1,
-      lease: { seconds: 60n },
-    });
-    return refunds.length > 0 && refunds;
-  });
-  await wallets.recordRefundOutcome({
-    merchantId,
-    refundId: leased?.refund?.refundId ?? '',
-    leaseId: leased?.leaseId ?? '',
-    outcome:
-      outcome === 'done'
-        ? { case: 'done', value: {} }
-        : { case: 'refused', value: { reason: 'account_state', detail: 'it is closed', definite: true } },
-  });
+  const leased = await waitUntil('a refund is due', async () => (await desk.leaseRefunds(1))[0]);
+  const value = { reason: 'account_state', detail: 'it is closed', definite: true };
+  await desk.recordRefund(
+    leased,
+    outcome === 'done' ? { case: 'done', value: {} } : { case: 'refused', value },
+  );
 }
 
 const reason = 'Shoes came back';

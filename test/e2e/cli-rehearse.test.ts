@@ -1,20 +1,17 @@
 import { fromBinary, toBinary } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { beforeAll, expect, test } from '@jest/globals';
-import { Environment, OrderEventSchema } from '../../src/gen/gatehouse/v1/order_pb.js';
+import { OrderEventSchema } from '../../src/gen/gatehouse/v1/order_pb.js';
 import type { OrderEvent } from '../../src/gen/gatehouse/v1/order_pb.js';
-import { RefundService } from '../../src/gen/gatehouse/v1/refund_service_pb.js';
 import { outcomes, sharedPaymentDesk } from '../integration/core/payment-desk.ts';
 import type { Payment } from '../integration/core/payment-desk.ts';
 import { storedId } from '../support/ids.ts';
-import { sharedClient, sharedStack } from '../support/shared-stack.ts';
+import { sharedStack } from '../support/shared-stack.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { sharedCommandLine } from './cli-harness.ts';
 
 const stack = sharedStack({ facades: 0 });
 const desk = sharedPaymentDesk(stack);
-const merchantRefunds = sharedClient(stack, RefundService, 'writer');
-const walletRefunds = sharedClient(stack, RefundService, 'wallets');
 
 const cli = sharedCommandLine(stack, () => ({ GATEHOUSE_SERVICE_TOKEN: stack.tokens.reader }));
 let merchantId: string;
@@ -24,7 +21,8 @@ beforeAll(async () => {
   ({ id: merchantId } = await stack.createMerchant());
   completed = await direct('completed', '01');
   await desk.settle(completed, outcomes.completed('t-1'));
-  await refund(completed);
+  const { refundId } = await desk.refund(merchantId, 'completed', { amount: '40' });
+  await desk.recordRefund(await desk.takeRefund(refundId), { case: 'done', value: {} });
   await desk.settle(await direct('failed', '02'), outcomes.declined());
   const lost = await direct('lost', '03');
   await desk.settle(lost, outcomes.unknown());
@@ -43,30 +41,6 @@ beforeAll(async () => {
 const direct = (orderNumber: string, digits: string): Promise<Payment> =>
   desk.startDirect({ merchantId, orderNumber, phone: `09112233${digits}` });
 const hosted = (orderNumber: string) => desk.registerHosted({ merchantId, orderNumber });
-
-async function refund({ orderId }: Payment): Promise<void> {
-  await merchantRefunds.createRefund({
-    ...{
-      merchantId,
-      environment: Environment.SANDBOX,
-      refundNumber: 'R-1',
-      amount: '40',
-      reason: 'Returned',
-    },
-    order: { case: 'orderId', value: orderId },
-  });
-  const leased = await waitUntil('the refund is due', async () => {
-    const { refunds } = await walletRefunds.leaseRefunds({
-      ...{ environment: Environment.SANDBOX, maxRefunds: 1, lease: { seconds: 60n } },
-      paymentOptions: ['walleta_ussd'],
-    });
-    return refunds[0];
-  });
-  await walletRefunds.recordRefundOutcome({
-    ...{ merchantId, refundId: leased.refund?.refundId ?? '', leaseId: leased.leaseId },
-    outcome: { case: 'done', value: {} },
-  });
-}
 
 /** Writes an event like a user with all rights in the database. Returns its sequence. */
 async function editEvent(orderId: string, type: string, edit: (event: OrderEvent) => void): Promise<number> {

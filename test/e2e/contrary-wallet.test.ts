@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from '@jest/globals';
-import { Environment, OrderEventType, OrderStatus } from '../../src/gen/gatehouse/v1/order_pb.js';
+import { OrderEventType, OrderStatus } from '../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../src/gen/gatehouse/v1/order_service_pb.js';
 import {
   StrayPaymentService,
@@ -8,6 +8,7 @@ import {
 } from '../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
 import { startScriptedWallet } from '../integration/wallets/scripted-wallet.ts';
 import type { SeenRequest } from '../integration/wallets/scripted-wallet.ts';
+import { orderNamed } from '../support/order-requests.ts';
 import { callSandbox } from '../support/sandbox-calls.ts';
 import { shared, sharedClient, sharedMerchant, sharedStack } from '../support/shared-stack.ts';
 import { demoWallets } from '../support/simulated-wallets.ts';
@@ -107,15 +108,8 @@ const merchant = sharedMerchant(stack);
 const orders = sharedClient(stack, OrderService, 'reader');
 const strayPayments = sharedClient(stack, StrayPaymentService, 'reader');
 
-const order = async (orderNumber: string) => {
-  const key = { case: 'orderNumber' as const, value: orderNumber };
-  const { order: found } = await orders.getOrder({
-    merchantId: merchant.id,
-    environment: Environment.SANDBOX,
-    key,
-  });
-  return found;
-};
+const order = async (orderNumber: string) =>
+  (await orders.getOrder(orderNamed(merchant.id, orderNumber))).order;
 const eventsOf = async (orderId: string) => {
   const { entries } = await orders.listOrderEvents({ merchantId: merchant.id, orderId });
   return entries.map(({ event }) => OrderEventType[event?.type ?? 0]);

@@ -14,6 +14,7 @@ import {
 } from './merchant-api-harness.ts';
 import type { Answer, Shop } from './merchant-api-harness.ts';
 import { openPool, shared } from '../support/shared-stack.ts';
+import { postJson } from '../support/post-json.ts';
 
 const api = sharedMerchantApi({ cores: 2, facades: 2 });
 const desk = shared(() => openPaymentDesk(api.stack));
@@ -358,10 +359,8 @@ describe('another request with the same Idempotency-Key', () => {
 const twenty = (path: string, bodyOf: (index: number) => object, headers: Record<string, string> = {}) =>
   Promise.all(
     Array.from({ length: 20 }, async (_, index) => {
-      const response = await fetch(`${api.stack.facades[index % 2]!.sandbox}${path}`, {
-        method: 'POST',
-        headers: { apiKey: shop.keys.sandbox, 'content-type': 'application/json', ...headers },
-        body: JSON.stringify(bodyOf(index)),
+      const response = await postJson(`${api.stack.facades[index % 2]!.sandbox}${path}`, bodyOf(index), {
+        ...{ apiKey: shop.keys.sandbox, ...headers },
       });
       return { status: response.status, text: await response.text() };
     }),

@@ -1,9 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
@@ -22,6 +21,7 @@ import { execute as executeApart } from './cli-harness.ts';
 import type { Outcome } from './cli-harness.ts';
 import { anOrder, command, expectRefusal, oneCommand, post, projectRoot, untilGone } from './one-command.ts';
 import type { DemoFile, Run } from './one-command.ts';
+import { sharedFolder } from '../support/shared-folder.ts';
 
 const execute = promisify(execFile);
 
@@ -116,19 +116,17 @@ async function expectOrder(run: Run, orderNumber: string): Promise<void> {
 /** One start after the other, each with the data of the previous one. */
 describe('the one command, used, killed and started again', () => {
   const start = oneCommand({ lasts: 'for all tests' });
-  let dataFolder: string;
+  const dataFolder = sharedFolder();
   let run: Run;
   let before: DemoFile;
 
   beforeAll(async () => {
-    dataFolder = await mkdtemp(join(tmpdir(), 'gatehouse-one-command-'));
     run = start({ dataFolder, env: { GATEHOUSE_METRICS_PORT: '0' }, bundles: 'its own' });
     await run.ready();
     before = await run.demo();
     expect(before.merchant.test_webhook_secret).toMatch(/^whsec_.{44}$/);
     expect((await post(before, '/api/v1/register', anOrder('order-1'))).status).toBe(201);
   });
-  afterAll(() => rm(dataFolder, { recursive: true }));
 
   test('ends its start with lines that register an order and read it back when they are pasted', async () => {
     const lines = run.output().match(/^ {2}curl [^]*?(?=\n\n)/gm) ?? [];

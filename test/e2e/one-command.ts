@@ -9,6 +9,7 @@ import type { DemoFile as AnyDemoFile } from '../../src/main/local/summary.ts';
 import { programFolder } from '../support/servers.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { isRunning } from '../unit/local/processes.ts';
+import { postJson } from '../support/post-json.ts';
 
 /** With the demo merchant and its users, which only a restored database may lack. */
 export type DemoFile = Required<AnyDemoFile>;
@@ -84,11 +85,7 @@ export async function post(
   path: string,
   body: object,
 ): Promise<{ status: number; json: unknown }> {
-  const answer = await fetch(`${demo.rest.sandbox}${path}`, {
-    method: 'POST',
-    headers: { apiKey: demo.merchant.test_key, 'Content-Type': 'application/json' },
-    body: JSON.stringify(body),
-  });
+  const answer = await postJson(`${demo.rest.sandbox}${path}`, body, { apiKey: demo.merchant.test_key });
   return { status: answer.status, json: await answer.json() };
 }
 

@@ -5,7 +5,6 @@ import { MerchantService } from '../../src/gen/gatehouse/v1/merchant_service_pb.
 import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
 import { RefundService } from '../../src/gen/gatehouse/v1/refund_service_pb.js';
 import { SettlementOutcome, SettlementService } from '../../src/gen/gatehouse/v1/settlement_service_pb.js';
-import { StrayPaymentService } from '../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
 import {
   WalletBreakerState,
   WalletStatusService,
@@ -30,9 +29,6 @@ const environment = Environment.SANDBOX;
 const stack = sharedStack({ webhooks: 1, dashboards: 1 });
 const desk = sharedPaymentDesk(stack);
 const statuses = sharedClient(stack, WalletStatusService, 'wallets');
-const strayWork = sharedClient(stack, StrayPaymentService, 'wallets');
-const refundWork = sharedClient(stack, RefundService, 'wallets');
-const refunds = sharedClient(stack, RefundService, 'operator');
 const settlements = sharedClient(stack, SettlementService, 'operator');
 const merchants = sharedClient(stack, MerchantService, 'operator');
 const merchantWallets = sharedClient(stack, MerchantWalletService, 'dashboard');
@@ -138,13 +134,6 @@ async function reportWallets(breaker: WalletBreakerState | 'silent'): Promise<vo
   await statuses.reportWalletStatus({ instance: 'test', window: { seconds: 60n }, wallets });
 }
 
-const scope = { environment, paymentOptions: ['walleta_ussd'], lease: { seconds: 60n } };
-const takeReversal = (orderId: string) =>
-  waitUntil('the reversal is due', async () => {
-    const { reversals } = await strayWork.leaseReversals({ ...scope, maxReversals: 50 });
-    return reversals.find(({ strayPayment }) => strayPayment?.orderId === orderId);
-  });
-
 describe('the explanation of a payment', () => {
   test('of the checkout follows it from the registration to a cancellation', async () => {
     await reportWallets(WalletBreakerState.CLOSED);
@@ -244,17 +233,15 @@ describe('the explanation of a payment', () => {
 describe('the explanation of money that does not pay the order', () => {
   test('in another amount follows it until it is returned, refused, or settled by operators', async () => {
     const { payment, ...name } = await direct();
-    await desk.settle(payment, completed('99.00'));
+    const { strayPaymentId } = await desk.settle(payment, completed('99.00'));
     await expectFact(name, 'request_sent wallets_process request_sent');
-    const leased = await takeReversal(name.orderId);
+    const leased = await desk.takeReversal(strayPaymentId);
     await expectFact(name, 'money_returned wallet wallet_queried');
-    const { strayPaymentId = '', merchantId = '' } = leased.strayPayment ?? {};
-    const report = { merchantId, strayPaymentId, leaseId: leased.leaseId };
-    const refused = { case: 'refused' as const, value: { reason: 'account_state', definite: true } };
-    await strayWork.recordReversalOutcome({ ...report, outcome: refused });
+    const value = { reason: 'account_state', definite: true };
+    await desk.recordReversal(leased, { case: 'refused', value });
     await expectFact(name, 'return_decision operator return_decided');
     await settlements.proposeSettlement({
-      merchantId,
+      merchantId: name.merchant.id,
       subject: { case: 'strayPaymentId', value: strayPaymentId },
       outcome: SettlementOutcome.RETURNED,
       reason: 'The provider answered our case',
@@ -268,16 +255,11 @@ describe('the explanation of money that does not pay the order', () => {
     const payment = await desk.payHosted(order);
     await desk.settle(payment, outcomes.declined());
     await desk.makeDue(payment);
-    await desk.settle(payment, completed());
-    const { leaseId, strayPayment } = await takeReversal(name.orderId);
+    const { strayPaymentId } = await desk.settle(payment, completed());
+    const leased = await desk.takeReversal(strayPaymentId);
     const text = await expectFact(name, 'money_returned wallet wallet_queried');
     expect(text).toContain('It accepts no other payment before that.');
-    await strayWork.recordReversalOutcome({
-      merchantId: name.merchant.id,
-      strayPaymentId: strayPayment?.strayPaymentId ?? '',
-      leaseId,
-      outcome: { case: 'done', value: {} },
-    });
+    await desk.recordReversal(leased, { case: 'done', value: {} });
     await expectFact(name, 'another_payment payer order_expires');
   });
 });
@@ -288,15 +270,8 @@ test('the explanation of a refund follows its approval, the request, an unknown 
   await merchants.updateMerchant({ merchantId: merchant.id, refundPolicy: { approvalLimits } });
   const order = await paidWithWebhook(merchant);
   await expectFact(order, 'nothing nobody none');
-  const { refund } = await refunds.createRefund({
-    merchantId: merchant.id,
-    environment,
-    order: { case: 'orderId', value: order.orderId },
-    refundNumber: 'R-1',
-    reason: 'Shoes came back',
-  });
+  const { refundId } = await desk.refund(merchant.id, order.orderNumber);
   await expectEverywhere(order, 'refund_approval merchant refund_approved');
-  const refundId = refund?.refundId ?? '';
   const approver = stack.client(RefundService, 'dashboard');
   const { userId } = await openDashboardUsers(stack).member(merchant.id);
   await approver.approveRefund(
@@ -304,18 +279,8 @@ test('the explanation of a refund follows its approval, the request, an unknown 
     { headers: { 'x-gatehouse-actor': userId } },
   );
   await expectFact(order, 'request_sent wallets_process request_sent');
-  const take = () =>
-    waitUntil('the refund is due', async () => {
-      const leased = await refundWork.leaseRefunds({ ...scope, maxRefunds: 50 });
-      return leased.refunds.find((each) => each.refund?.refundId === refundId);
-    });
-  const record = async (outcome: Parameters<typeof refundWork.recordRefundOutcome>[0]['outcome']) =>
-    refundWork.recordRefundOutcome({
-      merchantId: merchant.id,
-      refundId,
-      leaseId: (await take()).leaseId,
-      ...(outcome === undefined ? {} : { outcome }),
-    });
+  const record = async (outcome: Parameters<typeof desk.recordRefund>[1]) =>
+    desk.recordRefund(await desk.takeRefund(refundId), outcome);
   await record({ case: 'pending', value: { providerReference: 'r', detail: 'no answer' } });
   await expectFact(order, 'refund_decision wallet wallet_queried');
   await desk.query('update core.refunds set due_at = now() where id = $1', [storedId('rfd', refundId)]);

@@ -23,6 +23,7 @@ import { waitUntil } from '../support/wait-until.ts';
 import { startReceiver } from '../integration/webhooks/receivers.ts';
 import { shared, sharedClient, sharedMerchant, sharedStack } from '../support/shared-stack.ts';
 import { connectToDatabase } from '../support/database-connections.ts';
+import { postJson } from '../support/post-json.ts';
 
 const callbackKey = randomBytes(32);
 const simulator = sharedMpesaSimulator();
@@ -81,11 +82,7 @@ async function post(wallet: Wallet, path: string, body: object): Promise<Respons
     headers: { authorization: `Basic ${basic}` },
   });
   const { access_token: token } = (await answer.json()) as { access_token: string };
-  return fetch(`${base}${path}`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
-    body: JSON.stringify(body),
-  });
+  return postJson(`${base}${path}`, body, { authorization: `Bearer ${token}` });
 }
 
 /** Registers our URLs, as in the provider's portal. Without validation, the wallet only reports. */

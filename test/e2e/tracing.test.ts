@@ -11,6 +11,7 @@ import { OrderService } from '../../src/gen/gatehouse/v1/order_service_pb.js';
 import { RefundService } from '../../src/gen/gatehouse/v1/refund_service_pb.js';
 import { startReceiver } from '../integration/webhooks/receivers.ts';
 import type { Receiver } from '../integration/webhooks/receivers.ts';
+import { orderNamed } from '../support/order-requests.ts';
 import { startNode } from '../support/gatehouse-process.ts';
 import type { GatehouseProcess, LogLine } from '../support/gatehouse-process.ts';
 import { startInline } from '../support/inline-process.ts';
@@ -20,6 +21,7 @@ import type { ReceivedSpan, SpanCollector } from '../support/span-collector.ts';
 import { startStack } from '../support/stack.ts';
 import type { Stack, TestMerchant } from '../support/stack.ts';
 import { waitUntil } from '../support/wait-until.ts';
+import { postJson } from '../support/post-json.ts';
 
 let collector: SpanCollector;
 let receiver: Receiver;
@@ -129,12 +131,7 @@ const post = (
   path: string,
   headers: Record<string, string>,
   body: object,
-): Promise<Response> =>
-  fetch(origin + path, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', apikey: canary(merchant.testKey), ...headers },
-    body: JSON.stringify(body),
-  });
+): Promise<Response> => postJson(origin + path, body, { apikey: canary(merchant.testKey), ...headers });
 
 const spansOf = (traceId: string): ReceivedSpan[] =>
   collector.spans.filter((span) => span.traceId === traceId);
@@ -160,11 +157,7 @@ const pathTo = (span: ReceivedSpan, root: string): Promise<string[]> =>
 
 async function eventsOf(orderNumber: string): Promise<OrderEvent[]> {
   const orders = stack.client(OrderService, 'operator');
-  const { order } = await orders.getOrder({
-    merchantId: merchant.id,
-    environment: Environment.SANDBOX,
-    key: { case: 'orderNumber', value: orderNumber },
-  });
+  const { order } = await orders.getOrder(orderNamed(merchant.id, orderNumber));
   const { entries } = await orders.listOrderEvents({
     orderId: order?.orderId ?? '',
     merchantId: merchant.id,

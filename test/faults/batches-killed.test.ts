@@ -13,6 +13,7 @@ import { findStoredFaults, largestCommit, startBatchTraffic } from './batch-traf
 import type { BatchTraffic } from './batch-traffic.ts';
 import { ownPostgres } from './stoppable-servers.ts';
 import { queryOnce } from '../support/database-connections.ts';
+import { postJson } from '../support/post-json.ts';
 
 // The seed decides which process is killed after how many acknowledged orders. What it was doing depends on the
 // machine.
@@ -151,11 +152,7 @@ describe('a core that is killed after the commit and before its answer', () => {
     const payment = { order_number: 'KEYED-1', amount: '100.50', currency: 'ETB', phone: '0911223344' };
     const pay = async (headers: Readonly<Record<string, string>> = { 'idempotency-key': 'once' }) => {
       const url = `${stack.facades[0]?.sandbox}/api/v1/direct?payment_option=walleta_ussd`;
-      const response = await fetch(url, {
-        method: 'POST',
-        headers: { apiKey: testKey, 'content-type': 'application/json', ...headers },
-        body: JSON.stringify(payment),
-      });
+      const response = await postJson(url, payment, { apiKey: testKey, ...headers });
       const { payment_status } = (await response.json()) as { payment_status?: string };
       return [response.status, payment_status];
     };

@@ -9,6 +9,7 @@ import { startInline } from '../support/inline-process.ts';
 import { registration } from '../support/order-requests.ts';
 import { closersOfEachTest, sharedStack } from '../support/shared-stack.ts';
 import { insist, waitUntil } from '../support/wait-until.ts';
+import { postJson } from '../support/post-json.ts';
 
 /*
  * A facade whose only core is frozen, and is killed twice. Each test leaves a core at the same address to the next one.
@@ -23,11 +24,7 @@ const environment = Environment.SANDBOX;
 let replacement: GatehouseProcess | undefined;
 
 const post = (path: string, apiKey: string, body: object, headers: Readonly<Record<string, string>> = {}) =>
-  fetch(`${stack.facades[0]?.sandbox}/api/v1/${path}`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', apiKey, ...headers },
-    body: JSON.stringify(body),
-  });
+  postJson(`${stack.facades[0]?.sandbox}/api/v1/${path}`, body, { apiKey, ...headers });
 
 /** The requests of a merchant that the facade has answered and not refused as too many, by its own log. */
 const answeredBy = ({ log }: GatehouseProcess, merchantId: string): number =>

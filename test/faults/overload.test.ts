@@ -14,6 +14,7 @@ import type { HeldOrders } from '../support/hold-orders.ts';
 import { directPayment, registration } from '../support/order-requests.ts';
 import { hangMs, waitUntil } from '../support/wait-until.ts';
 import { sharedStack } from '../support/shared-stack.ts';
+import { postJson } from '../support/post-json.ts';
 
 /** All tests share one core and one facade, so a test would notice what an earlier one left behind. */
 const settings = { GATEHOUSE_RATE_LIMIT_PER_KEY: '0' };
@@ -123,11 +124,7 @@ async function openShop(path: string) {
   const { id: merchantId, testKey } = await stack.createMerchant();
   const sandbox = stack.facades[0]?.sandbox ?? '';
   const post = (where: string, orderNumber: string) =>
-    fetch(`${sandbox}${where}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', apiKey: testKey },
-      body: JSON.stringify(body(orderNumber)),
-    });
+    postJson(`${sandbox}${where}`, body(orderNumber), { apiKey: testKey });
   return {
     merchantId,
     register: (orderNumber: string) => post('/api/v1/register', orderNumber),

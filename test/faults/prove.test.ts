@@ -1,10 +1,9 @@
 import { createServer } from 'node:http';
 import type { IncomingMessage } from 'node:http';
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { randomUUID } from 'node:crypto';
-import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { request } from 'undici';
 import { runCli } from '../../src/cli/program.ts';
 import type { CliParts } from '../../src/cli/program.ts';
@@ -19,18 +18,14 @@ import { createTestDatabase } from '../support/test-database.ts';
 import { closersOfEachTest } from '../support/shared-stack.ts';
 import { programFolder } from '../support/servers.ts';
 import { queryOnce } from '../support/database-connections.ts';
+import { sharedFolder } from '../support/shared-folder.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const cleanUps = closersOfEachTest();
-let folder = '';
+const folder = sharedFolder();
 
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'gatehouse-prove-'));
-  // PostgreSQL runs as another user.
-  await chmod(folder, 0o711);
-});
-
-afterAll(() => rm(folder, { recursive: true }));
+// PostgreSQL runs as another user.
+beforeAll(() => chmod(folder, 0o711));
 
 /** Runs a command as src/main/cli.ts does. `openLink` is the network of the campaign, by default that of users, with their own bundles. */
 async function run(args: readonly string[], openLink?: OpenLink) {

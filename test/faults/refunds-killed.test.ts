@@ -11,6 +11,7 @@ import type { LoggingReceiver } from './logging-receiver.ts';
 import { openPaymentSite } from './payment-site.ts';
 import type { Part, PaymentSite } from './payment-site.ts';
 import { closersOfEachTest } from '../support/shared-stack.ts';
+import { postJson } from '../support/post-json.ts';
 
 /*
  * Each round puts one refund at each step, kills one part of Gatehouse, releases everything, and starts the part
@@ -132,11 +133,7 @@ interface Reply {
 }
 
 async function post({ site, apiKey }: Till, path: string, body: object): Promise<Reply> {
-  const response = await fetch(`${site.sandbox}/api/v1/${path}`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', apiKey },
-    body: JSON.stringify(body),
-  });
+  const response = await postJson(`${site.sandbox}/api/v1/${path}`, body, { apiKey });
   return { status: response.status, text: await response.text() };
 }
 

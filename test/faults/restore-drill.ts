@@ -17,6 +17,7 @@ import { loseDatabase } from '../support/lose-database.ts';
 import { startStack } from '../support/stack.ts';
 import type { Stack, TestMerchant } from '../support/stack.ts';
 import { insist, waitUntil } from '../support/wait-until.ts';
+import { postJson } from '../support/post-json.ts';
 
 interface Answer {
   readonly status: number;
@@ -41,10 +42,8 @@ export class Shop {
   }
 
   async #send(path: string, body: object): Promise<Answer> {
-    const response = await fetch(`${this.#stack.facades[0]?.sandbox ?? ''}${path}`, {
-      method: 'POST',
-      headers: { apiKey: this.#key, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
+    const response = await postJson(`${this.#stack.facades[0]?.sandbox ?? ''}${path}`, body, {
+      apiKey: this.#key,
     });
     const retryAfter = response.headers.get('retry-after');
     return { status: response.status, retryAfter, body: (await response.json()) as Answer['body'] };

@@ -14,6 +14,7 @@ import type { DeployedProcess, OneMachine } from './one-machine.ts';
 import { programFolder } from './servers.ts';
 import { waitUntil } from './wait-until.ts';
 import { connectToDatabase } from './database-connections.ts';
+import { postJson } from './post-json.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 
@@ -171,10 +172,8 @@ export async function startComposed({
     ) as FirstStart;
 
     const post = async (requestPath: string, body: object): Promise<Response> =>
-      fetch(`http://127.0.0.1:${machine.portOf('rest-facade:8081')}${requestPath}`, {
-        method: 'POST',
-        headers: { apiKey: firstStart.merchant.test_key, 'content-type': 'application/json' },
-        body: JSON.stringify(body),
+      postJson(`http://127.0.0.1:${machine.portOf('rest-facade:8081')}${requestPath}`, body, {
+        apiKey: firstStart.merchant.test_key,
       });
     const pay: ComposedGatehouse['pay'] = async (order) => {
       const begun = await post('/api/v1/direct?payment_option=walleta_ussd', order);

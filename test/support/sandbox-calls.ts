@@ -1,4 +1,5 @@
 import type { Stack, TestMerchant } from './stack.ts';
+import { postJson } from './post-json.ts';
 
 /** An answer of the merchant API. */
 export interface SandboxAnswer {
@@ -16,11 +17,7 @@ export async function callSandbox(
   path: string,
   body: object,
 ): Promise<SandboxAnswer> {
-  const response = await fetch(`${facades[0]?.sandbox}/api/v1/${path}`, {
-    method: 'POST',
-    headers: { apiKey: testKey, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
+  const response = await postJson(`${facades[0]?.sandbox}/api/v1/${path}`, body, { apiKey: testKey });
   const text = await response.text();
   const { data = {}, details = [] } = JSON.parse(text) as {
     data?: Record<string, string>;

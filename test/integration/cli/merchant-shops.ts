@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { listenLocally } from '../../support/listen-locally.ts';
 import { Gatehouse, verifyWebhook } from '../../../clients/typescript/src/gatehouse-client.ts';
 import type { OrderEvent } from '../../../clients/typescript/src/gatehouse-client.ts';
+import { postJson } from '../../support/post-json.ts';
 
 /**
  * A merchant's shop: POST /order places an order, GET /state returns its state, POST /hook receives webhooks, GET
@@ -38,12 +39,7 @@ const newOrder = (origin: string) => ({
 });
 
 const send = async (order: object, gateway: string, key: string, timeoutMs = 30_000): Promise<Response> =>
-  fetch(`${gateway}/api/v1/register`, {
-    method: 'POST',
-    headers: { apiKey: key, 'content-type': 'application/json' },
-    body: JSON.stringify(order),
-    signal: AbortSignal.timeout(timeoutMs),
-  });
+  postJson(`${gateway}/api/v1/register`, order, { apiKey: key }, AbortSignal.timeout(timeoutMs));
 
 const byClient =
   (settings: { readonly retries?: number; readonly timeoutSeconds?: number } = {}): Register =>

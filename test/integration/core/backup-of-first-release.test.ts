@@ -1,5 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type pg from 'pg';
@@ -11,14 +9,15 @@ import { openDatabase as openWebhooksDatabase } from '../../../src/webhooks/data
 import { createTestDatabase } from '../../support/test-database.ts';
 import type { TestDatabase } from '../../support/test-database.ts';
 import { openPool } from '../../support/shared-stack.ts';
+import { sharedFolder } from '../../support/shared-folder.ts';
 
 const silent = createLogger({ process: 'test', instance: 'test', level: 'silent' });
 const ignored = (): void => undefined;
+const backup = join(sharedFolder(), 'backup');
 const urlsOf = ({ url }: TestDatabase) => ({ core: url, webhooks: url });
 
 let original: TestDatabase;
 let restored: TestDatabase;
-let folder: string;
 let takenAt: string;
 let pool: pg.Pool;
 
@@ -41,19 +40,17 @@ select gen_random_uuid(), 'SANDBOX', gen_random_uuid(), 1, gen_random_uuid(),
 }
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'gatehouse-backup-'));
   original = await createTestDatabase({ migrated: false });
   restored = await createTestDatabase({ migrated: false });
   await fillLikeFirstRelease(original.url);
-  ({ takenAt } = await backupTools.write(urlsOf(original), join(folder, 'backup'), ignored));
-  await backupTools.restore(urlsOf(restored), join(folder, 'backup'), ignored);
+  ({ takenAt } = await backupTools.write(urlsOf(original), backup, ignored));
+  await backupTools.restore(urlsOf(restored), backup, ignored);
   pool = openPool({ connectionString: restored.url });
 });
 afterAll(async () => {
   await pool.end();
   await original.drop();
   await restored.drop();
-  await rm(folder, { recursive: true });
 });
 
 test('a restored backup of release 0.1.0 takes no payments before its recovery', async () => {

@@ -533,19 +533,14 @@ async function refusedStray(phone: string) {
   return { ...payment, strayPaymentId };
 }
 
-type ReversalAnswer = Parameters<typeof desk.reversals.recordReversalOutcome>[0]['outcome'];
-
 /** The wallet's answer to the reversal, which must be due. */
-async function answerReversal(strayPaymentId: string, outcome: NonNullable<ReversalAnswer>): Promise<void> {
-  const leased = await waitUntil('the reversal is due', async () =>
-    (await desk.leaseReversals()).find((each) => each.strayPayment?.strayPaymentId === strayPaymentId),
-  );
-  const { merchantId = '' } = leased.strayPayment ?? {};
-  await desk.reversals.recordReversalOutcome({
-    ...{ merchantId, strayPaymentId, leaseId: leased.leaseId, outcome },
-    exchanges: [{ purpose: 'reverse', requestBody: 'of 0911223344' }],
-  });
-}
+const answerReversal = async (
+  strayPaymentId: string,
+  outcome: Parameters<typeof desk.recordReversal>[1],
+): Promise<unknown> =>
+  desk.recordReversal(await desk.takeReversal(strayPaymentId), outcome, [
+    { purpose: 'reverse', requestBody: 'of 0911223344' },
+  ]);
 
 type Stray = Awaited<ReturnType<typeof refusedStray>>;
 async function repeatReversal({ merchantId, strayPaymentId }: Stray): Promise<void> {

@@ -57,10 +57,7 @@ async function trade(): Promise<string> {
   const paid = await desk.startDirect({ merchantId, orderNumber: 'PAID' });
   await desk.settle(paid, outcomes.completed('t-1'));
   const { refundId } = await desk.refund(merchantId, 'PAID', { amount: '40.5' });
-  const leased = await waitUntil('the refund is due', async () =>
-    (await desk.leaseRefunds()).find(({ refund }) => refund?.refundId === refundId),
-  );
-  await desk.recordRefund(leased, { case: 'done', value: {} });
+  await desk.recordRefund(await desk.takeRefund(refundId), { case: 'done', value: {} });
   const declined = await desk.startDirect({ merchantId, orderNumber: 'DECLINED' });
   await desk.settle(declined, outcomes.declined());
   const stray = await desk.startDirect({ merchantId, orderNumber: 'STRAY' });

@@ -301,14 +301,10 @@ describe('the account of a payment', () => {
     await expect(merchantWallets.removeWalletAccount(keyOf(account))).rejects.toThrow(
       '1 reversal not completed',
     );
-    const reversal = (await desk.leaseReversals()).find(
-      (each) => each.strayPayment?.merchantId === merchantId,
-    );
-    expect(reversal?.walletAccountId).toBe(account.walletAccountId);
-    await desk.reversals.recordReversalOutcome({
-      ...{ merchantId, strayPaymentId: reversal?.strayPayment?.strayPaymentId ?? '' },
-      ...{ leaseId: reversal?.leaseId ?? '', outcome: { case: 'done', value: {} } },
-    });
+    const [stray] = await desk.strays(merchantId);
+    const reversal = await desk.takeReversal(stray?.strayPaymentId ?? '');
+    expect(reversal.walletAccountId).toBe(account.walletAccountId);
+    await desk.recordReversal(reversal, { case: 'done', value: {} });
 
     await merchantWallets.removeWalletAccount(keyOf(account));
     expect((await listed())[0]?.accounts).toEqual([]);

@@ -68,8 +68,7 @@ const refundDiffers = 'the refund is not as its event says';
 async function refundedOrder(): Promise<{ merchantId: string; orderId: string; refundId: string }> {
   const { merchantId, orderId } = await paidOrder('C-1');
   const { refundId } = await desk.refund(merchantId, 'C-1', { amount: '40' });
-  const leased = (await desk.leaseRefunds()).find(({ refund }) => refund?.refundId === refundId);
-  await desk.recordRefund(leased!, { case: 'done', value: {} });
+  await desk.recordRefund(await desk.takeRefund(refundId), { case: 'done', value: {} });
   return { merchantId, orderId, refundId };
 }
 

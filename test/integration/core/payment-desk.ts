@@ -23,6 +23,10 @@ import type {
   RecordPaymentOutcomeResponse,
 } from '../../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
 import { StrayPaymentService } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
+import type {
+  LeasedReversal,
+  RecordReversalOutcomeRequestSchema,
+} from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
 import { directPayment, registration } from '../../support/order-requests.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { openPool, shared } from '../../support/shared-stack.ts';
@@ -30,6 +34,7 @@ import type { Stack } from '../../support/stack.ts';
 
 export type Outcome = NonNullable<MessageInitShape<typeof RecordPaymentOutcomeRequestSchema>['outcome']>;
 type RefundOutcome = NonNullable<MessageInitShape<typeof RecordRefundOutcomeRequestSchema>['outcome']>;
+type ReversalOutcome = NonNullable<MessageInitShape<typeof RecordReversalOutcomeRequestSchema>['outcome']>;
 type Exchanges = NonNullable<MessageInitShape<typeof RecordPaymentOutcomeRequestSchema>['exchanges']>;
 
 export const outcomes = {
@@ -149,6 +154,10 @@ export async function openPaymentDesk(stack: Stack) {
       ...{ merchantId, environment, order: { case: 'orderNumber', value: orderNumber } },
       ...{ refundNumber: 'R-1', reason: 'Shoes came back', ...own },
     });
+  const leaseRefunds = async (maxRefunds = 100, exceptMerchantIds: string[] = []) =>
+    (await refundWork.leaseRefunds({ ...work, maxRefunds, exceptMerchantIds })).refunds;
+  const leaseReversals = async (maxReversals = 100, exceptMerchantIds: string[] = []) =>
+    (await reversals.leaseReversals({ ...work, maxReversals, exceptMerchantIds })).reversals;
   /** Every payment from the menu that is due in the sandbox. */
   const leaseFromMenu = async (wallet = 'walleta', maxPayments = 100) =>
     (await payers.leasePayerPayments({ environment, wallet, maxPayments, lease: { seconds: 60n } })).payments;
@@ -224,16 +233,33 @@ export async function openPaymentDesk(stack: Stack) {
       return refund;
     },
     /** Every refund that is due at wallet A's USSD in the sandbox. */
-    leaseRefunds: async (maxRefunds = 100, exceptMerchantIds: string[] = []) =>
-      (await refundWork.leaseRefunds({ ...work, maxRefunds, exceptMerchantIds })).refunds,
+    leaseRefunds,
+    /** The lease of one refund, which must be due. */
+    takeRefund: (refundId: string): Promise<LeasedRefund> =>
+      waitUntil(`${refundId} is due`, async () =>
+        (await leaseRefunds()).find(({ refund }) => refund?.refundId === refundId),
+      ),
     recordRefund: ({ refund, leaseId }: LeasedRefund, outcome: RefundOutcome) =>
       refundWork.recordRefundOutcome({
         ...{ merchantId: refund?.merchantId ?? '', refundId: refund?.refundId ?? '', leaseId, outcome },
         exchanges: [{ purpose: 'reverse' }],
       }),
     /** Every reversal that is due at wallet A's USSD in the sandbox. */
-    leaseReversals: async (maxReversals = 100, exceptMerchantIds: string[] = []) =>
-      (await reversals.leaseReversals({ ...work, maxReversals, exceptMerchantIds })).reversals,
+    leaseReversals,
+    /** The lease of the reversal of one stray payment, which must be due. */
+    takeReversal: (strayPaymentId: string): Promise<LeasedReversal> =>
+      waitUntil(`the reversal of ${strayPaymentId} is due`, async () =>
+        (await leaseReversals()).find(({ strayPayment }) => strayPayment?.strayPaymentId === strayPaymentId),
+      ),
+    recordReversal: (
+      { strayPayment, leaseId }: LeasedReversal,
+      outcome: ReversalOutcome,
+      exchanges: Exchanges = [{ purpose: 'reverse' }],
+    ) =>
+      reversals.recordReversalOutcome({
+        ...{ merchantId: strayPayment?.merchantId ?? '', leaseId, outcome, exchanges },
+        strayPaymentId: strayPayment?.strayPaymentId ?? '',
+      }),
     /** The customer cancels at the checkout. */
     cancelHosted: ({ token }: HostedOrder) =>
       checkout.cancelCheckout({ token, browserSecret: browserSecret() }),

@@ -57,11 +57,7 @@ const refusal = (...request: Parameters<typeof asked>) =>
 const refund = (refundNumber: string, amount = ''): Promise<Refund> =>
   desk.refund(merchantId, 'D-1', { refundNumber, amount });
 
-async function lease({ refundId }: Refund): Promise<LeasedRefund> {
-  const leased = (await desk.leaseRefunds()).find((each) => each.refund?.refundId === refundId);
-  if (leased === undefined) throw new Error(`${refundId} is not due`);
-  return leased;
-}
+const lease = ({ refundId }: Refund): Promise<LeasedRefund> => desk.takeRefund(refundId);
 
 type Outcome = Parameters<typeof desk.recordRefund>[1];
 const done: Outcome = { case: 'done', value: {} };

@@ -20,6 +20,7 @@ import { describeFailure } from '../../support/rpc-failure.ts';
 import { bufCurl, plainGrpcClient, plainOrder, readStatus } from './rpc-clients.ts';
 import type { PlainGrpcClient, PlainMessage } from './rpc-clients.ts';
 import { sharedStack, sharedConnection } from '../../support/shared-stack.ts';
+import { postJson } from '../../support/post-json.ts';
 
 let merchantId: string;
 let orderCount = 0;
@@ -348,13 +349,8 @@ describe('buf curl', () => {
 
 describe('JSON over Connect', () => {
   const post = async (method: string, body: object) => {
-    const response = await fetch(`${stack.connectUrl}/${service}/${method}`, {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        authorization: `Bearer ${stack.tokens.operator}`,
-      },
-      body: JSON.stringify(body),
+    const response = await postJson(`${stack.connectUrl}/${service}/${method}`, body, {
+      authorization: `Bearer ${stack.tokens.operator}`,
     });
     return { status: response.status, answer: await response.json() };
   };

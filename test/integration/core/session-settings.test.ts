@@ -1,5 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { expect, test } from '@jest/globals';
@@ -8,6 +7,7 @@ import { runStatement } from '../../../src/platform/database/run-statement.ts';
 import { loadSnapshot } from '../../../src/platform/database/snapshot/load-snapshot.ts';
 import { writeSnapshot } from '../../../src/platform/database/snapshot/write-snapshot.ts';
 import { openCoreDatabase, sharedConnection, sharedTestDatabase } from '../../support/shared-stack.ts';
+import { sharedFolder } from '../../support/shared-folder.ts';
 
 const server = sharedTestDatabase();
 const admin = sharedConnection(() => server.url);
@@ -74,8 +74,8 @@ test('options in the URL are passed on, and do not replace what Gatehouse needs'
   expect(rows).toEqual([{ iso: true, lock: '4321ms', statement: '10s' }]);
 });
 
+const folder = sharedFolder();
 test('options in the URL change nothing of what a backup contains and how it is restored', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'gatehouse-snapshot-'));
   const manifest = await writeSnapshot([{ url: urlWithOptions(), schemas: ['core'] }], folder, () => {});
   const migrations = gunzipSync(await readFile(join(folder, 'core.migrations.copy.gz'))).toString();
   let restoring: unknown;
@@ -87,7 +87,6 @@ test('options in the URL change nothing of what a backup contains and how it is 
       restoring = (await client.query(sessionOf)).rows;
     },
   );
-  await rm(folder, { recursive: true });
 
   expect(migrations).toMatch(/\t20\d\d-\d\d-\d\d /);
   expect(restoring).toEqual([{ iso: true, lock: '0', statement: '0' }]);

@@ -34,17 +34,6 @@ async function leaseReversal(): Promise<LeasedReversal> {
 }
 const makeDue = () => desk.query('update core.stray_payments set due_at = now() where due_at is not null');
 
-type ReversalOutcome = Parameters<typeof desk.reversals.recordReversalOutcome>[0]['outcome'];
-
-const recordReversal = ({ strayPayment, leaseId }: LeasedReversal, outcome: NonNullable<ReversalOutcome>) =>
-  desk.reversals.recordReversalOutcome({
-    merchantId: strayPayment?.merchantId ?? '',
-    strayPaymentId: strayPayment?.strayPaymentId ?? '',
-    leaseId,
-    outcome,
-    exchanges: [{ purpose: 'reverse' }],
-  });
-
 const refused = (definite: boolean) => ({ case: 'refused' as const, value: { detail: 'no', definite } });
 const done = { case: 'done' as const, value: {} };
 const pending = { case: 'pending' as const, value: { providerReference: 'rv-1', detail: 'late' } };
@@ -160,7 +149,7 @@ describe('money that does not belong to the order', () => {
       const { hosted, order } = await payWrongly();
       expect(order?.status).toBe(OrderStatus.PENDING);
       const leased = await leaseReversal();
-      if (state !== undefined) await recordReversal(leased, state);
+      if (state !== undefined) await desk.recordReversal(leased, state);
       const direct = { merchantId, orderNumber: order?.orderNumber ?? '', phone: '0911223399' };
 
       const refusals = [
@@ -184,7 +173,7 @@ describe('money that does not belong to the order', () => {
       const strayPaymentId = leased.strayPayment?.strayPaymentId ?? '';
       if (state?.case === 'refused') await desk.strayPayments.retryReversal({ merchantId, strayPaymentId });
       await makeDue();
-      await recordReversal(await leaseReversal(), done);
+      await desk.recordReversal(await leaseReversal(), done);
       const second = await desk.payHosted(hosted);
       const { order: paid } = await desk.settle(second, outcomes.completed('t-2'));
       expect(paid?.status).toBe(OrderStatus.COMPLETED);
@@ -193,7 +182,7 @@ describe('money that does not belong to the order', () => {
 
   test('and stays with the wallet does not keep its order open beyond the session', async () => {
     const { first } = await payWrongly();
-    await recordReversal(await leaseReversal(), refused(true));
+    await desk.recordReversal(await leaseReversal(), refused(true));
     await desk.endSession(first);
     await untilExpired(first);
     expect(await desk.strays(merchantId)).toMatchObject([{ status: StrayPaymentStatus.REVERSAL_REFUSED }]);
@@ -251,7 +240,7 @@ describe('money that does not belong to the order', () => {
 describe('a reversal', () => {
   test('has its first name again when a restored database finds the money again', async () => {
     const { leased, payment } = await findMoney();
-    await recordReversal(leased, done);
+    await desk.recordReversal(leased, done);
     const id = storedId('pat', payment.attemptId);
     await desk.query('delete from core.stray_payments where payment_attempt_id = $1', [id]);
     await desk.query('delete from core.wallet_receipts where payment_attempt_id = $1', [id]);
@@ -272,18 +261,18 @@ describe('a reversal', () => {
 
     await makeDue();
     expect(await leaseReversal()).toMatchObject({ sentBefore: true, reversalId, strayPayment: { tries: 2 } });
-    const failure = await failureOf(recordReversal(leased, done));
+    const failure = await failureOf(desk.recordReversal(leased, done));
     expect(failure).toMatchObject({ code: 'FailedPrecondition', reason: 'LEASE_LOST' });
   });
 
   test('is queried until the wallet confirms, by the wallet’s reference', async () => {
     const { leased, payment } = await findMoney();
-    await recordReversal(leased, pending);
+    await desk.recordReversal(leased, pending);
     await makeDue();
     const next = await leaseReversal();
     expect(next).toMatchObject({ sentBefore: true, providerReference: 'rv-1' });
 
-    const { strayPayment } = await recordReversal(next, done);
+    const { strayPayment } = await desk.recordReversal(next, done);
 
     expect(strayPayment).toMatchObject({ status: StrayPaymentStatus.REVERSED, detail: '' });
     expect(await desk.leaseReversals()).toEqual([]);
@@ -293,7 +282,7 @@ describe('a reversal', () => {
   test('that the wallet refuses waits for a person, whose retry is recorded', async () => {
     const { leased, strayPaymentId } = await findMoney();
     const value = { reason: 'account_state', detail: 'account \0 closed', definite: true };
-    await recordReversal(leased, { case: 'refused', value });
+    await desk.recordReversal(leased, { case: 'refused', value });
     const detail = expect.stringMatching(/^account .+ closed$/);
     const refusedStray = { strayPaymentId, refusalReason: 'account_state', detail };
     expect(await desk.strays(merchantId)).toMatchObject([refusedStray]);
@@ -320,7 +309,7 @@ describe('a reversal', () => {
     ['is done', done, 'has succeeded'],
   ])('cannot be retried while the last try %s', async (_name, outcome, why) => {
     const { leased, strayPaymentId } = await findMoney();
-    if (outcome !== undefined) await recordReversal(leased, outcome);
+    if (outcome !== undefined) await desk.recordReversal(leased, outcome);
 
     const retried = retry(strayPaymentId);
 
@@ -357,7 +346,7 @@ describe('a reversal', () => {
 
   test('that ten people retry at once is retried once', async () => {
     const { leased, strayPaymentId } = await findMoney();
-    await recordReversal(leased, refused(true));
+    await desk.recordReversal(leased, refused(true));
     const tries = await Promise.allSettled(Array.from({ length: 10 }, () => retry(strayPaymentId)));
     expect(tries.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     expect(await desk.leaseReversals()).toHaveLength(1);
@@ -365,15 +354,15 @@ describe('a reversal', () => {
 
   test('recorded twice under one lease changes nothing more', async () => {
     const { leased, strayPaymentId } = await findMoney();
-    await recordReversal(leased, refused(true));
+    await desk.recordReversal(leased, refused(true));
     await retry(strayPaymentId);
     // The answer to the first call was lost, and the repeat arrives after a person has retried it.
-    await recordReversal(leased, refused(true));
+    await desk.recordReversal(leased, refused(true));
     const next = await leaseReversal();
 
-    const first = await recordReversal(next, done);
+    const first = await desk.recordReversal(next, done);
 
-    expect(await recordReversal(next, pending)).toEqual(first);
+    expect(await desk.recordReversal(next, pending)).toEqual(first);
   });
 
   test('is listed by the order it was meant for, and is not found by an invalid id', async () => {

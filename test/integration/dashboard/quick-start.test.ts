@@ -1,10 +1,9 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { snippetLanguages } from '../../../src/dashboard/developers/snippets.ts';
 import type { SnippetLanguage } from '../../../src/dashboard/developers/snippets.ts';
 import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
@@ -13,6 +12,7 @@ import { callSandbox } from '../../support/sandbox-calls.ts';
 import { sharedMerchant, sharedStack } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { openDashboardDesk } from './dashboard-desk.ts';
+import { sharedFolder } from '../../support/shared-folder.ts';
 
 // The examples of the quick start, copied from its page as a developer does, and run against the real processes. The
 // examples that verify signatures come from docs/webhooks.md, which documented-snippets.test.ts runs.
@@ -31,7 +31,7 @@ const missing = (code: SnippetLanguage): boolean =>
   !required.includes(code) && spawnSync(programs[code][0], ['--version']).status !== 0;
 
 let visitor: DashboardVisitor;
-let folder: string;
+const folder = sharedFolder();
 
 const stack = sharedStack({
   facades: 1,
@@ -46,9 +46,7 @@ const merchant = sharedMerchant(stack, { mayRefund: true });
 beforeAll(async () => {
   const desk = openDashboardDesk(stack);
   visitor = await desk.signedIn(await desk.users.member(merchant.id, MemberRole.DEVELOPER));
-  folder = await mkdtemp(join(tmpdir(), 'gatehouse-quick-start-'));
 });
-afterAll(() => rm(folder, { recursive: true }));
 
 const entities: Readonly<Record<string, string>> = {
   '&amp;': '&',

@@ -25,7 +25,6 @@ const stack = sharedStack({
 const desk = sharedDashboardDesk(stack);
 const payments = sharedPaymentDesk(stack);
 const refunds = sharedClient(stack, RefundService, 'reader');
-const wallets = sharedClient(stack, RefundService, 'wallets');
 const creating = sharedClient(stack, RefundService, 'operator');
 const shop = sharedMerchant(stack);
 let owner: DashboardVisitor;
@@ -73,19 +72,12 @@ async function refund(
 const refundsOf = async (orderId: string) =>
   (await refunds.listRefunds({ merchantId: shop.id, environment, orderId })).refunds;
 
-type Outcome = NonNullable<Parameters<typeof wallets.recordRefundOutcome>[0]['outcome']>;
+type Outcome = Parameters<typeof payments.recordRefund>[1];
 
 /** The wallet answers the refund in the path of a page. */
 async function answer(page: string, outcome: Outcome): Promise<void> {
-  const refundId = page.split('/').at(-1) ?? '';
-  const { refunds: leased } = await wallets.leaseRefunds({
-    environment,
-    paymentOptions: ['walleta_ussd'],
-    maxRefunds: 100,
-    lease: { seconds: 5n },
-  });
-  const leaseId = leased.find((each) => each.refund?.refundId === refundId)?.leaseId ?? '';
-  await wallets.recordRefundOutcome({ merchantId: shop.id, refundId, leaseId, outcome });
+  const leased = await payments.takeRefund(page.split('/').at(-1) ?? '');
+  await payments.recordRefund(leased, outcome);
 }
 
 const done: Outcome = { case: 'done', value: {} };
@@ -212,20 +204,10 @@ describe('a refund', () => {
     };
     const oldest = await create('MANY-0');
     const newer = await Promise.all(Array.from({ length: 50 }, (_, index) => create(`MANY-${index + 1}`)));
-    const { refunds: leased } = await wallets.leaseRefunds({
-      environment,
-      paymentOptions: ['walleta_ussd'],
-      maxRefunds: 100,
-      lease: { seconds: 60n },
-    });
-    for (const { refund: each, leaseId } of leased)
-      if (newer.includes(each?.refundId ?? ''))
-        await wallets.recordRefundOutcome({
-          merchantId: shop.id,
-          refundId: each?.refundId ?? '',
-          leaseId,
-          outcome: { case: 'refused', value: { reason: 'insufficient_funds', detail: 'x', definite: true } },
-        });
+    const value = { reason: 'insufficient_funds', detail: 'x', definite: true };
+    for (const leased of await payments.leaseRefunds())
+      if (newer.includes(leased.refund?.refundId ?? ''))
+        await payments.recordRefund(leased, { case: 'refused', value });
 
     const { body } = await viewer.get(at(`orders/${orderId}/state`));
 

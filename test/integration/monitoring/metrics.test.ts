@@ -1,8 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { findPromtool } from '../../../scripts/promtool.ts';
@@ -12,6 +11,8 @@ import { CheckoutService } from '../../../src/gen/gatehouse/v1/checkout_service_
 import { sharedStack } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { writePromtoolTests } from './situations.ts';
+import { postJson } from '../../support/post-json.ts';
+import { sharedFolder } from '../../support/shared-folder.ts';
 
 const stack = sharedStack({
   wallets: 1,
@@ -26,6 +27,7 @@ const stack = sharedStack({
   },
 });
 const folder = join(import.meta.dirname, '../../../deploy/monitoring');
+const own = sharedFolder();
 const promtool = findPromtool();
 const checked = promtool === undefined ? test.skip : test;
 
@@ -58,25 +60,20 @@ async function pages(headers: Record<string, string> = {}): Promise<Record<strin
 /** Starts a payment, with more headers. */
 async function pay(key: string, orderNumber: string, headers: Record<string, string> = {}): Promise<void> {
   const url = `${stack.facades[0]?.sandbox ?? ''}/api/v1/direct?payment_option=walleta_ussd`;
-  const answer = await fetch(url, {
-    method: 'POST',
-    headers: { apiKey: key, 'content-type': 'application/json', ...headers },
-    body: JSON.stringify({
-      order_number: orderNumber,
-      amount: '10.00',
-      currency: 'ETB',
-      phone: '0911000001',
-    }),
-  });
+  const answer = await postJson(
+    url,
+    { order_number: orderNumber, amount: '10.00', currency: 'ETB', phone: '0911000001' },
+    { apiKey: key, ...headers },
+  );
   expect(answer.status).toBe(201);
 }
 
 const verify = (key: string, headers: Record<string, string> = {}) =>
-  fetch(`${stack.facades[0]?.sandbox ?? ''}/api/v1/verify`, {
-    method: 'POST',
-    headers: { apiKey: key, 'content-type': 'application/json', ...headers },
-    body: JSON.stringify({ order_number: 'M-1' }),
-  });
+  postJson(
+    `${stack.facades[0]?.sandbox ?? ''}/api/v1/verify`,
+    { order_number: 'M-1' },
+    { apiKey: key, ...headers },
+  );
 
 test('requests are counted by listener, route and status, and unknown paths of clients are not routes', async () => {
   const { testKey } = await stack.createMerchant();
@@ -276,7 +273,6 @@ checked('promtool accepts the configuration, the alerts, and the metrics of ever
     const [status] = (await once(child, 'close')) as [number | null];
     return { status, output };
   };
-  const own = await mkdtemp(join(tmpdir(), 'gatehouse-prometheus-'));
   for (const name of ['prometheus', 'prometheus-tls', 'prometheus-kubernetes', 'prometheus-kubernetes-tls']) {
     const text = await readFile(join(folder, `${name}.yml`), 'utf8');
     // Debian's promtool does not know the discovery of Kubernetes, so a static target stands for it.
@@ -294,7 +290,6 @@ checked('promtool accepts the configuration, the alerts, and the metrics of ever
   }
   const situationFiles = await writePromtoolTests(join(folder, 'alerts.yml'), own);
   expect(await run(['test', 'rules', ...situationFiles])).toMatchObject({ status: 0 });
-  await rm(own, { recursive: true });
   for (const page of Object.values(await pages())) {
     const { output } = await run(['check', 'metrics'], page);
     expect(output.split('\n').filter((line) => line.startsWith('gatehouse_'))).toEqual([]);
@@ -305,7 +300,6 @@ checked('Prometheus reads all metrics of every process, and the exemplars', asyn
   const { testKey } = await stack.createMerchant();
   const traceId = randomBytes(16).toString('hex');
   await pay(testKey, 'M-3', { traceparent: `00-${traceId}-${randomBytes(8).toString('hex')}-00` });
-  const own = await mkdtemp(join(tmpdir(), 'gatehouse-prometheus-'));
   const jobs = Object.entries(addresses()).map(([name, url]) => ({
     job_name: `gatehouse-${name}`,
     static_configs: [{ targets: [new URL(url).host] }],
@@ -343,6 +337,5 @@ checked('Prometheus reads all metrics of every process, and the exemplars', asyn
   } finally {
     prometheus.kill();
     await exited;
-    await rm(own, { recursive: true });
   }
 });

@@ -1,16 +1,17 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Client } from 'pg';
 import { startTemporaryPostgres } from '../../../src/main/local/temporary-servers.ts';
 import type { TemporaryServer } from '../../../src/main/local/temporary-servers.ts';
 import { archiveCommand } from '../../support/archived-postgres.ts';
+import { sharedFolder } from '../../support/shared-folder.ts';
 
 // On a server of its own, because other tests leave transactions open too.
 let postgres: TemporaryServer;
 const clients: Client[] = [];
+const archive = sharedFolder();
 
 beforeAll(async () => {
   postgres = await startTemporaryPostgres({ durable: false });
@@ -42,7 +43,6 @@ test('the statement of the page about alerts finds the transaction that nobody e
 });
 
 test('the command of the page about backups archives a segment once, accepts it again, and never replaces another one', async () => {
-  const archive = await mkdtemp(join(tmpdir(), 'gatehouse-archive-'));
   const segment = join(archive, 'segment');
   const command = (await archiveCommand(archive)).replaceAll('%p', segment).replaceAll('%f', '0001');
   const run = async (content: string) => {
@@ -52,5 +52,4 @@ test('the command of the page about backups archives a segment once, accepts it 
 
   expect([await run('one'), await run('one'), await run('other')]).toEqual([0, 0, 1]);
   expect(await readFile(join(archive, '0001'), 'utf8')).toBe('one');
-  await rm(archive, { recursive: true });
 });

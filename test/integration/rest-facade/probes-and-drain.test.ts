@@ -6,6 +6,7 @@ import { waitUntil } from '../../support/wait-until.ts';
 import { directPath, directPayment, registration } from '../../e2e/merchant-api-harness.ts';
 import { post, send, startFacadeOverRpc } from './facade-over-rpc.ts';
 import type { Answer, FacadeOverRpc } from './facade-over-rpc.ts';
+import { postJson } from '../../support/post-json.ts';
 
 let facade: FacadeOverRpc | undefined;
 afterEach(async () => {
@@ -118,12 +119,7 @@ test('the write of a client that disconnects is completed, and the log has a lin
   });
   const { url, log } = facade;
   const client = new AbortController();
-  const request = fetch(`${url}/api/v1/register`, {
-    method: 'POST',
-    signal: client.signal,
-    headers: { apiKey: 'k', 'content-type': 'application/json' },
-    body: JSON.stringify(registration()),
-  });
+  const request = postJson(`${url}/api/v1/register`, registration(), { apiKey: 'k' }, client.signal);
   const signal = await atCore;
   client.abort();
   await expect(request).rejects.toThrow();

@@ -7,6 +7,7 @@ import { startMpesaSimulator } from '../wallets/mpesa-simulator.ts';
 import { certificate, credentials, securityKey } from '../wallets/mpesa-subject.ts';
 import { startCallbackReceiver } from './callback-receiver.ts';
 import { shared } from '../../support/shared-stack.ts';
+import { postJson } from '../../support/post-json.ts';
 
 // Prompts last long enough for a person, whose part the test plays.
 const started = shared(() => startMpesaSimulator(mpesaDaraja, { interactive: true, timeScale: 0.5 }));
@@ -31,11 +32,7 @@ async function newToken(): Promise<string> {
 }
 
 async function post(path: string, body: object, bearer = token): Promise<{ status: number; json: unknown }> {
-  const response = await fetch(`${started.baseUrl}${path}`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', authorization: `Bearer ${bearer}` },
-    body: JSON.stringify(body),
-  });
+  const response = await postJson(`${started.baseUrl}${path}`, body, { authorization: `Bearer ${bearer}` });
   return { status: response.status, json: await response.json() };
 }
 

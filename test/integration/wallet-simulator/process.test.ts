@@ -1,13 +1,13 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { afterEach, expect, test } from '@jest/globals';
 import { startProcess } from '../../support/gatehouse-process.ts';
 import type { GatehouseProcess } from '../../support/gatehouse-process.ts';
 import { startInline } from '../../support/inline-process.ts';
 import { waitUntil } from '../../support/wait-until.ts';
+import { postJson } from '../../support/post-json.ts';
+import { sharedFolder } from '../../support/shared-folder.ts';
 
 const settings = {
   GATEHOUSE_SIMULATOR_PORT: '0',
@@ -18,27 +18,19 @@ const settings = {
 };
 
 let simulator: GatehouseProcess | undefined;
-let folder: string;
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'wallet-simulator-'));
-});
+const folder = sharedFolder();
 afterEach(async () => {
   await simulator?.stop('SIGKILL');
   simulator = undefined;
-  await rm(folder, { recursive: true });
 });
 
 /** Requests 1 ETB of walleta's payer; undefined when no answer arrived. */
 async function pay(origin: string, payer: string, correlationId: string): Promise<Response | undefined> {
-  return fetch(`${origin}/walleta/transactions/type/merchantpay`, {
-    method: 'POST',
-    headers: {
-      ...(await clientHeaders(origin)),
-      'content-type': 'application/json',
-      'x-correlationid': correlationId,
-    },
-    body: JSON.stringify({ amount: '1', currency: 'ETB', debitParty: [{ key: 'msisdn', value: payer }] }),
-  }).catch(() => undefined);
+  return postJson(
+    `${origin}/walleta/transactions/type/merchantpay`,
+    { amount: '1', currency: 'ETB', debitParty: [{ key: 'msisdn', value: payer }] },
+    { ...(await clientHeaders(origin)), 'x-correlationid': correlationId },
+  ).catch(() => undefined);
 }
 
 async function clientHeaders(origin: string): Promise<Readonly<Record<string, string>>> {

@@ -1,7 +1,6 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
-import { writeFile, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { rootCertificates } from 'node:tls';
 import { beforeEach, describe, expect, test } from '@jest/globals';
@@ -30,6 +29,7 @@ import {
   token,
 } from './telebirr-subject.ts';
 import { shared } from '../../support/shared-stack.ts';
+import { sharedFolder } from '../../support/shared-folder.ts';
 
 const options = { signal: new AbortController().signal };
 let time = new Date('2026-01-01T08:00:00Z');
@@ -573,9 +573,8 @@ describe('the settings', () => {
     expect(create).toThrow(`${name} must be an RSA key of 1024 to 4096 bits`);
   });
 
+  const file = join(sharedFolder(), 'ca.pem');
   test('read a file of certificates, and refuse one that is missing or contains none', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'telebirr-ca-'));
-    const file = join(folder, 'ca.pem');
     const create = () =>
       createTelebirr(settings('http://127.0.0.1:1', { ca_file: file }), 'https://gatehouse.example');
 
@@ -584,6 +583,5 @@ describe('the settings', () => {
     expect(create).toThrow(`ca_file ${file} must contain whole PEM certificates`);
     await writeFile(file, rootCertificates[0] ?? '');
     await create().close();
-    await rm(folder, { recursive: true });
   });
 });

@@ -1,6 +1,4 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { Code, ConnectError, createClient, createRouterTransport } from '@connectrpc/connect';
@@ -29,6 +27,7 @@ import { waitUntil } from '../../support/wait-until.ts';
 import { startCallbackListener } from './callback-listener.ts';
 import { payInMenu, startMpesaSimulator } from './mpesa-simulator.ts';
 import { buildMpesaPayment, credentials, mpesaOptions, mpesaSettings } from './mpesa-subject.ts';
+import { sharedFolder } from '../../support/shared-folder.ts';
 
 const options = { signal: new AbortController().signal };
 
@@ -45,6 +44,7 @@ describe.each([
       return connector.payerStarted;
     };
     const started = shared(() => startMpesaSimulator(simulator));
+    const folder = sharedFolder();
     const listener = shared(() =>
       startCallbackListener((callback) => {
         const stage = /\/(validation|confirmation)\//.exec(callback.url)?.[1];
@@ -208,7 +208,6 @@ describe.each([
 
     test('are reported to the registered URLs after a restart of the simulator', async () => {
       decision = 'accept';
-      const folder = await mkdtemp(join(tmpdir(), 'mpesa-journal-'));
       const file = join(folder, 'mpesa.jsonl');
       const first = await startMpesaSimulator(simulator, { journal: openFileJournal(file) });
       const opened = await connectTo(first.baseUrl);
@@ -226,7 +225,6 @@ describe.each([
         );
       } finally {
         await second.close();
-        await rm(folder, { recursive: true });
       }
     });
 

@@ -1,6 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { allFaults, faultName, readFaults } from '../../../src/cli/prove/faults.ts';
@@ -14,6 +13,7 @@ import {
 import type { ProveReport } from '../../../src/cli/prove/report.ts';
 import { proveTools } from '../../../src/main/prove/prove-tools.ts';
 import { runCommand } from '../../support/run-command.ts';
+import { sharedFolder } from '../../support/shared-folder.ts';
 
 const report: ProveReport = {
   verdict: 'failed',
@@ -40,8 +40,8 @@ describe('a report', () => {
     expect(fingerprintOf(publicKeyOf(key))).toMatch(/^SHA256:[A-Za-z0-9+/]{43}$/);
   });
 
+  const folder = sharedFolder();
   test('is compared with the key in a folder that is named from where the command runs', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'prove-'));
     await writeFile(join(folder, 'signing-key.pem'), key);
     const words = ['prove', 'verify', 'report.json', '--folder', relative(process.cwd(), folder), '--json'];
     const { stdout } = await runCommand(
@@ -52,7 +52,6 @@ describe('a report', () => {
         proveTools: proveTools({}, join(process.cwd(), 'src')),
       },
     );
-    await rm(folder, { recursive: true });
     expect(JSON.parse(stdout)).toMatchObject({ key_known: true });
   });
 

@@ -1,23 +1,22 @@
 import { execFile } from 'node:child_process';
-import { appendFile, cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { appendFile, cp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
+import { temporaryFolders } from '../local/temporary-folder.ts';
 
 const root = join(import.meta.dirname, '..', '..', '..');
 const order = 'proto/gatehouse/v1/order.proto';
 
+const newFolder = temporaryFolders();
 let copy: string;
 
 beforeEach(async () => {
-  copy = await mkdtemp(join(tmpdir(), 'gatehouse-contract-'));
+  copy = await newFolder();
   for (const path of ['proto', 'src/gen', 'tools', 'buf.yaml', 'buf.gen.yaml']) {
     await cp(join(root, path), join(copy, path), { recursive: true });
   }
   await symlink(join(root, 'node_modules'), join(copy, 'node_modules'));
 });
-
-afterEach(() => rm(copy, { recursive: true, force: true }));
 
 function run(program: string, ...args: string[]): Promise<{ code: number; output: string }> {
   return new Promise((resolve) => {

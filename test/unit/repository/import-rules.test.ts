@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, realpath, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { sharedFolder } from '../../support/shared-folder.ts';
 
 const root = join(import.meta.dirname, '..', '..', '..');
 const config = join(root, '.dependency-cruiser.js');
@@ -177,11 +177,10 @@ const permitted: Readonly<Record<string, string>> = {
 };
 
 describe('import rules', () => {
-  let tree: string;
+  const tree = sharedFolder();
   let violations: readonly Violation[];
 
   beforeAll(async () => {
-    tree = await realpath(await mkdtemp(join(tmpdir(), 'gatehouse-import-rules-')));
     const files = [
       ...Object.entries(permitted),
       ...plantedFiles.map(([, file, statement]) => [file, statement] as const),
@@ -203,8 +202,6 @@ describe('import rules', () => {
     }
     violations = await cruise(tree, ['src', 'test', 'scripts', 'bench', 'examples', 'clients']);
   });
-
-  afterAll(() => rm(tree, { recursive: true, force: true }));
 
   const rulesBrokenBy = (file: string) =>
     violations.filter(({ from }) => from === file).map(({ rule }) => rule.name);

@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import config from '../../../oxlint.config.ts';
+import { sharedFolder } from '../../support/shared-folder.ts';
 
 const root = join(import.meta.dirname, '..', '..', '..');
 
@@ -216,11 +216,10 @@ const elsewhere: Readonly<Record<string, string>> = {
 };
 
 describe('lint rules', () => {
-  let tree: string;
+  const tree = sharedFolder();
   let findings: readonly Finding[];
 
   beforeAll(async () => {
-    tree = await realpath(await mkdtemp(join(tmpdir(), 'gatehouse-lint-rules-')));
     for (const file of ['oxlint.config.ts', 'tsconfig.json', 'package.json'])
       await cp(join(root, file), join(tree, file));
     await symlink(join(root, 'node_modules'), join(tree, 'node_modules'));
@@ -231,8 +230,6 @@ describe('lint rules', () => {
     }
     findings = await lint(tree);
   });
-
-  afterAll(() => rm(tree, { recursive: true, force: true }));
 
   const foundIn = (file: string): readonly string[] => [
     ...new Set(findings.filter(({ filename }) => filename === file).map(({ code }) => code)),

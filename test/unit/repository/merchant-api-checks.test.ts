@@ -1,20 +1,20 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
+import { temporaryFolders } from '../local/temporary-folder.ts';
 
 const root = join(import.meta.dirname, '..', '..', '..');
 const hasGo = spawnSync('go', ['version']).status === 0;
 
+const newFolder = temporaryFolders();
 let copy: string;
 beforeEach(async () => {
-  copy = await mkdtemp(join(tmpdir(), 'gatehouse-merchant-api-'));
+  copy = await newFolder();
   await symlink(join(root, 'node_modules'), join(copy, 'node_modules'));
   for (const path of ['clients', 'tools', 'package.json'])
     await cp(join(root, path), join(copy, path), { recursive: true });
 });
-afterEach(() => rm(copy, { recursive: true, force: true }));
 
 function run(...args: string[]): Promise<{ code: number; output: string }> {
   return new Promise((resolve) => {

@@ -1,6 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
@@ -11,6 +10,7 @@ import { situations } from '../../integration/monitoring/situations.ts';
 import { dashboardMistakes } from './dashboard-mistakes.ts';
 import type { Dashboard, Panel } from './dashboard-mistakes.ts';
 import { root } from './repository-files.ts';
+import { sharedFolder } from '../../support/shared-folder.ts';
 
 const folder = join(root, 'deploy/monitoring');
 const dashboard = JSON.parse(await readFile(join(folder, 'grafana/gatehouse.json'), 'utf8')) as Dashboard;
@@ -24,13 +24,12 @@ describe('the files of deploy/monitoring', () => {
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
   });
 
+  const own = sharedFolder();
   test('are named when they differ or are missing', async () => {
-    const own = await mkdtemp(join(tmpdir(), 'gatehouse-monitoring-'));
     await cp(folder, own, { recursive: true });
     await writeFile(join(own, 'alerts.yml'), 'groups: []\n');
     await rm(join(own, 'grafana'), { recursive: true });
     expect(await differingFiles(pathToFileURL(`${own}/`))).toEqual(['alerts.yml', 'grafana/gatehouse.json']);
-    await rm(own, { recursive: true });
   });
 
   test('are not written for an unknown option', () => {
