@@ -509,12 +509,6 @@ describe('a role', () => {
     ]);
     expect(outcomes.sort()).toEqual(['CHANGED_MEANWHILE', 'done']);
   });
-
-  test('of a user of another merchant is not found', async () => {
-    const [here, elsewhere] = [await newMerchant(), await newMerchant()];
-    const user = await desk.addUser({ merchantId: elsewhere, role: VIEWER });
-    expect(await refusalOf(change(here, user, VIEWER, OWNER))).toBe('USER_NOT_FOUND');
-  });
 });
 
 describe('the last owner', () => {

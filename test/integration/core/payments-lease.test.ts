@@ -287,22 +287,6 @@ test('each limit of a lease and of an outcome is reported at its field', async (
   expect(await wrongFields(recordUnknown(outcomes.completed('')))).toBe('completed.provider_transaction_id');
 });
 
-test('an attempt that does not exist, or belongs to another merchant, is not found', async () => {
-  const owner = await stack.createMerchant();
-  const { attemptId } = await desk.startDirect({ merchantId: owner.id });
-  const [leased] = await desk.lease();
-  for (const key of [unknownIds, { merchantId, paymentAttemptId: attemptId }]) {
-    const outcome = outcomes.completed('t');
-    const calls = [
-      desk.payments.getPaymentAttempt(key),
-      desk.payments.hastenPaymentAttempt(key),
-      desk.payments.recordPaymentOutcome({ ...key, leaseId: leased?.leaseId ?? '', outcome }),
-    ];
-    for (const failure of await Promise.all(calls.map(failureOf)))
-      expect(failure).toMatchObject({ code: 'NotFound', reason: 'PAYMENT_ATTEMPT_NOT_FOUND' });
-  }
-});
-
 test('a merchant’s attempts are listed newest first, page by page, without a gap', async () => {
   const { id: merchantId } = await stack.createMerchant();
   const started: string[] = [];

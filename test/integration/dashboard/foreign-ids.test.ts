@@ -86,11 +86,7 @@ const returned = {
 async function refusedStrayPayment(merchantId: string): Promise<string> {
   const payment = await payments.startDirect({ merchantId, orderNumber: 'F-3' });
   const { strayPaymentId } = await payments.settle(payment, outcomes.completed('t-2', '99.00'));
-  const { reversals } = await strayWork.leaseReversals({
-    ...{ environment, paymentOptions: ['walleta_ussd'], maxReversals: 100, lease: { seconds: 60n } },
-  });
-  const leaseId = reversals.find(({ reversalId }) => reversalId === strayPaymentId)?.leaseId ?? '';
-  await strayWork.recordReversalOutcome({ merchantId, strayPaymentId, leaseId, outcome: refused });
+  await payments.recordReversal(await payments.takeReversal(strayPaymentId), refused);
   return strayPaymentId;
 }
 
@@ -386,6 +382,10 @@ describe('a call', () => {
       orders().getOrder({ merchantId, environment, key: { case: 'orderId', value: orderId } }),
     GetPaymentAttempt: (merchantId, { attemptId: paymentAttemptId }) =>
       attempts.getPaymentAttempt({ merchantId, paymentAttemptId }),
+    RecordPaymentOutcome: (merchantId, { attemptId: paymentAttemptId }) =>
+      attempts.recordPaymentOutcome({
+        ...{ merchantId, paymentAttemptId, ...lease, outcome: outcomes.completed('t') },
+      }),
     HastenPaymentAttempt: (merchantId, { attemptId: paymentAttemptId }) =>
       attempts.hastenPaymentAttempt({ merchantId, paymentAttemptId, callbackNote: 'x' }),
     GetRefund: (merchantId, { refundId }) =>
@@ -434,6 +434,10 @@ describe('a call', () => {
     GetRedelivery: (merchantId, { redeliveryId }) => webhooks().getRedelivery({ merchantId, redeliveryId }),
     GetWebhookEndpoint: (merchantId, { endpointId: webhookEndpointId }) =>
       endpoints().getWebhookEndpoint({ merchantId, webhookEndpointId }),
+    UpdateWebhookEndpoint: (merchantId, { endpointId: webhookEndpointId }) =>
+      endpoints().updateWebhookEndpoint({ merchantId, webhookEndpointId, url: 'https://thief.example' }),
+    DeleteWebhookEndpoint: (merchantId, { endpointId: webhookEndpointId }) =>
+      endpoints().deleteWebhookEndpoint({ merchantId, webhookEndpointId }),
     RotateWebhookEndpointSecret: (merchantId, { endpointId: webhookEndpointId }) =>
       endpoints().rotateWebhookEndpointSecret({ merchantId, webhookEndpointId }),
     PromoteWebhookEndpointSecret: (merchantId, { endpointId: webhookEndpointId }) =>

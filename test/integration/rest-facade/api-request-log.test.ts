@@ -8,12 +8,12 @@ import {
   RequestLogService,
 } from '../../../src/gen/gatehouse/v1/request_log_service_pb.js';
 import type { ApiRequest } from '../../../src/gen/gatehouse/v1/request_log_service_pb.js';
-import { failureOf } from '../../support/rpc-failure.ts';
 import { sharedClient, sharedStack } from '../../support/shared-stack.ts';
 import type { TestMerchant } from '../../support/stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { startFacadeOverRpc, post as postTo } from './facade-over-rpc.ts';
 import { queryOnce } from '../../support/database-connections.ts';
+import { postJson } from '../../support/post-json.ts';
 
 const stack = sharedStack();
 const log = sharedClient(stack, RequestLogService, 'dashboard');
@@ -31,15 +31,10 @@ const body = (own: Record<string, unknown> = {}) => ({
   ...own,
 });
 
-function post(path: string, apiKey: string | undefined, sent: unknown, headers: Record<string, string> = {}) {
-  return fetch(`${stack.facades[0]?.sandbox}${path}`, {
-    method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      ...(apiKey === undefined ? {} : { apiKey }),
-      ...headers,
-    },
-    body: JSON.stringify(sent),
+function post(path: string, apiKey: string | undefined, sent: object, headers: Record<string, string> = {}) {
+  return postJson(`${stack.facades[0]?.sandbox}${path}`, sent, {
+    ...(apiKey === undefined ? {} : { apiKey }),
+    ...headers,
   });
 }
 
@@ -183,18 +178,10 @@ test('another merchant and the other environment see none of it', async () => {
   const merchant = await stack.createMerchant();
   const other = await stack.createMerchant();
   await post('/api/v1/verify', merchant.testKey, { order_number: 'X-1' });
-  const [entry] = await until(merchant, 1);
-  const { apiRequestId } = entry!;
+  await until(merchant, 1);
 
   expect(await listed(other)).toEqual([]);
   expect(await listed(merchant, { environment: Environment.PRODUCTION })).toEqual([]);
-  for (const foreign of [
-    { merchantId: other.id, environment },
-    { merchantId: merchant.id, environment: Environment.PRODUCTION },
-  ]) {
-    const failure = await failureOf(log.getApiRequest({ ...foreign, apiRequestId }));
-    expect(failure.reason).toBe('API_REQUEST_NOT_FOUND');
-  }
 });
 
 test("a suspended merchant's 403 is in its log, and a 401 is in no log", async () => {

@@ -352,16 +352,3 @@ describe('deleting an endpoint', () => {
     ).toEqual([{ paused_at: null, paused_by_answer: false, lease_id: null, is_emptied: true }]);
   });
 });
-
-test('an endpoint of another merchant is not found', async () => {
-  const { webhookEndpoint } = await create();
-  const { id: thief } = await stack.createMerchant();
-  const key = { ...keyOf(webhookEndpoint), merchantId: thief };
-  const calls = [
-    operator().getWebhookEndpoint(key),
-    operator().updateWebhookEndpoint({ ...key, url: 'https://thief.example' }),
-    operator().deleteWebhookEndpoint(key),
-    operator().rotateWebhookEndpointSecret(key),
-  ];
-  expect(await Promise.all(calls.map(refusalOf))).toEqual(calls.map(() => 'WEBHOOK_ENDPOINT_NOT_FOUND'));
-});
