@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import { ApiKeyScope, ApiKeyService } from '../../../src/gen/gatehouse/v1/api_key_service_pb.js';
-import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { DeliveryState, EndpointState } from '../../../src/gen/gatehouse/v1/webhook_service_pb.js';
 import { headingOf } from '../../support/customer.ts';
@@ -156,17 +155,6 @@ describe('keys', () => {
       [200, 409],
       [200, 409],
     ]);
-  });
-
-  test('the audit log names the author', async () => {
-    const { merchant, user, visitor, at } = await desk.atNewMerchant();
-
-    await visitor.post(at('keys'), { label: 'traced' });
-
-    const { entries } = await stack
-      .client(AuditService, 'operator')
-      .listAuditEntries({ merchantId: merchant.id });
-    expect(entries.map(({ actor }) => actor)).toContain(`dashboard:${user.userId}`);
   });
 });
 

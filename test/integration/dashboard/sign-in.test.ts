@@ -585,19 +585,11 @@ describe('the audit log shows an owner', () => {
     ]);
     const { body } = await owner.get(`/m/${merchant.id}/audit?kind=session`);
     expect(body).toContain('<dt>remote_address</dt><dd><bdi>127.0.0.1</bdi></dd>');
-  });
-
-  test('the same in Amharic', async () => {
-    const user = await viewer();
-    const visitor = await desk.signedIn(user);
-    await visitor.get('/account');
-    await visitor.post('/sign-out');
     owner.cookies.set('gatehouse_dashboard_language', 'am');
-
-    const said = await signInsOf(user);
+    const inAmharic = await signInsOf(user);
     owner.cookies.delete('gatehouse_dashboard_language');
-
-    expect(said.map(({ what }) => what)).toEqual([`${user.email} በይለፍ ቃል ገባ።`, `${user.email} ወጣ።`]);
+    expect(inAmharic[0]?.what).toBe(`${user.email} በይለፍ ቃል ገባ።`);
+    expect(inAmharic.at(-1)?.what).toBe(`${user.email} ወጣ።`);
   });
 });
 
