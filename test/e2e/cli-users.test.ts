@@ -33,22 +33,6 @@ describe('user invite', () => {
     expect((await accept(link)).user).toMatchObject({ email: 'owner@shop.example' });
   });
 
-  test('needs no merchant for an operator', async () => {
-    const { link } = await cli.json('user', 'invite', 'ops@gateway.example', '--operator');
-    expect((await accept(link)).user).toMatchObject({ isOperator: true });
-  });
-
-  test.each([
-    [['user', 'invite', 'a@b.example'], '--operator'],
-    [['user', 'invite', 'a@b.example', '--merchant', 'mer_1', '--operator'], 'cannot be used with'],
-    [['user', 'invite', 'a@b.example', '--merchant', 'mer_1', '--role', 'boss'], 'owner, developer, viewer'],
-    [['user', 'invite', 'nonsense', '--operator'], 'e-mail address'],
-  ])('refuses %j, and says what to do', async (args, word) => {
-    const { exitCode, stderr } = await cli.run(...args);
-    expect(exitCode).toBe(2);
-    expect(stderr).toContain(word);
-  });
-
   test('refuses an existing member, and names the command that lists users', async () => {
     await accept((await invite('there@shop.example', 'viewer'))['link']);
     const { exitCode, stderr } = await cli.run(

@@ -150,17 +150,6 @@ describe('webhook test', () => {
       attempts: [{ result: 'connection_failed', status_code: 0 }],
     });
   });
-
-  test('exits with code 2 for a URL that orders of that environment could not have', async () => {
-    const { exitCode, stderr } = await desk.cli.run(
-      ...['webhook', 'test', desk.merchant.id, '--url', 'http://shop.example/hook', '-e', 'live'],
-    );
-
-    expect(exitCode).toBe(2);
-    expect(stderr).toContain(
-      'the webhooks process did not accept the input\n  url: must start with https://',
-    );
-  });
 });
 
 test('without a webhooks process, a webhook command exits with code 5 and names the setting', async () => {
@@ -262,7 +251,10 @@ test('errors about webhook endpoints say what to do', async () => {
   const results = [
     [await endpoint('show', id, nobody('whe')), 3, 'gatehouse webhook endpoint list <merchant_id>'],
     [await endpoint('create', id, '--url', url), 4, 'gatehouse webhook endpoint update'],
-    [await endpoint('create', id, '--url', 'http://shop.example', '-e', 'live'), 2, 'https:// in production'],
+    [
+      await endpoint('create', id, '--url', 'http://shop.example', '-e', 'live'),
+      ...[2, 'the webhooks process did not accept the input\n  url: must start with https:// in production'],
+    ],
     [await endpoint('create', id, '--url', url, '--types', 'order.paid'), 2, 'order.completed'],
   ] as const;
   for (const [{ exitCode, stderr }, code, advice] of results) {

@@ -135,6 +135,8 @@ describe('invalid input ends with exit code 2 and the valid form', () => {
     ['merchant update mer_1 --refund-approval-above 500', 'Write it as ETB=1000'],
     ['merchant update mer_1 --refund-approval-above all', 'Write it as ETB=1000'],
     ['merchant update mer_1 --largest-amounts all', 'Write it as ETB=50000'],
+    ['merchant update mer_1 --largest-amounts 50000', 'Write it as ETB=50000'],
+    ['merchant update mer_1 --requests-per-second 0', '1 to 100000'],
     ['merchant update mer_1 --contact-phone=', 'Use none to remove it.'],
     ['merchant list --address=', 'Write it as host:port.'],
     [
@@ -147,6 +149,9 @@ describe('invalid input ends with exit code 2 and the valid form', () => {
     ],
     ['merchant update mer_1 --production-options none', 'Use all, or some of the options'],
     ['merchant update mer_1 --currencies none', 'Use all, or codes'],
+    ['user invite a@b.example', '--operator'],
+    ['user invite a@b.example --merchant mer_1 --operator', 'cannot be used with'],
+    ['user invite a@b.example --merchant mer_1 --role boss', 'owner, developer, viewer'],
     ['webhook deliveries', 'the command names no merchant'],
     ['webhook deliveries mer_1 --state pending,lost', 'Use one of: pending, delivered, abandoned.'],
     ['webhook deliveries mer_1 --since yesterday', 'or as an age: 24h.'],
