@@ -17,6 +17,7 @@ import { activeSpan, activeTraceparent, runInSpan } from '../tracing/span.ts';
 import type { Span } from '../tracing/span.ts';
 import type { CertificateFiles } from '../tls/certificate-files.ts';
 import { channelCredentials } from './grpc-credentials.ts';
+import { connectWithin } from './connection-limit.ts';
 import { encodeMessage } from './message-bytes.ts';
 import { renewClient } from './renewed-client.ts';
 import { fromStatus, nameOfCode } from './rpc-error.ts';
@@ -33,9 +34,12 @@ export interface GrpcTransportOptions {
   readonly notRepeatable: readonly DescMethod[];
   /** The interval in which the name of the servers is resolved again. Servers that were added get calls within two of them. */
   readonly renewAfterMs?: number;
+  /** The time that a connection may take until it can be used. Then it is given up, and another is tried. 10 s by default. */
+  readonly connectWithinMs?: number;
 }
 
 const defaultRenewAfterMs = 15_000;
+const defaultConnectWithinMs = 10_000;
 
 export interface GrpcTransport extends Transport {
   /** Accepts no new calls, and closes the connections when the running calls have ended. */
@@ -71,6 +75,7 @@ export function createGrpcTransport({
   tls,
   notRepeatable,
   renewAfterMs = defaultRenewAfterMs,
+  connectWithinMs = defaultConnectWithinMs,
 }: GrpcTransportOptions): GrpcTransport {
   const target = targetOf(addresses);
   const credentials = channelCredentials(tls);
@@ -86,6 +91,7 @@ export function createGrpcTransport({
     // The connection to a core that hangs, or whose machine is lost, stays open. So a core must answer pings during calls.
     'grpc.keepalive_time_ms': 10_000,
     'grpc.keepalive_timeout_ms': 5_000,
+    [connectWithin]: connectWithinMs,
   };
   const clients = renewClient(() => new Client(target, credentials, options), renewAfterMs);
   const metadataOf = (header: unknown): Metadata => {

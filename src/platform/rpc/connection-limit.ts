@@ -1,0 +1,52 @@
+import type { Socket } from 'node:net';
+import { Http2SubchannelConnector } from '@grpc/grpc-js/build/src/transport.js';
+
+/**
+ * An option of a channel: the time in milliseconds within which a server must accept a connection, complete the handshake of TLS and
+ * begin HTTP/2. A later attempt follows the one that failed, after the usual backoff.
+ */
+export const connectWithin = 'gatehouse.connect_within_ms';
+
+const connect = Reflect.get<Http2SubchannelConnector, 'connect'>(
+  Http2SubchannelConnector.prototype,
+  'connect',
+);
+
+/**
+ * grpc-js waits for a connection without a limit (grpc/grpc-node#2785). If the network or the server's machine is lost after the server
+ * has accepted the connection, no answer and no error ever comes, and all calls to the server would fail until the process is restarted.
+ * Pings detect this only once HTTP/2 has begun.
+ */
+Http2SubchannelConnector.prototype.connect = async function (address, secureConnector, options) {
+  const withinMs: unknown = options[connectWithin];
+  if (typeof withinMs !== 'number') return connect.call(this, address, secureConnector, options);
+  let socket: Socket | undefined;
+  let isLate = false;
+  const connecting = connect.call(
+    this,
+    address,
+    {
+      waitForReady: () => secureConnector.waitForReady(),
+      getCallCredentials: () => secureConnector.getCallCredentials(),
+      destroy: () => secureConnector.destroy(),
+      connect: async (accepted) => {
+        socket = accepted;
+        if (isLate) throw new Error('the server accepted the connection too late');
+        return secureConnector.connect(accepted);
+      },
+    },
+    options,
+  );
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    isLate = true;
+    // Nothing else would close it. A connection that is not accepted yet has none, and the system gives it up.
+    socket?.destroy();
+    late.reject(new Error(`the server has not begun HTTP/2 within ${withinMs} ms`));
+  }, withinMs).unref();
+  try {
+    return await Promise.race([connecting, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+};
