@@ -66,6 +66,9 @@ Every request is a POST with a JSON body and your API key in the \`apiKey\` head
 the sandbox, and a live key only in production. Amounts are decimal text, never JSON numbers. Fields that are not documented are
 ignored. A key belongs on your server: never put it in a public web page, an app or a repository.`;
 
+/** That of the repository. The Python client of openapi-generator cannot be installed without one: pip refuses its `NoLicense`. */
+const license = { name: 'Apache-2.0', identifier: 'Apache-2.0' };
+
 /**
  * Collects the schemas of the routes registered after it into an OpenAPI 3.1 document, served at /openapi.json. Returns a
  * function that reads the document. `urls` is called when the document is first read. The listeners have their ports by then.
@@ -79,7 +82,7 @@ export async function addOpenApiDocument(
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
-      info: { title: 'Gatehouse merchant API', version: merchantApiVersion, description },
+      info: { title: 'Gatehouse merchant API', version: merchantApiVersion, description, license },
       tags: [
         { name: 'Orders', description: 'Payment orders, their payments and their status.' },
         { name: 'Refunds', description: 'Refunds of paid orders to their payers.' },

@@ -57,6 +57,11 @@ describe('/openapi.json', () => {
     expect(operations).not.toContain(undefined);
   });
 
+  // pip refuses the Python client of openapi-generator without an identifier of SPDX here.
+  test('names its license as SPDX does', () => {
+    expect(at('info', 'license')).toEqual({ name: 'Apache-2.0', identifier: 'Apache-2.0' });
+  });
+
   test('says for every operation whether it needs the key, and neither probes nor webhooks do', () => {
     const security = keysAt('paths').map((path) => [
       path,
