@@ -79,8 +79,11 @@ describe.each(proxies)('$program with the file of deploy', ({ program, file, ada
       const printed = Promise.all([text(proxy.stdout), text(proxy.stderr)]);
       const ended = once(proxy, 'exit');
 
-      /** Sends a request to a site through the proxy. Returns the answer. */
-      const ask = async (site: string): Promise<{ readonly status: unknown; readonly body: string }> => {
+      /** Sends a request to a site through the proxy. Returns the answer. Callers name another port than 443 in the host. */
+      const ask = async (
+        site: string,
+        namedPort = '',
+      ): Promise<{ readonly status: unknown; readonly body: string }> => {
         const session = connect(`https://127.0.0.1:${port}`, {
           servername: `${site}.pay.example`,
           rejectUnauthorized: false,
@@ -88,7 +91,7 @@ describe.each(proxies)('$program with the file of deploy', ({ program, file, ada
         try {
           const request = session.request({
             ':path': '/invitation/one-time-link',
-            ':authority': `${site}.pay.example`,
+            ':authority': `${site}.pay.example${namedPort}`,
             'x-forwarded-for': '192.0.2.66',
           });
           const [headers] = (await once(request, 'response')) as [Record<string, unknown>];
@@ -106,6 +109,7 @@ describe.each(proxies)('$program with the file of deploy', ({ program, file, ada
             'x-forwarded-for': '127.0.0.1',
             'x-forwarded-proto': 'https',
           });
+        expect(JSON.parse((await ask('checkout', ':8443')).body)).toMatchObject({ site: 'checkout' });
         await Promise.all(processes.map(({ close }) => close()));
         expect((await ask('dashboard')).status).toBeGreaterThanOrEqual(502);
       } finally {
