@@ -5,6 +5,7 @@ import type { TSchema } from '@sinclair/typebox';
 import { findNodeAtLocation, parseTree, printParseErrorCode } from 'jsonc-parser';
 import type { Node, ParseError } from 'jsonc-parser';
 import { SettingsError } from '../../platform/settings/read-settings.ts';
+import { mistakeText } from './mistake-text.ts';
 import { readLogo } from './read-logo.ts';
 import type { Logo } from './read-logo.ts';
 import { walletsSchema } from './wallets-schema.ts';
@@ -86,7 +87,9 @@ export function mistakeIn(
   value: unknown,
 ): SettingsError | undefined {
   const first = Value.Errors(schema, value).First();
-  return first === undefined ? undefined : wallet.problemAt([...path, ...keysOf(first.path)], first.message);
+  return first === undefined
+    ? undefined
+    : wallet.problemAt([...path, ...keysOf(first.path)], mistakeText(first));
 }
 
 function readText(file: string): string {
@@ -125,7 +128,9 @@ class JsonDocument {
     path: readonly (string | number)[],
   ): SettingsError | undefined {
     const first = Value.Errors(schema, value).First();
-    return first === undefined ? undefined : this.problemAt([...path, ...keysOf(first.path)], first.message);
+    return first === undefined
+      ? undefined
+      : this.problemAt([...path, ...keysOf(first.path)], mistakeText(first));
   }
 
   problemAt(path: readonly (string | number)[], problem: string): SettingsError {

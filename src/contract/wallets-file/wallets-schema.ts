@@ -8,7 +8,7 @@ const amount = (description: string) =>
 
 const currency = Type.Object(
   {
-    code: Type.String({ pattern: '^[A-Z]{3}$', description: 'ISO 4217 code.' }),
+    code: Type.String({ pattern: '^[A-Z]{3}$', description: 'ISO 4217 code, such as ETB.' }),
     least_amount: Type.Optional(amount('The least amount of a payment.')),
     greatest_amount: Type.Optional(amount('The greatest amount of a payment.')),
     decimals: Type.Optional(
@@ -137,7 +137,7 @@ const wallet = Type.Object(
     }),
     currencies: Type.Array(currency, { minItems: 1 }),
     phone_prefixes: Type.Optional(
-      Type.Array(Type.String({ pattern: '^\\+[1-9][0-9]{1,11}$' }), {
+      Type.Array(Type.String({ pattern: '^\\+[1-9][0-9]{1,11}$', description: 'Such as +2519.' }), {
         description: "The first digits of its subscribers' numbers. Checkout preselects the wallet by them.",
       }),
     ),

@@ -133,13 +133,13 @@ describe('the configured wallets', () => {
 
   test.each<Wrong>([
     ...at('wallets[1].', different, [
-      ['an id in capitals', { id: 'WalletA' }, 'id: '],
+      ['an id in capitals', { id: 'WalletA' }, 'id: must match ^[a-z]'],
       ['an id that another has', { id: 'walletb' }, 'id: names the wallet walletb a second time'],
-      ['no Amharic name', { names: { en: 'Wallet A' } }, 'names.am: '],
+      ['no Amharic name', { names: { en: 'Wallet A' } }, 'names.am: is required'],
       ['an unknown connector', { connector: 'soap' }, 'connector: must be one of gsma'],
-      ['no channel', { channels: [] }, 'channels: '],
-      ['an unknown channel', { channels: ['sms'] }, 'channels[0]: '],
-      ['no currency', { currencies: [] }, 'currencies: '],
+      ['no channel', { channels: [] }, 'channels: must not be empty'],
+      ['an unknown channel', { channels: ['sms'] }, 'channels[0]: must be one of ussd, wallet'],
+      ['no currency', { currencies: [] }, 'currencies: must not be empty'],
       ['a currency that does not exist', ofCurrency({ code: 'ETX' }), 'currencies[0].code: '],
       ['a currency twice', { currencies: [etb, etb] }, 'currencies[1].code: names ETB a second time'],
       [
@@ -148,20 +148,29 @@ describe('the configured wallets', () => {
         'currencies[0].least_amount: must not be above greatest_amount',
       ],
       ['too many decimals', ofCurrency({ decimals: 3 }), 'currencies[0].decimals: must be at most 2'],
-      ['a phone prefix without a plus', { phone_prefixes: ['2519'] }, 'phone_prefixes[0]: '],
-      ['no environment', { environments: {} }, 'environments: '],
-      ['an unknown environment', { environments: { live: { settings } } }, 'environments.live: '],
+      [
+        'a phone prefix without a plus',
+        { phone_prefixes: ['2519'] },
+        'phone_prefixes[0]: must match ^\\+[1-9][0-9]{1,11}$. Such as +2519.',
+      ],
+      ['a comparison that is text', { reconcile: 'yes' }, 'reconcile: must be true or false'],
+      ['no environment', { environments: {} }, 'environments: must have at least one of sandbox, production'],
+      [
+        'an unknown environment',
+        { environments: { live: { settings } } },
+        'environments.live: is not a setting; the settings here are sandbox, production',
+      ],
       ['a logo that does not exist', { logo: 'missing.svg' }, 'logo: the file '],
-      ['an unknown field', { colour: 'red' }, 'colour: '],
+      ['an unknown field', { colour: 'red' }, 'colour: is not a setting; the settings here are id, names'],
     ]),
     ...at(`${sandbox}.settings.`, withSettings, [
-      ['no base URL', { base_url: undefined }, 'base_url: '],
+      ['no base URL', { base_url: undefined }, 'base_url: is required. '],
       ['a base URL without a host', { base_url: 'http://' }, 'base_url: '],
       ['a base URL of another scheme', { base_url: 'ftp://wallet.example' }, 'base_url: '],
       ['a client id that no header can carry', { client_id: 'shop\n' }, 'client_id: '],
-      ['a secret as text', { client_secret: secret }, 'client_secret: '],
+      ['a secret as text', { client_secret: secret }, 'client_secret: must name the environment variable'],
       ['a secret that is not set', { api_key: { secret: 'OTHER' } }, 'api_key: names OTHER, but'],
-      ['a payee without an id', { payee: { type: 'accountid' } }, 'payee.id: '],
+      ['a payee without an id', { payee: { type: 'accountid' } }, 'payee.id: is required'],
       ['a setting that no connector has', { colour: 'red' }, 'colour: '],
     ]),
     ...at(`${sandbox}.callbacks.`, (callbacks) => inSandbox({ callbacks }), [
@@ -173,7 +182,11 @@ describe('the configured wallets', () => {
       ['a source with too many bits', { sources: ['10.0.0.0/33'] }, 'sources[0]: '],
       ['a callback key that can be guessed', { api_key: { secret: 'SHORT' } }, 'api_key: must be 16 to 256'],
     ]),
-    ['a limit of zero requests at a time', inSandbox({ max_in_flight: 0 }), `${sandbox}.max_in_flight: `],
+    [
+      'a limit of zero requests at a time',
+      inSandbox({ max_in_flight: 0 }),
+      `${sandbox}.max_in_flight: must be a whole number from 1 to 500`,
+    ],
     ['calls longer than a lease', inSandbox({ call_timeout_ms: 30_001 }), `${sandbox}.call_timeout_ms: `],
     [
       'a comparison of a statement that the settings do not give',
@@ -211,8 +224,8 @@ describe('the configured wallets', () => {
     ['{\n"wallets": [}', 'line 2: is not JSON'],
     ['null', 'line 1: '],
     ['[]', 'line 1: '],
-    ['{}', 'wallets: '],
-    ['{"wallets": [null]}', 'wallets[0]: '],
+    ['{}', 'wallets: is required'],
+    ['{"wallets": [null]}', 'wallets[0]: must be an object'],
   ])('%j stops the process', (text, problem) => {
     expect(() => readFile(fileOf('broken.json', text))).toThrow(problem);
   });
