@@ -6,7 +6,7 @@ import type {
   GetOrderResponse,
   OrderService,
 } from '../../../gen/gatehouse/v1/order_service_pb.js';
-import { annotate } from '../../../platform/rpc/call-context.ts';
+import { annotate, callerOf } from '../../../platform/rpc/call-context.ts';
 import type { Caller } from '../../../platform/rpc/call-context.ts';
 import { defaultDeadlineMs } from '../../../platform/rpc/call-limits.ts';
 import { requireRegistrar } from '../../rpc/checkout-url-access.ts';
@@ -54,7 +54,10 @@ export function waitOrderMethod(parts: WaitOrderParts): ServiceImpl<typeof Order
     const { timeoutMs, ...wait } = valuesOrThrow(parseOrderWait(request));
     const leftMs = (context.timeoutMs() ?? defaultDeadlineMs) - answerBeforeDeadlineMs;
     const bounded = { ...wait, timeoutMs: Math.max(0, Math.min(timeoutMs, leftMs)) };
-    const awaited = await parts.waitForOrder(bounded, context);
+    const awaited = await parts.waitForOrder(bounded, {
+      signal: context.signal,
+      owner: callerOf(context).role,
+    });
     if (awaited === undefined) throw await missingOrder(parts, wait.name);
     return { order: orderMessage(awaited.order), timedOut: awaited.timedOut };
   };

@@ -1,6 +1,6 @@
-import { rpcError } from '../../../contract/error-reason.ts';
 import { publicId, storedId } from '../../../contract/public-id.ts';
 import type { StoredId } from '../../../contract/public-id.ts';
+import { createFairCalls } from '../../../platform/fair-calls.ts';
 import { createWakeSignal } from '../../../platform/wake-signal.ts';
 import type { Order } from '../../domain/order.ts';
 import type { ChangedOrders } from '../../events/changed-orders.ts';
@@ -22,11 +22,12 @@ export interface AwaitedOrder {
 /**
  * The order as soon as it differs from what the caller knows, or at the end of the wait; undefined when it does not exist.
  * All waits share one reader of changes, and none reads its order at intervals.
+ * `owner`: who waits. A single owner gets half of all waits, so that it leaves some to others.
  * Errors: OVERLOADED when too many wait; those of the database.
  */
 export type WaitForOrder = (
   wait: OrderWait,
-  scope: { readonly signal: AbortSignal },
+  scope: { readonly signal: AbortSignal; readonly owner: string },
 ) => Promise<AwaitedOrder | undefined>;
 
 export interface WaitForOrderParts {
@@ -42,7 +43,7 @@ const defaultMaxWaiting = 10_000;
 
 export function createWaitForOrder(parts: WaitForOrderParts): WaitForOrder {
   const { findOrder, changedOrders, draining, maxWaiting = defaultMaxWaiting } = parts;
-  let waiting = 0;
+  const inTurn = createFairCalls({ maxRunning: maxWaiting, maxWaiting: 0 });
 
   const waitForChange = async (
     id: StoredId<'ord'>,
@@ -76,20 +77,11 @@ export function createWaitForOrder(parts: WaitForOrderParts): WaitForOrder {
     }
   };
 
-  return async (wait, { signal }) => {
+  return async (wait, { signal, owner }) => {
     const order = await findOrder(wait.name, { signal });
     if (order === undefined) return undefined;
     if (hasChanged(order, wait.knownSequence)) return { order, timedOut: false };
-    if (waiting >= maxWaiting)
-      throw rpcError('OVERLOADED', 'too many calls are waiting for orders; try again in a moment', {
-        retryAfterMs: 1_000,
-      });
-    waiting += 1;
-    try {
-      return await waitForChange(storedId('ord', order.id), wait, signal);
-    } finally {
-      waiting -= 1;
-    }
+    return inTurn({ owner }, signal, () => waitForChange(storedId('ord', order.id), wait, signal));
   };
 }
 
