@@ -5,7 +5,8 @@ import type { CarriedForm } from '../session/session-data.ts';
 import { fieldsOf } from './read-form.ts';
 
 /** Fields that are never kept. The user enters them again. Data that is to be erased must not be stored once more. */
-const isPrivate = (name: string): boolean => /password|secret|code|token|_csrf|^erased_/i.test(name);
+export const isPrivateField = (name: string): boolean =>
+  /password|secret|code|token|_csrf|^erased_/i.test(name);
 
 /** The form of a request that must wait for the sign-in; undefined when it is too large to keep. */
 export function carriedFormOf(request: FastifyRequest): CarriedForm | undefined {
@@ -14,7 +15,7 @@ export function carriedFormOf(request: FastifyRequest): CarriedForm | undefined 
   const form = {
     action,
     fields: fieldsOf(request.body)
-      .filter(([name]) => !isPrivate(name))
+      .filter(([name]) => !isPrivateField(name))
       .map(([name, value]): [string, string] => [name, value]),
   };
   return isKept(form) ? form : undefined;

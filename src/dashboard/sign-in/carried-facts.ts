@@ -1,75 +1,90 @@
 import type { FastifyRequest } from 'fastify';
 import { isLanguage } from '../../platform/language/language.ts';
+import type { Language } from '../../platform/language/language.ts';
 import { keys as keysInAmharic } from '../language/amharic/keys.ts';
+import { operatorUsers as operatorUsersInAmharic } from '../language/amharic/operator-users.ts';
 import { operator as operatorInAmharic } from '../language/amharic/operator.ts';
 import { paymentLinks as linksInAmharic } from '../language/amharic/payment-links.ts';
 import { settlements as settlementsInAmharic } from '../language/amharic/settlements.ts';
+import { wallets as walletsInAmharic } from '../language/amharic/wallets.ts';
 import { webhooks as webhooksInAmharic } from '../language/amharic/webhooks.ts';
 import { keys } from '../language/english/keys.ts';
+import { operatorUsers } from '../language/english/operator-users.ts';
 import { operator } from '../language/english/operator.ts';
 import { paymentLinks } from '../language/english/payment-links.ts';
 import { settlements } from '../language/english/settlements.ts';
+import { wallets } from '../language/english/wallets.ts';
 import { webhooks } from '../language/english/webhooks.ts';
-import { wordsFor } from '../language/words.ts';
 import { optionText } from '../payments/order-words.ts';
 import { shellWords } from '../send-page.ts';
 import type { CarriedForm } from '../session/session-data.ts';
 import { signInWords } from './show-sign-in.ts';
 
 const formWords = {
-  en: { keys, operator, links: paymentLinks, settlements, webhooks },
+  en: { keys, operator, operatorUsers, links: paymentLinks, settlements, wallets, webhooks },
   am: {
     keys: keysInAmharic,
     operator: operatorInAmharic,
+    operatorUsers: operatorUsersInAmharic,
     links: linksInAmharic,
     settlements: settlementsInAmharic,
+    wallets: walletsInAmharic,
     webhooks: webhooksInAmharic,
   },
 };
 
 type Texts = Readonly<Record<string, string>>;
 
-/** Hidden fields that say which state a page showed. */
-const unseen = new Set(['seen', 'page']);
+/** Fields that say which state a page showed, or which of its buttons was used. */
+export const unseenFields: ReadonlySet<string> = new Set(['seen', 'page', 'edit']);
 
 /** The label and the text of each field of a kept form, in the words that the form showed. */
 export function carriedFacts(
   request: FastifyRequest,
   { fields }: Pick<CarriedForm, 'fields'>,
 ): readonly (readonly [label: string, text: string])[] {
-  const labels: Texts = { ...wordsFor(request, signInWords).carryOn.fields, ...labelsOf(request) };
+  const labels = fieldLabels(request.language);
   const textOf = textsOf(request);
   return fields
-    .filter(([name, value]) => value !== '' && !unseen.has(name))
+    .filter(([name, value]) => value !== '' && !unseenFields.has(name))
     .map(([name, value]) => [
       Object.hasOwn(labels, name) ? String(labels[name]) : name.replaceAll('_', ' '),
       textOf(name, value),
     ]);
 }
 
-function labelsOf(request: FastifyRequest): Texts {
-  const words = wordsFor(request, formWords);
+/** The labels of the fields of all forms, by the name of the field. */
+export function fieldLabels(language: Language): Texts {
+  const words = formWords[language];
   return {
+    ...signInWords[language].carryOn.fields,
     after: words.webhooks.secrets.rotate.after,
+    endpoint: words.webhooks.endpoints.columns.endpoint,
+    help: words.operatorUsers.asked.columns.what,
     kind: words.settlements.columns.what,
+    merchant_id: words.operator.merchant,
+    on: words.wallets.states.on,
     outcome: words.settlements.propose.outcome,
     overlap: words.keys.rotate.overlap,
     provider_reference: words.settlements.propose.reference,
     refunds: words.keys.refunds.may,
+    subject_id: words.operator.merchants.facts.id,
   };
 }
 
 /** The text of an option. A value without one, such as an amount, is its own text. */
 function textsOf(request: FastifyRequest): (name: string, value: string) => string {
   const { language, wallets } = request;
-  const words = wordsFor(request, formWords);
+  const words = formWords[language];
   const { environments, roles } = shellWords[language];
   const { yes, no } = words.operator.pipeline;
   const options: Readonly<Record<string, Texts>> = {
     after: words.webhooks.secrets.rotate.choices,
     environment: environments,
+    help: words.operatorUsers.asked.kinds,
     kind: words.settlements.subjects,
     lifetime: words.links.form.lifetimes,
+    on: { yes, no },
     outcome: words.settlements.outcomes,
     overlap: words.keys.rotate.overlaps,
     production: { yes },

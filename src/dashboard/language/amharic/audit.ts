@@ -16,7 +16,7 @@ export const audit: AuditWords = {
     clear: 'ሁሉንም ያሳዩ',
   },
   kinds: {
-    user: 'ሰዎች',
+    user: 'ተጠቃሚዎች',
     session: 'መግቢያዎች',
     api_key: 'የAPI ቁልፎች',
     signing_secret: 'የፊርማ ምስጢሮች',

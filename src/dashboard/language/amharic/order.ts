@@ -23,7 +23,7 @@ export const order: typeof english = {
     status: 'ሁኔታ',
     amount: 'መጠን',
     deducted: 'የተሰበሰበ',
-    type: 'ዓይነት',
+    type: 'የክፍያ ዓይነት',
     option: 'የክፍያ አማራጭ',
     transaction: 'የዋሌት ግብይት',
     phone: 'የደንበኛው ስልክ',

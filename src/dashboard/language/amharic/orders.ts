@@ -31,7 +31,7 @@ export const orders: typeof english = {
     currency: 'ገንዘብ',
     status: 'ሁኔታ',
     option: 'የክፍያ አማራጭ',
-    type: 'ዓይነት',
+    type: 'የክፍያ ዓይነት',
     from: 'የተመዘገበው ከ',
     to: 'የተመዘገበው እስከ',
     paidFrom: 'የተከፈለው ከ',

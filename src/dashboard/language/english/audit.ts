@@ -18,7 +18,7 @@ export const audit: AuditWords = {
     clear: 'Show all',
   },
   kinds: {
-    user: 'People',
+    user: 'Users',
     session: 'Sign-ins',
     api_key: 'API keys',
     signing_secret: 'Signing secrets',

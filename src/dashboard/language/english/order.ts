@@ -33,7 +33,7 @@ export const order = {
     status: 'Status',
     amount: 'Amount',
     deducted: 'Collected',
-    type: 'Kind',
+    type: 'Payment type',
     option: 'Payment option',
     transaction: 'Wallet transaction',
     phone: 'Customer’s phone',

@@ -30,7 +30,7 @@ export const orders = {
     currency: 'Currency',
     status: 'Status',
     option: 'Payment option',
-    type: 'Kind',
+    type: 'Payment type',
     from: 'Registered from',
     to: 'Registered until',
     paidFrom: 'Paid from',

@@ -37,7 +37,7 @@ export const webhooks = {
     submit: 'Send test',
     refused:
       'This URL cannot be a webhook_url of this environment. Enter a complete URL, such as https://shop.example/webhooks.',
-    sent: 'The test is being sent. Load this page again in a moment to see the result.',
+    sent: 'The test is being sent. Refresh the page in a moment to see the result.',
   },
   deliveries: {
     title: 'Deliveries',
