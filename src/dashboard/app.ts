@@ -158,7 +158,7 @@ export async function buildDashboard(options: DashboardOptions): Promise<Fastify
   app.removeAllContentTypeParsers();
   await app.register(formbody);
   app.decorateRequest('facts', null);
-  app.decorateRequest('viewer', null);
+  app.decorateRequest('signedInUser', null);
   app.decorateRequest('pageMerchant', null);
   app.decorateRequest('language', 'en');
   app.decorateRequest('wallets');

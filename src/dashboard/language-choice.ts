@@ -13,4 +13,4 @@ export const rememberLanguage = (reply: FastifyReply, language: Language, isSecu
 
 /** The language of an answer: chosen in this request, stored in the browser, the user's setting, or the browser's. */
 export const chooseLanguage = (request: FastifyRequest, reply: FastifyReply, isSecure: boolean): Language =>
-  cookies.chooseLanguage(request, reply, cookieNamed(isSecure), request.viewer?.language);
+  cookies.chooseLanguage(request, reply, cookieNamed(isSecure), request.signedInUser?.language);

@@ -1,7 +1,7 @@
 import type { EnvironmentName, PageMerchant } from './access/page-context.ts';
 import type { shell } from './language/english/shell.ts';
-import { isAtLeast } from './access/viewer.ts';
-import type { Role, Viewer } from './access/viewer.ts';
+import { isAtLeast } from './access/dashboard-user.ts';
+import type { Role, DashboardUser } from './access/dashboard-user.ts';
 
 type Words = typeof shell;
 export type Area = keyof Words['nav'];
@@ -84,7 +84,7 @@ export function merchantStart(merchantId: string, environment: EnvironmentName, 
 
 /** The links of the page's frame. */
 export function navigationOf(
-  viewer: Viewer,
+  user: DashboardUser,
   pageMerchant: PageMerchant | undefined,
   area: Area | undefined,
   words: Words,
@@ -92,7 +92,7 @@ export function navigationOf(
 ): Navigation {
   // Pages without an environment link to the sandbox, so that no careless click changes real data.
   const environment = pageMerchant?.environment ?? 'sandbox';
-  const entries = pageMerchant === undefined ? (viewer.isOperator ? operatorEntries : []) : merchantEntries;
+  const entries = pageMerchant === undefined ? (user.isOperator ? operatorEntries : []) : merchantEntries;
   const shown = entries.filter(
     ({ route, role }) =>
       hasPage(route) &&
@@ -128,7 +128,7 @@ export function navigationOf(
               : merchantStart(pageMerchant.merchantId, name, hasPage),
             current: name === pageMerchant.environment,
           })),
-    merchants: viewer.memberships.map(({ merchantId, merchantName }) => ({
+    merchants: user.memberships.map(({ merchantId, merchantName }) => ({
       name: merchantName,
       href: merchantStart(merchantId, environment, hasPage),
       current: merchantId === pageMerchant?.merchantId,

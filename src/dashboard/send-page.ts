@@ -48,7 +48,7 @@ export interface SendPageParts {
 
 export function createSendPage({ render, assets, hasPage, zone }: SendPageParts): SendPage {
   return (request, reply, page) => {
-    const { language, viewer, pageMerchant } = request;
+    const { language, signedInUser, pageMerchant } = request;
     const words = shellWords[language];
     const other = languages.find((code) => code !== language) ?? language;
     const html = render(page.template, {
@@ -73,17 +73,17 @@ export function createSendPage({ render, assets, hasPage, zone }: SendPageParts)
         scripts: page.scripts ?? [],
       },
       formToken: reply.generateCsrf(),
-      viewer,
+      signedInUser,
       pageMerchant,
       // A page of both environments, such as the team, has no home page of its own.
       home: pageMerchant?.environment === undefined ? '/' : pathIn(pageMerchant),
       navigation:
-        viewer === null || page.isAlone === true
+        signedInUser === null || page.isAlone === true
           ? undefined
-          : navigationOf(viewer, pageMerchant ?? undefined, page.area, words, hasPage),
+          : navigationOf(signedInUser, pageMerchant ?? undefined, page.area, words, hasPage),
       flash: takeFlash(request),
       requestId: request.id,
-      zone: viewer === null ? undefined : zone(),
+      zone: signedInUser === null ? undefined : zone(),
       hasAccountPage: hasPage('/account'),
     });
     return reply

@@ -10,7 +10,7 @@ const deadlineMs = 5_000;
 /** The options of every call: deadline, request id and actor. */
 export function callOptions(request: FastifyRequest): CallOptions {
   const headers: Record<string, string> = { 'x-request-id': request.id };
-  if (request.viewer !== null) headers['x-gatehouse-actor'] = request.viewer.userId;
+  if (request.signedInUser !== null) headers['x-gatehouse-actor'] = request.signedInUser.userId;
   return { timeoutMs: deadlineMs, headers };
 }
 

@@ -1,4 +1,4 @@
-import type { Role } from './viewer.ts';
+import type { Role } from './dashboard-user.ts';
 
 /** The users who may use a route. */
 export type AccessRule =

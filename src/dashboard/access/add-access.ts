@@ -3,8 +3,8 @@ import { callOptions } from '../try-call.ts';
 import type { DashboardClients } from '../clients.ts';
 import { PageProblem, notFound } from '../page-problem.ts';
 import { logFacts } from '../request-log.ts';
-import { isAtLeast } from './viewer.ts';
-import type { Viewer } from './viewer.ts';
+import { isAtLeast } from './dashboard-user.ts';
+import type { DashboardUser } from './dashboard-user.ts';
 import type { AccessRule } from './access-rule.ts';
 import { guardedPath } from './guarded-path.ts';
 import { isEnvironmentName } from './page-context.ts';
@@ -49,20 +49,20 @@ export function addAccess(app: FastifyInstance, options: AccessOptions): void {
     );
   });
   const enterAsViewer = (request: FastifyRequest): void => {
-    const { data, viewer } = request.session;
-    request.viewer = null;
+    const { data, user } = request.session;
+    request.signedInUser = null;
     request.hasWaited = !request.raw.complete;
-    if (data?.stage !== 'in' || viewer === undefined) return;
-    request.viewer = viewer;
-    logFacts(request, { userId: viewer.userId });
+    if (data?.stage !== 'in' || user === undefined) return;
+    request.signedInUser = user;
+    logFacts(request, { userId: user.userId });
     const nowMs = now().getTime();
     // A page asks for its state by itself, even when nobody looks at it.
     const isUse = request.routeOptions.url?.endsWith('/state') !== true;
     // A time in the future was written before this clock was set back.
     if (isUse && Math.abs(nowMs - data.seenAt) >= seenEveryMs) data.seenAt = nowMs;
   };
-  const enterAsMember = async (request: FastifyRequest, viewer: Viewer, rule: MemberRule) => {
-    const pageMerchant = await findPageMerchant(request, viewer, options);
+  const enterAsMember = async (request: FastifyRequest, user: DashboardUser, rule: MemberRule) => {
+    const pageMerchant = await findPageMerchant(request, user, options);
     const isEnough =
       pageMerchant.role === 'operator' ? rule.operators : isAtLeast(pageMerchant.role, rule.role);
     if (!isEnough) throw new PageProblem('forbidden', 'MEMBER_ROLE');
@@ -73,9 +73,9 @@ export function addAccess(app: FastifyInstance, options: AccessOptions): void {
     enterAsViewer(this);
     const rule = rules[ruleName(this.method, this.routeOptions.url ?? '')];
     if (rule === undefined || rule.who === 'everyone') return;
-    if (this.viewer === null) throw new PageProblem('forbidden', 'SESSION_ENDED');
-    if (rule.who === 'operator') requireOperator(this.viewer);
-    if (rule.who === 'member') await enterAsMember(this, this.viewer, rule);
+    if (this.signedInUser === null) throw new PageProblem('forbidden', 'SESSION_ENDED');
+    if (rule.who === 'operator') requireOperator(this.signedInUser);
+    if (rule.who === 'member') await enterAsMember(this, this.signedInUser, rule);
   });
   app.decorateRequest('hasWaited', false);
   app.addHook('onRequest', async (request) => enterAsViewer(request));
@@ -90,9 +90,10 @@ export function addAccess(app: FastifyInstance, options: AccessOptions): void {
     const rule = rules[ruleName(request.method, request.routeOptions.url ?? '')];
     if (rule === undefined) throw new TypeError('a route without a rule was reached');
     if (rule.who === 'everyone') return;
-    if (request.viewer === null) return sendToSignIn('sign-in', request, reply);
-    if (rule.who === 'operator') requireOperator(request.viewer);
-    if (rule.who === 'member') request.pageMerchant = await enterAsMember(request, request.viewer, rule);
+    if (request.signedInUser === null) return sendToSignIn('sign-in', request, reply);
+    if (rule.who === 'operator') requireOperator(request.signedInUser);
+    if (rule.who === 'member')
+      request.pageMerchant = await enterAsMember(request, request.signedInUser, rule);
     const provedAt = request.session.data?.provedAt ?? 0;
     // A time in the future was written before this clock was set back, or by a process whose clock is wrong.
     const isProved = Math.abs(now().getTime() - provedAt) <= stepUpMs;
@@ -104,13 +105,13 @@ export function addAccess(app: FastifyInstance, options: AccessOptions): void {
   });
 }
 
-function requireOperator({ isOperator }: Viewer): void {
+function requireOperator({ isOperator }: DashboardUser): void {
   if (!isOperator) throw notFound('NOT_AN_OPERATOR');
 }
 
 async function findPageMerchant(
   request: FastifyRequest,
-  { memberships, isOperator }: Viewer,
+  { memberships, isOperator }: DashboardUser,
   { merchants }: AccessOptions,
 ): Promise<PageMerchant> {
   const { merchantId = '', environment } = request.params as {

@@ -1,7 +1,7 @@
 import type { WalletDirectory } from '../../contract/wallet-directory.ts';
 import type { FastifyRequest } from 'fastify';
 import { Environment } from '../../gen/gatehouse/v1/order_pb.js';
-import type { Role, Viewer } from './viewer.ts';
+import type { Role, DashboardUser } from './dashboard-user.ts';
 
 /** The merchant of a page, and its environment if the page has one. */
 export interface PageMerchant {
@@ -20,7 +20,7 @@ export const isEnvironmentName = (text: string): text is EnvironmentName =>
 declare module 'fastify' {
   interface FastifyRequest {
     /** The signed-in user; null before signing in. */
-    viewer: Viewer | null;
+    signedInUser: DashboardUser | null;
     /** Whether the request waited after its session was read: for the rest of its form, or for its turn. */
     hasWaited: boolean;
     /**
@@ -36,9 +36,9 @@ declare module 'fastify' {
 }
 
 /** The signed-in user, on a route that requires one. */
-export function viewerOf({ viewer }: FastifyRequest): Viewer {
-  if (viewer === null) throw new TypeError('asked for the viewer on a route that is open to everyone');
-  return viewer;
+export function signedInUserOf({ signedInUser }: FastifyRequest): DashboardUser {
+  if (signedInUser === null) throw new TypeError('asked for the user on a route that is open to everyone');
+  return signedInUser;
 }
 
 /** The merchant of a route below `/m/:merchantId`. */

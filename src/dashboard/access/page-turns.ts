@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import { createFairCalls, takeTurn } from '../../platform/fair-calls.ts';
 import type { FairCalls } from '../../platform/fair-calls.ts';
-import type { Viewer } from './viewer.ts';
+import type { DashboardUser } from './dashboard-user.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -33,9 +33,9 @@ export function addPageTurns(app: FastifyInstance): void {
   app.decorateRequest('endTurn', null);
   app.decorateRequest('endMerchantTurn', null);
   app.addHook('onRequest', async (request, { raw }) => {
-    const { viewer } = request;
-    if (viewer === null) return;
-    const { userId } = viewer;
+    const { signedInUser } = request;
+    if (signedInUser === null) return;
+    const { userId } = signedInUser;
     const leaving = {
       get aborted() {
         return raw.destroyed;
@@ -44,7 +44,7 @@ export function addPageTurns(app: FastifyInstance): void {
     const waits = setImmediate(() => (request.hasWaited = true));
     const endTurn = await takeTurn(userTurns.memo(userId), { owner: userId }, leaving);
     request.endTurn = endTurn;
-    const merchantId = ownMerchantOf(request.params, viewer);
+    const merchantId = ownMerchantOf(request.params, signedInUser);
     if (merchantId !== undefined) {
       const own = { owner: merchantId, part: userId };
       request.endMerchantTurn = await takeTurn(merchantTurns.memo(merchantId), own, leaving);
@@ -67,8 +67,8 @@ const rememberTurns = (atATime: number): LRUCache<string, FairCalls> =>
     memoMethod: () => createFairCalls({ maxRunning: 2 * atATime, maxWaiting }),
   });
 
-/** The merchant in the path if the viewer belongs to it. Other users take no turns from its members. */
-function ownMerchantOf(params: unknown, { memberships }: Viewer): string | undefined {
+/** The merchant in the path if the user belongs to it. Other users take no turns from its members. */
+function ownMerchantOf(params: unknown, { memberships }: DashboardUser): string | undefined {
   const { merchantId } = params as { readonly merchantId?: string };
   return memberships.find((membership) => membership.merchantId === merchantId)?.merchantId;
 }

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { waitText } from '../../platform/language/duration-text.ts';
-import { viewerOf } from '../access/page-context.ts';
+import { signedInUserOf } from '../access/page-context.ts';
 import { tryCall, callOptions } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { readForm } from '../forms/read-form.ts';
@@ -34,7 +34,7 @@ export function addAccount(app: FastifyInstance, dashboard: Dashboard): void {
     const { forms } = shellWords[request.language];
     const form = readForm(Profile, request.body, forms);
     if (!form.ok) return showAccount(dashboard, request, reply, { profile: form, status: 400 });
-    const { userId } = viewerOf(request);
+    const { userId } = signedInUserOf(request);
     const answer = await tryCall(request, (options) =>
       accounts.updateProfile({ userId, ...form.value }, options),
     );
@@ -56,7 +56,7 @@ export function addAccount(app: FastifyInstance, dashboard: Dashboard): void {
     if (!form.ok) return showAccount(dashboard, request, reply, { password: form, status: 400 });
     const { current_password: currentPassword, new_password: newPassword } = form.value;
     const change = {
-      userId: viewerOf(request).userId,
+      userId: signedInUserOf(request).userId,
       currentPassword,
       newPassword,
       keepSessionHash: sessionHash(request.session.sessionId),
@@ -86,7 +86,7 @@ export function addAccount(app: FastifyInstance, dashboard: Dashboard): void {
   });
 
   app.post('/account/sessions/end', async (request, reply) => {
-    const { userId } = viewerOf(request);
+    const { userId } = signedInUserOf(request);
     const keepSessionHash = sessionHash(request.session.sessionId);
     await sessions.endUserSessions({ userId, keepSessionHash }, callOptions(request));
     flash(request, { tone: 'good', text: wordsFor(request, accountWords).sessions.done });

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { waitText } from '../../platform/language/duration-text.ts';
-import { viewerOf } from '../access/page-context.ts';
+import { signedInUserOf } from '../access/page-context.ts';
 import { tryCall, callOptions } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { fieldOf, readForm } from '../forms/read-form.ts';
@@ -27,7 +27,10 @@ export function addSecondFactor(app: FastifyInstance, dashboard: Dashboard): voi
   const { accounts } = dashboard.clients;
 
   app.post('/account/codes/begin', async (request, reply) => {
-    const { uri } = await accounts.beginTotp({ userId: viewerOf(request).userId }, callOptions(request));
+    const { uri } = await accounts.beginTotp(
+      { userId: signedInUserOf(request).userId },
+      callOptions(request),
+    );
     return showSetUp(dashboard, request, reply, { uri });
   });
 
@@ -46,7 +49,7 @@ export function addSecondFactor(app: FastifyInstance, dashboard: Dashboard): voi
     const answer = await tryCall(request, (options) =>
       accounts.confirmTotp(
         {
-          userId: viewerOf(request).userId,
+          userId: signedInUserOf(request).userId,
           code,
           browserSecret: dashboard.browserSecrets.of(request),
           keepSessionHash: sessionHash(request.session.sessionId),
@@ -73,7 +76,7 @@ export function addSecondFactor(app: FastifyInstance, dashboard: Dashboard): voi
   });
 
   app.post('/account/codes/off', async (request, reply) => {
-    await accounts.disableTotp({ userId: viewerOf(request).userId }, callOptions(request));
+    await accounts.disableTotp({ userId: signedInUserOf(request).userId }, callOptions(request));
     flash(request, { tone: 'good', text: wordsFor(request, accountWords).codes.turnedOff });
     return reply.redirect('/account', 303);
   });

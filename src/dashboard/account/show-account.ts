@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { viewerOf } from '../access/page-context.ts';
+import { signedInUserOf } from '../access/page-context.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { emptyForm } from '../forms/read-form.ts';
 import type { FormState } from '../forms/read-form.ts';
@@ -34,7 +34,7 @@ export function showAccount(
     isOperator,
     isTotpEnabled,
     memberships,
-  } = viewerOf(request);
+  } = signedInUserOf(request);
   reply.code(status);
   return sendPage(request, reply, {
     template: 'account/account',

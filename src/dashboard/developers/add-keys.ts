@@ -18,7 +18,7 @@ import { notFound } from '../page-problem.ts';
 import { failureOfRpc } from '../rpc-failure.ts';
 import { shellWords } from '../send-page.ts';
 import { flash } from '../session/sign-in-state.ts';
-import { isAtLeast } from '../access/viewer.ts';
+import { isAtLeast } from '../access/dashboard-user.ts';
 import { keyRows } from './key-list.ts';
 
 const dictionary = { en: english, am: amharic };

@@ -4,7 +4,7 @@ import type { WalletDirectory } from '../../contract/wallet-directory.ts';
 import { channelOf, isPaymentOption } from '../../contract/payment-option.ts';
 import type { MerchantWallet } from '../../gen/gatehouse/v1/merchant_wallet_service_pb.js';
 import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
-import { isAtLeast } from '../access/viewer.ts';
+import { isAtLeast } from '../access/dashboard-user.ts';
 import { loadPanel } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { quickStart as amharic } from '../language/amharic/quick-start.ts';

@@ -15,7 +15,7 @@ import { wordsFor } from '../language/words.ts';
 import { notFound } from '../page-problem.ts';
 import { shellWords } from '../send-page.ts';
 import { flash } from '../session/sign-in-state.ts';
-import { isAtLeast } from '../access/viewer.ts';
+import { isAtLeast } from '../access/dashboard-user.ts';
 import { deliveryExplanation } from './delivery-explanation.ts';
 import { readDeliveryFilter } from './delivery-filter.ts';
 import { deliveryStates, endpointState } from './delivery-words.ts';

@@ -4,7 +4,7 @@ import { MerchantStatus } from '../../gen/gatehouse/v1/merchant_service_pb.js';
 import { Environment, RefundStatus } from '../../gen/gatehouse/v1/order_pb.js';
 import { ReportStep } from '../../gen/gatehouse/v1/report_service_pb.js';
 import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
-import { isAtLeast } from '../access/viewer.ts';
+import { isAtLeast } from '../access/dashboard-user.ts';
 import { loadPanel } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { webhookWords } from '../developers/add-webhooks.ts';

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Settlement, Unsettled } from '../../gen/gatehouse/v1/settlement_service_pb.js';
 import { isPublicId, noMerchantId } from '../../contract/public-id.ts';
-import { viewerOf } from '../access/page-context.ts';
+import { signedInUserOf } from '../access/page-context.ts';
 import { tryCall, loadPanel } from '../try-call.ts';
 import type { Answer } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
@@ -59,7 +59,7 @@ export function addSettlements(app: FastifyInstance, { clients, sendPage, timeZo
   const show = async (request: FastifyRequest, reply: FastifyReply, failed?: Failed) => {
     const writing = writingFor(request, timeZone);
     const words = wordsFor(request, settlementWords);
-    const { userId } = viewerOf(request);
+    const { userId } = signedInUserOf(request);
     const operators = await loadPanel(
       request,
       async (options) => (await clients.accounts.listUsers({}, options)).users,

@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox';
 import type { Static } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AccountHelp } from '../../gen/gatehouse/v1/account_service_pb.js';
-import { viewerOf } from '../access/page-context.ts';
+import { signedInUserOf } from '../access/page-context.ts';
 import { tryCall, callOptions, loadPanel } from '../try-call.ts';
 import type { Answer } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
@@ -250,7 +250,7 @@ async function showUsers(
   const { language } = request;
   const words = wordsFor(request, dictionary);
   const team = wordsFor(request, teamWords);
-  const { userId } = viewerOf(request);
+  const { userId } = signedInUserOf(request);
   const operators = await loadPanel(request, async (options) =>
     teamView(await clients.accounts.listUsers({}, options), team, shellWords[language].roles, {
       language,
@@ -268,7 +268,7 @@ async function showUsers(
         what: words.asked.kinds[name],
         askedBy: askedByEmail === '' ? askedBy : askedByEmail,
         until: momentOf(expireTime, language, timeZone),
-        mayApprove: askedByEmail !== viewerOf(request).email && email !== viewerOf(request).email,
+        mayApprove: askedByEmail !== signedInUserOf(request).email && email !== signedInUserOf(request).email,
       };
     });
   });

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { isPublicId } from '../../contract/public-id.ts';
-import { pathIn, pageMerchantOf, viewerOf } from '../access/page-context.ts';
+import { pathIn, pageMerchantOf, signedInUserOf } from '../access/page-context.ts';
 import { tryCall, loadPanel } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { emptyForm, readForm } from '../forms/read-form.ts';
@@ -64,7 +64,7 @@ async function showTeam(
   const words = wordsFor(request, teamWords);
   const { roles } = shellWords[language];
   const { merchantId, role } = pageMerchantOf(request);
-  const { userId } = viewerOf(request);
+  const { userId } = signedInUserOf(request);
   const members = await loadPanel(request, async (options) =>
     teamView(await clients.accounts.listUsers({ merchantId }, options), words, roles, {
       language,

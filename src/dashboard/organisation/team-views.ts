@@ -3,8 +3,8 @@ import type { ListUsersResponse } from '../../gen/gatehouse/v1/account_service_p
 import type { Language } from '../../platform/language/language.ts';
 import type { team } from '../language/english/team.ts';
 import { momentOf } from '../moment-text.ts';
-import { memberRoles } from '../access/viewer.ts';
-import type { Role } from '../access/viewer.ts';
+import { memberRoles } from '../access/dashboard-user.ts';
+import type { Role } from '../access/dashboard-user.ts';
 
 export const roleNumbers: Readonly<Record<Role, MemberRole>> = {
   owner: MemberRole.OWNER,
@@ -15,7 +15,7 @@ export const roleNumbers: Readonly<Record<Role, MemberRole>> = {
 const roleOf = (role: MemberRole | undefined): Role | 'operator' =>
   memberRoles.find((name) => roleNumbers[name] === role) ?? 'operator';
 
-interface Reader {
+interface TeamPage {
   readonly language: Language;
   readonly timeZone: string;
   /** The user of the page. */
@@ -27,7 +27,7 @@ export function teamView(
   { users, invitations }: ListUsersResponse,
   words: typeof team,
   roleWords: Readonly<Record<Role | 'operator', string>>,
-  { language, timeZone, userId }: Reader,
+  { language, timeZone, userId }: TeamPage,
 ) {
   return {
     users: users.map((user) => {

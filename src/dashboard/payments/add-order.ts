@@ -34,7 +34,7 @@ import { wordsFor } from '../language/words.ts';
 import { momentOf } from '../moment-text.ts';
 import { notFound } from '../page-problem.ts';
 import { flash } from '../session/sign-in-state.ts';
-import { isAtLeast } from '../access/viewer.ts';
+import { isAtLeast } from '../access/dashboard-user.ts';
 import { orderWords, optionText, statusText, typeText } from './order-words.ts';
 import { eventEntry, exchangeEntries, storyItems, strayEntry, webhookEntries } from './order-story.ts';
 import type { StoryEntry, StoryWriting } from './order-story.ts';
@@ -88,7 +88,7 @@ const redeliveryForm = (pageMerchant: PageMerchant, delivery: Delivery | undefin
 
 const isRefused = ({ status }: StrayPayment): boolean => status === StrayPaymentStatus.REVERSAL_REFUSED;
 
-/** The actions that the viewer may take on the order, and the pages that the viewer may open. */
+/** The actions that the user may take on the order, and the pages that the user may open. */
 function actionsOn(
   { status, paymentType }: Order,
   request: FastifyRequest,
@@ -115,7 +115,7 @@ function actionsOn(
     mayFollow: pageMerchant.role === 'operator' || isAtLeast(pageMerchant.role, 'developer'),
     // Only operators may open the page of money that waits for a person.
     settlements:
-      request.viewer?.isOperator === true && (attempt !== undefined || waitsForPerson)
+      request.signedInUser?.isOperator === true && (attempt !== undefined || waitsForPerson)
         ? '/operator/settlements'
         : undefined,
   };

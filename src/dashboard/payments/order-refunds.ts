@@ -42,12 +42,12 @@ export function orderRefunds(
   function offer() {
     if (!isAnythingLeft) return { isPossible: false, text: words.nothingLeft };
     const id = isPaymentOption(order.paymentOption) ? walletOf(order.paymentOption) : '';
-    const ways = refundsOf(wallets.wallets, id);
-    if (ways === WalletRefunds.NONE)
+    const support = refundsOf(wallets.wallets, id);
+    if (support === WalletRefunds.NONE)
       return { isPossible: false, text: words.byWallet(wallets.walletNames(id)[language]) };
     return {
       isPossible: true,
-      text: ways === WalletRefunds.WHOLE ? words.whole(write(left)) : words.left(write(left)),
+      text: support === WalletRefunds.WHOLE ? words.whole(write(left)) : words.left(write(left)),
     };
   }
 }

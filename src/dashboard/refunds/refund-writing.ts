@@ -41,8 +41,8 @@ export const refundPath = (pageMerchant: PageMerchant, refundId: string): string
   pathIn(pageMerchant, `refunds/${refundId}`);
 
 /** Whether the signed-in user requested the refund. */
-export const isOwnRefund = ({ requestedBy }: Refund, { viewer }: FastifyRequest): boolean =>
-  requestedBy === `dashboard:${viewer?.userId ?? ''}`;
+export const isOwnRefund = ({ requestedBy }: Refund, { signedInUser }: FastifyRequest): boolean =>
+  requestedBy === `dashboard:${signedInUser?.userId ?? ''}`;
 
 /** Whether the user may approve or decline the refund. Core refuses the person who requested it too. */
 export const mayDecide = (refund: Refund, request: FastifyRequest): boolean =>

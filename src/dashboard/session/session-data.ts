@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import type { Static } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { guardedPath } from '../access/guarded-path.ts';
-import type { Viewer } from '../access/viewer.ts';
+import type { DashboardUser } from '../access/dashboard-user.ts';
 
 /** A form that is kept while its sender signs in or confirms the identity. */
 const CarriedForm = Type.Object({
@@ -42,7 +42,7 @@ declare module 'fastify' {
     userId?: string | undefined;
     data?: SessionData | undefined;
     /** Core's data of the user when the session was read. Never stored. */
-    viewer?: Viewer | undefined;
+    user?: DashboardUser | undefined;
   }
 }
 

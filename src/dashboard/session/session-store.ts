@@ -5,7 +5,7 @@ import type { Session } from 'fastify';
 import type { SessionService } from '../../gen/gatehouse/v1/account_service_pb.js';
 import { readSessionData, writeSessionData } from './session-data.ts';
 import type { SessionData } from './session-data.ts';
-import { viewerOfUser } from '../access/viewer.ts';
+import { dashboardUserFrom } from '../access/dashboard-user.ts';
 
 /** The lifetimes of a session. OWASP ASVS 5.0, 7.3 requires both limits. */
 export interface SessionLimits {
@@ -45,10 +45,10 @@ export function createSessionStore(
     if (session === undefined || user === undefined) return null;
     const data = readSessionData(session.data);
     if (data === undefined) return null;
-    const viewer = viewerOfUser(user, passwordVersion);
-    return { cookie: { originalMaxAge: null }, userId: session.userId, data, viewer };
+    const dashboardUser = dashboardUserFrom(user, passwordVersion);
+    return { cookie: { originalMaxAge: null }, userId: session.userId, data, user: dashboardUser };
   };
-  const write = async (sessionId: string, { userId, data, viewer }: Session): Promise<void> => {
+  const write = async (sessionId: string, { userId, data, user }: Session): Promise<void> => {
     // A session without a user contains nothing.
     if (userId === undefined || data === undefined) return;
     const nowMs = now().getTime();
@@ -61,7 +61,7 @@ export function createSessionStore(
           data: writeSessionData(data),
           // For a core of the previous version.
           expireTime: timestampFromMs(expiryMs),
-          passwordVersion: viewer?.passwordVersion ?? '',
+          passwordVersion: user?.passwordVersion ?? '',
         },
         validFor: durationFromMs(expiryMs - nowMs),
       },

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { CarriedForm, Flash, SessionData } from './session-data.ts';
-import type { Viewer } from '../access/viewer.ts';
+import type { DashboardUser } from '../access/dashboard-user.ts';
 
 /** The contents of the new session. */
 export interface AfterSignIn {
@@ -14,7 +14,7 @@ export interface AfterSignIn {
  */
 export async function beginSession(
   request: FastifyRequest,
-  viewer: Viewer,
+  user: DashboardUser,
   stage: SessionData['stage'],
   { next, carried }: AfterSignIn,
   nowMs: number,
@@ -22,23 +22,23 @@ export async function beginSession(
   const data: SessionData = { stage, signedInAt: nowMs, provedAt: nowMs, seenAt: nowMs };
   if (next !== undefined) data.next = next;
   if (carried !== undefined) data.carried = carried;
-  await renewSession(request, viewer, data);
+  await renewSession(request, user, data);
 }
 
 /**
  * Continues the session under a new id, after each confirmed identity. Core refuses it if the password or the one-time codes were
- * changed since `viewer` was read.
+ * changed since `user` was read.
  */
 export async function renewSession(
   request: FastifyRequest,
-  viewer: Viewer,
+  user: DashboardUser,
   data: SessionData,
 ): Promise<void> {
-  request.session.userId = viewer.userId;
+  request.session.userId = user.userId;
   request.session.data = data;
-  request.session.viewer = viewer;
+  request.session.user = user;
   try {
-    await request.session.regenerate(['userId', 'data', 'viewer']);
+    await request.session.regenerate(['userId', 'data', 'user']);
   } catch (error) {
     // The error page must not store the refused session.
     request.session.userId = undefined;

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { guardedPath } from '../access/guarded-path.ts';
-import { viewerOf } from '../access/page-context.ts';
+import { signedInUserOf } from '../access/page-context.ts';
 import { tryCall } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
 
@@ -31,11 +31,11 @@ export function addConfirm(app: FastifyInstance, dashboard: Dashboard): void {
   });
 
   app.post('/confirm', async (request, reply) => {
-    const viewer = viewerOf(request);
+    const user = signedInUserOf(request);
     const { data } = request.session;
     if (data === undefined) throw new TypeError('somebody is signed in without a session');
     const form = readForm(
-      viewer.isTotpEnabled ? Code : Password,
+      user.isTotpEnabled ? Code : Password,
       request.body,
       shellWords[request.language].forms,
     );
@@ -49,15 +49,15 @@ export function addConfirm(app: FastifyInstance, dashboard: Dashboard): void {
       const origin = { remoteAddress: request.ip, browserSecret: browserSecrets.of(request) };
       const submitted = { ...proof, ...origin, isConfirmation: true };
       if ('code' in submitted)
-        await clients.accounts.verifyTotp({ userId: viewer.userId, ...submitted }, options);
-      else await clients.accounts.verifyPassword({ email: viewer.email, ...submitted }, options);
+        await clients.accounts.verifyTotp({ userId: user.userId, ...submitted }, options);
+      else await clients.accounts.verifyPassword({ email: user.email, ...submitted }, options);
     });
     const words = wordsFor(request, signInWords);
     if (!answer.ok) {
-      const wrong = viewer.isTotpEnabled ? words.code.wrong : words.confirm.wrongPassword;
+      const wrong = user.isTotpEnabled ? words.code.wrong : words.confirm.wrongPassword;
       return showConfirm(dashboard, request, reply, refusedTry(request, reply, answer.refusal, wrong));
     }
-    await renewSession(request, viewer, { ...data, provedAt: now().getTime() });
+    await renewSession(request, user, { ...data, provedAt: now().getTime() });
     return reply.redirect(takeNextPage(request), 303);
   });
 
@@ -96,6 +96,11 @@ function showConfirm(
     isAlone: true,
     words,
     self: '/confirm',
-    view: { notice, error, byCode: viewerOf(request).isTotpEnabled, email: viewerOf(request).email },
+    view: {
+      notice,
+      error,
+      byCode: signedInUserOf(request).isTotpEnabled,
+      email: signedInUserOf(request).email,
+    },
   });
 }

@@ -9,7 +9,7 @@ import type { FormState } from '../forms/read-form.ts';
 import { wordsFor } from '../language/words.ts';
 import { shellWords } from '../send-page.ts';
 import { beginSession } from '../session/sign-in-state.ts';
-import { viewerOfUser } from '../access/viewer.ts';
+import { dashboardUserFrom } from '../access/dashboard-user.ts';
 import { linkOf, linkWords, answerLinkRequest, tokenOf } from './link-pages.ts';
 import { takeNextPage } from './next-page.ts';
 import { refusedTry } from './refused-try.ts';
@@ -82,11 +82,17 @@ export function addInvitation(app: FastifyInstance, dashboard: Dashboard): void 
       }
       const { user, passwordVersion } = answer.value;
       if (user === undefined) throw new TypeError('core accepted an invitation and did not send its user');
-      const viewer = viewerOfUser(user, passwordVersion);
+      const dashboardUser = dashboardUserFrom(user, passwordVersion);
       const after = { next: undefined, carried: undefined };
-      await beginSession(request, viewer, viewer.isTotpEnabled ? 'code' : 'in', after, now().getTime());
-      if (!viewer.isTotpEnabled) await showNotices(dashboard, request, viewer);
-      return reply.redirect(viewer.isTotpEnabled ? '/sign-in/code' : takeNextPage(request), 303);
+      await beginSession(
+        request,
+        dashboardUser,
+        dashboardUser.isTotpEnabled ? 'code' : 'in',
+        after,
+        now().getTime(),
+      );
+      if (!dashboardUser.isTotpEnabled) await showNotices(dashboard, request, dashboardUser);
+      return reply.redirect(dashboardUser.isTotpEnabled ? '/sign-in/code' : takeNextPage(request), 303);
     }),
   );
 }

@@ -11,9 +11,9 @@ import { readCarriedForm } from '../session/session-data.ts';
 import type { SessionData } from '../session/session-data.ts';
 import { sessionHash } from '../session/session-store.ts';
 import { beginSession, renewSession } from '../session/sign-in-state.ts';
-import { viewerOfUser } from '../access/viewer.ts';
-import type { Viewer } from '../access/viewer.ts';
-import { viewerOf } from '../access/page-context.ts';
+import { dashboardUserFrom } from '../access/dashboard-user.ts';
+import type { DashboardUser } from '../access/dashboard-user.ts';
+import { signedInUserOf } from '../access/page-context.ts';
 import { addConfirm } from './add-confirm.ts';
 import { addInvitation } from './add-invitation.ts';
 import { addReset } from './add-reset.ts';
@@ -47,7 +47,7 @@ function addPasswordPage(app: FastifyInstance, dashboard: Dashboard): void {
 
   app.get('/sign-in', async (request, reply) => {
     const { next, out, set } = request.query as Readonly<Record<string, unknown>>;
-    if (request.viewer !== null) return reply.redirect(guardedPath(next, 'GET') ?? '/', 303);
+    if (request.signedInUser !== null) return reply.redirect(guardedPath(next, 'GET') ?? '/', 303);
     const done =
       set !== undefined
         ? wordsFor(request, linkWords).reset.done
@@ -88,10 +88,16 @@ function addPasswordPage(app: FastifyInstance, dashboard: Dashboard): void {
     }
     const { user, passwordVersion } = answer.value;
     if (user === undefined) throw new TypeError('core verified a password and did not send its user');
-    const viewer = viewerOfUser(user, passwordVersion);
-    await beginSession(request, viewer, viewer.isTotpEnabled ? 'code' : 'in', after, now().getTime());
-    if (!viewer.isTotpEnabled) await showNotices(dashboard, request, viewer);
-    return reply.redirect(viewer.isTotpEnabled ? '/sign-in/code' : takeNextPage(request), 303);
+    const dashboardUser = dashboardUserFrom(user, passwordVersion);
+    await beginSession(
+      request,
+      dashboardUser,
+      dashboardUser.isTotpEnabled ? 'code' : 'in',
+      after,
+      now().getTime(),
+    );
+    if (!dashboardUser.isTotpEnabled) await showNotices(dashboard, request, dashboardUser);
+    return reply.redirect(dashboardUser.isTotpEnabled ? '/sign-in/code' : takeNextPage(request), 303);
   });
 }
 
@@ -104,14 +110,14 @@ function addCodePage(app: FastifyInstance, dashboard: Dashboard): void {
   });
 
   app.post('/sign-in/code', async (request, reply) => {
-    const { data, viewer } = request.session;
-    if (data?.stage !== 'code' || viewer === undefined) return reply.redirect('/sign-in', 303);
+    const { data, user } = request.session;
+    if (data?.stage !== 'code' || user === undefined) return reply.redirect('/sign-in', 303);
     const form = readForm(Code, request.body, shellWords[request.language].forms);
     if (!form.ok) return showCode(dashboard, request, reply, { error: form.errors['code'], status: 400 });
     const answer = await tryCall(request, (options) =>
       clients.accounts.verifyTotp(
         {
-          userId: viewer.userId,
+          userId: user.userId,
           code: form.value.code,
           remoteAddress: request.ip,
           browserSecret: browserSecrets.of(request),
@@ -127,11 +133,11 @@ function addCodePage(app: FastifyInstance, dashboard: Dashboard): void {
         reply,
         refusedTry(request, reply, answer.refusal, words.code.wrong),
       );
-    await completeSignIn(request, viewer, data, now().getTime());
+    await completeSignIn(request, user, data, now().getTime());
     const { wasRecoveryCode, recoveryCodesLeft } = answer.value;
     if (wasRecoveryCode && request.session.data !== undefined)
       request.session.data.flash = [{ tone: 'warn', text: words.code.recoveryLeft(recoveryCodesLeft) }];
-    await showNotices(dashboard, request, viewer);
+    await showNotices(dashboard, request, user);
     return reply.redirect(takeNextPage(request), 303);
   });
 }
@@ -155,11 +161,11 @@ function addSignOut(app: FastifyInstance, { clients, isSecure }: Dashboard): voi
 /** The first page leads to the pages of the user. */
 function addFirstPage(app: FastifyInstance, { sendPage }: Dashboard): void {
   app.get('/', async (request, reply) => {
-    const viewer = viewerOf(request);
+    const user = signedInUserOf(request);
     const hasPage = (url: string): boolean => app.hasRoute({ method: 'GET', url });
-    const [first] = viewer.memberships;
+    const [first] = user.memberships;
     if (first !== undefined) return reply.redirect(merchantStart(first.merchantId, 'sandbox', hasPage), 303);
-    if (viewer.isOperator && hasPage('/operator')) return reply.redirect('/operator', 303);
+    if (user.isOperator && hasPage('/operator')) return reply.redirect('/operator', 303);
     const words = wordsFor(request, signInWords);
     return sendPage(request, reply, {
       template: 'sign-in/nowhere',
@@ -173,11 +179,11 @@ function addFirstPage(app: FastifyInstance, { sendPage }: Dashboard): void {
 /** Signs the user in after a correct code. */
 async function completeSignIn(
   request: FastifyRequest,
-  viewer: Viewer,
+  user: DashboardUser,
   data: SessionData,
   nowMs: number,
 ): Promise<void> {
-  await renewSession(request, viewer, {
+  await renewSession(request, user, {
     ...data,
     stage: 'in',
     signedInAt: nowMs,

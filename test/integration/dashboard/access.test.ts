@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { accessRules } from '../../../src/dashboard/access/access-rules.ts';
-import { isAtLeast } from '../../../src/dashboard/access/viewer.ts';
+import { isAtLeast } from '../../../src/dashboard/access/dashboard-user.ts';
 import type { AccessRule } from '../../../src/dashboard/access/access-rule.ts';
 import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import type { PageAnswer } from '../../support/customer.ts';

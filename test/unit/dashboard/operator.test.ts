@@ -66,7 +66,7 @@ test('the merchants of a page are requested a few at a time', async () => {
       },
     }),
   );
-  const request = { id: 'request', viewer: null } as FastifyRequest;
+  const request = { id: 'request', signedInUser: null } as FastifyRequest;
   const page = Array.from({ length: 50 }, (_, index) => ({ merchantId: `mer_${index}` }));
 
   const names = await merchantNames(request, { merchants: createClient(MerchantService, core) }, page);

@@ -6,7 +6,7 @@ import { expect, test } from '@jest/globals';
 import Fastify from 'fastify';
 import type { FastifyInstance } from 'fastify';
 import { addPageTurns } from '../../../src/dashboard/access/page-turns.ts';
-import type { Viewer } from '../../../src/dashboard/access/viewer.ts';
+import type { DashboardUser } from '../../../src/dashboard/access/dashboard-user.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
 /** More than the buffers of a connection hold. */
@@ -16,16 +16,18 @@ const moreThanIsInTransit = Buffer.alloc(32 * 1024 * 1024);
 function buildPages() {
   const held: { readonly user: string; readonly release: () => void }[] = [];
   const app = Fastify();
-  app.decorateRequest('viewer', null);
+  app.decorateRequest('signedInUser', null);
   app.addHook('onRequest', async (request) => {
     const { user: userId } = request.headers as { user?: string };
-    const memberships: Viewer['memberships'] = [{ merchantId: 'shop', merchantName: 'Shop', role: 'viewer' }];
-    request.viewer = userId === undefined ? null : ({ userId, memberships } as Viewer);
+    const memberships: DashboardUser['memberships'] = [
+      { merchantId: 'shop', merchantName: 'Shop', role: 'viewer' },
+    ];
+    request.signedInUser = userId === undefined ? null : ({ userId, memberships } as DashboardUser);
   });
   addPageTurns(app);
   for (const path of ['/', '/m/:merchantId'])
     app.get(path, async (request) => {
-      const user = request.viewer?.userId ?? 'nobody';
+      const user = request.signedInUser?.userId ?? 'nobody';
       await new Promise<void>((release) => held.push({ user, release }));
       return user;
     });

@@ -18,7 +18,7 @@ let ended: PromiseWithResolvers<undefined>;
 beforeEach(async () => {
   ended = Promise.withResolvers();
   app = Fastify();
-  app.decorateRequest('viewer', null);
+  app.decorateRequest('signedInUser', null);
   app.decorateRequest('recheckAccess', async () => {
     if (!isAllowed) throw new PageProblem('notFound', 'NOT_A_MEMBER');
   });

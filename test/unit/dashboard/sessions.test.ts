@@ -9,7 +9,7 @@ import {
 } from '../../../src/dashboard/session/session-data.ts';
 import { createSessionStore, sessionExpiry } from '../../../src/dashboard/session/session-store.ts';
 import { SessionService } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
-import { isAtLeast, memberRoles } from '../../../src/dashboard/access/viewer.ts';
+import { isAtLeast, memberRoles } from '../../../src/dashboard/access/dashboard-user.ts';
 import { guardedPath } from '../../../src/dashboard/access/guarded-path.ts';
 
 const minutes = 60_000;

@@ -18,8 +18,8 @@ const roleNames: Readonly<Record<MemberRole, Role | undefined>> = {
   [MemberRole.OWNER]: 'owner',
 };
 
-/** A signed-in user, with core's current data. */
-export interface Viewer {
+/** A user of the dashboard, with core's current data. */
+export interface DashboardUser {
   readonly userId: string;
   readonly email: string;
   readonly name: string;
@@ -36,7 +36,7 @@ export interface Viewer {
   }[];
 }
 
-export function viewerOfUser(user: User, passwordVersion: string): Viewer {
+export function dashboardUserFrom(user: User, passwordVersion: string): DashboardUser {
   return {
     userId: user.userId,
     email: user.email,
