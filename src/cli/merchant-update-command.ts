@@ -118,7 +118,7 @@ export function addMerchantUpdateCommand(
     merchant
       .command('update')
       .description(
-        'change the name, time to pay, contact, terms, rules for refunds and erasure period of a merchant',
+        'change the name, time to pay, contact, terms, approval limits and erasure period of a merchant',
       )
       .option('--name <name>', 'shown to customers at checkout')
       .addOption(durationOption('--session-lifetime <time>', 'how long customers have to pay, such as 30m'))

@@ -91,7 +91,7 @@ export function createCoreServices(parts: CoreServicesParts): RpcService[] {
       masterKey: config.GATEHOUSE_MASTER_KEY,
       tokens,
       findMerchant: merchants.terms,
-      rememberMerchant: findCachedMerchant,
+      findCachedMerchant,
       phoneLimit,
       fairly,
       gate,

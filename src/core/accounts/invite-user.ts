@@ -24,7 +24,7 @@ export interface CreatedLink {
   readonly expiresAt: Date;
 }
 
-export interface InvitationSeen {
+export interface OpenInvitation {
   readonly email: string;
   readonly merchantName: string;
   readonly role: MemberRole | undefined;
@@ -54,8 +54,8 @@ export async function inviteUser(
 ): Promise<CreatedLink> {
   return database.fork().transactional(async (em) => {
     // Concurrent invitations would not find each other, so they are serialised.
-    const where = `invitations:${membership?.merchantId ?? ''}:${email.key}`;
-    await em.execute('select pg_advisory_xact_lock(hashtextextended(?, 0))', [where]);
+    const lockName = `invitations:${membership?.merchantId ?? ''}:${email.key}`;
+    await em.execute('select pg_advisory_xact_lock(hashtextextended(?, 0))', [lockName]);
     if (membership !== undefined) await requireMerchantRow(em, membership.merchantId);
     if (inviter !== undefined) await requireInviter(em, inviter, membership);
     await refuseMember(em, email, membership);
@@ -124,7 +124,7 @@ export async function notifyOwners(
 }
 
 /** The address, merchant, role and expiry of an open invitation. Errors: NOT_FOUND LINK_NOT_USABLE. */
-export async function readInvitation({ database, now }: Parts, token: string): Promise<InvitationSeen> {
+export async function readInvitation({ database, now }: Parts, token: string): Promise<OpenInvitation> {
   const em = database.fork();
   const { email, merchantId, role, expiresAt } = await requireLink(em, 'INVITATION', token, now());
   const merchant = merchantId == null ? null : await em.findOne(MerchantRow, { id: merchantId });

@@ -29,12 +29,12 @@ const eventOf = (row: AuditedRow, id: string, merchantId: string): CommittedEven
  */
 export function createFindFaults({ merchantId, isErased, lost, summary }: FaultParts) {
   let next = 1;
-  let before: Date | undefined;
+  let previousTime: Date | undefined;
   return function* findFaults(rows: readonly AuditedRow[]): Generator<EventFault> {
     for (const row of rows) {
       const { sequence } = row;
       if (next < sequence) {
-        const isExplained = isWithin(lost, before, row.id === null ? undefined : row.occurred_at);
+        const isExplained = isWithin(lost, previousTime, row.id === null ? undefined : row.occurred_at);
         yield { kind: 'EVENT_DELETED', sequence: next, isExplained };
       }
       next = sequence + 1;
@@ -42,7 +42,7 @@ export function createFindFaults({ merchantId, isErased, lost, summary }: FaultP
         yield { kind: 'EVENT_DELETED', sequence, block: BigInt(row.number ?? 0) };
         continue;
       }
-      before = row.occurred_at;
+      previousTime = row.occurred_at;
       if (row.number === null || row.salt === null || row.commitment === null) {
         if (row.is_passed) yield { kind: 'EVENT_NOT_SEALED', sequence };
         else summary.waiting += 1;

@@ -52,7 +52,7 @@ const refusedTokenCodes: ReadonlySet<string> = new Set(['404.001.03', '401.002.0
 /** Whether the app lacks the product of the request. M-Pesa then calls the access token invalid, but a new one changes nothing. */
 const lacksProduct = ({ text }: MpesaError): boolean => /no apiproduct match found/i.test(text);
 
-/** Whether the request was not processed because its access token has ended or was replaced. */
+/** Whether the request was not processed because its access token has expired or was replaced. */
 export function isTokenRefused(reply: JsonReply): boolean {
   if (reply.kind !== 'answered' || reply.status < 400 || reply.status >= 500) return false;
   const error = errorOf(reply);

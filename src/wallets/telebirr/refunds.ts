@@ -11,7 +11,7 @@ import type {
 import type { Answer, ExchangePurpose } from '../connector/raw-exchange.ts';
 import type { ReversalInquiry, ReversalRequest } from '../connector/wallet-connector.ts';
 import type { FabricClient } from './fabric-client.ts';
-import { orderId } from './order-id.ts';
+import { telebirrId } from './telebirr-id.ts';
 import { queryOrder } from './query-order.ts';
 import {
   field,
@@ -38,7 +38,7 @@ export async function requestRefund(
   request: ReversalRequest,
   signal: AbortSignal,
 ): Promise<Answer<Acknowledgement>> {
-  const order = orderId(request.attemptId);
+  const order = telebirrId(request.attemptId);
   const seen = await queryOrder(client, 'query_reversal', order, signal);
   const before = withoutSending(seen.result, order, request);
   if (before !== undefined) return { result: before, exchanges: seen.exchanges };
@@ -56,7 +56,7 @@ export async function queryRefund(
   reversal: ReversalInquiry,
   signal: AbortSignal,
 ): Promise<Answer<ReversalOutcome>> {
-  const order = orderId(reversal.attemptId);
+  const order = telebirrId(reversal.attemptId);
   const seen = await queryOrder(client, 'query_reversal', order, signal);
   const read = readOrder(seen.result, order);
   if (read.kind === 'not_found') return { ...seen, result: unknown('not_found', read.detail) };
@@ -87,8 +87,8 @@ const sendRefund = (
     {
       ...{ purpose, method: 'payment.refund', path: 'merchant/refund', secrets: [callbackToken] },
       content: {
-        merch_order_id: orderId(attemptId),
-        refund_request_no: orderId(reversalId),
+        merch_order_id: telebirrId(attemptId),
+        refund_request_no: telebirrId(reversalId),
         refund_reason: description === undefined ? undefined : titleOf(description),
         actual_amount: canonicalDecimal(amount),
         trans_currency: currency,
@@ -195,7 +195,7 @@ const completedOutcome = (
 
 /** The outcome of a refund, by the answer to the same request. */
 function outcomeByRepeat(reply: JsonReply, order: TelebirrOrder, reversal: ReversalInquiry): ReversalOutcome {
-  const read = readAnswer(reply, orderId(reversal.attemptId));
+  const read = readAnswer(reply, telebirrId(reversal.attemptId));
   if (read.kind === 'unknown') return read;
   if (read.kind === 'not_sent') return unasked(read);
   if (read.kind !== 'refund') return unknown('unrecognised_code', 'telebirr refused the query of the refund');

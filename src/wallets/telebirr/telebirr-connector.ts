@@ -25,7 +25,7 @@ import type {
 import { WalletHttp } from '../connector/wallet-http.ts';
 import { FabricClient } from './fabric-client.ts';
 import type { TelebirrParts } from './fabric-client.ts';
-import { orderId } from './order-id.ts';
+import { telebirrId } from './telebirr-id.ts';
 import { isIdOfReversal } from '../connector/id-of-reversal.ts';
 import { queryOrder } from './query-order.ts';
 import { readPayment, readPreOrder, readRecovery } from './read-answers.ts';
@@ -66,7 +66,7 @@ export class TelebirrConnector implements WalletConnector {
     const { attemptId, callbackToken, currency } = request;
     const failure = this.#unpayable(request);
     if (failure !== undefined) return { result: { kind: 'refused', ...failure }, exchanges: [] };
-    const order = orderId(attemptId);
+    const order = telebirrId(attemptId);
     const call = {
       purpose: 'initiate',
       method: 'payment.preorder',
@@ -93,7 +93,7 @@ export class TelebirrConnector implements WalletConnector {
   }
 
   async query(payment: PaymentInquiry, options: CallOptions): Promise<Answer<PaymentOutcome>> {
-    const order = orderId(payment.attemptId);
+    const order = telebirrId(payment.attemptId);
     const { result, exchanges } = await queryOrder(this.#client, 'query', order, this.#limit(options));
     return { result: readPayment(result, order), exchanges };
   }
@@ -104,7 +104,7 @@ export class TelebirrConnector implements WalletConnector {
    */
   async recover(requestId: string, options: CallOptions): Promise<Answer<Recovery>> {
     if (isIdOfReversal(requestId)) return { result: { kind: 'not_found' }, exchanges: [] };
-    const order = orderId(requestId);
+    const order = telebirrId(requestId);
     const { result, exchanges } = await queryOrder(this.#client, 'recover', order, this.#limit(options));
     return { result: readRecovery(result, order), exchanges };
   }

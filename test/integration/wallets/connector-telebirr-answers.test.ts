@@ -10,7 +10,7 @@ import {
   signMessage,
   verifyMessage,
 } from '../../../src/wallets/telebirr/signature.ts';
-import { orderId } from '../../../src/wallets/telebirr/order-id.ts';
+import { telebirrId } from '../../../src/wallets/telebirr/telebirr-id.ts';
 import { WalletCalls } from '../../../src/wallets/wallet-calls.ts';
 import { callbackWith, paymentInquiry, reversalInquiry } from '../../support/wallet-inquiries.ts';
 import { attemptId } from './gsma-subject.ts';
@@ -246,7 +246,7 @@ describe('a query', () => {
     const lost = await subject.connector.recover(attemptId, options);
 
     expect([known.result, lost.result]).toMatchObject([
-      { kind: 'found', providerReference: orderId(attemptId) },
+      { kind: 'found', providerReference: telebirrId(attemptId) },
       { kind: 'unknown', why: 'server_error' },
     ]);
   });
@@ -283,8 +283,8 @@ describe('a refund', () => {
     expect(lastBody(routes.refund)).toMatchObject({
       method: 'payment.refund',
       biz_content: {
-        merch_order_id: orderId(attemptId),
-        refund_request_no: orderId(reversalId),
+        merch_order_id: telebirrId(attemptId),
+        refund_request_no: telebirrId(reversalId),
         actual_amount: '100.5',
         trans_currency: 'ETB',
       },
@@ -379,7 +379,7 @@ describe('a refund', () => {
       expect((await queryRefund('100.5', 'refund/R2')).result).toMatchObject(outcome);
       expect(subject.wallet.requestsTo(routes.refund)).toHaveLength(before + 1);
       expect(lastBody(routes.refund)).toMatchObject({
-        biz_content: { refund_request_no: orderId(reversalId), actual_amount: '100.5' },
+        biz_content: { refund_request_no: telebirrId(reversalId), actual_amount: '100.5' },
       });
     },
   );
@@ -480,7 +480,7 @@ describe('a refund of a part', () => {
 });
 
 describe('a notification', () => {
-  const fields = { merch_order_id: orderId(attemptId), trade_status: 'Completed', total_amount: '100.50' };
+  const fields = { merch_order_id: telebirrId(attemptId), trade_status: 'Completed', total_amount: '100.50' };
   const parse = (body: string) => subject.connector.parseCallback(callbackWith(body, { headers: {} }));
 
   test.each(['pss', 'pkcs1'] as const)(

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect, test } from '@jest/globals';
 import type { NextAction } from '../../../src/wallets/connector/outcomes.ts';
 import type { PaymentRequest } from '../../../src/wallets/connector/wallet-connector.ts';
-import { orderId } from '../../../src/wallets/telebirr/order-id.ts';
+import { telebirrId } from '../../../src/wallets/telebirr/telebirr-id.ts';
 import { callbackWith, paymentInquiry, reversalInquiry } from '../../support/wallet-inquiries.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import type { Ending, RealSubject } from './connector-conformance.ts';
@@ -36,7 +36,7 @@ async function confirmOnPage(action: NextAction | undefined, phone: string): Pro
 }
 
 const charges = ({ attemptId }: Pick<PaymentRequest, 'attemptId'>) =>
-  simulator.charges(`?correlation_id=${orderId(attemptId)}`);
+  simulator.charges(`?correlation_id=${telebirrId(attemptId)}`);
 
 const isCharged = (request: PaymentRequest) =>
   waitUntil('the payer is charged', async () => (await charges(request)).length === 1);

@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns';
 import { SharedTokens } from '../../../src/wallets/connector/access-tokens.ts';
 import type { PaymentRequest, WalletConnector } from '../../../src/wallets/connector/wallet-connector.ts';
-import { orderId } from '../../../src/wallets/telebirr/order-id.ts';
+import { telebirrId } from '../../../src/wallets/telebirr/telebirr-id.ts';
 import { readPrivateKey, signMessage } from '../../../src/wallets/telebirr/signature.ts';
 import { telebirr } from '../../../src/wallets/telebirr/telebirr.ts';
 import { startFaultySubject } from './faulty-subject.ts';
@@ -83,7 +83,7 @@ export function success(content: object) {
 
 export const order = (over: object = {}) =>
   success({
-    merch_order_id: orderId(attemptId),
+    merch_order_id: telebirrId(attemptId),
     order_status: 'PAY_SUCCESS',
     payment_order_id: '8011',
     trans_id: 'CKA1B2C3D4',
@@ -104,7 +104,7 @@ export function startTelebirr(
   over: Partial<TelebirrSettings> = {},
   now: () => Date = () => new Date(),
 ): Promise<FaultySubject> {
-  const merch_order_id = orderId(attemptId);
+  const merch_order_id = telebirrId(attemptId);
   const good = (body: unknown) => ({ status: 200, body });
   const found = { route: routes.queryOrder, good: good(order()) };
   const refunding = { merch_order_id, refund_status: 'REFUNDING', refund_order_id: 'R1' };

@@ -95,7 +95,7 @@ describe('the schedule', () => {
     fc.assert(
       fc.property(random, fc.integer({ min: 1, max: 12 }), (roll, roundAttempts) => {
         const next = nextAttempt({ roundAttempts, random: () => roll });
-        if (next.type !== 'at') throw new Error('given up');
+        if (next.type !== 'at') throw new Error('abandoned');
         const planned = waitsMs[roundAttempts - 1]!;
         const wait = next.at.getTime() - start.getTime();
         expect(wait).toBeGreaterThanOrEqual(planned * 0.9 - 1);

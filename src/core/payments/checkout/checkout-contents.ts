@@ -48,8 +48,8 @@ export interface CheckoutContentsParts {
   readonly database: Database;
   /** Reads the database without a cache, so that a suspension takes effect at the next payment. */
   readonly findMerchant: FindMerchant;
-  /** The contents for the page of an order that can no longer be paid. They may be cached. */
-  readonly rememberMerchant: FindMerchant;
+  /** As `findMerchant`, perhaps from a cache, for the page of an order that can no longer be paid. */
+  readonly findCachedMerchant: FindMerchant;
   /** The configured wallets. */
   readonly wallets: readonly Wallet[];
   readonly findPaybills: FindPaybills;
@@ -63,7 +63,7 @@ export type SeenCheckout = Pick<
   'order' | 'usableHere' | 'boundHere' | 'nextAction' | 'providerTransactionId'
 >;
 
-/** Adds to an order what else shows its status. It reads nothing about a PENDING order. */
+/** Adds the other facts of its status to an order. It reads nothing about a PENDING order. */
 export async function checkoutStateOf(
   parts: CheckoutContentsParts,
   seen: SeenCheckout,
@@ -76,7 +76,7 @@ export async function checkoutStateOf(
 }
 
 /**
- * Adds to an order what else its page shows. `known`: the merchant's terms, if the caller has read them already.
+ * Adds the other contents of its page to an order. `known`: the merchant's terms, if the caller has read them already.
  * @throws CHECKOUT_NOT_FOUND when the merchant does not exist
  */
 export async function checkoutOf(
@@ -84,9 +84,9 @@ export async function checkoutOf(
   seen: SeenCheckout,
   known?: MerchantTerms,
 ): Promise<Checkout> {
-  const { wallets, findMerchant, rememberMerchant, findPaybills } = parts;
+  const { wallets, findMerchant, findCachedMerchant, findPaybills } = parts;
   const { order } = seen;
-  const find = order.status === 'PENDING' ? findMerchant : rememberMerchant;
+  const find = order.status === 'PENDING' ? findMerchant : findCachedMerchant;
   const merchant = known ?? (await find(order.merchantId));
   if (merchant === undefined) throw notFound();
   const allowed = allowedOptions(merchant, order.environment, wallets);
