@@ -1,5 +1,7 @@
+import type { ClientHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
 import { Http2SubchannelConnector } from '@grpc/grpc-js/build/src/transport.js';
+import { pingWhileClosing } from './closing-pings.ts';
 
 /**
  * An option of a channel: the time in milliseconds within which a server must accept a connection, complete the handshake of TLS and
@@ -45,7 +47,9 @@ Http2SubchannelConnector.prototype.connect = async function (address, secureConn
     late.reject(new Error(`the server has not begun HTTP/2 within ${withinMs} ms`));
   }, withinMs).unref();
   try {
-    return await Promise.race([connecting, late.promise]);
+    const transport = await Promise.race([connecting, late.promise]);
+    pingWhileClosing(Reflect.get(transport, 'session') as ClientHttp2Session);
+    return transport;
   } finally {
     clearTimeout(timer);
   }

@@ -9,6 +9,7 @@ import { handshakeTimeoutMs } from '../tls/server-tls.ts';
 import type { ServerTls } from '../tls/server-tls.ts';
 import { watchHandshakes } from '../tls/watch-handshakes.ts';
 import { longestTimerMs, maxMessageBytes } from './call-limits.ts';
+import { pingWhileClosing, pings } from './closing-pings.ts';
 import { serverCredentials } from './grpc-credentials.ts';
 import { definitionOf, implementationOf } from './grpc-handlers.ts';
 import { peerOf, rememberExpired } from './grpc-peer.ts';
@@ -44,6 +45,8 @@ export interface GrpcServerOptions {
   /** Whether a method, by its path, is open to anyone. Then other callers may send small messages. */
   readonly isOpen?: (path: string) => boolean;
   readonly tls?: ServerTls | undefined;
+  /** The time between two pings of a connection; that of `pings` by default. */
+  readonly pingEveryMs?: number;
   readonly logger: Logger;
 }
 
@@ -59,6 +62,7 @@ export async function startGrpcServer({
   maxBytesOf = (...caller) => (isKnownCaller(...caller) ? maxMessageBytes : maxUnknownCallerBytes),
   isOpen = () => false,
   tls,
+  pingEveryMs = pings.everyMs,
   logger,
 }: GrpcServerOptions): Promise<GrpcServer> {
   const server = new Server({
@@ -66,8 +70,8 @@ export async function startGrpcServer({
     'grpc.max_send_message_length': maxMessageBytes,
     'grpc.max_concurrent_streams': maxOpen.ofConnection,
     // Closes the connection of a peer that does not answer a ping, because its machine or network is lost.
-    'grpc.keepalive_time_ms': 10_000,
-    'grpc.keepalive_timeout_ms': 5_000,
+    'grpc.keepalive_time_ms': pingEveryMs,
+    'grpc.keepalive_timeout_ms': pings.answerWithinMs,
     interceptors: [
       unknownCalls({
         maxBytesOf: (metadata, call) => maxBytesOf(authorizationOf(metadata), peerOf(call)),
@@ -95,6 +99,7 @@ export async function startGrpcServer({
   }
   limitUnknownCallers(http2Server, { isKnownCaller, maxConcurrentStreams, logger, listener: 'gRPC' });
   limitUnreadBytes(http2Server, { logger, listener: 'gRPC' });
+  http2Server.prependListener('session', pingWhileClosing);
   http2Server.prependListener('stream', shortenTimeout);
   http2Server.prependListener('stream', explainTransportErrors);
   const sockets = openSocketsOf(http2Server);

@@ -17,6 +17,7 @@ import { activeSpan, activeTraceparent, runInSpan } from '../tracing/span.ts';
 import type { Span } from '../tracing/span.ts';
 import type { CertificateFiles } from '../tls/certificate-files.ts';
 import { channelCredentials } from './grpc-credentials.ts';
+import { pings } from './closing-pings.ts';
 import { connectWithin } from './connection-limit.ts';
 import { encodeMessage } from './message-bytes.ts';
 import { renewClient } from './renewed-client.ts';
@@ -36,6 +37,8 @@ export interface GrpcTransportOptions {
   readonly renewAfterMs?: number;
   /** The time that a connection may take until it can be used. Then it is given up, and another is tried. 10 s by default. */
   readonly connectWithinMs?: number;
+  /** The time between two pings of a connection with calls; that of `pings` by default. */
+  readonly pingEveryMs?: number;
 }
 
 const defaultRenewAfterMs = 15_000;
@@ -76,6 +79,7 @@ export function createGrpcTransport({
   notRepeatable,
   renewAfterMs = defaultRenewAfterMs,
   connectWithinMs = defaultConnectWithinMs,
+  pingEveryMs = pings.everyMs,
 }: GrpcTransportOptions): GrpcTransport {
   const target = targetOf(addresses);
   const credentials = channelCredentials(tls);
@@ -89,8 +93,8 @@ export function createGrpcTransport({
     'grpc.initial_reconnect_backoff_ms': 100,
     'grpc.max_reconnect_backoff_ms': 2000,
     // The connection to a core that hangs, or whose machine is lost, stays open. So a core must answer pings during calls.
-    'grpc.keepalive_time_ms': 10_000,
-    'grpc.keepalive_timeout_ms': 5_000,
+    'grpc.keepalive_time_ms': pingEveryMs,
+    'grpc.keepalive_timeout_ms': pings.answerWithinMs,
     [connectWithin]: connectWithinMs,
   };
   const clients = renewClient(() => new Client(target, credentials, options), renewAfterMs);
