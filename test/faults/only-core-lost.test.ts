@@ -61,7 +61,7 @@ test('requests that the facade answers while core is frozen are later in the req
   expect(seen.kept + seen.unkept).toBe(answeredBy(facade, merchant.id) + refused);
 });
 
-test('a facade without a core answers the documented error at once, and recovers when a core starts', async () => {
+test('a facade without a core answers the documented error, and recovers when a core starts', async () => {
   const { testKey } = await stack.createMerchant();
   const register = () =>
     post('register', testKey, {

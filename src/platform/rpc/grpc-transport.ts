@@ -21,7 +21,9 @@ import { pings } from './closing-pings.ts';
 import { connectWithin } from './connection-limit.ts';
 import { encodeMessage } from './message-bytes.ts';
 import { renewClient } from './renewed-client.ts';
-import { fromStatus, nameOfCode } from './rpc-error.ts';
+import type { RenewedClient } from './renewed-client.ts';
+import { fromStatus, nameOfCode, reasonOf } from './rpc-error.ts';
+import { untilConnected } from './until-connected.ts';
 import { untilDrained } from './until-drained.ts';
 
 export interface GrpcTransportOptions {
@@ -109,7 +111,9 @@ export function createGrpcTransport({
   return {
     unary: (method, signal, timeoutMs, header, input) =>
       inCallSpan(method, () =>
-        callUnary(clients.current(), method, signal, timeoutMs, metadataOf(header), input),
+        awaitServer({ clients, method, timeoutMs, notRepeatable }, (client, leftMs) =>
+          callUnary(client, method, signal, leftMs, metadataOf(header), input),
+        ),
       ),
     stream: (method, signal, timeoutMs, header, input) =>
       callStream(clients.current(), method, signal, timeoutMs, metadataOf(header), input),
@@ -128,6 +132,12 @@ function targetOf(addresses: readonly string[]): string {
 
 const pathOf = (method: DescMethodUnary | DescMethodStreaming): string =>
   `/${method.parent.typeName}/${method.name}`;
+
+interface CallToServer extends Pick<GrpcTransportOptions, 'notRepeatable'> {
+  readonly clients: RenewedClient;
+  readonly method: DescMethodUnary;
+  readonly timeoutMs: number | undefined;
+}
 
 /** A call in a span of its own, when the caller has one. */
 function inCallSpan<Response>(method: DescMethodUnary, call: () => Promise<Response>): Promise<Response> {
@@ -152,6 +162,29 @@ async function untilAnswered<Response>(span: Span, call: () => Promise<Response>
     throw error;
   }
 }
+
+/**
+ * Makes a call with a deadline. If no server is connected, as when the only one restarts, it waits up to a third of the time for one, and makes
+ * the call again. Other calls fail as soon as grpc-js has tried again.
+ */
+async function awaitServer<Response>(
+  { clients, method, timeoutMs, notRepeatable }: CallToServer,
+  call: (client: Client, leftMs: number | undefined) => Promise<Response>,
+): Promise<Response> {
+  const begunMs = Date.now();
+  try {
+    return await call(clients.current(), timeoutMs);
+  } catch (error) {
+    if (timeoutMs === undefined || notRepeatable.includes(method) || !isConnectionLost(error)) throw error;
+    const deadline = new Date(begunMs + timeoutMs / 3);
+    if (!(await untilConnected(clients.current().getChannel(), deadline))) throw error;
+    return call(clients.current(), Math.max(1, begunMs + timeoutMs - Date.now()));
+  }
+}
+
+/** Whether the call failed without an answer, and not by an error of the server. */
+const isConnectionLost = (error: unknown): boolean =>
+  error instanceof ConnectError && error.code === Code.Unavailable && reasonOf(error) === undefined;
 
 function callUnary<I extends DescMessage, O extends DescMessage>(
   client: Client,
