@@ -41,10 +41,14 @@ export interface GrpcTransportOptions {
   readonly connectWithinMs?: number;
   /** The time between two pings of a connection with calls; that of `pings` by default. */
   readonly pingEveryMs?: number;
+  /** How long a call waits for a server that is away, in milliseconds. It waits at most three quarters of its time. */
+  readonly serverWaitMs?: number;
 }
 
 const defaultRenewAfterMs = 15_000;
 const defaultConnectWithinMs = 10_000;
+/** As long as a server needs to start and to be found. */
+const defaultServerWaitMs = 3_000;
 
 export interface GrpcTransport extends Transport {
   /** Accepts no new calls, and closes the connections when the running calls have ended. */
@@ -82,6 +86,7 @@ export function createGrpcTransport({
   renewAfterMs = defaultRenewAfterMs,
   connectWithinMs = defaultConnectWithinMs,
   pingEveryMs = pings.everyMs,
+  serverWaitMs = defaultServerWaitMs,
 }: GrpcTransportOptions): GrpcTransport {
   const target = targetOf(addresses);
   const credentials = channelCredentials(tls);
@@ -91,9 +96,9 @@ export function createGrpcTransport({
     'grpc.max_send_message_length': maxMessageBytes,
     // http_proxy is for external hosts. A proxy must not see the token for our own servers.
     'grpc.enable_http_proxy': 0,
-    // Reconnect to a restarted core soon, not after the default of up to two minutes.
+    // Reconnect to a restarted core before the calls that wait for it fail, not after the default of up to two minutes.
     'grpc.initial_reconnect_backoff_ms': 100,
-    'grpc.max_reconnect_backoff_ms': 2000,
+    'grpc.max_reconnect_backoff_ms': 500,
     // The connection to a core that hangs, or whose machine is lost, stays open. So a core must answer pings during calls.
     'grpc.keepalive_time_ms': pingEveryMs,
     'grpc.keepalive_timeout_ms': pings.answerWithinMs,
@@ -111,7 +116,7 @@ export function createGrpcTransport({
   return {
     unary: (method, signal, timeoutMs, header, input) =>
       inCallSpan(method, () =>
-        awaitServer({ clients, method, timeoutMs, notRepeatable }, (client, leftMs) =>
+        awaitServer({ clients, method, timeoutMs, notRepeatable, serverWaitMs }, (client, leftMs) =>
           callUnary(client, method, signal, leftMs, metadataOf(header), input),
         ),
       ),
@@ -133,7 +138,7 @@ function targetOf(addresses: readonly string[]): string {
 const pathOf = (method: DescMethodUnary | DescMethodStreaming): string =>
   `/${method.parent.typeName}/${method.name}`;
 
-interface CallToServer extends Pick<GrpcTransportOptions, 'notRepeatable'> {
+interface CallToServer extends Required<Pick<GrpcTransportOptions, 'notRepeatable' | 'serverWaitMs'>> {
   readonly clients: RenewedClient;
   readonly method: DescMethodUnary;
   readonly timeoutMs: number | undefined;
@@ -164,19 +169,19 @@ async function untilAnswered<Response>(span: Span, call: () => Promise<Response>
 }
 
 /**
- * Makes a call with a deadline. If no server is connected, as when the only one restarts, it waits up to a third of the time for one, and makes
- * the call again. Other calls fail as soon as grpc-js has tried again.
+ * Makes a call. If no server is connected, as when the only one restarts, it waits for one, and makes the call again, unless that must not be
+ * repeated. grpc-js itself tries again for 0.6 s only.
  */
 async function awaitServer<Response>(
-  { clients, method, timeoutMs, notRepeatable }: CallToServer,
-  call: (client: Client, leftMs: number | undefined) => Promise<Response>,
+  { clients, method, timeoutMs = defaultDeadlineMs, notRepeatable, serverWaitMs }: CallToServer,
+  call: (client: Client, leftMs: number) => Promise<Response>,
 ): Promise<Response> {
   const begunMs = Date.now();
   try {
     return await call(clients.current(), timeoutMs);
   } catch (error) {
-    if (timeoutMs === undefined || notRepeatable.includes(method) || !isConnectionLost(error)) throw error;
-    const deadline = new Date(begunMs + timeoutMs / 3);
+    if (notRepeatable.includes(method) || !isConnectionLost(error)) throw error;
+    const deadline = new Date(begunMs + Math.min(serverWaitMs, 0.75 * timeoutMs));
     if (!(await untilConnected(clients.current().getChannel(), deadline))) throw error;
     return call(clients.current(), Math.max(1, begunMs + timeoutMs - Date.now()));
   }
@@ -190,7 +195,7 @@ function callUnary<I extends DescMessage, O extends DescMessage>(
   client: Client,
   method: DescMethodUnary<I, O>,
   signal: AbortSignal | undefined,
-  timeoutMs: number | undefined,
+  timeoutMs: number,
   metadata: Metadata,
   input: MessageInitShape<I>,
 ): Promise<UnaryResponse<I, O>> {
@@ -202,7 +207,7 @@ function callUnary<I extends DescMessage, O extends DescMessage>(
       (bytes) => fromBinary(method.output, bytes),
       create(method.input, input),
       metadata,
-      { deadline: Date.now() + (timeoutMs ?? defaultDeadlineMs) },
+      { deadline: Date.now() + timeoutMs },
       (error, message) => {
         signal?.removeEventListener('abort', cancel);
         if (error !== null) reject(connectErrorOf(error));
