@@ -4,7 +4,7 @@ import { openDatabase } from '../core/database/database.ts';
 import { createWakeSignal } from '../platform/wake-signal.ts';
 import { addDatabaseIdentity } from '../core/recovery/database-identity.sql.ts';
 import { createMasterKeyCheck } from './core-master-key.ts';
-import { onlyAttempts, openEventBus } from '../contract/event-bus.ts';
+import { onlyAttempts, onlyMoneyBack, openEventBus } from '../contract/event-bus.ts';
 import { migrateWhenReachable } from './migrate-when-reachable.ts';
 import type { CoreSettings } from '../core/settings.ts';
 import type { Logger } from '../platform/logger.ts';
@@ -59,6 +59,7 @@ export async function openCoreConnections({ config, instance, tls, logger }: Cor
       bus.wake('order_events');
     },
     announceAttempts: (): void => bus.wake('payment_attempts', onlyAttempts),
+    announceRefunds: (): void => bus.wake('payment_attempts', onlyMoneyBack),
     announceWalletWork: (): void => bus.wake('payment_attempts'),
   };
 }

@@ -46,7 +46,7 @@ export type CoreStores = ReturnType<typeof createCoreStores>;
 export function createCoreStores(parts: CoreStoresParts) {
   const { config, configuredWallets, wallets, draining, logger } = parts;
   const { database, clock, bus, eventSignal, hasMasterKey, isNewDatabase } = parts.connections;
-  const { announceEvents, announceAttempts, announceWalletWork } = parts.connections;
+  const { announceEvents, announceAttempts, announceRefunds, announceWalletWork } = parts.connections;
   const { now } = clock;
 
   const newId = randomIdsFrom(pooledRandom(randomFillSync));
@@ -63,7 +63,7 @@ export function createCoreStores(parts: CoreStoresParts) {
     now,
     onEvents: announceEvents,
     onAttempts: announceAttempts,
-    onRefunds: announceWalletWork,
+    onRefunds: announceRefunds,
     logger,
   });
   const attemptIds = createAttemptIds(newId, deriveKey(config.GATEHOUSE_MASTER_KEY, 'payment-attempt-id'));
@@ -127,7 +127,7 @@ export function createCoreStores(parts: CoreStoresParts) {
     onDue: announceWalletWork,
   };
   const makeAttemptDue = createMakeAttemptDue(paymentParts);
-  const refundWork = createRefundWork({ ...paymentParts, logger });
+  const refundWork = createRefundWork({ ...paymentParts, onDue: announceRefunds, logger });
 
   const accountParts = createAccountParts({
     database,

@@ -20,7 +20,8 @@ import { createMetrics } from '../platform/metrics.ts';
 import { addTlsMetrics } from '../platform/tls/tls-metrics.ts';
 import { stopOnSignal } from '../platform/lifecycle.ts';
 import { limitFailures } from '../platform/line-limit.ts';
-import { onlyAttempts, openEventBus } from '../contract/event-bus.ts';
+import { openEventBus, walletWorkOf } from '../contract/event-bus.ts';
+import type { WalletWork } from '../contract/event-bus.ts';
 import { createGrpcTransport } from '../contract/grpc-transport.ts';
 import { optionsOfWallet } from '../contract/payment-option.ts';
 import { createWakeSignal } from '../platform/wake-signal.ts';
@@ -215,7 +216,7 @@ const app = buildCallbackApp({
   isDraining: () => stopping.signal.aborted,
 });
 type ConnectedWallet = (typeof connectedWallets)[number];
-type Signals = Record<'payments' | 'reversals' | 'payerPayments' | 'reconciliations' | 'checks', WakeSignal>;
+type Signals = Record<WalletWork, WakeSignal>;
 
 /** Registers our URLs with a wallet. The address of the listener is known by now. */
 const registerUrls = ({ name, tokens, settings, connector }: ConnectedWallet): Promise<void> => {
@@ -326,8 +327,7 @@ const workers = connectedWallets.flatMap((wallet) => {
     checks: createWakeSignal(),
   };
   bus.onWake('payment_attempts', (part) => {
-    const due = part === onlyAttempts ? [signals.payments] : Object.values(signals);
-    due.forEach((signal) => signal.ring());
+    for (const work of walletWorkOf(part)) signals[work].ring();
   });
   return [
     ...runPaymentWorkers(wallet, signals),
