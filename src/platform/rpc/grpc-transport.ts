@@ -41,7 +41,7 @@ export interface GrpcTransportOptions {
   readonly connectWithinMs?: number;
   /** The time between two pings of a connection with calls; that of `pings` by default. */
   readonly pingEveryMs?: number;
-  /** How long a call waits for a server that is away, in milliseconds. It waits at most three quarters of its time. */
+  /** How long a call waits for a server that is away, in milliseconds. It does not wait longer than its deadline. */
   readonly serverWaitMs?: number;
 }
 
@@ -49,6 +49,8 @@ const defaultRenewAfterMs = 15_000;
 const defaultConnectWithinMs = 10_000;
 /** As long as a server needs to start and to be found. */
 const defaultServerWaitMs = 3_000;
+/** The time of a call that has waited for a server until its deadline. */
+const shortestCallMs = 1_000;
 
 export interface GrpcTransport extends Transport {
   /** Accepts no new calls, and closes the connections when the running calls have ended. */
@@ -181,9 +183,10 @@ async function awaitServer<Response>(
     return await call(clients.current(), timeoutMs);
   } catch (error) {
     if (notRepeatable.includes(method) || !isConnectionLost(error)) throw error;
-    const deadline = new Date(begunMs + Math.min(serverWaitMs, 0.75 * timeoutMs));
+    const deadline = new Date(begunMs + Math.min(serverWaitMs, timeoutMs));
     if (!(await untilConnected(clients.current().getChannel(), deadline))) throw error;
-    return call(clients.current(), Math.max(1, begunMs + timeoutMs - Date.now()));
+    const leftMs = Math.max(begunMs + timeoutMs - Date.now(), Math.min(timeoutMs, shortestCallMs));
+    return call(clients.current(), leftMs);
   }
 }
 
