@@ -8,14 +8,11 @@ import { emptyForm, readForm } from '../forms/read-form.ts';
 import type { FormState } from '../forms/read-form.ts';
 import { wordsFor } from '../language/words.ts';
 import { shellWords } from '../send-page.ts';
-import { beginSession } from '../session/sign-in-state.ts';
-import { dashboardUserFrom } from '../access/dashboard-user.ts';
+import { beginSignIn } from './begin-sign-in.ts';
 import { linkOf, linkWords, answerLinkRequest, tokenOf } from './link-pages.ts';
-import { takeNextPage } from './next-page.ts';
 import { refusedTry } from './refused-try.ts';
 import { requireSecureConnection } from './secure-connection.ts';
 import type { Notice } from './show-sign-in.ts';
-import { showNotices } from './show-notices.ts';
 
 /** The same form with and without an account, so that the page does not reveal whether the address has one. */
 const Joining = Type.Object({
@@ -32,7 +29,7 @@ const roleNames = {
 
 /** The page to accept an invitation. */
 export function addInvitation(app: FastifyInstance, dashboard: Dashboard): void {
-  const { browserSecrets, clients, now, unknownSecrets } = dashboard;
+  const { browserSecrets, clients, unknownSecrets } = dashboard;
 
   const read = async (request: FastifyRequest): Promise<GetInvitationResponse> => {
     const token = tokenOf(request);
@@ -82,17 +79,11 @@ export function addInvitation(app: FastifyInstance, dashboard: Dashboard): void 
       }
       const { user, passwordVersion } = answer.value;
       if (user === undefined) throw new TypeError('core accepted an invitation and did not send its user');
-      const dashboardUser = dashboardUserFrom(user, passwordVersion);
-      const after = { next: undefined, carried: undefined };
-      await beginSession(
-        request,
-        dashboardUser,
-        dashboardUser.isTotpEnabled ? 'code' : 'in',
-        after,
-        now().getTime(),
+      return beginSignIn(
+        { dashboard, request, reply },
+        { user, passwordVersion },
+        { next: undefined, carried: undefined },
       );
-      if (!dashboardUser.isTotpEnabled) await showNotices(dashboard, request, dashboardUser);
-      return reply.redirect(dashboardUser.isTotpEnabled ? '/sign-in/code' : takeNextPage(request), 303);
     }),
   );
 }

@@ -10,13 +10,13 @@ import { shellWords } from '../send-page.ts';
 import { readCarriedForm } from '../session/session-data.ts';
 import type { SessionData } from '../session/session-data.ts';
 import { sessionHash } from '../session/session-store.ts';
-import { beginSession, renewSession } from '../session/sign-in-state.ts';
-import { dashboardUserFrom } from '../access/dashboard-user.ts';
+import { renewSession } from '../session/sign-in-state.ts';
 import type { DashboardUser } from '../access/dashboard-user.ts';
 import { signedInUserOf } from '../access/page-context.ts';
 import { addConfirm } from './add-confirm.ts';
 import { addInvitation } from './add-invitation.ts';
 import { addReset } from './add-reset.ts';
+import { beginSignIn } from './begin-sign-in.ts';
 import { linkWords } from './link-pages.ts';
 import { takeNextPage } from './next-page.ts';
 import { refusedTry } from './refused-try.ts';
@@ -43,7 +43,7 @@ export function addSignIn(app: FastifyInstance, dashboard: Dashboard): void {
 }
 
 function addPasswordPage(app: FastifyInstance, dashboard: Dashboard): void {
-  const { browserSecrets, clients, now } = dashboard;
+  const { browserSecrets, clients } = dashboard;
 
   app.get('/sign-in', async (request, reply) => {
     const { next, out, set } = request.query as Readonly<Record<string, unknown>>;
@@ -88,16 +88,7 @@ function addPasswordPage(app: FastifyInstance, dashboard: Dashboard): void {
     }
     const { user, passwordVersion } = answer.value;
     if (user === undefined) throw new TypeError('core verified a password and did not send its user');
-    const dashboardUser = dashboardUserFrom(user, passwordVersion);
-    await beginSession(
-      request,
-      dashboardUser,
-      dashboardUser.isTotpEnabled ? 'code' : 'in',
-      after,
-      now().getTime(),
-    );
-    if (!dashboardUser.isTotpEnabled) await showNotices(dashboard, request, dashboardUser);
-    return reply.redirect(dashboardUser.isTotpEnabled ? '/sign-in/code' : takeNextPage(request), 303);
+    return beginSignIn({ dashboard, request, reply }, { user, passwordVersion }, after);
   });
 }
 
