@@ -4,7 +4,9 @@ import { openDatabase } from '../core/database/database.ts';
 import { createWakeSignal } from '../platform/wake-signal.ts';
 import { addDatabaseIdentity } from '../core/recovery/database-identity.sql.ts';
 import { createMasterKeyCheck } from './core-master-key.ts';
-import { onlyAttempts, onlyMoneyBack, openEventBus } from '../contract/event-bus.ts';
+import { partOf } from '../contract/due-work.ts';
+import { openEventBus } from '../contract/event-bus.ts';
+import type { DueWork } from '../contract/due-work.ts';
 import { migrateWhenReachable } from './migrate-when-reachable.ts';
 import type { CoreSettings } from '../core/settings.ts';
 import type { Logger } from '../platform/logger.ts';
@@ -58,8 +60,7 @@ export async function openCoreConnections({ config, instance, tls, logger }: Cor
       eventSignal.ring();
       bus.wake('order_events');
     },
-    announceAttempts: (): void => bus.wake('payment_attempts', onlyAttempts),
-    announceRefunds: (): void => bus.wake('payment_attempts', onlyMoneyBack),
+    announceDue: (due: DueWork): void => bus.wake('payment_attempts', partOf(due)),
     announceWalletWork: (): void => bus.wake('payment_attempts'),
   };
 }

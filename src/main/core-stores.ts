@@ -46,7 +46,7 @@ export type CoreStores = ReturnType<typeof createCoreStores>;
 export function createCoreStores(parts: CoreStoresParts) {
   const { config, configuredWallets, wallets, draining, logger } = parts;
   const { database, clock, bus, eventSignal, hasMasterKey, isNewDatabase } = parts.connections;
-  const { announceEvents, announceAttempts, announceRefunds, announceWalletWork } = parts.connections;
+  const { announceEvents, announceDue, announceWalletWork } = parts.connections;
   const { now } = clock;
 
   const newId = randomIdsFrom(pooledRandom(randomFillSync));
@@ -62,8 +62,7 @@ export function createCoreStores(parts: CoreStoresParts) {
     newId,
     now,
     onEvents: announceEvents,
-    onAttempts: announceAttempts,
-    onRefunds: announceRefunds,
+    onDue: announceDue,
     logger,
   });
   const attemptIds = createAttemptIds(newId, deriveKey(config.GATEHOUSE_MASTER_KEY, 'payment-attempt-id'));
@@ -124,10 +123,10 @@ export function createCoreStores(parts: CoreStoresParts) {
     newId,
     newLeaseId: randomUUID,
     now,
-    onDue: announceWalletWork,
+    onDue: announceDue,
   };
   const makeAttemptDue = createMakeAttemptDue(paymentParts);
-  const refundWork = createRefundWork({ ...paymentParts, onDue: announceRefunds, logger });
+  const refundWork = createRefundWork({ ...paymentParts, logger });
 
   const accountParts = createAccountParts({
     database,
@@ -150,6 +149,7 @@ export function createCoreStores(parts: CoreStoresParts) {
 
   const reconciliations = createReconciliationStore({
     ...paymentParts,
+    onDue: announceWalletWork,
     wallets,
     makeAttemptDue: (attempt) =>
       makeAttemptDue({ ...attempt, exchange: undefined, callbackNote: '', signal: { aborted: false } }),

@@ -79,6 +79,7 @@ const servers = await startRpcServers({
 const working = startBackgroundWork(
   {
     ...stores.paymentParts,
+    onDue: connections.announceWalletWork,
     clock,
     claims: stores.claims,
     gate,

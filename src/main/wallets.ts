@@ -20,8 +20,9 @@ import { createMetrics } from '../platform/metrics.ts';
 import { addTlsMetrics } from '../platform/tls/tls-metrics.ts';
 import { stopOnSignal } from '../platform/lifecycle.ts';
 import { limitFailures } from '../platform/line-limit.ts';
-import { openEventBus, walletWorkOf } from '../contract/event-bus.ts';
-import type { WalletWork } from '../contract/event-bus.ts';
+import { walletWorkOf } from '../contract/due-work.ts';
+import { openEventBus } from '../contract/event-bus.ts';
+import type { WalletWork } from '../contract/due-work.ts';
 import { createGrpcTransport } from '../contract/grpc-transport.ts';
 import { optionsOfWallet } from '../contract/payment-option.ts';
 import { createWakeSignal } from '../platform/wake-signal.ts';
@@ -319,6 +320,8 @@ const runStatementWorker = (wallet: ConnectedWallet, signals: Signals): Promise<
   );
 
 const workers = connectedWallets.flatMap((wallet) => {
+  const { settings } = wallet;
+  const environment = settings.environment === 'sandbox' ? 'SANDBOX' : 'PRODUCTION';
   const signals = {
     payments: createWakeSignal(),
     reversals: createWakeSignal(),
@@ -327,7 +330,7 @@ const workers = connectedWallets.flatMap((wallet) => {
     checks: createWakeSignal(),
   };
   bus.onWake('payment_attempts', (part) => {
-    for (const work of walletWorkOf(part)) signals[work].ring();
+    for (const work of walletWorkOf(part, { environment, wallet: settings.wallet })) signals[work].ring();
   });
   return [
     ...runPaymentWorkers(wallet, signals),

@@ -7,6 +7,7 @@ import { ok } from '../../../src/core/domain/result.ts';
 import { followedBy, registerOrder } from '../../../src/core/domain/order.ts';
 import { transition } from '../../../src/core/domain/transition.ts';
 import type { CommandOf } from '../../../src/core/domain/transition.ts';
+import { dueWork, partOf } from '../../../src/contract/due-work.ts';
 import { createMakeAttemptDue } from '../../../src/core/payments/attempts/make-attempt-due.ts';
 import { createLeaseAttempts } from '../../../src/core/payments/attempts/lease-attempts.ts';
 import { decisionOf } from '../../../src/core/payments/changes/change-orders.ts';
@@ -21,7 +22,9 @@ import { newId, newOrderFacts, openOrderChanges } from './order-changes.ts';
 // them for nothing.
 
 let changes: OrderChanges;
-let announced: ('events' | 'attempts' | 'refunds')[] = [];
+let announced: string[] = [];
+/** The payments of the wallet of these tests. */
+const payments = partOf(dueWork('payments', 'SANDBOX', 'walleta_ussd'));
 
 const stop = new AbortController();
 const noClaims = { find: () => Promise.resolve([]), claimFor: () => Promise.resolve() };
@@ -104,12 +107,12 @@ afterAll(async () => {
 });
 
 describe('a commit notifies waiting processes', () => {
-  test('of events when orders are added, and of attempts too when the orders have some', async () => {
+  test('of events when orders are added, and of payments of the wallet too when the orders have attempts', async () => {
     await add('added');
     expect(announced).toEqual(['events']);
 
     await addPaying('added-paying');
-    expect(announced).toEqual(['events', 'events', 'attempts']);
+    expect(announced).toEqual(['events', 'events', payments]);
   });
 
   test('of nothing when the order_number is taken', async () => {
@@ -127,10 +130,10 @@ describe('a commit notifies waiting processes', () => {
     announced = [];
 
     await order(startPayment(), added);
-    expect(announced).toEqual(['events', 'attempts']);
+    expect(announced).toEqual(['events', payments]);
 
     await order({ type: 'cancel' }, added);
-    expect(announced).toEqual(['events', 'attempts', 'events']);
+    expect(announced).toEqual(['events', payments, 'events']);
   });
 
   test('of nothing when the order rejects the command or is unknown', async () => {
@@ -145,8 +148,9 @@ describe('a commit notifies waiting processes', () => {
     expect(announced).toEqual([]);
   });
 
-  test.each(['attempt', 'refund'] as const)('only of %ss when the caller makes one due', async (makesDue) => {
-    const { id, environment } = await add(`makes-${makesDue}-due`);
+  test('only of the work that the caller makes due', async () => {
+    const { id, environment } = await add('makes-due');
+    const makesDue = dueWork('reversals', environment, 'walletb_wallet');
     announced = [];
 
     await changes.change(orderOfId({ merchantId, environment, id }), {
@@ -156,7 +160,7 @@ describe('a commit notifies waiting processes', () => {
       write: () => undefined,
     });
 
-    expect(announced).toEqual([`${makesDue}s`]);
+    expect(announced).toEqual(['reversals SANDBOX walletb']);
   });
 
   test('of nothing when the caller’s own rows cannot be written, and the order is unchanged', async () => {
@@ -188,7 +192,7 @@ describe('a commit notifies waiting processes', () => {
       callbackNote: '',
       signal: { aborted: false },
     });
-    expect(announced).toEqual(['attempts']);
+    expect(announced).toEqual([payments]);
   });
 
   test('of events when orders expire by both clocks, and of nothing while a wallet has the attempt', async () => {

@@ -1,4 +1,5 @@
 import { randomFillSync } from 'node:crypto';
+import { partOf } from '../../../src/contract/due-work.ts';
 import { randomIdsFrom } from '../../../src/contract/public-id.ts';
 import type { PublicId } from '../../../src/contract/public-id.ts';
 import type { Database } from '../../../src/core/database/database.ts';
@@ -14,7 +15,7 @@ export const newId = randomIdsFrom(pooledRandom(randomFillSync));
 /** Core's changes of orders, by default without a limit on prompts. */
 export function openOrderChanges(
   database: Database,
-  announce: (what: 'events' | 'attempts' | 'refunds') => void = () => undefined,
+  announce: (what: string) => void = () => undefined,
   promptsPerTenMinutes = 0,
 ) {
   return createOrderChanges({
@@ -23,8 +24,7 @@ export function openOrderChanges(
     newId,
     now: () => new Date(),
     onEvents: () => announce('events'),
-    onAttempts: () => announce('attempts'),
-    onRefunds: () => announce('refunds'),
+    onDue: (due) => announce(partOf(due)),
     logger: pino({ level: 'silent' }),
   });
 }

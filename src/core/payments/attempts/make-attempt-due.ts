@@ -1,6 +1,7 @@
 import type { WalletExchange } from '../../../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import type { CallerSignal } from '../../../platform/batcher.ts';
 import type { FairCalls } from '../../../platform/fair-calls.ts';
+import { dueWork } from '../../../contract/due-work.ts';
 import { storedId } from '../../../contract/public-id.ts';
 import type { NewId, PublicId } from '../../../contract/public-id.ts';
 import { eraseAgain } from '../../database/erase-again.sql.ts';
@@ -65,7 +66,12 @@ export function createMakeAttemptDue({ changes, fairly, newId }: MakeAttemptDueP
     },
     read: (em, { call }) => em.findOneOrFail(PaymentAttemptRow, keyOf(call)),
     decide: (_order, row) =>
-      ok({ changed: undefined, makesDue: canMakeDue(workOf(row)) ? ('attempt' as const) : undefined }),
+      ok({
+        changed: undefined,
+        makesDue: canMakeDue(workOf(row))
+          ? dueWork('payments', row.environment, row.paymentOption)
+          : undefined,
+      }),
     async write(em, { makesDue }, { taken: { call, loaded }, context: row, order }) {
       const { exchange, callbackNote } = call;
       // The same clock decides which exchanges are recent.

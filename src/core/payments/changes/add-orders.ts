@@ -1,4 +1,6 @@
 import type { Pool, QueryResultRow } from 'pg';
+import { dueWork } from '../../../contract/due-work.ts';
+import type { DueWork } from '../../../contract/due-work.ts';
 import { createBatcher } from '../../../platform/batcher.ts';
 import { isDataRefused } from '../../../platform/database/explain-error.ts';
 import { inTransaction } from '../../../platform/database/in-transaction.ts';
@@ -27,8 +29,8 @@ export interface CallScope {
 export interface CommitEffects {
   /** Whether it added events. */
   readonly hasEvents: boolean;
-  /** Whether it made an attempt due. */
-  readonly hasDueAttempts: boolean;
+  /** The work of the wallets that it made due. */
+  readonly due: readonly DueWork[];
 }
 
 /**
@@ -78,7 +80,11 @@ export function createAddOrders({ pool, phoneLimit, eventValuesOf, announce }: A
       const outcomes = await insertKeyed(insert, items);
       announce({
         hasEvents: items.some(({ events }, index) => outcomes[index] === 'added' && events.length > 0),
-        hasDueAttempts: items.some(({ attempt }, index) => outcomes[index] === 'added' && attempt !== null),
+        due: items.flatMap(({ order, attempt }, index) =>
+          outcomes[index] === 'added' && attempt !== null
+            ? [dueWork('payments', order.environment, attempt.paymentOption)]
+            : [],
+        ),
       });
       return outcomes;
     };

@@ -1,4 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { dueWork } from '../../../contract/due-work.ts';
 import { isPublicId, storedId } from '../../../contract/public-id.ts';
 import type { StoredId } from '../../../contract/public-id.ts';
 import { PaymentAttemptRow } from '../../database/order-entities.ts';
@@ -51,7 +52,7 @@ export function createAdoptPayment({ changes, attemptIds, wallets }: AdoptPaymen
         const adoption =
           attempt === undefined
             ? startLostAttempt(order, money, { attemptIds, wallets, now })
-            : continueAttempt(attempt);
+            : continueAttempt(order, attempt);
         return ok({ ...adoption, account });
       },
       async write(em, { changed, attemptId, account }, { now }): Promise<Adopted> {
@@ -103,10 +104,10 @@ export function mayPay(order: OrderInFull, money: UnclaimedPaymentRow): boolean 
 }
 
 /** The attempt was sent in the lost time. Only the statement tells which account it was sent with. */
-const continueAttempt = (attempt: PaymentAttempt): Adoption => ({
+const continueAttempt = ({ environment }: Order, attempt: PaymentAttempt): Adoption => ({
   changed: undefined,
   attemptId: isInFlight(attempt) ? attempt.id : undefined,
-  makesDue: 'attempt',
+  makesDue: dueWork('payments', environment, attempt.paymentOption),
 });
 
 /** Starts the lost attempt again, with the id that the wallet knows. */

@@ -1,5 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { NewId, StoredId } from '../../../contract/public-id.ts';
+import { dueWork } from '../../../contract/due-work.ts';
+import type { DueWork } from '../../../contract/due-work.ts';
 import type { Logger } from '../../../platform/logger.ts';
 import { inChildSpan } from '../../../platform/tracing/span.ts';
 import type { SpanOptions } from '../../../platform/tracing/span.ts';
@@ -57,22 +59,20 @@ export interface OrderChangesParts {
   readonly now: () => Date;
   /** Called after every commit that added events. */
   readonly onEvents: () => void;
-  /** Called after every commit that made an attempt due. */
-  readonly onAttempts: () => void;
-  /** Called after every commit that made a refund due. */
-  readonly onRefunds: () => void;
+  /** Called after every commit that made an attempt or a refund due. */
+  readonly onDue: (due: DueWork) => void;
   readonly logger: Pick<Logger, 'error'>;
 }
 
 const databaseSpan: SpanOptions = { kind: 'client', attributes: { 'db.system.name': 'postgresql' } };
 
 export function createOrderChanges(parts: OrderChangesParts): OrderChanges {
-  const { database, phoneLimit, now, onEvents, onAttempts, onRefunds } = parts;
+  const { database, phoneLimit, now, onEvents, onDue } = parts;
   const eventValuesOf = createOrderEventValues(parts.newId);
   const failing = createFailingRows('ord', parts.logger);
-  const announce = ({ hasEvents, hasDueAttempts }: CommitEffects): void => {
+  const announce = ({ hasEvents, due }: CommitEffects): void => {
     if (hasEvents) onEvents();
-    if (hasDueAttempts) onAttempts();
+    due.forEach(onDue);
   };
 
   const inTransaction = <Made>(run: (em: EntityManager) => Promise<Made>): Promise<Made> =>
@@ -138,13 +138,8 @@ export function createOrderChanges(parts: OrderChangesParts): OrderChanges {
     });
     announce({
       hasEvents: made.some(({ changed }) => changed !== undefined && changed.events.length > 0),
-      hasDueAttempts: made.some(
-        ({ before, changed, makesDue }) =>
-          makesDue === 'attempt' ||
-          (changed !== undefined && newAttemptOf(before, changed.order) !== undefined),
-      ),
+      due: made.flatMap(dueAfter),
     });
-    if (made.some(({ makesDue }) => makesDue === 'refund')) onRefunds();
     return answers;
   };
 
@@ -180,6 +175,16 @@ const rethrow = (_row: OrderRow, error: unknown): never => {
 function newAttemptOf({ latestAttempt: before }: OrderInFull, { latestAttempt }: OrderInFull) {
   const isNew = latestAttempt !== null && latestAttempt.id !== before?.id && latestAttempt.origin !== 'PAYER';
   return isNew ? latestAttempt : undefined;
+}
+
+/** The work that a decision made due. */
+function dueAfter({ before, changed, makesDue }: Decision & { readonly before: OrderInFull }): DueWork[] {
+  const { environment } = before;
+  const started = changed && newAttemptOf(before, changed.order);
+  return [
+    ...(makesDue === undefined ? [] : [makesDue]),
+    ...(started === undefined ? [] : [dueWork('payments', environment, started.paymentOption)]),
+  ];
 }
 
 /** The decision for a command's result on an order, or its rejection. */

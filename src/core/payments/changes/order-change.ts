@@ -1,4 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import type { DueWork } from '../../../contract/due-work.ts';
 import type { OrderRow } from '../../database/order-entities.ts';
 import type { PaymentAttemptValues } from '../../database/order-rows.ts';
 import type { Changed, OrderInFull } from '../../domain/order.ts';
@@ -16,7 +17,7 @@ export interface Decision {
   /** The browser that the checkout of the order is bound to from now on: the hash of its secret. */
   readonly browserHash?: Buffer | undefined;
   /** The work that the caller's own write makes due. A new attempt is always due. */
-  readonly makesDue?: 'attempt' | 'refund' | undefined;
+  readonly makesDue?: DueWork | undefined;
 }
 
 /** A new attempt, with its prompt. */

@@ -1,4 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import type { DueWork } from '../../../contract/due-work.ts';
 import { noMerchantId, publicId, storedId } from '../../../contract/public-id.ts';
 import type { NewId, PublicId } from '../../../contract/public-id.ts';
 import type { WalletExchange } from '../../../gen/gatehouse/v1/payment_attempt_service_pb.js';
@@ -65,7 +66,7 @@ export interface ConfirmPayerPaymentParts {
   readonly wallets: readonly Wallet[];
   readonly newId: NewId;
   /** Called when a reversal became due. */
-  readonly onDue: () => void;
+  readonly onDue: (due: DueWork) => void;
 }
 
 type Completed = Extract<ConfirmationOutcome, { readonly type: 'completed' }>;
@@ -82,7 +83,10 @@ export function createConfirmPayerPayment(parts: ConfirmPayerPaymentParts): Conf
       outcome.type === 'completed' && order !== undefined
         ? await recordForOrder(parts, report, outcome, order)
         : await recordWithoutOrder(parts, report);
-    if (recorded.ok && recorded.value.status === 'STRAY') parts.onDue();
+    if (recorded.ok && recorded.value.status === 'STRAY') {
+      const { environment, wallet } = recorded.value;
+      parts.onDue({ work: 'reversals', environment, wallet });
+    }
     return recorded;
   };
 }

@@ -1,5 +1,6 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import type { EntityManager } from '@mikro-orm/postgresql';
+import type { DueWork } from '../../../contract/due-work.ts';
 import { storedId } from '../../../contract/public-id.ts';
 import type { NewId, PublicId, StoredId } from '../../../contract/public-id.ts';
 import type { WalletExchange } from '../../../gen/gatehouse/v1/payment_attempt_service_pb.js';
@@ -53,7 +54,7 @@ export interface PayerPaymentQueueParts {
   readonly newId: NewId;
   readonly newLeaseId: () => string;
   /** Called when a confirmation became due. */
-  readonly onDue: () => void;
+  readonly onDue: (due: DueWork) => void;
   readonly logger: Pick<Logger, 'error'>;
 }
 
@@ -116,7 +117,10 @@ export function createPayerPaymentQueue(parts: PayerPaymentQueueParts): PayerPay
           return { ...row };
         });
       const hastened = await fairly({ owner: `payer-started payment ${payerPaymentId}` }, signal, hasten);
-      if (hastened !== undefined) onDue();
+      if (hastened !== undefined) {
+        const { environment, wallet } = hastened;
+        onDue({ work: 'payerPayments', environment, wallet });
+      }
       return hastened;
     },
   };

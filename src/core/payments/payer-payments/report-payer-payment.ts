@@ -1,4 +1,5 @@
 import { LockMode } from '@mikro-orm/postgresql';
+import type { DueWork } from '../../../contract/due-work.ts';
 import { publicId, storedId } from '../../../contract/public-id.ts';
 import type { NewId } from '../../../contract/public-id.ts';
 import type { CallerSignal } from '../../../platform/batcher.ts';
@@ -43,7 +44,7 @@ export interface ReportPayerPaymentParts {
   readonly makeAttemptDue: MakeAttemptDue;
   readonly newId: NewId;
   /** Called when a confirmation became due. */
-  readonly onDue: () => void;
+  readonly onDue: (due: DueWork) => void;
 }
 
 /** How long an attempt of ours can be given a payment that names it. Then the payment is confirmed on its own. */
@@ -98,7 +99,7 @@ export function createReportPayerPayment(parts: ReportPayerPaymentParts): Report
         callbackNote: report.callbackNote,
         signal,
       });
-    onDue();
+    onDue({ work: 'payerPayments', environment, wallet });
     return payment;
   };
 }

@@ -1,4 +1,5 @@
 import { LockMode } from '@mikro-orm/postgresql';
+import { dueWork } from '../../../contract/due-work.ts';
 import { storedId } from '../../../contract/public-id.ts';
 import type { NewId, PublicId } from '../../../contract/public-id.ts';
 import type { Actor } from '../../../platform/rpc/actor.ts';
@@ -62,7 +63,10 @@ export function createDecideApproval({ changes, newId }: DecideApprovalParts): D
         if (decided.value.changed !== undefined && !takesPayments) return err('recovering');
         const admitted = admitMerchant(merchant, order.environment);
         if (isApproval && decided.value.changed !== undefined && !admitted.ok) return admitted;
-        const makesDue = isApproval && decided.value.changed !== undefined ? ('refund' as const) : undefined;
+        const makesDue =
+          isApproval && decided.value.changed !== undefined
+            ? dueWork('reversals', row.environment, row.paymentOption)
+            : undefined;
         return ok({ ...decided.value, makesDue });
       },
       write(em, { refund, changed }, { context: { row }, now }) {

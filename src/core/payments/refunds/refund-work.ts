@@ -1,6 +1,8 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import type { CallerSignal } from '../../../platform/batcher.ts';
 import type { FairCalls } from '../../../platform/fair-calls.ts';
+import { dueWork } from '../../../contract/due-work.ts';
+import type { DueWork } from '../../../contract/due-work.ts';
 import { storedId } from '../../../contract/public-id.ts';
 import type { NewId, StoredId } from '../../../contract/public-id.ts';
 import type { Logger } from '../../../platform/logger.ts';
@@ -84,7 +86,7 @@ export interface RefundWorkParts {
   readonly newId: NewId;
   readonly newLeaseId: () => string;
   /** Called when a refund became due. */
-  readonly onDue: () => void;
+  readonly onDue: (due: DueWork) => void;
   readonly logger: Pick<Logger, 'error'>;
 }
 
@@ -189,7 +191,8 @@ export function createRefundWork({
       const owner = { owner: `callbacks ${merchantId}`, part: refundId };
       const hastened = await fairly(owner, signal, hasten);
       if (!hastened.ok) return undefined;
-      onDue();
+      const { environment, paymentOption } = hastened.value;
+      onDue(dueWork('reversals', environment, paymentOption));
       return hastened.value;
     },
   };

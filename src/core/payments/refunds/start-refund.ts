@@ -1,3 +1,5 @@
+import { dueWork } from '../../../contract/due-work.ts';
+import type { DueWork } from '../../../contract/due-work.ts';
 import { rpcError } from '../../../contract/error-reason.ts';
 import type { NewId, PublicId } from '../../../contract/public-id.ts';
 import type { Statement } from '../../../platform/database/run-statement.ts';
@@ -145,7 +147,7 @@ interface KnownRefunds extends NewRefundFacts {
 
 interface Decided {
   readonly changed: Changed | undefined;
-  readonly makesDue: 'refund' | undefined;
+  readonly makesDue: DueWork | undefined;
   readonly refund: Refund;
   readonly repeated: boolean;
   /** Whether the personal data of the order was erased, so that the refund's reason must be too. */
@@ -226,7 +228,7 @@ function decideNew(
   const awaitsApproval = needsApproval(basis, minorUnits.value, limit.amount);
   return ok({
     ...createRefund(order, facts, awaitsApproval),
-    makesDue: awaitsApproval ? undefined : 'refund',
+    makesDue: awaitsApproval ? undefined : dueWork('reversals', environment, facts.paymentOption),
     repeated: false,
     erasesAgain: isErased(order),
   });

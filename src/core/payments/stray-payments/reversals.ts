@@ -8,6 +8,8 @@ import { recordAudit } from '../../audit/record-audit.ts';
 import type { Database } from '../../database/database.ts';
 import { eraseAgainByMoney } from '../../database/erase-again.sql.ts';
 import { StrayPaymentRow } from '../../database/order-entities.ts';
+import { dueWork } from '../../../contract/due-work.ts';
+import type { DueWork } from '../../../contract/due-work.ts';
 import { noMerchantId, publicId, storedId } from '../../../contract/public-id.ts';
 import type { LeasedRows, LeaseRequest } from '../../database/next-due.sql.ts';
 import { readClock } from '../../database/read-clock.ts';
@@ -95,7 +97,7 @@ export interface ReversalsParts {
   readonly newLeaseId: () => string;
   readonly now: () => Date;
   /** Called when a reversal became due. */
-  readonly onDue: () => void;
+  readonly onDue: (due: DueWork) => void;
   readonly logger: Pick<Logger, 'error'>;
 }
 
@@ -107,6 +109,8 @@ export function createReversals(parts: ReversalsParts): Reversals {
     failing: createFailingRows('stp', parts.logger),
     find: (em, condition, options) => em.find(StrayPaymentRow, condition, options),
   };
+  const announce = ({ environment, paymentOption }: StrayPayment): void =>
+    onDue(dueWork('reversals', environment, paymentOption));
   const lock = (em: EntityManager, { merchantId, strayPaymentId }: StrayPaymentKey) =>
     em.findOne(
       StrayPaymentRow,
@@ -172,7 +176,7 @@ export function createReversals(parts: ReversalsParts): Reversals {
           return { ...row };
         });
       const hastened = await fairly({ owner: `callbacks ${merchant}`, part: reversal }, signal, hasten);
-      if (hastened !== undefined) onDue();
+      if (hastened !== undefined) announce(hastened);
       return hastened;
     },
 
@@ -196,7 +200,7 @@ export function createReversals(parts: ReversalsParts): Reversals {
         });
         return ok({ ...row });
       });
-      if (retried.ok) onDue();
+      if (retried.ok) announce(retried.value);
       return retried;
     },
   };
