@@ -1,8 +1,7 @@
-import { LockMode } from '@mikro-orm/postgresql';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { StoredId } from '../../../contract/public-id.ts';
 import type { PaymentAttemptRow } from '../../database/order-entities.ts';
-import { WalletAccountRow } from '../../database/wallet-account-entity.ts';
+import { runInTransaction } from '../../../platform/database/transaction-statement.ts';
 import type { Environment } from '../../domain/order.ts';
 import { walletIdOf } from '../../domain/wallet.ts';
 
@@ -10,6 +9,20 @@ import { walletIdOf } from '../../domain/wallet.ts';
 export type CurrentAccounts = (
   attempt: Pick<PaymentAttemptRow, 'merchantId' | 'paymentOption'>,
 ) => StoredId<'wac'> | null;
+
+interface CurrentAccount {
+  readonly merchant_id: StoredId<'mer'>;
+  readonly id: StoredId<'wac'>;
+  readonly wallet: string;
+}
+
+const currentAccounts = {
+  name: 'lock-current-accounts',
+  text: `
+select merchant_id, id, wallet from core.wallet_accounts
+where environment = $1::core.environment and merchant_id = any($2::uuid[]) and state = 'CURRENT'
+order by id for share`,
+};
 
 /**
  * The current accounts of these merchants. They are locked against changes until the transaction ends, so that an account
@@ -21,11 +34,10 @@ export async function lockCurrentAccounts(
   merchantIds: readonly StoredId<'mer'>[],
 ): Promise<CurrentAccounts> {
   if (merchantIds.length === 0) return () => null;
-  const rows = await em.find(
-    WalletAccountRow,
-    { environment, merchantId: { $in: [...new Set(merchantIds)] }, state: 'CURRENT' },
-    { lockMode: LockMode.PESSIMISTIC_READ, orderBy: { id: 'asc' }, fields: ['merchantId', 'id', 'wallet'] },
-  );
-  const ids = new Map(rows.map((row) => [`${row.merchantId} ${row.wallet}`, row.id]));
+  const rows = await runInTransaction<CurrentAccount>(em, {
+    ...currentAccounts,
+    values: [environment, [...new Set(merchantIds)]],
+  });
+  const ids = new Map(rows.map((row) => [`${row.merchant_id} ${row.wallet}`, row.id]));
   return ({ merchantId, paymentOption }) => ids.get(`${merchantId} ${walletIdOf(paymentOption)}`) ?? null;
 }

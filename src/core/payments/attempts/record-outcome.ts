@@ -15,12 +15,7 @@ import { findStrayPayment, recordStrayPayment } from '../changes/found-stray-pay
 import { byAttempt } from '../changes/read-order.ts';
 import { belongsTo, findReceipts, useReceipt } from '../changes/wallet-receipts.ts';
 import type { ReportedTransaction } from '../changes/wallet-receipts.ts';
-import {
-  hastenConfirmed,
-  readOpenPayments,
-  takesPayerPayments,
-  withPayer,
-} from '../changes/open-payments.sql.ts';
+import { readOpenPayments, withPayer } from '../changes/open-payments.sql.ts';
 import { workOf } from './attempt-work-row.ts';
 import { countExchanges } from './count-exchanges.sql.ts';
 import type { AttemptKey } from './count-exchanges.sql.ts';
@@ -112,9 +107,6 @@ export function createRecordOutcome({ changes, newId, wallets }: RecordOutcomePa
       const stored = taken.loaded.storedOf(row);
       await keepExchanges(em, row, { exchanges, areDecisive, newId, at, stored });
       Object.assign(row, { ...updates, maybeSent, dueAt, leasedUntil: null });
-      // A payment from the menu that waited for this attempt is then returned.
-      if (changed?.order.status === 'COMPLETED' && takesPayerPayments(wallets, order))
-        await hastenConfirmed(em, [row.orderId]);
       // A worker may report to an attempt that was decided without it, for example by a settlement, and erased since.
       if (isErased(order)) await eraseAgain(em, order);
       const isNotReturnable = stray !== undefined && !isReturnable(stray.money);

@@ -9,7 +9,7 @@ import type { Database } from '../../database/database.ts';
 import type { OrderRow } from '../../database/order-entities.ts';
 import { attemptValuesOf } from '../../database/order-rows.ts';
 import { readClock } from '../../database/read-clock.ts';
-import type { Changed, OrderInFull } from '../../domain/order.ts';
+import type { Changed, OrderEventType, OrderInFull } from '../../domain/order.ts';
 import { err, ok } from '../../domain/result.ts';
 import type { Result } from '../../domain/result.ts';
 import type { PhoneLimit } from '../phones/phone-limit.ts';
@@ -18,7 +18,7 @@ import type { AddOrders, CommitEffects } from './add-orders.ts';
 import { createFailingRows } from './failing-rows.ts';
 import { createOrderEventValues } from './order-event-values.ts';
 import type { Caller, Commit, Decision, Locked, NewAttempt, OrderChange } from './order-change.ts';
-import { hastenConfirmed } from './open-payments.sql.ts';
+import { hasteningConfirmed } from './open-payments.sql.ts';
 import { readIntactOrders } from './read-order.ts';
 import type { LockOrder } from './read-order.ts';
 import { writeLatestAttempt } from './write-latest-attempt.ts';
@@ -126,14 +126,12 @@ export function createOrderChanges(parts: OrderChangesParts): OrderChanges {
         } else results.push(decided);
       }
       const withEndedAttempt = toWrite.filter(({ events }) =>
-        events.some(({ type }) => type === 'PAYMENT_DECLINED'),
+        events.some(({ type }) => endsAttempt.has(type)),
       );
-      await hastenConfirmed(
-        em,
-        withEndedAttempt.map(({ row }) => row.id),
-      );
+      const hastening =
+        withEndedAttempt.length === 0 ? [] : [hasteningConfirmed(withEndedAttempt.map(({ row }) => row.id))];
       // Last, because it commits.
-      await writeOrders(em, toWrite);
+      await writeOrders(em, toWrite, hastening);
       return results;
     });
     announce({
@@ -166,6 +164,9 @@ export function createOrderChanges(parts: OrderChangesParts): OrderChanges {
     share: createShareChange({ commit, now }),
   };
 }
+
+/** The events of orders whose attempt has ended. */
+const endsAttempt = new Set<OrderEventType>(['PAYMENT_DECLINED', 'COMPLETED']);
 
 const rethrow = (_row: OrderRow, error: unknown): never => {
   throw error;

@@ -1,19 +1,21 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { publicId } from '../../../contract/public-id.ts';
 import type { StoredId } from '../../../contract/public-id.ts';
+import type { Statement } from '../../../platform/database/run-statement.ts';
+import { runReading } from '../../../platform/database/transaction-statement.ts';
 import type { OrderRow } from '../../database/order-entities.ts';
 import type { Environment, Order, OrderInFull } from '../../domain/order.ts';
 import { mayPayOrder, paysAmount } from '../../domain/payer-payment.ts';
 import type { Wallet } from '../../domain/wallet.ts';
 
 /** Few payments are open, and their index has no others. */
-const statement = `
+const openPayments = `
 select environment, wallet, reference, order_id, amount, currency, (extract(epoch from created_at) * 1000)::float8 as created_ms,
   (extract(epoch from due_at) * 1000)::float8 as due_ms
 from core.payer_payments
-where due_at is not null and (confirmed_at is not null or created_at > now() - make_interval(mins => ?))
-  and (order_id = any(?::uuid[])
-    or (environment::text, lower(reference)) in (select number->>0, lower(number->>1) from json_array_elements(?::json) number))`;
+where due_at is not null and (confirmed_at is not null or created_at > now() - make_interval(mins => $1))
+  and (order_id = any($2::uuid[])
+    or (environment::text, lower(reference)) in (select number->>0, lower(number->>1) from json_array_elements($3::json) number))`;
 
 interface OpenPayment {
   readonly environment: Environment;
@@ -71,11 +73,15 @@ export async function findOpenPayments(
 ): Promise<(order: Order) => OpenPayment | undefined> {
   const numbers = rows.filter((row) => takesPayerPayments(wallets, row));
   if (numbers.length === 0) return () => undefined;
-  const open = await em.execute<OpenPayment[]>(statement, [
-    withinMinutes,
-    `{${numbers.map(({ id }) => id).join(',')}}`,
-    JSON.stringify(numbers.map(({ environment, orderNumber }) => [environment, orderNumber])),
-  ]);
+  const open = await runReading<OpenPayment>(em, {
+    name: 'find-open-payments',
+    text: openPayments,
+    values: [
+      withinMinutes,
+      numbers.map(({ id }) => id),
+      JSON.stringify(numbers.map(({ environment, orderNumber }) => [environment, orderNumber])),
+    ],
+  });
   return (order) =>
     open.find((payment) => {
       if (payment.order_id !== null)
@@ -90,13 +96,11 @@ export async function findOpenPayments(
  * Makes the confirmed payments of these orders due, because the attempts that they waited for have ended. A payment that another
  * transaction holds is left out: it is being leased, or a hint makes it due.
  */
-export async function hastenConfirmed(em: EntityManager, orderIds: readonly OrderRow['id'][]): Promise<void> {
-  if (orderIds.length === 0) return;
-  await em.execute(
-    `update core.payer_payments set due_at = least(due_at, now()) where id in (
+export const hasteningConfirmed = (orderIds: readonly OrderRow['id'][]): Statement => ({
+  name: 'hasten-confirmed',
+  text: `update core.payer_payments set due_at = least(due_at, now()) where id in (
   select id from core.payer_payments
-  where due_at is not null and confirmed_at is not null and order_id = any(?::uuid[]) for update skip locked
+  where due_at is not null and confirmed_at is not null and order_id = any($1::uuid[]) for update skip locked
 )`,
-    [`{${orderIds.join(',')}}`],
-  );
-}
+  values: [orderIds],
+});

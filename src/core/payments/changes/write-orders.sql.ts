@@ -119,14 +119,18 @@ const statementWithAttempts = bulkStatement('write-orders-and-attempts', { chang
 );
 
 /**
- * Writes the changed orders, their new events and attempts, and what the ORM has yet to write, and commits, in one round trip if possible. If
- * nothing is to write, the ORM commits.
+ * Runs the statements `before`, writes the changed orders, their new events and attempts, and what the ORM has yet to write, and commits, in
+ * one round trip if possible. If nothing is to write, the ORM commits.
  */
-export async function writeOrders(em: EntityManager, all: readonly OrderToWrite[]): Promise<void> {
+export async function writeOrders(
+  em: EntityManager,
+  all: readonly OrderToWrite[],
+  before: readonly Statement[],
+): Promise<void> {
   const ofRows = rowStatements(em);
   // They are written here. Otherwise the ORM writes before the statement.
   if (ofRows !== undefined) em.clear();
-  const [first, ...others] = [...(ofRows ?? []), ...orderStatements(all)];
+  const [first, ...others] = [...before, ...(ofRows ?? []), ...orderStatements(all)];
   if (first !== undefined) await commitWith(em, [first, ...others]);
 }
 

@@ -21,7 +21,6 @@ import type { Result } from '../../domain/result.ts';
 import { proposalLifeMs } from '../../domain/settlement.ts';
 import type { Wallet } from '../../domain/wallet.ts';
 import type { OrderChanges } from '../changes/change-orders.ts';
-import { hastenConfirmed, takesPayerPayments } from '../changes/open-payments.sql.ts';
 import type { Decision } from '../changes/order-change.ts';
 import { lockOf, lockOfSettlement, readSubject, settleSubject } from './settlement-subject.ts';
 import type {
@@ -163,16 +162,9 @@ const confirmSettlement = (
       if (!takesPayments) return err('recovering');
       return settleSubject(order, locked, { ...row, id: publicId('stl', row.id) }, at);
     },
-    async write(em, { changed, write }, row, at) {
+    async write(em, { write }, row, at) {
       if (write === undefined) return;
       write(em);
-      // As after a wallet's answer: a payment from the menu that waited for the attempt is then returned.
-      if (
-        row.orderId != null &&
-        changed?.order.status === 'COMPLETED' &&
-        takesPayerPayments(parts.wallets, row)
-      )
-        await hastenConfirmed(em, [row.orderId]);
       em.assign(row, { status: 'CONFIRMED', decidedBy: acting.by.actor, decidedAt: at });
       recordAudit(em, parts.newId, at, acting.by, {
         action: 'settlement.confirm',
