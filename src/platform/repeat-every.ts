@@ -22,9 +22,10 @@ export async function repeatEvery(
   run: (stop: AbortSignal) => Promise<unknown>,
 ): Promise<void> {
   const { task, intervalMs, logger, stop } = options;
-  const logFailed = limitFailures((error) =>
-    logger.warn({ err: error, task }, 'a background task failed; trying again'),
-  );
+  const logFailed = limitFailures((error) => {
+    // A stop often ends the run, which is then not tried again.
+    if (!stop.aborted) logger.warn({ err: error, task }, 'a background task failed; trying again');
+  });
   let retryMs = firstRetryMs;
   while (!stop.aborted) {
     try {

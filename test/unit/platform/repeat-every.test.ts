@@ -36,6 +36,19 @@ test('a task that fails for the same reason again and again is logged once a min
   expect(lines).toEqual([expect.stringContaining('"task":"testing"')]);
 });
 
+test('a task that a stop ends is not logged as one that is tried again', async () => {
+  const lines: string[] = [];
+  const write = (line: string): void => void lines.push(line);
+  const logger = createLogger({ process: 'test', instance: 'repeat-every', level: 'warn' }, { write });
+  const stopping = new AbortController();
+  await repeatEvery({ task: 'testing', intervalMs: 0, logger, stop: stopping.signal }, () => {
+    stopping.abort();
+    return Promise.reject(new Error('the connection is closed'));
+  });
+
+  expect(lines).toEqual([]);
+});
+
 /** Begins tasks in turn. The last one ends them all. */
 function beginInTurn(longestTurnMs: number, runs: readonly (() => Promise<unknown>)[]) {
   const logger = createLogger({ process: 'test', instance: 'repeat-every', level: 'silent' });
