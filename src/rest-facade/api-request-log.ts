@@ -5,6 +5,7 @@ import pTimeout from 'p-timeout';
 import type { NewId } from '../contract/public-id.ts';
 import type { Environment } from '../gen/gatehouse/v1/order_pb.js';
 import type { ApiEndpoint, RequestLogService } from '../gen/gatehouse/v1/request_log_service_pb.js';
+import { limitFailures } from '../platform/line-limit.ts';
 import type { Logger } from '../platform/logger.ts';
 import { createRequestLogEntries } from './request-log-entries.ts';
 import type { EntryBatch, RequestLogEntries } from './request-log-entries.ts';
@@ -104,6 +105,18 @@ function createBatchSender({ requests, logger, nowMs }: ApiRequestLogOptions, en
   let nextTryMs = 0;
   let sending: Promise<void> | undefined;
   let isCoreUnavailable = false;
+  const logRefused = limitFailures(
+    (error, what: 'entries' | 'counts') => {
+      if (what === 'entries')
+        logger.error({ err: error }, 'core refuses entries of the request log; they are lost');
+      else
+        logger.warn(
+          { err: error },
+          'core refuses the counts of requests that have no entry in the request log',
+        );
+    },
+    (what) => what,
+  );
 
   /** Returns whether the batch is finished: core accepted it, or never will. */
   const send = async (batch: EntryBatch, callOptions: CallOptions): Promise<boolean> => {
@@ -123,7 +136,8 @@ function createBatchSender({ requests, logger, nowMs }: ApiRequestLogOptions, en
         return false;
       }
       const lost = batch.requests.length;
-      logger.error({ err: error, lost }, 'core refused entries of the request log, which are lost');
+      if (lost > 0) entries.leaveOutRefused(lost);
+      logRefused(error, lost > 0 ? 'entries' : 'counts');
       return true;
     }
   };
@@ -170,8 +184,8 @@ function createBatchSender({ requests, logger, nowMs }: ApiRequestLogOptions, en
 function createLeftOutReport({ logger, nowMs }: ApiRequestLogOptions, entries: RequestLogEntries) {
   let reportedMs = -Infinity;
   return ({ atOnce = false } = {}): void => {
-    const { busy, full } = entries.leftOut();
-    if (busy + full === 0 || (!atOnce && nowMs() - reportedMs < reportIntervalMs)) return;
+    const { busy, full, refused } = entries.leftOut();
+    if (busy + full + refused === 0 || (!atOnce && nowMs() - reportedMs < reportIntervalMs)) return;
     const why = 'a merchant sent more than the log keeps, or core did not accept them';
     logger.warn(entries.takeLeftOut(), `requests were left out of the request log: ${why}`);
     reportedMs = nowMs();

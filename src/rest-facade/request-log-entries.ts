@@ -31,10 +31,11 @@ export interface EntryBatch {
   readonly unauthenticated: bigint;
 }
 
-/** The numbers of entries that were left out: of merchants that sent too many, and while too many entries waited. */
+/** The numbers of entries that were left out: of merchants that sent too many, while too many entries waited, and by core. */
 export interface LeftOut {
   readonly busy: number;
   readonly full: number;
+  readonly refused: number;
 }
 
 /** The entries that wait to be sent, within bounded memory. Further entries are left out and counted. */
@@ -48,6 +49,8 @@ export interface RequestLogEntries {
   /** The oldest entries, and the counts since the last batch; undefined when there is nothing to send. */
   readonly nextBatch: () => EntryBatch | undefined;
   readonly count: () => number;
+  /** Counts entries of a batch that core refused as left out. */
+  readonly leaveOutRefused: (count: number) => void;
   /** The entries that were left out since `takeLeftOut`. */
   readonly leftOut: () => LeftOut;
   readonly takeLeftOut: () => LeftOut;
@@ -63,16 +66,18 @@ const limits = { maxWaiting: 5_000, maxWaitingBytes: 16 * 2 ** 20 };
 const maxInBatch = 50;
 const maxUnkeptEntries = 1_000;
 
+const noneLeftOut = () => ({ busy: 0, full: 0, refused: 0 });
+
 export function createRequestLogEntries(newId: NewId, nowMs: () => number): RequestLogEntries {
   const isWithinShare = createRequestLogShare(nowMs);
   const waiting: NotedRequest[] = [];
   const unkept = new Map<string, EntryBatch['unkept'][number]>();
   let waitingBytes = 0;
   let unauthenticated = 0n;
-  let leftOut = { busy: 0, full: 0 };
+  let leftOut = noneLeftOut();
   let isClosed = false;
 
-  const leaveOut = ({ merchantId, environment }: EntrySize, why: keyof LeftOut): void => {
+  const leaveOut = ({ merchantId, environment }: EntrySize, why: 'busy' | 'full'): void => {
     leftOut[why] += 1;
     const key = `${environment} ${merchantId}`;
     const known = unkept.get(key);
@@ -117,10 +122,11 @@ export function createRequestLogEntries(newId: NewId, nowMs: () => number): Requ
       return batch;
     },
     count: () => waiting.length,
+    leaveOutRefused: (count) => void (leftOut.refused += count),
     leftOut: () => leftOut,
     takeLeftOut() {
       const taken = leftOut;
-      leftOut = { busy: 0, full: 0 };
+      leftOut = noneLeftOut();
       return taken;
     },
   };

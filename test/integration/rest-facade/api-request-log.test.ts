@@ -1,4 +1,5 @@
 import { connect } from 'node:net';
+import { Code, ConnectError } from '@connectrpc/connect';
 import { expect, test } from '@jest/globals';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
@@ -228,6 +229,32 @@ test('fifty requests of a busy merchant are kept per second, and the rest is cou
   await facade.close();
 
   expect(logged).toEqual({ kept: 50, unkept: 250 });
+});
+
+test('entries that core refuses are counted together, and refused counts are no lost entries', async () => {
+  let batches = 0;
+  const facade = await startFacadeOverRpc({
+    requestLog: {
+      recordApiRequests() {
+        batches += 1;
+        throw new ConnectError('another role', Code.PermissionDenied);
+      },
+    },
+  });
+  for (const [index, key] of ['known', 'known', undefined, undefined].entries()) {
+    const headers = key === undefined ? {} : { apiKey: key };
+    await postJson(`${facade.url}/api/v1/verify`, { order_number: `R-${index}` }, headers);
+    await waitUntil('the batch is refused', () => batches === index + 1);
+  }
+  await facade.close();
+
+  const about = facade.log.filter(({ msg }) => String(msg).includes('request log'));
+  expect(about.map(({ level, msg, refused }) => ({ level, msg, refused }))).toEqual([
+    { level: 50, msg: expect.stringContaining('core refuses entries'), refused: undefined },
+    { level: 40, msg: expect.stringContaining('left out'), refused: 1 },
+    { level: 40, msg: expect.stringContaining('core refuses the counts'), refused: undefined },
+    { level: 40, msg: expect.stringContaining('left out'), refused: 1 },
+  ]);
 });
 
 test('a huge Content-Length takes no room from the entries of other merchants', async () => {
