@@ -1,6 +1,7 @@
 import type { DescEnum, DescEnumValue } from '@bufbuild/protobuf';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
+import { Code, ConnectError } from '@connectrpc/connect';
 import { checkText } from '../../contract/check-text.ts';
 import {
   CheckFinding,
@@ -90,7 +91,8 @@ export async function checkCore(target: CoreToCheck): Promise<readonly Finding[]
   try {
     ({ status } = await target.core.health.check({ service: '' }));
   } catch (error) {
-    return [failedCall(target, 'reachable', error)];
+    if (!isRefusal(error)) return [failedCall(target, 'reachable', error)];
+    return [answered(subjectOf(target)), failedCall(target, 'diagnosis', error)];
   }
   const [diagnosis, wallets, abandoned] = await Promise.allSettled([
     askForDiagnosis(target),
@@ -112,6 +114,19 @@ export async function checkCore(target: CoreToCheck): Promise<readonly Finding[]
 }
 
 const subjectOf = ({ address }: CoreToCheck): string => `core ${address}`;
+
+/** The finding of a server that answers, and refuses the token or the certificate. So it does not say whether it is ready. */
+export const answered = (subject: string): Finding => ({
+  subject,
+  check: 'reachable',
+  result: 'ok',
+  code: 'healthy',
+  detail: 'it answers',
+  advice: '',
+});
+
+/** Whether the server refused the token or the certificate of a call. */
+export const isRefusal = (error: unknown): boolean => ConnectError.from(error).code === Code.Unauthenticated;
 
 const failedCall = (target: CoreToCheck, check: string, error: unknown): Finding => ({
   subject: subjectOf(target),

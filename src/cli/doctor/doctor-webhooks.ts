@@ -4,7 +4,7 @@ import { findingText } from '../../contract/finding-text.ts';
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { ReconcilerFindingCode } from '../../gen/gatehouse/v1/webhook_service_pb.js';
 import type { GetPipelineStatusResponse } from '../../gen/gatehouse/v1/webhook_service_pb.js';
-import { failedFinding, judgeStatus } from './doctor-checks.ts';
+import { answered, failedFinding, isRefusal, judgeStatus } from './doctor-checks.ts';
 import type { Finding } from './doctor-finding.ts';
 import { showDuration, showTime } from '../time.ts';
 import type { WebhookClients } from '../webhooks/webhook-clients.ts';
@@ -39,7 +39,8 @@ export async function checkWebhooks(target: WebhooksToCheck): Promise<readonly F
     const { status } = await target.clients.health.check({ service: '' });
     reachable = judgeStatus(subject, status);
   } catch (error) {
-    return [failedCall('reachable', error)];
+    if (!isRefusal(error)) return [failedCall('reachable', error)];
+    return [answered(subject), failedCall('pipeline', error)];
   }
   try {
     const status = await target.clients.webhooks.getPipelineStatus({}, { timeoutMs: statusDeadlineMs });

@@ -1,12 +1,16 @@
+import { Code, ConnectError } from '@connectrpc/connect';
 import type { Client } from '@connectrpc/connect';
 import type { FastifyInstance } from 'fastify';
 import { HealthCheckResponse_ServingStatus as ServingStatus } from '../../gen/health/v1/health_pb.js';
 import type { Health } from '../../gen/health/v1/health_pb.js';
+import { limitFailures } from '../line-limit.ts';
+import type { Logger } from '../logger.ts';
 
 /** The facts that the probes of a process in front of the cores report. */
 export interface ProbeOptions {
   readonly health: Client<typeof Health>;
   readonly isDraining: () => boolean;
+  readonly logger: Logger;
   /** A monotonic clock, in milliseconds. */
   readonly nowMs: () => number;
 }
@@ -15,6 +19,9 @@ const healthDeadlineMs = 1_500;
 const questions = 3;
 /** Probes need no token, so their answer is cached to limit the calls to core. */
 const answerHoldsForMs = 500;
+
+const coreNotReady = 'Core is not ready';
+const coreRefuses = 'Core refuses the service token or the certificate of this process';
 
 /** The description of the probes in an OpenAPI document. The schemas are self-contained, because some listeners lack the merchants' schemas. */
 const probe = { tags: ['Probes'], security: [] };
@@ -43,37 +50,50 @@ const ready = {
     503: answerOf(
       'The process shuts down, or core is not ready: send requests to another process.',
       { code: { type: 'integer' }, message: { type: 'string' } },
-      { code: 503, message: 'Core is not ready' },
+      { code: 503, message: coreNotReady },
     ),
   },
 };
 
 /** GET /healthz: this process runs. GET /readyz: it can serve requests, or 503 if it must not get any. */
-export function addProbes(app: FastifyInstance, { health, isDraining, nowMs }: ProbeOptions): void {
-  let last: { atMs: number; serving: Promise<boolean> } | undefined;
-  const coreIsServing = (): Promise<boolean> => {
+export function addProbes(app: FastifyInstance, { health, isDraining, logger, nowMs }: ProbeOptions): void {
+  const logRefused = limitFailures((error) => logger.warn({ err: error }, `not ready: ${coreRefuses}`));
+  let last: { atMs: number; problem: Promise<string | undefined> } | undefined;
+  const problemOfCore = (): Promise<string | undefined> => {
     const atMs = nowMs();
-    if (last === undefined || atMs - last.atMs >= answerHoldsForMs) last = { atMs, serving: askCore(health) };
-    return last.serving;
+    if (last === undefined || atMs - last.atMs >= answerHoldsForMs)
+      last = { atMs, problem: askCore(health, logRefused) };
+    return last.problem;
   };
   app.get('/healthz', { schema: { ...probe, ...alive } }, () => ({ status: 'ok' }));
   app.get('/readyz', { schema: { ...probe, ...ready } }, async (_request, reply) => {
     if (isDraining()) return reply.code(503).send({ code: 503, message: 'Shutting down' });
-    if (!(await coreIsServing())) return reply.code(503).send({ code: 503, message: 'Core is not ready' });
+    const message = await problemOfCore();
+    if (message !== undefined) return reply.code(503).send({ code: 503, message });
     return { status: 'ready' };
   });
 }
 
-/** Asks the next core at each call. So this process is ready as long as one core is ready. */
-async function askCore(health: Client<typeof Health>): Promise<boolean> {
+/**
+ * Asks the next core at each call. So this process is ready as long as one core is ready.
+ * @returns why this process cannot serve requests, undefined if it can
+ */
+async function askCore(
+  health: Client<typeof Health>,
+  logRefused: (error: unknown) => void,
+): Promise<string | undefined> {
   for (let question = 0; question < questions; question += 1) {
     try {
       const { status } = await health.check({ service: '' }, { timeoutMs: healthDeadlineMs });
-      if (status === ServingStatus.SERVING) return true;
-    } catch {
+      if (status === ServingStatus.SERVING) return undefined;
+    } catch (error) {
+      if (ConnectError.from(error).code === Code.Unauthenticated) {
+        logRefused(error);
+        return coreRefuses;
+      }
       // No core answers. The transport has already retried the call.
-      return false;
+      return coreNotReady;
     }
   }
-  return false;
+  return coreNotReady;
 }

@@ -139,7 +139,6 @@ function admitCall(context: HandlerContext, access: Access, options: GuardOption
   context.values.set(callerKey, caller);
   context.values.set(logFieldsKey, {});
   if ('refused' in certified) throw rpcError('INVALID_CLIENT_CERTIFICATE', certified.refused);
-  if (access === 'anyone') return;
   if (ofCertificate !== undefined && authorization !== null && ofToken !== ofCertificate) {
     throw rpcError(
       'INVALID_CLIENT_CERTIFICATE',
@@ -148,12 +147,14 @@ function admitCall(context: HandlerContext, access: Access, options: GuardOption
     );
   }
   if (role === undefined) {
+    // A wrong token is refused all the same: the probes of a process whose calls are all refused must fail.
+    if (access === 'anyone' && authorization === null) return;
     throw rpcError(
       'INVALID_SERVICE_TOKEN',
       'send "authorization: Bearer <service token>" with a token this server knows',
     );
   }
-  if (access !== 'any role' && !access.includes(role)) {
+  if (access !== 'anyone' && access !== 'any role' && !access.includes(role)) {
     throw rpcError(
       'ROLE_NOT_ALLOWED',
       `this method is open to ${access.join(', ')}; the ${ofCertificate === undefined ? 'token' : 'client certificate'} has the role ${role}`,

@@ -2,7 +2,7 @@ import type { DescService } from '@bufbuild/protobuf';
 import { createServiceImplSpec } from '@connectrpc/connect';
 import type { ServiceImpl, ServiceImplSpec } from '@connectrpc/connect';
 
-/** The roles that may call a method. 'any role' accepts every service token, and 'anyone' needs no token. */
+/** The roles that may call a method. 'any role' accepts every service token, and 'anyone' needs no token, but refuses an unknown one. */
 export type Access<Role extends string = string> = readonly Role[] | 'any role' | 'anyone';
 
 /** A service for any protocol: its implementation, and the roles that may call each method. */

@@ -234,6 +234,8 @@ describe('with certificates of one authority', () => {
       createClient(MerchantService, overGrpc(certificate('reader'))).createMerchant({ name: 'Shop' }),
     );
     expect(refused).toContain('the client certificate has the role reader');
+    const contradiction = overGrpc(certificate('reader'), tokens.operator);
+    expect(await failureOf(createClient(Health, contradiction).check({}))).toContain('send only one of them');
     await waitUntil('core is connected to the broker', () =>
       core.log.some(({ msg }) => msg === 'connected to the broker'),
     );
