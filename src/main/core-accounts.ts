@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { AccountParts } from '../core/accounts/account-parts.ts';
-import { createPasswordHashes } from '../core/accounts/password-hashes.ts';
+import { createAccountTurns } from '../core/accounts/account-turns.ts';
+import { passwordHashes } from '../core/accounts/password-hashes.ts';
 import { createPasswordRules } from '../core/accounts/password-rules.ts';
 import { createRecoveryCodes } from '../core/accounts/recovery-codes.ts';
 import { createSignInTries } from '../core/accounts/sign-in-tries.ts';
@@ -15,7 +16,8 @@ export function createAccountParts({
   return {
     ...parts,
     randomBytes,
-    passwords: createPasswordHashes(),
+    inTurn: createAccountTurns(),
+    passwords: passwordHashes,
     parsePassword: createPasswordRules(),
     tries: createSignInTries(parts.database.pool),
     totpSeal: createSecretSeal(deriveKey(masterKey, 'totp-secret'), randomBytes),

@@ -76,18 +76,20 @@ async function proveIdentity(
   by: Actor,
   signal: CallerSignal,
 ): Promise<Proof> {
-  const { passwords, parsePassword, tries } = parts;
+  const { inTurn, passwords, parsePassword, tries } = parts;
   const { remoteAddress, browserSecret } = acceptance;
   const signInTry = { emailKey, remoteAddress, browserSecret };
-  const owner = { kind: 'known', emailKey } as const;
+  const invited = { kind: 'known', emailKey } as const;
   await tries.requireNetworkTries(signInTry);
   const fields = combine({
     name: parseText(acceptance.name, 'name', { max: nameLength, required: true }),
     password: parsePassword(acceptance.password, 'password', [email, acceptance.name]),
   });
   const proof = await recordingRefusal(parts, by, { ...signInTry, user: account }, async () => {
-    await tries.countPassword(signInTry);
-    const isRight = await passwords.matches(acceptance.password, account?.passwordHash, owner, signal);
+    const isRight = await inTurn(invited, signal, async () => {
+      await tries.countPassword(signInTry);
+      return passwords.matches(acceptance.password, account?.passwordHash);
+    });
     if (account !== null && account.disabledAt == null && isRight)
       return { provedHash: account.passwordHash };
     if (account === null && fields.ok) return fields.value;
@@ -98,7 +100,7 @@ async function proveIdentity(
   });
   await tries.recordRightPassword(signInTry);
   if ('provedHash' in proof) return proof;
-  const passwordHash = await passwords.hash(proof.password, owner, signal);
+  const passwordHash = await inTurn(invited, signal, () => passwords.hash(proof.password));
   return { name: proof.name, language: acceptance.language, passwordHash };
 }
 

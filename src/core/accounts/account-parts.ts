@@ -1,5 +1,6 @@
 import type { NewId } from '../../contract/public-id.ts';
 import type { Database } from '../database/database.ts';
+import type { InAccountTurn } from './account-turns.ts';
 import type { PasswordHashes } from './password-hashes.ts';
 import type { ParsePassword } from './password-rules.ts';
 import type { RecoveryCodes } from './recovery-codes.ts';
@@ -12,6 +13,7 @@ export interface AccountParts {
   readonly newId: NewId;
   readonly now: () => Date;
   readonly randomBytes: (length: number) => Buffer;
+  readonly inTurn: InAccountTurn;
   readonly passwords: PasswordHashes;
   readonly parsePassword: ParsePassword;
   readonly tries: SignInTries;

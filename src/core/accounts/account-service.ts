@@ -88,8 +88,8 @@ export function accountService(parts: AccountParts): RpcService {
         const { email, validForMs } = valuesOrThrow(
           combine({ email: parseEmail(text), validForMs: parseValidity(validFor, resetLife) }),
         );
-        await parts.tries.countReset({ emailKey: email.key, remoteAddress, browserSecret });
-        const made = await startPasswordReset(parts, { email, validForMs }, actorOf(context));
+        const request = { email, validForMs, remoteAddress, browserSecret };
+        const made = await startPasswordReset(parts, request, actorOf(context), context.signal);
         return { token: made.token, expireTime: timestampFromDate(made.expiresAt), email: made.email };
       },
       async getPasswordReset({ token }) {
@@ -153,7 +153,8 @@ export function accountService(parts: AccountParts): RpcService {
       },
       async verifyTotp(request, context) {
         noteUser(context, request.userId);
-        return verifyTotp(parts, { ...request, userId: requireUserId(request.userId) }, actorOf(context));
+        const submitted = { ...request, userId: requireUserId(request.userId) };
+        return verifyTotp(parts, submitted, actorOf(context), context.signal);
       },
       async beginTotp({ userId }, context) {
         noteUser(context, userId);

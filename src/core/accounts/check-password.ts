@@ -34,19 +34,21 @@ export async function checkPassword(
   by: Actor,
   signal: CallerSignal,
 ): Promise<User> {
-  const { database, now, passwords, tries } = parts;
+  const { database, inTurn, now, passwords, tries } = parts;
   const emailKey = email.toLowerCase();
   const signInTry = { emailKey, remoteAddress, browserSecret };
   await tries.requireNetworkTries(signInTry);
   const em = database.fork();
   const found =
     emailKey.isWellFormed() && !emailKey.includes('\0') ? await em.findOne(UserRow, { emailKey }) : null;
-  const check = async (): Promise<UserRow> => {
-    const owner = await tries.countPassword(signInTry);
-    const isRight = await passwords.matches(password, found?.passwordHash, owner, signal);
-    if (found === null || !isRight || found.disabledAt != null) throw wrongCredentials();
-    return found;
-  };
+  const visitor = await tries.visitorOf(signInTry);
+  const check = (): Promise<UserRow> =>
+    inTurn(visitor, signal, async () => {
+      await tries.countPassword(signInTry);
+      const isRight = await passwords.matches(password, found?.passwordHash);
+      if (found === null || !isRight || found.disabledAt != null) throw wrongCredentials();
+      return found;
+    });
   // A mistyped confirmation is not a refused sign-in. The audit log has one refusal per user, reason and hour, and the confirmation
   // would use it up.
   const row = await (isConfirmation
@@ -79,7 +81,7 @@ export interface PasswordChange {
  * TOO_MANY_TRIES, OVERLOADED; ABORTED CHANGED_MEANWHILE.
  */
 export async function changePassword(
-  { database, newId, now, passwords, parsePassword, tries }: AccountParts,
+  { database, inTurn, newId, now, passwords, parsePassword, tries }: AccountParts,
   { userId, currentPassword, newPassword, keepHash, remoteAddress, browserSecret }: PasswordChange,
   by: Actor,
   signal: CallerSignal,
@@ -88,12 +90,14 @@ export async function changePassword(
   const about = [before.email, before.name];
   const password = valuesOrThrow(parsePassword(newPassword, 'new_password', about));
   const signInTry = { emailKey: before.emailKey, remoteAddress, browserSecret };
-  await tries.countPassword(signInTry);
-  const owner = { kind: 'known', emailKey: before.emailKey } as const;
-  const isRight = await passwords.matches(currentPassword, before.passwordHash, owner, signal);
-  if (!isRight || before.disabledAt != null) throw wrongCredentials();
-  await tries.recordRightPassword(signInTry);
-  const passwordHash = await passwords.hash(password, owner, signal);
+  const user = { kind: 'known', emailKey: before.emailKey } as const;
+  const passwordHash = await inTurn(user, signal, async () => {
+    await tries.countPassword(signInTry);
+    const isRight = await passwords.matches(currentPassword, before.passwordHash);
+    if (!isRight || before.disabledAt != null) throw wrongCredentials();
+    await tries.recordRightPassword(signInTry);
+    return passwords.hash(password);
+  });
   await database.fork().transactional(async (em) => {
     const at = now();
     const user = await lockUser(em, userId);

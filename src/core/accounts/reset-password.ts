@@ -19,14 +19,33 @@ import type { User } from './user-reader.ts';
 export interface ResetLinkRequest {
   readonly email: EmailAddress;
   readonly validForMs: number;
+  readonly remoteAddress: string;
+  /** A secret of the user's browser; may be empty. */
+  readonly browserSecret: string;
 }
 
 /**
  * Creates a password reset link for the address that the account has. Token and address are empty without an account or for a
  * disabled one. All cases run the same statements, so the duration does not reveal which addresses have an account. The audit log is
  * permanent, and anyone who knows an address can request links. So only the first link in an hour is recorded.
+ * Errors: RESOURCE_EXHAUSTED TOO_MANY_TRIES, OVERLOADED.
  */
 export async function startPasswordReset(
+  parts: AccountParts,
+  request: ResetLinkRequest,
+  caller: Actor,
+  signal: CallerSignal,
+): Promise<CreatedLink & { readonly email: string }> {
+  const { remoteAddress, browserSecret } = request;
+  const signInTry = { emailKey: request.email.key, remoteAddress, browserSecret };
+  const visitor = await parts.tries.visitorOf(signInTry);
+  return parts.inTurn(visitor, signal, async () => {
+    await parts.tries.countReset(signInTry);
+    return createResetLink(parts, request, caller);
+  });
+}
+
+async function createResetLink(
   { database, newId, now, randomBytes }: AccountParts,
   { email, validForMs }: ResetLinkRequest,
   caller: Actor,
@@ -100,13 +119,14 @@ export async function resetPassword(
   by: Actor,
   signal: CallerSignal,
 ): Promise<User> {
-  const { database, newId, now, passwords, parsePassword } = parts;
+  const { database, inTurn, newId, now, passwords, parsePassword } = parts;
   const before = database.fork();
   const asked = await requireLink(before, 'RESET', token, now());
   const owner = await before.findOne(UserRow, { emailKey: asked.emailKey });
   const about = owner === null ? [asked.email] : [owner.email, owner.name];
   const password = valuesOrThrow(parsePassword(newPassword, 'password', about));
-  const passwordHash = await passwords.hash(password, { kind: 'known', emailKey: asked.emailKey }, signal);
+  const holder = { kind: 'known', emailKey: asked.emailKey } as const;
+  const passwordHash = await inTurn(holder, signal, () => passwords.hash(password));
   const reset = await database.fork().transactional(async (em) => {
     const at = now();
     // Locked before the link. A second link of the same user waits here, and is removed then.

@@ -1,4 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import type { CallerSignal } from '../../platform/batcher.ts';
 import type { Actor } from '../../platform/rpc/actor.ts';
 import { rpcError } from '../../contract/error-reason.ts';
 import { RecoveryCodeRow } from '../database/account-entities.ts';
@@ -93,21 +94,23 @@ export interface SubmittedCode {
 /**
  * Accepts a code once. If this completes a sign-in, the sign-in is recorded. Concurrent calls wait for each other at
  * the user's row. Errors: NOT_FOUND USER_NOT_FOUND; UNAUTHENTICATED WRONG_CODE; FAILED_PRECONDITION TOTP_NOT_ENABLED;
- * RESOURCE_EXHAUSTED TOO_MANY_TRIES.
+ * RESOURCE_EXHAUSTED TOO_MANY_TRIES, OVERLOADED.
  */
 export async function verifyTotp(
   parts: AccountParts,
   submitted: SubmittedCode,
   by: Actor,
+  signal: CallerSignal,
 ): Promise<CodeTaken> {
-  const { database, tries } = parts;
+  const { database, inTurn, tries } = parts;
   const user = await requireUser(database.fork(), submitted.userId);
   const suspect = { emailKey: user.emailKey, user, remoteAddress: submitted.remoteAddress };
   const codeTry = { userId: user.id, browserSecret: submitted.browserSecret };
-  const check = async (): Promise<CodeTaken> => {
-    await tries.countCode(codeTry);
-    return takeEitherCode(parts, submitted, by);
-  };
+  const check = (): Promise<CodeTaken> =>
+    inTurn({ kind: 'known', emailKey: user.emailKey }, signal, async () => {
+      await tries.countCode(codeTry);
+      return takeEitherCode(parts, submitted, by);
+    });
   // As for a password: a mistyped confirmation is not a refused sign-in.
   const taken = await (submitted.isConfirmation ? check() : recordingRefusal(parts, by, suspect, check));
   await tries.recordRightCode(codeTry);

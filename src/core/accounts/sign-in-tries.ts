@@ -11,7 +11,7 @@ import {
   readWaitMs,
 } from './count-try.sql.ts';
 import type { TryLimit } from './count-try.sql.ts';
-import type { PasswordOwner } from './password-hashes.ts';
+import type { Visitor } from './account-turns.ts';
 import type { PublicId, StoredId } from '../../contract/public-id.ts';
 
 /** The account of a sign-in try, and its origin. */
@@ -47,11 +47,10 @@ export interface SignInTries {
    * writes no rows. Errors: RESOURCE_EXHAUSTED TOO_MANY_TRIES with RetryInfo.
    */
   readonly requireNetworkTries: (signInTry: SignInTry) => Promise<void>;
-  /**
-   * Counts a password before it is checked. Returns the owner under which the check is queued. Errors: RESOURCE_EXHAUSTED TOO_MANY_TRIES with
-   * RetryInfo.
-   */
-  readonly countPassword: (signInTry: SignInTry) => Promise<PasswordOwner>;
+  /** Whether the account is known in the browser or the network. Counts nothing. */
+  readonly visitorOf: (signInTry: SignInTry) => Promise<Visitor>;
+  /** Counts a password before it is checked. Errors: RESOURCE_EXHAUSTED TOO_MANY_TRIES with RetryInfo. */
+  readonly countPassword: (signInTry: SignInTry) => Promise<void>;
   /** The password was correct. The count is reset, and the network and the browser are remembered as known. */
   readonly recordRightPassword: (signInTry: SignInTry) => Promise<void>;
   /** The user has a new password. Earlier tries with the old one no longer count, from any network. */
@@ -86,9 +85,13 @@ const networkLimit = (network: string): TryLimit => ({
   windowSeconds: 15 * minute,
 });
 
-const limitsOf = ({ emailKey, remoteAddress }: SignInTry, renewed: number) => {
+const knownNetwork = ({ emailKey, remoteAddress }: SignInTry): string =>
+  `known/${emailKey}/${networkOf(remoteAddress)}`;
+
+const limitsOf = (signInTry: SignInTry, renewed: number) => {
+  const { emailKey, remoteAddress } = signInTry;
   const network = networkOf(remoteAddress);
-  const known = `known/${emailKey}/${network}`;
+  const known = knownNetwork(signInTry);
   const here = { counter: `here/${renewed}/${emailKey}/${network}`, max: 5, windowSeconds: 15 * minute };
   const wholeNetwork = networkLimit(network);
   const account = { counter: `account/${renewed}/${emailKey}`, max: 100, windowSeconds: hour };
@@ -146,19 +149,19 @@ export function createSignInTries(pool: Pool): SignInTries {
       const waitMs = network === '' ? undefined : await readWaitMs(pool, networkLimit(network));
       if (waitMs !== undefined && !(await isKnownBrowser(signInTry))) refuse(waitMs);
     },
+    async visitorOf(signInTry) {
+      const { emailKey, remoteAddress } = signInTry;
+      const isKnown =
+        (await isKnownBrowser(signInTry)) || (await isRemembered(pool, knownNetwork(signInTry)));
+      return isKnown ? { kind: 'known', emailKey } : { kind: 'unknown', site: siteOf(remoteAddress) };
+    },
     async countPassword(signInTry) {
       const renewed = await renewedTimes(signInTry);
-      const owner = { kind: 'known', emailKey: signInTry.emailKey } as const;
-      if (await isKnownBrowser(signInTry)) {
-        await count(browserLimit(signInTry, renewed));
-        return owner;
-      }
+      if (await isKnownBrowser(signInTry)) return count(browserLimit(signInTry, renewed));
       const { network, known, here, wholeNetwork, account } = limitsOf(signInTry, renewed);
       await count(here);
       if (network !== '') await count(wholeNetwork);
-      if (await isRemembered(pool, known)) return owner;
-      await count(account);
-      return { kind: 'unknown', site: siteOf(signInTry.remoteAddress) };
+      if (!(await isRemembered(pool, known))) await count(account);
     },
     async recordRightPassword(signInTry) {
       const renewed = await renewedTimes(signInTry);

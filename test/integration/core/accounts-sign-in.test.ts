@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
-import { failureOf, refusalOf, waitAskedFor } from '../../support/rpc-failure.ts';
+import { failureOf, outcomeOf, refusalOf, waitAskedFor } from '../../support/rpc-failure.ts';
 import { asUser, password, sharedAccountSite } from './account-desk.ts';
 import type { User } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
@@ -28,7 +28,9 @@ const tryWrong = async (email: string, times: number, own: object = {}) => {
 const spray = (name: string, from: number, remoteAddress: string) =>
   Promise.all(
     Array.from({ length: 10 }, (_each, index) =>
-      refusalOf(signIn(`${name}-${from + index}@shop.example`, { password: wrong, remoteAddress })),
+      refusalOf(
+        signIn(`${name}-${from + index}@shop.example`, { password: wrong, remoteAddress }, index % 2),
+      ),
     ),
   );
 
@@ -114,12 +116,12 @@ describe('attempts from one network', () => {
   test('made all at once are limited to five', async () => {
     const user = await viewer();
     const remoteAddress = newPlace();
-    const calls = Array.from({ length: 40 }, (_each, count) =>
+    const calls = Array.from({ length: 16 }, (_each, count) =>
       refusalOf(signIn(user.email, { password: wrong, remoteAddress }, count % 2)),
     );
     const reasons = await Promise.all(calls);
     expect(reasons.filter((reason) => reason === 'WRONG_CREDENTIALS')).toHaveLength(5);
-    expect(reasons.filter((reason) => reason === 'TOO_MANY_TRIES')).toHaveLength(35);
+    expect(reasons.filter((reason) => reason === 'TOO_MANY_TRIES')).toHaveLength(11);
   });
 
   test('do not block another network, and end by themselves', async () => {
@@ -310,6 +312,17 @@ describe('a browser in which a user signed in', () => {
   });
 });
 
+/** The number of new rows of counts while `act` runs. */
+async function countsDuring(act: () => Promise<unknown>): Promise<number> {
+  const countRows = async () =>
+    Number(
+      (await database.query<{ count: string }>('select count(*) from core.account_tries')).rows[0]?.count,
+    );
+  const before = await countRows();
+  await act();
+  return (await countRows()) - before;
+}
+
 test('a flood of sign-ins is refused when the queue is full, and known users sign in meanwhile', async () => {
   const { email } = await viewer();
   const own = { remoteAddress: newPlace(), browserSecret: `browser of ${email}` };
@@ -324,6 +337,48 @@ test('a flood of sign-ins is refused when the queue is full, and known users sig
   await signIn(email, own);
   const reasons = await Promise.all(flood);
   expect(new Set(reasons)).toEqual(new Set(['WRONG_CREDENTIALS', 'OVERLOADED']));
+});
+
+test('a sign-in that is refused when the queue is full is not counted', async () => {
+  const remoteAddress = newPlace();
+  let reasons: (string | undefined)[] = [];
+  const counts = await countsDuring(async () => {
+    reasons = await Promise.all(
+      Array.from({ length: 40 }, (_each, index) =>
+        refusalOf(signIn(`full-${index}@shop.example`, { password: wrong, remoteAddress })),
+      ),
+    );
+  });
+
+  const checked = reasons.filter((reason) => reason === 'WRONG_CREDENTIALS').length;
+  expect(reasons.filter((reason) => reason === 'OVERLOADED')).toHaveLength(40 - checked);
+  expect(checked).toBeLessThan(40);
+  // Each has one of its account there, one of its account, and one of its refusal. The network has one of all.
+  expect(counts).toBe(3 * checked + 1);
+});
+
+test('a flood of requests for password reset links is refused when the queue is full, and known users get theirs meanwhile', async () => {
+  const { email } = await viewer();
+  const own = { email, remoteAddress: newPlace(), browserSecret: `browser of ${email}` };
+  await signIn(email, own);
+  let outcomes: (string | undefined)[] = [];
+  const counts = await countsDuring(async () => {
+    const flood = Array.from({ length: 300 }, (_each, index) =>
+      outcomeOf(
+        accounts.startPasswordReset(
+          { email: `reset-${index}@shop.example`, remoteAddress: newPlace() },
+          { timeoutMs: hangMs },
+        ),
+      ),
+    );
+    await Promise.race(flood);
+    expect((await accounts.startPasswordReset(own)).token).not.toBe('');
+    outcomes = await Promise.all(flood);
+  });
+
+  expect(new Set(outcomes)).toEqual(new Set(['done', 'OVERLOADED']));
+  // The network, the address and its first link of the hour. The known browser has two.
+  expect(counts).toBe(3 * outcomes.filter((outcome) => outcome === 'done').length + 2);
 });
 
 beforeEach(() => untilStepIsYoung());
@@ -481,7 +536,7 @@ describe('a refused sign-in is recorded', () => {
     const here = newPlace();
     await tryWrong(user.email, 7, { remoteAddress: here });
     await Promise.all(
-      Array.from({ length: 20 }, (_each, count) =>
+      Array.from({ length: 16 }, (_each, count) =>
         refusalOf(signIn(user.email, { password: wrong }, count % 2)),
       ),
     );

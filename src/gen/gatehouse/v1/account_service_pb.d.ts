@@ -1966,8 +1966,9 @@ export declare const AccountNoticeEventSchema: GenEnum<AccountNoticeEvent>;
  * session.end_others and session.refuse. Of denied sign-ins, it has the first in an hour for each user and reason.
  *
  * Every error carries google.rpc.ErrorInfo with domain "gatehouse"; INVALID_ARGUMENT also carries google.rpc.BadRequest.
- * Each method that checks a password may also fail with RESOURCE_EXHAUSTED OVERLOADED. Core checks few passwords at a
- * time, so that sign-ins do not slow down payments.
+ * Each method that checks a password or a code, or creates a password reset link, may also fail with RESOURCE_EXHAUSTED
+ * OVERLOADED. Core answers few of these calls at a time, so that sign-ins do not slow down payments. A call that fails so is
+ * not counted as a try.
  * A caller with the role dashboard puts the id of the acting user, "usr_…", into x-gatehouse-actor.
  *
  * @generated from service gatehouse.v1.AccountService

@@ -1,0 +1,25 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { expect, test } from '@jest/globals';
+import { createAccountTurns } from '../../../../src/core/accounts/account-turns.ts';
+import type { Visitor } from '../../../../src/core/accounts/account-turns.ts';
+
+test('a known person is next, however many unknown people wait, and one site leaves room for others', async () => {
+  const inTurn = createAccountTurns();
+  const { signal } = new AbortController();
+  const ended: string[] = [];
+  const check = (name: string, visitor: Visitor): Promise<void> =>
+    inTurn(visitor, signal, async () => {
+      await nextTurn();
+      ended.push(name);
+    });
+  const flood = Array.from({ length: 100 }, () => check('flood', { kind: 'unknown', site: '192.0.2.1' }));
+  const others = [
+    check('unknown', { kind: 'unknown', site: '192.0.2.2' }),
+    check('known', { kind: 'known', emailKey: 'almaz@shop.example' }),
+  ];
+
+  const refused = (await Promise.allSettled(flood)).filter(({ status }) => status === 'rejected');
+  await Promise.all(others);
+  expect(refused).toHaveLength(91);
+  expect(ended.slice(0, 4)).toEqual(['flood', 'flood', 'known', 'unknown']);
+});
