@@ -2,13 +2,13 @@ import type { EntityManager, EntityName, Primary } from '@mikro-orm/postgresql';
 import type { QueryResultRow } from 'pg';
 import { ofAnyLength } from './run-statement.ts';
 import type { Statement } from './run-statement.ts';
-import { runReading } from './transaction-statement.ts';
+import { runInTransaction, runReading } from './transaction-statement.ts';
 
 /** The statements that find rows of a table by its primary key. */
 interface KeyStatements {
   /** The properties of the primary key, in the order of the parameters. */
   readonly key: readonly string[];
-  readonly one: Statement;
+  readonly one: Required<Pick<Statement, 'name' | 'text'>>;
   readonly many: Statement;
 }
 
@@ -42,6 +42,26 @@ export async function findAllByKey<Row extends object>(
       : { ...many, values: names.map((_, index) => wanted.map((values) => values[index])) };
   const rows = await runReading<QueryResultRow>(em, statement);
   return [...found, ...rows.map((row) => em.map(entity, row as Parameters<typeof em.map<Row>>[1]))];
+}
+
+/**
+ * Locks the row with this primary key until the transaction ends, and reads it like the ORM's `findOneOrFail`. Changes of it that `em` has not
+ * written yet would be lost.
+ * @throws TypeError when there is none
+ */
+export async function lockByKey<Row extends object>(
+  em: EntityManager,
+  entity: EntityName<Row>,
+  key: Partial<Row>,
+): Promise<Row> {
+  const { key: names, one } = statementsFor(em, entity);
+  const [row] = await runInTransaction<QueryResultRow>(em, {
+    name: `lock${one.name.slice('find'.length)}`,
+    text: `${one.text} for update`,
+    values: names.map((name) => key[name as keyof Row]),
+  });
+  if (row === undefined) throw new TypeError(`${em.getMetadata(entity).className} has no row with this key`);
+  return em.map(entity, row as Parameters<typeof em.map<Row>>[1]);
 }
 
 function statementsFor<Row extends object>(em: EntityManager, entity: EntityName<Row>): KeyStatements {

@@ -6,41 +6,52 @@ import { WalletExchangeSchema } from '../../../gen/gatehouse/v1/payment_attempt_
 import { bulkStatement, plainColumn, rowList } from '../../../platform/database/bulk-statement.ts';
 import { runInTransaction } from '../../../platform/database/transaction-statement.ts';
 import { recentMs } from '../../domain/hastened.ts';
-import type { ExchangeOwner, RecentExchanges } from './keep-exchanges.ts';
+import type { WalletExchange } from '../../../gen/gatehouse/v1/payment_attempt_service_pb.js';
 
 export interface AttemptKey {
   readonly merchantId: StoredId<'mer'>;
   readonly id: StoredId<'pat'>;
 }
 
+/** The attempt that exchanges belong to, or the payer-started payment, whose merchantId is that of no merchant. */
+export interface ExchangeOwner {
+  readonly merchantId: StoredId<'mer'>;
+  readonly id: StoredId<'pat' | 'ppm'>;
+}
+
+/** The exchanges of an owner in the last `recentMs`. */
+export interface RecentExchanges {
+  /** Their number, together with those that were only counted. */
+  readonly count: number;
+  /** The latest entry that counts exchanges which are not stored. */
+  readonly counting: { readonly id: string; readonly exchange: WalletExchange } | undefined;
+}
+
 const statement = bulkStatement(
   'count-exchanges',
   {
-    attempt: rowList<AttemptKey>(
+    owner: rowList<ExchangeOwner>(
       {
-        merchant_id: plainColumn('uuid', (attempt) => attempt.merchantId),
-        id: plainColumn('uuid', (attempt) => attempt.id),
+        merchant_id: plainColumn('uuid', (owner) => owner.merchantId),
+        id: plainColumn('uuid', (owner) => owner.id),
       },
       { hidesLength: true },
     ),
   },
   (sql) => `
-select attempt.id, (
+select owner.id, (
   select count(*)::integer from core.wallet_exchanges kept
-  where kept.merchant_id = attempt.merchant_id and kept.payment_attempt_id = attempt.id
+  where kept.merchant_id = owner.merchant_id and kept.payment_attempt_id = owner.id
 ) as stored
-from ${sql.attempt}`,
+from ${sql.owner}`,
 );
 
-/** Counts the stored exchanges of several attempts. Returns the number of each. */
+/** Counts the stored exchanges of several owners. Returns the number of each. */
 export async function countExchanges(
   em: EntityManager,
-  attempts: readonly AttemptKey[],
-): Promise<(attempt: Pick<AttemptKey, 'id'>) => number> {
-  const rows = await runInTransaction<{ id: string; stored: number }>(
-    em,
-    statement.with({ attempt: attempts }),
-  );
+  owners: readonly ExchangeOwner[],
+): Promise<(owner: Pick<ExchangeOwner, 'id'>) => number> {
+  const rows = await runInTransaction<{ id: string; stored: number }>(em, statement.with({ owner: owners }));
   return storedOf(rows);
 }
 

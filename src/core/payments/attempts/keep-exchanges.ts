@@ -6,6 +6,8 @@ import { encodeMessage } from '../../../platform/rpc/message-bytes.ts';
 import { WalletExchangeRow } from '../../database/order-entities.ts';
 import { storedId } from '../../../contract/public-id.ts';
 import type { NewId, StoredId } from '../../../contract/public-id.ts';
+import { countExchanges } from './count-exchanges.sql.ts';
+import type { ExchangeOwner, RecentExchanges } from './count-exchanges.sql.ts';
 import { isFlooded } from '../../domain/hastened.ts';
 
 /** The number of an attempt's first exchanges that are always kept, besides the latest ones. */
@@ -24,12 +26,6 @@ export interface KeptExchanges {
   readonly stored?: number | undefined;
 }
 
-/** The attempt that exchanges belong to, or the payer-started payment, whose merchantId is that of no merchant. */
-export interface ExchangeOwner {
-  readonly merchantId: StoredId<'mer'>;
-  readonly id: StoredId<'pat' | 'ppm'>;
-}
-
 /**
  * Stores wire exchanges with their owner, whose order or own row the transaction has locked. Ids sort by time, and within the
  * transaction by their counter. A wallet that never decides is queried without end, and callbacks may come often. So exchanges
@@ -42,14 +38,6 @@ export async function keepExchanges(
 ): Promise<void> {
   const entries = exchanges.map((exchange) => ({ ...exchange, decisive: areDecisive, omitted: 0 }));
   await insertExchanges(em, owner, entries, { newId, at, stored });
-}
-
-/** The exchanges of an owner in the last `recentMs`. */
-export interface RecentExchanges {
-  /** Their number, together with those that were only counted. */
-  readonly count: number;
-  /** The latest entry that counts exchanges which are not stored. */
-  readonly counting: { readonly id: string; readonly exchange: WalletExchange } | undefined;
 }
 
 /** A callback of a wallet, or a message of the same kind. */
@@ -90,7 +78,7 @@ async function insertExchanges(
   { newId, at, stored }: Pick<KeptExchanges, 'newId' | 'at' | 'stored'>,
 ): Promise<void> {
   const key = { merchantId: owner.merchantId, paymentAttemptId: owner.id };
-  const before = stored ?? (await em.count(WalletExchangeRow, key));
+  const before = stored ?? (await countExchanges(em, [owner]))(owner);
   await dropMiddle(em, key, before + entries.length - firstKept - latestKept);
   for (const [index, entry] of entries.entries()) addRow(em, key, entry, exchangeId({ newId, at }, index));
 }

@@ -8,7 +8,7 @@ import type { WalletReceiptRow } from '../../database/payer-payment-entities.ts'
 import { dueNoLater, hastenedTo } from '../../domain/hastened.ts';
 import { nextConfirmation } from '../../domain/payer-payment.ts';
 import type { PayerPaymentStatus } from '../../domain/payer-payment.ts';
-import type { RecentExchanges } from '../attempts/keep-exchanges.ts';
+import type { RecentExchanges } from '../attempts/count-exchanges.sql.ts';
 
 /** A payment that its payer started: the row itself, with stored ids. */
 export type PayerPayment = Omit<PayerPaymentRow, symbol>;

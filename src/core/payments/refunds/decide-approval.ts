@@ -1,4 +1,4 @@
-import { LockMode } from '@mikro-orm/postgresql';
+import { lockByKey } from '../../../platform/database/find-by-key.ts';
 import { dueWork } from '../../../contract/due-work.ts';
 import { storedId } from '../../../contract/public-id.ts';
 import type { NewId, PublicId } from '../../../contract/public-id.ts';
@@ -51,7 +51,7 @@ export function createDecideApproval({ changes, newId }: DecideApprovalParts): D
     return changes.change(orderOfRefund(key), {
       requestId: by.requestId,
       read: async (em, { row: order }) => ({
-        row: await em.findOneOrFail(RefundRow, key, { lockMode: LockMode.PESSIMISTIC_WRITE }),
+        row: await lockByKey(em, RefundRow, key),
         merchant: await em.findOneOrFail(MerchantRow, key.merchantId),
         takesPayments: (await readTakesPayments(em)).of(order.environment, order.merchantId),
       }),

@@ -1,4 +1,4 @@
-import { LockMode } from '@mikro-orm/postgresql';
+import { lockByKey } from '../../../platform/database/find-by-key.ts';
 import type { CallerSignal } from '../../../platform/batcher.ts';
 import type { FairCalls } from '../../../platform/fair-calls.ts';
 import { dueWork } from '../../../contract/due-work.ts';
@@ -132,7 +132,7 @@ export function createRefundWork({
         changes.change(orderOfRefund(key), {
           requestId,
           async read(em) {
-            const row = await em.findOneOrFail(RefundRow, key, { lockMode: LockMode.PESSIMISTIC_WRITE });
+            const row = await lockByKey(em, RefundRow, key);
             const attempt = { merchantId: key.merchantId, id: row.paymentAttemptId };
             return { row, reported: await withOwnAccount(em, attempt, outcome) };
           },
@@ -172,7 +172,7 @@ export function createRefundWork({
         changes.change(orderOfRefund(key), {
           requestId: '',
           async read(em) {
-            const row = await em.findOneOrFail(RefundRow, key, { lockMode: LockMode.PESSIMISTIC_WRITE });
+            const row = await lockByKey(em, RefundRow, key);
             const at = await readClock(em);
             const attempt = { merchantId: key.merchantId, id: row.paymentAttemptId };
             const recent = (await readRecentExchanges(em, [attempt], at))(attempt);

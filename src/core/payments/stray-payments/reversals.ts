@@ -32,7 +32,7 @@ import { isReturnable } from '../../domain/wallet-outcome.ts';
 import { withNote } from '../attempts/callback-notes.ts';
 import { readRecentExchanges } from '../attempts/count-exchanges.sql.ts';
 import { keepCallback, keepExchanges } from '../attempts/keep-exchanges.ts';
-import type { ExchangeOwner } from '../attempts/keep-exchanges.ts';
+import type { ExchangeOwner } from '../attempts/count-exchanges.sql.ts';
 import { withOwnAccount } from '../attempts/own-account-outcome.ts';
 import { createFailingRows } from '../changes/failing-rows.ts';
 import { leaseDueRows } from '../changes/lease-due-rows.ts';
