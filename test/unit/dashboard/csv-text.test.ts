@@ -30,6 +30,7 @@ describe('a field of a CSV file', () => {
     ['a "quoted", text', '"a ""quoted"", text"'],
     ['two\nlines', '"two\nlines"'],
     ['a=b, c@d', '"a=b, c@d"'],
+    ['Shoes - red', 'Shoes - red'],
     ['=1+1', "'=1+1"],
     ['+1', "'+1"],
     ['-1', "'-1"],
