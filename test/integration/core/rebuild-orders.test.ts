@@ -266,4 +266,26 @@ test('a recovery counts each rebuilt order once, even if core exits in between',
   await rebuildOrders(database, events, options);
 
   expect(await numbers()).toEqual([{ rebuilt_orders: 3, rebuilt_events: events.length }]);
+  const recorded = () => desk.query('select * from core.recovered_orders order by order_id');
+  const before = await recorded();
+  expect(await rebuildOrders(database, events, options)).toEqual({ orders: [], events: 0, conflicts: [] });
+  expect(await recorded()).toEqual(before);
+});
+
+test('an error that says nothing about an order ends the work, and is no conflict', async () => {
+  const { id: merchantId } = await stack.createMerchant();
+  await desk.startDirect({ merchantId, orderNumber: 'F-1', phone: '0911304001' });
+  const events = await eventsOf(merchantId);
+  await loseRows(tables);
+  const accounts = {
+    ...createAccountTimeline(),
+    at: (): never => {
+      throw new Error('out of memory');
+    },
+  };
+
+  const failing = rebuildOrders(database, events, { accounts, noticedAt: new Date(0) });
+
+  await expect(failing).rejects.toThrow('out of memory');
+  expect(await statesOf(merchantId)).toEqual([]);
 });

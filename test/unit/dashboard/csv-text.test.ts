@@ -1,6 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { csvField, csvLine, csvName } from '../../../src/dashboard/csv/csv-text.ts';
+import { ordersCsv } from '../../../src/dashboard/payments/orders-csv.ts';
+import { refundsCsv } from '../../../src/dashboard/refunds/refunds-csv.ts';
 
 /** Reads a line like a spreadsheet that splits at `separator`, with or without support for quotes. */
 function cellsOf(text: string, separator: string, knowsQuotes: boolean): string[] {
@@ -91,4 +93,11 @@ describe('a field of a CSV file', () => {
       { numRuns: 400 },
     );
   });
+});
+
+test.each([
+  ['orders', ordersCsv('UTC').start],
+  ['refunds', refundsCsv('UTC').start],
+])('a file of %s begins with a byte order mark, without which Excel does not read UTF-8', (_what, start) => {
+  expect(start).toMatch(/^\uFEFF(order|refund)_id,.+\r\n$/);
 });

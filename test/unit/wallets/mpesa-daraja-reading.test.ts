@@ -11,6 +11,7 @@ import {
   readRegistration,
   validationReply,
 } from '../../../src/wallets/mpesa-daraja/payer-started.ts';
+import { readCallback } from '../../../src/wallets/mpesa-daraja/read-callback.ts';
 import { readPushAnswer, readPushState } from '../../../src/wallets/mpesa-daraja/read-push.ts';
 import { withQuestion, writeReference } from '../../../src/wallets/mpesa-daraja/references.ts';
 import {
@@ -18,6 +19,7 @@ import {
   securityCredential,
 } from '../../../src/wallets/mpesa-daraja/security-credential.ts';
 import type { JsonAnswer } from '../../../src/wallets/connector/json-reply.ts';
+import { callbackWith } from '../../support/wallet-inquiries.ts';
 
 const at = new Date('2026-01-01T21:30:05Z');
 
@@ -135,17 +137,22 @@ describe('a message of M-Pesa becomes a note without phone numbers', () => {
     },
   });
   const receipt = { Name: 'MpesaReceiptNumber', Value: 'NLJ7RT61SV' };
+  const read = (body: string, path = '') =>
+    readCallback(callbackWith(body, { headers: {}, url: `/callbacks/mpesa/id/…${path}` }), []);
+  const accepted = { status: 200, body: '{"ResultCode":0,"ResultDesc":"Accepted"}' };
 
   test.each([
     [
       'a success, with its items in any order and one without a value',
       pushMessage(0, [{ Name: 'Balance' }, receipt, { Name: 'PhoneNumber', Value: 254_700_000_000 }]),
+      'completed',
       { about: 'push', checkout: 'ws_CO_1', code: '0', receipt: 'NLJ7RT61SV' },
     ],
-    ['a failure', pushMessage(1032), { about: 'push', checkout: 'ws_CO_1', code: '1032' }],
+    ['a failure', pushMessage(1032), 'failed', { about: 'push', checkout: 'ws_CO_1', code: '1032' }],
     [
       'a success in Ethiopia',
       { Envelope: pushMessage('0', [receipt]) },
+      'completed',
       { about: 'push', checkout: 'ws_CO_1', code: '0', receipt: 'NLJ7RT61SV' },
     ],
     [
@@ -166,6 +173,7 @@ describe('a message of M-Pesa becomes a note without phone numbers', () => {
           },
         },
       },
+      'completed',
       {
         about: 'result',
         ids: ['1-2-3', 'AG_1'],
@@ -185,16 +193,30 @@ describe('a message of M-Pesa becomes a note without phone numbers', () => {
           ResultParameters: { ResultParameter: { Key: 'OriginalTransactionID', Value: 'NLJ7RT61SV' } },
         },
       },
+      'failed',
       { about: 'result', ids: ['AG_1'], code: 'R000001', original: 'NLJ7RT61SV' },
     ],
-    ['any other message', { hello: 'world' }, undefined],
-  ])('%s', (_what, message, expected) => {
+    ['any other message', { hello: 'world' }, 'unreadable', undefined],
+  ])('%s', (_what, message, announced, expected) => {
     const note = noteOf(message);
+    const hint = read(JSON.stringify(message));
 
     expect(note).toEqual(expected);
+    expect(hint).toMatchObject({ queryNow: true, announced, reply: accepted });
+    expect(hint.note).toEqual(note && writeNote(note));
+    expect(hint.exchange.problem).toBe(note ? undefined : 'the callback is not a message of M-Pesa');
     if (note === undefined) return;
     expect(writeNote(note).length).toBeLessThan(800);
     expect(readNotes(['not a note', writeNote(note)])).toEqual([note]);
+  });
+
+  test('but not one that its request waited too long, which announces no outcome', () => {
+    const hint = read(JSON.stringify(pushMessage(0, [receipt])), '/timeout');
+
+    expect(hint).toMatchObject({ queryNow: true, announced: 'other', reply: accepted });
+    expect([hint.note, hint.exchange.problem]).toEqual([undefined, undefined]);
+    for (const path of ['', '/timeout'])
+      expect(read('{"broken', path).exchange.problem).toBe('the callback is broken JSON');
   });
 });
 
