@@ -68,19 +68,23 @@ describe('readyz', () => {
     ]);
   });
 
-  test('makes one call to core for many probes at once', async () => {
+  test('makes one call to core for many probes of half a second', async () => {
     let calls = 0;
-    facade = await startFacadeOverRpc({
-      health: {
-        check: () => {
-          calls++;
-          return { status: ServingStatus.SERVING };
-        },
-      },
-    });
+    let nowMs = 0;
+    const check = () => {
+      calls++;
+      return { status: ServingStatus.SERVING };
+    };
+    facade = await startFacadeOverRpc({ health: { check } }, { nowMs: () => nowMs });
     const { url } = facade;
     await Promise.all(Array.from({ length: 20 }, () => send(`${url}/readyz`)));
+    nowMs = 499;
+    await send(`${url}/readyz`);
     expect(calls).toBe(1);
+
+    nowMs = 500;
+    await send(`${url}/readyz`);
+    expect(calls).toBe(2);
   });
 });
 
