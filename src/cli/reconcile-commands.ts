@@ -189,7 +189,7 @@ async function waitForEnd(
         exitCodes.unreachable,
         `no process has read the statement for ${Math.round(waitMs / 1000)} s`,
         [
-          `The reconciliation stays due. Start a wallets process with ${statementTitle(first)} in its GATEHOUSE_WALLETS_FILE.`,
+          `The reconciliation stays due. Start a wallets process with ${walletTitle(first)} in its GATEHOUSE_WALLETS_FILE.`,
           seeLater,
         ].join('\n'),
       );
@@ -216,6 +216,8 @@ async function readDifferences(
 
 const showWallet = (wallet: string): string => (wallet === '' ? 'all wallets' : wallet);
 const showStatus = ({ status }: Reconciliation): string => wordOf(ReconciliationStatusSchema, status) ?? '';
+const walletTitle = ({ wallet, environment }: Reconciliation): string =>
+  `${wallet} in ${showEnvironment(environment)}`;
 const statementTitle = ({ wallet, payee, environment, date }: Reconciliation): string =>
   `${showWallet(wallet)}${payee === '' ? '' : `, account ${payee},`} in ${showEnvironment(environment)} on ${date}`;
 

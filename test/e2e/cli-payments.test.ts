@@ -1,6 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { storedId } from '../support/ids.ts';
-import { StrayPaymentService } from '../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
 import { callSandbox } from '../support/sandbox-calls.ts';
 import { sharedConnection, sharedMerchant, sharedStack } from '../support/shared-stack.ts';
 import { waitUntil } from '../support/wait-until.ts';
@@ -189,19 +188,6 @@ describe('stray payments', () => {
     expect(paid.stdout).not.toContain('Stray payments of the order');
     expect(json['stray_payments']).toMatchObject([{ stray_payment_id: id, kind: 'wrong_amount' }]);
   });
-
-  test('are not reversed again unless the reversal was refused: exit code 4', async () => {
-    const { strayPayments } = await stack
-      .client(StrayPaymentService, 'reader')
-      .listStrayPayments({ merchantId: merchant.id });
-
-    const { exitCode, stderr } = await cli.run(
-      ...['payment', 'retry-reversal', merchant.id, strayPayments[0]?.strayPaymentId ?? ''],
-    );
-
-    expect(exitCode).toBe(4);
-    expect(stderr).toContain('only a refused reversal can be tried again');
-  });
 });
 
 describe('reconcile', () => {
@@ -272,7 +258,9 @@ describe('reconcile', () => {
 
     expect(exitCode).toBe(5);
     expect(stderr).toContain('no process has read the statement for 1 s');
-    expect(stderr).toContain('GATEHOUSE_WALLETS');
+    expect(stderr.replace(/\s+/g, ' ')).toContain(
+      'with walleta in PRODUCTION in its GATEHOUSE_WALLETS_FILE.',
+    );
     expect((await cli.run('doctor')).stdout).toMatch(
       /warn +wallet requests +no wallets process reports about walleta in production/,
     );
@@ -284,7 +272,6 @@ describe('reconcile', () => {
     [['reconcile', '--wallet', 'walleta', '--day', '31.12.2025'], 'Write it as 2026-01-31'],
     // The former name of the option.
     [['reconcile', '--wallet', 'walleta', '--date', '2098-01-01'], 'must not be in the future'],
-    [['reconcile', '--wallet', 'walleta', '--day', '2098-01-01'], 'must not be in the future'],
     [['reconcile', 'show', 'rec_1'], 'must be an id of the form rec_'],
   ])('%j is invalid: exit code 2', async (args, said) => {
     const { exitCode, stderr } = await cli.run(...args);
