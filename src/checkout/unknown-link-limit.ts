@@ -6,7 +6,7 @@ import { secondsLeft } from '../platform/http/seconds-left.ts';
 export type CountUnknownLink = (ip: string) => Promise<number | undefined>;
 
 /**
- * An attacker cannot guess a 256-bit token. The limit stops clients that try by mistake, and reduces load. It counts only
+ * An attacker cannot guess a 256-bit token. The limit stops clients that repeat a wrong link by mistake, and reduces load. It counts only
  * unknown links, because many customers of one mobile operator may share an address. The counts are in the memory of this
  * process, so each of several processes behind a balancer has its own limit.
  */

@@ -82,9 +82,7 @@ test('a facade that stops under traffic answers every accepted request, and exit
   await untilMore(leaving, 50);
 
   const exitCode = await withinTenSeconds('stopping', first!.process.stop('SIGTERM'));
-  await waitUntil('nobody listens there any more', () =>
-    leaving.failures.some(({ what }) => what === 'ECONNREFUSED'),
-  );
+  await waitUntil('its port is closed', () => leaving.failures.some(({ what }) => what === 'ECONNREFUSED'));
   leaving.moveTo(second!.sandbox);
   await leaving.stop();
 

@@ -25,7 +25,7 @@ select
    join core.payment_attempts a on a.merchant_id = open.merchant_id and a.id = open.payment_attempt_id
    where a.wallet_account_id = ?) as "openReversals"`;
 
-/** The payments and reversals that still need an account. The caller has locked the account, so that no payment begins with it meanwhile. */
+/** Counts the payments and reversals that still need an account. The caller has locked the account, so that no payment begins with it meanwhile. */
 export async function countUse(
   em: EntityManager,
   {

@@ -53,7 +53,7 @@ test('attempts are counted and timed for callers without authentication, and no 
   expect(page).not.toContain(receiver.origin);
 });
 
-test('the status of the pipeline is shown, and tests of merchants that were abandoned alarm no operator', async () => {
+test('the status of the pipeline is shown, and abandoned tests of merchants alarm no operator', async () => {
   const metrics = createMetrics({ logger: pino({ level: 'silent' }), nowMs: () => 0 });
   addPipelineMetrics(
     metrics,
