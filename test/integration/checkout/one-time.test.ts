@@ -7,19 +7,6 @@ const stack = sharedStack({ cores: 2, facades: 0, checkouts: 1 });
 const orders = shared(() => openCheckoutOrders(stack));
 
 describe('looking at a checkout', () => {
-  test('a hundred times, at every address, changes no row', async () => {
-    const order = await orders.register();
-    const before = await orders.rows(order);
-    const paths = ['', '/status', '/qr.svg', '?lang=am', '?stay=1'];
-
-    const answers = await Promise.all(
-      Array.from({ length: 100 }, (_, index) => createCustomer().get(order.url + (paths[index % 5] ?? ''))),
-    );
-
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
-    expect(await orders.rows(order)).toEqual(before);
-  });
-
   test('from a link preview binds it to no browser', async () => {
     const order = await orders.register();
     await createCustomer().get(order.url, { 'user-agent': 'LinkPreview/1.0', purpose: 'prefetch' });

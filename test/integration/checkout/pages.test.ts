@@ -121,17 +121,6 @@ describe('the payment page', () => {
     expect((await createCustomer().get(order.url)).body).toContain('Test payment: no real money moves');
   });
 
-  test.each([
-    ['0.01', 'ETB', 'ETB\u00a00.01'],
-    ['999999999999.99', 'ETB', 'ETB\u00a0999,999,999,999.99'],
-    ['100', 'USD', '$100.00'],
-    ['9007199254.74', 'USD', '$9,007,199,254.74'],
-  ])('shows every digit of %s %s', async (amount, currency, written) => {
-    const order = await orders.register({ amount, currency });
-
-    expect((await createCustomer().get(order.url)).body).toContain(written);
-  });
-
   test('shows its own address as a QR code', async () => {
     const order = await orders.register();
 
@@ -259,17 +248,6 @@ describe('the way back to the shop', () => {
 });
 
 describe('the language', () => {
-  test('of a browser that prefers neither is English', async () => {
-    const order = await orders.register();
-
-    const page = await createCustomer().get(order.url, { 'accept-language': 'fr-FR' });
-
-    expect([page.headers.get('content-language'), page.body.includes('<html lang="en">')]).toEqual([
-      'en',
-      true,
-    ]);
-  });
-
   test('chosen with the switch is remembered, on every page', async () => {
     const order = await orders.register();
     const customer = createCustomer();
@@ -294,17 +272,14 @@ describe('the language', () => {
     );
   });
 
-  test.each(['xx', '../am', '<script>'])(
-    'stays the same for the unknown language %s, which is not remembered',
-    async (language) => {
-      const order = await orders.register();
+  test('stays the same for an unknown language, which is not remembered', async () => {
+    const order = await orders.register();
 
-      const page = await createCustomer().get(`${order.url}?lang=${encodeURIComponent(language)}`);
+    const page = await createCustomer().get(`${order.url}?lang=xx`);
 
-      expect(page.body).toContain('<html lang="en">');
-      expect(page.headers.getSetCookie().join()).not.toContain('gatehouse_language');
-    },
-  );
+    expect(page.headers.get('content-language')).toBe('en');
+    expect(page.headers.getSetCookie().join()).not.toContain('gatehouse_language');
+  });
 });
 
 describe('every answer', () => {
@@ -377,25 +352,13 @@ describe('every answer', () => {
   });
 });
 
-describe('an unknown link', () => {
-  test.each([
-    ['of the right form', 'a'.repeat(87)],
-    ['too short', 'abc'],
-    ['too long', 'a'.repeat(300)],
-    ['with other characters', `${'a'.repeat(80)}%00%2f..`],
-  ])('%s gets a page with 404', async (_name, token) => {
-    const page = await createCustomer().get(`${stack.checkouts[0]!.origin}/c/${token}`);
+test('an unknown link gets a page with 404, and so does its form', async () => {
+  const unknown = `${stack.checkouts[0]!.origin}/c/${'a'.repeat(87)}`;
 
-    expect([page.status, headingOf(page)]).toEqual([404, 'We do not know this link']);
-  });
+  const answers = [await createCustomer().get(unknown), await createCustomer().post(unknown, payment)];
 
-  test('a token with one changed letter is unknown too', async () => {
-    const { url } = await orders.register();
-    const changed = url.replace(/.{10}$/, (end) => (end.startsWith('A') ? 'B' : 'A') + end.slice(1));
-
-    expect((await createCustomer().get(changed)).status).toBe(404);
-    expect((await createCustomer().post(changed, payment)).status).toBe(404);
-  });
+  for (const answer of answers)
+    expect([answer.status, headingOf(answer)]).toEqual([404, 'We do not know this link']);
 });
 
 describe('the instructions to pay from the menu of the phone', () => {

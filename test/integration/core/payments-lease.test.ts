@@ -38,11 +38,6 @@ const lease = (own: object = {}) =>
   });
 const leaseIds = async (own: object = {}): Promise<string[]> =>
   (await lease(own)).attempts.map(({ paymentAttempt }) => paymentAttempt?.paymentAttemptId ?? '');
-/** Ends the time in which the payer is prompted. */
-const endPrompt = ({ attemptId }: Payment) =>
-  desk.query('update core.payment_attempts set prompt_until = now() where id = $1', [
-    storedId('pat', attemptId),
-  ]);
 
 describe('leasing an attempt', () => {
   test('returns all that the request to the wallet needs, and marks the attempt SENT', async () => {
@@ -222,21 +217,6 @@ describe('leasing an attempt', () => {
   });
 });
 
-describe('an attempt that was not sent', () => {
-  test('within the three minutes of its prompt is no longer sent, and the direct order is FAILED', async () => {
-    const payment = await desk.startDirect({ merchantId });
-    await endPrompt(payment);
-
-    expect(await desk.lease()).toEqual([]);
-
-    const { order, paymentAttempt } = await desk.story(payment);
-    expect(order?.status).toBe(OrderStatus.FAILED);
-    expect(paymentAttempt?.status).toBe(PaymentAttemptStatus.TIMED_OUT);
-    expect((await storedAttempt(payment))?.due_at).toBeNull();
-    expect(await desk.history(payment)).toEqual(['1 CREATED', '2 PAYMENT_STARTED', '3 FAILED']);
-  });
-});
-
 test('a limit of 0 prompts, as this stack has it, lets any number of payments prompt a phone at once', async () => {
   for (let index = 0; index < 7; index += 1)
     await desk.startDirect({ merchantId, orderNumber: `U-${index}`, phone: '0911220000' });
@@ -305,20 +285,4 @@ test('a merchant’s attempts are listed newest first, page by page, without a g
 
   // By the times in their ids. Core's clock may be corrected by some milliseconds between two of them.
   expect(listed).toEqual(started.toSorted().toReversed());
-});
-
-test('one transaction of a wallet pays one order, even if it is reported for several', async () => {
-  const [one, other] = [await stack.createMerchant(), await stack.createMerchant()];
-  const first = await desk.startDirect({ merchantId: one.id });
-  const paid = await desk.settle(first, outcomes.completed('T-1'));
-  const second = await desk.startDirect({ merchantId: other.id });
-
-  const leased = await desk.take(second);
-  const doubted = await desk.record(leased, outcomes.completed('T-1'));
-
-  expect(paid.order?.status).toBe(OrderStatus.COMPLETED);
-  expect(doubted.order?.status).toBe(OrderStatus.PENDING);
-  expect(doubted.paymentAttempt?.status).toBe(PaymentAttemptStatus.UNKNOWN);
-  expect(doubted.dueTime).toBeDefined();
-  expect(doubted.strayPaymentId).toBe('');
 });

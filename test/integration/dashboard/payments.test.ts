@@ -426,9 +426,6 @@ describe('payment links', () => {
   });
 
   test.each([
-    ['amount', '0', 'Enter an amount greater than zero.'],
-    ['amount', '1.234', 'Enter at most 2 decimals in ETB, such as 99.50.'],
-    ['amount', '1,500', 'Leave out the thousands separators. Enter 1500 instead of 1,500.'],
     ['amount', '1 500.50', 'Leave out the thousands separators. Enter 1500.50 instead of 1 500.50.'],
     ['amount', '1,50', 'Use a point before the decimals. Enter 1.50 instead of 1,50.'],
     ['amount', '1234567890123', 'Enter at most 12 digits before the point.'],

@@ -282,15 +282,11 @@ describe('a session', () => {
 const stepUpMs = 10 * 60_000;
 
 describe("a form is accepted from the dashboard's own pages only:", () => {
-  test.each([
-    ['another site', { 'sec-fetch-site': 'cross-site' }],
-    ['another host of our domain', { 'sec-fetch-site': 'same-site' }],
-    ['another origin, in a browser without Sec-Fetch-Site', { origin: 'https://evil.example' }],
-  ])('it is refused from %s', async (_name, headers) => {
+  test('it is refused from another site', async () => {
     const visitor = await desk.signedIn(await desk.users.member(merchant.id));
     await visitor.get(keysPage());
 
-    const answer = await visitor.post(keysPage(), { label: 'foreign' }, headers);
+    const answer = await visitor.post(keysPage(), { label: 'foreign' }, { 'sec-fetch-site': 'cross-site' });
 
     expect([answer.status, headingOf(answer)]).toEqual([403, 'This request did not come from our page']);
     expect((await visitor.get(keysPage())).body).not.toContain('foreign');

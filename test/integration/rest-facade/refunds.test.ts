@@ -172,7 +172,6 @@ describe('an invalid request creates nothing, and names all problems at once', (
   test.each<[string, object | string, readonly string[]]>([
     ['nothing', {}, ['order_number: is required', 'refund_number: is required', 'reason: is required']],
     ['an amount that is a number', { ...body, amount: 40 }, ['amount: must be a string']],
-    ['an amount that is null', { ...body, amount: null }, ['amount: must be a string']],
     [
       'an empty amount',
       { ...body, amount: '' },
@@ -183,12 +182,6 @@ describe('an invalid request creates nothing, and names all problems at once', (
       '{"order_number":"INV-1","order_number":"INV-2","refund_number":"RET-1","reason":"x"}',
       ['order_number: must be given only once'],
     ],
-    [
-      'a lone surrogate, and no reason',
-      { order_number: 'a\ud800', refund_number: 'RET-1' },
-      ['order_number: must be well-formed Unicode, without lone surrogates', 'reason: is required'],
-    ],
-    ['a body that is not an object', '[]', ['body: must be a JSON object']],
   ])('%s', async (_what, content, expected) => {
     const answer = await ask('/api/v1/refund', content);
 
