@@ -165,7 +165,7 @@ const sender = createWebhookSender({
 
 const merchants = createClient(MerchantService, transport);
 /**
- * For explanations and lists of deliveries and endpoints, which merchants request. Together they use at most a quarter of the connections, and
+ * For explanations, redeliveries, and lists of deliveries and endpoints, which merchants request. Together they use at most a quarter of the connections, and
  * those of one merchant about half of these. So they never delay the sending of webhooks.
  */
 const fairly = createFairCalls({

@@ -47,7 +47,7 @@ export interface WebhookServiceParts {
   readonly readStatus: () => Promise<PipelineStatus>;
   readonly newId: NewId;
   readonly now: () => Date;
-  /** Limits the explanations and lists of deliveries and endpoints that are read at a time, by merchant and environment. */
+  /** Limits the explanations, redeliveries, and lists of deliveries and endpoints that are read at a time, by merchant and environment. */
   readonly fairly: FairCalls;
   /** Called when deliveries became due. */
   readonly onDue: () => void;
@@ -191,9 +191,12 @@ export function webhookService(parts: WebhookServiceParts): RpcService {
         parts.onRedelivery();
         return { redelivery: redeliveryMessage(redelivery) };
       },
-      async getRedelivery(request) {
+      async getRedelivery(request, context) {
         const { merchantId, redeliveryId } = requests.redeliveryKey(request);
-        const redelivery = await redeliveries.find(merchantId, redeliveryId);
+        const owner = callOwner({ merchantId, environment: undefined });
+        const redelivery = await fairly(owner, context.signal, () =>
+          redeliveries.find(merchantId, redeliveryId),
+        );
         if (redelivery === undefined)
           throw rpcError('REDELIVERY_NOT_FOUND', `the merchant has no redelivery ${redeliveryId}`);
         return { redelivery: redeliveryMessage(redelivery) };

@@ -2542,7 +2542,8 @@ export declare const WebhookService: GenService<{
     output: typeof StartRedeliveryResponseSchema;
   },
   /**
-   * Reads the progress of a redelivery. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND REDELIVERY_NOT_FOUND.
+   * Reads the progress of a redelivery. Of one with more than 1,000 deliveries, it may be two seconds old. Errors:
+   * INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND REDELIVERY_NOT_FOUND; RESOURCE_EXHAUSTED OVERLOADED.
    *
    * @generated from rpc gatehouse.v1.WebhookService.GetRedelivery
    */
