@@ -285,13 +285,21 @@ describe('with the keyboard alone', () => {
     expect(await orders.attempts(order)).toMatchObject([{ phone: '+251733445566' }]);
   });
 
-  test('the focus moves to the invalid field', async () => {
+  test('the focus moves to the first invalid field, which the customer sees with its mistake', async () => {
+    await page.setViewportSize({ width: 390, height: 500 });
     await page.goto((await orders.register()).url);
     await page.getByLabel('Mobile number').fill('12');
     await page.keyboard.press('Enter');
-    await page.getByRole('alert').waitFor();
+    await page.locator('input[name=payment_option]:focus').waitFor();
+    await page.keyboard.press('Space');
+    await page.getByLabel('Mobile number').press('Enter');
+    await page.locator('input[name=phone]:focus').waitFor();
 
-    expect(await page.evaluate('document.activeElement.className')).toBe('alert');
+    const [label, field] = [page.locator('label[for=phone]'), page.locator('#phone')];
+    await waitUntil('the label and the field are on the screen', async () => {
+      const [above, below] = await Promise.all([label.boundingBox(), field.boundingBox()]);
+      return above !== null && below !== null && above.y >= 0 && below.y + below.height <= 500;
+    });
   });
 });
 
