@@ -25,6 +25,7 @@ const proxies = [
     adapt: (written: string, folder: string) =>
       `daemon off; pid pid; events {} http { ${temporary.join(' ')} access_log ${folder}/access.log;\n` +
       `${written.replaceAll(/\/(?:etc\/letsencrypt\/live\/pay\.example|var\/log\/nginx)/g, folder)}}\n`,
+    tooLarge: { code: 400, message: 'Bad request', details: [{ field: 'body' }] },
     args: (folder: string) => ['-p', folder, '-e', join(folder, 'main.log'), '-c', join(folder, 'adapted')],
   },
   {
@@ -34,17 +35,19 @@ const proxies = [
       written
         .replace(/^ {2}(?:user|group) haproxy\n/gm, '')
         .replace('/etc/haproxy/certs/', join(folder, 'both.pem')),
+    // HAProxy gives a body of any size to the process.
+    tooLarge: { site: 'api' },
     args: (folder: string) => ['-db', '-f', join(folder, 'adapted')],
   },
 ] as const;
 
 /** Without the proxy, its tests are skipped. */
-describe.each(proxies)('$program with the file of deploy', ({ program, file, adapt, args }) => {
+describe.each(proxies)('$program with the file of deploy', ({ program, file, adapt, tooLarge, args }) => {
   const path = `/usr/sbin/${program}`;
   const isThere = spawnSync(path, ['-v']).error === undefined;
 
   (isThere ? test : test.skip)(
-    'gives a process that runs the requests for its host with the address of the caller, and writes no URL into a log',
+    'gives a process that runs the requests for its host with the address of the caller, answers merchants in JSON, and writes no URL into a log',
     async () => {
       const folder = await mkdtemp(join(tmpdir(), 'gatehouse-proxy-'));
       const openssl = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-subj', '/CN=pay.example'];
@@ -61,9 +64,9 @@ describe.each(proxies)('$program with the file of deploy', ({ program, file, ada
         .replace('bind :443', `bind 127.0.0.1:${port}`);
       const processes = await Promise.all(
         Object.entries(sites).map(async ([site, own]) => {
-          const server = createServer(({ headers }, reply) =>
-            reply.end(JSON.stringify({ site, ...headers })),
-          );
+          const server = createServer((request, reply) => {
+            request.resume().on('end', () => reply.end(JSON.stringify({ site, ...request.headers })));
+          });
           const local = await listenLocally(server);
           // Of two processes for each host, the one that restarts refuses connections.
           config = config.replace(new RegExp(`^ +server .*127.0.0.1:${own}.*$`, 'm'), (line) =>
@@ -83,6 +86,7 @@ describe.each(proxies)('$program with the file of deploy', ({ program, file, ada
       const ask = async (
         site: string,
         namedPort = '',
+        sent = Buffer.alloc(0),
       ): Promise<{ readonly status: unknown; readonly body: string }> => {
         const session = connect(`https://127.0.0.1:${port}`, {
           servername: `${site}.pay.example`,
@@ -90,10 +94,13 @@ describe.each(proxies)('$program with the file of deploy', ({ program, file, ada
         }).on('error', () => undefined);
         try {
           const request = session.request({
+            ':method': 'POST',
             ':path': '/invitation/one-time-link',
             ':authority': `${site}.pay.example${namedPort}`,
             'x-forwarded-for': '192.0.2.66',
+            'content-length': sent.length,
           });
+          request.end(sent);
           const [headers] = (await once(request, 'response')) as [Record<string, unknown>];
           return { status: headers[':status'], body: await text(request) };
         } finally {
@@ -110,8 +117,16 @@ describe.each(proxies)('$program with the file of deploy', ({ program, file, ada
             'x-forwarded-proto': 'https',
           });
         expect(JSON.parse((await ask('checkout', ':8443')).body)).toMatchObject({ site: 'checkout' });
+        expect(JSON.parse((await ask('api', '', Buffer.alloc(2_000_000))).body)).toMatchObject(tooLarge);
         await Promise.all(processes.map(({ close }) => close()));
         expect((await ask('dashboard')).status).toBeGreaterThanOrEqual(502);
+        for (const site of ['api', 'sandbox']) {
+          const { status, body } = await ask(site);
+          expect(JSON.parse(body)).toEqual({
+            code: status,
+            message: expect.stringContaining('send the same'),
+          });
+        }
       } finally {
         proxy.kill();
         await ended;
