@@ -26,13 +26,28 @@ class EarlyAnswer extends ServerResponse {
   override writeHead(status: number, statusMessage?: string, headers?: Headers): this;
   override writeHead(status: number, headers?: Headers): this;
   override writeHead(status: number, ...rest: unknown[]): this {
-    if (!this.headersSent && isBodyAbandoned(this.req)) {
+    if (!this.headersSent && this.isBodyAbandoned()) {
       this.setHeader('connection', 'close');
       const { socket } = this;
       // Node calls this after it has written an answer with `Connection: close`.
       if (socket !== null) socket.destroySoon = () => closeInOrder(socket);
     }
     return super.writeHead(status, ...(rest as [Headers?]));
+  }
+
+  /** Whether a handler did not read the whole body, and the rest is too long to be dropped. */
+  protected isBodyAbandoned(): boolean {
+    const { readableDidRead, headers } = this.req;
+    if (!isBodyMissing(this.req)) return false;
+    const isChunked = headers['transfer-encoding'] !== undefined;
+    return readableDidRead || isChunked || Number(headers['content-length'] ?? 0) > droppedBytes;
+  }
+}
+
+/** An early answer that does not wait for any missing part of the body. */
+class ClosingAnswer extends EarlyAnswer {
+  protected override isBodyAbandoned(): boolean {
+    return isBodyMissing(this.req);
   }
 }
 
@@ -43,11 +58,18 @@ export const answersBeforeBody = {
   ServerResponse: EarlyAnswer as typeof ServerResponse,
 };
 
-/** Whether a handler did not read the whole body, and the rest is too long to be dropped. */
-function isBodyAbandoned({ complete, readableDidRead, headers }: IncomingMessage): boolean {
+/**
+ * Options of a public HTTP/1.1 server. An answer that is sent before the whole body has arrived ends the connection. Some proxies send the
+ * next request on a connection whose last body they have not sent. Its bytes would be read as that body, so another caller would get no answer.
+ */
+export const closesBeforeBody = {
+  ServerResponse: ClosingAnswer as typeof ServerResponse,
+};
+
+/** Whether a part of the request's body has not been parsed. */
+export function isBodyMissing({ complete, headers }: IncomingMessage): boolean {
   if (complete) return false;
-  const isChunked = headers['transfer-encoding'] !== undefined;
-  return readableDidRead || isChunked || Number(headers['content-length'] ?? 0) > droppedBytes;
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
 
 function closeInOrder(socket: Socket): void {

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { LogController } from 'fastify';
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '../logger.ts';
+import { closesBeforeBody, isBodyMissing } from './answer-before-body.ts';
 import { removeForwardedPorts } from './client-address.ts';
 import { httpProblemOf } from './http-problem.ts';
 import type { MeasureRequests } from './http-metrics.ts';
@@ -62,6 +63,7 @@ export function edgeServerOptions(settings: EdgeServerSettings) {
     keepAliveTimeout: httpTimeoutsMs.keepAlive,
     connectionTimeout: httpTimeoutsMs.stalled,
     http: {
+      ...closesBeforeBody,
       headersTimeout: httpTimeoutsMs.headers,
       connectionsCheckingInterval: httpTimeoutsMs.check,
       // `protectEdge` refuses requests without a Host header. Its answer has a body.
@@ -102,6 +104,11 @@ export function protectEdge(
     // The following bytes on the connection may be misread as another request.
     reply.header('connection', 'close');
     done(refuse(problem));
+  });
+  app.addHook('onSend', (request, _reply, payload, done) => {
+    // The head of a request is handled before the rest of the same read is parsed, which is mostly the whole body.
+    if (isBodyMissing(request.raw)) setImmediate(done, null, payload);
+    else done(null, payload);
   });
 }
 

@@ -253,6 +253,48 @@ describe('a connection', () => {
     expect(answers().at(-1)).toMatch(/connection: close[^]+"message":"Not found",.*\}$/i);
   });
 
+  /** Sends a head that announces a body, and after the first answer what a proxy might send next. Returns all that it receives. */
+  const answersTo = async (head: string, body: string, next: string): Promise<string> => {
+    const socket = connect(Number(new URL(facade.url).port), '127.0.0.1');
+    const closed = once(socket, 'close');
+    let received = '';
+    socket.setEncoding('latin1').on('data', (part: string) => (received += part));
+    socket.on('error', () => undefined);
+    socket.write(head.replace(/\n/g, '\r\n') + body);
+    await waitUntil('the first answer', () => received.endsWith('}'));
+    socket.end(next.replace(/\n/g, '\r\n'));
+    await closed;
+    return received;
+  };
+  const following = 'GET /nowhere HTTP/1.1\nHost: a\nConnection: close\n\n';
+
+  test.each([
+    ['of a known length', 'Content-Length: 2000'],
+    ['in chunks', 'Transfer-Encoding: chunked'],
+  ])(
+    'that is answered before a body %s closes, and reads no request in place of the body',
+    async (_name, header) => {
+      const received = await answersTo(`POST /nowhere HTTP/1.1\nHost: a\n${header}\n\n`, '', following);
+
+      expect(received.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 404']);
+      expect(received).toMatch(/connection: close/i);
+    },
+  );
+
+  test('that brings the body with its head stays open when the request is refused', async () => {
+    const received = await answersTo(
+      'POST /nowhere HTTP/1.1\nHost: a\nContent-Length: 2000\n\n',
+      'x'.repeat(2_000),
+      following,
+    );
+
+    expect(received.toLowerCase().match(/http\/1\.1 \d+|connection: close/g)).toEqual([
+      'http/1.1 404',
+      'http/1.1 404',
+      'connection: close',
+    ]);
+  });
+
   test('has the time limits of the documentation', () => {
     const { headersTimeout, requestTimeout, keepAliveTimeout, timeout } = facade.app.server;
 
