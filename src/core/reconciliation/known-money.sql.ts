@@ -229,13 +229,14 @@ export interface RefundOnRecord {
   readonly is_elsewhere: boolean;
 }
 
-// A refund that operators settled is decided by their evidence, which the statement may not have.
+// After a restore, an open refund may have been sent in the lost time, although this database knows no try. A refund that operators settled is
+// decided by their evidence, which the statement may not have.
 const sentRefunds = (scope: WalletScope): string => `
 select r.merchant_id, r.payment_attempt_id, r.id as refund_id, r.provider_transaction_id,
   r.amount_minor_units::text as minor_units, r.currency, r.status, r.updated_at, ${isElsewhere('a', scope)} as is_elsewhere
 from core.refunds r
 join core.payment_attempts a on a.merchant_id = r.merchant_id and a.id = r.payment_attempt_id
-where r.environment = ?::core.environment and r.payment_option = any(?::text[]) and r.tries > 0`;
+where r.environment = ?::core.environment and r.payment_option = any(?::text[]) and (r.tries > 0 or r.maybe_sent)`;
 
 /**
  * Pages of the refunds that the wallet got, of these transactions or with these stored ids. Those that were recorded in the period of the statement

@@ -514,6 +514,19 @@ describe('refunds', () => {
     expect(due.rowCount).toBe(1);
   });
 
+  test('that a restored gateway may have sent in the lost time are undecided, not returned without a request', async () => {
+    const [rebuilt = ''] = await refundsOf('not sent');
+    // As a recovery marks the open refunds of the backup, and those that it rebuilds.
+    await desk.database.query('update core.refunds set maybe_sent = true, asked_since = now()');
+
+    const { differences } = await desk.reconcile(day, [entryOf('p-1'), refundEntry({ amount: '40' })]);
+
+    expect(differences).toMatchObject([
+      { kind: STATUS_DIFFERS, refundId: rebuilt, ourStatus: 'reversal_due' },
+    ]);
+    expect(differences[0]?.advice).toContain('undecided here');
+  });
+
   test('that both have are no difference if the statement marks the payment too', async () => {
     await refundsOf('done');
     await desk.database.query('update core.refunds set amount_minor_units = 10050');
