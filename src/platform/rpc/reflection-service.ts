@@ -78,9 +78,10 @@ function describeServices(services: readonly DescService[]): (question: Question
       : {
           case: 'fileDescriptorResponse',
           value: {
-            fileDescriptorProto: collectFiles([file]).map((each) =>
-              toBinary(FileDescriptorProtoSchema, each.proto),
-            ),
+            // As other servers do. Clients such as ghz take the first file for the one that they asked for.
+            fileDescriptorProto: collectFiles([file])
+              .toReversed()
+              .map((each) => toBinary(FileDescriptorProtoSchema, each.proto)),
           },
         };
   return (question) => {

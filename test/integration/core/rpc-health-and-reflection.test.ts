@@ -132,9 +132,9 @@ describe.each(reflectionVersions)('%s', (version) => {
     ['a value of a nested enum', 'grpc.health.v1.HealthCheckResponse.SERVING', 'health/v1/health.proto'],
     ['an imported message', 'google.protobuf.Timestamp', 'google/protobuf/timestamp.proto'],
     ['a detail of errors', 'google.rpc.ErrorInfo', 'google/rpc/error_details.proto'],
-  ])('returns the file of %s after the files that it imports', async (_kind, symbol, file) => {
+  ])('returns the file of %s before the files that it imports', async (_kind, symbol, file) => {
     const files = filesIn(await ask({ file_containing_symbol: symbol }));
-    expect(files.at(-1)).toBe(file);
+    expect(files[0]).toBe(file);
     expect(new Set(files).size).toBe(files.length);
   });
 
@@ -143,7 +143,7 @@ describe.each(reflectionVersions)('%s', (version) => {
   test('returns the file of an extension', async () => {
     const extension = { containing_type: options, extension_number: 50001 };
     const files = filesIn(await ask({ file_containing_extension: extension }));
-    expect(files.at(-1)).toBe('gatehouse/v1/display_text.proto');
+    expect(files[0]).toBe('gatehouse/v1/display_text.proto');
   });
 
   test.each([
@@ -176,6 +176,6 @@ describe.each(reflectionVersions)('%s', (version) => {
       { file_by_filename: 'gatehouse/v1/order.proto' },
     ]);
     expect(answers[0]).toMatchObject({ error_response: { error_code: 5 } });
-    expect(filesIn(answers[1]!).at(-1)).toBe('gatehouse/v1/order.proto');
+    expect(filesIn(answers[1]!)[0]).toBe('gatehouse/v1/order.proto');
   });
 });
