@@ -18,6 +18,7 @@ import type { OrmConnection } from './grouped-transactions.ts';
 import { watchPool } from './pool-watch.ts';
 import type { PoolWatch } from './pool-watch.ts';
 import { closeReadOnlyConnections } from './read-only-connections.ts';
+import { requireVersion } from './server-version.ts';
 import { sessionOptions, withoutTimeLimits } from './session-options.ts';
 import { areSessionsShared, sharedSessionsRefusal } from './shared-sessions.ts';
 import { closeSilentConnections } from './silent-connections.ts';
@@ -54,7 +55,7 @@ export interface Database {
   /**
    * Runs the pending migrations, up to the named one if there is a name, each in a transaction of its own. After an error, those before
    * the failed one remain. Several processes may call it at once: one migrates, and the others wait and say so in their logs.
-   * @throws SettingsError behind a pooler that shares sessions, without a change of the database
+   * @throws SettingsError on a server that is too old, and behind a pooler that shares sessions, without a change of the database
    */
   readonly migrate: (last?: string) => Promise<void>;
   /** Names of this version's migrations that have not run on the database. */
@@ -184,6 +185,7 @@ async function migrateSchema(
   { openForMigration, pool, own, logger }: MigrateParts,
   last: string | undefined,
 ): Promise<void> {
+  await requireVersion(pool);
   if (await areSessionsShared(pool)) throw new SettingsError(sharedSessionsRefusal);
   const orm = await openForMigration();
   let running: string | undefined;
