@@ -66,11 +66,11 @@ export function createPaymentLimit({ perBrowser, perPage, perNetwork }: PaymentL
         return atPage;
       } finally {
         // Nor is a form counted if core does not know the link, or does not answer.
-        if (!isCounted) await networks?.reward(networkOf(form));
+        if (!isCounted) await uncount(networks, networkOf(form));
       }
     },
     async takeBack(form) {
-      await networks?.reward(networkOf(form));
+      await uncount(networks, networkOf(form));
       await pages?.delete(form.token);
       await browsers?.delete(browserOf(form));
     },
@@ -79,6 +79,12 @@ export function createPaymentLimit({ perBrowser, perPage, perNetwork }: PaymentL
 
 const createLimiter = (points: number): RateLimiterMemory | undefined =>
   points === 0 ? undefined : new RateLimiterMemory({ points, duration: windowSeconds });
+
+/** Removes one form from a count. A count of none is deleted, so that forged links of very many networks do not fill the memory. */
+async function uncount(limiter: RateLimiterMemory | undefined, key: string): Promise<void> {
+  const left = await limiter?.reward(key);
+  if (left !== undefined && left.consumedPoints <= 0) await limiter?.delete(key);
+}
 
 /** Counts one form unless it is above the limit. Gives whole minutes, so that no client learns the exact end of the wait. */
 async function secondsToWait(

@@ -1,0 +1,43 @@
+import { createHook } from 'node:async_hooks';
+import { expect, test } from '@jest/globals';
+import { createPaymentLimit } from '../../../src/checkout/payment-limit.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+
+const limits = { perBrowser: 5, perPage: 10, perNetwork: 20 };
+const formOf = (network: string) => ({
+  token: `token of ${network}`,
+  browserSecret: `browser of ${network}`,
+  network,
+  isPayer: () => Promise.resolve(false),
+});
+
+test('forms of unknown links leave nothing in memory, however many networks send them', async () => {
+  const { count, takeBack } = createPaymentLimit(limits);
+  // Each count has a timer that ends it.
+  const timers = new Set<number>();
+  const hook = createHook({
+    init: (id, type) => void (type === 'Timeout' && timers.add(id)),
+    destroy: (id) => void timers.delete(id),
+  }).enable();
+  try {
+    for (let index = 0; index < 50; index += 1) {
+      const form = formOf(`2001.db8.0.${index}`);
+      expect(await count(form)).toBeUndefined();
+      await takeBack(form);
+    }
+    expect(await waitUntil('the counts have ended', () => Promise.resolve(timers.size < 10))).toBe(true);
+  } finally {
+    hook.disable();
+  }
+});
+
+test('a form of an unknown link takes nothing from the earlier forms of its network', async () => {
+  const { count, takeBack } = createPaymentLimit({ ...limits, perNetwork: 2 });
+  const forged = { ...formOf('192.0.2.1'), token: 'forged', browserSecret: 'another' };
+  expect(await count(formOf('192.0.2.1'))).toBeUndefined();
+  expect(await count(forged)).toBeUndefined();
+  await takeBack(forged);
+
+  expect(await count(formOf('192.0.2.1'))).toBeUndefined();
+  expect(await count(formOf('192.0.2.1'))).toBeGreaterThan(0);
+});
