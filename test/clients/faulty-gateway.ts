@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { buffer } from 'node:stream/consumers';
 import { listenLocally } from '../support/listen-locally.ts';
 
 /** A request as a client sent it. */
@@ -110,9 +111,7 @@ export async function startFaultyGateway(gateway: string): Promise<FaultyGateway
       answer(response, 500, { code: 500, message: `no fault ${first}` });
       return;
     }
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
-    const body = Buffer.concat(chunks);
+    const body = await buffer(request);
     const earlier = seen.filter((each) => each.path === path).length;
     const headers = seenHeaders.flatMap((name) => {
       const value = request.headers[name];

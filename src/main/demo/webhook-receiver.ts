@@ -2,6 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage } from 'node:http';
+import { buffer } from 'node:stream/consumers';
 import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { DemoStopped } from './demo-stopped.ts';
@@ -29,7 +30,7 @@ export interface WebhookReceiver {
 export async function openWebhookReceiver(secret: string, now: () => Date): Promise<WebhookReceiver> {
   const webhooks: ShopWebhook[] = [];
   const server = createServer((request, response) => {
-    readBody(request).then(
+    buffer(request).then(
       (body) => {
         const webhook = readWebhook(request, body, secret, now());
         if (webhook !== undefined) webhooks.push(webhook);
@@ -52,12 +53,6 @@ export async function openWebhookReceiver(secret: string, now: () => Date): Prom
       await once(server, 'close');
     },
   };
-}
-
-async function readBody(request: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks);
 }
 
 const webhookBody = Type.Object({

@@ -1,4 +1,5 @@
 import { createServer } from 'node:http';
+import { buffer } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { randomUUID } from 'node:crypto';
 import { listenLocally } from '../../support/listen-locally.ts';
@@ -190,12 +191,11 @@ export async function startShop(
   };
   const server = createServer((message, response) => {
     const answer = async (): Promise<void> => {
-      const chunks: Buffer[] = [];
-      for await (const chunk of message) chunks.push(chunk as Buffer);
+      const body = await buffer(message);
       const url = new URL(message.url ?? '/', origin);
       const request = new Request(url, { headers: message.headers as Record<string, string> });
       const [status, json, replyHeaders = {}] = (await routes[`${message.method} ${url.pathname}`]?.(
-        Buffer.concat(chunks),
+        body,
         request,
       )) ?? [404];
       response.writeHead(status, replyHeaders).end(json && JSON.stringify(json));

@@ -1,6 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { IncomingHttpHeaders } from 'node:http';
+import { buffer } from 'node:stream/consumers';
 import { listenLocally } from '../../support/listen-locally.ts';
 import { orderTypes, refundTypes } from '../../../src/cli/certify/made-up-events.ts';
 import {
@@ -27,10 +28,8 @@ export interface RunningReceiver {
 export async function startWebhookReceiver(receive: Receive): Promise<RunningReceiver> {
   const server = createServer((message, response) => {
     const answer = async (): Promise<void> => {
-      const chunks: Buffer[] = [];
-      for await (const chunk of message) chunks.push(chunk as Buffer);
       const { method = '', headers } = message;
-      const status = await receive({ method, headers, body: Buffer.concat(chunks) });
+      const status = await receive({ method, headers, body: await buffer(message) });
       response.writeHead(status, status === 308 ? { location: '/hook/' } : {}).end();
     };
     answer().catch(() => message.socket.destroy());

@@ -217,6 +217,20 @@ describe('leasing an attempt', () => {
   });
 });
 
+test('an attempt that was not sent in the three minutes of its prompt is never sent, and fails the direct order', async () => {
+  const payment = await desk.startDirect({ merchantId });
+  await desk.query('update core.payment_attempts set prompt_until = now() where id = $1', [
+    storedId('pat', payment.attemptId),
+  ]);
+
+  expect(await desk.lease()).toEqual([]);
+
+  const { order, paymentAttempt } = await desk.story(payment);
+  expect(order?.status).toBe(OrderStatus.FAILED);
+  expect(paymentAttempt?.status).toBe(PaymentAttemptStatus.TIMED_OUT);
+  expect((await storedAttempt(payment))?.due_at).toBeNull();
+});
+
 test('a limit of 0 prompts, as this stack has it, lets any number of payments prompt a phone at once', async () => {
   for (let index = 0; index < 7; index += 1)
     await desk.startDirect({ merchantId, orderNumber: `U-${index}`, phone: '0911220000' });

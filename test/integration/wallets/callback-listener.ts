@@ -1,4 +1,5 @@
 import { createServer } from 'node:http';
+import { buffer } from 'node:stream/consumers';
 import { listenLocally } from '../../support/listen-locally.ts';
 import type { CallbackHint, CallbackRequest } from '../../../src/wallets/connector/wallet-connector.ts';
 import type { SeenCallback } from './connector-conformance.ts';
@@ -8,9 +9,7 @@ export async function startCallbackListener(parse: (callback: CallbackRequest) =
   const seen = new Map<string, { readonly callback: SeenCallback; readonly hint: CallbackHint }[]>();
   const server = createServer((message, response) => {
     void (async () => {
-      const chunks: Buffer[] = [];
-      for await (const chunk of message) chunks.push(chunk as Buffer);
-      const body = Buffer.concat(chunks);
+      const body = await buffer(message);
       const [, , requestId = ''] = (message.url ?? '').split('/').map(decodeURIComponent);
       const { method = '', headers } = message;
       const hint = parse({ method, url: `/callbacks/${requestId}/…`, headers, body, receivedAt: new Date() });

@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { listenLocally } from '../../support/listen-locally.ts';
 
 /** A request that arrived completely. */
@@ -85,18 +86,9 @@ function nextBehaviour({ behaviours }: Script): Behaviour {
 
 /** Undefined when the client disconnected before the whole request had arrived. */
 async function readRequest(message: IncomingMessage): Promise<SeenRequest | undefined> {
-  const chunks: Buffer[] = [];
-  try {
-    for await (const chunk of message) chunks.push(chunk as Buffer);
-  } catch {
-    return undefined;
-  }
-  return {
-    method: message.method ?? '',
-    target: message.url ?? '',
-    headers: message.headers,
-    body: Buffer.concat(chunks).toString('utf8'),
-  };
+  const { method = '', url: target = '', headers } = message;
+  const body = await text(message).catch(() => undefined);
+  return body === undefined ? undefined : { method, target, headers, body };
 }
 
 /** Answers with JSON, or with an empty body if it is undefined. */

@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { createServer as createTcpServer } from 'node:net';
+import { buffer } from 'node:stream/consumers';
 import type { TlsOptions } from 'node:tls';
 import { gzipSync } from 'node:zlib';
 
@@ -100,18 +101,9 @@ export type Receiver = Awaited<ReturnType<typeof startReceiver>>;
 
 /** Undefined when the sender disconnected before the whole webhook had arrived. */
 async function readWebhook(message: IncomingMessage): Promise<ReceivedWebhook | undefined> {
-  const chunks: Buffer[] = [];
-  try {
-    for await (const chunk of message) chunks.push(chunk as Buffer);
-  } catch {
-    return undefined;
-  }
-  return {
-    method: message.method ?? '',
-    target: message.url ?? '',
-    headers: message.headers,
-    body: Buffer.concat(chunks),
-  };
+  const { method = '', url: target = '', headers } = message;
+  const body = await buffer(message).catch(() => undefined);
+  return body && { method, target, headers, body };
 }
 
 /** A port without a listener. It was free a moment ago, and no more can be promised of a port. */
