@@ -466,6 +466,17 @@ describe('a day whose statement cannot be read', () => {
     await scheduleAt('2026-03-12T12:00:00Z');
     expect(await runs()).toBe(2);
   });
+
+  test('while it runs is left to the schedule of running days', async () => {
+    await payOn('2026-03-10');
+    await keepAt('2026-03-10T14:00:00Z');
+    await fail('2026-03-10T15:00:00Z');
+
+    await scheduleAt('2026-03-11T00:59:59Z');
+    expect(await runs()).toBe(1);
+    await scheduleAt('2026-03-11T01:00:00Z');
+    expect(await runs()).toBe(2);
+  });
 });
 
 describe('a day without a final balance', () => {
