@@ -30,5 +30,5 @@ export function installNode20(report: (line: string) => void): void {
   const { stdout, stderr, error } = spawnSync('npm', args, { cwd: folder, encoding: 'utf8' });
   if (findNode20() !== undefined) return;
   const output = (error?.message ?? `${stdout}${stderr}`).trim().split('\n').slice(-5).join('\n');
-  report(`It could not be installed, so the test that needs it is skipped:\n${output}`);
+  report(`Node 20 could not be installed, so the test that needs it is skipped:\n${output}`);
 }

@@ -55,14 +55,17 @@ function machineInWords(machine: Machine): string {
   );
 }
 
-/** Writes the figures into a folder's README.md, between the two marks. Creates the file if it is missing. */
+/**
+ * Writes the figures into a folder's README.md, between the two marks. Creates the file if it is missing.
+ * @throws Error for a file without both marks
+ */
 export async function writeReadme(folder: string, reports: Reports): Promise<void> {
   const path = join(folder, 'README.md');
   const text = await readFile(path, 'utf8').catch(() => `# Measured\n\n${begin}\n${end}\n`);
   const [before, rest] = text.split(begin);
   const after = rest?.split(end)[1];
   if (before === undefined || after === undefined)
-    throw new Error(`${path} has lost its marks:\n${begin}\n${end}`);
+    throw new Error(`${path} lacks the two lines between which the figures belong:\n${begin}\n${end}`);
   const whole = `${before}${begin}\n\n${renderResults(reports)}\n\n${end}${after}`;
   await writeFile(path, await asFormatted(whole, 'md'));
 }

@@ -227,7 +227,7 @@ function readValues(file: string, text: string): Record<string, string> {
     return refuse('must contain an object');
   const entries = Object.entries(content).map(([name, value]): [string, string] => [
     name,
-    typeof value === 'string' ? value : refuse('must contain only texts as values'),
+    typeof value === 'string' ? value : refuse('must contain only strings as values'),
   ]);
   return Object.fromEntries(entries);
 }

@@ -114,7 +114,7 @@ function adviseOn(payments: readonly PayerPayment[]): string {
   const abandoned = payments.filter(({ status }) => status === PayerPaymentStatus.ABANDONED);
   if (abandoned.length === 0) return '';
   return [
-    `\n\nThe wallet did not confirm ${abandoned.length} of them in time. Look each up with the wallet, then ask again:`,
+    `\n\nThe wallet did not confirm ${abandoned.length} of them in time. Look up each in the wallet's portal, then query the wallet again:`,
     'gatehouse payment confirm <payer_payment_id>',
   ].join('\n');
 }

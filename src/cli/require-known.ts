@@ -25,7 +25,7 @@ export async function requireKnown(
   if (configured.some(({ wallet: known }) => known === wallet)) return;
   throw new CliError(
     exitCodes.notFound,
-    `nothing in this list names the wallet ${wallet}, and it is not configured`,
+    `the wallet ${wallet} is not configured, and no entry of this list names it`,
     'See the wallets: gatehouse wallet list',
   );
 }

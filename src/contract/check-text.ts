@@ -279,10 +279,10 @@ const moneyFaultTexts: Readonly<Record<MoneyFault, string>> = {
   [MoneyFault.UNSPECIFIED]: 'disagrees in a way that this version does not know',
   [MoneyFault.PAYMENT_DIFFERS]: 'its status does not fit its payment attempts',
   [MoneyFault.TRANSACTION_DIFFERS]: "the wallet's transaction is recorded for another payment or for none",
-  [MoneyFault.DEBITED_DIFFERS]: 'its debited amount is not that of its event',
+  [MoneyFault.DEBITED_DIFFERS]: 'its debited amount differs from its event',
   [MoneyFault.REFUNDED_DIFFERS]: 'its refunded amount is not the sum of its COMPLETED refunds',
   [MoneyFault.REFUNDS_EXCEED_DEBITED]: 'its refunds exceed its debited amount',
-  [MoneyFault.REFUND_DIFFERS]: 'the refund is not as its event says',
+  [MoneyFault.REFUND_DIFFERS]: 'the refund differs from its event',
   [MoneyFault.REFUND_WITHOUT_EVENT]: 'the refund is COMPLETED without an event',
 };
 
@@ -362,7 +362,7 @@ function reconciliationText(facts: Facts<'reconciliations'>): Text {
   if (problems.length === 0) return [`${completedCount} in the last 7 days, without differences`];
   return [
     `in the last 7 days: ${problems.join(', ')}`,
-    'a waiting one needs a running wallets process that serves its wallet. When the differences of a day are resolved, compare the day ' +
+    'a waiting reconciliation needs a running wallets process that serves its wallet. When the differences of a day are resolved, compare the day ' +
       'again: only its latest comparison counts. To see the differences and failures:\n' +
       'gatehouse reconcile list\ngatehouse reconcile show <reconciliation_id>',
   ];

@@ -52,7 +52,7 @@ export const backupTools: BackupTools<NamedDatabases> = {
     report('the files of the backup are complete and undamaged');
     if ((manifest.databases ?? 1) > 1 && named.webhooks === undefined)
       throw new SnapshotError(
-        'the backup is that of two databases, one of core and one of webhooks, and only one is named',
+        'the backup contains two databases, of core and of webhooks, and only a database for core is named',
         'Add --webhooks-database-url with an empty database for webhooks. To restore both into one database, repeat the address of core there.',
       );
     const urls = allUrls(named);

@@ -109,7 +109,7 @@ const relaying = relayEvents(
 
 logger.info(servers.addresses, 'ready');
 warnOfWorkWithoutWallet(database, wallets, logger).catch((error: unknown) =>
-  logger.warn({ err: error }, 'the work of wallets that are not configured could not be read'),
+  logger.warn({ err: error }, 'core could not check whether work waits for wallets that are not configured'),
 );
 
 stopOnSignal(logger, [

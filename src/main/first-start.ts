@@ -104,7 +104,7 @@ try {
     report(
       text?.trimEnd() ??
         `Nothing to show: ${file} does not exist. Either the first start has not ended yet (docker compose logs first-start), ` +
-          'or it made nothing, because Gatehouse already had merchants or operators. To get in then: ' +
+          'or it made nothing, because Gatehouse already had merchants or operators. To sign in then: ' +
           'docker compose exec core gatehouse user invite you@pay.example --operator',
     );
   } else {

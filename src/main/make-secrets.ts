@@ -39,7 +39,7 @@ function parseStore(text: string, path: string): SecretStore {
     // The same advice as for JSON of another form.
   }
   throw new SettingsError(
-    `${path} is not a JSON object of texts. Correct it, or restore it from a backup, because no API key works without it`,
+    `${path} is not a JSON object with only strings as values. Correct it, or restore it from a backup, because no API key works without it`,
   );
 }
 

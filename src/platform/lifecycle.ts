@@ -67,7 +67,7 @@ export function ignoreDebuggerSignal(process: Pick<NodeJS.Process, 'on'>, logger
   process.on('SIGUSR1', (signal) =>
     logger.warn(
       { signal },
-      'the signal has no effect: the log is the standard output, and no debugger opens',
+      'this signal has no effect: there is no log file to open again, because the log is the standard output, and no debugger opens',
     ),
   );
 }

@@ -90,7 +90,11 @@ function oneAtATime(lookUp: Resolve, turnWithinMs: number): Resolve {
   return (name) => {
     const late = AbortSignal.timeout(turnWithinMs);
     const addresses = last.then(() => {
-      if (late.aborted) throw Object.assign(new Error('other names were looked up'), { code: TIMEOUT });
+      if (late.aborted)
+        throw Object.assign(
+          new Error('the DNS lookups of other names took too long, so this name was not looked up'),
+          { code: TIMEOUT },
+        );
       return lookUp(name);
     });
     last = addresses.catch(() => undefined);

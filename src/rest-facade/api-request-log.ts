@@ -112,7 +112,7 @@ function createBatchSender({ requests, logger, nowMs }: ApiRequestLogOptions, en
       else
         logger.warn(
           { err: error },
-          'core refuses the counts of requests that have no entry in the request log',
+          'core refuses counts of requests that have no entry in the request log; these counts are lost',
         );
     },
     (what) => what,

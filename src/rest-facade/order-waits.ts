@@ -16,7 +16,7 @@ export interface OrderWait {
 }
 
 /**
- * Gives the order when it is no longer PENDING, or the current order after the time, or when the process begins to stop.
+ * Returns the order when it is no longer PENDING. When the time is over, or the process begins to stop, returns the current order.
  * @throws RequestFailure WAITING_LIMITED when too many requests of the merchant wait in this environment; the error of the last reading
  */
 export type WaitUntilEnded = (wait: OrderWait) => Promise<Order>;

@@ -28,17 +28,21 @@ const failures: Readonly<Partial<Record<ErrorReason, (error: ConnectError) => Fa
     return details.length > 0 && details.every(isMerchantField) ? { kind: 'invalid', details } : internal();
   },
   ORDER_NUMBER_TAKEN: aboutOrderNumber(
-    'has been used before, with other values or for an order that has ended',
+    'has been used before, with other values or for an order that has ended; use a new order_number',
   ),
   IDEMPOTENCY_KEY_REUSED: () => ({ kind: 'key_reused' }),
   PAYMENT_IN_PROGRESS: aboutOrderNumber('has another payment in progress; wait until it has ended'),
   MONEY_NOT_RETURNED: aboutOrderNumber(
-    'belongs to an order whose earlier payment took money that has not been returned yet',
+    'belongs to an order whose earlier payment took money that has not been returned yet; wait until it is returned',
   ),
-  ORDER_NOT_PAYABLE: aboutOrderNumber('belongs to an order that can no longer be paid'),
+  ORDER_NOT_PAYABLE: aboutOrderNumber(
+    'belongs to an order that can no longer be paid; use a new order_number',
+  ),
   ORDER_NOT_FOUND: () => ({ kind: 'not_found' }),
   ORDER_NOT_REFUNDABLE: aboutOrderNumber('belongs to an order that cannot be refunded'),
-  REFUND_NUMBER_TAKEN: aboutNumber('refund_number')('has been used before, with other values'),
+  REFUND_NUMBER_TAKEN: aboutNumber('refund_number')(
+    'has been used before, with other values; use a new refund_number',
+  ),
   REFUND_NOT_FOUND: () => ({ kind: 'not_found' }),
   API_KEY_NOT_ALLOWED: () => ({ kind: 'forbidden', scope: 'refunds' }),
   MERCHANT_SUSPENDED: forbidden,

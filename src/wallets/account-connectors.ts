@@ -81,7 +81,8 @@ export function createAccountConnectors(parts: AccountConnectorsParts): AccountC
   ): Promise<OpenAccount | { readonly unusable: string }> => {
     try {
       const { values, wallet } = await client.getWalletAccountSettings(account, { timeoutMs: 5_000 });
-      if (wallet !== settings.wallet) return { unusable: `the account belongs to the wallet ${wallet}` };
+      if (wallet !== settings.wallet)
+        return { unusable: `the account belongs to the wallet ${wallet}, not to ${settings.wallet}` };
       const merged = withMerchantValues(settings.kind, settings.settings, values);
       const secrets = secretsAmong(settings.kind, values);
       const connector = await createConnector({ ...settings, settings: merged }, connectorOptions);

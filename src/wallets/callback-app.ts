@@ -145,14 +145,14 @@ function createCallbackErrorHandler(
     limitLines((facts: object, count) => {
       logger.warn(count === 1 ? facts : { ...facts, count }, message);
     }, notTakenLinesPerMinute);
-  const notTaken = 'core did not take a callback, and the wallet was answered 503. ';
+  const notTaken = 'core did not accept a callback, so the wallet got 503. ';
   const cause = 'Find the cause with: gatehouse doctor';
   const logNotTaken = logLimited(
     `${notTaken}No payment is lost: the wallets process queries its outcome when core works again. ${cause}`,
   );
   const logNoteLost = logLimited(
     `${notTaken}If the wallet does not repeat it, the wallets process may not learn the receipt of a payment, or the result of a refund. ` +
-      `What stays undecided is listed by: gatehouse settlement waiting. ${cause}`,
+      `To list what stays undecided: gatehouse settlement waiting. ${cause}`,
   );
   return (error, request, reply) => {
     const status = statusOf(error);
@@ -162,14 +162,14 @@ function createCallbackErrorHandler(
     else if (error instanceof ConnectError)
       logger.error(
         facts,
-        'core did not store the confirmation of a payment, and the wallet was answered 503. Find the cause with `gatehouse doctor`. If the wallet does not ' +
-          'repeat the confirmation, compare its portal or statement with: gatehouse payment payer-started',
+        'core did not store the confirmation of a payment, so the wallet got 503. Find the cause with `gatehouse doctor`. If the wallet does not ' +
+          "repeat the confirmation, compare the wallet's portal or statement with: gatehouse payment payer-started",
       );
     else if (status >= 500)
       logger.error(
         facts,
-        'a callback could not be handled, because of an error that Gatehouse does not expect. Report the line with the version of Gatehouse. ' +
-          'What stays undecided is listed by: gatehouse settlement waiting',
+        'a callback could not be handled because of an unexpected error. Report this line and the version of Gatehouse. ' +
+          'To list what stays undecided: gatehouse settlement waiting',
       );
     return reply.code(status).send();
   };
@@ -267,7 +267,7 @@ function createHasten({
   logger,
 }: CallbackAppOptions): Hasten {
   const logRepeat = limitLines(({ err, about }: { err: unknown; about: string }, callbacks) =>
-    logger.warn({ err, about, callbacks }, 'core did not take a callback; trying again'),
+    logger.warn({ err, about, callbacks }, 'core did not accept a callback; trying again'),
   );
   return async (merchantId, id, hint) => {
     const callback = { merchantId, exchange: exchangeMessage(hint.exchange), callbackNote: hint.note ?? '' };

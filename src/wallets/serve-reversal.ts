@@ -136,7 +136,7 @@ function refusedAtSending(
   if (tries < triesBeforeRefused)
     return pending('', `sent again and refused: ${`${reason} ${detail}`.trim()}`);
   const warning =
-    'asked for more than once: before you pay it by hand, check with the wallet whether the money was returned';
+    'requested more than once: before you return the money by hand, ask the wallet whether it was returned';
   return { case: 'refused', value: { reason, detail: `${detail} (${warning})`.trim(), definite: false } };
 }
 

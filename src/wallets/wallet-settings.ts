@@ -38,8 +38,8 @@ export interface PayerStartedSettings {
 }
 
 /**
- * Completes the configured wallets with their connectors and secrets. `variables` are those of the process, in which the secrets
- * are, or the names of their files.
+ * Completes the configured wallets with their connectors and secrets. `variables` are the environment variables of the process. They
+ * contain the secrets, or name the files that do.
  * @throws SettingsError that names the path of a mistake, never a secret
  */
 export function walletSettings(

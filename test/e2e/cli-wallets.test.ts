@@ -122,7 +122,7 @@ test("merchant wallet switches a wallet, and manages a merchant's own account wi
 test.each([
   ['not JSON', 'canary-not-json', 'is not JSON'],
   ['a list', '["canary"]', 'must contain an object'],
-  ['a number as a value', '{"client_id": 7}', 'must contain only texts as values'],
+  ['a number as a value', '{"client_id": 7}', 'must contain only strings as values'],
   ['a field that does not exist', '{"base_url": "https://canary.example"}', 'client_id'],
 ])('merchant wallet add-account refuses %s, without repeating it', async (_what, content, problem) => {
   const { id: merchantId } = await stack.createMerchant();

@@ -200,7 +200,7 @@ describe('docker compose up without any preparation, run as plain processes', ()
     expect(await machine.run({ ...make, environment })).toMatchObject({
       exitCode: 2,
       stderr: expect.stringContaining(
-        'secrets.json is not a JSON object of texts. Correct it, or restore it from a backup',
+        'secrets.json is not a JSON object with only strings as values. Correct it, or restore it from a backup',
       ),
     });
     expect(await readdir(secrets)).toEqual(['make-secrets']);

@@ -67,7 +67,7 @@ async function hurry({ query }: PaymentDesk): Promise<void> {
 const undecided = (desk: PaymentDesk): Promise<number> =>
   count(
     desk,
-    `from core.refunds where status = 'REVERSAL_DUE' and detail not like '%asked for more than once%'`,
+    `from core.refunds where status = 'REVERSAL_DUE' and detail not like '%requested more than once%'`,
   );
 
 interface Account {

@@ -15,7 +15,7 @@ export function integrationChecks(parts: IntegrationParts): readonly Check<Integ
 function firstOrder({ shop, proxy, limits, stop }: IntegrationParts): Check<IntegrationCheckName> {
   return {
     name: 'places_order',
-    fix: `Start your shop with ${proxy.origin} as the address of the gateway and a test key. Correct what the gateway refuses.`,
+    fix: `Start your shop with a test key, and with ${proxy.origin} as the address of the gateway. Correct what the gateway refuses.`,
     run: async () => {
       const order = await shop.place().catch((error: unknown) => (error as Error).message);
       if (typeof order === 'string') return failed(order);

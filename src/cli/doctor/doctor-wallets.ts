@@ -108,7 +108,7 @@ function judgeState(name: string, reports: readonly ReportedWalletStatus[]): rea
           `${name} keeps failing${reason}, so its circuit is open in ` +
           `${closed.length === 0 ? 'every wallets process' : 'some wallets processes'}, and payments wait there`,
         advice:
-          "compare with the provider's status page. Payments go on when the wallet works again. See its calls:\n" +
+          "check the provider's status page. Payments go on when the wallet works again. See its calls:\n" +
           'gatehouse wallet status',
       },
     ];
@@ -128,7 +128,7 @@ function judgeState(name: string, reports: readonly ReportedWalletStatus[]): rea
       result: 'warning',
       code: 'down',
       detail: `${name} does not work${reason}`,
-      advice: "compare with the provider's status page. See its calls:\ngatehouse wallet status",
+      advice: "check the provider's status page. See its calls:\ngatehouse wallet status",
     },
   ];
 }
@@ -170,7 +170,7 @@ export function judgeAbandoned(
         `${count} ${were} not confirmed by the wallet within three days; ` +
         `${oldest.payerPaymentId} at ${oldest.wallet} has waited since ${showTime(oldest.createTime)}`,
       advice:
-        'look each up with the wallet: the money may be in its account. Then query the wallet again:\n' +
+        "look up each in the wallet's portal, because the payee's account may have the money. Then query the wallet again:\n" +
         'gatehouse payment payer-started --status abandoned\n' +
         'gatehouse payment confirm <payer_payment_id>',
     },

@@ -26,9 +26,9 @@ export interface WalletsSource {
 }
 
 /**
- * Reads the configured wallets, without their secrets and without the settings of their connectors, which only the wallets
- * process understands.
- * @throws SettingsError that names the file, the line and the path of a mistake, and never its value, which may be a secret
+ * Reads the configured wallets, without their secrets. It leaves out the settings of their connectors too, because only the wallets
+ * process understands these.
+ * @throws SettingsError that names the file, the line and the path of a mistake. It never contains the value, which may be a secret
  */
 export function readWallets({ file, json }: WalletsSource): readonly ConfiguredWallet[] {
   if ((file === undefined) === (json === undefined))

@@ -104,7 +104,11 @@ async function proveIdentity(
   return { name: proof.name, language: acceptance.language, passwordHash };
 }
 
-const wrongPassword = () => rpcError('WRONG_CREDENTIALS', 'the password cannot be used for this invitation');
+const wrongPassword = () =>
+  rpcError(
+    'WRONG_CREDENTIALS',
+    'wrong password; if the address has an account, use the password of that account',
+  );
 
 async function acceptMembership(
   parts: AccountParts,

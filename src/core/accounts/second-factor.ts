@@ -182,5 +182,6 @@ async function takeRecoveryCode(
   return hash !== undefined && (await em.nativeDelete(RecoveryCodeRow, { userId, hash })) === 1;
 }
 
-const totpEnabled = () => rpcError('TOTP_ENABLED', 'this user already has a second factor');
+const totpEnabled = () =>
+  rpcError('TOTP_ENABLED', 'one-time codes are already on for this user; turn them off first');
 const wrongCode = () => rpcError('WRONG_CODE', 'the code is wrong or was already used');

@@ -119,8 +119,8 @@ const codeLimits = (whose: string): readonly TryLimit[] => [
 const codeBrowser = ({ userId, browserSecret }: CodeTry): string => `code browser/${userId}/${browserSecret}`;
 
 /**
- * Three limits apply in this order, so that a try that one refuses is not counted by the next: the tries of this account
- * from this network, those of all accounts from this network, and those of this account from all networks.
+ * Three limits apply in this order: the tries of this account from this network, of all accounts from this network, and of this account
+ * from all networks. A try that one limit refuses is not counted by the next.
  * The last limit does not apply to networks from which the account signed in recently. Otherwise anyone could lock out its owner by failing on purpose.
  *
  * None of them applies to a browser in which the account signed in recently. Such a browser has a limit of its own. Otherwise an attacker

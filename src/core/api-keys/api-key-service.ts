@@ -196,7 +196,11 @@ export function apiKeyService({
 }
 
 /** The same answer for every kind of invalid key, so that it reveals nothing. */
-const invalidApiKey = () => rpcError('INVALID_API_KEY', 'the API key is not valid here');
+const invalidApiKey = () =>
+  rpcError(
+    'INVALID_API_KEY',
+    'the API key is malformed, unknown, revoked, expired or of the other environment',
+  );
 const apiKeyNotFound = (apiKeyId: PublicId<'key'>) =>
   rpcError('API_KEY_NOT_FOUND', `the merchant has no key ${apiKeyId}`);
 const tooManyApiKeys = (limit: number) =>

@@ -25,7 +25,7 @@ export interface BlocksParts {
   readonly summary: VerifySummary;
 }
 
-/** A block has up to 16 KB of commitments. */
+/** The blocks of one query. The commitments of a block have up to 16 kB (500 of 32 bytes). */
 const pageSize = 100;
 
 /**

@@ -3,7 +3,7 @@ const firstWaitsSeconds = [2, 3, 3, 5, 5, 10, 15];
 const minLaterWaitMs = 30_000;
 const maxLaterWaitMs = 60 * 60_000;
 
-/** The accepted range of a wallet's requested wait. Less is no wait, and more may be an error. */
+/** A requested wait outside this range is set to the nearer bound. A shorter one is no pause, and a longer one may be an error. */
 const minRequestedWaitMs = 1_000;
 const maxRequestedWaitMs = 5 * 60_000;
 /** The latest time for a repeated request, before the end of the prompt, so that the payer can still answer. */
@@ -22,10 +22,10 @@ export interface OpenAttempt {
 }
 
 /**
- * When to query the wallet again about an open attempt. The interval of later queries is a tenth of the attempt's age. So a
- * recovered wallet is queried soon, and an attempt that is never decided costs little. The wait that a wallet requests is
- * respected up to the last moment at which a lost request can be sent again. One query is at the end of the session, because
- * its answer ends the order.
+ * When to query the wallet again about an open attempt. The interval of later queries is a tenth of the attempt's age, from 30 s to
+ * an hour. So a recovered wallet is queried soon, and an attempt that is never decided costs little. The wait that a wallet requests
+ * ends at the last moment at which a lost request can be sent again. One query is at the end of the session, because its answer ends
+ * the order.
  */
 export function nextQueryTime(now: Date, attempt: OpenAttempt): Date {
   const ourTime = new Date(now.getTime() + ownWaitMs(now, attempt));

@@ -141,8 +141,8 @@ export interface OrderInFull extends Order {
 }
 
 /**
- * The oldest money that an attempt took, that does not pay the order, and that is not yet returned to the payer. This includes
- * refused and undecided reversals, because the payer may still lack that money.
+ * The oldest money of an attempt that does not pay the order and was not returned to the payer yet. Money with a refused or undecided
+ * reversal counts, because the payer may still lack it.
  */
 export const moneyNotReturned = ({ strayMoney }: Pick<OrderInFull, 'strayMoney'>): StrayMoney | undefined =>
   strayMoney.find(({ status }) => status !== 'REVERSED');

@@ -16,7 +16,7 @@ export interface RefundBasis {
   readonly wallet: Wallet | undefined;
   /** Whether the transaction that paid the order is also on record as a stray payment, and goes back as that. */
   readonly isStrayToo: boolean;
-  /** Whether the merchant's own account that was paid was removed, so that no refund can be sent with it. */
+  /** Whether the merchant's own wallet account, which received the payment, was removed. Then no refund can be sent. */
   readonly isAccountGone: boolean;
 }
 
@@ -25,7 +25,7 @@ export type NotRefundable =
   | 'not_completed'
   | 'nothing_left'
   | 'wallet_cannot'
-  /** No refund can be sent with the merchant's own account that was paid, because it was removed. */
+  /** The merchant's own wallet account, which received the payment, was removed. */
   | 'account_gone'
   /** The transaction that paid the order goes back as a stray payment. */
   | 'stray_payment';

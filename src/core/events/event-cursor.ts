@@ -13,6 +13,6 @@ export function behindTransactionsBefore(xid: string): EventCursor {
 export function parseCursor(text: string): Result<EventCursor, Issue> {
   const cursor = readCursorText(text);
   return cursor === undefined
-    ? err({ field: 'after_cursor', issue: 'must be a cursor that this gateway gave out, or empty' })
+    ? err({ field: 'after_cursor', issue: 'must be a cursor that this gateway returned, or empty' })
     : ok(cursor);
 }

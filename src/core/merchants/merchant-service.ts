@@ -164,7 +164,7 @@ function creationRefused(refusal: CreateRefusal, merchantId: string): Error {
         `no restore can have lost a merchant ${merchantId}; leave its id out`,
       );
     case 'here':
-      return rpcError('MERCHANT_NOT_LOST', `the merchant ${merchantId} is here already`);
+      return rpcError('MERCHANT_NOT_LOST', `the merchant ${merchantId} exists already`);
   }
 }
 

@@ -135,8 +135,8 @@ async function findRecords(
 }
 
 /**
- * The attempt that an entry names by the end of its id, which is also the reference that payers enter. With another amount it is a payment
- * of its own, about which the wallet's answer for the attempt says nothing.
+ * The attempt that an entry names by the end of the attempt's id. Payers enter this end as a reference too. So an entry with another
+ * amount is another payment, and the wallet's answer for the attempt says nothing about it.
  */
 function endedBy({ requestId, amount, currency }: Entry, byIdEnd: ReadonlyMap<string, KnownMoney>) {
   const known = byIdEnd.get(storedEndOf(requestId) ?? '');

@@ -75,18 +75,24 @@ type LeaseRefusal = 'not_found' | 'lease_lost';
 export interface ReconciliationStore {
   /** Starts a reconciliation that is due now, or returns the one of that day that is under way. */
   readonly start: (key: StatementKey, date: string, startedBy: string) => Promise<Reconciliation>;
+  /** Leases the reconciliation that has been due the longest, for `leaseMs`. Undefined when none is due. */
   readonly lease: (key: LeaseScope, leaseMs: number) => Promise<LeasedReconciliation | undefined>;
+  /** Adds a page of the statement, and renews the lease. Entries whose position is stored already are not added again. */
   readonly record: (
     id: PublicId<'rec'>,
     leaseId: string,
     entries: readonly Entry[],
   ) => Promise<Result<Reconciliation, LeaseRefusal>>;
-  /** Compares the statement. Schedules another try instead after a reading error, and when the comparison fails. */
+  /**
+   * Compares the statement. `error` is why it could not be read to its end, or ''. With an error, or when the comparison fails,
+   * another try is scheduled instead.
+   */
   readonly complete: (
     id: PublicId<'rec'>,
     leaseId: string,
     error: string,
   ) => Promise<Result<Reconciliation, LeaseRefusal>>;
+  /** Undefined when there is no such reconciliation. */
   readonly get: (id: PublicId<'rec'>) => Promise<Reconciliation | undefined>;
   /** Newest first. */
   readonly list: (filter: ReconciliationFilter) => Promise<Reconciliation[]>;
@@ -107,7 +113,7 @@ export interface ReconciliationStoreOptions {
     readonly merchantId: PublicId<'mer'>;
     readonly attemptId: PublicId<'pat'>;
   }) => Promise<unknown>;
-  /** The same for a refund. */
+  /** Makes a refund due at once, for the same reason. */
   readonly hastenRefund: (refund: {
     readonly merchantId: PublicId<'mer'>;
     readonly refundId: PublicId<'rfd'>;

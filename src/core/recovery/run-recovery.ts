@@ -136,7 +136,7 @@ export function createRecoverySteps(parts: RecoveryParts): RecoverySteps {
       const isForeign = (location !== recordedLocation || isRecovering) && !(await parts.hasMasterKey());
       if (isForeign && !wasForeign)
         logger.error(
-          'the database was replaced by one that was used with another master key, so payments wait; set GATEHOUSE_MASTER_KEY to its key, and restart core',
+          'the database was replaced by one that was used with another master key, so payments wait; set GATEHOUSE_MASTER_KEY to the key of that database, and restart core',
         );
       wasForeign = isForeign;
       if (isForeign) return;

@@ -22,7 +22,7 @@ const Rotation = Type.Object({
   after: Type.Union([Type.Literal('now'), Type.Literal('day'), Type.Literal('week'), Type.Literal('month')]),
 });
 
-/** The secrets that the page showed, by which a form detects that they have changed. */
+/** The secrets as the page showed them. A form sends this text back, so that the dashboard detects a change that was made meanwhile. */
 const seenOf = (secrets: readonly SigningSecret[]): string =>
   secrets.map(({ signingSecretId }) => signingSecretId).join(' ');
 

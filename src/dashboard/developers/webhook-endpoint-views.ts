@@ -27,8 +27,8 @@ export interface EndpointWriting extends Writing {
 export const isNext = ({ state }: SigningSecret): boolean => state === SigningSecretState.NEXT;
 
 /**
- * The state of an endpoint that the page showed, by which a form detects that it has changed: its settings, its pause and
- * its secrets.
+ * The settings, the pause and the secrets of an endpoint as the page showed them. A form sends this text back, so that the dashboard
+ * detects a change that was made meanwhile.
  */
 export const seenOf = ({ updateTime, status, signingSecrets }: WebhookEndpoint): string =>
   [

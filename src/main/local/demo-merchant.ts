@@ -120,7 +120,7 @@ export async function ensureDemoMerchant(options: {
   else if (created !== undefined) report(`Demo merchant ${id} created`);
   else if (test_key !== kept?.test_key || live_key !== kept.live_key)
     report(
-      `Demo merchant ${id} has new keys: those of an earlier start are not in demo.json or do not work any more`,
+      `Demo merchant ${id} has new keys, because demo.json lacks the earlier ones, or they are no longer valid`,
     );
   return { id, test_key, live_key };
 }

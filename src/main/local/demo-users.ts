@@ -57,7 +57,7 @@ export async function ensureDemoUsers(options: {
     try {
       await accept();
     } catch (error) {
-      // The address has an account without this role. Only a wrong password makes an invitation return this error.
+      // The error means that the address already has an account, with another password and without this role.
       if (reasonOf(ConnectError.from(error)) !== 'WRONG_CREDENTIALS') throw error;
       await reset(who, password);
       await accept();
@@ -72,7 +72,7 @@ export async function ensureDemoUsers(options: {
     else await invite(who, password);
     if (there || known !== undefined)
       report(
-        `${emails[who]} has a new password: the one of an earlier start is not in demo.json, or not in use`,
+        `${emails[who]} has a new password, because demo.json lacks the earlier one, or the account was removed`,
       );
     return { email: emails[who], password };
   };

@@ -43,7 +43,7 @@ export async function ensureWebhookSecrets(options: {
     secrets.live_webhook_secret !== kept.live_webhook_secret;
   if (isNew && signingSecrets.some(({ shown }) => shown))
     report(
-      `Demo merchant ${merchantId} has new webhook secrets: those of an earlier start are not in demo.json or do not sign any more`,
+      `Demo merchant ${merchantId} has new webhook secrets, because demo.json lacks the earlier ones, or they no longer sign`,
     );
   return secrets;
 }

@@ -34,16 +34,17 @@ export async function compareDatabase(
   if (before !== undefined)
     return before === place
       ? undefined
-      : `the start before used the database ${before}; this one uses ${place}, which has other orders unless it is a copy`;
+      : `the previous start used the database ${before}; this start uses ${place}, which has other orders unless it is a copy`;
   // The second names a folder elsewhere.
   const hasOwn = ['postgres', 'postgres.path'].some((name) => existsSync(join(dataFolder, name)));
   return hasOwn
-    ? `the starts before used the database in ${dataFolder}; this one uses ${place}, which has other orders unless it is a copy`
+    ? `earlier starts used the database in ${dataFolder}; this start uses ${place}, which has other orders unless it is a copy`
     : undefined;
 }
 
 /**
- * `gatehouse backup` needs the URL of the data folder's own database. A start with this URL would not run that database, and wait for it in vain.
+ * Refuses a start whose URL names the data folder's own database. `gatehouse backup` needs this URL, so it may still be set. Such a start
+ * would wait for the database for ever, because it starts no database of its own.
  * @throws StartError when both URLs name the same database with the same password
  */
 export function refuseOwnDatabase(dataFolder: string, url: string, ownUrl: string): void {

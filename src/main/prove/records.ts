@@ -144,7 +144,7 @@ const Charges = Type.Object({
 export async function readCharges(simulatorUrl: string): Promise<readonly Charge[]> {
   const response = await fetch(`${simulatorUrl}/simulator/charges`, { signal: AbortSignal.timeout(30_000) });
   const answer: unknown = await response.json();
-  if (!Value.Check(Charges, answer)) throw new Error('the wallet simulator gives no charges');
+  if (!Value.Check(Charges, answer)) throw new Error('the wallet simulator did not return its charges');
   return answer.charges.map((charge) => ({
     wallet: charge.wallet,
     transaction: charge.transaction_reference,

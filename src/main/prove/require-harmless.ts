@@ -100,7 +100,7 @@ export async function requireEmptyBroker(url: string): Promise<void> {
       );
     if (stored.range !== undefined)
       throw new StartError(
-        'The broker of --nats-url stores events of a gateway, which would share them with the campaign.\n' +
+        'The broker of --nats-url stores events of a gateway, and that gateway would receive the events of the campaign.\n' +
           'Give it a broker of its own. If only an earlier campaign used it, remove its stream: nats stream rm ORDERS',
       );
   } finally {

@@ -55,7 +55,7 @@ export function databaseTls(
   if (!isVerified && !isLoopback(hostname))
     logger.warn(
       { hosts: [hostname] },
-      `sslmode=require encrypts, but does not check that the server is the right one, so another can pose as it; ${remedy}`,
+      `sslmode=require encrypts, but does not verify the certificate of the server, so another server can pose as it; ${remedy}`,
     );
   const ssl: ConnectionOptions = {
     // The name to check. The driver itself gives none for an IP address.

@@ -127,7 +127,7 @@ export function whatToDo(error: unknown, otherwise: string): string {
   if (isCertificateRefused(error))
     return 'the TLS connection to the database fails; check the certificates of PostgreSQL and of this process';
   if (isWithoutTls(error))
-    return 'PostgreSQL has TLS off, and GATEHOUSE_DATABASE_URL demands it with its sslmode; turn on its setting ssl';
+    return "PostgreSQL has TLS off, but the sslmode in GATEHOUSE_DATABASE_URL requires it; turn on PostgreSQL's setting ssl";
   if (isWithoutDescriptors(error))
     return 'this process has no free file descriptor for a connection to the database; raise its limit of open files';
   const all = [...causes(error)];

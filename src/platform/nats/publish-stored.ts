@@ -20,8 +20,8 @@ export interface StoreOptions {
 /**
  * Publishes the messages in order without waiting between them. Resolves when the stream has stored every message, or with
  * 'no stream' when no stream accepts one of the subjects. One subscription receives all answers. The client's own function
- * creates a request, a promise, a timer and an error per message, which was two thirds of the cost of relaying.
- * @throws when an answer is late or a refusal
+ * creates a request, a promise, a timer and an error for each message. They were two thirds of the cost of relaying.
+ * @throws when an answer is late, or when the broker refuses a message
  */
 export function publishStored(
   connection: NatsConnection,

@@ -66,6 +66,6 @@ export type AnswerWithin = <Response>(
 
 /** Set for streams before their handler runs. */
 export const answerWithinKey = createContextKey<AnswerWithin>(
-  () => Promise.reject(new Error('there are calls within streams only')),
+  () => Promise.reject(new Error('this call is not a stream, so it has no inner calls')),
   { description: 'answer within' },
 );

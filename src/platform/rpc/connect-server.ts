@@ -70,7 +70,7 @@ const tcpKeepAlive = { keepAlive: true, keepAliveInitialDelay: 60_000 };
 
 /**
  * Serves Connect, gRPC-Web and gRPC over HTTP/1.1 and cleartext HTTP/2 on one port. Node's HTTP/2 server speaks no
- * HTTP/1.1 without TLS, so each connection's first bytes decide which of two servers it is handed to.
+ * HTTP/1.1 without TLS. So the first bytes of a connection decide which of two servers gets it.
  * @throws when the port is not available.
  */
 export async function startConnectServer(options: ConnectServerOptions): Promise<ConnectServer> {

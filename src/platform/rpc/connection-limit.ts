@@ -15,9 +15,9 @@ const connect = Reflect.get<Http2SubchannelConnector, 'connect'>(
 );
 
 /**
- * grpc-js waits for a connection without a limit (grpc/grpc-node#2785). If the network or the server's machine is lost after the server
- * has accepted the connection, no answer and no error ever comes, and all calls to the server would fail until the process is restarted.
- * Pings detect this only once HTTP/2 has begun.
+ * grpc-js waits for a connection without a limit (grpc/grpc-node#2785). The network or the server's machine can be lost after the server
+ * has accepted the connection. Then neither an answer nor an error arrives, and all calls to the server would fail until the process is
+ * restarted. Pings detect this only once HTTP/2 has begun.
  */
 Http2SubchannelConnector.prototype.connect = async function (address, secureConnector, options) {
   const withinMs: unknown = options[connectWithin];

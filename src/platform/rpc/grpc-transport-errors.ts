@@ -4,7 +4,7 @@ import { transportError } from './transport-error.ts';
 
 /**
  * Adds a reason to every error that grpc-js itself sends on this stream, such as an unknown method or a message that is too large. grpc-js
- * calls no interceptor for these errors, so its trailers are completed as they are sent.
+ * calls no interceptor for these errors, so this adds the reason to the trailers as they are sent.
  */
 export function explainTransportErrors(stream: ServerHttp2Stream): void {
   const respond = stream.respond.bind(stream);

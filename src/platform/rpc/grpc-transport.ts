@@ -171,8 +171,8 @@ async function untilAnswered<Response>(span: Span, call: () => Promise<Response>
 }
 
 /**
- * Makes a call. If no server is connected, as when the only one restarts, it waits for one, and makes the call again, unless that must not be
- * repeated. grpc-js itself tries again for 0.6 s only.
+ * Makes a call. If no server is connected, for example because the only one restarts, waits for one and makes the call again. A call that
+ * must not be repeated fails at once. grpc-js itself tries again for 0.6 s only.
  */
 async function awaitServer<Response>(
   { clients, method, timeoutMs = defaultDeadlineMs, notRepeatable, serverWaitMs }: CallToServer,

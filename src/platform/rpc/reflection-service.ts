@@ -114,7 +114,10 @@ function describeServices(services: readonly DescService[]): (question: Question
       case undefined:
         return {
           case: 'errorResponse',
-          value: { errorCode: Code.InvalidArgument, errorMessage: 'the request contains no question' },
+          value: {
+            errorCode: Code.InvalidArgument,
+            errorMessage: 'the request is empty; set one of its fields, such as list_services',
+          },
         };
     }
   };

@@ -67,8 +67,8 @@ class UnreadUnlessKnown extends ServerInterceptingCall {
 }
 
 /**
- * grpc-js has one limit for all calls of a server. So that of the call is set in its decoder, and in the call itself for a
- * message that was decompressed.
+ * Sets the message limit of one call. grpc-js has one limit for all calls of a server. So this sets the limit in the decoder of the call,
+ * and in the call itself for a message that was decompressed.
  * @throws when this version keeps them elsewhere
  */
 function limitMessages(call: Call, bytes: number): void {

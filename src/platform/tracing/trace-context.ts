@@ -11,7 +11,7 @@ export interface TraceContext {
 const form = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 
 /**
- * The context of a `traceparent` header; undefined for a header that W3C Trace Context, section 3.2, tells to ignore. Later
+ * The context of a `traceparent` header; undefined for a header that must be ignored (W3C Trace Context, section 3.2). Later
  * versions may append fields after a hyphen.
  */
 export function parseTraceparent(header: string | undefined): TraceContext | undefined {

@@ -155,8 +155,8 @@ export class GsmaConnector implements WalletConnector {
 
   /**
    * Asks by the stored reference. A wallet may have acknowledged a request with a reference that it does not know, or that leads to another
-   * request. Then its reference for our id takes the place of the stored one. A request state has no id of ours. So if it has failed, or is
-   * pending although it has expired, it is believed only if the wallet has no other reference for our id.
+   * request. Then its reference for our id takes the place of the stored one. A request state has no id of ours. So a failed state, and a
+   * pending state after its expiry, count only if the wallet has no other reference for our id.
    */
   async #orByOwnId<Outcome extends PaymentOutcome | ReversalOutcome>(
     requestId: string,

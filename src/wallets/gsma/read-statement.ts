@@ -48,14 +48,14 @@ export async function* readStatement(
     const stated = readCount(answer, 'x-records-available-count');
     if (stated !== undefined && available !== undefined && stated < available) {
       throw incompleteStatement(
-        `the wallet had ${available} entries and has ${stated}, so entries moved while they were read`,
+        `the number of entries fell from ${available} to ${stated} while the statement was read`,
         exchanges,
       );
     }
     available = stated ?? available;
     if (rows.length === 0 && offset < (available ?? 0)) {
       throw incompleteStatement(
-        `the wallet has ${available} entries and stopped giving them after ${offset}`,
+        `the wallet announced ${available} entries, and returned none after the first ${offset}`,
         exchanges,
       );
     }
@@ -71,7 +71,7 @@ export async function* readStatement(
     if (rows.length === 0 || (available !== undefined && offset >= available)) return;
     if (offset > maxEntries) {
       throw incompleteStatement(
-        `the statement goes on after ${maxEntries} entries; ask for a shorter period`,
+        `the statement has more than ${maxEntries} entries, which is the limit; compare the day by hand`,
         exchanges,
       );
     }
@@ -118,7 +118,7 @@ function readRows(answer: JsonAnswer, exchanges: readonly RawExchange[]): readon
   const returned = readCount(answer, 'x-records-returned-count');
   if (returned !== undefined && returned !== rows.length) {
     throw incompleteStatement(
-      `the wallet says it gave ${returned} entries and gave ${rows.length}`,
+      `the wallet announced ${returned} entries on a page, and returned ${rows.length}`,
       exchanges,
     );
   }

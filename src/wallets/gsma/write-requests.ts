@@ -18,7 +18,7 @@ const maxDescriptionLength = 160;
 /** The body of a payment request. */
 export function writePayment(settings: GsmaSettings, request: PaymentRequest): WrittenRequest {
   if (!settings.currencies.includes(request.currency)) {
-    return invalidRequest(`this wallet is not set up for ${request.currency}`, 'merchant_config');
+    return invalidRequest(`this wallet is not configured for ${request.currency}`, 'merchant_config');
   }
   const body: PaymentBody = {
     amount: canonicalDecimal(request.amount) ?? request.amount,

@@ -20,7 +20,7 @@ export async function requestReversal(
   const amount = canonicalDecimal(request.amount) ?? '';
   const receipt = request.providerTransactionId;
   if (!isReceipt(receipt) || !/^[1-9][0-9]*$/.test(amount) || request.currency !== parts.currency) {
-    const providerText = `M-Pesa reverses a payment by its receipt, in whole ${parts.currency}`;
+    const providerText = `M-Pesa reverses only whole amounts of ${parts.currency}, and needs the receipt of the payment`;
     return {
       result: { kind: 'refused', reason: 'invalid_request', providerCode: '', providerText },
       exchanges: [],

@@ -49,8 +49,8 @@ export async function queryReversal(
 }
 
 /**
- * Whether a result may be that of a reversal that was made, although its code is that of a missing role. In the samples of M-Pesa's portal
- * the successful reversal has this code. Only such a result names the reversed payment. So the status of the reversal decides.
+ * Whether a result with the code of a missing role may belong to a successful reversal. In the samples of M-Pesa's portal, the successful
+ * reversal has this code, and only its result names the reversed payment. So the status of the reversal decides.
  */
 const isAmbiguous = ({ code, original }: ResultNote): boolean =>
   code === missingRole && original !== undefined;

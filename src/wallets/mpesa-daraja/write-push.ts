@@ -61,13 +61,13 @@ export function writePush(
   const amount = canonicalDecimal(request.amount);
   const payer = request.payerPhone.replace(/^\+/, '');
   if (!rules.currencies.includes(request.currency)) {
-    return invalidPush(`${rules.wallet} is not set up for ${request.currency}`, 'merchant_config');
+    return invalidPush(`${rules.wallet} is not configured for ${request.currency}`, 'merchant_config');
   }
   if (amount === undefined || amount.includes('.') || amount === '0') {
     return invalidPush(`${rules.wallet} takes whole amounts only`, 'invalid_request');
   }
   if (!rules.msisdn.test(payer)) {
-    return invalidPush(`the number is not one of ${rules.wallet}`, 'payer_not_found');
+    return invalidPush(`the phone number is not a number of ${rules.wallet}`, 'payer_not_found');
   }
   const timestamp = compactTime(now);
   const secret = password(timestamp);

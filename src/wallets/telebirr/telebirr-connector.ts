@@ -148,7 +148,7 @@ export class TelebirrConnector implements WalletConnector {
     if (channel !== 'wallet_app') {
       return because(
         'merchant_config',
-        'telebirr has no prompt: the payer must open its page, so offer channel wallet',
+        'telebirr has no USSD prompt, because the payer opens its page; set channels to ["wallet"]',
       );
     }
     if (!this.#options.currencies.includes(currency)) {

@@ -3,6 +3,7 @@ import { Type } from '@sinclair/typebox';
 import { headerText, secretText } from '../connector/connector-kind.ts';
 import type { ConnectorKind } from '../connector/connector-kind.ts';
 import type { WalletCapabilities } from '../connector/wallet-connector.ts';
+import { codeOf } from '../../platform/error-code.ts';
 import { certificatesIn, mustContainCertificates } from '../../platform/tls/pem-certificates.ts';
 import { readPrivateKey, readPublicKey } from './signature.ts';
 
@@ -103,7 +104,12 @@ export const telebirr: ConnectorKind<typeof settings> = {
 
 /** @throws Error that names the file */
 function readCertificates(file: string): string {
-  const pem = readFileSync(file);
+  let pem: Buffer;
+  try {
+    pem = readFileSync(file);
+  } catch (error) {
+    throw new Error(`ca_file ${file} cannot be read (${codeOf(error)})`, { cause: error });
+  }
   if (!certificatesIn(pem)?.length) throw new Error(`ca_file ${file} ${mustContainCertificates}`);
   return pem.toString('utf8');
 }

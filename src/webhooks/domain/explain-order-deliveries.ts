@@ -31,6 +31,7 @@ export interface DeliveriesExplanation {
   readonly next: WebhookNextStep;
   /** Undefined when it happens at once, when a person decides the time, and when nothing happens. */
   readonly nextAt: Date | undefined;
+  /** When the wait began: at the creation of the delivery, its abandonment or the pause. Undefined when nothing waits. */
   readonly since: Date | undefined;
   /** "whd_…"; '' when nothing waits. */
   readonly deliveryId: string;

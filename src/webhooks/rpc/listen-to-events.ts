@@ -28,8 +28,8 @@ type ForwardedEvent = MessageInitShape<typeof ListenToSandboxEventsResponseSchem
 const reconnectMs = 500;
 
 /**
- * For each listener, core reads its database twice a second, and while orders change up to 100 times. It reads for one listener at a
- * time. The limit keeps developers' listeners from becoming a load.
+ * For each listener, core reads its database twice a second, and up to 100 times a second while orders change. It serves the listeners in
+ * turn. The limit keeps this load small.
  */
 const maxListeners = 200;
 
@@ -79,7 +79,8 @@ async function* listenToEvents(
       asked.isOver = true;
       arrived.ring();
     };
-    // Listened to once, because a listener may wait for days. A failure is handled when the listener has read the earlier events.
+    // One handler for each event: with one for each keep-alive, handlers would pile up for days. A failure is handled below, after the
+    // earlier events.
     asked.answer.then(note, note);
     return asked;
   };

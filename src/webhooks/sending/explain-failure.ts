@@ -188,7 +188,7 @@ function explainBroken(error: unknown, code: string, { url, status }: FailedAtte
   const unasked = isError(error) ? unaskedStatuses.get(error.message) : undefined;
   if (unasked !== undefined)
     return unreadable(
-      `${hostAndPort(url)} answered ${nameStatus(unasked)}, for which Gatehouse does not ask: answer 2xx at once`,
+      `${hostAndPort(url)} answered ${nameStatus(unasked)}, which Gatehouse did not request: answer 2xx at once`,
     );
   switch (code) {
     case 'UND_ERR_HEADERS_OVERFLOW':

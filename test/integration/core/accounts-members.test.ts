@@ -190,9 +190,9 @@ describe('an invitation', () => {
     const other = (await stack.createMerchant()).id;
     const token = await invite(user.email, DEVELOPER, other);
 
-    expect(await refusalOf(accept(token, { password: 'another password altogether' }))).toBe(
-      'WRONG_CREDENTIALS',
-    );
+    await expect(accept(token, { password: 'another password altogether' })).rejects.toMatchObject({
+      rawMessage: 'wrong password; if the address has an account, use the password of that account',
+    });
     const accepted = await accept(token, { name: 'Mallory', language: 'en' });
 
     expect(accepted.user).toMatchObject({ userId: user.userId, name: user.name });

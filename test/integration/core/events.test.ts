@@ -240,7 +240,7 @@ describe('listing events', () => {
       expect([reason, Object.keys(issues)]).toEqual(['INVALID_FIELDS', ['after_cursor']]);
       return issues['after_cursor'];
     };
-    const none = 'must be a cursor that this gateway gave out, or empty';
+    const none = 'must be a cursor that this gateway returned, or empty';
 
     expect(await issueOf('last-tuesday')).toBe(none);
     for (const cursor of ['1.9999999999999999999.1', '2.5.5', '1.-5.5', "1.5.5';--"])

@@ -62,7 +62,7 @@ test.each([
   await desk.query('delete from core.order_events where merchant_id = $1 and order_id = $2', ids);
 });
 
-const refundDiffers = 'the refund is not as its event says';
+const refundDiffers = 'the refund differs from its event';
 
 /** An order of 100.50 ETB, of which 40.00 was refunded. */
 async function refundedOrder(): Promise<{ merchantId: string; orderId: string; refundId: string }> {
@@ -76,7 +76,7 @@ test.each([
   [
     'debited amount',
     `update core.orders set deducted_minor_units = deducted_minor_units - 1 where id = $1`,
-    'its debited amount is not that of its event',
+    'its debited amount differs from its event',
   ],
   [
     'refunded amount',

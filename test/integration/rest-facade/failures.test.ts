@@ -73,7 +73,9 @@ const everywhere = (body: object) => ({ register: body, direct: body, verify: bo
 /** Every other reason is an internal error for the merchant. */
 const expected: Partial<Record<ErrorReason, { register: object; direct: object; verify: object }>> = {
   INVALID_FIELDS: internal,
-  ORDER_NUMBER_TAKEN: about('has been used before, with other values or for an order that has ended'),
+  ORDER_NUMBER_TAKEN: about(
+    'has been used before, with other values or for an order that has ended; use a new order_number',
+  ),
   IDEMPOTENCY_KEY_REUSED: everywhere({
     code: 422,
     message: 'Unprocessable request',
@@ -86,12 +88,15 @@ const expected: Partial<Record<ErrorReason, { register: object; direct: object; 
   }),
   PAYMENT_IN_PROGRESS: about('has another payment in progress; wait until it has ended'),
   MONEY_NOT_RETURNED: about(
-    'belongs to an order whose earlier payment took money that has not been returned yet',
+    'belongs to an order whose earlier payment took money that has not been returned yet; wait until it is returned',
   ),
-  ORDER_NOT_PAYABLE: about('belongs to an order that can no longer be paid'),
+  ORDER_NOT_PAYABLE: about('belongs to an order that can no longer be paid; use a new order_number'),
   ORDER_NOT_FOUND: everywhere({ code: 404, message: 'Not found' }),
   ORDER_NOT_REFUNDABLE: about('belongs to an order that cannot be refunded'),
-  REFUND_NUMBER_TAKEN: about('has been used before, with other values', 'refund_number'),
+  REFUND_NUMBER_TAKEN: about(
+    'has been used before, with other values; use a new refund_number',
+    'refund_number',
+  ),
   REFUND_NOT_FOUND: everywhere({ code: 404, message: 'Not found' }),
   API_KEY_NOT_ALLOWED: everywhere({
     code: 403,

@@ -70,7 +70,7 @@ test('a payment without a description is sent without one', async () => {
 });
 
 test.each([
-  ['a currency the wallet is not set up for', { currency: 'KES' }, 'merchant_config'],
+  ['a currency the wallet is not configured for', { currency: 'KES' }, 'merchant_config'],
   ['an amount that is not a decimal', { amount: '1e3' }, 'invalid_request'],
   ['more decimals than the contract has', { amount: '0.00001' }, 'invalid_request'],
   ['more digits than the contract has', { amount: '1'.repeat(19) }, 'invalid_request'],

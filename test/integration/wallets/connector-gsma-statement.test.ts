@@ -179,6 +179,29 @@ test.each([
   },
 );
 
+test.each([
+  [
+    'stops before the number of entries that it stated',
+    [stating(9, 0, 5), json(200, [])],
+    'the wallet announced 9 entries, and returned none after the first 5',
+  ],
+  [
+    'returns another number of entries than it states',
+    [returning(6, 0, 5)],
+    'the wallet announced 6 entries on a page, and returned 5',
+  ],
+  [
+    'loses entries between two pages',
+    [stating(9, 0, 5), stating(8, 6, 9)],
+    'the number of entries fell from 9 to 8 while the statement was read',
+  ],
+] as const)('the error of a wallet that %s names both numbers', async (_what, behaviours, detail) => {
+  const [first, ...others] = behaviours;
+  subject.wallet.on(routes.statement, first, ...others);
+
+  await expect(read()).rejects.toMatchObject({ reason: { detail } });
+});
+
 test('a page of up to a megabyte is read', async () => {
   const long = rows(0, 50).map((row) => ({ ...row, descriptionText: 'x'.repeat(18_000) }));
   subject.wallet.on(routes.statement, json(200, long, { 'x-records-available-count': '50' }));

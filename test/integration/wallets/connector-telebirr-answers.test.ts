@@ -578,7 +578,7 @@ describe('the settings', () => {
     const create = () =>
       createTelebirr(settings('http://127.0.0.1:1', { ca_file: file }), 'https://gatehouse.example');
 
-    expect(create).toThrow(/ENOENT/);
+    expect(create).toThrow(`ca_file ${file} cannot be read (ENOENT)`);
     await writeFile(file, 'no certificate');
     expect(create).toThrow(`ca_file ${file} must contain whole PEM certificates`);
     await writeFile(file, rootCertificates[0] ?? '');

@@ -130,6 +130,6 @@ test('a refusal of a repeated request is queried for some time, and is never def
   expect(early.case).toBe('pending');
   expect(late).toMatchObject({
     case: 'refused',
-    value: { definite: false, detail: expect.stringContaining('asked for more than once') },
+    value: { definite: false, detail: expect.stringContaining('requested more than once') },
   });
 });

@@ -38,11 +38,11 @@ test('a start with another database than before names both', async () => {
   const folder = await newFolder();
   await mkdir(join(folder, 'postgres'));
   expect(await compareDatabase(folder, elsewhere)).toContain(
-    `used the database in ${folder}; this one uses 10.0.0.2:5432/gatehouse`,
+    `used the database in ${folder}; this start uses 10.0.0.2:5432/gatehouse`,
   );
   await rememberDatabase(folder, elsewhere);
   expect(await compareDatabase(folder, other)).toContain(
-    'used the database 10.0.0.2:5432/gatehouse; this one uses 10.0.0.3:5432/gatehouse',
+    'used the database 10.0.0.2:5432/gatehouse; this start uses 10.0.0.3:5432/gatehouse',
   );
 });
 

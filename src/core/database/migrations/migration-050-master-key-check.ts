@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** A value with which core detects that it was started with another master key than that of its database: docs/adr/0044. */
+/** A value of the master key, by which core detects that its database belongs to another key: docs/adr/0044. */
 export class Migration050MasterKeyCheck extends Migration {
   override readonly name = '050-master-key-check';
 

@@ -47,7 +47,7 @@ const maxExchanges = 200;
 /** Leaves room for the rest of the response below the message limit. */
 const maxExchangeBytes = 3 * 1024 * 1024;
 
-/** Takes newest first and returns oldest first. Leaves out the oldest ones beyond the limit. */
+/** The latest payloads that fit into `maxExchangeBytes`, oldest first. `payloads` are newest first. */
 function latestThatFit(payloads: readonly Uint8Array[]): Uint8Array[] {
   let bytes = 0;
   const latest = payloads.filter(({ length }) => (bytes += length) <= maxExchangeBytes);
@@ -67,7 +67,7 @@ export function createPaymentReader(database: Database): PaymentReader {
         environment,
         id: orderId,
       });
-      // An attempt exists, because this attempt belongs to the order.
+      // latestAttemptId is never null here, because the order has an attempt.
       const latest = await em.findOne(PaymentAttemptRow, {
         merchantId: key.merchantId,
         id: order.latestAttemptId ?? key.id,

@@ -119,8 +119,8 @@ const statementWithAttempts = bulkStatement('write-orders-and-attempts', { chang
 );
 
 /**
- * Runs the statements `before`, writes the changed orders, their new events and attempts, and what the ORM has yet to write, and commits, in
- * one round trip if possible. If nothing is to write, the ORM commits.
+ * Runs the statements `before`, and writes the changed orders, their new events and attempts, and the pending changes of the ORM. Then it
+ * commits. All of this takes one round trip if possible. If there is nothing to write, the ORM commits.
  */
 export async function writeOrders(
   em: EntityManager,

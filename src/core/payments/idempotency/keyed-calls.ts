@@ -17,8 +17,8 @@ export { executeIn, executeOn } from './keyed-answers.sql.ts';
 /** Stores the answer of a call with its effect: in a transaction of its own by `lock` and `store`, or in a shared statement. */
 export interface KeyedCall<Result> {
   /**
-   * Before the effect: locks the key, which waits for other calls with it. @throws to roll the transaction back when one of them has stored
-   * its answer. The throwing call then gets this answer, or IDEMPOTENCY_KEY_REUSED.
+   * Before the effect: waits for other calls with the key, and locks it. @throws when another call has stored its answer, so that the
+   * transaction is rolled back. This call then gets that answer, or IDEMPOTENCY_KEY_REUSED.
    */
   readonly lock: (execute: Execute) => Promise<void>;
   /** After the effect: stores the answer for this result. @throws as `lock` does. */

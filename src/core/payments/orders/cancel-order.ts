@@ -91,7 +91,7 @@ function refusalError(rejection: CancelRefusal): Error {
 }
 
 const payerPays =
-  'the payer has paid from the menu of the phone, and the wallet has not confirmed that yet; wait for its outcome';
+  'the payer has paid from the menu of the phone, and the wallet has not confirmed that yet; wait for the outcome of the payment';
 
 /** A caller that repeats a cancellation after a lost answer gets the first of these. */
 const alreadyFinal = {

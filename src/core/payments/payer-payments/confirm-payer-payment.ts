@@ -92,8 +92,8 @@ export function createConfirmPayerPayment(parts: ConfirmPayerPaymentParts): Conf
 }
 
 /**
- * The order that the payment is for: that of the attempt that its reference names, or the one with this order_number. Undefined
- * without such an order, and for a report that changes nothing.
+ * The order that the payment is for. Its reference names an attempt of the order, or is the order_number. Undefined without such an
+ * order, and for a report that changes nothing.
  */
 async function findPaidOrder(
   { database, wallets }: ConfirmPayerPaymentParts,

@@ -126,7 +126,7 @@ export function createPayerPaymentQueue(parts: PayerPaymentQueueParts): PayerPay
   };
 }
 
-/** The merchant that the money is for: that of the order which the reference names, or else the only one of the account. Null without one. */
+/** The merchant of the order that the reference names, otherwise the only merchant of the account. Null without one. */
 async function merchantOf(
   em: EntityManager,
   wallets: readonly Wallet[],

@@ -282,8 +282,8 @@ function refusalError(refused: Refusal, { refundNumber }: RefundRequest): Error 
       );
     case 'account_gone':
       return notRefundable(
-        "the merchant's own account that was paid was removed; pay the customer in another way",
-        'belongs to an order that was paid to an account of yours that was removed; pay the customer in another way',
+        "the payment went to the merchant's own wallet account, which was removed; pay the customer in another way",
+        'belongs to an order whose payment went to your own wallet account, which was removed; pay the customer in another way',
       );
     case 'stray_payment':
       return notRefundable(

@@ -38,7 +38,7 @@ export const ofChecks = {
   masterKey: {
     name: 'Master key',
     good: 'The master key is that of the database.',
-    bad: 'The database was used with another master key, so this gateway takes no payments. Set GATEHOUSE_MASTER_KEY to its key, and restart core.',
+    bad: 'The database was used with another master key, so this gateway takes no payments. Set GATEHOUSE_MASTER_KEY to the key of the database, and restart core.',
   },
   recovery: {
     name: 'Recovery',

@@ -44,7 +44,7 @@ export const wallets = {
   own: {
     title: (name: string) => `Your accounts at ${name}`,
     lead: 'With an account of your own, the money of your customers goes directly to you. Without one, the operator’s account receives it.',
-    unavailable: 'This wallet takes no accounts of merchants.',
+    unavailable: 'This wallet does not support accounts of merchants.',
     empty: 'You have no account of your own here. The operator’s account receives your payments.',
     columns: { account: 'Account', state: 'State', check: 'Credentials', added: 'Added', actions: 'Actions' },
     states: { next: 'Not used yet', current: 'Current', retired: 'Retired' },

@@ -143,7 +143,7 @@ export const webhooks = {
     headersLead: 'Each attempt has its own timestamp and signatures, by the secret that is valid then.',
     redeliver: 'Send again',
     redeliverBody:
-      'You can have it sent now, with the same id and the same bytes. If that fails, a new schedule of attempts begins.',
+      'You can send it now, with the same id and the same bytes. If that fails, a new schedule of attempts begins.',
     redelivered: 'It is being sent again.',
   },
   secrets: {

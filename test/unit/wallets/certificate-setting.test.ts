@@ -1,0 +1,14 @@
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { certificateOf } from '../../../src/wallets/mpesa-daraja/certificate-setting.ts';
+import { sharedFolder } from '../../support/shared-folder.ts';
+
+describe('the certificate of M-Pesa', () => {
+  const file = join(sharedFolder(), 'missing.pem');
+
+  test('names a file that cannot be read, and why', () => {
+    expect(() => certificateOf({ certificate_file: file })).toThrow(
+      `certificate_file ${file} cannot be read (ENOENT)`,
+    );
+  });
+});
