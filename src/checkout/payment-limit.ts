@@ -45,7 +45,7 @@ export function createPaymentLimit({ perBrowser, perPage, perNetwork }: PaymentL
   const browsers = createLimiter(perBrowser);
   const browserOf = ({ token, browserSecret }: Pick<CountedForm, 'token' | 'browserSecret'>): string =>
     `${token} ${browserSecret}`;
-  // A link that states the other environment is forged, and its form is taken back.
+  // A token with a wrong environment is forged. Core refuses it, and the count of its form is taken back.
   const networkOf = ({ token, network }: Pick<CountedForm, 'token' | 'network'>): string =>
     `${environmentInToken(token)} ${network}`;
   const countAtPage = async (form: CountedForm): Promise<number | undefined> => {

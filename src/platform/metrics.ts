@@ -15,7 +15,7 @@ export interface Page {
 
 const bytesOf = new WeakMap<Page, Buffer>();
 
-/** The body of a page as bytes, which are shared by all who get the same page. Node copies a text for each of them. */
+/** The body of a page as bytes. All readers of one page share them, while Node would copy a text for each reader. */
 export function bytesOfPage(page: Page): Buffer {
   const bytes = bytesOf.get(page) ?? Buffer.from(page.body);
   bytesOf.set(page, bytes);

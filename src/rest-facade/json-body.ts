@@ -72,7 +72,7 @@ function pickFields(body: object, fields: readonly string[]): object {
   );
 }
 
-/** '' for a body that is nested too deeply to be written. Bodies are read without recursion. */
+/** The beginning of the body as JSON; '' for a body that is nested too deeply for JSON.stringify. JSON.parse has no such limit. */
 function excerptOf(body: object): string {
   try {
     // A part of a text keeps the whole text in memory, unless it is copied. The additional character shows that the text was cut.

@@ -64,7 +64,7 @@ declare module 'fastify' {
   }
 }
 
-/** Core did not take a callback that hastens a query. */
+/** Core did not accept a callback, which would have made the next query due at once. */
 class CallbackNotTaken extends Error {
   override readonly name = 'CallbackNotTaken';
   /** Whether a later query needs the content of the callback. */

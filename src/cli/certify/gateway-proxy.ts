@@ -246,7 +246,7 @@ function targetOf(gateway: URL, { url = '/' }: IncomingMessage): URL {
   return target;
 }
 
-/** Waits, or until the sender gives the request up. */
+/** Waits for the time, or until the sender closes the connection. */
 const delayUntilClosed = (response: ServerResponse, ms: number): Promise<void> =>
   new Promise((done) => {
     const timer = setTimeout(done, ms);

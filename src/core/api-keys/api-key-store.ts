@@ -37,7 +37,9 @@ export interface NewApiKey {
 }
 
 export interface ApiKeyStore {
+  /** Also finds revoked and expired keys. Undefined when no key has this hash. */
   readonly findByHash: (hash: Buffer) => Promise<ApiKey | undefined>;
+  /** Also finds revoked and expired keys. */
   readonly find: (merchantId: PublicId<'mer'>, apiKeyId: PublicId<'key'>) => Promise<ApiKey | undefined>;
   /** The newest, up to the limit, and all older ones that are usable. Newest first. */
   readonly list: (
@@ -45,6 +47,7 @@ export interface ApiKeyStore {
     environment: Environment | undefined,
     limit: number,
   ) => Promise<ApiKey[]>;
+  /** Adds a key. `too_many` when the environment of the merchant has as many usable keys as it may. */
   readonly add: (
     key: Pick<ApiKey, 'merchantId' | 'environment' | 'label' | 'scopes'> & NewApiKey,
     by: Actor,
@@ -59,12 +62,14 @@ export interface ApiKeyStore {
   ) => Promise<
     Result<{ readonly added: ApiKey; readonly replaced: ApiKey }, 'not_found' | 'not_usable' | 'too_many'>
   >;
+  /** Replaces the scopes of a usable key. */
   readonly setScopes: (
     merchantId: PublicId<'mer'>,
     apiKeyId: PublicId<'key'>,
     scopes: readonly ApiKeyScope[],
     by: Actor,
   ) => Promise<Result<ApiKey, 'not_found' | 'not_usable'>>;
+  /** Revokes a key. A repeat changes nothing. Undefined when the merchant has no such key. */
   readonly revoke: (
     merchantId: PublicId<'mer'>,
     apiKeyId: PublicId<'key'>,

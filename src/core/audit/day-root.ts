@@ -9,7 +9,7 @@ export interface ChainHead {
   readonly hash: Uint8Array;
 }
 
-/** The root of one UTC day, of chains that are added in the order of the merchants' stored ids. */
+/** The root of one UTC day. `add` gets the chains in the order of the merchants' stored ids, and `finish` returns the 32 bytes. */
 export interface GrowingRoot {
   readonly add: (head: ChainHead) => void;
   readonly finish: () => Buffer;

@@ -29,7 +29,7 @@ export interface EventFeed {
   readonly latest: () => Promise<EventCursor>;
   /**
    * Pages after the cursor, then new events when they are committed. Empty pages show that the stream works. Ends when `stop` aborts. The
-   * followers of an owner share its turns.
+   * followers of an owner take turns.
    */
   readonly follow: (
     after: EventCursor,

@@ -19,14 +19,17 @@ import type { AccountAudit, AccountKey, WalletAccount } from './wallet-account.t
 export interface AccountChanges {
   /** Makes a check due. */
   readonly check: (key: AccountKey, by: Actor) => Promise<Result<WalletAccount, 'not_found'>>;
+  /** Uses the account for new payments. `not_checked` when the provider has not accepted its credentials. */
   readonly promote: (
     key: AccountKey,
     by: Actor,
   ) => Promise<Result<WalletAccount, 'not_found' | 'not_checked'>>;
+  /** Ends the use of the account for new payments. `not_current` when none uses it yet. */
   readonly retire: (
     key: AccountKey,
     by: Actor,
   ) => Promise<Result<WalletAccount, 'not_found' | 'not_current'>>;
+  /** Removes the account with its secrets. Refused for the current account, and while open payments or reversals need it. */
   readonly remove: (
     key: AccountKey,
     by: Actor,

@@ -61,9 +61,12 @@ export interface MerchantUpdate {
   readonly expectedAt?: Date;
 }
 
+/** The merchants. Each change is one transaction with its audit entry, and a change to the present state writes nothing. */
 export interface MerchantStore {
   readonly create: (merchant: NewMerchant, by: Actor) => Promise<Result<Merchant, CreateRefusal>>;
+  /** Undefined when there is no such merchant. Concurrent calls share a statement. */
   readonly find: (merchantId: PublicId<'mer'>) => Promise<Merchant | undefined>;
+  /** Everything about a merchant that decides its requests. Undefined when there is no such merchant. */
   readonly terms: (merchantId: PublicId<'mer'>) => Promise<MerchantTerms | undefined>;
   /** Newest first, older than `beforeId`. */
   readonly list: (beforeId: PublicId<'mer'> | undefined, limit: number) => Promise<Merchant[]>;
@@ -73,6 +76,7 @@ export interface MerchantStore {
     details: AuditDetails,
     by: Actor,
   ) => Promise<Result<Merchant, 'not_found'>>;
+  /** Sets fields. `changed_meanwhile` when the merchant is newer than the one that the editor read. */
   readonly update: (
     merchantId: PublicId<'mer'>,
     update: MerchantUpdate,

@@ -65,7 +65,7 @@ function parseAfter(request: ListMoneyDaysRequest): Result<MoneyDayKey | undefin
   return ok({ ...key, environment: environment === 'SANDBOX' ? 'SANDBOX' : 'PRODUCTION' });
 }
 
-/** A page of balances that were read with one more than the page size. */
+/** A page of at most `limit` balances. `read` has one more if there is a next page. */
 export function moneyDayPage(request: ListMoneyDaysRequest, read: readonly StoredMoneyDay[], limit: number) {
   const named = read.map((each) => ({
     id: [

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import { runStatement } from '../../platform/database/run-statement.ts';
 
-/** The row of core.database_life, whose column `home` is the recorded location, and the current location. */
+/** The row of core.database_life, with the recorded location of the database (column `home`) and the current one. */
 export interface DatabaseIdentity {
   /** The id that the events of this database carry in the stream. A copy of the database has the same lineage. */
   readonly lineage: string;

@@ -35,11 +35,13 @@ export interface RequestLogStore {
   /** Errors: OVERLOADED. */
   readonly record: (report: RequestReport, signal: CallerSignal) => Promise<void>;
   readonly list: (filter: RequestFilter) => Promise<RequestPage>;
+  /** One request with its bodies. Undefined when the log does not have it. */
   readonly find: (
     merchantId: StoredId<'mer'>,
     environment: Environment,
     id: StoredId<'req'>,
   ) => Promise<ApiRequest | undefined>;
+  /** The number of requests, in the days that the log keeps, that have no entry in it. */
   readonly unkept: (merchantId: StoredId<'mer'>, environment: Environment) => Promise<bigint>;
 }
 

@@ -85,7 +85,7 @@ export const origin = makeExactValidator<string>((input) => {
   return parsed.origin;
 });
 
-/** Whether a URL has its host too early, because of a character in its password, or has a percent sign that encodes nothing. */
+/** Whether a character of the password ends the user part of a URL too early, or a percent sign encodes nothing. */
 function endsTooEarly({ username, password, pathname, searchParams, hash }: URL): boolean {
   const afterHost = [pathname, ...searchParams.keys()];
   return (

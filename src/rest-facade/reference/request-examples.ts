@@ -142,7 +142,7 @@ function inGo(given: Readonly<Record<string, string>>, schema: Schema): string {
 
 const exported = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);
 
-/** `return_url` is ReturnURL. */
+/** The name of a field in the Go client: ReturnURL for `return_url`. */
 const goName = (name: string): string =>
   name
     .split('_')

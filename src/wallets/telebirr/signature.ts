@@ -105,7 +105,7 @@ const leastKeyBits = 1024;
 /** Merchants give keys of their own. A longer one would keep the process of all wallets busy with each signature. */
 const mostKeyBits = 4096;
 
-/** The usual one has 17 bits. */
+/** The greatest accepted public exponent. The usual one is 65537. */
 const mostExponent = 2n ** 32n;
 
 function requireRsa(key: KeyObject): KeyObject {

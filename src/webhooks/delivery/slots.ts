@@ -13,6 +13,7 @@ export interface Slots {
   readonly removeLane: (owner: string) => void;
   /** The owners that have reached their limit of lanes in this process. */
   readonly fullOwners: () => string[];
+  /** Whether the owner has reached its limit of lanes in this process. */
   readonly isFull: (owner: string) => boolean;
   /** How many more lanes this process can hold. */
   readonly lanesLeft: () => number;
@@ -22,6 +23,7 @@ export interface Slots {
   readonly share: (owner: string) => number;
   /** Whether one more delivery of the owner may be sent. */
   readonly isFree: (owner: string) => boolean;
+  /** Takes a slot for a delivery of the owner. Call it only if `isFree`. */
   readonly take: (owner: string) => void;
   readonly giveBack: (owner: string) => void;
 }

@@ -52,14 +52,14 @@ export type Created =
 
 export type Updated = { readonly type: 'updated'; readonly endpoint: WebhookEndpoint } | UrlTaken;
 
-/** The webhook endpoints of merchants. Every change has an entry in the audit log. */
+/** The webhook endpoints of merchants. Every change has an entry in the audit log. Undefined means that there is no such endpoint. */
 export interface WebhookEndpoints {
   /** Sandbox before production, each oldest first. */
   readonly list: (merchantId: string, environment: Environment | undefined) => Promise<WebhookEndpoint[]>;
   readonly find: (key: EndpointKey) => Promise<WebhookEndpoint | undefined>;
   /** Every event that is committed from now on is delivered to it. `secret` is empty when none was wanted. */
   readonly create: (wanted: NewWebhookEndpoint, by: Actor) => Promise<Created>;
-  /** Pending deliveries go to the new URL. The other methods return undefined when the endpoint does not exist. */
+  /** Pending deliveries go to the new URL. */
   readonly update: (key: EndpointKey, change: EndpointChange, by: Actor) => Promise<Updated | undefined>;
   readonly pause: (key: EndpointKey, reason: string, by: Actor) => Promise<WebhookEndpoint | undefined>;
   readonly resume: (key: EndpointKey, by: Actor) => Promise<WebhookEndpoint | undefined>;

@@ -47,6 +47,7 @@ export interface RefundReader {
   readonly find: (name: RefundName) => Promise<Refund | undefined>;
   /** Newest first. */
   readonly list: (filter: RefundFilter) => Promise<Refund[]>;
+  /** Undefined when there is no such order. */
   readonly refundableOf: (key: {
     readonly merchantId: PublicId<'mer'>;
     readonly environment: Environment;
