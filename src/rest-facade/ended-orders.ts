@@ -1,7 +1,9 @@
+import { ConnectError } from '@connectrpc/connect';
 import type { Client } from '@connectrpc/connect';
 import type { OrderService } from '../gen/gatehouse/v1/order_service_pb.js';
 import type { Logger } from '../platform/logger.ts';
 import { pause } from '../platform/pause.ts';
+import { reasonOf } from '../platform/rpc/rpc-error.ts';
 
 /** Announces which orders may have ended. One stream from core serves all waiting requests of the process. */
 export interface EndedOrders {
@@ -29,6 +31,9 @@ const reopenAfterMs = 100;
 const unopenedMs = 2_000;
 /** Core sends something at least every 15 seconds, and at once at the start. */
 const silenceMs = { first: 2_000, later: 20_000 };
+
+/** Whether core ends the stream because it stops, for example in a rolling restart. */
+const isStopping = (error: unknown): boolean => reasonOf(ConnectError.from(error)) === 'SERVER_DRAINING';
 
 export function createEndedOrders({
   orders,
@@ -63,8 +68,10 @@ export function createEndedOrders({
         for (const orderId of orderIds) for (const onNews of listeners.get(orderId) ?? []) onNews();
       }
     } catch (error) {
-      if (!leave.aborted && !isUnreachable)
-        logger.warn({ err: error }, 'the stream of ended orders was interrupted; opening it again');
+      if (!leave.aborted && !isUnreachable) {
+        const level = isStopping(error) ? 'info' : 'warn';
+        logger[level]({ err: error }, 'the stream of ended orders was interrupted; opening it again');
+      }
       if (!leave.aborted) isUnreachable = true;
     } finally {
       clearTimeout(timer);

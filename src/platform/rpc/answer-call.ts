@@ -103,6 +103,8 @@ export function explainFailure(thrown: unknown, context: CallContext, options: A
 }
 
 function levelOf(error: ConnectError | undefined): ErrorLevel {
+  // A stop is planned, and its callers continue at another server.
+  if (error !== undefined && reasonOf(error) === draining) return 'info';
   switch (error?.code) {
     case Code.Internal:
     case Code.Unknown:
@@ -118,6 +120,7 @@ function levelOf(error: ConnectError | undefined): ErrorLevel {
 }
 
 const overload = 'OVERLOADED';
+const draining = 'SERVER_DRAINING';
 
 /**
  * Measures a call, and writes its log line. In an outage all calls fail, and processes open their streams again several times a second. So

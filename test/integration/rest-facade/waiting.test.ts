@@ -232,6 +232,26 @@ describe('a request that waits', () => {
     expect(core.seen.failures).toBe(0);
   });
 
+  test.each([
+    [30, 'stops', rpcError('SERVER_DRAINING', 'this server is stopping; open a stream to another')],
+    [40, 'is killed', new ConnectError('killed', Code.Unavailable)],
+  ])('logs at level %d that its stream ended because core %s', async (level, _how, ended) => {
+    const core = scriptedCore();
+    facade = await startFacadeOverRpc(core.services);
+    const answered = verify(facade, 'told');
+    await waitUntil('the first stream', () => core.streams.length === 1 && core.seen.reads === 1);
+    core.streams[0]?.push({ orderIds: [] });
+    await waitUntil('the order was read again', () => core.seen.reads === 2);
+
+    core.streams[0]?.end(ended);
+    core.statuses.set('told', OrderStatus.FAILED);
+    await waitUntil('the second stream', () => core.streams.length === 2);
+    core.streams[1]?.push({ orderIds: [] });
+
+    expect(statusIn(await answered)).toBe('FAILED');
+    expect(facade.log.filter(({ msg }) => String(msg).includes('interrupted'))).toMatchObject([{ level }]);
+  });
+
   test('gets its answer at once when the process begins to stop, and its connection is closed', async () => {
     const core = scriptedCore();
     facade = await startFacadeOverRpc(core.services);

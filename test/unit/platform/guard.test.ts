@@ -159,6 +159,7 @@ describe('the log line of a call', () => {
     ['ORDER_NOT_PAYABLE', 'failed_precondition', 'info'],
     ['OVERLOADED', 'resource_exhausted', 'warn'],
     ['DATABASE_UNAVAILABLE', 'unavailable', 'warn'],
+    ['SERVER_DRAINING', 'unavailable', 'info'],
     ['INTERNAL', 'internal', 'error'],
   ] as const)('%s has the code %s and the level %s', async (reason, code, level) => {
     for (const handler of fails(rpcError(reason, 'a message'))) {
