@@ -104,7 +104,7 @@ export function exchangeHop(exchange: WalletExchange): Hop {
 export const webhookHop = ({ at, type, eventId, isGenuine, signature, body }: ShopWebhook): Hop => ({
   at,
   where: 'webhooks → shop',
-  what: `${type}, ${isGenuine ? "signed with the shop's secret" : 'and its signature is WRONG'}`,
+  what: `${type}, ${isGenuine ? "signed with the shop's secret" : 'but not signed with the secret in demo.json; after a rotation, start Gatehouse again'}`,
   details: [`webhook-id ${eventId}`, `X-SVC-HMAC-Signature ${signature}`, body],
 });
 

@@ -81,6 +81,15 @@ const answers: ReadonlyMap<string, RawAnswer> = new Map<string, RawAnswer>([
 /** The answer to a request that Node's parser refuses for another reason. */
 const notHttp = badRequest('request', 'must be valid HTTP/1.1');
 
+/** What Node's parser reports. One code has two meanings, which its reason tells apart. */
+type ParserError = Error & { code?: string; reason?: string; rawPacket?: Uint8Array };
+
+function answerTo({ code = '', reason = '' }: ParserError): RawAnswer {
+  if (code === 'HPE_INVALID_CONTENT_LENGTH' && reason.includes('Transfer-Encoding'))
+    return badRequest('Content-Length', lengthOnce);
+  return answers.get(code) ?? notHttp;
+}
+
 interface Received {
   /** The number of requests that the connection brought. */
   requests: number;
@@ -98,11 +107,7 @@ const receivedBy = new WeakMap<Duplex, Received>();
  * Answers requests that Node's HTTP parser refuses, as JSON with the status and a message or as a page, and closes the connection. An answer
  * to an earlier request is sent first.
  */
-export function answerClientError(
-  error: Error & { code?: string; rawPacket?: Uint8Array },
-  socket: Socket,
-  options: RawReplyOptions,
-): void {
+export function answerClientError(error: ParserError, socket: Socket, options: RawReplyOptions): void {
   const canWrite = error.code !== 'ECONNRESET' && socket.writable;
   const received = receivedBy.get(socket);
   const latest = received?.latest;
@@ -126,7 +131,7 @@ export function answerClientError(
   }
   if (canWrite && !isAnswered(latest)) {
     const reason = beginsTls(error.rawPacket) ? 'TLS_ON_HTTP_PORT' : error.code;
-    writeRaw(socket, answers.get(error.code ?? '') ?? notHttp, options, reason);
+    writeRaw(socket, answerTo(error), options, reason);
   }
   socket.destroySoon();
 }

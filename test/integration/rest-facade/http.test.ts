@@ -172,6 +172,12 @@ describe('a request that violates HTTP is answered in the JSON envelope', () => 
       'Transfer-Encoding',
       'only header',
     ],
+    [
+      'both Transfer-Encoding and Content-Length',
+      `${post}Transfer-Encoding: chunked\nContent-Length: 2\n\n`,
+      'Content-Length',
+      'only header',
+    ],
   ])('the answer to %s says what to do', async (_name, request, field, text) => {
     const { status, head, json } = await raw(request, { end: true });
     expect(status).toBe(400);
