@@ -7,6 +7,7 @@ import type { OrderService } from '../../gen/gatehouse/v1/order_service_pb.js';
 import type { ListenToSandboxEventsResponseSchema } from '../../gen/gatehouse/v1/webhook_service_pb.js';
 import { pause } from '../../platform/pause.ts';
 import { createWakeSignal } from '../../platform/wake-signal.ts';
+import { createFairCalls, takeTurn } from '../../platform/fair-calls.ts';
 import { rpcError } from '../../contract/error-reason.ts';
 import { eventBody, webhookTypes } from '../intake/event-body.ts';
 import type { SubscribedType } from '../domain/webhook-endpoint.ts';
@@ -29,7 +30,7 @@ const reconnectMs = 500;
 
 /**
  * For each listener, core reads its database twice a second, and up to 100 times a second while orders change. It serves the listeners in
- * turn. The limit keeps this load small.
+ * turn. The limit keeps this load small. The listeners of a single merchant are at most half of them.
  */
 const maxListeners = 200;
 
@@ -43,19 +44,19 @@ export type ListenToSandbox = (merchantId: string, signal: AbortSignal) => Async
 
 export function createEventListening(parts: ListeningParts): ListenToSandbox {
   const { draining } = parts;
-  let listeners = 0;
+  const inTurn = createFairCalls({ maxRunning: maxListeners, maxWaiting: 0 });
   return async function* listenToSandbox(merchantId, signal) {
-    if (listeners >= maxListeners)
+    const leave = await takeTurn(inTurn, { owner: merchantId }, signal).catch(() => {
       throw rpcError(
         'OVERLOADED',
-        `${maxListeners} clients already listen on this server; listen on another, or try again later`,
+        'too many clients listen to this merchant, or to all merchants, on this server; listen on another, or try again later',
         { retryAfterMs: 10_000 },
       );
-    listeners += 1;
+    });
     try {
       yield* listenToEvents(parts, merchantId, AbortSignal.any([signal, draining]));
     } finally {
-      listeners -= 1;
+      leave();
     }
     if (draining.aborted) throw rpcError('SERVER_DRAINING', 'this server is stopping; listen on another');
   };

@@ -2599,7 +2599,7 @@ export declare const WebhookService: GenService<{
    * Streams a merchant's new sandbox events as signed webhooks, even for orders without a webhook_url. A developer can
    * receive them without a public address. Nothing is stored or repeated.
    * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND MERCHANT_NOT_FOUND; RESOURCE_EXHAUSTED OVERLOADED
-   * when 200 programs are connected; UNAVAILABLE SERVER_DRAINING.
+   * when 200 programs are connected, or when those of the merchant are half of that; UNAVAILABLE SERVER_DRAINING.
    *
    * @generated from rpc gatehouse.v1.WebhookService.ListenToSandboxEvents
    */
