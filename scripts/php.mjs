@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { canInstallPackages, installPackages } from './apt-get.mjs';
 
-/** Debian's packages of PHP, and of what the tests of Gatehouse's PHP code need: a WordPress is among it. */
+/** The Debian packages that the tests of Gatehouse's PHP code need: PHP with libraries, MariaDB and WordPress. */
 const packages = [
   'php-cli',
   'php-curl',

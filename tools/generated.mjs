@@ -34,7 +34,9 @@ try {
   } else {
     const found = differences(await readTree(COMMITTED), await readTree(join(scratch, 'src', 'gen')));
     if (found.length > 0) {
-      console.error(`src/gen is not what proto/ generates: run \`npm run generate\` and commit the result.`);
+      console.error(
+        `src/gen differs from the code that proto/ generates: run \`npm run generate\` and commit the result.`,
+      );
       console.error(found.join('\n'));
       process.exitCode = 1;
     }

@@ -80,7 +80,8 @@ async function readRow(
     [...key],
   );
   const [row] = rows;
-  if (row === undefined || rows.length > 1) throw new Error(`${rows.length} rows of ${table} to copy`);
+  if (row === undefined || rows.length > 1)
+    throw new Error(`one row of ${table} was expected, and ${rows.length} were found`);
   return { columns, values: new Map(Object.entries(row)) };
 }
 

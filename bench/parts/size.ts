@@ -13,7 +13,7 @@ export interface SizeReport {
 
 /**
  * Verify and register with few and with many orders in the table. Each size has its own Gatehouse, and they take turns.
- * "Newest" requests as many orders of the large table as the small one has.
+ * "verify newest" requests only the newest orders of the large table: as many as the small table has.
  */
 export async function measureSizes(prepared: Prepared, turns: Turns): Promise<SizeReport> {
   const cleanUps = prepared.cleanUps.nest();

@@ -42,7 +42,7 @@ export async function measureMemory(
     samples.push(memory);
     console.log(
       `soak, ${(stretch + 1) * stretchSeconds} s: ${memory.resident.toFixed(0)} MB resident, ` +
-        `${memory.heap.toFixed(0)} MB of heap, ${committed.length} orders ended, ${missing()} not yet told of (${load()})`,
+        `${memory.heap.toFixed(0)} MB of heap, ${committed.length} orders ended, ${missing()} without a webhook yet (${load()})`,
     );
   }
   while (missing() > 0) await delay(100);

@@ -113,7 +113,7 @@ export const alerts: readonly Alert[] = [
     expr: `sum by (job, service, method) (rate(${unexpected}[5m])) > 0`,
     for: '5m',
     severity: 'page',
-    summary: '{{ $labels.service }}/{{ $labels.method }} fails with errors that nobody expected.',
+    summary: '{{ $labels.service }}/{{ $labels.method }} fails with unexpected errors.',
   },
   {
     name: 'GatehouseSingleUnexpectedError',
@@ -121,7 +121,7 @@ export const alerts: readonly Alert[] = [
     expr: `sum by (job, service, method) (increase(${unexpected}[15m]) > 0 or (${unexpected} unless ${unexpected} offset 15m)) > 0`,
     for: '0m',
     severity: 'ticket',
-    summary: '{{ $labels.service }}/{{ $labels.method }} failed with an error that nobody expected.',
+    summary: '{{ $labels.service }}/{{ $labels.method }} failed with an unexpected error.',
   },
   {
     name: 'GatehouseDatabaseSilent',

@@ -71,7 +71,7 @@ export const rows: readonly { readonly title: string; readonly panels: readonly 
         ],
       },
       {
-        title: 'Due work that nobody has taken',
+        title: 'Due work that no process has leased',
         unit: 'short',
         queries: [['max by (kind) (gatehouse_work_due)', '{{kind}}']],
       },
