@@ -576,8 +576,8 @@ export declare type LeaseRefundsResponse = Message<"gatehouse.v1.LeaseRefundsRes
   refunds: LeasedRefund[];
 
   /**
-   * How long no refund of these options becomes due, at most 2 s; absent when some may be due now. A new one, and one that
-   * is hastened, is announced by the broker. A caller without the broker asks sooner.
+   * No refund of these options becomes due for this time, at most 2 s; absent when some may be due now. The broker announces a new
+   * or hastened one. A caller without the broker asks again sooner.
    *
    * @generated from field: google.protobuf.Duration nothing_due_for = 2;
    */
