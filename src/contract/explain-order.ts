@@ -28,8 +28,8 @@ export function joinExplanations(
 }
 
 /**
- * As `joinExplanations`. The webhooks are read only when core's fact does not count. An answer that does not come, or comes from a
- * process of an earlier version, leaves them unknown.
+ * As `joinExplanations`. The webhooks are read only if the order waits for nothing in core. Without an answer, or with that of a process
+ * of an earlier version, they are unknown.
  */
 export async function explainOrder(
   fromCore: OrderExplanation,

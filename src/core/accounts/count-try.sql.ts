@@ -11,8 +11,9 @@ export interface TryLimit {
 }
 
 /**
- * Whether a count is of the present. A count that would end later than one that begins now is not. It began before the database's clock was
- * set back, and would otherwise block its user until that time. A minute is left for calls that run at the same time.
+ * Whether a count applies now. It does not if it has ended. It does not either if it would end more than a minute later than a count that
+ * begins now. Such a count began before the database's clock was set back, and would block its user for too long. The minute is for
+ * concurrent calls.
  */
 const isPresent = `t.ends_at > now() and t.ends_at <= now() + make_interval(secs => $2) + interval '1 minute'`;
 

@@ -97,7 +97,7 @@ export function addResetLink(
 }
 
 /**
- * When a password reset link expires. Like `resetPassword`, it refuses the link of a disabled user. @throws NOT_FOUND LINK_NOT_USABLE
+ * Returns the time at which a password reset link expires. Like `resetPassword`, it refuses the link of a disabled user. @throws NOT_FOUND LINK_NOT_USABLE
  */
 export async function readPasswordReset({ database, now }: AccountParts, token: string): Promise<Date> {
   const em = database.fork();

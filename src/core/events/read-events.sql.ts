@@ -40,8 +40,8 @@ export interface EventReading {
  * Events in commit order, and always one row with the horizon. An event is visible only when every transaction that began
  * before its own has ended (xid below the snapshot's xmin). From then on no event can appear before it, so a cursor never
  * skips one. Positions alone are not sufficient, because a transaction with an earlier number may commit later.
- * Whether events are held back is read from the newest one. For `exists` with a condition on xid, the planner expects many such
- * rows and scans the whole table, which usually has none.
+ * The newest event shows whether events are held back. For `exists` with a condition on xid, the planner expects many such rows,
+ * and scans the whole table, which usually has no such row.
  *
  * The events of one order are visible as soon as they are committed. Every writer locks the order first, so no event can
  * appear before them.

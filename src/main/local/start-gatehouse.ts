@@ -98,7 +98,8 @@ async function findHome(config: LocalSettings, dataFolder: string, report: (line
 }
 
 /**
- * The end of every start writes `demo.json`. An empty database beside it would look like a working gateway that has lost every order.
+ * Refuses to create a database where an earlier start had one: the end of every start writes `demo.json`. An empty database beside it would
+ * look like a working gateway that has lost every order.
  * @throws StartError
  */
 function refuseToReplace(postgresData: string, dataFolder: string): void {

@@ -83,7 +83,7 @@ export function edgeServerOptions(settings: EdgeServerSettings) {
 
 /**
  * Completes a listener made with `edgeServerOptions`; call it before the routes are added.
- * @param refuse makes the listener's own error of a request that HTTP forbids; it is answered 400
+ * @param refuse makes this listener's error for a request that HTTP forbids, which is answered 400
  */
 export function protectEdge(
   app: FastifyInstance,

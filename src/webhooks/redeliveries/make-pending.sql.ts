@@ -92,8 +92,8 @@ with waiting as materialized (
 select max(sequence)::text as last, count(*)::int as read from waiting`;
 
 /**
- * Makes the next deliveries of the same order due now, if they have not been tried: `postponeWaiting` has made them due after the
- * given one, which may be sent earlier now. Returns the sequence after which the caller continues; undefined at the end of the order.
+ * Makes the later deliveries of the same order due now, if they have not been tried. `postponeWaiting` had made them due after the
+ * given delivery, which may now be sent earlier. Returns the sequence after which the caller continues; undefined at the end of the order.
  */
 export async function hastenWaiting(
   client: PoolClient,

@@ -41,9 +41,9 @@ export interface SigningSecrets {
   /** Of a webhook endpoint: the current secret before the next one. */
   readonly listOf: (owner: SecretOwner) => Promise<SigningSecret[]>;
   /**
-   * Creates a secret and returns its text, which is never shown again. The first secret is current at once, as is
-   * the replacement of a secret that was never shown. With `promoteAfterMs` 0 every secret is. Any other secret is
-   * next until it is promoted or that time has passed.
+   * Creates a secret and returns its text, which is never shown again. The secret is current at once if it is the first one, if it
+   * replaces one that was never shown, or if `promoteAfterMs` is 0. Otherwise it is the next one until it is promoted or that time
+   * has passed.
    * @throws EndpointDeletedError
    */
   readonly rotate: (

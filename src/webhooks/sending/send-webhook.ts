@@ -17,8 +17,8 @@ export interface WebhookSender {
   /**
    * Makes one attempt and returns its result within `totalMs`. Headers are sent as given, with a `user-agent` added.
    *
-   * @throws the reason of `stop` when it aborts, or an AbortError after `close`. The result of the attempt is unknown
-   * then. The error of a connection that Gatehouse itself could not open (`isOwnFailure`). Nothing was sent then
+   * @throws the reason of `stop` when it aborts, or an AbortError after `close`; the result of the attempt is then unknown
+   * @throws the error of a connection that Gatehouse itself could not open (`isOwnFailure`); then nothing was sent
    */
   send(
     delivery: OutgoingDelivery,
