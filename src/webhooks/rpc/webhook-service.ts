@@ -4,6 +4,7 @@ import { Environment as EnvironmentMessage } from '../../gen/gatehouse/v1/order_
 import type { OrderService } from '../../gen/gatehouse/v1/order_service_pb.js';
 import { WebhookService } from '../../gen/gatehouse/v1/webhook_service_pb.js';
 import type { NewId } from '../../contract/public-id.ts';
+import { createBatcher } from '../../platform/batcher.ts';
 import type { FairCalls } from '../../platform/fair-calls.ts';
 import { annotate } from '../../platform/rpc/call-context.ts';
 import { pageOf } from '../../platform/rpc/page-token.ts';
@@ -90,6 +91,15 @@ export function webhookService(parts: WebhookServiceParts): RpcService {
     ...{ pool, deliveries, findEndpoint, secrets, now },
   });
   const listenToSandbox = createEventListening(parts);
+  // A reading uses most connections, and core reads events for it as for the intake. So a call during a reading shares the next one with all others.
+  const sharedStatus = createBatcher({
+    name: 'read the status of the pipeline',
+    run: async (calls: readonly unknown[]) => {
+      const status = statusMessage(await parts.readStatus());
+      return calls.map(() => status);
+    },
+    ...{ maxItems: 1_000, maxInFlight: 1, maxWaiting: 1_000 },
+  });
 
   return rpcService(
     WebhookService,
@@ -244,9 +254,7 @@ export function webhookService(parts: WebhookServiceParts): RpcService {
         await requireMerchant(merchants, merchantId, context.signal);
         yield* listenToSandbox(merchantId, context.signal);
       },
-      async getPipelineStatus() {
-        return statusMessage(await parts.readStatus());
-      },
+      getPipelineStatus: (request, { signal }) => sharedStatus(request, signal),
     },
     {
       listSigningSecrets: readers,

@@ -18,7 +18,8 @@ import { roles } from '../../../src/contract/roles.ts';
 import type { Role } from '../../../src/contract/roles.ts';
 import { listStatement } from '../../../src/webhooks/rpc/endpoint-reader.ts';
 import { describeFailure, failureOf, wrongFields } from '../../support/rpc-failure.ts';
-import { openWebhookDesk, sharedWebhookDesk } from './webhook-desk.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { openWebhookDesk, quietStatus, sharedWebhookDesk } from './webhook-desk.ts';
 import { sharedStack } from '../../support/shared-stack.ts';
 
 const stack = sharedStack({ facades: 0 });
@@ -294,6 +295,32 @@ describe('a test event', () => {
     });
     expect(await walk({ merchantId })).toEqual([]);
   });
+});
+
+test('calls for the status of the pipeline at the same time share a reading that began after them', async () => {
+  let readings = 0;
+  const first = Promise.withResolvers<undefined>();
+  const own = await openWebhookDesk(stack, {
+    readStatus: async () => {
+      readings += 1;
+      const eventLag = readings;
+      if (readings === 1) await first.promise;
+      return { ...quietStatus, eventLag };
+    },
+  });
+  try {
+    const read = async () => (await own.client('reader').getPipelineStatus({})).eventLag;
+    const earlier = read();
+    await waitUntil('the first reading has begun', () => readings === 1);
+    const later = Array.from({ length: 50 }, read);
+    first.resolve(undefined);
+
+    expect(await earlier).toBe(1n);
+    expect(await Promise.all(later)).not.toContain(1n);
+    expect(readings).toBeLessThan(10);
+  } finally {
+    await own.close();
+  }
 });
 
 test('the status of the pipeline is returned', async () => {

@@ -64,7 +64,11 @@ export const quietStatus: PipelineStatus = {
 /** The RPCs of the webhooks process, served in this process beside a core of its own. Nothing is sent. */
 export async function openWebhookDesk(
   stack: Stack,
-  { coreAddresses = stack.addresses, keepAliveMs = 15_000 } = {},
+  {
+    coreAddresses = stack.addresses,
+    keepAliveMs = 15_000,
+    readStatus = () => Promise.resolve(quietStatus),
+  } = {},
 ) {
   const logger = createLogger({ process: 'test', instance: 'webhooks', level: 'silent' });
   const database = await openDatabase({
@@ -106,7 +110,7 @@ export async function openWebhookDesk(
     secrets,
     merchants,
     orders: createClient(OrderService, core),
-    readStatus: () => Promise.resolve(quietStatus),
+    readStatus,
     newId: newRandomId,
     now,
     fairly,

@@ -2609,7 +2609,8 @@ export declare const WebhookService: GenService<{
     output: typeof ListenToSandboxEventsResponseSchema;
   },
   /**
-   * Reads the state of the pipeline from events to merchants.
+   * Reads the state of the pipeline from events to merchants. Calls at the same time share a reading. Errors: RESOURCE_EXHAUSTED
+   * OVERLOADED.
    *
    * @generated from rpc gatehouse.v1.WebhookService.GetPipelineStatus
    */
