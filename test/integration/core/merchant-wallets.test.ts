@@ -389,6 +389,18 @@ describe('the account of a payment', () => {
     ).toEqual([]);
   });
 
+  test('was removed, and the refusal of a refund says so and what to do instead', async () => {
+    const account = await addCurrent();
+    const orderNumber = `G-${v7()}`;
+    await payWith(orderNumber, '0911225002');
+    await removeUnused(account);
+
+    await expect(refundOf(orderNumber)).rejects.toMatchObject({
+      rawMessage:
+        "the payment went to the merchant's own wallet account, which was removed; pay the customer in another way",
+    });
+  });
+
   test.each<[string, (account: WalletAccount, round: number) => Promise<boolean>]>([
     [
       'refund',
