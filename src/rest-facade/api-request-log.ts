@@ -7,6 +7,7 @@ import type { Environment } from '../gen/gatehouse/v1/order_pb.js';
 import type { ApiEndpoint, RequestLogService } from '../gen/gatehouse/v1/request_log_service_pb.js';
 import { limitFailures } from '../platform/line-limit.ts';
 import type { Logger } from '../platform/logger.ts';
+import { reasonOf } from '../platform/rpc/rpc-error.ts';
 import { createRequestLogEntries } from './request-log-entries.ts';
 import type { EntryBatch, RequestLogEntries } from './request-log-entries.ts';
 
@@ -41,6 +42,9 @@ const passing: ReadonlySet<Code> = new Set([
   Code.ResourceExhausted,
   Code.Canceled,
 ]);
+
+/** An error without a reason is not an answer of core. It says that the connection broke. */
+const mayPass = (error: ConnectError): boolean => passing.has(error.code) || reasonOf(error) === undefined;
 
 /**
  * Collects entries in memory and sends them in the background, one small batch at a time. Entries that core does not accept
@@ -126,7 +130,7 @@ function createBatchSender({ requests, logger, nowMs }: ApiRequestLogOptions, en
       isCoreUnavailable = false;
       return true;
     } catch (error) {
-      if (passing.has(ConnectError.from(error).code)) {
+      if (mayPass(ConnectError.from(error))) {
         if (!isCoreUnavailable)
           logger.warn(
             { err: error },

@@ -13,6 +13,7 @@ import { sharedClient, sharedStack } from '../../support/shared-stack.ts';
 import type { TestMerchant } from '../../support/stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { startFacadeOverRpc, post as postTo } from './facade-over-rpc.ts';
+import { rpcError } from '../../../src/contract/error-reason.ts';
 import { queryOnce } from '../../support/database-connections.ts';
 import { postJson } from '../../support/post-json.ts';
 
@@ -237,7 +238,7 @@ test('entries that core refuses are counted together, and refused counts are no 
     requestLog: {
       recordApiRequests() {
         batches += 1;
-        throw new ConnectError('another role', Code.PermissionDenied);
+        throw rpcError('ROLE_NOT_ALLOWED', 'another role');
       },
     },
   });
@@ -255,6 +256,26 @@ test('entries that core refuses are counted together, and refused counts are no 
     { level: 40, msg: expect.stringContaining('these counts are lost'), refused: undefined },
     { level: 40, msg: expect.stringContaining('left out'), refused: 1 },
   ]);
+});
+
+test('entries are sent again when the connection to core breaks', async () => {
+  const sent: string[][] = [];
+  const facade = await startFacadeOverRpc({
+    requestLog: {
+      recordApiRequests({ requests }) {
+        sent.push(requests.map(({ apiRequestId }) => apiRequestId));
+        // As grpc-js reports a broken frame.
+        if (sent.length === 1) throw new ConnectError('Received RST_STREAM with code 2', Code.Internal);
+        return {};
+      },
+    },
+  });
+  await postTo(`${facade.url}/api/v1/verify`, { order_number: 'B-1' });
+  await waitUntil('they are sent again', () => sent.length === 2);
+  await facade.close();
+
+  expect(sent[1]).toEqual(sent[0]);
+  expect(sent[0]).toHaveLength(1);
 });
 
 test('a huge Content-Length takes no room from the entries of other merchants', async () => {
