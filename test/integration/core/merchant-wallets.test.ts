@@ -9,6 +9,7 @@ import {
 import type { WalletAccount } from '../../../src/gen/gatehouse/v1/merchant_wallet_service_pb.js';
 import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { connectToDatabase } from '../../support/database-connections.ts';
 import { publicId, storedId } from '../../support/ids.ts';
 import { directPayment } from '../../support/order-requests.ts';
 import { failureOf, outcomeOf, refusalOf } from '../../support/rpc-failure.ts';
@@ -401,34 +402,45 @@ describe('the account of a payment', () => {
     });
   });
 
-  test.each<[string, (account: WalletAccount, round: number) => Promise<boolean>]>([
+  const waiting = (count: number) =>
+    waitUntil(`${count} statements wait for a lock`, async () => {
+      const found = await desk.query(
+        "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+      );
+      return found.length >= count;
+    });
+
+  test.each<[string, string, () => Promise<() => Promise<unknown>>]>([
     [
       'refund',
-      async (account, round) => {
-        await payWith(`H-${round}`, `09112251${round}0`);
-        const [created] = await Promise.all([
-          outcomeOf(refundOf(`H-${round}`)),
-          outcomeOf(removeUnused(account)),
-        ]);
-        return created === 'done';
+      'core.refunds',
+      async () => {
+        await payWith('H-1', '0911225100');
+        return () => refundOf('H-1');
       },
     ],
     [
       'payment',
-      async (account, round) => {
-        const payment = await desk.startDirect({
-          ...{ merchantId, orderNumber: `C-${round}`, phone: `09112240${round}0` },
-        });
-        const [leased] = await Promise.all([desk.take(payment), outcomeOf(removeUnused(account))]);
-        return leased.walletAccountId !== '';
+      'core.payment_attempts',
+      async () => {
+        const payment = await desk.startDirect({ merchantId, orderNumber: 'C-1', phone: '0911224000' });
+        return () => desk.take(payment);
       },
     ],
-  ])('is not removed while a %s begins with it', async (_what, beginsWith) => {
-    for (let round = 0; round < 5; round += 1) {
-      const account = await addCurrent();
-      if (await beginsWith(account, round))
-        expect(await worker.getWalletAccountSettings(keyOf(account))).toMatchObject({ values });
-    }
+  ])('is not removed while a %s begins with it', async (_what, table, prepare) => {
+    const account = await addCurrent();
+    const begin = await prepare();
+    const holder = await connectToDatabase(stack.databaseUrl);
+    // It can be read, so the last write of what begins waits.
+    await holder.query(`begin; lock table ${table} in share mode`);
+    const begun = begin();
+    await waiting(1);
+    const removal = outcomeOf(removeUnused(account));
+    await Promise.race([waiting(2), removal]);
+    await holder.end();
+
+    await begun;
+    expect(await removal).toBe('WALLET_ACCOUNT_IN_USE');
   });
 });
 

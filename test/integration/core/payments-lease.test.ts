@@ -150,7 +150,7 @@ describe('leasing an attempt', () => {
     await desk.lapse(payment);
     const next = await desk.take(payment);
 
-    expect(next).toMatchObject({ sentBefore: true, leases: 2 });
+    expect(next).toMatchObject({ sentBefore: true, leases: 2, promptUntil: dead.promptUntil });
     expect(next.leaseId).not.toBe(dead.leaseId);
     const failure = await failureOf(desk.record(dead, outcomes.declined()));
     expect(failure).toMatchObject({ code: 'FailedPrecondition', reason: 'LEASE_LOST' });

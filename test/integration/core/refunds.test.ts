@@ -369,6 +369,7 @@ describe('who may refund', () => {
     ]);
     const { entries } = await stack.client(AuditService, 'operator').listAuditEntries({ merchantId });
     const decisions = entries.filter(({ action }) => action.startsWith('refund.'));
+    expect(decisions.map(({ requestId }) => requestId)).not.toContain('');
     expect(decisions.map(({ action, actor }) => `${action} ${actor}`)).toEqual([
       'refund.decline dashboard:usr_b',
       'refund.approve dashboard:usr_b',
