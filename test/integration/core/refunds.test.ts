@@ -104,9 +104,11 @@ describe('a refund of a COMPLETED order', () => {
     await makeDue();
     const second = await lease(created);
     expect(second.sentBefore).toBe(true);
-    expect(await record(second, pending)).toMatchObject({ status: RefundStatus.SENT });
+    // The worker's report does not delay what the wallet's message makes due.
     await desk.refundWork.hastenRefund({ merchantId, refundId: created.refundId, callbackNote: 'n' });
-    const third = await lease(created);
+    expect(await record(second, pending)).toMatchObject({ status: RefundStatus.SENT });
+    const [third] = await desk.leaseRefunds();
+    if (third === undefined) throw new Error('the refund is not due');
     expect(third).toMatchObject({ callbackNotes: ['n'], refund: { providerReference: 'rv-1' } });
     expect(await record(third, done)).toMatchObject({ status: RefundStatus.COMPLETED });
     // A repeat of the report, as after a lost answer.
