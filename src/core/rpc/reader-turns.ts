@@ -11,11 +11,23 @@ const maxRunning = 8;
 const maxWaiting = 100;
 const reader: Role = 'reader';
 
+/** Reads with statements of their own. Other reads share statements, or take turns by merchant. */
+const ownReads: ReadonlySet<string> = new Set([
+  'GetApiRequest',
+  'GetAuditRoot',
+  'GetCertifications',
+  'GetPayerPayment',
+  'GetPaymentAttempt',
+  'GetReconciliation',
+  'GetRecovery',
+]);
+
 /** `ListOrderEvents` has turns of its own, for all roles. */
-const takesTurns = (name: string): boolean => name.startsWith('List') && name !== 'ListOrderEvents';
+const takesTurns = (name: string): boolean =>
+  ownReads.has(name) || (name.startsWith('List') && name !== 'ListOrderEvents');
 
 /**
- * Lets the lists of the role `reader` take turns, over all services. Its tokens are given to programs outside of the gateway. One of them with
+ * Lets the lists of the role `reader`, and some other reads, take turns, over all services. Its tokens are given to programs outside of the gateway. One of them with
  * very many calls at once would delay the payments of all merchants.
  */
 export function withReaderTurns(services: readonly RpcService[]): RpcService[] {

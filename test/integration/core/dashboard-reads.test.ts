@@ -7,6 +7,7 @@ import { Environment, OrderStatus } from '../../../src/gen/gatehouse/v1/order_pb
 import type { Order } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
+import { RecoveryService } from '../../../src/gen/gatehouse/v1/recovery_service_pb.js';
 import { ReconciliationService } from '../../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
 import { directPayment, registration } from '../../support/order-requests.ts';
 import { holdLocks, queryOnce } from '../../support/database-connections.ts';
@@ -25,6 +26,7 @@ const registered: Order[] = [];
 const stack = sharedStack({ facades: 0 });
 const orders = sharedClient(stack, OrderService, 'writer');
 const reconciliations = sharedClient(stack, ReconciliationService, 'reader');
+const recoveries = sharedClient(stack, RecoveryService, 'reader');
 beforeAll(async () => {
   merchantId = (await stack.createMerchant()).id;
   for (let number = 0; number < 25; number += 1) {
@@ -326,6 +328,7 @@ describe('many readings of one merchant leave connections to other merchants:', 
       'core.reconciliations',
       () => reconciliations.listReconciliations({}, { timeoutMs: hangMs }),
     ],
+    ['other reads of a reader', 'core.recoveries', () => recoveries.getRecovery({}, { timeoutMs: hangMs })],
     [
       'first steps',
       'core.order_counts',
