@@ -139,7 +139,7 @@ async function expectWell(listener: Listener, after: readonly CrashCase[] = []):
   if (fatal?.length !== 0) expect({ fatal, after: after.map(({ name }) => name) }).toEqual({ fatal: [] });
   expect((await readFile(`/proc/${process?.pid}/stat`, 'utf8')).startsWith(`${process?.pid} `)).toBe(true);
   if (listener.kind === 'gRPC') {
-    const transport = createGrpcTransport({ addresses: [addressOf(listener)], token: 'none' });
+    const transport = createGrpcTransport({ addresses: [addressOf(listener)], token: stack.tokens.reader });
     expect(await createClient(Health, transport).check({})).toMatchObject({ status: 1 });
     transport.close();
   } else {

@@ -42,7 +42,7 @@ describe('a statement that fails with', () => {
     const cause = new Error('The server does not support SSL connections');
     expect(explainDatabaseError(new Error('the statement failed', { cause }))).toMatchObject({
       code: Code.Unavailable,
-      rawMessage: expect.stringContaining('turn on its setting ssl'),
+      rawMessage: expect.stringContaining("turn on PostgreSQL's setting ssl"),
     });
   });
 
