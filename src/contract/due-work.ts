@@ -16,6 +16,7 @@ export interface DueWork extends EnvironmentWallet {
   readonly work: WalletWork;
 }
 
+/** Work of the wallet of a payment option. */
 export const dueWork = (
   work: WalletWork,
   environment: EnvironmentWallet['environment'],

@@ -27,8 +27,8 @@ const takesTurns = (name: string): boolean =>
   ownReads.has(name) || (name.startsWith('List') && name !== 'ListOrderEvents');
 
 /**
- * Lets the lists of the role `reader`, and some other reads, take turns, over all services. Its tokens are given to programs outside of the gateway. One of them with
- * very many calls at once would delay the payments of all merchants.
+ * Lets the lists and `ownReads` of the role `reader` take turns, over all services. Its tokens are given to programs outside of the gateway.
+ * One of them with very many calls at once would delay the payments of all merchants.
  */
 export function withReaderTurns(services: readonly RpcService[]): RpcService[] {
   const fairly = createFairCalls({ maxRunning, maxWaiting });

@@ -70,6 +70,13 @@ function scriptedCore() {
   };
 }
 
+/** Waits until the facade follows the first stream of this core: it has read the order, and again when the stream was open. */
+async function followed({ streams, seen }: ReturnType<typeof scriptedCore>): Promise<void> {
+  await waitUntil('the first stream', () => streams.length === 1 && seen.reads === 1);
+  streams[0]?.push({ orderIds: [] });
+  await waitUntil('the order was read again', () => seen.reads === 2);
+}
+
 const orderOf = (orderNumber: string, status: OrderStatus) =>
   create(OrderSchema, {
     orderId: `ord_${orderNumber}`,
@@ -218,9 +225,7 @@ describe('a request that waits', () => {
     const core = scriptedCore();
     facade = await startFacadeOverRpc(core.services);
     const first = verify(facade, 'missed');
-    await waitUntil('the first stream', () => core.streams.length === 1 && core.seen.reads === 1);
-    core.streams[0]?.push({ orderIds: [] });
-    await waitUntil('the order was read again', () => core.seen.reads === 2);
+    await followed(core);
 
     core.streams[0]?.end(new ConnectError('killed', Code.Unavailable));
     core.statuses.set('missed', OrderStatus.FAILED);
@@ -239,9 +244,7 @@ describe('a request that waits', () => {
     const core = scriptedCore();
     facade = await startFacadeOverRpc(core.services);
     const answered = verify(facade, 'told');
-    await waitUntil('the first stream', () => core.streams.length === 1 && core.seen.reads === 1);
-    core.streams[0]?.push({ orderIds: [] });
-    await waitUntil('the order was read again', () => core.seen.reads === 2);
+    await followed(core);
 
     core.streams[0]?.end(ended);
     core.statuses.set('told', OrderStatus.FAILED);
