@@ -24,7 +24,7 @@ import { withEverythingStopped } from './system/with-everything-stopped.ts';
 import type { Prepared } from './system/prepare.ts';
 import { installMissingTools, missingTools } from './tools.ts';
 
-/** The order of measurement: the sizes come before the last part, because that one floods the machine. */
+/** The order of measurement. The parts that flood the machine come last. */
 const measurers: {
   readonly [P in Part]: (prepared: Prepared, options: BenchOptions) => Promise<PartReports[P]>;
 } = {

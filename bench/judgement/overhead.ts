@@ -1,6 +1,6 @@
 import type { Ratio } from '../statistics.ts';
 
-/** A part of the whole: 0.03 is 3 %. */
+/** Whether the interval of a measured ratio keeps a promise about its cost. */
 export type Verdict = 'met' | 'not met' | 'undecided';
 
 /**

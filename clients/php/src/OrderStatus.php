@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Gatehouse\Client;
 
-/** Where an order stands. All but Pending are final. */
+/** The status of an order. All but Pending are final. */
 enum OrderStatus: string
 {
     case Pending = 'PENDING';

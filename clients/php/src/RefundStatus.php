@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Gatehouse\Client;
 
-/** Where a refund stands. All but Pending are final. */
+/** The status of a refund. All but Pending are final. */
 enum RefundStatus: string
 {
     case Pending = 'PENDING';
