@@ -67,7 +67,7 @@ async function listPayerPayments(clients: CoreClients, options: ListOptions): Pr
     },
     text: (width) =>
       page.items.length === 0
-        ? 'No payments match.'
+        ? 'No payer-started payments match.'
         : `${paymentTable(page.items, width)}${adviseOn(page.items)}${showMore(page)}`,
   };
 }

@@ -327,6 +327,10 @@ function listUsers({ users, invitations }: ListUsersResponse, merchantId: string
       '',
     ]),
   ];
+  const title =
+    merchantId === ''
+      ? "Operators. For a merchant's users: gatehouse user list --merchant <merchant_id>"
+      : `Users of merchant ${merchantId}`;
   const invite =
     merchantId === ''
       ? 'gatehouse user invite <email> --operator'
@@ -337,6 +341,8 @@ function listUsers({ users, invitations }: ListUsersResponse, merchantId: string
       invitations: invitations.map((invitation) => plainJson(InvitationSchema, invitation)),
     },
     text: (width) =>
-      rows.length === 0 ? `No users yet. Invite one: ${invite}` : table(columns, rows, width),
+      rows.length === 0
+        ? `No users yet. Invite one: ${invite}`
+        : `${title}\n\n${table(columns, rows, width)}`,
   };
 }

@@ -359,7 +359,12 @@ function reconciliationText(facts: Facts<'reconciliations'>): Text {
     ...(failedCount > 0n ? [`${failedCount} whose statement could not be read`] : []),
     ...(lateCount > 0n ? [`${lateCount} waiting for more than an hour`] : []),
   ];
-  if (problems.length === 0) return [`${completedCount} in the last 7 days, without differences`];
+  if (problems.length === 0)
+    return [
+      completedCount === 0n
+        ? 'none in the last 7 days'
+        : `${counted(completedCount, 'reconciliation')} in the last 7 days, without differences`,
+    ];
   return [
     `in the last 7 days: ${problems.join(', ')}`,
     'a waiting reconciliation needs a running wallets process that serves its wallet. When the differences of a day are resolved, compare the day ' +

@@ -86,7 +86,7 @@ describe('payment payer-started and payment confirm', () => {
 
   test('payment payer-started reports that there are no such payments', async () => {
     expect((await cli.run('payment', 'payer-started', '--wallet', 'walletb')).stdout).toBe(
-      'No payments match.\n',
+      'No payer-started payments match.\n',
     );
   });
 });

@@ -97,6 +97,7 @@ describe('user list, disable, enable and remove', () => {
 
     expect(await cli.json('user', 'disable', 'first@shop.example')).toMatchObject({ is_disabled: true });
     const { stdout } = await cli.run('user', 'list', '--merchant', merchant);
+    expect(stdout).toMatch(new RegExp(`^Users of merchant ${merchant}\n\nEMAIL`));
     expect(stdout).toMatch(/first@shop\.example +owner +disabled/);
     expect(stdout).toMatch(/third@shop\.example +viewer +invited until/);
     expect(widthOf(stdout)).toBeLessThanOrEqual(100);

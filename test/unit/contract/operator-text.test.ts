@@ -207,6 +207,16 @@ test('texts of checks use the singular for one object, and a failure has advice'
     facts: { case: 'eventRelay', value: { waitingCount: 1n, lag: durationFromMs(1400) } },
   });
 
+  const reconciled = (completedCount: bigint) =>
+    text({
+      subject: CheckSubject.RECONCILIATION,
+      finding: CheckFinding.HEALTHY,
+      result: CheckResult.OK,
+      facts: { case: 'reconciliations', value: { completedCount } },
+    });
+
+  expect(reconciled(0n).detail).toBe('none in the last 7 days');
+  expect(reconciled(1n).detail).toBe('1 reconciliation in the last 7 days, without differences');
   expect(strays.detail).toBe(
     '1 refused reversal, 2 reversals under way; 1 open order accepts no payment until the money is back',
   );
