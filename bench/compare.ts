@@ -5,8 +5,8 @@
  *     npm run bench:compare -- ../before --only register,verify
  *
  * Core and facade of each use their own database on one PostgreSQL and take turns, so that other load on the machine
- * affects both alike. The output is the result of this checkout divided by that of the other, with the 95 % interval of this ratio. How
- * much the machine alone changes it shows the same commit as both checkouts.
+ * affects both alike. The output is the result of this checkout divided by that of the other, with the 95 % interval of this ratio. To see how
+ * much the machine alone changes it, compare two checkouts of the same commit.
  */
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
