@@ -1,6 +1,7 @@
-import { Events, connect } from 'nats';
+import { ErrorCode, Events, connect } from 'nats';
 import type { ConnectionOptions, NatsConnection, TlsOptions } from 'nats';
 import pTimeout from 'p-timeout';
+import { codeOf } from '../error-code.ts';
 import { limitFailures } from '../line-limit.ts';
 import type { Logger } from '../logger.ts';
 import { createEventConsumer } from './event-consumer.ts';
@@ -133,7 +134,7 @@ export function openEventBus<WakeTopic extends string>(
     if (error !== undefined) throw error;
   };
   const logFailed = limitFailures((error) =>
-    logger.error(
+    logger[isUnreachable(error) ? 'warn' : 'error'](
       { err: error },
       "cannot connect to the broker; this process tries again and works without it until then; check GATEHOUSE_NATS_URL and the broker's log",
     ),
@@ -205,6 +206,14 @@ export function openEventBus<WakeTopic extends string>(
     },
   };
 }
+
+/** A broker that restarts or has stopped responding. Other errors, such as a refused password, last until someone corrects their cause. */
+const unreachableCodes: readonly unknown[] = [
+  ErrorCode.ConnectionRefused,
+  ErrorCode.ConnectionTimeout,
+  ErrorCode.Timeout,
+];
+const isUnreachable = (error: unknown): boolean => unreachableCodes.includes(codeOf(error));
 
 function connectionOptions(url: string, name: string, tls: CertificateFiles | undefined): ConnectionOptions {
   const { host, username, password } = new URL(url);

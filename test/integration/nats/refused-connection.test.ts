@@ -50,11 +50,21 @@ function openBus(): EventBus {
 
 const linesWith = (text: string): number => lines.filter((line) => line.includes(text)).length;
 
-test('a process that starts while no broker listens logs that once, with the reason', async () => {
+const warning = '"level":40';
+const failure = '"level":50';
+
+test.each([
+  ['no broker listens', 'CONNECTION_REFUSED'],
+  ['the broker accepts the connection and says nothing', 'TIMEOUT'],
+])('a process that starts while %s warns once, with the reason', async (_, reason) => {
   await server.close();
+  if (reason === 'TIMEOUT') {
+    server = await startTcpServer(() => undefined);
+    closers.push(server.close);
+  }
   const bus = openBus();
   await waitUntil('it is logged', () => linesWith('cannot connect to the broker') === 1);
-  expect(linesWith('CONNECTION_REFUSED')).toBe(1);
+  expect([linesWith(reason), linesWith(warning), linesWith(failure)]).toEqual([1, 1, 0]);
   expect(bus.isConnected()).toBe(false);
 });
 
@@ -87,6 +97,7 @@ test.each(['from the start', 'after it was connected'])(
     await waitUntil('it was refused again and again', () => refusals > 4);
     expect(bus.isConnected()).toBe(false);
     expect(linesWith('cannot connect to the broker')).toBe(1);
+    expect(linesWith(failure)).toBe(1);
     refusal = '';
 
     await waitUntil('it is connected again', bus.isConnected);
