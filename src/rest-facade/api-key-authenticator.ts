@@ -8,6 +8,7 @@ import { ErrorInfoSchema } from '../gen/google/rpc/error_details_pb.js';
 import { reasonOf } from '../platform/rpc/rpc-error.ts';
 import { runInSpan } from '../platform/tracing/span.ts';
 import type { Span } from '../platform/tracing/span.ts';
+import { atMost } from '../platform/at-most.ts';
 
 /** Core's answer about a key. */
 export type KeyVerdict =
@@ -74,9 +75,13 @@ export function createKeyAuthenticator({
   environment,
   nowMs,
 }: AuthenticatorOptions): AuthenticateKey {
-  const known = new LRUCache<string, true>({ max: maxRemembered, ttl: knownForMs, perf: { now: nowMs } });
+  const known = new LRUCache<string, true>({
+    ...atMost(maxRemembered),
+    ttl: knownForMs,
+    perf: { now: nowMs },
+  });
   const verdicts = new LRUCache<string, KeyVerdict, Question>({
-    max: maxRemembered,
+    ...atMost(maxRemembered),
     ttl: acceptedForMs,
     ttlResolution: 0,
     perf: { now: nowMs },

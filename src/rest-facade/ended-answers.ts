@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Order } from '../gen/gatehouse/v1/order_pb.js';
 import { OrderStatus } from '../gen/gatehouse/v1/order_pb.js';
+import { atMost } from '../platform/at-most.ts';
 
 /** The body of verify's answer about an ended order, from memory. Such an order changes only by an erasure or a restore. */
 export interface EndedAnswers {
@@ -29,7 +30,7 @@ const keyOf = ({ merchantId, endedOrdersVersion, orderNumber }: OrderName): stri
 
 export function createEndedAnswers(nowMs: () => number): EndedAnswers {
   const bodies = new LRUCache<string, string>({
-    max: maxKept,
+    ...atMost(maxKept),
     maxSize: maxLength,
     sizeCalculation: (body, key) => body.length + key.length,
     ttl: keptForMs,

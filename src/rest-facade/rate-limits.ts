@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { siteOf } from '../platform/http/client-address.ts';
 import { secondsLeft } from '../platform/http/seconds-left.ts';
+import { atMost } from '../platform/at-most.ts';
 
 export interface RateLimitSettings {
   /** Requests per second and API key; 0 sets no limit. */
@@ -43,7 +44,7 @@ export function createRateLimits(settings: RateLimitSettings): RateLimits {
   const standardRate = rateOf(perKeyPerSecond);
   // Few merchants have their own limit, and many of these share the same one.
   const ownRates = new LRUCache<number, CountRequest>({
-    max: maxOwnRates,
+    ...atMost(maxOwnRates),
     memoMethod: rateOf,
   });
   const failures = new RateLimiterMemory({ points: settings.failedKeysPerMinute, duration: 60 });

@@ -7,6 +7,7 @@ import type { Environment } from '../domain/order.ts';
 import type { AgreedTerms } from '../domain/merchant-terms.ts';
 import type { RefundPolicy } from '../domain/refund-limits.ts';
 import type { PublicId } from '../../contract/public-id.ts';
+import { atMost } from '../../platform/at-most.ts';
 
 /** A merchant's contact for customers; '' for missing values. */
 export interface MerchantContact {
@@ -37,7 +38,7 @@ const maxMerchants = 50_000;
 export function createFindMerchant(read: FindMerchant): FindMerchant {
   // A missing merchant is not cached, because a new merchant must work at once.
   const cache = new LRUCache<PublicId<'mer'>, MerchantTerms>({
-    max: maxMerchants,
+    ...atMost(maxMerchants),
     ttl: maxAgeMs,
     fetchMethod: (merchantId) => read(merchantId),
   });

@@ -5,6 +5,7 @@ import { LRUCache } from 'lru-cache';
 import { createFairCalls, takeTurn } from '../../platform/fair-calls.ts';
 import type { FairCalls } from '../../platform/fair-calls.ts';
 import type { DashboardUser } from './dashboard-user.ts';
+import { atMost } from '../../platform/at-most.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -62,7 +63,7 @@ export function addPageTurns(app: FastifyInstance): void {
 /** The turns of each user or merchant. */
 const rememberTurns = (atATime: number): LRUCache<string, FairCalls> =>
   new LRUCache<string, FairCalls>({
-    max: maxRemembered,
+    ...atMost(maxRemembered),
     // A single owner gets half of the calls.
     memoMethod: () => createFairCalls({ maxRunning: 2 * atATime, maxWaiting }),
   });

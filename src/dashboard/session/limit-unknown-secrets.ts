@@ -5,6 +5,7 @@ import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { siteOf } from '../../platform/http/client-address.ts';
 import { secondsLeft } from '../../platform/http/seconds-left.ts';
 import { PageProblem } from '../page-problem.ts';
+import { atMost } from '../../platform/at-most.ts';
 
 /** Cookies of unknown sessions and unusable links from one site in a minute. A user whose session has expired sends a few. */
 const unknownPerMinute = 120;
@@ -39,7 +40,7 @@ const keyOf = ({ kind, secret }: Presented): string =>
 export function createUnknownSecretLimits(): UnknownSecretLimits {
   const unknown = new RateLimiterMemory({ points: unknownPerMinute, duration: 60 });
   const lookupsOverLimit = new RateLimiterMemory({ points: lookupsOverLimitPerSecond, duration: 1 });
-  const known = new LRUCache<string, true>({ max: maxKnown, ttl: knownMs });
+  const known = new LRUCache<string, true>({ ...atMost(maxKnown), ttl: knownMs });
   return {
     async refusalOf({ ip }, presented) {
       if (known.has(keyOf(presented))) return undefined;

@@ -5,6 +5,7 @@ import type { Span } from '../../platform/tracing/span.ts';
 import type { Tracing } from '../../platform/tracing/tracing.ts';
 import { formatTraceparent, parseTraceparent } from '../../platform/tracing/trace-context.ts';
 import type { OutgoingDelivery } from '../domain/delivery.ts';
+import { atMost } from '../../platform/at-most.ts';
 
 /** The traces of webhooks. They are only in memory: see docs/adr/0041. */
 export interface DeliveryTraces {
@@ -23,7 +24,7 @@ const remembered = 10_000;
 const stream = 'ORDERS';
 
 export function createDeliveryTraces(tracing: Tracing | undefined): DeliveryTraces {
-  const known = new LRUCache<string, string>({ max: remembered });
+  const known = new LRUCache<string, string>(atMost(remembered));
   return {
     beginIntake(event, published) {
       const { eventId, order, traceparent } = event;

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { OrderEvent } from '../../gen/gatehouse/v1/order_pb.js';
 import { endType } from '../intake/event-body.ts';
+import { atMost } from '../../platform/at-most.ts';
 
 /** Tracks the sequence numbers of orders' events. */
 export interface OrderSequences {
@@ -19,7 +20,7 @@ export interface ExaminedEvents {
 const remembered = 100_000;
 
 export function createOrderSequences(): OrderSequences {
-  const latest = new LRUCache<string, bigint>({ max: remembered });
+  const latest = new LRUCache<string, bigint>(atMost(remembered));
   return {
     examine(events) {
       /** Undefined for an order that has ended. */

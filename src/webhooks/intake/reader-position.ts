@@ -5,6 +5,7 @@ import { runStatement } from '../../platform/database/run-statement.ts';
 import type { LaneLeases, LaneLease } from '../delivery/lane-runner.ts';
 import type { WrittenDeliveries } from './insert-with-lease.ts';
 import type { DeliveryWriter, OwedDelivery } from './write-deliveries.ts';
+import { atMost } from '../../platform/at-most.ts';
 
 /** An event and its cursor in core's list. */
 export interface EventAtCursor {
@@ -84,7 +85,7 @@ export async function openReaderPosition(
   writer: DeliveryWriter,
   { leases, monotonicMs = () => performance.now() }: PositionOptions = {},
 ): Promise<ReaderPosition> {
-  const known = new LRUCache<string, true>({ max: remembered });
+  const known = new LRUCache<string, true>(atMost(remembered));
   let cursor = await readCursor(client, reader);
   let isStored = true;
   let storedAtMs = -Infinity;

@@ -9,6 +9,7 @@ import type { Actor } from '../../platform/rpc/actor.ts';
 import type { DeliveryState, Environment } from '../domain/delivery.ts';
 import { hastenWaiting, makePending } from './make-pending.sql.ts';
 import type { OrderedDelivery } from './make-pending.sql.ts';
+import { atMost } from '../../platform/at-most.ts';
 
 /** A background job that sends deliveries again. */
 export interface Redelivery {
@@ -117,7 +118,7 @@ export function createRedeliveryStore({ pool, newId, now }: RedeliveryStoreParts
     });
     return row === undefined ? undefined : redeliveryOf(row);
   };
-  const counted = new LRUCache<string, Redelivery>({ max: maxRemembered, ttl: countedEveryMs });
+  const counted = new LRUCache<string, Redelivery>({ ...atMost(maxRemembered), ttl: countedEveryMs });
   return {
     async redeliver(merchantId, deliveryId, by) {
       const [delivery] = await runStatement<OrderedDelivery & Record<string, unknown>>(pool, {

@@ -7,6 +7,7 @@ import { SecretUnusableError } from './secret-cipher.ts';
 import type { SecretCipher } from './secret-cipher.ts';
 import { findSecretsOf, liveRows } from './secret-rows.ts';
 import type { LiveRows, StoredSecret } from './secret-rows.ts';
+import { atMost } from '../../platform/at-most.ts';
 
 /** The decrypted secrets of owners, from a cache. */
 export interface LiveSecretCache {
@@ -39,7 +40,7 @@ export interface LiveSecretsParts {
 export function createLiveSecretCache(parts: LiveSecretsParts): LiveSecretCache {
   const { pool, cipher, promotionTime, monotonicMs } = parts;
   const cache = new LRUCache<string, Promise<Opened | undefined>>({
-    max: maxOwners,
+    ...atMost(maxOwners),
     ttl: maxAgeMs,
     ttlResolution: 0,
     perf: { now: monotonicMs },

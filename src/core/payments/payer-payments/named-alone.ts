@@ -5,6 +5,7 @@ import { reasonOf } from '../../../platform/rpc/rpc-error.ts';
 import type { Database } from '../../database/database.ts';
 import type { MerchantId, Order } from '../../domain/order.ts';
 import { findNamedOrder } from './find-named-order.sql.ts';
+import { atMost } from '../../../platform/at-most.ts';
 
 /**
  * Whether the number of an order, typed by a payer, names that order and no other. `only`: the merchant of the account that is paid; null
@@ -37,7 +38,7 @@ export function createIsNamedAlone(database: Pick<Database, 'fork'>, maxWaitMs =
     }
   };
   const answers = new LRUCache<string, boolean, Parameters<IsNamedAlone>>({
-    max: maxAnswers,
+    ...atMost(maxAnswers),
     ttl: maxAgeMs,
     fetchMethod: (_key, _stale, { context }) => search(...context),
   });
