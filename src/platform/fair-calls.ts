@@ -6,7 +6,10 @@ export interface FairCallsOptions {
   readonly maxRunning: number;
   /** A further call is refused when this many calls of the same owner and part wait. */
   readonly maxWaiting: number;
-  /** A further call is refused when this many calls of the same owner wait, of all its parts. No limit by default. */
+  /**
+   * When this many calls of the same owner wait, a further call replaces the newest call of the part with the most waiting calls. It is refused
+   * if its own part would then have the most. No limit by default.
+   */
   readonly maxWaitingOfOwner?: number;
 }
 
@@ -63,11 +66,11 @@ export function createFairCalls({
       if (parts.size > 0) waiting.set(owner, parts);
     }
   };
-  const isFull = ({ owner, part = '' }: CallOwner): boolean => {
-    const parts = waiting.get(owner);
-    if ((parts?.get(part)?.length ?? 0) >= maxWaiting) return true;
+  const waitingOf = ({ owner, part = '' }: CallOwner): number => waiting.get(owner)?.get(part)?.length ?? 0;
+  const isFull = (caller: CallOwner): boolean => {
+    if (waitingOf(caller) >= maxWaiting) return true;
     // Not counted without need, because an owner may have many parts.
-    return maxWaitingOfOwner !== Infinity && waitingIn(parts) >= maxWaitingOfOwner;
+    return maxWaitingOfOwner !== Infinity && waitingIn(waiting.get(caller.owner)) >= maxWaitingOfOwner;
   };
   /** Refuses the owner's waiting calls for which `isDropped` is true. */
   const drop = (owner: string, isDropped: (call: WaitingCall) => boolean, error: () => Error): void => {
@@ -82,6 +85,12 @@ export function createFairCalls({
     }
     if (parts.size === 0) waiting.delete(owner);
   };
+  /** Refuses the newest call of the part with the most waiting calls, unless the caller's part would then have the most. */
+  const makeRoom = (caller: CallOwner): void => {
+    const parts = [...(waiting.get(caller.owner)?.values() ?? [])];
+    const longest = parts.find(({ length }) => parts.every((other) => other.length <= length)) ?? [];
+    if (longest.length > waitingOf(caller) + 1) longest.pop()?.refuse(overloaded());
+  };
   const turnOf = (caller: CallOwner, signal: CallerSignal): Promise<void> | undefined => {
     const { owner, part = '', maxWaitMs } = caller;
     if (!waiting.has(owner) && mayRun(owner)) {
@@ -90,6 +99,7 @@ export function createFairCalls({
     }
     // Only now, because most calls have their turn before their callers disconnect.
     if (isFull(caller)) drop(owner, ({ signal: { aborted } }) => aborted, cancelled);
+    if (isFull(caller)) makeRoom(caller);
     if (isFull(caller)) throw overloaded();
     return new Promise((resolve, reject) => {
       const refuseLate = (): void => drop(owner, (each) => each === call, overloaded);

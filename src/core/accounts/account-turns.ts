@@ -19,7 +19,10 @@ export type InAccountTurn = <T>(visitor: Visitor, signal: CallerSignal, work: ()
 const maxRunning = 1;
 /** The limit on waiting calls of one account or site. */
 const maxWaiting = 8;
-/** The limit on waiting calls of all accounts, or of all sites. Further calls are refused at once, because their callers would time out first. */
+/**
+ * The limit on waiting calls of all accounts, or of all sites, because further callers would time out before their turn. A call of a new account
+ * or site replaces one of those with several, so that a flood from a few addresses keeps nobody else out.
+ */
 const maxWaitingOfOwner = 64;
 
 /**

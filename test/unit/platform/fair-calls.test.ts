@@ -96,6 +96,19 @@ test('an owner with too many waiting calls is refused, whatever their parts, and
   expect(await calls.endAll()).toEqual(['p', 'q', 'b1', 'r']);
 });
 
+test('a call of a new part replaces the newest call of the part with the most waiting calls', async () => {
+  const calls = openCalls(1, 2, 3);
+  void calls.begin('a/p', 'p1');
+  void calls.begin('a/p', 'p2');
+  const replaced = failureOf(calls.begin('a/p', 'p3'));
+  void calls.begin('a/q', 'q1');
+  void calls.begin('a/r', 'r1');
+
+  expect((await replaced).reason).toBe('OVERLOADED');
+  expect((await failureOf(calls.begin('a/q', 'q2'))).reason).toBe('OVERLOADED');
+  expect(await calls.endAll()).toEqual(['p1', 'p2', 'q1', 'r1']);
+});
+
 test('a call whose caller disconnected before its turn is dropped', async () => {
   const calls = openCalls(1);
   void calls.begin('a', 'a1');
