@@ -28,7 +28,7 @@ export function describeFailure(error: unknown, context: FailureContext): Failur
       exitCode: exitCodes.invalidInput,
       message:
         error.code === 'commander.help' ? 'the command is missing' : error.message.replace(/^error: /, ''),
-      advice: 'To see how a command is used, add --help to it.',
+      advice: `${mistakenMerchant.test(error.message) ? 'Name the merchant by --merchant, if the command has this option. ' : ''}To see how a command is used, add --help to it.`,
     };
   }
   return {
@@ -38,6 +38,9 @@ export function describeFailure(error: unknown, context: FailureContext): Failur
     advice: 'This is a defect in Gatehouse. Add --verbose to see where it happened.',
   };
 }
+
+/** Commander's message about a merchant that is an argument. Lists of all merchants have an option for it. */
+const mistakenMerchant = /Expected 0 arguments but got 1: mer_/;
 
 /** The failure as lines of text: what happened, each issue, what to do and, if `stack` is given, where it happened. */
 export function failureText(failure: Failure, stack: string | undefined, server: Server = 'core'): string {

@@ -204,13 +204,7 @@ export function addMerchantUpdateCommand(
               }),
           ...changedTerms(before.terms ?? create(MerchantTermsSchema), options),
         });
-        return describe(
-          requireField(reply.merchant),
-          'All processes apply the change within 5 seconds.\n' +
-            'New orders get the new terms, and refunds the new approval limits.\n' +
-            'Existing orders keep their time to pay.\n' +
-            'Payment options apply to every new payment, including those of existing orders.',
-        );
+        return describe(requireField(reply.merchant), effectsOf(options).join('\n'));
       }),
   );
 }
@@ -237,6 +231,23 @@ function changedTerms(
       requestsPerSecond: requestsPerSecond ?? before.requestsPerSecond,
     }),
   };
+}
+
+/** What the changed values apply to, a sentence each. */
+function effectsOf(options: UpdateOptions): readonly string[] {
+  const { sandboxOptions, productionOptions, currencies, largestAmounts } = options;
+  const isGiven = (...values: readonly unknown[]): boolean => values.some((value) => value !== undefined);
+  return [
+    'All processes apply the change within 5 seconds.',
+    ...(isGiven(currencies, largestAmounts) ? ['New orders get the new currencies and amounts.'] : []),
+    ...(isGiven(options.sessionLifetime)
+      ? ['New orders get the new time to pay. Existing orders keep theirs.']
+      : []),
+    ...(isGiven(sandboxOptions, productionOptions)
+      ? ['Payment options apply to every new payment, including those of existing orders.']
+      : []),
+    ...(isGiven(options.refundApprovalAbove) ? ['New refunds get the new approval limits.'] : []),
+  ];
 }
 
 const limitText = ({ amount, currency, role }: ApprovalLimit): string =>

@@ -154,7 +154,7 @@ describe('refund approve and decline', () => {
     const freed = await cli.run('merchant', 'update', merchantId, '--refund-approval-above', 'none');
 
     expect(updated.stdout).toMatch(/^Refund approval +above 20 ETB, above 5 ETB for role developer$/m);
-    expect(updated.stdout).toContain('refunds the new approval limits');
+    expect(updated.stdout).toMatch(/within 5 seconds\.\nNew refunds get the new approval limits\.\n$/);
     expect(awaiting).toMatchObject({ exitCode: 1 });
     expect(awaiting.stdout).toMatch(/^Status +awaiting_approval$/m);
     expect(awaiting.stdout).toContain(`gatehouse refund approve ${merchantId} ${id}`);
