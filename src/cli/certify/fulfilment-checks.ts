@@ -175,7 +175,7 @@ export function fulfilmentChecks(parts: IntegrationParts): readonly Check<Integr
     {
       name: 'reordered_fulfilled',
       needs: ['fulfils_paid_order'],
-      fix: 'Handle the events of each order by themselves. Events of different orders arrive in any order.',
+      fix: 'Handle the events of each order separately. Events of different orders arrive in any order.',
       run: async () => {
         const earlier = await shop.placeForGood();
         const later = await shop.placeForGood();
