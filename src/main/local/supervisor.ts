@@ -199,21 +199,27 @@ export async function supervise(spec: ProcessSpec, options: SupervisorOptions): 
     // A monotonic clock, because a change of the system clock must not affect a process's health.
     let readyAt: number | undefined = performance.now();
     let why = await first.exited;
+    let failure: string | undefined;
     while (!stopping.signal.aborted) {
       delayMs = restartDelayMs(delayMs, readyAt === undefined ? 0 : performance.now() - readyAt);
       const when = delayMs === 0 ? 'at once' : `in ${delayMs / 1000} s`;
       const hint = why === 'killed by SIGKILL' && !wasStuck ? memoryHint : '';
-      warn(`${spec.name} ended (${why}); starting it again ${when}. ${hint}Its log: ${log.path}`);
+      warn(
+        failure === undefined
+          ? `${spec.name} ended (${why}); starting it again ${when}. ${hint}Its log: ${log.path}`
+          : `${spec.name} is down; starting it again ${when}. ${failure}`,
+      );
       await sleep(delayMs, undefined, { signal: stopping.signal });
       readyAt = undefined;
       try {
         const { exited } = await start(stopping.signal);
         readyAt = performance.now();
+        failure = undefined;
         warn(`${spec.name} is running again`);
         why = await exited;
       } catch (error) {
         stopping.signal.throwIfAborted();
-        why = error instanceof Error ? error.message : String(error);
+        failure = error instanceof Error ? error.message : String(error);
       }
     }
   };
