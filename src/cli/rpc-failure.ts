@@ -134,6 +134,9 @@ const adviceFor = (reason: string, context: FailureContext): string => {
   return Object.entries(advice).find(([known]) => known === reason)?.[1] ?? '';
 };
 
+/** The options whose names differ from those of the fields that they fill. */
+const optionNames: Readonly<Record<string, string>> = { date: 'day' };
+
 /** Describes the error of a call: what happened, what to do, and the exit code. */
 export function describeRpcFailure(error: ConnectError, context: FailureContext): Failure {
   const { server = 'core' } = context;
@@ -143,7 +146,7 @@ export function describeRpcFailure(error: ConnectError, context: FailureContext)
     issues: error
       .findDetails(BadRequestSchema)
       .flatMap(({ fieldViolations }) => fieldViolations)
-      .map(({ field, description }) => ({ field, issue: description })),
+      .map(({ field, description }) => ({ field: optionNames[field] ?? field, issue: description })),
     reason,
     requestId: requestIdOf(error),
   };

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isFrameworkRefusal } from '../platform/http/framework-refusal.ts';
+import { ownPath } from '../platform/http/own-path.ts';
 import { waitText } from '../platform/language/duration-text.ts';
 import { problems as amharic } from './language/amharic/problems.ts';
 import { problems as english } from './language/english/problems.ts';
@@ -29,6 +30,7 @@ export function createErrorHandler(sendPage: SendPage): ReplyWithError {
       words,
       view: {
         body,
+        again: mayRepeat(problem, request) ? samePage(request) : undefined,
         wait:
           retryAfterSeconds === undefined
             ? undefined
@@ -36,6 +38,15 @@ export function createErrorHandler(sendPage: SendPage): ReplyWithError {
       },
     });
   };
+}
+
+/** Whether the same address may answer later. A form is not repeated, because its change may have been saved. */
+const mayRepeat = (problem: PageProblem['problem'], { method }: FastifyRequest): boolean =>
+  problems[problem] >= 500 && problem !== 'insecureConnection' && method === 'GET';
+
+function samePage({ url }: FastifyRequest): string {
+  const { path, query } = ownPath(url);
+  return query.size === 0 ? path : `${path}?${query.toString()}`;
 }
 
 /** The error page for errors of Fastify, of core and of this process. */

@@ -271,7 +271,7 @@ describe('reconcile', () => {
     [['reconcile', '--wallet', 'walletc'], 'must be one of walleta, walletb'],
     [['reconcile', '--wallet', 'walleta', '--day', '31.12.2025'], 'Write it as 2026-01-31'],
     // The former name of the option.
-    [['reconcile', '--wallet', 'walleta', '--date', '2098-01-01'], 'must not be in the future'],
+    [['reconcile', '--wallet', 'walleta', '--date', '2098-01-01'], 'day: must not be in the future'],
     [['reconcile', 'show', 'rec_1'], 'must be an id of the form rec_'],
   ])('%j is invalid: exit code 2', async (args, said) => {
     const { exitCode, stderr } = await cli.run(...args);

@@ -42,6 +42,7 @@ describe('without a process that sends webhooks', () => {
 
     expect([answer.status, headingOf(answer)]).toEqual([503, 'We cannot reach our systems at the moment']);
     expect(answer.body).toContain(String(answer.headers.get('x-request-id')));
+    expect(answer.body).not.toContain('Try again');
   });
 });
 
@@ -105,5 +106,6 @@ test('without core every page reports that, in the language of its reader', asyn
   const alive = await visitor.get('/healthz');
 
   expect([page.status, headingOf(page)]).toEqual([503, 'ሥርዓታችንን ለጊዜው ማግኘት አልቻልንም']);
+  expect(page.body).toContain(`href="${at('keys?lang=am')}">እንደገና ይሞክሩ</a>`);
   expect([ready.status, alive.status]).toEqual([503, 200]);
 });

@@ -46,5 +46,6 @@ export const problems: typeof english = {
     body: 'ክፍያዎች ሊቀጥሉ ይችላሉ። ለውጥ እያደረጉ ከነበረ እንደገና ከመሞከርዎ በፊት መደረጉን ይመልከቱ።',
   },
   tryAgainIn: (wait) => `ከ${wait} በኋላ እንደገና መሞከር ይችላሉ።`,
+  tryAgain: 'እንደገና ይሞክሩ',
   home: 'ወደ መነሻ ገጽዎ',
 };

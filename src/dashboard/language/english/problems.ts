@@ -45,5 +45,6 @@ export const problems = {
     body: 'Payments may still work. If you were changing something, check whether the change was saved before you try again.',
   },
   tryAgainIn: (wait: string) => `You can try again in ${wait}.`,
+  tryAgain: 'Try again',
   home: 'Go to your home page',
 };
