@@ -51,6 +51,7 @@ export const DemoFile = Type.Object({
   rest: Type.Object({ production: Type.String(), sandbox: Type.String() }),
   checkout: Type.Optional(Type.String()),
   dashboard: Type.Optional(Type.String()),
+  dashboard_base_url: Type.Optional(Type.String()),
   wallet_callbacks: Type.Optional(Type.String()),
   webhooks: Type.Optional(Type.Object({ grpc: Type.String() })),
   merchant: Type.Optional(
@@ -133,7 +134,7 @@ export async function findTarget(flag: readonly string[] | undefined, config: Cl
       addresses: [demo.grpc],
       token: token ?? demo.tokens.operator,
       webhooks: webhooksOf(config, demo),
-      dashboard: dashboard ?? demo.dashboard,
+      dashboard: dashboard ?? demo.dashboard_base_url ?? demo.dashboard,
       listeners: listenersOf(demo),
     };
   throw new CliError(

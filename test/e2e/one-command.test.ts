@@ -121,7 +121,8 @@ describe('the one command, used, killed and started again', () => {
   let before: DemoFile;
 
   beforeAll(async () => {
-    run = start({ dataFolder, env: { GATEHOUSE_METRICS_PORT: '0' }, bundles: 'its own' });
+    const env = { GATEHOUSE_METRICS_PORT: '0', GATEHOUSE_DASHBOARD_BASE_URL: 'https://dashboard.example' };
+    run = start({ dataFolder, env, bundles: 'its own' });
     await run.ready();
     before = await run.demo();
     expect(before.merchant.test_webhook_secret).toMatch(/^whsec_.{44}$/);
@@ -149,6 +150,14 @@ describe('the one command, used, killed and started again', () => {
     const { checkout, dashboard, wallet_callbacks: wallets } = before;
     const subjects = [`checkout ${checkout}`, `dashboard ${dashboard}`, `wallets ${wallets}`];
     expect(checks.map(({ subject }) => subject)).toEqual(expect.arrayContaining(subjects));
+  });
+
+  test('shows the dashboard under its URL for users, and so do links', async () => {
+    const env = { PATH: process.env['PATH'], ...compileCache(), GATEHOUSE_DATA_DIR: dataFolder };
+    const args = ['user', 'invite', 'invited@shop.example', '--operator'];
+    const { stdout } = await execute('scripts/gatehouse', args, { cwd: projectRoot, env });
+    expect(stdout).toContain('https://dashboard.example/invitation/');
+    expect(run.output()).toMatch(/^ {2}Dashboard +https:\/\/dashboard\.example {3}owner@/m);
   });
 
   test('opens the metrics of every process when their port is set', async () => {

@@ -167,7 +167,7 @@ async function startAll(options: StartOptions): Promise<Gatehouse> {
     await stack.start(...clients);
 
     const { seeded, isRecovering } = await prepareDemo(dataFolder, secrets, place.addresses, options);
-    const demo = demoOf(place, seeded);
+    const demo = demoOf(options.environment, place, seeded);
     await rememberDatabase(dataFolder, config.GATEHOUSE_DATABASE_URL);
     await writePrivateFile(join(dataFolder, demoFile), `${JSON.stringify(demo, undefined, 2)}\n`);
     return { demo, isRecovering, stop };
@@ -238,12 +238,14 @@ function processesIn(
   };
 }
 
-function demoOf({ addresses, secrets }: StartPlace, seeded: SeededDemo) {
+function demoOf(environment: ProcessEnvironment, { addresses, secrets }: StartPlace, seeded: SeededDemo) {
   const { operator = '', writer = '', reader = '' } = secrets.service_tokens;
   const { rest, checkout, dashboard, simulator, walletCallback, grpc, connect, webhooks, metrics } =
     addresses;
   return {
     ...{ rest, checkout, dashboard, simulator },
+    checkout_base_url: environment['GATEHOUSE_CHECKOUT_BASE_URL'] || checkout,
+    dashboard_base_url: environment['GATEHOUSE_DASHBOARD_BASE_URL'] || dashboard,
     wallet_callbacks: walletCallback,
     wallets: walletAccess(simulator, secrets.simulated_wallets),
     ...{ grpc, connect, webhooks, metrics },

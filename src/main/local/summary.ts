@@ -10,6 +10,9 @@ export interface DemoFile extends Static<typeof ReadByCommands> {
   readonly rest: { readonly production: string; readonly sandbox: string };
   readonly checkout: string;
   readonly dashboard: string;
+  /** The URLs under which users reach the pages: the two above, unless settings name others. */
+  readonly checkout_base_url: string;
+  readonly dashboard_base_url: string;
   readonly simulator: string;
   /** The address of the wallets process, for callbacks. */
   readonly wallet_callbacks: string;
@@ -53,8 +56,8 @@ Gatehouse is running (ready in ${running.seconds.toFixed(1)} s)
   Sandbox API      ${demo.rest.sandbox}   test key  ${merchant?.test_key ?? 'none'}
   Production API   ${demo.rest.production}   live key  ${merchant?.live_key ?? 'none'}
   API reference    ${demo.rest.sandbox}/docs
-  Checkout pages   ${demo.checkout}
-  Dashboard        ${demo.dashboard}   ${loginOf(users?.owner)}
+  Checkout pages   ${demo.checkout_base_url}
+  Dashboard        ${demo.dashboard_base_url}   ${loginOf(users?.owner)}
                    as an operator: ${loginOf(users?.operator)}
   Wallet simulator ${demo.simulator}   shows prompts and charges
   gRPC             ${demo.grpc}

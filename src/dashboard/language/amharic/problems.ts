@@ -35,7 +35,7 @@ export const problems: typeof english = {
   },
   insecureConnection: {
     title: 'ግንኙነቱ ደህንነቱ የተጠበቀ መሆኑን ማረጋገጥ አልተቻለም',
-    body: 'ይህ ገጽ ለhttps የተዘጋጀ ቢሆንም ጥያቄው እንደዚያ አልደረሰም። ኦፕሬተሩ ከፊቱ ያለውን ፕሮክሲ በGATEHOUSE_TRUSTED_PROXIES መጥቀስ አለበት።',
+    body: 'ይህ ገጽ ለhttps የተዘጋጀ ቢሆንም ጥያቄው እንደዚያ አልደረሰም። ገጹን በhttps አድራሻው ይክፈቱ። ከዚያም ካልሠራ ኦፕሬተሩ ከፊቱ ያለውን ፕሮክሲ በGATEHOUSE_TRUSTED_PROXIES መጥቀስ አለበት።',
   },
   recovering: {
     title: 'ጌትዌዩ ከመጠባበቂያ ቅጂ ተመልሷል',

@@ -34,7 +34,7 @@ export const problems = {
   },
   insecureConnection: {
     title: 'The connection is not known to be secure',
-    body: 'This dashboard requires https, but the request did not arrive over https. The operator must list the proxy in front of it in GATEHOUSE_TRUSTED_PROXIES.',
+    body: 'This dashboard requires https, but the request did not arrive over https. Open the dashboard at its https address. If you did, the operator must list the proxy in front of it in GATEHOUSE_TRUSTED_PROXIES.',
   },
   recovering: {
     title: 'The gateway was restored from a backup',
