@@ -83,21 +83,6 @@ test('an order is refunded in two parts, once each, and never more than was paid
   expect([dataOf(order)['status'], Object.keys(dataOf(order)).length]).toEqual(['COMPLETED', 12]);
 });
 
-test.each([
-  ['22', 'FAILED', '0'],
-  ['23', 'COMPLETED', '40'],
-  ['28', 'FAILED', '0'],
-])('a refund to the payer %s is %s in the end', async (digits, status, returned) => {
-  const orderNumber = await paidOrder(digits);
-  const refundNumber = newOrderNumber();
-
-  const accepted = await refund({ order_number: orderNumber, refund_number: refundNumber, amount: '40' });
-
-  expect(accepted.status).toBe(201);
-  expect(dataOf(await decided(refundNumber))['status']).toBe(status);
-  expect(await returnedBy(`2519000000${digits}`)).toEqual([returned]);
-});
-
 test('a payment of an option that its wallet no longer offers is refunded', async () => {
   const orderNumber = await paidOrder('11', '/api/v1/direct?payment_option=walletb_ussd');
   // The wallet B of the tests is configured without it.

@@ -164,26 +164,6 @@ test("a broken account stops neither others' payments nor its own merchant's aft
   expect(ends).toEqual(ends.map(() => 'COMPLETED'));
 });
 
-test('after kill -9 the payments of an own account are charged once each, to that account', async () => {
-  const { id: merchantId } = await stack.createMerchant();
-  const payee = '3004';
-  await useAccount(merchantId, 1, payee);
-  const begun: Payment[] = [];
-  for (let count = 0; count < 12; count += 1) begun.push(await pay(merchantId));
-  await waitUntil('some payments were sent', async () => (await balanceOf(`accountid@${payee}`)) > 0);
-
-  await wallets[0]!.stop('SIGKILL');
-  wallets.push(await side.startWallets());
-  // The remaining leases end now instead of after 45 seconds.
-  await desk.query(
-    'update core.payment_attempts set leased_until = now(), due_at = now() where leased_until > now() and due_at is not null',
-  );
-
-  const ends = await Promise.all(begun.map(endOf));
-  expect(ends).toEqual(ends.map(() => 'COMPLETED'));
-  expect(await balanceOf(`accountid@${payee}`)).toBe(10 * begun.length);
-});
-
 test("the balance of an own account shows a payment that its statement lacks, and the operator's balance stays even", async () => {
   const { id: ordinary } = await stack.createMerchant();
   const { id: own } = await stack.createMerchant();

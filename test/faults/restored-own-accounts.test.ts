@@ -2,17 +2,11 @@ import { expect, test } from '@jest/globals';
 import { CheckFinding } from '../../src/gen/gatehouse/v1/diagnostics_service_pb.js';
 import { Environment, OrderStatus } from '../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../src/gen/gatehouse/v1/order_service_pb.js';
-import {
-  RecoveredWalletProblem,
-  RecoveredWalletState,
-  RecoveryService,
-  RecoveryStream,
-} from '../../src/gen/gatehouse/v1/recovery_service_pb.js';
+import { RecoveryStream } from '../../src/gen/gatehouse/v1/recovery_service_pb.js';
 import {
   MerchantWalletService,
   WalletAccountCheck,
 } from '../../src/gen/gatehouse/v1/merchant_wallet_service_pb.js';
-import { startTemporaryNats } from '../../src/main/local/temporary-servers.ts';
 import { createMerchantWithAccount } from '../e2e/own-account.ts';
 import { connectTo } from '../integration/core/broker-messages.ts';
 import { storedId } from '../support/ids.ts';
@@ -22,13 +16,16 @@ import { numbers, openDrill, Shop } from './restore-drill.ts';
 import { closersOfEachTest } from '../support/shared-stack.ts';
 import { queryOnce } from '../support/database-connections.ts';
 
-/* The drill of docs/operating/backup.md with merchants whose payments go to an account of their own. */
+/*
+ * The drill of docs/operating/backup.md with merchants whose payments go to an account of their own. own-accounts.test.ts and
+ * recovery-statements.test.ts have the rules for the payments that their statements show.
+ */
 
 const closers = closersOfEachTest();
 
 const environment = Environment.SANDBOX;
 
-/** The drill with two merchants who share a payee account. */
+/** The drill with a merchant who has an account of its own. */
 async function openOwnDrill() {
   const drill = await openDrill(closers);
   const { stack } = drill;
@@ -62,7 +59,6 @@ async function openOwnDrill() {
     };
   };
   const first = openShop(await createMerchantWithAccount(stack, 'walleta', valuesOf('3001')));
-  const second = openShop(await createMerchantWithAccount(stack, 'walleta', valuesOf('3001')));
   const owners = stack.client(MerchantWalletService, 'dashboard');
   const walletaOf = async () =>
     (await drill.recovery())?.wallets.find(
@@ -71,7 +67,6 @@ async function openOwnDrill() {
   return {
     ...drill,
     first,
-    second,
     /** The merchants that wait in the sandbox, sorted. */
     held: async (): Promise<string[]> =>
       ((await drill.recovery())?.heldMerchants ?? [])
@@ -80,7 +75,6 @@ async function openOwnDrill() {
         .toSorted(),
     walletaOf,
     openShop,
-    valuesOf,
     /** Adds an account, as the dashboard does, or under the id of a lost one. It is used after it was promoted. Gives its id. */
     addAccount: async ({ id: merchantId }: TestMerchant, payeeId: string, walletAccountId = '') => {
       const { account } = await owners.addWalletAccount({
@@ -102,80 +96,15 @@ async function openOwnDrill() {
   };
 }
 
-/** The accounts of a merchant's attempts, and its own account. */
-async function accountsOf(databaseUrl: string, { id }: TestMerchant) {
-  const merchant = [storedId('mer', id)];
-  const own = await queryOnce<{ id: string }>(
-    databaseUrl,
-    'select id from core.wallet_accounts where merchant_id = $1',
-    merchant,
-  );
+/** The number of attempts of each account of a merchant. */
+async function accountsOf(databaseUrl: string, { id }: TestMerchant): Promise<Map<string | null, number>> {
   const payments = await queryOnce<{ account: string | null; count: number }>(
     databaseUrl,
     'select wallet_account_id as account, count(*)::integer as count from core.payment_attempts where merchant_id = $1 group by 1',
-    merchant,
+    [storedId('mer', id)],
   );
-  return {
-    used: payments.map(({ account }) => account),
-    own: own.map((account) => account.id),
-    /** The number of attempts of each account. */
-    byAccount: new Map(payments.map(({ account, count }) => [account, count])),
-  };
+  return new Map(payments.map(({ account, count }) => [account, count]));
 }
-
-test('a gateway that was restored without its broker finds lost payments at own accounts, and charges no customer again', async () => {
-  const { stack, first, second, ...drill } = await openOwnDrill();
-  const before = numbers('B', 1, 1);
-  await first.pay(before);
-  await drill.backUp();
-  const after = numbers('A', 201, 3);
-  const others = numbers('S', 301, 2);
-  // The second merchant has an order with the same number, which nobody has paid.
-  const samePhone = after[0]!;
-  const operators = numbers('O', 401, 1);
-  await first.pay(after);
-  await second.pay(others);
-  await drill.pay(operators);
-  await drill.allCompleted(operators);
-  const charged = await drill.charges();
-  await drill.loseAndRestore();
-  const broker = await startTemporaryNats();
-  closers.push(broker.stop);
-  await drill.startCore({ GATEHOUSE_NATS_URL: broker.url });
-
-  // A merchant may have added another account in the lost time, of which no record exists.
-  const lost = after.length + others.length + operators.length;
-  const waiting = await waitUntil('all lost payments are found', async () => {
-    const walleta = await drill.walletaOf();
-    const isAsked = walleta?.problem === RecoveredWalletProblem.OWN_ACCOUNTS;
-    return isAsked && walleta.unclaimedPaymentCount === lost ? walleta : undefined;
-  });
-  expect(waiting.state).toBe(RecoveredWalletState.WAITING);
-  await waitUntil('the own statements are read', async () => (await drill.held()).length === 0);
-  expect(await drill.isOpen()).toBeUndefined();
-  expect((await first.shop.pay(after[0]!)).status).toBe(503);
-  const reason = 'no merchant has added an account since the backup';
-  const subject = { case: 'accounts', value: true } as const;
-  await stack.client(RecoveryService, 'operator').acceptRecovery({ subject, reason });
-  expect((await waitUntil('the sandbox is open', drill.isOpen)).stream).toBe(RecoveryStream.LOST);
-
-  await first.pay([...before, ...after]);
-  await second.pay(others);
-  await drill.pay(operators);
-  await drill.allCompleted(operators);
-  expect(await drill.charges()).toEqual(charged);
-  for (const { merchant } of [first, second]) {
-    const { used, own } = await accountsOf(stack.databaseUrl, merchant);
-    expect(used).toEqual(own);
-  }
-  // The operator's account has its own payments only.
-  expect((await accountsOf(stack.databaseUrl, drill.merchant)).used).toEqual([null]);
-
-  await second.pay([samePhone]);
-  const [phone] = [...charged.keys()].filter((each) => each.endsWith(samePhone.slice(-4)));
-  expect(await drill.charges()).toEqual(new Map(charged).set(phone!, 2));
-  await drill.nothingWasChanged();
-});
 
 /** The lost time in which one merchant changes its account, and another one adds its first. */
 async function changeAccountsInTheLostTime() {
@@ -276,9 +205,9 @@ test('a gateway that was restored with its broker names the accounts that it los
   });
   expect(await drill.charges()).toEqual(expected);
   // Each payment has the account that took its money.
-  const used = (await accountsOf(stack.databaseUrl, first.merchant)).byAccount;
+  const used = await accountsOf(stack.databaseUrl, first.merchant);
   expect(used.get(storedId('wac', accounts.changed))).toBe(orders.changed.length + 1);
-  expect([...(await accountsOf(stack.databaseUrl, added.merchant)).byAccount.keys()]).toEqual([
+  expect([...(await accountsOf(stack.databaseUrl, added.merchant)).keys()]).toEqual([
     storedId('wac', accounts.added),
   ]);
   await drill.nothingWasChanged();
@@ -309,7 +238,7 @@ test('an account that only events of payments name is missed too, and takes its 
   await waitUntil('the merchant is free', async () => (await drill.held()).length === 0);
   await first.pay(after);
   expect(await drill.charges()).toEqual(charged);
-  const used = (await accountsOf(stack.databaseUrl, first.merchant)).byAccount;
+  const used = await accountsOf(stack.databaseUrl, first.merchant);
   expect(used.get(storedId('wac', account))).toBe(after.length);
 });
 

@@ -6,14 +6,24 @@ import type { Whim } from './logging-receiver.ts';
 import { openWebhookSite } from './webhook-site.ts';
 import type { Trade } from './webhook-site.ts';
 import { shared } from '../support/shared-stack.ts';
+import { insist } from '../support/wait-until.ts';
+import { ownPostgres } from './stoppable-servers.ts';
 
-// Processes are killed while orders end, and the servers of merchants fail in various ways. The seed decides which
-// process is killed after how many webhooks, and how the servers answer. What a killed process was doing depends on
-// the machine. GATEHOUSE_TEST_SEED: one seed, or several with commas between them.
+// Processes, the broker and PostgreSQL are killed while orders end, and the servers of merchants fail in various ways. The
+// seed decides which of them is killed after how many webhooks, and how the servers answer. What a killed process was doing
+// depends on the machine. GATEHOUSE_TEST_SEED: one seed, or several with commas between them.
 
 const seeds = (process.env['GATEHOUSE_TEST_SEED'] ?? String(randomInt(2 ** 31))).split(',').map(Number);
 
-const site = shared(() => openWebhookSite({ cores: 2, webhooks: 2 }));
+const postgres = shared(
+  async () => {
+    const server = await ownPostgres();
+    await server.start();
+    return server;
+  },
+  (server) => server.remove(),
+);
+const site = shared(() => openWebhookSite({ cores: 2, webhooks: 2, databaseUrl: postgres.url }));
 let trade: Trade | undefined;
 
 afterEach(async () => {
@@ -26,7 +36,9 @@ const blows = [
   'both webhooks processes',
   'the core that relays',
   'the broker',
+  'the broker, whose files were deleted,',
   'the broker and a webhooks process',
+  'PostgreSQL',
   'leases',
 ] as const;
 const whims: readonly { readonly weight: number; readonly arbitrary: fc.Arbitrary<Whim> }[] = [
@@ -78,10 +90,19 @@ async function strike({ at, which, endsLeases }: Blow): Promise<void> {
     'both webhooks processes': site.webhooks,
     'the core that relays': [relay],
     'the broker': [],
+    'the broker, whose files were deleted,': [],
     'the broker and a webhooks process': [webhooks],
+    PostgreSQL: [],
     leases: [],
   }[at].flatMap((process) => process ?? []);
+  if (at === 'the broker, whose files were deleted,') await site.broker.wipe();
   if (at.startsWith('the broker')) site.killBroker();
+  if (at === 'PostgreSQL') {
+    postgres.kill();
+    // Not restarted by its supervisor, which waits longer after each crash.
+    await postgres.stop();
+    await insist('PostgreSQL starts again', postgres.start);
+  }
   await Promise.all(
     dead.map((each) => (site.cores.includes(each) ? site.killCore(each) : site.killWebhooks(each))),
   );
@@ -115,7 +136,7 @@ test.each(seeds)(
 
     for (const blow of chosen.blows) {
       await trade.arrival(blow.after);
-      await Promise.all([strike(blow), trade.endAgain()]);
+      await Promise.all([strike(blow), insist('orders end again', trade.endAgain)]);
     }
     await trade.stop();
     await site.endLeases();

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { headingOf } from '../../support/customer.ts';
 import type { PageAnswer } from '../../support/customer.ts';
 import { sessionCookie, sessionsRead, sharedDashboardDesk } from './dashboard-desk.ts';
-import { duringChange, holdLocks, queryOnce } from '../../support/database-connections.ts';
+import { holdLocks, queryOnce } from '../../support/database-connections.ts';
 import { sharedMerchant, sharedStack } from '../../support/shared-stack.ts';
 import { formTokenOf, hiddenField } from '../../support/dashboard-visitor.ts';
 import { newRandomId } from '../../../src/contract/public-id.ts';
@@ -113,21 +113,6 @@ describe('signing in', () => {
 
     expect((await stranger.post('/sign-in', { ...user })).status).toBe(429);
     expect([confirmed.status, entered.status]).toEqual([303, 303]);
-  });
-
-  test('with a password that is changed meanwhile begins no session', async () => {
-    const user = await desk.users.member(merchant.id);
-    const visitor = desk.visitor();
-    // The sign-in with the correct password waits for the change, to store its time.
-    const { status } = await duringChange(
-      stack.databaseUrl,
-      `update core.users set password_hash = password_hash || 'changed' where email = $1`,
-      [user.email],
-      () => visitor.signIn(user),
-    );
-
-    expect(status).toBe(409);
-    expect((await visitor.get('/account')).headers.get('location')).toContain('/sign-in');
   });
 
   test('gives the browser a session and a secret that no script reads and no other site sends along', async () => {

@@ -192,19 +192,6 @@ describe('a session with only the password', () => {
     );
   });
 
-  test('cannot confirm the identity with the password instead of the code', async () => {
-    const { user } = await protectedUser();
-    const visitor = await afterPassword(user);
-
-    const answers = [
-      await visitor.post('/confirm', { password: user.password }),
-      await visitor.post('/sign-in/code', { password: user.password }),
-    ];
-
-    expect(answers.map(({ status }) => status)).toEqual([401, 400]);
-    expect(await isIn(visitor)).toBe(false);
-  });
-
   test('can be left to sign in as another user', async () => {
     const { user } = await protectedUser();
     const other = await desk.users.member(merchant.id);
@@ -327,16 +314,4 @@ describe('before a key is created', () => {
     expect(again.headers.get('location')).toBe('/confirm');
     expect((await visitor.get(keysPage())).body).not.toContain('never made');
   });
-});
-
-test('the password alone is enough again when the codes are turned off', async () => {
-  const { user, visitor } = await protectedUser();
-  await visitor.get('/account');
-
-  const off = await visitor.post('/account/codes/off');
-  const entered = await desk.visitor().signIn(user);
-
-  expect(off.headers.get('location')).toBe('/account');
-  expect((await visitor.get('/account')).body).toContain('One-time codes are off.');
-  expect(entered.headers.get('location')).toBe('/');
 });

@@ -178,16 +178,6 @@ describe('a request to pay', () => {
     expect(await simulator.charges()).toMatchObject([{ wallet: 'mtn', correlation_id: id, amount: '5' }]);
   });
 
-  test('is accepted once for one X-Reference-Id, whatever the body', async () => {
-    const { id } = await pay('256774290781');
-
-    const { answer } = await pay('256774290781', { id, over: { amount: '9' } });
-    simulator.time.pass(1_000);
-
-    expect(answer).toMatchObject({ status: 409, json: { code: 'RESOURCE_ALREADY_EXIST' } });
-    expect(await simulator.charges()).toHaveLength(1);
-  });
-
   test.each([
     ['a currency that the sandbox does not have', { over: { currency: 'UGX' } }, 500, 'INVALID_CURRENCY'],
     ['too many decimals', { over: { amount: '1.005' } }, 400, 'VALIDATION_ERROR'],
@@ -271,27 +261,6 @@ describe('Disbursement', () => {
       id,
       answer,
     }));
-  const refund = (id: string, amount: string) =>
-    post('/refund', { amount, currency: 'EUR', externalId: 'r', referenceIdToRefund: id });
-
-  test('refunds parts of a payment, and never more than is left', async () => {
-    const { id } = await pay('256774290781');
-    simulator.time.pass(1_000);
-
-    const first = await refund(id, '3');
-    const tooMuch = await refund(id, '2.01');
-    const rest = await refund(id, '2');
-    simulator.time.pass(1_000);
-
-    const seen = await call('disbursement', `/refund/${first.id}`);
-    expect([first, tooMuch, rest].map(({ answer }) => answer.status)).toEqual([202, 400, 202]);
-    expect(seen.json).toMatchObject({
-      status: 'SUCCESSFUL',
-      amount: '3',
-      payee: { partyIdType: 'MSISDN', partyId: '256774290781' },
-    });
-    expect(await simulator.charges()).toMatchObject([{ amount: '5', reversed: '5' }]);
-  });
 
   test('pays out, and shows the balance', async () => {
     await pay('256774290781');

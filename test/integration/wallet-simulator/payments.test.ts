@@ -173,20 +173,6 @@ describe('callbacks', () => {
 });
 
 describe('X-CorrelationID', () => {
-  test('that was used before is refused as a duplicate, and is found through /responses', async () => {
-    const correlationId = randomUUID();
-    const first = await simulator.pay(payer, { correlationId });
-
-    const second = await simulator.pay(payer, { correlationId: correlationId.toUpperCase() });
-    const found = await simulator.call(`/responses/${correlationId}`);
-
-    expect(errorOf(second)).toBe('400 businessRule duplicateRequest');
-    expect(found).toMatchObject({
-      status: 200,
-      json: { link: `/transactions/${String(first.json['objectReference'])}` },
-    });
-  });
-
   test('of a refused request can be used again', async () => {
     const correlationId = randomUUID();
     await simulator.pay(payer, { correlationId, body: { amount: '0' } });

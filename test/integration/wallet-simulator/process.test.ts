@@ -1,13 +1,10 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
 import { startProcess } from '../../support/gatehouse-process.ts';
 import type { GatehouseProcess } from '../../support/gatehouse-process.ts';
 import { startInline } from '../../support/inline-process.ts';
-import { waitUntil } from '../../support/wait-until.ts';
 import { postJson } from '../../support/post-json.ts';
-import { sharedFolder } from '../../support/shared-folder.ts';
 
 const settings = {
   GATEHOUSE_SIMULATOR_PORT: '0',
@@ -18,22 +15,13 @@ const settings = {
 };
 
 let simulator: GatehouseProcess | undefined;
-const folder = sharedFolder();
 afterEach(async () => {
   await simulator?.stop('SIGKILL');
   simulator = undefined;
 });
 
-/** Requests 1 ETB of walleta's payer; undefined when no answer arrived. */
-async function pay(origin: string, payer: string, correlationId: string): Promise<Response | undefined> {
-  return postJson(
-    `${origin}/walleta/transactions/type/merchantpay`,
-    { amount: '1', currency: 'ETB', debitParty: [{ key: 'msisdn', value: payer }] },
-    { ...(await clientHeaders(origin)), 'x-correlationid': correlationId },
-  ).catch(() => undefined);
-}
-
-async function clientHeaders(origin: string): Promise<Readonly<Record<string, string>>> {
+/** Requests 1 ETB of walleta's payer. */
+async function pay(origin: string, payer: string): Promise<Response> {
   const answer = await fetch(`${origin}/walleta/v1/oauth/accesstoken`, {
     method: 'POST',
     body: new URLSearchParams({
@@ -43,11 +31,15 @@ async function clientHeaders(origin: string): Promise<Readonly<Record<string, st
     }),
   });
   const { access_token: token } = (await answer.json()) as { access_token: string };
-  return { 'x-client-id': 'a', 'x-api-key': 'key-of-a', authorization: `Bearer ${token}` };
+  return postJson(
+    `${origin}/walleta/transactions/type/merchantpay`,
+    { amount: '1', currency: 'ETB', debitParty: [{ key: 'msisdn', value: payer }] },
+    {
+      ...{ 'x-client-id': 'a', 'x-api-key': 'key-of-a', authorization: `Bearer ${token}` },
+      'x-correlationid': randomUUID(),
+    },
+  );
 }
-
-const chargesOf = async (origin: string): Promise<readonly unknown[]> =>
-  ((await (await fetch(`${origin}/simulator/charges`)).json()) as { charges: readonly unknown[] }).charges;
 
 const run = (args: readonly string[], env: Readonly<Record<string, string>>) =>
   new Promise<{ readonly code: unknown; readonly stderr: string }>((done) =>
@@ -83,41 +75,12 @@ test('the time scale in the settings scales all delays', async () => {
     GATEHOUSE_SIMULATOR_TIME_SCALE: '0.001',
   });
 
-  const answer = await pay(String(scaled.ready['origin']), '251900000004', randomUUID());
+  const answer = await pay(String(scaled.ready['origin']), '251900000004');
   await scaled.stop();
 
-  const { expiryTime } = (await answer!.json()) as { expiryTime: string };
-  const sentAt = Date.parse(String(answer!.headers.get('x-date')));
+  const { expiryTime } = (await answer.json()) as { expiryTime: string };
+  const sentAt = Date.parse(String(answer.headers.get('x-date')));
   expect(Date.parse(expiryTime) - sentAt).toBeLessThan(60_000);
-});
-
-test('a process that was killed between the charge and the reply knows of the one charge after its restart', async () => {
-  const remembering = {
-    ...settings,
-    GATEHOUSE_SIMULATOR_TIME_SCALE: '0.05',
-    GATEHOUSE_SIMULATOR_JOURNAL_DIR: join(folder, 'journals'),
-  };
-  const correlationId = randomUUID();
-  const first = await startProcess('wallet-simulator', remembering);
-  simulator = first;
-  const reply = pay(String(first.ready['origin']), '251900000014', correlationId);
-  const [charge] = await waitUntil('the payer is charged', async () => {
-    const charges = await chargesOf(String(first.ready['origin']));
-    return charges.length > 0 && charges;
-  });
-  await first.stop('SIGKILL');
-
-  simulator = await startProcess('wallet-simulator', remembering);
-  const origin = String(simulator.ready['origin']);
-  const again = await pay(origin, '251900000014', correlationId);
-  const found = await fetch(`${origin}/walleta/responses/${correlationId}`, {
-    headers: await clientHeaders(origin),
-  });
-
-  expect(await reply).toBeUndefined();
-  expect(await again?.json()).toMatchObject({ errorCode: 'duplicateRequest' });
-  expect(found.status).toBe(200);
-  expect(await chargesOf(origin)).toEqual([charge]);
 });
 
 test('without credentials the process names the missing setting and does not start', async () => {

@@ -76,19 +76,6 @@ test.each([
   },
 );
 
-test('reversals can return a part, then the rest, and no more', async () => {
-  const part = await reverse({ amount: '100', currency: 'ETB' });
-  const tooMuch = await reverse({ amount: '0.6' });
-  const rest = await reverse();
-  const nothingLeft = await reverse();
-  simulator.time.pass(1_000);
-
-  expect([part.status, rest.status]).toEqual([202, 202]);
-  expect(errorOf(tooMuch)).toBe('400 businessRule greaterThanTransactionMaxValue');
-  expect(errorOf(nothingLeft)).toBe('400 businessRule incorrectState');
-  expect(await simulator.charges(payer)).toMatchObject([{ reversed: '100.5' }]);
-});
-
 test.each([
   ['no type', { type: undefined }, 'validation mandatoryValueNotSupplied'],
   ['another type', { type: 'transfer' }, 'validation formatError'],

@@ -93,16 +93,6 @@ const queryOrder = async (id = 'order1'): Promise<Json> =>
   (await call('/merchant/queryOrder', 'payment.queryorder', { merch_order_id: id })).json[
     'biz_content'
   ] as Json;
-const refund = async (number: string, amount = '12'): Promise<Json> =>
-  (
-    await call('/merchant/refund', 'payment.refund', {
-      merch_order_id: 'order1',
-      refund_request_no: number,
-      actual_amount: amount,
-      trans_currency: 'ETB',
-    })
-  ).json['biz_content'] as Json;
-
 /** Types a number on the page of an order, and confirms. */
 async function confirm({ json }: Answer, phone: string): Promise<void> {
   const { prepay_id: id } = json['biz_content'] as Record<string, string>;
@@ -219,25 +209,6 @@ describe('an order', () => {
     expect(known).toMatchObject({ order_status: 'WAIT_PAY' });
     expect(await queryOrder()).toMatchObject({ order_status: 'ORDER_CLOSED' });
   });
-});
-
-test('a refund is made once for one number, and the order shows it', async () => {
-  await confirm(await preOrder(), '251911223344');
-  simulator.time.pass(1_000);
-
-  const first = await refund('refund1');
-  const again = await refund('refund1');
-  const during = await queryOrder();
-  simulator.time.pass(1_000);
-
-  expect(first).toMatchObject({ refund_status: 'REFUNDING', refund_amount: '12.00' });
-  expect(again).toMatchObject({
-    refund_status: 'REFUND_DUPLICATED',
-    refund_order_id: first['refund_order_id'],
-  });
-  expect(during).toMatchObject({ order_status: 'REFUNDING' });
-  expect(await queryOrder()).toMatchObject({ order_status: 'REFUND_SUCCESS' });
-  expect(await simulator.charges()).toMatchObject([{ amount: '12', reversed: '12' }]);
 });
 
 test('a fault is armed for one request, and a fault that the wallet does not have is refused', async () => {

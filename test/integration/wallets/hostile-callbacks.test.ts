@@ -248,19 +248,4 @@ describe.each(Object.entries(protocols))('callbacks of %s', (_name, protocol) =>
   test('of all these kinds have left the payment undecided', async () => {
     await expectUndecided();
   });
-
-  test('of failure, sent before the genuine one, do not fail a payment that is made', async () => {
-    const failed = failureOf(foreign);
-    const paid = await start(protocol, '00');
-    for (let count = 0; count < 3; count += 1) await send(urlOf(paid), failed);
-
-    const status = await waitUntil('the order has ended', async () => {
-      await desk.makeDue(paid);
-      const { order } = await desk.story(paid);
-      return order?.status !== OrderStatus.PENDING && order?.status;
-    });
-
-    expect(OrderStatus[status]).toBe('COMPLETED');
-    expect(await desk.strays(paid.merchantId)).toEqual([]);
-  });
 });

@@ -57,23 +57,6 @@ describe('the intake misses nothing', () => {
     await expectEachTakenInOnce(60 + once + twice);
   });
 
-  test('when it starts without a broker, and when it was stopped itself', async () => {
-    const desk = await open({ startBroker: false });
-    const { broker, expireOrders, startIntake, untilAllTakenIn, expectEachTakenInOnce } = desk;
-    const first = startIntake();
-    await expireOrders(numbered('A', 20));
-    await untilAllTakenIn(20);
-    await first.stop();
-    await expireOrders(numbered('B', 20));
-    await broker.start();
-
-    const second = startIntake();
-    await untilAllTakenIn(40);
-    const more = await untilBrought(desk, second.brought);
-
-    await expectEachTakenInOnce(40 + more);
-  });
-
   test('when messages are lost from the stream, repeated in it, or are no events', async () => {
     const desk = await open();
     const { broker, expireOrders, startIntake, untilAllTakenIn, expectEachTakenInOnce } = desk;

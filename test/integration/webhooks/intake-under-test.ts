@@ -62,12 +62,7 @@ export function deskOfEachTest(): (...options: Parameters<typeof openIntakeDesk>
 }
 
 /** Real cores, a real broker, a database and a merchant, and the intake between them. */
-export async function openIntakeDesk({
-  cores = 1,
-  startBroker = true,
-  ackWaitMs = 30_000,
-  ownProcesses = false,
-} = {}) {
+export async function openIntakeDesk({ cores = 1, ackWaitMs = 30_000, ownProcesses = false } = {}) {
   const cleanUps: (() => Promise<unknown>)[] = [];
   const close = async (): Promise<void> => {
     for (const cleanUp of cleanUps.reverse()) await cleanUp();
@@ -75,9 +70,9 @@ export async function openIntakeDesk({
   try {
     const broker = await ownNats();
     cleanUps.push(broker.remove);
-    if (startBroker) await broker.start();
+    await broker.start();
     const stack = await startStack({
-      ownProcesses: ownProcesses || !startBroker,
+      ownProcesses,
       cores,
       facades: 0,
       settings: { GATEHOUSE_NATS_URL: broker.url },
