@@ -1,4 +1,3 @@
-import { constants } from 'node:crypto';
 import { createServer as createHttp1Server, IncomingMessage, ServerResponse } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { createServer as createHttp2Server } from 'node:http2';
@@ -20,7 +19,7 @@ import { bytesOfPage } from '../metrics.ts';
 import type { Page } from '../metrics.ts';
 import { peerCertificateKey, peerOfSocket, roleOfCertificate } from '../tls/peer-certificate.ts';
 import type { PeerCertificate } from '../tls/peer-certificate.ts';
-import { handshakeTimeoutMs } from '../tls/server-tls.ts';
+import { handshakeTimeoutMs, http2Tls } from '../tls/server-tls.ts';
 import type { ServerTls } from '../tls/server-tls.ts';
 import { watchHandshakes } from '../tls/watch-handshakes.ts';
 import { deadlineWithinTimer } from './deadline-within-timer.ts';
@@ -158,8 +157,7 @@ const contextOptions = ({ files }: ServerTls) => {
   return {
     ca,
     ...(own === undefined ? {} : { cert: own.certificate, key: own.key }),
-    // HTTP/2 forbids renegotiation (RFC 9113, section 9.2.1), and a handshake costs the server more than its client.
-    secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
+    ...http2Tls,
   };
 };
 

@@ -1,6 +1,8 @@
 import { ServerCredentials, credentials, experimental } from '@grpc/grpc-js';
+import type { SecureContextOptions } from 'node:tls';
 import type { ChannelCredentials } from '@grpc/grpc-js';
 import type { CertificateFiles } from '../tls/certificate-files.ts';
+import { http2Tls } from '../tls/server-tls.ts';
 
 type Provider = Parameters<typeof experimental.createCertificateProviderServerCredentials>[0];
 type CaListener = Parameters<Provider['addCaCertificateListener']>[0];
@@ -51,9 +53,22 @@ export function serverCredentials(
 ): ServerCredentials {
   if (files === undefined) return ServerCredentials.createInsecure();
   const provider = providerOf(files);
-  return experimental.createCertificateProviderServerCredentials(
-    provider,
-    asksClients ? provider : null,
-    false,
+  return withHttp2Tls(
+    experimental.createCertificateProviderServerCredentials(provider, asksClients ? provider : null, false),
   );
+}
+
+/**
+ * grpc-js has no public option for ciphers that lasts until the next certificate, so its own method is extended.
+ * @throws when this version has no such method
+ */
+function withHttp2Tls(made: ServerCredentials): ServerCredentials {
+  const optionsOf: unknown = Reflect.get(made, 'calculateSecureContextOptions');
+  if (typeof optionsOf !== 'function')
+    throw new Error('this version of grpc-js does not keep its TLS options where they are expected');
+  const calculateSecureContextOptions = (): SecureContextOptions | null => {
+    const options = optionsOf.call(made) as SecureContextOptions | null;
+    return options && { ...options, ...http2Tls };
+  };
+  return Object.assign(made, { calculateSecureContextOptions });
 }

@@ -134,6 +134,11 @@ describe.each(['grpc', 'connect'] as const)('the %s listener continues to serve 
 
   test.each<[name: string, options: ConnectionOptions, outcome: RegExp]>([
     ['a version that is too old', { minVersion: 'TLSv1', maxVersion: 'TLSv1.1' }, /protocol|version|alert/i],
+    [
+      'a cipher that HTTP/2 forbids',
+      { maxVersion: 'TLSv1.2', ciphers: 'ECDHE-ECDSA-AES128-SHA256:ECDHE-RSA-AES128-SHA256' },
+      /handshake failure/i,
+    ],
     ['a protocol that it does not speak', { ALPNProtocols: ['spdy/3'] }, /no application protocol/i],
   ])('%s, which it refuses', async (_name, options, outcome) => {
     await expect(tls(listener, options)).rejects.toThrow(outcome);
