@@ -112,7 +112,10 @@ const adviceFor = (reason: string, context: FailureContext): string => {
       `To list hosts: gatehouse webhook hosts <merchant_id>`,
     ].join('\n'),
     WEBHOOK_ENDPOINT_NOT_FOUND: `To list the merchant's webhook endpoints: gatehouse webhook endpoint list <merchant_id>`,
-    WEBHOOK_ENDPOINT_EXISTS: `Change that one: gatehouse webhook endpoint update <merchant_id> <endpoint_id>`,
+    WEBHOOK_ENDPOINT_EXISTS: [
+      `Change that one: gatehouse webhook endpoint update <merchant_id> <endpoint_id>`,
+      `If its signing secret was never shown, as after a lost answer: gatehouse webhook endpoint rotate-secret <merchant_id> <endpoint_id> --promote-after 0s`,
+    ].join('\n'),
     WEBHOOK_ENDPOINT_DELETED: `To list the merchant's webhook endpoints: gatehouse webhook endpoint list <merchant_id>`,
     TOO_MANY_WEBHOOK_ENDPOINTS: `Delete one that is no longer used: gatehouse webhook endpoint delete <merchant_id> <endpoint_id>`,
     NO_NEXT_SECRET: [

@@ -250,7 +250,11 @@ test('errors about webhook endpoints say what to do', async () => {
   await endpoint('create', id, '--url', url);
   const results = [
     [await endpoint('show', id, nobody('whe')), 3, 'gatehouse webhook endpoint list <merchant_id>'],
-    [await endpoint('create', id, '--url', url), 4, 'gatehouse webhook endpoint update'],
+    [
+      await endpoint('create', id, '--url', url),
+      4,
+      'rotate-secret <merchant_id> <endpoint_id> --promote-after 0s',
+    ],
     [
       await endpoint('create', id, '--url', 'http://shop.example', '-e', 'live'),
       ...[2, 'the webhooks process did not accept the input\n  url: must start with https:// in production'],
