@@ -116,6 +116,8 @@ test('a gateway that was restored without its broker finds lost payments at the 
   const events = [...eventsAt(receiver).values()].map(({ orderNumber }) => orderNumber);
   expect(events.toSorted()).toEqual(openBefore.flatMap((number) => [number, number]));
   expect((await shop.verify('L-0501')).status).toBe(404);
+  // Such an order was paid, so it must not look like one that was never sent.
+  expect((await shop.verify(after[0]!)).status).toBe(503);
   for (const number of after) expect((await shop.pay(number)).status).toBe(201);
   await drill.allCompleted(after);
   expect(await drill.charges()).toEqual(charged);
