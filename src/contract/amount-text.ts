@@ -1,4 +1,5 @@
 import type { Language } from '../platform/language/language.ts';
+import { numberFormat } from '../platform/language/formats.ts';
 
 /** Decimal text of the contract: digits, with or without a point and decimals. */
 type DecimalText = `${number}`;
@@ -15,7 +16,7 @@ const isDecimalText = (text: string): text is DecimalText => /^[0-9]+(\.[0-9]+)?
 export function amountText(amount: string, currency: string, language: Language): string {
   if (!isDecimalText(amount) || !isCurrencyCode(currency)) return `${currency} ${amount}`;
   const decimals = Math.max(usualDecimals(currency), amount.split('.')[1]?.length ?? 0);
-  return new Intl.NumberFormat(language, {
+  return numberFormat(language, {
     style: 'currency',
     currency,
     minimumFractionDigits: decimals,
@@ -25,4 +26,4 @@ export function amountText(amount: string, currency: string, language: Language)
 
 /** The decimals with which amounts in a currency are written. Core may accept more for a few currencies, because its list is ISO 4217. */
 export const usualDecimals = (currency: string): number =>
-  new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions().maximumFractionDigits ?? 0;
+  numberFormat('en', { style: 'currency', currency }).resolvedOptions().maximumFractionDigits ?? 0;

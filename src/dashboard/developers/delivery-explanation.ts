@@ -8,6 +8,7 @@ import {
 import type { ExplainDeliveryResponse } from '../../gen/gatehouse/v1/webhook_service_pb.js';
 import { momentOf } from '../moment-text.ts';
 import type { Writing } from './webhook-views.ts';
+import { numberFormat } from '../../platform/language/formats.ts';
 
 /** A sentence, with a link if a page is about it. */
 interface Step {
@@ -48,7 +49,7 @@ function causeOf({ explanation, delivery, endpoint }: ExplainDeliveryResponse): 
 function causeTexts(answer: ExplainDeliveryResponse, { words, language }: Writing): readonly string[] {
   const { why } = words.delivery;
   const { explanation, delivery, endpoint } = answer;
-  const number = (value: number): string => new Intl.NumberFormat(language).format(value);
+  const number = (value: number): string => numberFormat(language).format(value);
   const attempt =
     explanation === undefined
       ? []

@@ -6,6 +6,7 @@ import type { webhookEndpoints } from '../language/english/webhook-endpoints.ts'
 import { momentOf } from '../moment-text.ts';
 import { endpointRow } from './webhook-views.ts';
 import type { Writing } from './webhook-views.ts';
+import { numberFormat } from '../../platform/language/formats.ts';
 
 /** The types of event that an endpoint can receive, in the order of the form. */
 export const eventTypes = [
@@ -71,7 +72,7 @@ export function awaitedRow(
   words: typeof webhookEndpoints,
   { path, language }: { readonly path: string; readonly language: string },
 ) {
-  const count = new Intl.NumberFormat(language).format(pendingCount);
+  const count = numberFormat(language).format(pendingCount);
   return webhookEndpointId === ''
     ? { text: words.awaited.orders(count), href: `${path}/secrets` }
     : { text: words.awaited.endpoint(count), href: `${path}/endpoints/${webhookEndpointId}` };

@@ -20,6 +20,7 @@ import { orderWords } from '../payments/order-words.ts';
 import { refundWords } from '../refunds/refund-writing.ts';
 import { recoveryNotice } from './recovery-notice.ts';
 import { reportView } from './report-views.ts';
+import { numberFormat } from '../../platform/language/formats.ts';
 
 /*
  * The parts of a merchant's first page. Each is loaded by itself, so that the page shows the others while core or `webhooks` is
@@ -82,7 +83,7 @@ export const inactiveEndpointsPanel = ({ clients }: Dashboard, request: FastifyR
   loadPanel(request, async (options) => {
     const asked = { ...scopeOf(request), onlyInTrouble: true, includeWebhookEndpoints: true };
     const { endpoints } = await clients.webhooks.listEndpoints({ ...asked, pageSize: maxEndpoints }, options);
-    const format = new Intl.NumberFormat(request.language);
+    const format = numberFormat(request.language);
     const words = wordsFor(request, homeWords).webhooks;
     return endpoints.map(({ endpoint, state, pendingCount, lastResult }) => ({
       endpoint,
@@ -110,7 +111,7 @@ export const waitingRefundsPanel = ({ clients }: Dashboard, request: FastifyRequ
   loadPanel(request, async (options) => {
     const asked = { ...scopeOf(request), statuses: [RefundStatus.AWAITING_APPROVAL], pageSize: maxWaiting };
     const { refunds, nextPageToken } = await clients.refunds.listRefunds(asked, options);
-    const count = new Intl.NumberFormat(request.language).format(refunds.length);
+    const count = numberFormat(request.language).format(refunds.length);
     const { text } = wordsFor(request, refundWords).waiting;
     return refunds.length === 0 ? undefined : text(nextPageToken === '' ? count : `${count}+`);
   });

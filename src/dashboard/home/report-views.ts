@@ -8,6 +8,7 @@ import type {
 } from '../../gen/gatehouse/v1/report_service_pb.js';
 import { amountText } from '../../contract/amount-text.ts';
 import type { Language } from '../../platform/language/language.ts';
+import { numberFormat, timeFormat } from '../../platform/language/formats.ts';
 import type { home } from '../language/english/home.ts';
 import { momentOf } from '../moment-text.ts';
 import { optionText } from '../payments/order-words.ts';
@@ -29,10 +30,10 @@ export type Step = 'hour' | 'day';
  */
 export function reportView(report: GetOrderReportResponse, step: Step, now: Date, writing: HomeWriting) {
   const { words, orderWords, wallets, language, timeZone } = writing;
-  const count = (number: bigint): string => new Intl.NumberFormat(language).format(number);
+  const count = (number: bigint): string => numberFormat(language).format(number);
   const amounts = (money: readonly (CollectedAmount | RefundedAmount)[]): string[] =>
     money.map(({ amount, currency }) => amountText(amount, currency, language));
-  const label = new Intl.DateTimeFormat(language === 'en' ? 'en-GB' : 'am-ET', {
+  const label = timeFormat(language === 'en' ? 'en-GB' : 'am-ET', {
     timeZone,
     ...(step === 'hour'
       ? { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }
@@ -94,7 +95,7 @@ export function reportView(report: GetOrderReportResponse, step: Step, now: Date
 /** Undefined when the total is zero. */
 function rateText(part: bigint, whole: bigint, language: Language): string | undefined {
   if (whole === 0n) return undefined;
-  const format = new Intl.NumberFormat(language, { style: 'percent', maximumFractionDigits: 1 });
+  const format = numberFormat(language, { style: 'percent', maximumFractionDigits: 1 });
   return format.format(Number(part) / Number(whole));
 }
 

@@ -8,6 +8,7 @@ import {
 } from '../../gen/gatehouse/v1/wallet_status_service_pb.js';
 import type { ReportedWalletStatus, WalletStatus } from '../../gen/gatehouse/v1/wallet_status_service_pb.js';
 import { durationText } from '../../platform/language/duration-text.ts';
+import { numberFormat } from '../../platform/language/formats.ts';
 import { loadPanel } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { momentOf } from '../moment-text.ts';
@@ -77,7 +78,7 @@ function walletRow(reported: ReportedWalletStatus, writing: Writing, now: Date) 
   if (stale) return staleRow(reported, writing, now);
   const words = writing.words.walletPage;
   const { calls = 0, failures = 0 } = status ?? {};
-  const percent = new Intl.NumberFormat(writing.language, { style: 'percent', maximumFractionDigits: 1 });
+  const percent = numberFormat(writing.language, { style: 'percent', maximumFractionDigits: 1 });
   return {
     wallet: walletName(status?.wallet, writing),
     instance,
@@ -121,7 +122,7 @@ function latencyText(latency: Duration | undefined, { words, language }: Writing
   if (latency === undefined) return words.walletPage.nothing;
   const ms = durationMs(latency);
   const [unit, count] = ms < 1000 ? (['millisecond', ms] as const) : (['second', ms / 1000] as const);
-  const format = new Intl.NumberFormat(language, {
+  const format = numberFormat(language, {
     style: 'unit',
     unit,
     unitDisplay: 'short',

@@ -2,6 +2,7 @@ import type { WalletDirectory } from '../../contract/wallet-directory.ts';
 import type { FastifyRequest } from 'fastify';
 import { Environment } from '../../gen/gatehouse/v1/order_pb.js';
 import type { Language } from '../../platform/language/language.ts';
+import { numberFormat } from '../../platform/language/formats.ts';
 import type { EnvironmentName } from '../access/page-context.ts';
 import { isEnvironmentName } from '../access/page-context.ts';
 import { fieldOf } from '../forms/read-form.ts';
@@ -76,4 +77,4 @@ export const environmentName = (environment: Environment | undefined): Environme
   environment === Environment.PRODUCTION ? 'production' : 'sandbox';
 
 export const numberText = (count: number | bigint, { language }: Writing): string =>
-  new Intl.NumberFormat(language).format(count);
+  numberFormat(language).format(count);

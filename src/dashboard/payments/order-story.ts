@@ -13,6 +13,7 @@ import { isCancellation } from '../../contract/is-cancellation.ts';
 import type { Language } from '../../platform/language/language.ts';
 import { momentFormat } from '../../platform/language/moment-text.ts';
 import type { MomentFormat } from '../../platform/language/moment-text.ts';
+import { numberFormat } from '../../platform/language/formats.ts';
 import type { home } from '../language/english/home.ts';
 import type { order } from '../language/english/order.ts';
 import type { refunds } from '../language/english/refunds.ts';
@@ -173,7 +174,7 @@ export function exchangeEntries(
   const { story, words, language } = writing;
   const option =
     paymentAttempt === undefined ? words.none : optionText(paymentAttempt.paymentOption, writing);
-  const format = new Intl.NumberFormat(language);
+  const format = numberFormat(language);
   return exchanges.map((exchange): StoryEntry => {
     const { startTime, status, error, omitted, duration } = exchange;
     if (omitted > 0) {
@@ -209,7 +210,7 @@ export function webhookEntries(
   { story, language }: StoryWriting,
 ): StoryEntry[] {
   if (delivery === undefined) return [];
-  const format = new Intl.NumberFormat(language);
+  const format = numberFormat(language);
   if (attempts.length === 0) {
     const isAbandoned = delivery.state === DeliveryState.GIVEN_UP;
     return [
@@ -287,7 +288,7 @@ export function storyItems(entries: readonly StoryEntry[], { story, language, ti
     if (run === undefined || first === undefined || isPlain(entry) || isPlain(first)) items.push([entry]);
     else run.push(entry);
   }
-  const format = new Intl.NumberFormat(language);
+  const format = numberFormat(language);
   return items.map((run) => {
     const steps = run.map(shown);
     const [first] = run;

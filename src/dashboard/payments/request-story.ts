@@ -2,6 +2,7 @@ import { ApiEndpoint } from '../../gen/gatehouse/v1/request_log_service_pb.js';
 import type { ApiRequest } from '../../gen/gatehouse/v1/request_log_service_pb.js';
 import { millisecondsOf, secondsIn } from './order-story.ts';
 import type { StoryEntry, StoryWriting } from './order-story.ts';
+import { numberFormat } from '../../platform/language/formats.ts';
 
 /** The paths of the pages that show API requests. */
 export interface RequestPages {
@@ -31,7 +32,7 @@ export function requestEntries(
     const { story, language, timeZone } = writing;
     const seconds = secondsIn(language, timeZone);
     const times = story.times(
-      new Intl.NumberFormat(language).format(ordered.length),
+      numberFormat(language).format(ordered.length),
       seconds.format(millisecondsOf(first.createTime)),
       seconds.format(millisecondsOf(last.createTime)),
     );
@@ -42,7 +43,7 @@ export function requestEntries(
 }
 
 function requestEntry(request: ApiRequest, href: string, { story, language }: StoryWriting): StoryEntry {
-  const milliseconds = new Intl.NumberFormat(language, { maximumSignificantDigits: 2 }).format(
+  const milliseconds = numberFormat(language, { maximumSignificantDigits: 2 }).format(
     Number(request.durationMicros) / 1000,
   );
   return {

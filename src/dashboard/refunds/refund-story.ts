@@ -6,6 +6,7 @@ import { momentOf } from '../moment-text.ts';
 import { optionText } from '../payments/order-words.ts';
 import { refundStateText } from './refund-writing.ts';
 import type { RefundWords, RefundWriting } from './refund-writing.ts';
+import { numberFormat } from '../../platform/language/formats.ts';
 
 /** A person or program as the audit log names it, such as `dashboard:usr_…`, in words. `users` are those of the team, if they are known. */
 function personText(actor: string, users: readonly User[] | undefined, { one }: RefundWords): string {
@@ -71,7 +72,7 @@ export function refundStory(refund: Refund, users: readonly User[] | undefined, 
     [words.reference, refund.providerReference],
     [words.transaction, refund.providerTransactionId],
     [words.answer, refund.detail],
-    [words.tries, refund.tries === 0 ? '' : new Intl.NumberFormat(language).format(refund.tries)],
+    [words.tries, refund.tries === 0 ? '' : numberFormat(language).format(refund.tries)],
     [words.settlement, refund.settlementId],
   ];
   const moment = (time: Refund['createTime']) => momentOf(time, language, timeZone);

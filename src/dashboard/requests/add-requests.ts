@@ -11,6 +11,7 @@ import { notFound } from '../page-problem.ts';
 import { endpoints, outcomes, readRequestFilter } from './request-filter.ts';
 import { requestRow, requestStory } from './request-views.ts';
 import type { Writing } from './request-views.ts';
+import { numberFormat } from '../../platform/language/formats.ts';
 
 const dictionary = { en: english, am: amharic };
 const pageSize = 50;
@@ -35,7 +36,7 @@ export function addRequests(app: FastifyInstance, dashboard: Dashboard): void {
         return { rows: [], older: undefined, searchedTo: undefined, unkept: undefined };
       const asked = { ...scopeOf(request), ...filter.conditions, pageSize };
       const answer = await clients.requestLog.listApiRequests(asked, options);
-      const unkept = new Intl.NumberFormat(request.language).format(answer.unkept);
+      const unkept = numberFormat(request.language).format(answer.unkept);
       return {
         rows: answer.requests.map((each) => requestRow(each, writing)),
         older: filter.withPage(answer.nextPageToken),

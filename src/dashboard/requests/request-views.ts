@@ -3,6 +3,7 @@ import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import type { ApiRequest } from '../../gen/gatehouse/v1/request_log_service_pb.js';
 import type { Language } from '../../platform/language/language.ts';
 import { momentFormat } from '../../platform/language/moment-text.ts';
+import { numberFormat } from '../../platform/language/formats.ts';
 import type { requests } from '../language/english/requests.ts';
 import type { Moment } from '../moment-text.ts';
 import { endpoints } from './request-filter.ts';
@@ -56,7 +57,7 @@ function momentWithSeconds(time: Timestamp | undefined, { language, timeZone }: 
 
 const tookText = ({ durationMicros }: ApiRequest, { words, language }: Writing): string =>
   words.milliseconds(
-    new Intl.NumberFormat(language, { maximumSignificantDigits: 2 }).format(Number(durationMicros) / 1000),
+    numberFormat(language, { maximumSignificantDigits: 2 }).format(Number(durationMicros) / 1000),
   );
 
 function whyText({ status, reason }: ApiRequest, { reasons }: Writing['words']): string | undefined {

@@ -1,4 +1,5 @@
 import type { Language } from './language.ts';
+import { numberFormat } from './formats.ts';
 
 const unitSeconds = { day: 86_400, hour: 3600, minute: 60, second: 1 } as const;
 type Unit = keyof typeof unitSeconds;
@@ -27,5 +28,5 @@ export function durationText(seconds: number, language: Language): string {
 function countText(count: number, unit: Unit, language: Language): string {
   // The Unicode data has the plural for one day.
   if (language === 'am' && unit === 'day' && count === 1) return '1 ቀን';
-  return new Intl.NumberFormat(language, { style: 'unit', unit, unitDisplay: 'long' }).format(count);
+  return numberFormat(language, { style: 'unit', unit, unitDisplay: 'long' }).format(count);
 }

@@ -1,4 +1,5 @@
 import type { Language } from './language.ts';
+import { timeFormat } from './formats.ts';
 
 /** Writes times, in milliseconds since 1970 or as dates. */
 export interface MomentFormat {
@@ -14,11 +15,10 @@ export function momentFormat(
   timeZone: string,
   timeStyle: 'short' | 'medium' = 'short',
 ): MomentFormat {
-  if (language === 'en')
-    return new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle, timeZone });
+  if (language === 'en') return timeFormat('en-GB', { dateStyle: 'medium', timeStyle, timeZone });
   // Together with 24 hours, Intl would write the month before the day.
-  const date = new Intl.DateTimeFormat('am-ET', { dateStyle: 'medium', timeZone });
-  const time = new Intl.DateTimeFormat('am-ET', { timeStyle, hourCycle: 'h23', timeZone });
+  const date = timeFormat('am-ET', { dateStyle: 'medium', timeZone });
+  const time = timeFormat('am-ET', { timeStyle, hourCycle: 'h23', timeZone });
   return { format: (at) => `${date.format(at)} ${time.format(at)}` };
 }
 

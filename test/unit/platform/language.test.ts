@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { languageFor } from '../../../src/platform/language/language.ts';
 import { durationText, waitText } from '../../../src/platform/language/duration-text.ts';
+import { numberFormat, timeFormat } from '../../../src/platform/language/formats.ts';
 import { momentFormat } from '../../../src/platform/language/moment-text.ts';
 
 describe('a page', () => {
@@ -64,4 +65,13 @@ test.each([
   const format = momentFormat(language, 'Africa/Addis_Ababa', style);
 
   expect(format.format(new Date('2026-11-29T11:45:09Z'))).toBe(text);
+});
+
+test('a format is created once for a language and options', () => {
+  const hour = { hour: 'numeric', timeZone: 'UTC' } as const;
+
+  expect(timeFormat('en-GB', hour)).toBe(timeFormat('en-GB', { ...hour }));
+  expect(timeFormat('en-GB', hour)).not.toBe(timeFormat('am-ET', hour));
+  expect(numberFormat('en')).toBe(numberFormat('en'));
+  expect(numberFormat('en')).not.toBe(numberFormat('en', { style: 'percent' }));
 });
