@@ -147,6 +147,7 @@ export function dashboardProcess(settings: LocalSettings): ProcessSpec {
   const { environment, secrets, addresses } = settings;
   const env = {
     ...environment,
+    ...heapEnvironment,
     GATEHOUSE_CORE_ADDRESSES: addresses.grpc,
     GATEHOUSE_WEBHOOKS_ADDRESSES: addresses.webhooks.grpc,
     GATEHOUSE_SERVICE_TOKEN: secrets.service_tokens['dashboard'],
@@ -155,7 +156,7 @@ export function dashboardProcess(settings: LocalSettings): ProcessSpec {
     GATEHOUSE_REST_SANDBOX_URL: environment['GATEHOUSE_REST_SANDBOX_URL'] || addresses.rest.sandbox,
   };
   readDashboardSettings(env);
-  return nodeProcess('dashboard', addresses.dashboard, settings, env);
+  return nodeProcess('dashboard', addresses.dashboard, settings, env, heapFlags);
 }
 
 /** The simulated wallets of the sandbox. @throws SettingsError */

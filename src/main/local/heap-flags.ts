@@ -1,6 +1,6 @@
 /**
- * Node flags that keep the heap small in the two processes of every request, core and the REST facade. By default,
- * garbage grows to several times the used memory before a collection. None of the flags is an upper limit. In an
+ * Node flags that keep the heap small in core and the REST facade, which every request passes, and in the dashboard, whose downloads create
+ * much garbage. By default, garbage grows to several times the used memory before a collection. None of the flags is an upper limit. In an
  * overload, the heap still grows as needed (docs/adr/0011).
  */
 export const heapFlags: readonly string[] = [
@@ -12,7 +12,7 @@ export const heapFlags: readonly string[] = [
 ];
 
 /**
- * For the same two processes. glibc returns only part of the memory outside Node's heap to the system. It returns less
+ * For the same processes. glibc returns only part of the memory outside Node's heap to the system. It returns less
  * with more arenas, and by default makes eight per CPU.
  */
 export const heapEnvironment = { MALLOC_ARENA_MAX: '2' };
