@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { AuditEntrySchema } from '../gen/gatehouse/v1/audit_service_pb.js';
 import type { AuditEntry } from '../gen/gatehouse/v1/audit_service_pb.js';
 import type { CoreClients } from './core-clients.ts';
+import { onAnyMerchant } from './merchant-argument.ts';
 import { limitOption, pageTokenOption } from './options.ts';
 import type { Output, Runner } from './output.ts';
 import { showMore } from './paging.ts';
@@ -30,21 +31,23 @@ export function addAuditCommands(
     .command('audit')
     .description('read the audit log, and prove that the records were not changed');
   addVerifyCommands(audit, run, readInput);
-  audit
-    .command('list')
-    .description('list changes and sign-ins, newest first')
-    .option('--merchant <merchant_id>', 'only changes to this merchant and its objects')
-    .option(
-      '--kind <kind>',
-      'only changes to this kind of object: the part before the dot, such as api_key in api_key.create',
-    )
-    .addOption(sinceOption('changes'))
-    .addOption(untilOption('changes'))
-    .addOption(formerSinceOption())
-    .addOption(formerUntilOption())
-    .addOption(limitOption())
-    .addOption(pageTokenOption())
-    .action((options: AuditOptions) => run((clients) => listEntries(clients, options)));
+  onAnyMerchant(
+    audit
+      .command('list')
+      .description('list changes and sign-ins, newest first')
+      .option(
+        '--kind <kind>',
+        'only changes to this kind of object: the part before the dot, such as api_key in api_key.create',
+      )
+      .addOption(sinceOption('changes'))
+      .addOption(untilOption('changes'))
+      .addOption(formerSinceOption())
+      .addOption(formerUntilOption())
+      .addOption(limitOption())
+      .addOption(pageTokenOption()),
+    'only changes to this merchant and its objects: mer_…',
+    (options: AuditOptions) => run((clients) => listEntries(clients, options)),
+  );
 }
 
 const showDetails = (details: JsonObject): string =>

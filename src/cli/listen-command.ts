@@ -6,6 +6,7 @@ import type { ListenToSandboxEventsResponse } from '../gen/gatehouse/v1/webhook_
 import { openForwarder } from './forward-webhook.ts';
 import type { Forwarded } from './forward-webhook.ts';
 import { receiveEvents } from './receive-events.ts';
+import { merchantOption, namedMerchant } from './merchant-argument.ts';
 import type { FindMerchant } from './merchant-argument.ts';
 import { readUrl } from './options.ts';
 import { jsonLine } from './output.ts';
@@ -36,7 +37,10 @@ export function addListenCommand(program: Command, parts: ListenParts): void {
     .description("print a merchant's sandbox events as they happen, and forward them, signed, to your server")
     .argument('[merchant_id]', 'mer_…; default: the demo merchant of npm start, otherwise the only merchant')
     .option('--forward <url>', 'forward each event to this URL, such as http://localhost:3000/hook', readUrl)
-    .action(async (named: string | undefined, { forward }: { forward?: URL }) => {
+    .addOption(merchantOption())
+    .action(async (argument: string | undefined, options: { forward?: URL; merchant?: string }) => {
+      const { forward, merchant } = options;
+      const named = namedMerchant(argument, merchant);
       const servers = await parts.findWebhooks();
       const merchantId = await parts.findMerchant(
         named ?? servers.demo?.merchantId,

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import type { Argument, Command } from 'commander';
 import { noMerchantId } from '../contract/public-id.ts';
 import { CliError, exitCodes } from './cli-error.ts';
@@ -72,8 +72,44 @@ function noteOptions(command: Command): () => string {
   return () => words.map((word) => ` ${word}`).join('');
 }
 
+/** `--merchant` of a command whose help shows an argument instead. */
+export const merchantOption = (): Option => new Option('--merchant <merchant_id>').hideHelp();
+
+interface NamedByOption {
+  readonly merchant?: string;
+}
+
+/** The merchant that the argument or the option names. @throws CliError if they name two */
+export function namedMerchant(argument: string | undefined, option: string | undefined): string | undefined {
+  if (argument === undefined || option === undefined || argument === option) return argument ?? option;
+  throw new CliError(
+    exitCodes.invalidInput,
+    'the command names two merchants',
+    `Name one of them: ${argument} or ${option}.`,
+  );
+}
+
 /**
- * Gives a command the argument `[merchant_id]`. Runs `action` with the named merchant, or with the only merchant.
+ * Gives a list of all merchants the filter `--merchant`, and the argument `[merchant_id]` that commands about one merchant have. Runs
+ * `action` with the options, in which `merchant` is absent without a filter.
+ */
+export function onAnyMerchant(
+  command: Command,
+  filterDescription: string,
+  action: (options: never) => Promise<void>,
+): void {
+  command
+    .argument('[merchant_id]', 'as --merchant')
+    .option('--merchant <merchant_id>', filterDescription)
+    .action(async (argument: string | undefined, { merchant: option, ...options }: NamedByOption) => {
+      const merchant = namedMerchant(argument, option);
+      return action({ ...options, ...(merchant !== undefined && { merchant }) } as never);
+    });
+}
+
+/**
+ * Gives a command the argument `[merchant_id]`, which `--merchant` can name too. Runs `action` with the named merchant, or with the only
+ * merchant.
  */
 export function onMerchant(
   command: Command,
@@ -83,15 +119,17 @@ export function onMerchant(
   const typedOptions = noteOptions(command);
   command
     .argument('[merchant_id]', description)
-    .action(async (named: string | undefined, options: unknown) =>
-      action(await find(named, `${nameOf(command)} <merchant_id>${typedOptions()}`), options as never),
-    );
+    .addOption(merchantOption())
+    .action(async (argument: string | undefined, { merchant, ...options }: NamedByOption) => {
+      const howToName = `${nameOf(command)} <merchant_id>${typedOptions()}`;
+      return action(await find(namedMerchant(argument, merchant), howToName), options as never);
+    });
 }
 
 /**
  * The same for a command with another argument after the merchant, such as `<order>`, or `[delivery_id]` if it is optional.
  * A single argument is the merchant if it begins with `mer_`, and otherwise the other argument. An order number that begins
- * with `mer_` needs the merchant before it.
+ * with `mer_` needs the merchant before it, or `--merchant`.
  */
 export function onMerchantAnd(
   command: Command,
@@ -121,12 +159,19 @@ export function onMerchantAnd(
     .usage(`[options] [merchant_id] ${shown}`)
     .argument('[merchant_id]', description)
     .argument(`[${name}]`, subject.description)
-    .action(async (first: string | undefined, second: string | undefined, options: unknown) => {
-      const isOther = first !== undefined && second === undefined && !looksLikeMerchant(first);
-      const [named, text] = isOther ? [undefined, first] : [first, second];
+    .addOption(merchantOption())
+    .action(async (first: string | undefined, second: string | undefined, options: NamedByOption) => {
+      const { merchant, ...others } = options;
+      const isOther =
+        first !== undefined && second === undefined && (merchant !== undefined || !looksLikeMerchant(first));
+      const [argument, text] = isOther ? [undefined, first] : [first, second];
       const value = read(text) as never;
       const typed = `${text === undefined ? '' : ` ${shellWord(text)}`}${typedOptions()}`;
-      return action(await find(named, `${nameOf(command)} <merchant_id>${typed}`), value, options as never);
+      const merchantId = await find(
+        namedMerchant(argument, merchant),
+        `${nameOf(command)} <merchant_id>${typed}`,
+      );
+      return action(merchantId, value, others as never);
     });
 }
 

@@ -12,6 +12,7 @@ import type {
 } from '../gen/gatehouse/v1/reconciliation_service_pb.js';
 import { exitCodes } from './cli-error.ts';
 import type { CoreClients } from './core-clients.ts';
+import { onAnyMerchant } from './merchant-argument.ts';
 import { environmentFilter, limitOption, pageTokenOption, showEnvironment, walletOption } from './options.ts';
 import type { Output, Runner } from './output.ts';
 import { collectPages, showMore } from './paging.ts';
@@ -33,18 +34,20 @@ interface DaysOptions {
 
 /** `reconcile days` */
 export function addMoneyDaysCommand(reconcile: Command, run: Runner, now: () => Date): void {
-  reconcile
-    .command('days')
-    .description('list the daily balance of each wallet, merchant and currency, and the days without one')
-    .addOption(walletOption())
-    .addOption(environmentFilter())
-    .option('--merchant <merchant_id>', 'only this merchant')
-    .option('--day <day>', 'only this day (UTC), such as 2026-01-31')
-    .option('--unbalanced', 'only days with a difference')
-    .option('--corrected', 'only days whose balance was corrected later')
-    .addOption(limitOption())
-    .addOption(pageTokenOption())
-    .action((options: DaysOptions) => run((clients) => listDays(clients, options, now())));
+  onAnyMerchant(
+    reconcile
+      .command('days')
+      .description('list the daily balance of each wallet, merchant and currency, and the days without one')
+      .addOption(walletOption())
+      .addOption(environmentFilter())
+      .option('--day <day>', 'only this day (UTC), such as 2026-01-31')
+      .option('--unbalanced', 'only days with a difference')
+      .option('--corrected', 'only days whose balance was corrected later')
+      .addOption(limitOption())
+      .addOption(pageTokenOption()),
+    'only this merchant: mer_…',
+    (options: DaysOptions) => run((clients) => listDays(clients, options, now())),
+  );
 }
 
 async function listDays(

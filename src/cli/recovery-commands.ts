@@ -19,6 +19,7 @@ import type {
   RecoveredWallet,
   Recovery,
 } from '../gen/gatehouse/v1/recovery_service_pb.js';
+import { onAnyMerchant } from './merchant-argument.ts';
 import {
   environmentOption,
   environmentWord,
@@ -47,14 +48,15 @@ export function addRecoveryCommands(restore: Command, run: Runner): void {
     .description('show the progress of a recovery: what it rebuilt, and which decisions it waits for')
     .action(() => run(async ({ recoveries }) => showRecovery((await recoveries.getRecovery({})).recovery)));
 
-  restore
-    .command('report')
-    .description('list the orders that were rebuilt after a restore, and those that you must resolve')
-    .option('--merchant <merchant_id>', 'only orders of this merchant: mer_…')
-    .option('--conflicts', 'only orders that cannot be rebuilt')
-    .addOption(limitOption())
-    .addOption(pageTokenOption())
-    .action(({ merchant, conflicts, ...options }: ReportOptions) =>
+  onAnyMerchant(
+    restore
+      .command('report')
+      .description('list the orders that were rebuilt after a restore, and those that you must resolve')
+      .option('--conflicts', 'only orders that cannot be rebuilt')
+      .addOption(limitOption())
+      .addOption(pageTokenOption()),
+    'only orders of this merchant: mer_…',
+    ({ merchant, conflicts, ...options }: ReportOptions) =>
       run(async ({ recoveries }) =>
         showOrders(
           await collectPages(options, async (page) => {
@@ -64,7 +66,7 @@ export function addRecoveryCommands(restore: Command, run: Runner): void {
           }),
         ),
       ),
-    );
+  );
 
   restore
     .command('accept')

@@ -7,7 +7,7 @@ import type { RefundStatus } from '../gen/gatehouse/v1/order_pb.js';
 import type { CoreClients } from './core-clients.ts';
 import { createAndFollow } from './create-refund.ts';
 import type { CreateParts } from './create-refund.ts';
-import { onMerchantAnd } from './merchant-argument.ts';
+import { onAnyMerchant, onMerchantAnd } from './merchant-argument.ts';
 import type { FindMerchant } from './merchant-argument.ts';
 import {
   environmentOption,
@@ -114,20 +114,22 @@ export function addRefundCommands(program: Command, parts: RefundParts): void {
       }),
   );
 
-  refund
-    .command('list')
-    .description('list refunds, newest first')
-    .option('--merchant <merchant_id>', 'only refunds of this merchant: mer_…')
-    .option('--order <order_id>', 'only refunds of this order: ord_…')
-    .addOption(environmentFilter())
-    .addOption(statusesOption('refunds', RefundStatusSchema))
-    .addOption(sinceOption('refunds created'))
-    .addOption(untilOption('refunds created'))
-    .addOption(formerSinceOption())
-    .addOption(formerUntilOption())
-    .addOption(limitOption())
-    .addOption(pageTokenOption())
-    .action((options: ListOptions) => run((clients) => listRefunds(clients, options)));
+  onAnyMerchant(
+    refund
+      .command('list')
+      .description('list refunds, newest first')
+      .option('--order <order_id>', 'only refunds of this order: ord_…')
+      .addOption(environmentFilter())
+      .addOption(statusesOption('refunds', RefundStatusSchema))
+      .addOption(sinceOption('refunds created'))
+      .addOption(untilOption('refunds created'))
+      .addOption(formerSinceOption())
+      .addOption(formerUntilOption())
+      .addOption(limitOption())
+      .addOption(pageTokenOption()),
+    'only refunds of this merchant: mer_…',
+    (options: ListOptions) => run((clients) => listRefunds(clients, options)),
+  );
 
   onMerchantAnd(
     refund.command('approve').description('approve, as a second person, a refund that awaits approval'),

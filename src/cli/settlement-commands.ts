@@ -9,7 +9,7 @@ import {
 } from '../gen/gatehouse/v1/settlement_service_pb.js';
 import type { Settlement, SettlementOutcome, Unsettled } from '../gen/gatehouse/v1/settlement_service_pb.js';
 import type { CoreClients } from './core-clients.ts';
-import { onMerchantAnd, showMerchant } from './merchant-argument.ts';
+import { onAnyMerchant, onMerchantAnd, showMerchant } from './merchant-argument.ts';
 import type { FindMerchant } from './merchant-argument.ts';
 import { limitOption, pageTokenOption, showEnvironment, statusesOption } from './options.ts';
 import { requireField } from './output.ts';
@@ -64,19 +64,20 @@ export function addSettlementCommands(program: Command, run: Runner, find: FindM
       'settle a payment, refund or stray payment that its wallet does not decide or return; two operators must agree',
     );
 
-  settlement
-    .command('waiting')
-    .description('list the money that waits for a person, the longest waiting first')
-    .option('--merchant <merchant_id>', 'only money of this merchant: mer_…')
-    .addOption(limitOption())
-    .action(({ merchant = '', limit }: { merchant?: string; limit: number }) =>
+  onAnyMerchant(
+    settlement
+      .command('waiting')
+      .description('list the money that waits for a person, the longest waiting first')
+      .addOption(limitOption()),
+    'only money of this merchant: mer_…',
+    ({ merchant = '', limit }: { merchant?: string; limit: number }) =>
       run(async (clients) => {
         const pageSize = Math.min(limit, largestPage);
         const reply = await clients.settlements.listUnsettled({ merchantId: merchant, pageSize });
         if (reply.unsettled.length === 0) await requireKnown(clients, { merchantId: merchant });
         return showWaiting(reply.unsettled, reply.totalCount);
       }),
-    );
+  );
 
   onMerchantAnd(
     settlement
@@ -125,15 +126,17 @@ export function addSettlementCommands(program: Command, run: Runner, find: FindM
       ),
     );
 
-  settlement
-    .command('list')
-    .description('list settlements, newest first')
-    .option('--merchant <merchant_id>', 'only settlements of this merchant: mer_…')
-    .option('--order <order_id>', 'only settlements of this order: ord_…')
-    .addOption(statusesOption('settlements', SettlementStatusSchema))
-    .addOption(limitOption())
-    .addOption(pageTokenOption())
-    .action((options: ListOptions) => run((clients) => listSettlements(clients, options)));
+  onAnyMerchant(
+    settlement
+      .command('list')
+      .description('list settlements, newest first')
+      .option('--order <order_id>', 'only settlements of this order: ord_…')
+      .addOption(statusesOption('settlements', SettlementStatusSchema))
+      .addOption(limitOption())
+      .addOption(pageTokenOption()),
+    'only settlements of this merchant: mer_…',
+    (options: ListOptions) => run((clients) => listSettlements(clients, options)),
+  );
 }
 
 const showStatus = ({ status }: Settlement): string => wordOf(SettlementStatusSchema, status) ?? '';

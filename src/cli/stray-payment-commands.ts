@@ -25,7 +25,7 @@ import { plainJson, wordOf } from './plain-json.ts';
 import { collectKnown } from './require-known.ts';
 import { fields, table } from './table.ts';
 import { showTime } from './time.ts';
-import { onMerchantAnd, showMerchant } from './merchant-argument.ts';
+import { onAnyMerchant, onMerchantAnd, showMerchant } from './merchant-argument.ts';
 import type { FindMerchant } from './merchant-argument.ts';
 
 interface ListOptions extends PageOptions {
@@ -41,18 +41,20 @@ const showAmount = ({ amount, currency }: StrayPayment): string => `${amount} ${
 
 /** `payment strays` and `payment retry-reversal` */
 export function addStrayPaymentCommands(payment: Command, run: Runner, find: FindMerchant): void {
-  payment
-    .command('strays')
-    .description(
-      'list stray payments (money that a wallet took and that no order could accept) and their reversals, newest first',
-    )
-    .option('--merchant <merchant_id>', 'only stray payments of this merchant: mer_…')
-    .option('--order <order_id>', 'only stray payments of this order: ord_…')
-    .addOption(environmentFilter())
-    .addOption(statusesOption('stray payments', StrayPaymentStatusSchema))
-    .addOption(limitOption())
-    .addOption(pageTokenOption())
-    .action((options: ListOptions) => run((clients) => listStrayPayments(clients, options)));
+  onAnyMerchant(
+    payment
+      .command('strays')
+      .description(
+        'list stray payments (money that a wallet took and that no order could accept) and their reversals, newest first',
+      )
+      .option('--order <order_id>', 'only stray payments of this order: ord_…')
+      .addOption(environmentFilter())
+      .addOption(statusesOption('stray payments', StrayPaymentStatusSchema))
+      .addOption(limitOption())
+      .addOption(pageTokenOption()),
+    'only stray payments of this merchant: mer_…',
+    (options: ListOptions) => run((clients) => listStrayPayments(clients, options)),
+  );
 
   onMerchantAnd(
     payment.command('retry-reversal').description('request a refused reversal again'),

@@ -13,6 +13,7 @@ import {
 import type { ListUsersResponse, User } from '../gen/gatehouse/v1/account_service_pb.js';
 import { CliError, exitCodes } from './cli-error.ts';
 import { durationOption } from './options.ts';
+import { onAnyMerchant } from './merchant-argument.ts';
 import type { FindMerchant } from './merchant-argument.ts';
 import { requireField } from './output.ts';
 import type { Output, Runner } from './output.ts';
@@ -93,18 +94,17 @@ export function addUserCommands(
 
   addHelp(user, run, findDashboard);
 
-  user
-    .command('list')
-    .description("list a merchant's users and open invitations, or the operators")
-    .addOption(merchantOption('mer_…; default: the operators'))
-    .action(({ merchant = '' }: PlaceOptions) =>
+  onAnyMerchant(
+    user.command('list').description("list a merchant's users and open invitations, or the operators"),
+    'mer_…; default: the operators',
+    ({ merchant = '' }: PlaceOptions) =>
       run(async (clients) => {
         const listed = await clients.accounts.listUsers({ merchantId: merchant });
         if (listed.users.length + listed.invitations.length === 0)
           await requireKnown(clients, { merchantId: merchant });
         return listUsers(listed, merchant);
       }),
-    );
+  );
 
   user
     .command('remove')

@@ -26,7 +26,7 @@ import { fields, table } from '../table.ts';
 import { showTime } from '../time.ts';
 import type { WebhookClients } from './webhook-clients.ts';
 import type { WebhookParts } from './webhook-parts.ts';
-import { onMerchantAnd } from '../merchant-argument.ts';
+import { onAnyMerchant, onMerchantAnd } from '../merchant-argument.ts';
 
 interface ListOptions extends PageOptions {
   readonly environment?: Environment;
@@ -43,21 +43,22 @@ interface ChangeOptions {
 /** `webhook hosts`, `webhook pause` and `webhook resume` */
 export function addHostCommands(webhook: Command, parts: WebhookParts): void {
   const { run, findMerchant } = parts;
-  webhook
-    .command('hosts')
-    .alias('endpoints')
-    .description(
-      'list webhook endpoints and the hosts of webhook_urls: first paused ones, then those with an open circuit',
-    )
-    .argument('[merchant_id]', 'mer_…; default: all merchants')
-    .option('--inactive', 'only hosts and endpoints that are paused or whose circuit is open')
-    .addOption(new Option('--trouble').hideHelp())
-    .addOption(environmentFilter())
-    .addOption(limitOption())
-    .addOption(pageTokenOption())
-    .action((merchantId: string | undefined, options: ListOptions) =>
-      run(({ webhooks }) => listHosts(webhooks, merchantId ?? '', options, parts)),
-    );
+  onAnyMerchant(
+    webhook
+      .command('hosts')
+      .alias('endpoints')
+      .description(
+        'list webhook endpoints and the hosts of webhook_urls: first paused ones, then those with an open circuit',
+      )
+      .option('--inactive', 'only hosts and endpoints that are paused or whose circuit is open')
+      .addOption(new Option('--trouble').hideHelp())
+      .addOption(environmentFilter())
+      .addOption(limitOption())
+      .addOption(pageTokenOption()),
+    'mer_…; default: all merchants',
+    ({ merchant = '', ...options }: ListOptions & { merchant?: string }) =>
+      run(({ webhooks }) => listHosts(webhooks, merchant, options, parts)),
+  );
 
   onMerchantAnd(
     webhook

@@ -5,6 +5,12 @@ import { AccountService } from '../../../src/gen/gatehouse/v1/account_service_pb
 import { ApiKeyService } from '../../../src/gen/gatehouse/v1/api_key_service_pb.js';
 import { MerchantSchema, MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
 import { PaymentAttemptService } from '../../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
+import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
+import { ReconciliationService } from '../../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
+import { RecoveryService } from '../../../src/gen/gatehouse/v1/recovery_service_pb.js';
+import { RefundService } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
+import { SettlementService } from '../../../src/gen/gatehouse/v1/settlement_service_pb.js';
+import { StrayPaymentService } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
 import { WebhookService } from '../../../src/gen/gatehouse/v1/webhook_service_pb.js';
 
 const one = 'mer_01m7xjbb99evv8hx2dqm5r8qgn';
@@ -37,9 +43,19 @@ async function run(
       suspendMerchant: note,
     });
     service(ApiKeyService, { listApiKeys: note, revokeApiKey: note });
+    service(RefundService, { listRefunds: note });
+    service(StrayPaymentService, { listStrayPayments: note });
+    service(SettlementService, { listSettlements: note, listUnsettled: note });
+    service(AuditService, { listAuditEntries: note });
+    service(ReconciliationService, { listMoneyDays: note });
+    service(RecoveryService, { listRecoveredOrders: note });
     service(PaymentAttemptService, { getPaymentAttempt: note });
-    service(AccountService, { inviteUser: note, removeMembership: note, approveAccountHelp: note });
-    service(WebhookService, { pauseEndpoint: note, redeliverDelivery: note, listSigningSecrets: note });
+    service(AccountService, {
+      ...{ inviteUser: note, removeMembership: note, approveAccountHelp: note, listUsers: note },
+    });
+    service(WebhookService, {
+      ...{ pauseEndpoint: note, redeliverDelivery: note, listSigningSecrets: note, listEndpoints: note },
+    });
   });
   const { exitCode, stderr } = await runCommand(
     line.split(' '),
@@ -69,8 +85,23 @@ describe('a command about a merchant', () => {
     [`key revoke ${two} key_1`, { merchantId: two, apiKeyId: 'key_1' }],
     ['payment show another-form pat_1', { merchantId: 'another-form', paymentAttemptId: 'pat_1' }],
     [`user invite sara@shop.example --merchant ${two} --role owner`, { merchantId: two }],
+    [`key list --merchant ${two}`, { merchantId: two }],
+    [`key list ${two} --merchant ${two}`, { merchantId: two }],
+    [`key revoke key_1 --merchant ${two}`, { merchantId: two, apiKeyId: 'key_1' }],
+    [`key revoke ${two} key_1 --merchant ${two}`, { merchantId: two, apiKeyId: 'key_1' }],
   ])('uses the named merchant: %s', async (line, request) => {
     expect((await run([one, two], line)).asked).toEqual([request]);
+  });
+
+  test.each([
+    ...['refund list', 'payment strays', 'settlement list', 'settlement waiting', 'audit list'],
+    ...['reconcile days', 'restore report', 'user list', 'webhook hosts'],
+  ])('is also named as the others name it, in a list of all merchants: %s', async (list) => {
+    for (const named of [two, `--merchant ${two}`])
+      expect((await run([one, two], `${list} ${named}`)).asked).toEqual([
+        expect.objectContaining({ merchantId: two }),
+      ]);
+    expect((await run([one, two], list)).asked).toEqual([expect.objectContaining({ merchantId: '' })]);
   });
 
   test.each([
@@ -142,6 +173,10 @@ describe('a command about a merchant', () => {
     [`key revoke ${one}`, "missing required argument 'api_key_id'"],
     ['key revoke', "missing required argument 'api_key_id'"],
     [`key revoke ${one} key_1 more`, 'too many arguments'],
+    [`key revoke --merchant ${one}`, "missing required argument 'api_key_id'"],
+    [`key revoke ${two} key_1 --merchant ${one}`, `Name one of them: ${two} or ${one}.`],
+    [`listen ${two} --merchant ${one}`, `Name one of them: ${two} or ${one}.`],
+    [`refund list ${two} --merchant ${one}`, `Name one of them: ${two} or ${one}.`],
     [`webhook pause ${one} shop`, "command-argument value 'shop' is invalid for argument 'host'"],
   ])('still refuses incomplete or invalid input: %s', async (line, message) => {
     const { exitCode, stderr, asked } = await run([one], line);

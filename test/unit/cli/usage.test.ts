@@ -109,7 +109,7 @@ describe('invalid input ends with exit code 2 and the valid form', () => {
     ['merchant show', 'the command names no merchant'],
     ['merchant create', "required option '--name <name>' not specified"],
     ['merchant show mer_1 mer_2', 'too many arguments'],
-    ['refund list mer_1', 'Name the merchant by --merchant'],
+    ['audit verify mer_1', 'Name the merchant by --merchant'],
     ['merchant create --name x --session-lifetime soon', 'Write it as 90s, 30m, 24h, 7d or 1h30m.'],
     ['key issue mer_1 --environment staging', 'Use one of: sandbox, production.'],
     ['order list mer_1 --status pending,paid', 'Use one of: pending, completed, failed, expired.'],
