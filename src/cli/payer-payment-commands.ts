@@ -102,8 +102,8 @@ function paymentTable(payments: readonly PayerPayment[], width: number): string 
 function showConfirmation(payment: PayerPayment): Output {
   const next =
     payment.status === PayerPaymentStatus.OPEN
-      ? 'The wallet is asked now. To see its answer:\ngatehouse payment payer-started'
-      : 'This payment is decided already, so the wallet is not asked.';
+      ? 'The wallet is queried now. To see its answer:\ngatehouse payment payer-started'
+      : 'This payment is decided already, so the wallet is not queried.';
   return {
     json: plainJson(PayerPaymentSchema, payment),
     text: (width) => `${paymentTable([payment], width)}\n\n${next}`,

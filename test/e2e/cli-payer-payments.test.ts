@@ -60,10 +60,10 @@ describe('payment payer-started and payment confirm', () => {
     expect(doctor.stdout).toMatch(/gatehouse payment payer-started --status abandoned$/m);
     expect(asked).toMatchObject({ exitCode: 0, stderr: '' });
     expect(asked.stdout).toMatch(/ +open +/);
-    expect(asked.stdout).toContain('The wallet is asked now.');
+    expect(asked.stdout).toContain('The wallet is queried now.');
     const [reopened] = open['payer_payments'] as { create_time: string; update_time: string }[];
     expect(reopened?.update_time).toBe(reopened?.create_time);
-    expect(notAsked.stdout).toContain('This payment is decided already, so the wallet is not asked.');
+    expect(notAsked.stdout).toContain('This payment is decided already, so the wallet is not queried.');
     expect((await cli.run('doctor')).stdout).not.toContain('payer-started');
   });
 

@@ -67,7 +67,13 @@ export async function* readPullStatement(
   }
   // A period that begins earlier could only be read in part.
   if (parts.now().getTime() - period.from.getTime() > longestPeriodMs) {
-    throw new StatementError(unknown('not_asked', 'the statement covers the last 48 hours only'), []);
+    throw new StatementError(
+      unknown(
+        'not_asked',
+        'the statement covers the last 48 hours only; compare the day with the M-Pesa portal by hand',
+      ),
+      [],
+    );
   }
   let position = 0;
   for await (const { items, exchanges } of pages(parts, period, 'statement', options)) {
@@ -197,7 +203,13 @@ async function* pages(
     yield { items: fresh, exchanges };
     if (items.length === 0) return;
   }
-  throw new StatementError(unknown('answer_too_large', `the statement has more than ${maxPages} pages`), []);
+  throw new StatementError(
+    unknown(
+      'answer_too_large',
+      `the statement has more than ${maxPages} pages, which is the limit; compare the day by hand`,
+    ),
+    [],
+  );
 }
 
 /** @throws StatementError for any other answer */

@@ -13,7 +13,7 @@ export const ofChecks = {
   migrations: {
     name: 'Migrations',
     good: 'The schema is up to date.',
-    bad: 'Migrations are not applied. Restart a core: it applies them.',
+    bad: 'Migrations are not applied. Restart core, which applies them.',
   },
   clock: {
     name: 'Clock',

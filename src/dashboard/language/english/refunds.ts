@@ -241,7 +241,7 @@ export const refunds = {
     done: 'The limits are saved. They apply to refunds from now on.',
     meanwhile: {
       title: 'Somebody else changed the merchant first',
-      body: 'Nothing was saved. The form below shows the present limits.',
+      body: 'Nothing was saved. The form below shows the current limits.',
     },
     oneOwner:
       'This merchant has one owner. Nobody can approve a refund that this owner requests above a limit. The owner can only withdraw it. Invite another owner first.',

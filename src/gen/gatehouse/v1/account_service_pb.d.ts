@@ -585,7 +585,7 @@ export declare type AccountHelpAsked = Message<"gatehouse.v1.AccountHelpAsked"> 
   askedByEmail: string;
 
   /**
-   * When it happened.
+   * When the request was made.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 5;
    */

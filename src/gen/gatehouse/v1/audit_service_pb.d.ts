@@ -741,7 +741,7 @@ export declare const AuditService: GenService<{
   },
   /**
    * Gets the signed root of a day that has ended (UTC). Keep it outside of this gateway. VerifyEvents compares it later.
-   * Errors: INVALID_ARGUMENT INVALID_FIELDS, NOT_FOUND AUDIT_ROOT_NOT_FOUND.
+   * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND AUDIT_ROOT_NOT_FOUND.
    *
    * @generated from rpc gatehouse.v1.AuditService.GetAuditRoot
    */

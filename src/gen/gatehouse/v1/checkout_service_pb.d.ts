@@ -213,7 +213,7 @@ export declare type GetCheckoutRequest = Message<"gatehouse.v1.GetCheckoutReques
 
   /**
    * Whether to leave out the merchant's name and contact, the payment options and the paybills. A page that polls needs none of
-   * them, and a reading without them costs core a fraction.
+   * them, and without them the call costs core much less.
    *
    * @generated from field: bool status_only = 3;
    */

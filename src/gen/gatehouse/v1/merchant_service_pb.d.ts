@@ -110,7 +110,7 @@ export declare const MerchantSchema: GenMessage<Merchant>;
 export declare type RefundPolicy = Message<"gatehouse.v1.RefundPolicy"> & {
   /**
    * Refunds of one order above this amount in total await the approval of a second person. At most one amount for each
-   * currency and role, or "0" for every refund. Other currencies need no approval.
+   * currency and role. With "0", every refund needs approval. Other currencies need none.
    *
    * @generated from field: repeated gatehouse.v1.ApprovalLimit approval_limits = 1;
    */

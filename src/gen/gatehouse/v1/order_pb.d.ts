@@ -151,8 +151,8 @@ export declare type Order = Message<"gatehouse.v1.Order"> & {
   lastEventSequence: bigint;
 
   /**
-   * The amount that wallets have confirmed as refunded, as decimal text with the currency's decimals. Refunds that a wallet has not
-   * confirmed do not count; RefundService.GetRefundable does count them.
+   * The sum of the order's COMPLETED refunds, as decimal text with the currency's decimals. Pending refunds do not count.
+   * RefundService.GetRefundable counts them.
    *
    * @generated from field: string refunded = 21;
    */
@@ -689,7 +689,7 @@ export enum OrderStatus {
   PENDING = 1,
 
   /**
-   * The wallet confirmed the payment.
+   * The wallet confirmed the payment, or operators settled it as paid.
    *
    * @generated from enum value: ORDER_STATUS_COMPLETED = 2;
    */
@@ -797,14 +797,15 @@ export enum PaymentAttemptStatus {
   UNKNOWN = 3,
 
   /**
-   * The wallet confirmed the debit.
+   * The wallet confirmed the debit, or operators settled the attempt as paid.
    *
    * @generated from enum value: PAYMENT_ATTEMPT_STATUS_SUCCEEDED = 4;
    */
   SUCCEEDED = 4,
 
   /**
-   * The wallet or the payer declined, and no money moved; or the wallet took another amount, which is a stray payment.
+   * The wallet or the payer declined, or operators settled the attempt as not paid, and no money moved. Or the wallet took another
+   * amount, which is a stray payment.
    *
    * @generated from enum value: PAYMENT_ATTEMPT_STATUS_DECLINED = 5;
    */
@@ -867,7 +868,7 @@ export enum RefundStatus {
   UNKNOWN = 4,
 
   /**
-   * The wallet confirmed that the payer has the money.
+   * The payer has the money. The wallet confirmed that, or operators settled the refund as returned.
    *
    * @generated from enum value: REFUND_STATUS_COMPLETED = 5;
    */

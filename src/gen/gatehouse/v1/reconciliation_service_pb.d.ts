@@ -1418,7 +1418,7 @@ export declare const MissingMoneyDayReasonSchema: GenEnum<MissingMoneyDayReason>
 /**
  * Compares a wallet's statement of one day with Gatehouse's records, and reports the differences.
  *
- * An operator starts a reconciliation. Core also starts them on a schedule, for the running day and for days that have ended. A wallets
+ * An operator starts a reconciliation. Core also starts them on a schedule, for the current day and for days that have ended. A wallets
  * process leases a reconciliation, sends the statement page by page, and completes it. Then core compares.
  *
  * Every error carries google.rpc.ErrorInfo with domain "gatehouse"; INVALID_ARGUMENT also carries google.rpc.BadRequest.

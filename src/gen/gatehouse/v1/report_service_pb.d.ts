@@ -171,7 +171,7 @@ export declare type OrderCounts = Message<"gatehouse.v1.OrderCounts"> & {
   cancelled: bigint;
 
   /**
-   * The money that wallets confirmed as refunded in the period: one item for each currency, by code.
+   * The money of refunds that became COMPLETED in the period: one item for each currency, by code.
    *
    * @generated from field: repeated gatehouse.v1.RefundedAmount refunded = 7;
    */
@@ -343,7 +343,7 @@ export declare type OptionCounts = Message<"gatehouse.v1.OptionCounts"> & {
   collected: CollectedAmount[];
 
   /**
-   * The money that wallets confirmed as refunded: one item for each currency, by code.
+   * The money of refunds that became COMPLETED: one item for each currency, by code.
    *
    * @generated from field: repeated gatehouse.v1.RefundedAmount refunded = 6;
    */

@@ -728,7 +728,7 @@ export enum StrayPaymentStatus {
   REVERSAL_DUE = 1,
 
   /**
-   * The wallet confirmed the reversal.
+   * The payer has the money. The wallet confirmed the reversal, or operators settled the stray payment as returned.
    *
    * @generated from enum value: STRAY_PAYMENT_STATUS_REVERSED = 2;
    */

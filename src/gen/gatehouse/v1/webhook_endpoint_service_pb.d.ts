@@ -798,8 +798,8 @@ export declare const WebhookEndpointService: GenService<{
     output: typeof PauseWebhookEndpointResponseSchema;
   },
   /**
-   * Resumes an endpoint. This ends a pause, closes an open circuit, and sends due deliveries now, those of one order in
-   * order. Errors: as GetWebhookEndpoint.
+   * Resumes an endpoint. This ends a pause, closes an open circuit, and sends due deliveries now. Those of one order keep their
+   * sequence. Errors: as GetWebhookEndpoint.
    *
    * @generated from rpc gatehouse.v1.WebhookEndpointService.ResumeWebhookEndpoint
    */
