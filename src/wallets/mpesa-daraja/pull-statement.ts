@@ -204,10 +204,7 @@ async function* pages(
     if (items.length === 0) return;
   }
   throw new StatementError(
-    unknown(
-      'answer_too_large',
-      `the statement has more than ${maxPages} pages, which is the limit; compare the day by hand`,
-    ),
+    unknown('answer_too_large', `the statement has more than ${maxPages} pages, which is the limit`),
     [],
   );
 }

@@ -62,7 +62,11 @@ export function readAcknowledgement(
   }
   const isForbidden = status === 403 && error?.code === 'FORBIDDEN';
   if (isForbidden || ((status === 403 || status === 404) && hasStatusCode(reply, status))) {
-    return refused('merchant_config', String(status), 'MTN denies this product, path or address');
+    return refused(
+      'merchant_config',
+      String(status),
+      'MTN denies this product, path or address: check the subscription key, base_url and the addresses that MTN allows',
+    );
   }
   return unknownAfter(reply);
 }
