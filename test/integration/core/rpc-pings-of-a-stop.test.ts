@@ -1,6 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { Http2Stream } from 'node:http2';
 import { createClient, createServiceImplSpec } from '@connectrpc/connect';
-import { expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { createGrpcTransport } from '../../../src/contract/grpc-transport.ts';
 import { Health } from '../../../src/gen/health/v1/health_pb.js';
@@ -10,6 +11,25 @@ import { closersOfEachTest } from '../../support/shared-stack.ts';
 const closers = closersOfEachTest();
 const never = 3_600_000;
 
+/** Called for each ping that one side of a connection sends. */
+let onPing: () => void;
+const watchPings = (message: unknown): void => {
+  const { session } = (message as { readonly stream: Http2Stream }).stream;
+  if (session === undefined) return;
+  const ping = session.ping.bind(session) as (...given: unknown[]) => boolean;
+  session.ping = (...given: unknown[]): boolean => {
+    onPing();
+    return ping(...given);
+  };
+};
+beforeEach(() => {
+  onPing = () => undefined;
+  for (const side of ['client', 'server']) {
+    subscribe(`http2.${side}.stream.created`, watchPings);
+    closers.push(() => unsubscribe(`http2.${side}.stream.created`, watchPings));
+  }
+});
+
 test.each([
   { side: 'the server', server: 40, client: never },
   { side: 'the client', server: never, client: 40 },
@@ -17,11 +37,11 @@ test.each([
   'a server that stops completes its calls, although $side pings meanwhile',
   async ({ server: everyMs, client }) => {
     const arrived = Promise.withResolvers<undefined>();
+    const mayEnd = Promise.withResolvers<undefined>();
     const health = createServiceImplSpec<typeof Health>(Health, {
-      // Longer than several pings.
       check: async () => {
         arrived.resolve(undefined);
-        await delay(400);
+        await mayEnd.promise;
         return { status: 1 };
       },
     });
@@ -39,6 +59,11 @@ test.each([
     const call = createClient(Health, transport).check({});
     await arrived.promise;
     const stopped = server.stop(5_000);
+    let pings = 0;
+    onPing = () => {
+      pings += 1;
+      if (pings === 3) mayEnd.resolve(undefined);
+    };
 
     expect(await call).toMatchObject({ status: 1 });
     await stopped;

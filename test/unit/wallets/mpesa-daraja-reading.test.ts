@@ -190,11 +190,45 @@ describe('a message of M-Pesa becomes a note without phone numbers', () => {
         Result: {
           ResultCode: 'R000001',
           ConversationID: 'AG_1',
+          TransactionID: 'NLJ7RT61SW',
           ResultParameters: { ResultParameter: { Key: 'OriginalTransactionID', Value: 'NLJ7RT61SV' } },
         },
       },
       'failed',
-      { about: 'result', ids: ['AG_1'], code: 'R000001', original: 'NLJ7RT61SV' },
+      {
+        ...{ about: 'result', ids: ['AG_1'], code: 'R000001' },
+        ...{ transaction: 'NLJ7RT61SW', original: 'NLJ7RT61SV' },
+      },
+    ],
+    [
+      'a success whose receipt is no receipt',
+      pushMessage(0, [{ ...receipt, Value: '../..' }]),
+      'completed',
+      { about: 'push', checkout: 'ws_CO_1', code: '0' },
+    ],
+    [
+      'an answer with blanks, a long status and no receipt',
+      {
+        Result: {
+          ResultCode: 0,
+          ConversationID: 'AG_1',
+          ResultParameters: {
+            ResultParameter: [
+              { Key: 'Amount', Value: ' 100 ' },
+              { Key: 'ReceiptNo', Value: '../..' },
+              { Key: 'TransactionStatus', Value: 'x'.repeat(40) },
+            ],
+          },
+        },
+      },
+      'completed',
+      { about: 'result', ids: ['AG_1'], code: '0', amount: '100', status: 'x'.repeat(32) },
+    ],
+    [
+      'a conversation that is too long',
+      { Result: { ResultCode: 0, ConversationID: 'x'.repeat(65) } },
+      'unreadable',
+      undefined,
     ],
     ['any other message', { hello: 'world' }, 'unreadable', undefined],
   ])('%s', (_what, message, announced, expected) => {
