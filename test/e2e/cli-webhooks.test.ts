@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { answer, closedPort, silence } from '../integration/webhooks/receivers.ts';
+import { answer, refusingPort, silence } from '../integration/webhooks/receivers.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { deadAddress, openCommandLine, widthOf } from './cli-harness.ts';
 import { nobody, openWebhookCommandDesk } from './cli-webhook-desk.ts';
@@ -138,7 +138,7 @@ describe('webhook test', () => {
   });
 
   test('exits with code 1 when nothing listens, with the attempt in JSON', async () => {
-    const url = `http://127.0.0.1:${await closedPort()}/hook`;
+    const url = `http://127.0.0.1:${refusingPort}/hook`;
 
     const { exitCode, stdout, stderr } = await desk.cli.run(
       ...['webhook', 'test', desk.merchant.id, '--url', url, '--json'],

@@ -7,7 +7,7 @@ import { certifyIntegration } from '../../../src/cli/certify/certify-integration
 import type { CheckReport } from '../../../src/cli/certify/check.ts';
 import { randomSecret } from '../../../src/cli/certify/receiver-answers.ts';
 import { startGatewayProxy } from '../../../src/cli/certify/gateway-proxy.ts';
-import { closedPort, startReceiver } from '../webhooks/receivers.ts';
+import { refusingPort, startReceiver } from '../webhooks/receivers.ts';
 import { sharedStack } from '../../support/shared-stack.ts';
 import type { TestMerchant } from '../../support/stack.ts';
 import { brokenShops, goodWays, returnTo, startShop } from './merchant-shops.ts';
@@ -62,7 +62,7 @@ describe('gatehouse certify, at a shop in front of a running sandbox', () => {
   // All at once, because each of them mostly waits.
   beforeAll(async () => {
     const merchant = await stack.createMerchant();
-    const down = `http://127.0.0.1:${await closedPort()}`;
+    const down = `http://127.0.0.1:${refusingPort}`;
     const broken = Object.entries(brokenShops).map(async ([name, ways]) =>
       faultsOf.set(name, await certify(merchant, ways)),
     );
@@ -70,7 +70,7 @@ describe('gatehouse certify, at a shop in front of a running sandbox', () => {
       certify(merchant),
       certify(merchant, {}, { hasState: false }),
       certify(merchant, {}, { receiver: down }),
-      certify(merchant, returnTo('http://127.0.0.1:1/thanks')),
+      certify(merchant, returnTo('http://127.0.0.1:2/thanks')),
       certify(merchant, returnTo(`${down}/thanks`), { receiver: down }),
       certify({ ...merchant, testKey: merchant.liveKey }),
       ...broken,
@@ -134,7 +134,7 @@ describe('gatehouse certify, at a shop in front of a running sandbox', () => {
 test('the proxy forwards to the sandbox alone, whatever host a request names', async () => {
   const elsewhere = await startReceiver();
   const proxy = await startGatewayProxy({
-    gateway: new URL(`http://127.0.0.1:${await closedPort()}`),
+    gateway: new URL(`http://127.0.0.1:${refusingPort}`),
     port: 0,
     nowMs: () => 0,
   });

@@ -3,7 +3,7 @@ import { certificationChecks, isCertified } from '../../../src/contract/certific
 import { certifyReceiver } from '../../../src/cli/certify/certify-receiver.ts';
 import type { CheckReport } from '../../../src/cli/certify/check.ts';
 import { randomSecret } from '../../../src/cli/certify/receiver-answers.ts';
-import { closedPort } from '../webhooks/receivers.ts';
+import { refusingPort } from '../webhooks/receivers.ts';
 import { brokenReceivers, goodReceiver, startWebhookReceiver } from './webhook-receivers.ts';
 import type { Receive, RunningReceiver } from './webhook-receivers.ts';
 
@@ -82,7 +82,7 @@ describe('gatehouse certify, at a receiver', () => {
   });
 
   test('each check fails for at least one receiver of the table, or for an unreachable one', async () => {
-    const checks = await certifyUrl(`http://127.0.0.1:${await closedPort()}/`);
+    const checks = await certifyUrl(`http://127.0.0.1:${refusingPort}/`);
 
     expect(named(checks, 'failed')).toEqual(['reachable']);
     expect(named(checks, 'not_tested')).toEqual(certificationChecks.receiver.slice(1));

@@ -18,7 +18,7 @@ import { closersOfEachTest, sharedMerchant, sharedStack } from '../../support/sh
 import { waitUntil } from '../../support/wait-until.ts';
 import { openAuthority } from '../webhooks/certificates.ts';
 import type { Certificate } from '../webhooks/certificates.ts';
-import { closedPort } from '../webhooks/receivers.ts';
+import { refusingPort } from '../webhooks/receivers.ts';
 import { sharedDashboardDesk } from './dashboard-desk.ts';
 
 const login = { user: 'gatehouse@pay.example', password: 'p@ss:word/with %' };
@@ -74,7 +74,7 @@ async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-const urlOfNobody = async (): Promise<string> => `smtp://localhost:${await closedPort()}`;
+const urlOfNobody = `smtp://localhost:${refusingPort}`;
 
 interface Desk {
   readonly owner: DashboardVisitor;
@@ -203,7 +203,7 @@ describe('the inviter sees the link', () => {
   );
 
   test('when nothing listens', async () => {
-    await expectLinkShown(await deskWithMail(await urlOfNobody()), 'nobody-there@shop.example');
+    await expectLinkShown(await deskWithMail(urlOfNobody), 'nobody-there@shop.example');
   });
 
   test('when the server accepts no mail for that address', async () => {
@@ -231,7 +231,7 @@ describe('the inviter sees the link', () => {
 
 test('a request for a new password gets the same answer when its mail fails, and the log has the failure', async () => {
   const user = await desk.users.member(merchant.id, MemberRole.VIEWER);
-  const { owner, process } = await deskWithMail(await urlOfNobody());
+  const { owner, process } = await deskWithMail(urlOfNobody);
 
   const answer = await owner.post('/reset', { email: user.email });
   const line = await lineOf(process, notSent);

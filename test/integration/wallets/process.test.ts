@@ -6,7 +6,7 @@ import { waitUntil } from '../../support/wait-until.ts';
 import { openPaymentDesk } from '../core/payment-desk.ts';
 import { completed, startMany } from './many-payments.ts';
 import { openWalletSide } from './wallet-processes.ts';
-import { closedPort, startTcpServer } from '../webhooks/receivers.ts';
+import { closedPort, refusingPort, startTcpServer } from '../webhooks/receivers.ts';
 import { closersOfEachTest, sharedStack } from '../../support/shared-stack.ts';
 
 const cleanUps = closersOfEachTest();
@@ -30,7 +30,7 @@ test('a wallet that is unavailable or hangs does not delay payments at another w
   await side.startSimulator();
 
   for (const [name, baseUrl] of [
-    ['refuses', `http://127.0.0.1:${await closedPort()}`],
+    ['refuses', `http://127.0.0.1:${refusingPort}`],
     ['hangs', `http://127.0.0.1:${silent.port}`],
   ] as const) {
     const wallets = await side.startWallets({
@@ -99,7 +99,7 @@ test('payments at a wallet that is unavailable at the start are made when it is 
 });
 
 test('payments complete without the broker', async () => {
-  const nats = { GATEHOUSE_NATS_URL: `nats://127.0.0.1:${await closedPort()}` };
+  const nats = { GATEHOUSE_NATS_URL: `nats://127.0.0.1:${refusingPort}` };
   // The NATS client cannot be closed before it is connected, so only an exit ends it.
   const stack = await startStack({ facades: 0, ownProcesses: true, settings: nats });
   cleanUps.push(stack.stop);

@@ -6,7 +6,7 @@ import type { Behaviour } from './receivers.ts';
 import {
   answer,
   byteByByte,
-  closedPort,
+  refusingPort,
   dripping,
   endless,
   gzipBomb,
@@ -313,7 +313,7 @@ describe('slow receivers', () => {
 
 describe('a missing receiver is reported:', () => {
   test('a port without a listener', async () => {
-    const port = await closedPort();
+    const port = refusingPort;
 
     const report = await sendTo(openSender(), `http://127.0.0.1:${port}/hook`);
 
@@ -324,7 +324,7 @@ describe('a missing receiver is reported:', () => {
   });
 
   test('a name whose every address refuses', async () => {
-    const port = await closedPort();
+    const port = refusingPort;
     const sender = openSender({ resolve: async () => ['127.0.0.1', '127.0.0.2', '::1'] });
 
     const report = await sendTo(sender, `http://shop.example:${port}/hook`);

@@ -106,7 +106,10 @@ async function readWebhook(message: IncomingMessage): Promise<ReceivedWebhook | 
   return body && { method, target, headers, body };
 }
 
-/** A port without a listener. It was free a moment ago, and no more can be promised of a port. */
+/** A port without a listener. It is privileged, so no process of a test takes it meanwhile. */
+export const refusingPort = 1;
+
+/** A port without a listener, for one that starts later. It was free a moment ago, and no more can be promised of a port. */
 export async function closedPort(): Promise<number> {
   const server = createTcpServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
