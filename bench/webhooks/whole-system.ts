@@ -162,21 +162,15 @@ function stagesSince(database: pg.Pool, bus: EventBus): WholeSystem['stages'] {
 
 const wallMs = (): number => performance.timeOrigin + performance.now();
 
-export interface Ended {
-  readonly perSecond: number;
-  /** Orders that an overloaded core did not end. */
-  readonly refused: number;
-}
-
 /**
  * Ends orders at a steady rate. If core is slower, it ends so many at a time, because waiting for core is not the
- * measured time.
+ * measured time. Returns how many an overloaded core did not end.
  */
 export async function endSteadily(
   system: WholeSystem,
   orders: readonly OpenOrder[],
   perSecond: number,
-): Promise<Ended> {
+): Promise<number> {
   const begunMs = clockMs();
   let begun = 0;
   let refused = 0;
@@ -189,5 +183,5 @@ export async function endSteadily(
     }
   };
   await Promise.all(Array.from({ length: endedAtOnce }, endOnes));
-  return { perSecond: ((orders.length - refused) * 1000) / (clockMs() - begunMs), refused };
+  return refused;
 }
