@@ -109,7 +109,10 @@ const relaying = relayEvents(
 
 logger.info(servers.addresses, 'ready');
 warnOfWorkWithoutWallet(database, wallets, logger).catch((error: unknown) =>
-  logger.warn({ err: error }, 'core could not check whether work waits for wallets that are not configured'),
+  logger.warn(
+    { err: error },
+    'core could not check whether work waits for wallets that are not configured; gatehouse doctor checks it too',
+  ),
 );
 
 stopOnSignal(logger, [

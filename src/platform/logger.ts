@@ -33,6 +33,28 @@ const phoneLike = /(?<![\w-])\+?[0-9]{9,15}(?!\w)/g;
 
 const maskErrorText = (text: string): string => maskSensitive(text).replace(phoneLike, maskPhone);
 
+/** grpc-js reports a server that it cannot reach as an error within an error, with an empty note at the end. */
+const unreached =
+  /(?:\w+: )?No connection established\. Last error: (?:No connection established\. Last error: )*/g;
+const shorten = (text: string): string =>
+  text.replace(unreached, 'No connection established: ').replaceAll(/\. Resolution note: (?=\n|$)/g, '');
+
+/** The code before the message of an RPC's error: "[unavailable] …" of Connect, "14 UNAVAILABLE: …" of grpc-js. */
+const leadingCode = /^(?:\[\w+\]|\d+ [A-Z_]+:) /;
+
+/** The messages of an error and its causes. A cause that only repeats the message of the error around it is left out. */
+function messagesOf(error: object): string {
+  const messages: string[] = [];
+  const seen = new Set<object>();
+  for (let next: unknown = error; next instanceof Error && !seen.has(next); next = next.cause) {
+    seen.add(next);
+    const message = shorten(next.message);
+    const repeated = message.replace(leadingCode, '');
+    if (!messages.some((outer) => outer.endsWith(repeated))) messages.push(message);
+  }
+  return messages.join(': ');
+}
+
 /**
  * The logged form of an error: type, message, stack and its other plain values. A database error quotes the statement or the
  * row, which may contain the customer's phone number. Nested objects are left out, because they may contain anything.
@@ -44,7 +66,8 @@ function describeError(error: unknown): unknown {
     if (name === 'aggregateErrors' && Array.isArray(value)) return [[name, value.map(describeError)]];
     if (typeof value === 'object' || typeof value === 'function') return [];
     if (typeof value !== 'string') return [[name, value]];
-    return [[name, maskErrorText(name === 'stack' ? withSourcePositions(value) : value)]];
+    if (name === 'message' && error instanceof Error) return [[name, maskErrorText(messagesOf(error))]];
+    return [[name, maskErrorText(name === 'stack' ? shorten(withSourcePositions(value)) : value)]];
   });
   return Object.fromEntries(members);
 }

@@ -112,7 +112,10 @@ function createBatchSender({ requests, logger, nowMs }: ApiRequestLogOptions, en
   const logRefused = limitFailures(
     (error, what: 'entries' | 'counts') => {
       if (what === 'entries')
-        logger.error({ err: error }, 'core refuses entries of the request log; they are lost');
+        logger.error(
+          { err: error },
+          'core refuses entries of the request log, which are lost; payments continue. Compare the versions of core and rest-facade',
+        );
       else
         logger.warn(
           { err: error },

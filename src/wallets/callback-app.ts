@@ -162,8 +162,8 @@ function createCallbackErrorHandler(
     else if (error instanceof ConnectError)
       logger.error(
         facts,
-        'core did not store the confirmation of a payment, so the wallet got 503. Find the cause with `gatehouse doctor`. If the wallet does not ' +
-          "repeat the confirmation, compare the wallet's portal or statement with: gatehouse payment payer-started",
+        "core did not store the confirmation of a payment, so the wallet got 503. If the wallet does not repeat it, compare the wallet's portal " +
+          `or statement with: gatehouse payment payer-started. ${cause}`,
       );
     else if (status >= 500)
       logger.error(

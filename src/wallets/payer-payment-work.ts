@@ -31,9 +31,9 @@ const workMs = 40_000;
 
 /** Payments that payers of one wallet started. Each is confirmed by our own query before it counts. */
 export function payerPaymentWork(parts: PayerPaymentWorkParts): LeasedWork<LeasedPayerPayment> {
-  const { wallet, environment, connector, payerPayments, tokens, logger } = parts;
+  const { name, wallet, environment, connector, payerPayments, tokens, logger } = parts;
   return {
-    name: `${wallet} payments of payers`,
+    name: `${name} payer-started payments`,
     async lease(maxPayments) {
       const request = { wallet, environment, maxPayments, lease: { seconds: leaseSeconds } };
       return { items: (await payerPayments.leasePayerPayments(request)).payments };
@@ -57,11 +57,11 @@ export function payerPaymentWork(parts: PayerPaymentWorkParts): LeasedWork<Lease
       const recorded = await reportToCore(
         () => payerPayments.recordPayerPaymentOutcome(answer, { headers: { 'x-request-id': requestId } }),
         parts,
-        { request_id: requestId, wallet, payer_payment_id: payerPaymentId },
+        { request_id: requestId, wallet: name, payer_payment_id: payerPaymentId },
       );
       logger.info(
         {
-          ...{ request_id: requestId, wallet, payer_payment_id: payerPaymentId, outcome: outcome.case },
+          ...{ request_id: requestId, wallet: name, payer_payment_id: payerPaymentId, outcome: outcome.case },
           status: PayerPaymentStatus[recorded.payerPayment?.status ?? 0],
         },
         'payer-started payment',

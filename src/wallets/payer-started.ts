@@ -35,6 +35,8 @@ export const payerStartedUrls = (baseUrl: string, tokens: CallbackTokens) => ({
 
 /** A wallet in one environment that reports payments which payers started. */
 export interface PayerStartedWallet {
+  /** The wallet and its environment, as all log lines of `wallets` name them: "mpesa-sandbox". */
+  readonly name: string;
   readonly wallet: string;
   readonly environment: Environment;
   /** The payment option under which its payments are recorded. */
@@ -44,13 +46,13 @@ export interface PayerStartedWallet {
 
 /** The wallet, if its configuration takes payments that payers start. */
 export function payerStartedWallet(
-  { wallet, options, payerStarted }: WalletSettings,
+  { wallet, environment: environmentName, options, payerStarted }: WalletSettings,
   environment: Environment,
   { payerStarted: connector }: WalletConnector,
 ): PayerStartedWallet | undefined {
   const paymentOption = options.find((option) => channelOf(option) === 'ussd') ?? options[0];
   if (payerStarted === undefined || connector === undefined || paymentOption === undefined) return undefined;
-  return { wallet, environment, paymentOption, connector };
+  return { name: `${wallet}-${environmentName}`, wallet, environment, paymentOption, connector };
 }
 
 export interface PayerMessageParts {
@@ -77,14 +79,14 @@ const decisions: Readonly<Record<PayerPaymentDecision, ValidationDecision>> = {
  */
 export async function answerValidation(
   { payerPayments, logger }: PayerMessageParts,
-  { wallet, environment, connector }: PayerStartedWallet,
+  { name, wallet, environment, connector }: PayerStartedWallet,
   message: CallbackRequest,
 ): Promise<Reply> {
   const read = connector.parse(message);
   const decide = async (): Promise<ValidationDecision> => {
     if (read.kind === 'unreadable') {
       logger.warn(
-        { wallet, problem: read.problem },
+        { wallet: name, problem: read.problem },
         'the validation request of a payment could not be read, so the payment was rejected',
       );
       return 'other';
@@ -102,7 +104,7 @@ export async function answerValidation(
       return decisions[decision];
     } catch (error) {
       logger.warn(
-        { err: error, wallet },
+        { err: error, wallet: name },
         'core did not validate a payment in time, so the payment was rejected',
       );
       return 'other';
@@ -110,7 +112,7 @@ export async function answerValidation(
   };
   const decision = await decide();
   const receipt = read.kind === 'payment' ? read.payment.providerTransactionId : '';
-  logger.info({ wallet, provider_transaction_id: receipt, decision }, 'validation');
+  logger.info({ wallet: name, provider_transaction_id: receipt, decision }, 'validation');
   return connector.replyToValidation(decision);
 }
 
@@ -127,11 +129,11 @@ export async function storeConfirmation(
   message: CallbackRequest,
   acknowledgement: Reply,
 ): Promise<Reply> {
-  const { wallet, environment, paymentOption, connector } = served;
+  const { name, wallet, environment, paymentOption, connector } = served;
   const read = connector.parse(message);
   if (read.kind === 'unreadable') {
     logger.error(
-      { wallet, problem: read.problem },
+      { wallet: name, problem: read.problem },
       'the confirmation of a payment could not be read and was not stored; look the payment up at the wallet',
     );
     return { status: 400, body: '' };
@@ -149,13 +151,16 @@ export async function storeConfirmation(
     {
       ...{ giveUp, isTemporary },
       onFailure: (error) =>
-        logger.warn({ err: error, wallet }, 'core did not store the confirmation of a payment; trying again'),
+        logger.warn(
+          { err: error, wallet: name },
+          'core did not store the confirmation of a payment; trying again',
+        ),
     },
   );
   const { payerPaymentId: id } = payerPayment ?? {};
   const { providerTransactionId: receipt } = payment;
   logger.info(
-    { wallet, payer_payment_id: id, provider_transaction_id: receipt },
+    { wallet: name, payer_payment_id: id, provider_transaction_id: receipt },
     'the confirmation of a payer-started payment is stored',
   );
   return acknowledgement;

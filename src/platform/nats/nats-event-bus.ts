@@ -117,7 +117,7 @@ export function openEventBus<WakeTopic extends string>(
       if (reached) logger.info('reconnected to the broker');
       else
         logger.warn(
-          "disconnected from the broker; events wait in the database until this process is connected again; check the broker's log",
+          "disconnected from the broker; no event is lost, but events arrive late until this process is connected again; check the broker's log",
         );
     });
     for (const [topic, waiting] of listeners) {

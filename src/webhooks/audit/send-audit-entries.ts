@@ -25,7 +25,7 @@ export function createSendAuditEntries(parts: SendAuditParts): () => Promise<voi
     (error, id: string) =>
       parts.logger.error(
         { err: error, audit_entry_id: id },
-        'core refused an audit entry; it is kept and sent again',
+        'core refused an audit entry, so the audit log lacks it; it is kept and sent again. Compare the versions of core and webhooks',
       ),
     (id) => id,
   );

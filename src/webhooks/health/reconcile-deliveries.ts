@@ -139,7 +139,7 @@ function reportRepairs(repaired: readonly OwedDelivery[], { logger }: Round): vo
   const eventIds = repaired.slice(0, maxLoggedIds).map(({ eventId }) => eventId);
   logger.error(
     { deliveries: repaired.length, event_ids: eventIds },
-    'missing deliveries were created; find out what deleted them, or why the intake did not create them',
+    'missing deliveries were created, so their webhooks are sent late; find out what deleted them, or why the intake did not create them',
   );
 }
 

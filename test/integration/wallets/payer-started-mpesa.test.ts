@@ -80,7 +80,12 @@ describe.each([
       );
 
     const wallet = () => ({
-      ...{ wallet: 'mpesa', environment: Environment.SANDBOX, paymentOption: 'mpesa_ussd' as const },
+      ...{
+        name: 'mpesa-sandbox',
+        wallet: 'mpesa',
+        environment: Environment.SANDBOX,
+        paymentOption: 'mpesa_ussd' as const,
+      },
       connector: payerStarted(),
     });
     /** A message about a payment to our account, with other values of a test. */
@@ -112,8 +117,11 @@ describe.each([
           },
         });
       });
-      const { logger } = keptLog({ level: 'info' });
-      return { payerPayments: createClient(PayerPaymentService, transport), logger, reports };
+      return {
+        payerPayments: createClient(PayerPaymentService, transport),
+        ...keptLog({ level: 'info' }),
+        reports,
+      };
     }
 
     test.each([
@@ -145,6 +153,7 @@ describe.each([
         ...{ paymentAttemptIdEnd: 'abcdefghjkmn', payee: credentials.short_code, amount: '250' },
         callbackNote: expect.stringContaining('SGR7X1ABCD'),
       });
+      expect(core.log.map((line) => line['wallet'])).toEqual(['mpesa-sandbox', 'mpesa-sandbox']);
     });
 
     test.each([Code.InvalidArgument, Code.PermissionDenied])(

@@ -136,6 +136,24 @@ describe('an error', () => {
     expect(err).toMatchObject({ message, stack: expect.stringContaining(message) });
   });
 
+  test.each([
+    ['says more', new Error('failed', { cause: new Error('because') }), 'failed: because'],
+    [
+      'repeats the message of an unreachable server',
+      new Error(
+        '[unavailable] round_robin: No connection established. Last error: No connection established. Last error: Error: connect ECONNREFUSED 127.0.0.1:1. Resolution note: ',
+        {
+          cause: new Error(
+            '14 UNAVAILABLE: round_robin: No connection established. Last error: No connection established. Last error: Error: connect ECONNREFUSED 127.0.0.1:1. Resolution note: ',
+          ),
+        },
+      ),
+      '[unavailable] No connection established: Error: connect ECONNREFUSED 127.0.0.1:1',
+    ],
+  ])('has one message if its cause %s', (_, error, message) => {
+    expect(write({ err: error }).json).toMatchObject({ err: { message } });
+  });
+
   test('is written with its type, message, stack, plain members and the message of its cause', () => {
     const error = Object.assign(new TypeError('failed', { cause: new Error('because') }), {
       code: '23505',
