@@ -13,7 +13,7 @@ import { plainJson } from './plain-json.ts';
 import { table } from './table.ts';
 import { showTime } from './time.ts';
 import { addVerifyCommands } from './verify-command.ts';
-import { formerSinceOption, formerUntilOption, periodOf, sinceOption, untilOption } from './period.ts';
+import { addPeriod, periodOf } from './period.ts';
 import type { PeriodOptions } from './period.ts';
 
 interface AuditOptions extends PageOptions, PeriodOptions {
@@ -32,17 +32,16 @@ export function addAuditCommands(
     .description('read the audit log, and prove that the records were not changed');
   addVerifyCommands(audit, run, readInput);
   onAnyMerchant(
-    audit
-      .command('list')
-      .description('list changes and sign-ins, newest first')
-      .option(
-        '--kind <kind>',
-        'only changes to this kind of object: the part before the dot, such as api_key in api_key.create',
-      )
-      .addOption(sinceOption('changes'))
-      .addOption(untilOption('changes'))
-      .addOption(formerSinceOption())
-      .addOption(formerUntilOption())
+    addPeriod(
+      audit
+        .command('list')
+        .description('list changes and sign-ins, newest first')
+        .option(
+          '--kind <kind>',
+          'only changes to this kind of object: the part before the dot, such as api_key in api_key.create',
+        ),
+      'changes',
+    )
       .addOption(limitOption())
       .addOption(pageTokenOption()),
     'only changes to this merchant and its objects: mer_…',

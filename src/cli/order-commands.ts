@@ -40,7 +40,7 @@ import type { RefundsOfOrder } from './show-refund.ts';
 import { fields, table } from './table.ts';
 import { showTime } from './time.ts';
 import { onMerchant, onMerchantAnd } from './merchant-argument.ts';
-import { formerSinceOption, formerUntilOption, periodOf, sinceOption, untilOption } from './period.ts';
+import { addPeriod, periodOf } from './period.ts';
 import type { PeriodOptions } from './period.ts';
 
 type Orders = CoreClients['orders'];
@@ -90,15 +90,14 @@ export function addOrderCommands(program: Command, parts: ExplainParts): void {
   addOrderExplainCommand(order, parts);
 
   onMerchant(
-    order
-      .command('list')
-      .description("list a merchant's orders, newest first")
-      .addOption(environment())
-      .addOption(statusOption())
-      .addOption(sinceOption('orders registered'))
-      .addOption(untilOption('orders registered'))
-      .addOption(formerSinceOption())
-      .addOption(formerUntilOption())
+    addPeriod(
+      order
+        .command('list')
+        .description("list a merchant's orders, newest first")
+        .addOption(environment())
+        .addOption(statusOption()),
+      'orders registered',
+    )
       .option('--prefix <text>', 'only orders whose order_number starts with this')
       .addOption(limitOption())
       .addOption(pageTokenOption()),

@@ -25,7 +25,7 @@ import { collectKnown } from './require-known.ts';
 import type { PageOptions } from './paging.ts';
 import { plainJson } from './plain-json.ts';
 import { describeRefund, showRefunds } from './show-refund.ts';
-import { formerSinceOption, formerUntilOption, periodOf, sinceOption, untilOption } from './period.ts';
+import { addPeriod, periodOf } from './period.ts';
 import type { PeriodOptions } from './period.ts';
 
 export interface RefundParts {
@@ -115,16 +115,15 @@ export function addRefundCommands(program: Command, parts: RefundParts): void {
   );
 
   onAnyMerchant(
-    refund
-      .command('list')
-      .description('list refunds, newest first')
-      .option('--order <order_id>', 'only refunds of this order: ord_…')
-      .addOption(environmentFilter())
-      .addOption(statusesOption('refunds', RefundStatusSchema))
-      .addOption(sinceOption('refunds created'))
-      .addOption(untilOption('refunds created'))
-      .addOption(formerSinceOption())
-      .addOption(formerUntilOption())
+    addPeriod(
+      refund
+        .command('list')
+        .description('list refunds, newest first')
+        .option('--order <order_id>', 'only refunds of this order: ord_…')
+        .addOption(environmentFilter())
+        .addOption(statusesOption('refunds', RefundStatusSchema)),
+      'refunds created',
+    )
       .addOption(limitOption())
       .addOption(pageTokenOption()),
     'only refunds of this merchant: mer_…',
