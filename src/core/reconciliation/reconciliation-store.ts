@@ -228,6 +228,50 @@ export function createReconciliationStore(options: ReconciliationStoreOptions): 
     }
   };
 
+  /** Leases the run that is due first; undefined without one. 'changed': that run was changed meanwhile, so another one may be due. */
+  const leaseNext = async (
+    { wallet, environment, ownAccounts }: LeaseScope,
+    leaseMs: number,
+  ): Promise<LeasedReconciliation | undefined | 'changed'> => {
+    // Reads the payments of the day before the row is locked, because a lock delays events.
+    const reading = database.fork();
+    const at = await readClock(reading);
+    const ofWorker = { ...(ownAccounts ? ofWallet(wallet) : { wallet }), environment };
+    const due = { ...ofWorker, dueAt: { $lte: at } };
+    const found = await reading.findOne(ReconciliationRow, due, { orderBy: { dueAt: 'asc' } });
+    if (found === null) return undefined;
+    const { id, dueAt } = found;
+    const key = keyOf(found);
+    const day = dayOf(found.day);
+    const begun = await oldestBegun(reading, await readScope(reading, key), day);
+    const period = periodToRead(day, begun, at, termsOf(key).reachMs);
+    const credentials = key.payee === '' ? undefined : await findCredentials(reading, key, found.tries);
+    return database.fork().transactional(async (em) => {
+      const row = await em.findOne(
+        ReconciliationRow,
+        { id, dueAt },
+        { lockMode: LockMode.PESSIMISTIC_WRITE },
+      );
+      // Another worker leased it meanwhile, or an operator made it due.
+      if (row === null) return 'changed';
+      const leased = leaseRun(runOf(row), { leaseId: newLeaseId(), leaseMs, period }, at);
+      if (!leased.ok) return undefined;
+      if (leased.value.status === 'FAILED') {
+        // Its last try was lost.
+        em.assign(row, runColumns(leased.value));
+        return 'changed';
+      }
+      if (key.payee !== '' && credentials === undefined) {
+        em.assign(row, runColumns(failRun(leased.value, withoutCredentials, at)));
+        return undefined;
+      }
+      // Removes the pages of an earlier reading, because the statement is read again.
+      await em.nativeDelete(StatementEntryRow, { reconciliationId: id });
+      em.assign(row, runColumns(leased.value));
+      return { reconciliation: { ...row }, leaseId: leased.value.leaseId, ...period, credentials };
+    });
+  };
+
   return {
     async start(key, date, startedBy) {
       const at = now();
@@ -248,42 +292,10 @@ export function createReconciliationStore(options: ReconciliationStoreOptions): 
       }
     },
 
-    async lease({ wallet, environment, ownAccounts }, leaseMs) {
-      const ofWorker = { ...(ownAccounts ? ofWallet(wallet) : { wallet }), environment };
+    async lease(worker, leaseMs) {
       for (;;) {
-        // Reads the payments of the day before the row is locked, because a lock delays events.
-        const reading = database.fork();
-        const at = await readClock(reading);
-        const due = { ...ofWorker, dueAt: { $lte: at } };
-        const found = await reading.findOne(ReconciliationRow, due, { orderBy: { dueAt: 'asc' } });
-        if (found === null) return undefined;
-        const { id, dueAt } = found;
-        const day = dayOf(found.day);
-        const key = keyOf(found);
-        const begun = await oldestBegun(reading, await readScope(reading, key), day);
-        const period = periodToRead(day, begun, at, termsOf(key).reachMs);
-        const credentials = key.payee === '' ? undefined : await findCredentials(reading, key, found.tries);
-        const answer = await database.fork().transactional(async (em) => {
-          const options = { lockMode: LockMode.PESSIMISTIC_WRITE };
-          const row = await em.findOne(ReconciliationRow, { id, dueAt }, options);
-          if (row === null) return 'changed';
-          const leased = leaseRun(runOf(row), { leaseId: newLeaseId(), leaseMs, period }, at);
-          if (!leased.ok) return undefined;
-          if (leased.value.status === 'FAILED') {
-            em.assign(row, runColumns(leased.value));
-            return 'changed';
-          }
-          if (key.payee !== '' && credentials === undefined) {
-            em.assign(row, runColumns(failRun(leased.value, withoutCredentials, at)));
-            return undefined;
-          }
-          // Removes the pages of an earlier reading, because the statement is read again.
-          await em.nativeDelete(StatementEntryRow, { reconciliationId: id });
-          em.assign(row, runColumns(leased.value));
-          return { reconciliation: { ...row }, leaseId: leased.value.leaseId, ...period, credentials };
-        });
-        // Another worker leased it meanwhile, an operator made it due, or its last try was lost.
-        if (answer !== 'changed') return answer;
+        const leased = await leaseNext(worker, leaseMs);
+        if (leased !== 'changed') return leased;
       }
     },
 

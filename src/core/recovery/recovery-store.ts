@@ -131,6 +131,19 @@ export function createRecoveryStore({
     if (written === undefined) throw new Error('the recovery is not there after it was written');
     return written;
   };
+  /** Records who accepted what, and returns the recovery as it is now. */
+  const recordAcceptance = async (
+    em: EntityManager,
+    by: Actor,
+    { id: targetId }: RecoveryRow,
+    details: Readonly<Record<string, string | number>>,
+  ): Promise<Result<StoredRecovery, never>> => {
+    recordAudit(em, newId, await readClock(em), by, {
+      ...{ action: 'recovery.accept', merchantId: undefined },
+      ...{ targetId, details },
+    });
+    return ok(await readWritten(em));
+  };
   const acceptErasures = async (
     em: EntityManager,
     reason: string,
@@ -140,13 +153,7 @@ export function createRecoveryStore({
     const [first] = rows;
     if (first === undefined) return err('not_waiting');
     for (const row of rows) row.erasuresAcceptedBy = by.actor;
-    recordAudit(em, newId, await readClock(em), by, {
-      action: 'recovery.accept',
-      merchantId: undefined,
-      targetId: first.id,
-      details: { reason, erasures_since: first.lostFrom.toISOString() },
-    });
-    return ok(await readWritten(em));
+    return recordAcceptance(em, by, first, { reason, erasures_since: first.lostFrom.toISOString() });
   };
   /** Answers the question for all recoveries that ask it. Some of them have finished, because a recovery can finish without the answer. */
   const answerQuestion = async (
@@ -165,13 +172,7 @@ export function createRecoveryStore({
     }
     for (const row of rows)
       row[question === 'accounts' ? 'accountsAcceptedBy' : 'merchantsAcceptedBy'] = by.actor;
-    recordAudit(em, newId, await readClock(em), by, {
-      action: 'recovery.accept',
-      merchantId: undefined,
-      targetId: first.id,
-      details: { reason, [`${question}_since`]: first.lostFrom.toISOString() },
-    });
-    return ok(await readWritten(em));
+    return recordAcceptance(em, by, first, { reason, [`${question}_since`]: first.lostFrom.toISOString() });
   };
   return {
     latest: () => read(database.fork()),
@@ -212,28 +213,17 @@ export function createRecoveryStore({
           return answerQuestion(em, subject, reason, by);
         const row = await em.findOne(RecoveryRow, { finishedAt: null });
         if (row === null) return err('not_waiting');
-        if (subject.type === 'wallet') {
-          const { environment, wallet } = subject;
-          const key = { recoveryId: row.id, environment, wallet };
-          const check = await em.findOne(RecoveryWalletRow, key);
-          if (check === null || !(await needsDecision(em, check))) return err('not_waiting');
-          Object.assign(check, { state: 'ACCEPTED', decidedBy: by.actor });
-        } else {
+        if (subject.type === 'conflicts') {
           if (row.conflictingOrders === 0 || row.conflictsAcceptedBy !== '') return err('not_waiting');
           row.conflictsAcceptedBy = by.actor;
+          return recordAcceptance(em, by, row, { reason, conflicting_orders: row.conflictingOrders });
         }
-        recordAudit(em, newId, await readClock(em), by, {
-          action: 'recovery.accept',
-          merchantId: undefined,
-          targetId: row.id,
-          details: {
-            reason,
-            ...(subject.type === 'wallet'
-              ? { wallet: subject.wallet, environment: subject.environment.toLowerCase() }
-              : { conflicting_orders: row.conflictingOrders }),
-          },
-        });
-        return ok(await readWritten(em));
+        const { environment, wallet } = subject;
+        const key = { recoveryId: row.id, environment, wallet };
+        const check = await em.findOne(RecoveryWalletRow, key);
+        if (check === null || !(await needsDecision(em, check))) return err('not_waiting');
+        Object.assign(check, { state: 'ACCEPTED', decidedBy: by.actor });
+        return recordAcceptance(em, by, row, { reason, wallet, environment: environment.toLowerCase() });
       }),
   };
 }
