@@ -49,7 +49,7 @@ export function fulfilmentChecks(parts: IntegrationParts): readonly Check<Integr
     return failed(`answered ${status} to a genuine ${String(event.body['type'])}`, fix);
   };
 
-  /** How often an order was fulfilled that must not be fulfilled any more. */
+  /** How often an order was fulfilled at the end of a time in which the shop must not fulfil it again. */
   const fulfilledAfterQuiet = async ({ orderNumber }: PlacedOrder): Promise<number> => {
     const atOnce = await shop.fulfilled(orderNumber);
     await pause(limits.quietMs, stop);

@@ -82,7 +82,7 @@ function reasonsOf(rows: readonly ReportRow[]): ReasonCount[] {
   for (const { reason, events } of rows) counts.set(reason, (counts.get(reason) ?? 0n) + BigInt(events));
   return [...counts]
     .map(([reason, count]) => ({ reason, count }))
-    .sort((a, b) => (a.count === b.count ? (a.reason < b.reason ? -1 : 1) : a.count > b.count ? -1 : 1));
+    .sort((a, b) => Number(b.count - a.count) || (a.reason < b.reason ? -1 : 1));
 }
 
 function countsOf(rows: readonly ReportRow[]): OrderCounts {

@@ -17,7 +17,7 @@ export function createSendToSignIn(dashboard: Dashboard): SendToSignIn {
     const carried = carriedFormOf(request);
     if (why === 'sign-in') return showSignIn(dashboard, request, reply, { carried, status: 401 });
     const { data } = request.session;
-    // A form that is too large to keep is not followed by an older one.
+    // A form that is too large is not kept. An older one must not be sent in its place.
     delete data?.carried;
     if (data !== undefined && carried !== undefined) data.carried = carried;
     return reply.redirect('/confirm', 303);

@@ -22,6 +22,8 @@ export interface Evidence {
   /** Lines of logs with a secret or a payer's phone, without the secret. */
   readonly leaks: readonly string[];
   readonly logBytes: number;
+  /** Customers that did not arrive because too many were waiting. */
   readonly turnedAway: number;
+  /** Tries of the shop that got no final answer. */
   readonly unanswered: number;
 }

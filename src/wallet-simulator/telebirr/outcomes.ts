@@ -4,7 +4,7 @@ import type { PayerOutcome } from '../payer-outcomes.ts';
 /** telebirr gives no reason for a failed payment. */
 const failed = 'PAY_FAILED';
 
-/** The payer types the number after the order was acknowledged. So rows that differ only in the acknowledgement mean success. */
+/** The payer types the number after the acknowledgement. So a row that changes only the acknowledgement is a success here. */
 const table: readonly PayerOutcome[] = outcomeTable({
   insufficientFunds: failed,
   wrongPin: failed,

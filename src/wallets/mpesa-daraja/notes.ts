@@ -54,7 +54,7 @@ export type Note = PushNote | ResultNote | ConfirmationNote;
 /** The callbacks of M-Pesa Ethiopia are inside an envelope. */
 const envelope = Type.Object({ Envelope: Type.Unknown() });
 
-/** The note of a message; undefined when it is not one of those that M-Pesa sends. */
+/** The note of a callback of M-Pesa; undefined for any other message. */
 export function noteOf(message: unknown): Note | undefined {
   const content = Value.Check(envelope, message) ? message.Envelope : message;
   const note = pushNoteOf(content) ?? resultNoteOf(content);

@@ -77,7 +77,7 @@ function readError(json: unknown): FabricError | undefined {
   return { code: safeCode(code), text: maskProviderText(json.errorMsg ?? json.msg ?? '') };
 }
 
-/** telebirr's codes are 8 to 11 digits, like phone numbers, but are none. */
+/** Codes of up to 11 digits are not masked, although they look like phone numbers. */
 const safeCode = (code: string): string => (/^[0-9]{1,11}$/.test(code) ? code : maskProviderText(code));
 
 const unknownReasonOf = (status: number): UnknownWhy => {

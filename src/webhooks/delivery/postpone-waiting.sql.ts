@@ -6,8 +6,9 @@ import { headsWithin, isFirstOfItsOrder, nextOf } from './head-rows.sql.ts';
 import { lockLanes } from './lock-lanes.sql.ts';
 
 /**
- * The delivery just before the first of these is pending too, and due later than all of them. So all of them move behind the next page,
- * and each is postponed once for each time that the first of its order is. Reads only these deliveries and the ones just before them.
+ * The delivery just before the first of these is pending too, and due later than all of them. Each of these becomes due just after it, and so
+ * behind the next page. They are postponed once for each failure of the first delivery of their order. Reads only these deliveries and the
+ * ones just before them.
  */
 const statement = `
 with lane as (select $1::text as merchant_id, $2::webhooks.environment as environment, $3::text as endpoint),
@@ -35,9 +36,8 @@ where d.merchant_id = $1 and d.id = page.id and d.state = 'PENDING'
 returning d.id`;
 
 /**
- * If all the examined deliveries of a lane (`headsWithin`) wait for earlier ones of their orders, those are hidden behind them. This
- * makes the waiting ones due after them. A delivery that waits for a failing one is then not examined before that one is tried again. Returns
- * how many were postponed.
+ * A search examines the next deliveries of a lane (`headsWithin`). If all of them wait for earlier ones of their orders, it finds none to
+ * send. Then this makes them due after the earlier ones, so that the next search examines others. Returns how many were postponed.
  */
 export const postponeWaiting = (pool: Pool, lane: LaneKey): Promise<number> =>
   inTransaction(pool, [], async (client) => {

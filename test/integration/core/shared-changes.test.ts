@@ -181,7 +181,7 @@ const addKeys = async (number: number) =>
     ...{ merchantId: storedId('mer', merchantId), environment, id: storedId('ord', id) },
   }));
 
-test('rows are found by their keys like those of the ORM, in a transaction and outside', async () => {
+test('rows that are found by their keys equal those of the ORM, in a transaction and outside', async () => {
   const keys = (await addKeys(3)) as [OrderKey, OrderKey, OrderKey];
   const [first, ...others] = keys;
   const absent = { ...first, id: storedId('ord', publicId('ord', randomUUID())) };
@@ -197,7 +197,7 @@ test('rows are found by their keys like those of the ORM, in a transaction and o
   expect(await findAllByKey(database.fork(), OrderRow, [absent])).toEqual([]);
 });
 
-test('a row that was read before keeps what has changed since', async () => {
+test('a row that is read again keeps a change that is not written yet', async () => {
   const [key, other] = (await addKeys(2)) as [OrderKey, OrderKey];
   const em = database.fork();
   const row = await em.findOneOrFail(OrderRow, key);

@@ -22,7 +22,7 @@ const refund = (status: RefundStatus) =>
     detail: 'ok',
   });
 
-test('a refund has the nine documented fields, in sequence, and none about its way through the wallet', () => {
+test('a refund has the nine documented fields in their order, and no others', () => {
   expect(JSON.stringify(refundToJson(refund(RefundStatus.COMPLETED)))).toBe(
     '{"refund_id":"rfd_01jd4s1k7w9q3m5x8b2n6c0v4z","refund_number":"RET-2025-0007",' +
       '"order_number":"INV-2025-0042","status":"COMPLETED","amount":"40.50","currency":"ETB",' +

@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** A hint about a refund or reversal that a worker holds makes it due after the worker's report. */
+/** The time of a hint that arrived while a worker held the refund or reversal, which is then due again after the worker's report. */
 export class Migration054HastenedReturns extends Migration {
   override readonly name = '054-hastened-returns';
 

@@ -115,7 +115,7 @@ with found as (
 delete from core.idempotency_keys where ctid in (select ctid from found)`,
 );
 
-/** Removes the expired answers of these keys, so that the transaction can insert others. Concurrent ones do not deadlock. */
+/** Removes the expired answers of these keys, so that the transaction can insert others. Concurrent transactions do not deadlock. */
 export const removingExpired = (answers: readonly KeyedAnswer[]): Statement =>
   expired.with({ keyed: answers.map((answer) => ({ orderId: noOrder, ...answer })) });
 
