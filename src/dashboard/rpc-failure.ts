@@ -50,6 +50,7 @@ const exceptions: Readonly<Partial<Record<ErrorReason, Problem>>> = {
   // A wrong setting, or a defect of Gatehouse.
   INVALID_SERVICE_TOKEN: 'unavailable',
   INVALID_CLIENT_CERTIFICATE: 'unavailable',
+  INTERNAL: 'unexpected',
   INVALID_API_KEY: 'unexpected',
   LEASE_LOST: 'unexpected',
   ROLE_NOT_ALLOWED: 'unexpected',

@@ -43,9 +43,11 @@ export type Panel<T> =
   | { readonly isThere: true; readonly value: T }
   | { readonly isThere: false; readonly requestId: string };
 
+const missingProblems = new Set(['unavailable', 'recovering', 'unexpected']);
+
 /**
- * Loads a part of a page. While core or webhooks is unavailable, or the gateway recovers from a restore, the part shows that, and the
- * page works without it. Not found and not allowed are thrown.
+ * Loads a part of a page. If core or webhooks is unavailable or fails, or the gateway recovers from a restore, the part says that it is
+ * unavailable, and the page works without it. Not found and not allowed are thrown.
  */
 export async function loadPanel<T>(
   request: FastifyRequest,
@@ -55,7 +57,7 @@ export async function loadPanel<T>(
     return { isThere: true, value: await load(callOptions(request)) };
   } catch (thrown) {
     const failure = failureOfRpc(thrown);
-    if (failure?.problem !== 'unavailable' && failure?.problem !== 'recovering') throw thrown;
+    if (failure === undefined || !missingProblems.has(failure.problem)) throw thrown;
     logFacts(request, { reason: failure.reason, cause: thrown });
     return { isThere: false, requestId: request.id };
   }

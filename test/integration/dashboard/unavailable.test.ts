@@ -2,6 +2,7 @@ import { request as httpRequest } from 'node:http';
 import { describe, expect, test } from '@jest/globals';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { headingOf } from '../../support/customer.ts';
+import { queryOnce } from '../../support/database-connections.ts';
 import { formTokenOf } from '../../support/dashboard-visitor.ts';
 import type { DashboardVisitor } from '../../support/dashboard-visitor.ts';
 import { registration } from '../../support/order-requests.ts';
@@ -44,6 +45,19 @@ describe('without a process that sends webhooks', () => {
     expect(answer.body).toContain(String(answer.headers.get('x-request-id')));
     expect(answer.body).not.toContain('Try again');
   });
+});
+
+test('data that cannot be read is a failure on our side, and its part is missing from its page', async () => {
+  const { visitor, at } = await desk.atNewMerchant();
+  await queryOnce(stack.databaseUrl, 'alter table core.refunds rename to other_refunds');
+
+  const page = await visitor.get(at('refunds'));
+  const refund = await visitor.get(at('refunds/rfd_01m8268v5zfk8r6q4x2w9n3t7c'));
+  await queryOnce(stack.databaseUrl, 'alter table core.other_refunds rename to refunds');
+
+  expect([page.status, page.body.includes(missing)]).toEqual([200, true]);
+  expect([refund.status, headingOf(refund)]).toEqual([500, 'Something went wrong on our side']);
+  expect(page.body).toContain(String(page.headers.get('x-request-id')));
 });
 
 /** Sends a form whose body never arrives. */

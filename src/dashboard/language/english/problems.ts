@@ -30,7 +30,7 @@ export const problems = {
   },
   unexpected: {
     title: 'Something went wrong on our side',
-    body: 'Your change may or may not have been saved. Check before you try again. If the error persists, give your operator the request number below.',
+    body: 'If you were changing something, check whether the change was saved before you try again. If the error persists, give your operator the request number below.',
   },
   insecureConnection: {
     title: 'The connection is not known to be secure',

@@ -24,7 +24,7 @@ export const shell = {
   copied: 'Copied',
   unavailable: {
     title: 'This part is unavailable at the moment',
-    body: 'We cannot reach the service that provides it. The rest of the page is complete. Refresh the page in a moment.',
+    body: 'The service that provides it does not answer, or has failed. The rest of the page is complete. Refresh the page in a moment. If the part stays unavailable, give your operator the request number below.',
   },
   pages: { newer: 'Newer', older: 'Older', label: 'Pages' },
   never: 'Never',
