@@ -133,8 +133,15 @@ function listOf(heads: readonly string[], row: readonly string[]): string {
     .join('\n');
 }
 
-/** An advice, with `> ` before each line. */
-export const adviceLines = (text: string): string => text.replace(/^/gm, '> ');
+/** An advice, with `> ` before each line. A line becomes a sentence, unless it is a command. */
+export const adviceLines = (text: string): string =>
+  text
+    .split('\n')
+    .map((line) => `> ${line.startsWith('gatehouse ') ? line : sentence(line)}`)
+    .join('\n');
+
+const sentence = (text: string): string =>
+  `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.:;]$/.test(text) ? '' : '.'}`;
 
 /** Named values as lines, each after its name. Empty values are left out. */
 export const fields = (values: readonly (readonly [name: string, value: string])[]): string =>

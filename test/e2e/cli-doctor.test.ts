@@ -268,7 +268,7 @@ describe('when a process or a setting is missing', () => {
     await lost.stop();
     expect(before.stdout).toMatch(/^ {2}warn +database +PostgreSQL writes failed statements into its log/m);
     expect(doctor.stdout).toMatch(/^ {2}FAIL +database /m);
-    expect(doctor.stdout).toMatch(/^ +> do what the finding says/m);
+    expect(doctor.stdout).toMatch(/^ +> Do what the finding says/m);
     expect(list.exitCode).toBe(5);
     expect(list.stderr).toContain('the database does not answer');
   });
@@ -309,7 +309,7 @@ describe('when a process or a setting is missing', () => {
     expect(stdout).toMatch(
       /^ {2}FAIL +database +PostgreSQL answers on open connections, but has not accepted a new one/m,
     );
-    expect(stdout).toMatch(/^ {2}warn +broker +no answer within 3 seconds\n +> read the log of nats-server/m);
+    expect(stdout).toMatch(/^ {2}warn +broker +no answer within 3 seconds\n +> Read the log of nats-server/m);
     expect(stdout).toMatch(/^ {2}warn +broker +NATS is not connected, or does not answer$/m);
   });
 });

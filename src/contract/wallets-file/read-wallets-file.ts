@@ -116,7 +116,8 @@ class JsonDocument {
     this.#tree = parseTree(text, errors, { disallowComments: true });
     const [error] = errors;
     if (error !== undefined || this.#tree === undefined) {
-      const what = error === undefined ? 'ValueExpected' : printParseErrorCode(error.error);
+      const code = error === undefined ? 'ValueExpected' : printParseErrorCode(error.error);
+      const what = code.replace(/\B[A-Z]/g, ' $&').toLowerCase();
       throw new SettingsError(`${source}, line ${this.#lineOf(error?.offset ?? 0)}: is not JSON (${what})`);
     }
     this.content = JSON.parse(text);

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { fields, printable, table } from '../../../src/cli/table.ts';
+import { adviceLines, fields, printable, table } from '../../../src/cli/table.ts';
 
 const widest = (text: string): number => Math.max(...text.split('\n').map((line) => line.length));
 
@@ -135,6 +135,12 @@ test('amounts are aligned to the right', () => {
   const text = table([{ head: 'AMOUNT', right: true }], [['1.00 ETB'], ['1000.00 ETB']]);
 
   expect(text.split('\n')).toEqual(['     AMOUNT', '   1.00 ETB', '1000.00 ETB']);
+});
+
+test('an advice is printed as sentences, and its commands unchanged', () => {
+  const text = adviceLines('restart core. It repairs them\ncheck each:\ngatehouse order list');
+
+  expect(text).toBe('> Restart core. It repairs them.\n> Check each:\n> gatehouse order list');
 });
 
 test('values are aligned after their names, and names without a value are omitted', () => {

@@ -220,7 +220,7 @@ describe('the configured wallets', () => {
   });
 
   test.each([
-    ['', 'line 1: is not JSON'],
+    ['', 'line 1: is not JSON (value expected)'],
     ['{\n"wallets": [}', 'line 2: is not JSON'],
     ['null', 'line 1: '],
     ['[]', 'line 1: '],
