@@ -1,3 +1,4 @@
+import type { Latencies } from '../latencies.ts';
 import { halvesOf } from '../parts/memory.ts';
 import { keptPart } from '../parts/overload.ts';
 import type { Reports } from '../report/reports.ts';
@@ -122,11 +123,13 @@ function webhookTargets({ webhooks }: Reports): Target[] {
     ),
     judge(
       'webhooks: p99 beside a million due deliveries of a hanging endpoint ≤ 1.2 × that without',
-      dispatching === undefined ? undefined : dispatching.beside.p99 / dispatching.idle.p99,
+      dispatching === undefined ? undefined : medianP99(dispatching.beside) / medianP99(dispatching.idle),
       { atMost: 1.2 },
     ),
   ];
 }
+
+const medianP99 = (turns: readonly Latencies[]): number => median(turns.map(({ p99 }) => p99));
 
 /** The p50 of a scenario with the most orders, divided by that with the fewest. */
 export function sizeRatio(reports: Reports, scenario: string, connections: number): number | undefined {

@@ -95,8 +95,8 @@ const renderers: { readonly [P in Part]: (report: PartReports[P], reports: Repor
         [`${rate} orders a second`, median(perSecond).toFixed(0), ...latencyCells(atRate)],
         ['one process, as fast as it can', sent.before.toFixed(0), '', '', ''],
         ['the same beside a hanging endpoint', sent.beside.toFixed(0), '', '', ''],
-        ['commit to arrival, one dispatcher', '', ...latencyCells([idle])],
-        ['the same beside a hanging endpoint', '', ...latencyCells([beside])],
+        ['commit to arrival, one dispatcher', '', ...latencyCells(idle)],
+        ['the same beside a hanging endpoint', '', ...latencyCells(beside)],
       ],
     ),
   overload: (report) =>
