@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { benchmark, namesOf, positiveNumber, wholeNumbers } from '../../../bench/command-line.ts';
 
 const run = promisify(execFile);
@@ -20,11 +20,30 @@ test('every benchmark of package.json is a file that Node runs', () => {
   for (const [, command] of benchmarks) expect(command).toMatch(/^node bench\/[\w/-]+\.ts$/);
 });
 
-test.each(benchmarks)('%s prints its options for --help, and starts nothing', async (name, command) => {
-  const [, file = ''] = command.split(' ');
-  const { stdout } = await run(process.execPath, [file, '--help'], { cwd });
-  expect(stdout).toMatch(new RegExp(`^Usage: npm run ${name} -- \\[options\\]`));
+/** Runs files with --help one after the other. In a process for each, they would load the same modules eleven times. */
+const helpOfEach = `
+  process.exit = (code) => {
+    console.log('exit code ' + code + '\\0');
+    throw new Error('the process would exit');
+  };
+  for (const file of process.argv.slice(1)) {
+    process.argv = [process.execPath, file, '--help'];
+    await import(file).catch(() => undefined);
+    process.exitCode = 0;
+  }`;
+let helps: readonly string[];
+beforeAll(async () => {
+  const files = benchmarks.map(([, command]) => resolve(cwd, command.split(' ')[1] ?? ''));
+  const program = ['--input-type=module', '--eval', helpOfEach, ...files];
+  helps = (await run(process.execPath, program, { cwd })).stdout.split('\0\n');
 });
+
+test.each(benchmarks.map(([name], index) => [name, index] as const))(
+  '%s prints its options for --help, and starts nothing',
+  (name, index) => {
+    expect(helps[index]).toMatch(new RegExp(`^Usage: npm run ${name} -- \\[options\\][^]*\\nexit code 0$`));
+  },
+);
 
 test.each([
   [['--second', '5'], /unknown option '--second'\n\(Did you mean --seconds\?\)/],

@@ -25,8 +25,7 @@ const goodRegistration = {
   confirmation_url: '',
 } as const;
 
-/** Runs the real program up to its first call to a server, which fails. */
-async function parse(args: readonly string[]) {
+async function run(args: readonly string[]) {
   const calls: string[] = [];
   const call = (): never => {
     calls.push('server');
@@ -56,6 +55,16 @@ async function parse(args: readonly string[]) {
     interruption: call,
   });
   return { isUnderstood: calls.length > 0 || exitCode === 0, ...printed };
+}
+
+const results = new Map<string, ReturnType<typeof run>>();
+
+/** Runs the real program up to its first call to a server, which fails. Many commands are written more than once. */
+function parse(args: readonly string[]): ReturnType<typeof run> {
+  const key = args.join('\0');
+  const result = results.get(key) ?? run(args);
+  results.set(key, result);
+  return result;
 }
 
 /** The value for a placeholder that the reader replaces, by its option or by its own name. */
@@ -108,18 +117,14 @@ async function whatIsWrong(written: WrittenCommand): Promise<string | undefined>
     : `${written.where}: gatehouse ${written.text}\n  ${stderr.trim().split('\n')[0]}`;
 }
 
-const helps = new Map<string, Promise<string>>();
-
 /** The help of a command on one line, by its name and perhaps a value after it. */
-function helpOf(words: readonly string[]): Promise<string> {
+async function helpOf(words: readonly string[]): Promise<string> {
   const firstOption = words.findIndex((word) => word.startsWith('-'));
   const start = words.slice(0, firstOption < 0 ? words.length : firstOption);
   // The help of `gatehouse reconcile` is that of the group, not of its default command.
   const name = start.join(' ') === 'reconcile' ? ['reconcile', 'run'] : start.slice(0, 3);
-  const known = helps.get(name.join(' '));
-  const help = known ?? parse([...name, '--help']).then(({ stdout }) => stdout.replace(/\s+/g, ' '));
-  helps.set(name.join(' '), help);
-  return help;
+  const { stdout } = await parse([...name, '--help']);
+  return stdout.replace(/\s+/g, ' ');
 }
 
 /** Whether these words run a command that reaches the sandbox unless they name an environment. Its help says so. */

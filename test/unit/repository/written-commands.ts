@@ -82,6 +82,7 @@ const shownBy = (template: string): string =>
 
 export async function commandsIn(file: string): Promise<readonly WrittenCommand[]> {
   const text = await readFile(join(root, file), 'utf8');
+  if (!/gatehouse\s/.test(text)) return [];
   if (extname(file) === '.md') return commandsOfPage(file, text);
   if (/\.(ts|mjs)$/.test(file)) return commandsOf(file, stringsOf(file, text));
   if (extname(file) === '.eta') return commandsOf(file, [{ line: 1, text: shownBy(text) }]);
