@@ -32,7 +32,7 @@ function stageIn({
   attempt,
   inStatusSeconds = 10,
   usableHere = true,
-  attemptsLeft = 4,
+  attemptsLeft = 1,
   lastAttemptCancelled = false,
   secondsLeft = 60,
   notReturned = false,

@@ -168,7 +168,7 @@ describe('a callback', () => {
   };
 
   test('about a success announces it, gets 204, and is stored masked', () => {
-    const hint = read(JSON.stringify({ ...transaction, key: 'the-api-key' }));
+    const hint = read(JSON.stringify({ ...transaction, transactionStatus: 'Completed', key: 'the-api-key' }));
 
     expect(hint).toMatchObject({ queryNow: true, announced: 'completed' });
     expect(hint.reply).toEqual({ status: 204, body: '' });

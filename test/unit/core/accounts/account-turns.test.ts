@@ -3,7 +3,7 @@ import { expect, test } from '@jest/globals';
 import { createAccountTurns } from '../../../../src/core/accounts/account-turns.ts';
 import type { Visitor } from '../../../../src/core/accounts/account-turns.ts';
 
-test('a known person is next, however many unknown people wait, and one site leaves room for others', async () => {
+test('a known person is next, however many unknown people wait, and one site or account leaves room for others', async () => {
   const inTurn = createAccountTurns();
   const { signal } = new AbortController();
   const ended: string[] = [];
@@ -13,13 +13,17 @@ test('a known person is next, however many unknown people wait, and one site lea
       ended.push(name);
     });
   const flood = Array.from({ length: 100 }, () => check('flood', { kind: 'unknown', site: '192.0.2.1' }));
+  const guesses = Array.from({ length: 10 }, () =>
+    check('guess', { kind: 'known', emailKey: 'sara@shop.example' }),
+  );
   const others = [
     check('unknown', { kind: 'unknown', site: '192.0.2.2' }),
     check('known', { kind: 'known', emailKey: 'almaz@shop.example' }),
   ];
 
-  const refused = (await Promise.allSettled(flood)).filter(({ status }) => status === 'rejected');
+  const settled = await Promise.allSettled([...flood, ...guesses]);
+  const refused = settled.filter(({ status }) => status === 'rejected');
   await Promise.all(others);
-  expect(refused).toHaveLength(91);
-  expect(ended.slice(0, 4)).toEqual(['flood', 'flood', 'known', 'unknown']);
+  expect(refused).toHaveLength(91 + 2);
+  expect(ended.slice(0, 5)).toEqual(['flood', 'flood', 'guess', 'unknown', 'known']);
 });
