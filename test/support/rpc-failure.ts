@@ -34,9 +34,9 @@ export const outcomeOf = (call: Promise<unknown>): Promise<string | undefined> =
     () => refusalOf(call),
   );
 
-/** More calls at once than two cores execute and queue, with their outcomes. */
-export const flood = (call: (index: number) => Promise<unknown>): Promise<string | undefined>[] =>
-  Array.from({ length: 250 }, (_, index) => outcomeOf(call(index)));
+/** More calls at once than these cores execute and queue, with their outcomes. */
+export const flood = (call: (index: number) => Promise<unknown>, cores = 2): Promise<string | undefined>[] =>
+  Array.from({ length: 125 * cores }, (_, index) => outcomeOf(call(index)));
 
 /** The wait in seconds that a refusal states; undefined when it states none. */
 export async function waitAskedFor(call: Promise<unknown>): Promise<number | undefined> {

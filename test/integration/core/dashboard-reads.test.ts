@@ -337,7 +337,7 @@ describe('many readings of one merchant leave connections to other merchants:', 
   ])('%s', async (_what, table, search) => {
     const { id: otherId } = await stack.createMerchant();
     const release = await holdLocks(stack.databaseUrl, `lock table ${table} in access exclusive mode`);
-    const searching = flood(search);
+    const searching = flood(search, 1);
 
     const first = await Promise.race(searching);
     const { merchant: other } = await stack
@@ -357,7 +357,7 @@ test('diagnoses requested at the same time share connections', async () => {
     stack.databaseUrl,
     'lock table core.reconciliations in access exclusive mode',
   );
-  const diagnoses = flood(() => diagnostics.diagnose({}, { timeoutMs: hangMs }));
+  const diagnoses = flood(() => diagnostics.diagnose({}, { timeoutMs: hangMs }), 1);
 
   await stack.createMerchant();
 

@@ -55,7 +55,7 @@ test('a standby takes no payments, and can be asked', async () => {
 test('connections that are closed because the server is read-only are not reported as ended', async () => {
   let busy = 8;
   const refused = Array.from({ length: 8 }, async () => {
-    for (let count = 0; count < 50; count += 1)
+    for (let count = 0; count < 10; count += 1)
       await database
         .fork()
         .transactional((em) => em.execute('insert into orders values (1)'))

@@ -2,7 +2,6 @@ import { afterEach, expect, test } from '@jest/globals';
 import { createClient } from '@connectrpc/connect';
 import { createGrpcTransport } from '../../../src/contract/grpc-transport.ts';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
-import { startProcess } from '../../support/gatehouse-process.ts';
 import type { GatehouseProcess } from '../../support/gatehouse-process.ts';
 import { registration } from '../../support/order-requests.ts';
 import { failureOf } from '../../support/rpc-failure.ts';
@@ -36,7 +35,7 @@ test('a core whose recovery takes long answers calls, takes no payments, and goe
   await holder.query('set idle_in_transaction_session_timeout = 0');
   await holder.query('begin; lock table core.recovery_merchants in access exclusive mode');
 
-  core = await startProcess('core', stack.coreSettings);
+  core = await stack.startCore();
   const transport = createGrpcTransport({
     addresses: [String(core.ready['grpc'])],
     token: stack.tokens.writer,

@@ -1,7 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { OrderStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { storedId } from '../../support/ids.ts';
-import { startStack } from '../../support/stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { openPaymentDesk } from '../core/payment-desk.ts';
 import { completed, startMany } from './many-payments.ts';
@@ -10,11 +9,11 @@ import { closedPort, refusingPort, startTcpServer } from '../webhooks/receivers.
 import { closersOfEachTest, sharedStack } from '../../support/shared-stack.ts';
 
 const cleanUps = closersOfEachTest();
-const sharedByMost = sharedStack({ facades: 0 });
+const stack = sharedStack({ facades: 0 });
 
 /** Another wallet and another merchant for each test. Payments that earlier tests left are not due. */
-async function openSide(stack = sharedByMost, ownProcesses: Parameters<typeof openWalletSide>[1] = {}) {
-  const side = openWalletSide(stack, ownProcesses);
+async function openSide() {
+  const side = openWalletSide(stack);
   cleanUps.push(side.stop);
   const desk = await openPaymentDesk(stack);
   cleanUps.push(desk.close);
@@ -51,7 +50,7 @@ test('payments of one merchant that hang do not delay payments of other merchant
   const { side, desk, merchantId } = await openSide();
   await side.startSimulator();
   const wallets = await side.startWallets({ walleta: { max_in_flight: 8 } });
-  const another = await sharedByMost.createMerchant();
+  const another = await stack.createMerchant();
   // More than its slots.
   const stuck = await Promise.all(
     Array.from({ length: 20 }, (_, index) =>
@@ -96,19 +95,4 @@ test('payments at a wallet that is unavailable at the start are made when it is 
   const payers = (await side.charges()).map(({ payer }) => payer);
   expect(payers).toHaveLength(20);
   expect(new Set(payers).size).toBe(20);
-});
-
-test('payments complete without the broker', async () => {
-  const nats = { GATEHOUSE_NATS_URL: `nats://127.0.0.1:${refusingPort}` };
-  // The NATS client cannot be closed before it is connected, so only an exit ends it.
-  const stack = await startStack({ facades: 0, ownProcesses: true, settings: nats });
-  cleanUps.push(stack.stop);
-  const { side, desk, merchantId } = await openSide(stack, { ownProcesses: ['wallets'] });
-  await side.startSimulator();
-  await side.startWallets({ settings: nats });
-
-  const started = await startMany(desk, merchantId, 10, 'walleta_ussd', 'N');
-
-  await completed(desk, started);
-  expect(await side.charges()).toHaveLength(10);
 });
