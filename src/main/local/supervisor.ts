@@ -93,9 +93,18 @@ async function launchProcess(spec: ProcessSpec, log: LogFile): Promise<Running> 
   }
 }
 
-async function endProcess(running: Running, spec: ProcessSpec): Promise<void> {
-  running.child.kill(spec.stopSignal);
-  const timer = setTimeout(() => running.child.kill('SIGKILL'), spec.stopTimeoutMs);
+async function endProcess(
+  running: Running,
+  { name, stopSignal, stopTimeoutMs }: ProcessSpec,
+  warn: SupervisorOptions['warn'],
+): Promise<void> {
+  running.child.kill(stopSignal);
+  const timer = setTimeout(() => {
+    warn(
+      `${name} did not stop within ${stopTimeoutMs / 1000} s, so it is killed. Nothing acknowledged is lost`,
+    );
+    running.child.kill('SIGKILL');
+  }, stopTimeoutMs);
   await running.exited;
   clearTimeout(timer);
 }
@@ -187,7 +196,7 @@ export async function supervise(spec: ProcessSpec, options: SupervisorOptions): 
       void killWhenStuck(spec, started, options).then((killed) => (wasStuck = killed));
       return started;
     } catch (error) {
-      await endProcess(started, spec);
+      await endProcess(started, spec, warn);
       throw error;
     }
   };
@@ -232,7 +241,7 @@ export async function supervise(spec: ProcessSpec, options: SupervisorOptions): 
     pid: () => running?.child.pid,
     stop: async () => {
       stopping.abort();
-      if (running !== undefined) await endProcess(running, spec);
+      if (running !== undefined) await endProcess(running, spec, warn);
       await kept;
     },
   };

@@ -65,7 +65,7 @@ const retryMs = 500;
 export function createEventConsumer(parts: EventConsumerParts): EventConsumer {
   const { name, reached, logger } = parts;
   const logFailed = limitFailures((error) =>
-    logger.warn({ err: error, consumer: name }, 'cannot read the stream of events; it is tried again'),
+    logger.warn({ err: error, consumer: name }, 'cannot read the stream of events; trying again'),
   );
   return {
     listen(stop) {

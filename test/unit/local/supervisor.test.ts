@@ -170,12 +170,15 @@ describe('a supervised process', () => {
     expect(warnings[1]).toMatch(/^core ended \(killed by SIGKILL\); starting it again at once\. Its log: /);
   });
 
-  test('that ignores its signal is killed at the deadline', async () => {
+  test('that ignores its signal is killed at the deadline, with a warning', async () => {
     const stubborn = `process.on('SIGTERM', () => undefined); console.log('ready');${keepRunning}`;
     const one = await start(node(stubborn, { stopTimeoutMs: 100 }));
     const pid = one.pid() ?? 0;
     await one.stop();
     expect(await isRunning(pid)).toBe(false);
+    expect(warnings).toEqual([
+      'core did not stop within 0.1 s, so it is killed. Nothing acknowledged is lost',
+    ]);
   });
 
   test('leaves nothing running after an interrupt during its start', async () => {
