@@ -17,6 +17,7 @@ export interface NamedTransportOptions {
 const callDeadlineMs = 5_000;
 
 const requestIdHeader = 'x-request-id';
+const methodHeader = 'x-gatehouse-method';
 
 /** A transport whose calls carry the user's name and a request id for the server's log. Close it when done. */
 export function openNamedTransport({
@@ -35,7 +36,10 @@ export function openNamedTransport({
       try {
         return await transport.unary(method, signal, timeoutMs ?? callDeadlineMs, headers, input);
       } catch (error) {
-        if (error instanceof ConnectError) error.metadata.set(requestIdHeader, requestId);
+        if (error instanceof ConnectError) {
+          error.metadata.set(requestIdHeader, requestId);
+          error.metadata.set(methodHeader, method.name);
+        }
         throw error;
       }
     },
@@ -54,3 +58,7 @@ function withHeaders(header: unknown, more: Readonly<Record<string, string>>): H
 /** The id of the failed request, as in the server's log; undefined when no request was sent. */
 export const requestIdOf = (error: ConnectError): string | undefined =>
   error.metadata.get(requestIdHeader) ?? undefined;
+
+/** The name of the failed method, such as CreateMerchant; undefined when no request was sent. */
+export const methodOf = (error: ConnectError): string | undefined =>
+  error.metadata.get(methodHeader) ?? undefined;

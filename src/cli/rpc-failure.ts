@@ -4,7 +4,7 @@ import { BadRequestSchema } from '../gen/google/rpc/error_details_pb.js';
 import type { ErrorReason } from '../contract/error-reason.ts';
 import { reasonOf } from '../platform/rpc/rpc-error.ts';
 import { exitCodes } from './cli-error.ts';
-import { requestIdOf } from './named-transport.ts';
+import { methodOf, requestIdOf } from './named-transport.ts';
 
 /** The kind of server that a command calls, as a noun for sentences. */
 export type Server = 'core' | 'webhooks process';
@@ -160,8 +160,33 @@ export function describeRpcFailure(error: ConnectError, context: FailureContext)
   return {
     ...common,
     message: common.issues.length > 0 ? `the ${server} did not accept the input` : message,
-    advice: adviceFor(reason, context),
+    advice: [mayLeaveDoubt.has(reason) ? doubtAbout(error, context) : '', adviceFor(reason, context)]
+      .join('\n')
+      .trim(),
   };
+}
+
+/** The reasons of failures after which the database may have committed the change. */
+const mayLeaveDoubt: ReadonlySet<string> = new Set<ErrorReason>(['DATABASE_UNAVAILABLE', 'INTERNAL']);
+
+/** How to find out what a command without an answer created. Each of them would create another if it were only repeated. */
+const howToCheck: Readonly<Record<string, string>> = {
+  CreateMerchant:
+    'The merchant may have been created. See the newest before you repeat it: gatehouse merchant list',
+  IssueApiKey: [
+    'The key may have been created, and nobody has it. Before you repeat it, see the newest: gatehouse key list <merchant_id>',
+    'Revoke it if it is there: gatehouse key revoke <merchant_id> <api_key_id>',
+  ].join('\n'),
+};
+
+/** What to do about a change that may have happened; empty for a command that only reads. */
+function doubtAbout(error: ConnectError, { isDoctor }: FailureContext): string {
+  const method = methodOf(error) ?? '';
+  if (isDoctor || /^(Get|List|Find|Explain|Diagnose)/.test(method)) return '';
+  return (
+    howToCheck[method === 'RotateApiKey' ? 'IssueApiKey' : method] ??
+    'If the command changes something, the change may have happened. Check before you repeat it.'
+  );
 }
 
 /** Describes an error of the connection, not of Gatehouse. */
@@ -173,13 +198,12 @@ function describeTransportFailure(error: ConnectError, context: FailureContext) 
       message: `the server at ${where} is not a ${server}, or is another version (${error.rawMessage})`,
       advice: `Use the command line that came with that ${server}.`,
     };
-  const doubt = 'If the command changes something, the change may have happened. Check before you repeat it.';
   if (error.code === Code.DeadlineExceeded && wasConnected(error)) {
     return {
       message: `the ${server} at ${where} did not finish in time`,
       advice: context.isDoctor
         ? `See the log of the ${server}. Restart it if it hangs.`
-        : `${doubt}\n${seeDoctor(context)}`,
+        : `${doubtAbout(error, context)}\n${seeDoctor(context)}`.trim(),
     };
   }
   if (error.code !== Code.Unavailable && error.code !== Code.DeadlineExceeded)
@@ -188,7 +212,7 @@ function describeTransportFailure(error: ConnectError, context: FailureContext) 
   if (error.code === Code.Unavailable && cause === undefined && !wasNeverConnected(error))
     return {
       message: `the connection to the ${server} at ${where} was lost before it answered (${error.rawMessage})`,
-      advice: context.isDoctor ? whyItMayExit : `${doubt}\n${seeDoctor(context)}`,
+      advice: context.isDoctor ? whyItMayExit : `${doubtAbout(error, context)}\n${seeDoctor(context)}`.trim(),
     };
   return {
     message: `no ${server} answers at ${where}${cause === undefined ? '' : ` (${cause})`}`,

@@ -1,7 +1,14 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http2';
+import type { AddressInfo } from 'node:net';
 import { Code, ConnectError } from '@connectrpc/connect';
+import { connectNodeAdapter } from '@connectrpc/connect-node';
 import { expect, test } from '@jest/globals';
+import { openCore } from '../../../src/cli/core-clients.ts';
 import { describeRpcFailure } from '../../../src/cli/rpc-failure.ts';
 import { rpcError } from '../../../src/contract/error-reason.ts';
+import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
+import { runCommand } from '../../support/run-command.ts';
 
 test('a decision that the recovery does not wait for is answered with the command that shows the open ones', () => {
   const refusal = rpcError('NOT_RECOVERING', 'the recovery does not wait for this decision');
@@ -29,6 +36,51 @@ test.each([
   );
   expect(failure.advice.includes('the change may have happened')).toBe(maybe);
 });
+
+test.each([
+  ['merchant create --name Shop', 'lost', /may have been created.*: gatehouse merchant list\n/],
+  ['key issue mer_1', 'lost', /the newest: gatehouse key list <merchant_id>\n/],
+  ['key rotate mer_1 key_1', 'lost', /\nRevoke it if it is there: gatehouse key revoke/],
+  ['merchant suspend mer_1', 'lost', /\nIf the command changes something, the change may have happened/],
+  ['merchant list', 'lost', /lost before it answered[^\n]*\nTo find the cause: gatehouse doctor\n$/],
+  [
+    'merchant create --name Shop',
+    'DATABASE_UNAVAILABLE',
+    /may have been created.*: gatehouse merchant list\n/,
+  ],
+  [
+    'merchant suspend mer_1',
+    'DATABASE_UNAVAILABLE',
+    /\nIf the command changes something, the change may have happened/,
+  ],
+  ['merchant list', 'DATABASE_UNAVAILABLE', /not now\nTo find the cause: gatehouse doctor\n$/],
+] as const)(
+  'when the answer to "%s" is lost (%s), the advice is how to find out what happened',
+  async (line, fault, advice) => {
+    const fail = (): never => {
+      throw rpcError('DATABASE_UNAVAILABLE', 'not now');
+    };
+    const answer = connectNodeAdapter({
+      routes: ({ service }) =>
+        service(MerchantService, { createMerchant: fail, suspendMerchant: fail, listMerchants: fail }),
+    });
+    const core = createServer((request, response) =>
+      fault === 'lost' ? request.stream.session?.destroy() : answer(request, response),
+    );
+    core.listen(0, '127.0.0.1');
+    await once(core, 'listening');
+    const address = `127.0.0.1:${(core.address() as AddressInfo).port}`;
+    const settings = { GATEHOUSE_CORE_ADDRESSES: address, GATEHOUSE_SERVICE_TOKEN: 'token' };
+
+    const { exitCode, stderr } = await runCommand(line.split(' '), settings, {
+      openCore: (addresses, token) => openCore({ addresses, token, actor: 'me', newRequestId: () => 'req' }),
+    });
+    core.close();
+
+    expect(exitCode).toBe(5);
+    expect(stderr).toMatch(advice);
+  },
+);
 
 test.each([
   ['core', true],
