@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { counted } from '../../contract/counted.ts';
 import type { CoreClients } from '../core-clients.ts';
+import { checkRecordedChanges } from './doctor-recorded-changes.ts';
 import { checkWebhooks } from './doctor-webhooks.ts';
 import { checkCore, checkEncryption, checkNode, checkReadyz, settingsFailed } from './doctor-checks.ts';
 import type { Finding, Result } from './doctor-finding.ts';
@@ -45,7 +46,9 @@ async function diagnose(parts: DoctorParts, restUrls: readonly string[]): Promis
   const named = restUrls.map((url): Listener => ({ name: 'REST', process: 'rest-facade', url }));
   const cores = (target?.addresses ?? []).map((address) => checkOneCore(parts, address, target?.token));
   const { addresses = [], token } = target?.webhooks ?? {};
-  const webhooks = addresses.map((address) => checkOneWebhooks(parts, address, token));
+  const webhooks = addresses.map((address) =>
+    checkOneWebhooks(parts, address, token, (target?.token ?? '') === '' ? undefined : target),
+  );
   const listeners = [...(target?.listeners ?? []), ...named].map(async (listener) => [
     await checkReadyz(listener),
   ]);
@@ -81,16 +84,25 @@ async function checkOneCore(
 }
 
 async function checkOneWebhooks(
-  { openWebhooks, now, hasTls }: DoctorParts,
+  { openCore, openWebhooks, now, hasTls }: DoctorParts,
   address: string,
   token: string | undefined,
+  cores: Target | undefined,
 ): Promise<readonly Finding[]> {
   const clients = openWebhooks([address], token ?? '');
+  const core = cores && openCore(cores.addresses, cores.token ?? '');
   try {
     const encryption = checkEncryption(`webhooks ${address}`, address, hasTls());
-    return [...(await checkWebhooks({ address, clients, now })), ...encryption];
+    const found = await checkWebhooks({ address, clients, now });
+    const isAnswering = found.some(({ check, result }) => check === 'reconciler' && result !== 'failed');
+    const changes =
+      core !== undefined && isAnswering
+        ? [await checkRecordedChanges({ core, webhooks: clients, address, now })]
+        : [];
+    return [...found, ...changes, ...encryption];
   } finally {
     clients.close();
+    core?.close();
   }
 }
 
