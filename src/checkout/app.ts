@@ -97,7 +97,13 @@ export async function buildCheckout(options: CheckoutOptions): Promise<FastifyIn
   app.setErrorHandler(replyWithError);
   app.setNotFoundHandler((request, reply) => replyWithError(undefined, request, reply));
 
-  addProbes(app, { health: options.health, isDraining, logger: options.logger, nowMs: options.monotonicMs });
+  addProbes(app, {
+    health: options.health,
+    role: 'checkout',
+    isDraining,
+    logger: options.logger,
+    nowMs: options.monotonicMs,
+  });
   serveAssets(app, [assets.style, assets.script, assets.icon]);
   addFormParser(app);
   addCheckoutRoutes(app, {

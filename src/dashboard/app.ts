@@ -171,7 +171,13 @@ export async function buildDashboard(options: DashboardOptions): Promise<Fastify
   const isDraining = closeConnectionsWhenDraining(app, options.draining);
   app.setErrorHandler(replyWithError);
   app.setNotFoundHandler((request, reply) => replyWithError(undefined, request, reply));
-  addProbes(app, { health: clients.health, isDraining, logger: options.logger, nowMs: options.monotonicMs });
+  addProbes(app, {
+    health: clients.health,
+    role: 'dashboard',
+    isDraining,
+    logger: options.logger,
+    nowMs: options.monotonicMs,
+  });
   serveAssets(app, Object.values(assets));
 
   await app.register(async (pages) => {

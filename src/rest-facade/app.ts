@@ -154,7 +154,13 @@ export async function buildRestFacade(options: RestFacadeOptions): Promise<Fasti
 
   await addReference(app, options.publicUrls, options.environment);
   addWelcome(app, options.environment);
-  addProbes(app, { health: options.health, isDraining, logger: options.logger, nowMs: options.nowMs });
+  addProbes(app, {
+    health: options.health,
+    role: 'facade',
+    isDraining,
+    logger: options.logger,
+    nowMs: options.nowMs,
+  });
   await app.register(async (api) => addMerchantApi(api, options));
   return app;
 }

@@ -5,10 +5,13 @@ import { HealthCheckResponse_ServingStatus as ServingStatus } from '../../gen/he
 import type { Health } from '../../gen/health/v1/health_pb.js';
 import { limitFailures } from '../line-limit.ts';
 import type { Logger } from '../logger.ts';
+import { expectedRoleHeader } from '../rpc/service-tokens.ts';
 
 /** The facts that the probes of a process in front of the cores report. */
 export interface ProbeOptions {
   readonly health: Client<typeof Health>;
+  /** The role that core must give this process, because it refuses the calls of another one. */
+  readonly role: string;
   readonly isDraining: () => boolean;
   readonly logger: Logger;
   /** A monotonic clock, in milliseconds. */
@@ -56,13 +59,14 @@ const ready = {
 };
 
 /** GET /healthz: this process runs. GET /readyz: it can serve requests, or 503 if it must not get any. */
-export function addProbes(app: FastifyInstance, { health, isDraining, logger, nowMs }: ProbeOptions): void {
+export function addProbes(app: FastifyInstance, options: ProbeOptions): void {
+  const { isDraining, logger, nowMs } = options;
   const logRefused = limitFailures((error) => logger.warn({ err: error }, `not ready: ${coreRefuses}`));
   let last: { atMs: number; problem: Promise<string | undefined> } | undefined;
   const problemOfCore = (): Promise<string | undefined> => {
     const atMs = nowMs();
     if (last === undefined || atMs - last.atMs >= answerHoldsForMs)
-      last = { atMs, problem: askCore(health, logRefused) };
+      last = { atMs, problem: askCore(options, logRefused) };
     return last.problem;
   };
   app.get('/healthz', { schema: { ...probe, ...alive } }, () => ({ status: 'ok' }));
@@ -79,15 +83,16 @@ export function addProbes(app: FastifyInstance, { health, isDraining, logger, no
  * @returns why this process cannot serve requests, undefined if it can
  */
 async function askCore(
-  health: Client<typeof Health>,
+  { health, role }: ProbeOptions,
   logRefused: (error: unknown) => void,
 ): Promise<string | undefined> {
   for (let question = 0; question < questions; question += 1) {
     try {
-      const { status } = await health.check({ service: '' }, { timeoutMs: healthDeadlineMs });
+      const asked = { timeoutMs: healthDeadlineMs, headers: { [expectedRoleHeader]: role } };
+      const { status } = await health.check({ service: '' }, asked);
       if (status === ServingStatus.SERVING) return undefined;
     } catch (error) {
-      if (ConnectError.from(error).code === Code.Unauthenticated) {
+      if ([Code.Unauthenticated, Code.PermissionDenied].includes(ConnectError.from(error).code)) {
         logRefused(error);
         return coreRefuses;
       }

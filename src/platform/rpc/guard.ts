@@ -17,7 +17,7 @@ import { answerWithinKey, callerKey, logFieldsKey } from './call-context.ts';
 import type { Caller } from './call-context.ts';
 import { rpcError } from './rpc-error.ts';
 import type { Access, RpcService } from './rpc-service.ts';
-import { authenticateService } from './service-tokens.ts';
+import { authenticateService, expectedRoleHeader } from './service-tokens.ts';
 import type { ServiceTokens } from './service-tokens.ts';
 import { peerCertificateKey, roleOfCertificate } from '../tls/peer-certificate.ts';
 import type { PeerRules } from '../tls/peer-certificate.ts';
@@ -158,6 +158,13 @@ function admitCall(context: HandlerContext, access: Access, options: GuardOption
     throw rpcError(
       'ROLE_NOT_ALLOWED',
       `this method is open to ${access.join(', ')}; the ${ofCertificate === undefined ? 'token' : 'client certificate'} has the role ${role}`,
+    );
+  }
+  const expected = context.requestHeader.get(expectedRoleHeader) ?? role;
+  if (expected !== role) {
+    throw rpcError(
+      'ROLE_NOT_ALLOWED',
+      `the caller expects the role ${expected}; its ${ofCertificate === undefined ? 'token' : 'client certificate'} has the role ${role}`,
     );
   }
 }

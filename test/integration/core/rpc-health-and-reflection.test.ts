@@ -39,6 +39,21 @@ describe('grpc.health.v1, without a token', () => {
     expect(error).toMatchObject({ code: 5, info: { domain: 'gatehouse' } });
   });
 
+  test.each([
+    ['reader', { status: 'SERVING' }],
+    ['facade', undefined],
+  ])(
+    'check of a reader that expects the role %s is answered only if it has that role',
+    async (role, answer) => {
+      const headers = { authorization: `Bearer ${stack.tokens.reader}`, 'x-gatehouse-role': role };
+
+      const { response, error } = await anyone.call(health, 'Check', { service: '' }, { headers });
+
+      expect(response).toEqual(answer);
+      expect(error?.info?.['reason']).toBe(answer === undefined ? 'ROLE_NOT_ALLOWED' : undefined);
+    },
+  );
+
   test('list names every service', async () => {
     const { response } = await anyone.call(health, 'List', {});
     const statuses = response?.['statuses'] as Record<string, PlainMessage>;

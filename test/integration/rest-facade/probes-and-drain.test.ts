@@ -1,4 +1,5 @@
 import { Code, ConnectError } from '@connectrpc/connect';
+import type { HandlerContext } from '@connectrpc/connect';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { OrderStatus, PaymentAttemptStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { HealthCheckResponse_ServingStatus as ServingStatus } from '../../../src/gen/health/v1/health_pb.js';
@@ -50,23 +51,31 @@ describe('readyz', () => {
     expect(await send(`${facade.url}/healthz`)).toMatchObject({ status: 200, json: { status: 'ok' } });
   });
 
-  test('answers 503 while core refuses the token of the facade, and says so once in the log', async () => {
-    const refuse = (): never => {
-      throw rpcError('INVALID_SERVICE_TOKEN', 'send a token this server knows');
-    };
-    let nowMs = 0;
-    facade = await startFacadeOverRpc({ health: { check: refuse } }, { nowMs: () => (nowMs += 1_000) });
-    const probed = [await send(`${facade.url}/readyz`), await send(`${facade.url}/readyz`)];
+  test.each([
+    ['the token of the facade', 'INVALID_SERVICE_TOKEN', ''],
+    ['its role', 'ROLE_NOT_ALLOWED', 'facade'],
+  ] as const)(
+    'answers 503 while core refuses %s, and says so once in the log',
+    async (_name, reason, role) => {
+      const refuse = (_request: unknown, { requestHeader }: HandlerContext) => {
+        if (requestHeader.get('x-gatehouse-role')?.includes(role))
+          throw rpcError(reason, 'send a token this server knows');
+        return { status: ServingStatus.SERVING };
+      };
+      let nowMs = 0;
+      facade = await startFacadeOverRpc({ health: { check: refuse } }, { nowMs: () => (nowMs += 1_000) });
+      const probed = [await send(`${facade.url}/readyz`), await send(`${facade.url}/readyz`)];
 
-    const message = 'Core refuses the service token or the certificate of this process';
-    expect(probed).toMatchObject([
-      { status: 503, json: { code: 503, message } },
-      { status: 503, json: { code: 503, message } },
-    ]);
-    expect(facade.log.filter(({ msg }) => msg === `not ready: ${message}`)).toMatchObject([
-      { level: 40, err: { message: expect.stringContaining('send a token this server knows') } },
-    ]);
-  });
+      const message = 'Core refuses the service token or the certificate of this process';
+      expect(probed).toMatchObject([
+        { status: 503, json: { code: 503, message } },
+        { status: 503, json: { code: 503, message } },
+      ]);
+      expect(facade.log.filter(({ msg }) => msg === `not ready: ${message}`)).toMatchObject([
+        { level: 40, err: { message: expect.stringContaining('send a token this server knows') } },
+      ]);
+    },
+  );
 
   test('makes one call to core for many probes of half a second', async () => {
     let calls = 0;
