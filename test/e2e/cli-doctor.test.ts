@@ -75,7 +75,14 @@ describe('when all processes run', () => {
       new RegExp(`^REST sandbox ${facade.sandbox}\n {2}ok +ready +/readyz answers 200$`, 'm'),
     );
     expect(stdout).toMatch(new RegExp(`^webhooks ${webhooksAddress()}\n {2}ok +reachable `, 'm'));
-    for (const check of ['event intake', 'deliveries', 'endpoints', 'signing secrets', 'reconciler'])
+    for (const check of [
+      'event intake',
+      'deliveries',
+      'endpoints',
+      'signing secrets',
+      'reconciler',
+      'recorded changes',
+    ])
       expect(stdout).toMatch(new RegExp(`^ {2}ok +${check} `, 'm'));
     expect(stdout).toMatch(/^checkout http:\S+\n {2}ok +ready +\/readyz answers 200$/m);
     expect(stdout).toContain('Everything is in order.');
