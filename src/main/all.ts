@@ -20,6 +20,9 @@ class Interrupted extends Error {
   }
 }
 
+// Otherwise, after `umask 000`, every user of the machine could change the bundled programs, which run as this user.
+process.umask(process.umask() | 0o022);
+
 const interrupt = new AbortController();
 for (const [signal, number] of [
   ['SIGINT', 2],

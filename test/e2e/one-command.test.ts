@@ -122,7 +122,8 @@ describe('the one command, used, killed and started again', () => {
 
   beforeAll(async () => {
     const env = { GATEHOUSE_METRICS_PORT: '0', GATEHOUSE_DASHBOARD_BASE_URL: 'https://dashboard.example' };
-    run = start({ dataFolder, env, bundles: 'its own' });
+    const withoutMask = ['sh', '-c', 'umask 000; exec "$0" "$@"', process.execPath, ...command] as const;
+    run = start({ dataFolder, env, bundles: 'its own', command: withoutMask });
     await run.ready();
     before = await run.demo();
     expect(before.merchant.test_webhook_secret).toMatch(/^whsec_.{44}$/);
@@ -183,13 +184,15 @@ describe('the one command, used, killed and started again', () => {
     expect(warnings).toEqual([]);
   });
 
-  test('keeps secrets, keys and logs to their owner', async () => {
+  test('keeps secrets, keys, logs and changes of programs to their owner', async () => {
     const modeOf = async (name: string) => (await stat(join(dataFolder, name))).mode & 0o777;
     for (const name of ['secrets.json', 'demo.json', 'nats/nats-server.conf'])
       expect(await modeOf(name)).toBe(0o600);
     for (const name of ['postgres', 'nats', 'logs']) expect(await modeOf(name)).toBe(0o700);
     for (const name of await readdir(join(dataFolder, 'logs')))
       expect(await modeOf(join('logs', name))).toBe(0o600);
+    for (const name of await readdir(join(dataFolder, 'programs')))
+      expect((await modeOf(join('programs', name))) & 0o022).toBe(0);
   });
 
   test('satisfies the health check of the container image', async () => {
