@@ -21,7 +21,7 @@ class Interrupted extends Error {
 }
 
 // Otherwise, after `umask 000`, every user of the machine could change the bundled programs, which run as this user.
-process.umask(process.umask() | 0o022);
+process.umask(process.umask(0o077) | 0o022);
 
 const interrupt = new AbortController();
 for (const [signal, number] of [

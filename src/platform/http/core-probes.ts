@@ -3,9 +3,9 @@ import type { Client } from '@connectrpc/connect';
 import type { FastifyInstance } from 'fastify';
 import { HealthCheckResponse_ServingStatus as ServingStatus } from '../../gen/health/v1/health_pb.js';
 import type { Health } from '../../gen/health/v1/health_pb.js';
+import { expectedRoleHeader } from '../expected-role.ts';
 import { limitFailures } from '../line-limit.ts';
 import type { Logger } from '../logger.ts';
-import { expectedRoleHeader } from '../rpc/service-tokens.ts';
 
 /** The facts that the probes of a process in front of the cores report. */
 export interface ProbeOptions {

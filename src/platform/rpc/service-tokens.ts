@@ -3,9 +3,6 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 /** The hashes of the tokens that a server accepts, so that its memory does not contain the tokens. */
 export type ServiceTokens = readonly { readonly role: string; readonly hash: Buffer }[];
 
-/** The role that a caller of an open method expects to have. With another role, all its other calls would be refused. */
-export const expectedRoleHeader = 'x-gatehouse-role';
-
 const minimumTokenLength = 24;
 const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest();
 
