@@ -111,7 +111,7 @@ logger.info(servers.addresses, 'ready');
 warnOfWorkWithoutWallet(database, wallets, logger).catch((error: unknown) =>
   logger.warn(
     { err: error },
-    'core could not check whether work waits for wallets that are not configured; gatehouse doctor checks it too',
+    'core could not check whether work waits for wallets that are not configured. To check it: gatehouse doctor',
   ),
 );
 
