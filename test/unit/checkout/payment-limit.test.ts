@@ -41,3 +41,13 @@ test('a form of an unknown link takes nothing from the earlier forms of its netw
   expect(await count(formOf('192.0.2.1'))).toBeUndefined();
   expect(await count(formOf('192.0.2.1'))).toBeGreaterThan(0);
 });
+
+test('a form above the limit of its browser takes nothing from the limit of its page', async () => {
+  const { count } = createPaymentLimit({ perBrowser: 1, perPage: 2, perNetwork: 0 });
+  const form = formOf('192.0.2.1');
+
+  const waits = [await count(form), await count(form), await count(form)];
+
+  expect(waits).toEqual([undefined, 600, 600]);
+  expect(await count({ ...form, browserSecret: 'another' })).toBeUndefined();
+});
