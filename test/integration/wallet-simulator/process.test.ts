@@ -84,10 +84,9 @@ test('the time scale in the settings scales all delays', async () => {
 });
 
 test('without credentials the process names the missing setting and does not start', async () => {
-  const { code, stderr } = await run([], {});
-
-  expect(code).toBe(2);
-  expect(stderr).toContain('GATEHOUSE_SIMULATOR_CREDENTIALS is not set');
+  await expect(startInline('wallet-simulator', {})).rejects.toThrow(
+    'GATEHOUSE_SIMULATOR_CREDENTIALS is not set',
+  );
 });
 
 test('for an unknown option the process names the existing one', async () => {
