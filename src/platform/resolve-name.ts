@@ -1,6 +1,7 @@
 import { lookup, Resolver, TIMEOUT } from 'node:dns/promises';
 import pTimeout from 'p-timeout';
 import { codeOf } from './error-code.ts';
+import { readHosts } from './read-hosts.ts';
 
 /** Resolves a host name to its IP addresses. Rejects with a `code` of node:dns when there are none. */
 export type Resolve = (hostname: string) => Promise<readonly string[]>;
@@ -43,6 +44,7 @@ interface ResolveParts {
   readonly lookUp: Resolve;
   readonly turnWithinMs: number;
   readonly asksSystem: (error: unknown) => boolean;
+  readonly hostsFile: string;
 }
 
 const systemLookup: Resolve = async (name) =>
@@ -50,10 +52,10 @@ const systemLookup: Resolve = async (name) =>
 
 /**
  * Queries the name servers directly. The system's lookup blocks one of few threads for each unresponsive name server. A few unreachable
- * merchants would delay all deliveries. So the system's lookup is used only after errors for which `asksSystem` is true. By default these
- * are names unknown to the name servers, which may be in the hosts file.
+ * merchants would delay all deliveries. So this machine is asked only after errors for which `asksSystem` is true, by default about
+ * names unknown to the name servers: first its hosts file, and then the system's lookup, which also knows search domains and mDNS.
  *
- * It is used for one name at a time. A merchant's name server can report names as unknown, and then not answer the system.
+ * The system's lookup is used for one name at a time. A merchant's name server can report names as unknown, and then not answer the system.
  * Many such names would block all threads, and this process could no longer look up its database, the broker and core.
  */
 export function createResolve({
@@ -61,6 +63,7 @@ export function createResolve({
   lookUp = systemLookup,
   turnWithinMs = longestTurnMs,
   asksSystem = isUnknownName,
+  hostsFile = '/etc/hosts',
 }: Partial<ResolveParts> = {}): Resolve {
   const lookUpInTurn = oneAtATime(lookUp, turnWithinMs);
   return async (hostname) => {
@@ -80,7 +83,9 @@ export function createResolve({
     for (const answer of await answers) {
       if (answer.status === 'rejected' && !asksSystem(answer.reason)) throw answer.reason;
     }
-    return lookUpInTurn(name);
+    // Such a name needs no turn, so the names of other merchants do not delay it.
+    const known = await readHosts(hostsFile, name);
+    return known.length > 0 ? known : lookUpInTurn(name);
   };
 }
 

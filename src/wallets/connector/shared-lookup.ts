@@ -1,8 +1,8 @@
 import { TIMEOUT } from 'node:dns';
-import { readFile } from 'node:fs/promises';
 import type { LookupFunction } from 'node:net';
 import { isIP } from 'node:net';
 import { codeOf, isError } from '../../platform/error-code.ts';
+import { readHosts } from '../../platform/read-hosts.ts';
 import { createResolve } from '../../platform/resolve-name.ts';
 
 /**
@@ -42,13 +42,4 @@ export function createSharedLookup(
       (error: unknown) => whenFound(isError(error) ? error : new Error(String(error)), ''),
     );
   };
-}
-
-/** The addresses of a name in the hosts file; none if the file cannot be read. */
-async function readHosts(file: string, name: string): Promise<readonly string[]> {
-  const text = await readFile(file, 'utf8').catch(() => '');
-  return text.split('\n').flatMap((line) => {
-    const [address = '', ...names] = line.replace(/#.*/, '').trim().toLowerCase().split(/\s+/);
-    return isIP(address) !== 0 && names.includes(name) ? [address] : [];
-  });
 }

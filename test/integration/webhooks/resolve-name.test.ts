@@ -1,4 +1,7 @@
 import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { createResolve, renewResolver, resolverOptions } from '../../../src/platform/resolve-name.ts';
 import type { Resolve } from '../../../src/platform/resolve-name.ts';
@@ -144,6 +147,29 @@ test('the system looks up one name at a time, so that this process has threads f
 
   expect(await Promise.all(names.map(resolve))).toEqual(names.map(() => ['198.51.100.7']));
   expect(most).toBe(1);
+});
+
+test('a name of the hosts file does not wait for the system’s lookup of other names', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-hosts-'));
+  closing.push(() => rmSync(folder, { recursive: true }));
+  const hostsFile = join(folder, 'hosts');
+  writeFileSync(hostsFile, '198.51.100.7 shop.example\n');
+  const slow = Promise.withResolvers<readonly string[]>();
+  const lookedUp: string[] = [];
+  const lookUp: Resolve = (name) => {
+    lookedUp.push(name);
+    return slow.promise;
+  };
+  const { resolve } = await resolveWith({ A: 'NXDOMAIN', AAAA: 'NXDOMAIN' }, { lookUp, hostsFile });
+  const other = resolve('slow.example');
+  await waitUntil('the other name is looked up', () => lookedUp.length === 1);
+  const found = resolve('Shop.example.');
+  const first = await Promise.race([found, once(AbortSignal.timeout(10_000), 'abort').then(() => 'late')]);
+  slow.resolve(['198.51.100.9']);
+
+  expect(first).toEqual(['198.51.100.7']);
+  expect(await other).toEqual(['198.51.100.9']);
+  expect(lookedUp).toEqual(['slow.example']);
 });
 
 test('a name that waits too long for the system’s lookup is not looked up', async () => {
