@@ -47,6 +47,7 @@ export async function checkPassword(
       await tries.countPassword(signInTry);
       const isRight = await passwords.matches(password, found?.passwordHash);
       if (found === null || !isRight || found.disabledAt != null) throw wrongCredentials();
+      if (found.totpEnabledAt == null && !isConfirmation) await tries.countSignIn(emailKey);
       return found;
     });
   // A mistyped confirmation is not a refused sign-in. The audit log has one refusal per user, reason and hour, and the confirmation
@@ -96,6 +97,7 @@ export async function changePassword(
     const isRight = await passwords.matches(currentPassword, before.passwordHash);
     if (!isRight || before.disabledAt != null) throw wrongCredentials();
     await tries.recordRightPassword(signInTry);
+    await tries.countPasswordChange(userId);
     return passwords.hash(password);
   });
   await database.fork().transactional(async (em) => {

@@ -63,6 +63,13 @@ export interface SignInTries {
   readonly countInvitation: (invitation: InvitationTry) => Promise<void>;
   /** Counts a change of a profile before it is made, because the audit log is permanent. Errors: RESOURCE_EXHAUSTED TOO_MANY_TRIES with RetryInfo. */
   readonly countProfile: (userId: PublicId<'usr'>) => Promise<void>;
+  /**
+   * Counts a sign-in with the correct password alone before it is recorded, because the audit log is permanent. A new password starts a new
+   * count. Errors: RESOURCE_EXHAUSTED TOO_MANY_TRIES with RetryInfo.
+   */
+  readonly countSignIn: (emailKey: string) => Promise<void>;
+  /** Counts a change of a password, once the current one was correct, for the same reason. Errors: RESOURCE_EXHAUSTED TOO_MANY_TRIES with RetryInfo. */
+  readonly countPasswordChange: (userId: PublicId<'usr'>) => Promise<void>;
   /** Counts a requested link. Errors: RESOURCE_EXHAUSTED TOO_MANY_TRIES with RetryInfo. */
   readonly countReset: (signInTry: SignInTry) => Promise<void>;
 }
@@ -195,6 +202,12 @@ export function createSignInTries(pool: Pool): SignInTries {
       await count({ counter: `invitations of/${emailKey}`, max: 10, windowSeconds: hour });
     },
     countProfile: (userId) => count({ counter: `profiles/${userId}`, max: 20, windowSeconds: hour }),
+    async countSignIn(emailKey) {
+      const renewed = await countedTries(pool, renewals(emailKey));
+      await count({ counter: `sign-ins/${renewed}/${emailKey}`, max: 100, windowSeconds: hour });
+    },
+    countPasswordChange: (userId) =>
+      count({ counter: `new passwords/${userId}`, max: 20, windowSeconds: hour }),
     async countReset(signInTry) {
       const { emailKey, remoteAddress, browserSecret } = signInTry;
       if (await isKnownBrowser(signInTry))

@@ -206,6 +206,33 @@ test('a user changes the profile 20 times an hour at most, and another user is n
   expect(await refusalOf(rename(user, 'One more'))).toBe('TOO_MANY_TRIES');
   expect((await rename(other, 'One more')).user?.name).toBe('One more');
 });
+
+test('a user changes the password 20 times an hour at most, and wrong current passwords do not count', async () => {
+  const user = await addUser();
+  const change = (currentPassword: string, next: string, remoteAddress = '') =>
+    accounts.changePassword({ userId: user.userId, currentPassword, newPassword: next, remoteAddress });
+  await refusalOf(change('not the right password', newPassword, '192.0.2.79'));
+  for (let count = 0; count < 10; count += 1) {
+    await change(password, newPassword);
+    await change(newPassword, password);
+  }
+
+  expect(await refusalOf(change(password, newPassword))).toBe('TOO_MANY_TRIES');
+});
+
+test('a user signs in with the password alone 100 times an hour at most, and with a reset password 100 more', async () => {
+  const [user, other] = [await addUser(), await addUser()];
+  const signIn = (email: string, own = password) => accounts.verifyPassword({ email, password: own });
+  for (let count = 0; count < 100; count += 1) await signIn(user.email);
+
+  expect(await refusalOf(signIn(user.email))).toBe('TOO_MANY_TRIES');
+  await signIn(other.email);
+  const confirmation = { email: user.email, password, isConfirmation: true };
+  await accounts.verifyPassword(confirmation);
+  await accounts.resetPassword({ token: await startReset(user.email), password: newPassword });
+  await signIn(user.email, newPassword);
+});
+
 const verify = (userId: string, code: string, core = 0) => desk.accounts[core]!.verifyTotp({ userId, code });
 const userOf = async (userId: string) =>
   (await accounts.listUsers({ merchantId: merchant.id })).users.find((user) => user.userId === userId);
