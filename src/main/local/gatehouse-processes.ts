@@ -133,13 +133,14 @@ export function checkoutProcess(settings: LocalSettings): ProcessSpec {
   const { secrets, addresses } = settings;
   const env = {
     ...settings.environment,
+    ...heapEnvironment,
     GATEHOUSE_CORE_ADDRESSES: addresses.grpc,
     GATEHOUSE_SERVICE_TOKEN: secrets.service_tokens['checkout'],
     GATEHOUSE_CHECKOUT_PORT: String(addresses.ports.checkout),
     GATEHOUSE_CHECKOUT_BASE_URL: settings.environment['GATEHOUSE_CHECKOUT_BASE_URL'] || addresses.checkout,
   };
   readCheckoutSettings(env);
-  return nodeProcess('checkout', addresses.checkout, settings, env);
+  return nodeProcess('checkout', addresses.checkout, settings, env, heapFlags);
 }
 
 /** The dashboard. @throws SettingsError */

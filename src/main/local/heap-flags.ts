@@ -1,7 +1,7 @@
 /**
- * Node flags that keep the heap small in core and the REST facade, which every request passes, and in the dashboard, whose downloads create
- * much garbage. By default, garbage grows to several times the used memory before a collection. None of the flags is an upper limit. In an
- * overload, the heap still grows as needed (docs/adr/0011).
+ * Node flags that keep the heap small in core and the REST facade, which every request passes, in the checkout, whose pages anyone can
+ * request, and in the dashboard, whose downloads create much garbage. By default, garbage grows to several times the used memory before a
+ * collection. None of the flags is an upper limit. In an overload, the heap still grows as needed (docs/adr/0011).
  */
 export const heapFlags: readonly string[] = [
   // MiB of each half of the young generation. It holds the memory of requests under way, so that few objects are promoted.
