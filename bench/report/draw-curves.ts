@@ -104,6 +104,11 @@ const memoryChart = ({ samples }: MemoryReport): Chart => ({
 async function draw({ title, xTitle, yTitle, logarithmic, points }: Chart): Promise<string> {
   const legend = { title: null, orient: 'bottom', columns: 2, labelLimit: 0 } as const;
   const hasDashes = points.some(({ dash }) => dash !== undefined);
+  const strokeDash = {
+    field: 'dash',
+    type: 'nominal',
+    legend: { ...legend, symbolType: 'stroke', symbolSize: 400, symbolStrokeColor: 'black' },
+  } as const;
   const spec: TopLevelSpec = {
     $schema: 'https://vega.github.io/schema/vega-lite/v6.json',
     title,
@@ -111,7 +116,6 @@ async function draw({ title, xTitle, yTitle, logarithmic, points }: Chart): Prom
     height: 300,
     background: 'white',
     data: { values: [...points] },
-    mark: { type: 'line', point: logarithmic },
     encoding: {
       x: {
         field: 'x',
@@ -121,16 +125,12 @@ async function draw({ title, xTitle, yTitle, logarithmic, points }: Chart): Prom
       },
       y: { field: 'y', type: 'quantitative', axis: { title: yTitle } },
       color: { field: 'line', type: 'nominal', legend },
-      ...(hasDashes
-        ? {
-            strokeDash: {
-              field: 'dash',
-              type: 'nominal',
-              legend: { ...legend, symbolType: 'stroke', symbolSize: 400 },
-            },
-          }
-        : {}),
     },
+    // The points have no dashes. Otherwise their filled symbols would hide the dashes in the legend.
+    layer: [
+      { mark: 'line', encoding: hasDashes ? { strokeDash } : {} },
+      ...(logarithmic ? [{ mark: { type: 'point', filled: true, opacity: 1 } } as const] : []),
+    ],
   };
   const view = new View(parse(compile(spec).spec), { renderer: 'none' });
   const svg = await view.toSVG();
