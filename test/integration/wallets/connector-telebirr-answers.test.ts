@@ -483,15 +483,22 @@ describe('a notification', () => {
   const fields = { merch_order_id: telebirrId(attemptId), trade_status: 'Completed', total_amount: '100.50' };
   const parse = (body: string) => subject.connector.parseCallback(callbackWith(body, { headers: {} }));
 
-  test.each(['pss', 'pkcs1'] as const)(
-    'signed with %s is a hint, and still only a reason to query',
-    (padding) => {
-      const sign = signMessage(fields, readPrivateKey(telebirrKeys.privateKey), padding);
+  test.each([
+    ['pss', 'Completed', 'completed'],
+    ['pkcs1', 'PAY_SUCCESS', 'completed'],
+    ['pss', 'Failure', 'failed'],
+    ['pss', 'PAY_FAILED', 'failed'],
+    ['pss', 'Paying', 'other'],
+  ] as const)(
+    'signed with %s and of the status %s announces %s, and is still only a reason to query',
+    (padding, status, announced) => {
+      const told = { ...fields, trade_status: status };
+      const sign = signMessage(told, readPrivateKey(telebirrKeys.privateKey), padding);
 
-      expect(parse(JSON.stringify({ ...fields, sign, sign_type: 'SHA256WithRSA' }))).toMatchObject({
+      expect(parse(JSON.stringify({ ...told, sign, sign_type: 'SHA256WithRSA' }))).toMatchObject({
         queryNow: true,
-        announced: 'completed',
-        reply: { status: 200 },
+        announced,
+        reply: { status: 200, body: '{"code":0,"msg":"success"}' },
       });
     },
   );
