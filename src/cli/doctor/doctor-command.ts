@@ -97,7 +97,15 @@ async function checkOneWebhooks(
     const isAnswering = found.some(({ check, result }) => check === 'reconciler' && result !== 'failed');
     const changes =
       core !== undefined && isAnswering
-        ? [await checkRecordedChanges({ core, webhooks: clients, address, now })]
+        ? [
+            await checkRecordedChanges({
+              core,
+              cores: cores?.addresses ?? [],
+              webhooks: clients,
+              address,
+              now,
+            }),
+          ]
         : [];
     return [...found, ...changes, ...encryption];
   } finally {

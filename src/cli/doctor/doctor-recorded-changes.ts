@@ -6,6 +6,7 @@ import { counted } from '../../contract/counted.ts';
 import type { CoreClients } from '../core-clients.ts';
 import { showTime } from '../time.ts';
 import type { WebhookClients } from '../webhooks/webhook-clients.ts';
+import type { Server } from '../rpc-failure.ts';
 import { failedFinding } from './doctor-checks.ts';
 import type { Finding } from './doctor-finding.ts';
 
@@ -13,6 +14,8 @@ export interface RecordedChangesParts {
   readonly core: Pick<CoreClients, 'audit'>;
   readonly webhooks: Pick<WebhookClients, 'webhooks' | 'webhookEndpoints'>;
   readonly address: string;
+  /** The addresses of the cores. */
+  readonly cores: readonly string[];
   readonly now: () => Date;
   /** How long a difference must last. Webhooks sends its changes to the audit log a moment after it made them. */
   readonly lastsMs?: number;
@@ -31,11 +34,18 @@ const toleranceMs = 10_000;
  */
 export async function checkRecordedChanges(parts: RecordedChangesParts): Promise<Finding> {
   const found = { subject: `webhooks ${parts.address}`, check: 'recorded changes' };
+  let asked = 'core' as Server;
+  const compare = async (): Promise<readonly string[]> => {
+    asked = 'core';
+    const log = await readLog(parts);
+    asked = 'webhooks process';
+    return differencesFrom(log, parts);
+  };
   try {
-    let differences = await readDifferences(parts);
+    let differences = await compare();
     if (differences.length > 0) {
       await delay(parts.lastsMs ?? 5_000);
-      const later = new Set(await readDifferences(parts));
+      const later = new Set(await compare());
       differences = differences.filter((each) => later.has(each));
     }
     if (differences.length === 0)
@@ -58,19 +68,32 @@ export async function checkRecordedChanges(parts: RecordedChangesParts): Promise
         'gatehouse webhook endpoint list <merchant_id>\ngatehouse webhook secret list <merchant_id>',
     };
   } catch (error) {
-    const context = { addresses: [parts.address], server: 'webhooks process', isDoctor: true } as const;
-    return { ...found, ...failedFinding(error, context) };
+    const addresses = asked === 'core' ? parts.cores : [parts.address];
+    return { ...found, ...failedFinding(error, { addresses, server: asked, isDoctor: true }) };
   }
 }
 
-async function readDifferences(parts: RecordedChangesParts): Promise<readonly string[]> {
-  const newest = [...(await newestEntries(parts, 'webhook_endpoint')).values()];
-  const secrets = [...(await newestEntries(parts, 'signing_secret')).values()];
+interface Log {
+  /** The newest entry of each webhook endpoint. */
+  readonly newest: readonly AuditEntry[];
+  /** The newest entry about the signing secrets of each owner. */
+  readonly secrets: readonly AuditEntry[];
+}
+
+const readLog = async (parts: RecordedChangesParts): Promise<Log> => ({
+  newest: [...(await newestEntries(parts, 'webhook_endpoint')).values()],
+  secrets: [...(await newestEntries(parts, 'signing_secret')).values()],
+});
+
+async function differencesFrom(
+  { newest, secrets }: Log,
+  { webhooks }: RecordedChangesParts,
+): Promise<readonly string[]> {
   const merchants = [...new Set([...newest, ...secrets].map(({ merchantId }) => merchantId))];
   const differences: string[] = [];
   for (const merchantId of merchants.slice(0, maxMerchants)) {
-    const { webhookEndpoints } = await parts.webhooks.webhookEndpoints.listWebhookEndpoints({ merchantId });
-    const { signingSecrets } = await parts.webhooks.webhooks.listSigningSecrets({ merchantId });
+    const { webhookEndpoints } = await webhooks.webhookEndpoints.listWebhookEndpoints({ merchantId });
+    const { signingSecrets } = await webhooks.webhooks.listSigningSecrets({ merchantId });
     const endpoints = new Map(webhookEndpoints.map((each) => [each.webhookEndpointId, each]));
     const live = new Set(
       [...signingSecrets, ...webhookEndpoints.flatMap((each) => each.signingSecrets)].map(

@@ -1,6 +1,6 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { createClient, createRouterTransport } from '@connectrpc/connect';
+import { Code, ConnectError, createClient, createRouterTransport } from '@connectrpc/connect';
 import { expect, test } from '@jest/globals';
 import { checkRecordedChanges } from '../../../src/cli/doctor/doctor-recorded-changes.ts';
 import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
@@ -41,7 +41,14 @@ function check(log: readonly Entry[], endpoints: readonly Endpoint[], secrets: r
     webhookEndpoints: createClient(WebhookEndpointService, transport),
   };
   const core = { audit: createClient(AuditService, transport) };
-  return checkRecordedChanges({ core, webhooks, address: 'webhooks:1', now: () => now, lastsMs: 0 });
+  return checkRecordedChanges({
+    core,
+    webhooks,
+    address: 'webhooks:1',
+    cores: ['core:1'],
+    now: () => now,
+    lastsMs: 0,
+  });
 }
 
 const ofEndpoint = { environment: 'SANDBOX', webhook_endpoint: 'whe_1' };
@@ -111,4 +118,22 @@ test.each<[string, Entry[], Endpoint[], string]>([
   expect(found.detail).toBe(
     `1 change of the audit log missing, as after a restore of this database alone: ${detail}`,
   );
+});
+
+test('a core that does not answer is not taken for the webhooks process', async () => {
+  const unavailable = createRouterTransport(({ rpc }) => {
+    rpc(AuditService.method.listAuditEntries, () => {
+      throw new ConnectError('No connection established. Last error: connect ECONNREFUSED', Code.Unavailable);
+    });
+  });
+  const webhooks = {
+    webhooks: createClient(WebhookService, unavailable),
+    webhookEndpoints: createClient(WebhookEndpointService, unavailable),
+  };
+  const core = { audit: createClient(AuditService, unavailable) };
+  const { result, detail } = await checkRecordedChanges({
+    ...{ core, webhooks, address: 'webhooks:1', cores: ['core:1'], now: () => now },
+  });
+
+  expect([result, detail]).toEqual(['failed', 'no core answers at core:1 (nothing listens there)']);
 });
