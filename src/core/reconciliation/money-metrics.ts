@@ -29,14 +29,23 @@ export function addMoneyMetrics(metrics: Metrics, { database, wallets, now }: Mo
       ...labels,
     });
     return async () => {
-      unbalanced.reset();
-      for (const { environment, wallet, count } of await countUnbalanced(pool))
-        unbalanced.set({ environment: environment.toLowerCase(), wallet }, count);
-      missing.reset();
+      const counts = await countUnbalanced(pool);
       const days = await readMissingDays(pool, compared, anyDay, now());
+      startAtZero(unbalanced, compared);
+      for (const { environment, wallet, count } of counts)
+        unbalanced.set({ environment: environment.toLowerCase(), wallet }, count);
+      startAtZero(missing, compared);
       // The statement of a removed account can never be read, so an alert would only end with the 30 days.
       for (const { environment, wallet } of days.filter((each) => !each.is_removed))
         missing.inc({ environment: environment.toLowerCase(), wallet });
     };
   });
+}
+
+/** A wallet without such days has the value 0. Without a value, the last one above 0 would hold the alert for 15 minutes more. */
+function startAtZero(gauge: Gauge<'environment' | 'wallet'>, wallets: readonly Wallet[]): void {
+  gauge.reset();
+  for (const { id, environments } of wallets)
+    for (const environment of environments)
+      gauge.set({ environment: environment.toLowerCase(), wallet: id }, 0);
 }

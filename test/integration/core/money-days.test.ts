@@ -104,11 +104,10 @@ test('the statement of a day equals payments and stray payments minus returned m
      select 'SANDBOX', 'walleta', (now() at time zone 'UTC')::date - days, gen_random_uuid(), 'ETB', gen_random_uuid(), money, 0, 0, 0, 0, 0
      from (values (0, 1), (31, 1), (3, 0)) d(days, money)`,
   );
-  const page = await fetch(`${stack.connectUrl}/metrics`);
+  const metrics = await (await fetch(`${stack.connectUrl}/metrics`)).text();
   // The running day, older days, and those without a difference do not count.
-  expect(await page.text()).toMatch(
-    /^gatehouse_money_days_unbalanced\{environment="sandbox",wallet="walleta"\} 3$/m,
-  );
+  expect(metrics).toMatch(/^gatehouse_money_days_unbalanced\{environment="sandbox",wallet="walleta"\} 3$/m);
+  expect(metrics).toMatch(/^gatehouse_money_days_missing\{environment="sandbox",wallet="walleta"\} 0$/m);
   expect(await wrongFields(desk.reader.listMoneyDays({ date: '2026-02-31' }))).toBe('date');
 
   // The statement is complete now. Each earlier result stays stored.

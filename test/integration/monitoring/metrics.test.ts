@@ -292,7 +292,9 @@ checked('promtool accepts the configuration, the alerts, and the metrics of ever
   expect(await run(['test', 'rules', ...situationFiles])).toMatchObject({ status: 0 });
   for (const page of Object.values(await pages())) {
     const { output } = await run(['check', 'metrics'], page);
-    expect(output.split('\n').filter((line) => line.startsWith('gatehouse_'))).toEqual([]);
+    // These two count days, and promtool takes them for durations.
+    const lines = output.split('\n').filter((line) => !line.startsWith('gatehouse_money_days_'));
+    expect(lines.filter((line) => line.startsWith('gatehouse_'))).toEqual([]);
   }
 });
 
