@@ -26,6 +26,7 @@ export function addAuditCommands(
   program: Command,
   run: Runner,
   readInput: (file: string) => Promise<string>,
+  now: () => Date,
 ): void {
   const audit = program
     .command('audit')
@@ -45,7 +46,7 @@ export function addAuditCommands(
       .addOption(limitOption())
       .addOption(pageTokenOption()),
     'only changes to this merchant and its objects: mer_…',
-    (options: AuditOptions) => run((clients) => listEntries(clients, options)),
+    (options: AuditOptions) => run((clients) => listEntries(clients, options, now())),
   );
 }
 
@@ -59,9 +60,9 @@ const showDetails = (details: JsonObject): string =>
 const showChange = ({ action, targetId, merchantId }: AuditEntry): string =>
   [...new Set([action, targetId, merchantId])].filter((part) => part !== '').join('\n');
 
-async function listEntries(clients: CoreClients, options: AuditOptions): Promise<Output> {
+async function listEntries(clients: CoreClients, options: AuditOptions, now: Date): Promise<Output> {
   const { merchant = '', kind = '' } = options;
-  const { since, until } = periodOf(options);
+  const { since, until, ofNextPage } = periodOf(options, now);
   const page = await collectKnown(clients, { merchantId: merchant }, options, async (request) => {
     const reply = await clients.audit.listAuditEntries({
       ...request,
@@ -92,6 +93,6 @@ async function listEntries(clients: CoreClients, options: AuditOptions): Promise
     text: (width) =>
       rows.length === 0
         ? `No entries of the audit log match.${kind === '' ? '' : ' A kind is written as in the log: user for user.invite, api_key for api_key.issue.'}`
-        : `${table(columns, rows, width)}${showMore(page)}`,
+        : `${table(columns, rows, width)}${showMore(page, ofNextPage)}`,
   };
 }

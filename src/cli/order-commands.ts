@@ -54,8 +54,8 @@ interface ListOptions extends PageOptions, PeriodOptions {
 const showStatus = ({ status }: Order): string => wordOf(OrderStatusSchema, status) ?? '';
 
 /** `order …` */
-export function addOrderCommands(program: Command, parts: ExplainParts): void {
-  const { run, findMerchant: find } = parts;
+export function addOrderCommands(program: Command, parts: ExplainParts & { readonly now: () => Date }): void {
+  const { run, findMerchant: find, now } = parts;
   const order = program.command('order').description("show, explain and list merchants' orders");
   const environment = () => environmentOption().default(Environment.SANDBOX, 'sandbox');
 
@@ -102,7 +102,8 @@ export function addOrderCommands(program: Command, parts: ExplainParts): void {
       .addOption(limitOption())
       .addOption(pageTokenOption()),
     find,
-    (merchantId: string, options: ListOptions) => run((clients) => listOrders(clients, merchantId, options)),
+    (merchantId: string, options: ListOptions) =>
+      run((clients) => listOrders(clients, merchantId, options, now())),
   );
 }
 
@@ -198,9 +199,14 @@ function showStory({
 const showDeliveriesOf = ({ merchantId, orderId, environment }: Order): string =>
   `gatehouse webhook deliveries ${merchantId} --order ${orderId} --environment ${environmentWord(environment)}`;
 
-async function listOrders(clients: CoreClients, merchantId: string, options: ListOptions): Promise<Output> {
+async function listOrders(
+  clients: CoreClients,
+  merchantId: string,
+  options: ListOptions,
+  now: Date,
+): Promise<Output> {
   const { environment, status, prefix = '' } = options;
-  const { since, until } = periodOf(options);
+  const { since, until, ofNextPage } = periodOf(options, now);
   const page = await collectKnown(clients, { merchantId }, options, async (request) => {
     const reply = await clients.orders.listOrders({
       ...request,
@@ -239,6 +245,6 @@ async function listOrders(clients: CoreClients, merchantId: string, options: Lis
     text: (width) =>
       rows.length === 0
         ? `No orders match in ${where}`
-        : `Orders in ${where}\n\n${table(columns, rows, width)}${showMore(page)}`,
+        : `Orders in ${where}\n\n${table(columns, rows, width)}${showMore(page, ofNextPage)}`,
   };
 }

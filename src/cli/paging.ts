@@ -40,8 +40,8 @@ export async function collectPages<Item>(
 export const isEmptyList = ({ items }: Page<unknown>, { pageToken }: PageOptions): boolean =>
   items.length === 0 && pageToken === undefined;
 
-/** The note under a list that has more items, with the way to read them. */
-export const showMore = ({ nextPageToken }: Page<unknown>): string =>
+/** The note under a list that has more items, with the way to read them. `options`: further options that the next page needs. */
+export const showMore = ({ nextPageToken }: Page<unknown>, options = ''): string =>
   nextPageToken === ''
     ? ''
-    : `\n\nThere are more entries. Raise --limit, or list the next page with the same filters and\n--page-token ${nextPageToken}`;
+    : `\n\nThere are more entries. Raise --limit, or list the next page with the same filters and\n--page-token ${nextPageToken}${options}`;

@@ -1,13 +1,15 @@
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import type { Command } from 'commander';
-import { timeOption } from './options.ts';
+import { momentOption, timestampOf } from './moment.ts';
+import type { Moment } from './moment.ts';
+import { showTime } from './time.ts';
 
 /** The values of `--since` and `--until`, or of their former names `--from` and `--to`. */
 export interface PeriodOptions {
-  readonly since?: Timestamp;
-  readonly until?: Timestamp;
-  readonly from?: Timestamp;
-  readonly to?: Timestamp;
+  readonly since?: Moment;
+  readonly until?: Moment;
+  readonly from?: Moment;
+  readonly to?: Moment;
 }
 
 /**
@@ -16,15 +18,40 @@ export interface PeriodOptions {
  */
 export const addPeriod = (list: Command, things: string): Command =>
   list
-    .addOption(timeOption('--since <time>', `only ${things} at this time (UTC) or later, such as 2026-01-31`))
-    .addOption(timeOption('--until <time>', `only ${things} before this time (UTC)`))
-    .addOption(timeOption('--from <time>', '').hideHelp())
-    .addOption(timeOption('--to <time>', '').hideHelp());
+    .addOption(
+      momentOption(
+        '--since <time>',
+        `only ${things} at this time (UTC) or later, such as 2026-01-31; 24h: in the last 24 hours`,
+      ),
+    )
+    .addOption(
+      momentOption('--until <time>', `only ${things} before this time (UTC); 24h: more than 24 hours ago`),
+    )
+    .addOption(momentOption('--from <time>', '').hideHelp())
+    .addOption(momentOption('--to <time>', '').hideHelp());
 
-/** The period of a list, whichever names its options have. A member without an option is absent. */
-export function periodOf({ from, since = from, to, until = to }: PeriodOptions): {
+export interface Period {
   readonly since?: Timestamp;
   readonly until?: Timestamp;
-} {
-  return { ...(since && { since }), ...(until && { until }) };
+  /**
+   * The options that the next page needs instead of the given ones. A page token is valid for the same filters only, and a time span would
+   * mean another time by then.
+   */
+  readonly ofNextPage: string;
+}
+
+/** The period of a list, whichever names its options have. A member without an option is absent. */
+export function periodOf({ from, since = from, to, until = to }: PeriodOptions, now: Date): Period {
+  const given = [
+    { name: 'since', moment: since },
+    { name: 'until', moment: until },
+  ].flatMap(({ name, moment }) =>
+    moment === undefined ? [] : [{ name, moment, time: timestampOf(moment, now) }],
+  );
+  return {
+    ...Object.fromEntries(given.map(({ name, time }) => [name, time])),
+    ofNextPage: given
+      .map(({ name, moment, time }) => ('secondsAgo' in moment ? ` --${name} ${showTime(time)}` : ''))
+      .join(''),
+  };
 }

@@ -92,7 +92,7 @@ function addCommands(program: Command, run: CommandRun, isJson: boolean, parts: 
   const { now } = parts;
   addMerchantCommands(program, onCore, findMerchant, readInput);
   addKeyCommands(program, onCore, findMerchant, now);
-  addOrderCommands(program, { run: onCore, findMerchant, openWebhooks: run.openWebhooksBeside });
+  addOrderCommands(program, { run: onCore, findMerchant, openWebhooks: run.openWebhooksBeside, now });
   addPaymentCommands(program, onCore, findMerchant);
   addRefundCommands(program, { run: onCore, findMerchant, now, report, note });
   addSettlementCommands(program, onCore, findMerchant);
@@ -126,7 +126,7 @@ function addCommands(program: Command, run: CommandRun, isJson: boolean, parts: 
   });
   addProveCommands(program, { ...parts, tools: parts.proveTools, readInput, report, finish });
   addUserCommands(program, onCore, findMerchant, async () => dashboardOf(await run.findTarget()));
-  addAuditCommands(program, onCore, readInput);
+  addAuditCommands(program, onCore, readInput, now);
   addPersonalDataCommands(program, onCore);
   addRehearseCommand(program, { run: onCore, begin: parts.beginRehearsal, report });
   const hasTls = (): boolean => parts.readConfig().GATEHOUSE_TLS_CA_FILE !== undefined;

@@ -127,7 +127,7 @@ export function addRefundCommands(program: Command, parts: RefundParts): void {
       .addOption(limitOption())
       .addOption(pageTokenOption()),
     'only refunds of this merchant: mer_…',
-    (options: ListOptions) => run((clients) => listRefunds(clients, options)),
+    (options: ListOptions) => run((clients) => listRefunds(clients, options, now())),
   );
 
   onMerchantAnd(
@@ -154,9 +154,9 @@ export function addRefundCommands(program: Command, parts: RefundParts): void {
   );
 }
 
-async function listRefunds(clients: CoreClients, options: ListOptions): Promise<Output> {
+async function listRefunds(clients: CoreClients, options: ListOptions, now: Date): Promise<Output> {
   const { merchant = '', order = '', environment = Environment.UNSPECIFIED, status = [] } = options;
-  const { since, until } = periodOf(options);
+  const { since, until, ofNextPage } = periodOf(options, now);
   const page = await collectKnown(clients, { merchantId: merchant }, options, async (request) => {
     const reply = await clients.refunds.listRefunds({
       ...request,
@@ -177,6 +177,6 @@ async function listRefunds(clients: CoreClients, options: ListOptions): Promise<
     text: (width) =>
       page.items.length === 0
         ? 'No refunds match.'
-        : `${showRefunds(page.items, width, 'with their orders')}${showMore(page)}`,
+        : `${showRefunds(page.items, width, 'with their orders')}${showMore(page, ofNextPage)}`,
   };
 }

@@ -1,4 +1,3 @@
-import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { Argument } from 'commander';
 import type { Command } from 'commander';
 import { Environment, EnvironmentSchema } from '../../gen/gatehouse/v1/order_pb.js';
@@ -23,8 +22,6 @@ import {
   storyJson,
 } from './delivery-story.ts';
 import { formerHostOption, hostOption } from './endpoint.ts';
-import { momentOption, timestampOf } from '../moment.ts';
-import type { Moment } from '../moment.ts';
 import {
   deliveryStatesOption,
   environmentOption,
@@ -36,6 +33,8 @@ import { requireField } from '../output.ts';
 import type { Output } from '../output.ts';
 import { collectPages, isEmptyList, showMore } from '../paging.ts';
 import type { PageOptions } from '../paging.ts';
+import { addPeriod, periodOf } from '../period.ts';
+import type { PeriodOptions } from '../period.ts';
 import { plainJson, wordOf } from '../plain-json.ts';
 import { explanationSentences, showSentences } from '../sentences.ts';
 import { table } from '../table.ts';
@@ -44,7 +43,7 @@ import type { WebhookClients } from './webhook-clients.ts';
 import type { WebhookParts } from './webhook-parts.ts';
 import { onMerchant, onMerchantAnd } from '../merchant-argument.ts';
 
-interface ListOptions extends PageOptions {
+interface ListOptions extends PageOptions, PeriodOptions {
   readonly environment: Environment;
   readonly state?: readonly DeliveryState[];
   readonly orderNumber?: string;
@@ -53,8 +52,6 @@ interface ListOptions extends PageOptions {
   /** The former name of `host`. */
   readonly endpoint?: string;
   readonly webhookEndpoint?: string;
-  readonly since?: Moment;
-  readonly until?: Moment;
 }
 
 type Webhooks = WebhookClients['webhooks'];
@@ -63,28 +60,19 @@ type Webhooks = WebhookClients['webhooks'];
 export function addDeliveryCommands(webhook: Command, parts: WebhookParts): void {
   const { run, findMerchant } = parts;
   onMerchant(
-    webhook
-      .command('deliveries')
-      .description("list a merchant's deliveries, newest first")
-      .addOption(environmentOption().default(Environment.SANDBOX, 'sandbox'))
-      .addOption(deliveryStatesOption('only deliveries in these states'))
-      .option('--order-number <text>', 'only deliveries of the order with this order_number')
-      .option('--order <order_id>', 'only deliveries of this order: ord_…')
-      .addOption(hostOption())
-      .addOption(formerHostOption())
-      .option('--webhook-endpoint <endpoint_id>', 'only deliveries to this webhook endpoint: whe_…')
-      .addOption(
-        momentOption(
-          '--since <time>',
-          'only deliveries created at this time (UTC) or later; 24h: in the last 24 hours',
-        ),
-      )
-      .addOption(
-        momentOption(
-          '--until <time>',
-          'only deliveries created before this time (UTC); 24h: more than 24 hours ago',
-        ),
-      )
+    addPeriod(
+      webhook
+        .command('deliveries')
+        .description("list a merchant's deliveries, newest first")
+        .addOption(environmentOption().default(Environment.SANDBOX, 'sandbox'))
+        .addOption(deliveryStatesOption('only deliveries in these states'))
+        .option('--order-number <text>', 'only deliveries of the order with this order_number')
+        .option('--order <order_id>', 'only deliveries of this order: ord_…')
+        .addOption(hostOption())
+        .addOption(formerHostOption())
+        .option('--webhook-endpoint <endpoint_id>', 'only deliveries to this webhook endpoint: whe_…'),
+      'deliveries created',
+    )
       .addOption(limitOption())
       .addOption(pageTokenOption()),
     findMerchant,
@@ -131,20 +119,18 @@ async function listDeliveries(
   webhooks: Webhooks,
   merchantId: string,
   options: ListOptions,
-  { now: readClock, refuseUnknownMerchant }: WebhookParts,
+  { now, refuseUnknownMerchant }: WebhookParts,
 ): Promise<Output> {
-  const now = readClock();
-  const { environment, state = [], orderNumber = '', order = '', since, until } = options;
+  const { environment, state = [], orderNumber = '', order = '' } = options;
   const { endpoint: formerHost = '', host = formerHost, webhookEndpoint: webhookEndpointId = '' } = options;
-  const createTimeFrom = since && timestampOf(since, now);
-  const createTimeTo = until && timestampOf(until, now);
+  const { since, until, ofNextPage } = periodOf(options, now());
   const page = await collectPages(options, async (request) => {
     const reply = await webhooks.listDeliveries({
       ...request,
       ...{ merchantId, environment, states: [...state], orderNumber, orderId: order, endpoint: host },
       webhookEndpointId,
-      ...(createTimeFrom && { createTimeFrom }),
-      ...(createTimeTo && { createTimeTo }),
+      ...(since && { createTimeFrom: since }),
+      ...(until && { createTimeTo: until }),
     });
     return { items: reply.deliveries, nextPageToken: reply.nextPageToken };
   });
@@ -159,27 +145,8 @@ async function listDeliveries(
     text: (width) =>
       page.items.length === 0
         ? `No deliveries match in ${where}`
-        : `Deliveries in ${where}\n\n${showDeliveries(page.items, width)}${showMore(page)}${showFixed(page, {
-            '--since': isSpan(since) ? createTimeFrom : undefined,
-            '--until': isSpan(until) ? createTimeTo : undefined,
-          })}`,
+        : `Deliveries in ${where}\n\n${showDeliveries(page.items, width)}${showMore(page, ofNextPage)}`,
   };
-}
-
-const isSpan = (moment: Moment | undefined): boolean => moment !== undefined && 'secondsAgo' in moment;
-
-/**
- * A page token is valid for the same filters only. By then a time span would mean another time, so it is printed as a
- * time.
- */
-function showFixed(
-  { nextPageToken }: { readonly nextPageToken: string },
-  times: Readonly<Record<string, Timestamp | undefined>>,
-): string {
-  if (nextPageToken === '') return '';
-  return Object.entries(times)
-    .map(([flag, time]) => (time === undefined ? '' : ` ${flag} ${showTime(time)}`))
-    .join('');
 }
 
 function showDeliveries(deliveries: readonly Delivery[], width: number): string {

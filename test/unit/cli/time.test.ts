@@ -4,6 +4,7 @@ import { Command } from 'commander';
 import { describe, expect, test } from '@jest/globals';
 import { momentOption, timestampOf } from '../../../src/cli/moment.ts';
 import type { Moment } from '../../../src/cli/moment.ts';
+import { addPeriod, periodOf } from '../../../src/cli/period.ts';
 import { parseDuration, parseTime, showDuration, showTime } from '../../../src/cli/time.ts';
 
 describe('time spans', () => {
@@ -80,4 +81,14 @@ test.each([
   ['0s', '2026-11-21T12:00:00.000Z'],
 ])('an option of a time or an age, %s, is parsed as %s', (text, time) => {
   expect(read(text)).toBe(time);
+});
+
+test('the next page of a list has a time in place of an age', () => {
+  const list = addPeriod(new Command(), 'orders registered');
+  list.parse(['--since', '24h', '--to', '2026-11-21'], { from: 'user' });
+  expect(periodOf(list.opts(), now)).toEqual({
+    since: timestampFromDate(new Date('2026-11-20T12:00:00Z')),
+    until: timestampFromDate(new Date('2026-11-21T00:00:00Z')),
+    ofNextPage: ' --since 2026-11-20T12:00:00Z',
+  });
 });
