@@ -64,8 +64,9 @@ const leftoversDeadlineMs = 10_000;
 async function makeDataFolder(path: string): Promise<string> {
   const orElse = 'or with a folder of your own: GATEHOUSE_DATA_DIR=<folder> npm start';
   await mkdir(path, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
+    // On a read-only disk too, Node reports ENOENT.
     throw new StartError(
-      `${path} cannot be created (${String(error)}).\nStart Gatehouse as a user who may, ${orElse}`,
+      `${path} cannot be created (${String(error)}). The disk may be read-only, or this user may not write there.\nStart Gatehouse as a user who may, ${orElse}`,
     );
   });
   const { uid } = await stat(path);
