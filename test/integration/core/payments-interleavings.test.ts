@@ -12,7 +12,7 @@ import { sharedStack } from '../../support/shared-stack.ts';
 // concurrent on two cores and one PostgreSQL. The seed decides the steps. Their sequence depends on the machine.
 
 const seed = Number(process.env['GATEHOUSE_TEST_SEED'] ?? randomInt(2 ** 31));
-const histories = 60;
+const histories = 100;
 
 const stack = sharedStack({ cores: 2, facades: 0 });
 const desk = sharedPaymentDesk(stack);

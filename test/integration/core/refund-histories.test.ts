@@ -324,7 +324,7 @@ test('concurrent refunds, stray payments and reconciliations return no money twi
       expect(await faultsOf(subject)).toEqual([]);
       expect((await reconciler.reconcileWith(today(), statement)).differences).toEqual([]);
     }),
-    { numRuns: 8, examples: [[everyEnd]] },
+    { numRuns: 12, examples: [[everyEnd]] },
   );
   const rows = await desk.query<{ status: string }>('select distinct status::text from core.refunds');
   for (const { status } of rows) seen.add(status);

@@ -34,7 +34,7 @@ import type { GrowingTable } from './growing-table.ts';
 
 const small = 1_000;
 // GATEHOUSE_TEST_ORDERS=1000000 takes a minute more and has the same result.
-const large = Number(process.env['GATEHOUSE_TEST_ORDERS'] ?? 20_000);
+const large = Number(process.env['GATEHOUSE_TEST_ORDERS'] ?? 50_000);
 /**
  * A B-tree of a million entries has two more levels than one of a thousand, so every descent is longer by two blocks.
  */

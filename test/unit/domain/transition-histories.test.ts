@@ -7,7 +7,7 @@ import { histories } from './command-histories.ts';
 import type { History } from './command-histories.ts';
 
 function always(property: (history: History) => void): void {
-  fc.assert(fc.property(histories, property), { numRuns: 200 });
+  fc.assert(fc.property(histories, property), { numRuns: 500 });
 }
 
 describe('in every history of an order', () => {
