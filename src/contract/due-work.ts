@@ -2,7 +2,7 @@ import { walletOf } from './payment-option.ts';
 import type { PaymentOption } from './payment-option.ts';
 
 const walletWork = ['payments', 'reversals', 'payerPayments', 'reconciliations', 'checks'] as const;
-/** The kinds of work of the wallets. `reversals` are refunds too. */
+/** The kinds of work of the wallets. `reversals` includes refunds. */
 export type WalletWork = (typeof walletWork)[number];
 
 /** A wallet in one environment. */
@@ -23,12 +23,11 @@ export const dueWork = (
   paymentOption: PaymentOption,
 ): DueWork => ({ work, environment, wallet: walletOf(paymentOption) });
 
-/** The part of payment_attempts that names this work. Without a part, a wake-up is about all work of all wallets. */
+/** The `part` of a wake-up on the topic `payment_attempts` that names this work. A wake-up without a part is about all work of all wallets. */
 export const partOf = ({ work, environment, wallet }: DueWork): string => `${work} ${environment} ${wallet}`;
 
 /**
- * The kinds of work of this wallet that a wake-up with this part of payment_attempts is about. A part of another version, which is
- * unknown here, is about all of them.
+ * The kinds of work of this wallet that a wake-up with this `part` is about: all of them for a part that this version does not know.
  */
 export function walletWorkOf(
   part: string,

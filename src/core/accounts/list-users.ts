@@ -9,7 +9,7 @@ export type OpenInvitation = Pick<AccountLinkRow, 'email' | 'role' | 'createdAt'
 
 const maxListed = 500;
 
-/** A merchant's users, or the operators, with the usable invitations, sorted by address. */
+/** A merchant's users, or the operators if there is no merchant, and the usable invitations. The first 500 of each by address. */
 export async function listUsers(
   database: Database,
   merchantId: PublicId<'mer'> | undefined,

@@ -10,6 +10,7 @@ export type RequestValues = Omit<ApiRequestRow, symbol | 'durationMicros'> & {
   readonly durationMicros: bigint;
 };
 
+/** How many requests of a merchant a facade counted and did not report one by one, because there were too many. */
 export interface UnkeptValues {
   readonly merchantId: StoredId<'mer'>;
   readonly environment: Environment;
@@ -71,8 +72,8 @@ export interface ReportedRequests {
  * Inserts requests and counts. If all requests of a report are stored already, the report repeats a call whose answer was lost, and
  * its counts are not added again.
  *
- * An asynchronous commit, which does not wait for the disk. A server crash may lose the last moments of this log, but
- * never makes data inconsistent. So payments on the same disk do not wait for the log.
+ * It commits asynchronously, so that payments on the same disk do not wait for the log. A crash of the server may lose the last moments
+ * of the log, but never makes data inconsistent.
  */
 export async function insertRequests(
   pool: Pool,

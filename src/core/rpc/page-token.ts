@@ -21,7 +21,7 @@ export function parsePageToken<P extends IdPrefix>(
   return id !== undefined && isPublicId(prefix, id) ? ok(id) : err(pageTokenIssue);
 }
 
-/** The number of items: 50 when not given, and 500 for anything larger (AIP-158). */
+/** The number of items of a page (AIP-158): `standard` when none is requested, and at most `max`. */
 export function parsePageSize(
   size: number,
   standard = defaultPageSize,

@@ -64,7 +64,7 @@ export async function playJourney(journey: Journey, parts: JourneyParts): Promis
   const events = refund === undefined ? decided : (await observer.order(orderNumber)).events;
   const paymentAttemptId =
     events.flatMap(({ paymentAttempt }) => paymentAttempt?.paymentAttemptId ?? [])[0] ?? '';
-  const stray = journey.isStray ? await followBack(paymentAttemptId, parts) : undefined;
+  const stray = journey.isStray ? await waitForReversal(paymentAttemptId, parts) : undefined;
   const { exchanges } = await observer.attempt(paymentAttemptId);
   const expected = journey.hasWebhook ? (refund === undefined ? 1 : 2) : 0;
   const webhooks = await untilFound('the shop has its webhooks', now, () => {
@@ -127,7 +127,7 @@ async function registerOrder(
   throw new DemoStopped(`${call.path} answered ${call.status} ${JSON.stringify(call.answer)}`);
 }
 
-/** The customer pays on the wallet's page. Telephone numbers of the checkout differ, so that none is busy. */
+/** The customer pays on the wallet's page. Each checkout gets another phone number, because a phone with an open prompt would be busy. */
 async function payAtCheckout(
   { payers }: Journey,
   registration: ShopCall,
@@ -176,7 +176,7 @@ async function refundOrder(amount: string, orderNumber: string, { shop, now }: J
   return { call, verified };
 }
 
-async function followBack(paymentAttemptId: string, { observer, now }: JourneyParts): Promise<Hop> {
+async function waitForReversal(paymentAttemptId: string, { observer, now }: JourneyParts): Promise<Hop> {
   const stray = await untilFound('the money is reversed', now, async () => {
     const found = await observer.strayPayment(paymentAttemptId);
     return found?.status === StrayPaymentStatus.REVERSED ? found : undefined;

@@ -17,7 +17,7 @@ import type { NumberedOrder } from './attempt-ids.ts';
  */
 export interface ClaimPayments {
   /**
-   * Money that names this order and that no record has, oldest first. It reads nothing unless such money may name the order. A transaction
+   * Payments at a wallet that name this order and that core has no record of, oldest first. Reads nothing if none can name the order. A transaction
    * passes its own `em`. If transactions that hold all connections each waited for a second one, they would wait for ever.
    */
   readonly find: (order: NumberedOrder, em?: EntityManager) => Promise<readonly UnclaimedPaymentRow[]>;

@@ -37,8 +37,8 @@ export const paymentLinks: typeof english = {
     outOfRange: (ranges) => `ዋሌቶችዎ የሚቀበሉትን መጠን ያስገቡ፦ ${ranges}።`,
     or: '፣ ወይም ',
     noDecimals: (currency) => `ሙሉ መጠን ያስገቡ። ዋሌቶችዎ በ${currency} የነጥብ አሃዝ አይቀበሉም።`,
-    fewerDecimals: (most, currency) =>
-      `በ${currency} ከነጥቡ በኋላ ከ${most} የማይበልጡ አሃዞች ያስገቡ፤ ለምሳሌ 99.${'5'.padEnd(most, '0')}።`,
+    fewerDecimals: (maxDecimals, currency) =>
+      `በ${currency} ከነጥቡ በኋላ ከ${maxDecimals} የማይበልጡ አሃዞች ያስገቡ፤ ለምሳሌ 99.${'5'.padEnd(maxDecimals, '0')}።`,
     allWalletsOff: 'የዚህ አካባቢ ዋሌቶች ሁሉ ስለጠፉ ማንም መክፈል አይችልም። ባለቤት በ«ዋሌቶች» ገጽ አንዱን ማብራት ይችላል።',
     noWalletTakes: (currency) => `ከዋሌቶችዎ ${currency} የሚቀበል የለም። ሌላ ገንዘብ ይምረጡ፣ ወይም ኦፕሬተሩን ይጠይቁ።`,
     suspended: 'ነጋዴው ስለታገደ ትዕዛዝ መመዝገብ አይቻልም። ኦፕሬተሩን ያነጋግሩ።',

@@ -46,8 +46,8 @@ export const paymentLinks = {
     outOfRange: (ranges: string) => `Enter an amount that your wallets take: ${ranges}.`,
     or: ', or ',
     noDecimals: (currency: string) => `Enter a whole amount. Your wallets take no decimals in ${currency}.`,
-    fewerDecimals: (most: number, currency: string) =>
-      `Enter at most ${counted(most, 'decimal')} in ${currency}, such as 99.${'5'.padEnd(most, '0')}.`,
+    fewerDecimals: (maxDecimals: number, currency: string) =>
+      `Enter at most ${counted(maxDecimals, 'decimal')} in ${currency}, such as 99.${'5'.padEnd(maxDecimals, '0')}.`,
     allWalletsOff:
       'All wallets of this environment are off, so nobody can pay. An owner can switch one on under Wallets.',
     noWalletTakes: (currency: string) =>
