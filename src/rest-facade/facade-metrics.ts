@@ -1,5 +1,4 @@
 import { Counter, Gauge } from 'prom-client';
-import { deprecatedHelp } from '../platform/metrics.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { EndedOrders } from './ended-orders.ts';
 import type { WaitingSlots } from './waiting-slots.ts';
@@ -28,7 +27,6 @@ export function addFacadeMetrics(
   };
   addGauge('requests', 'Requests that wait for the end of an order.', waitingSlots.taken);
   addGauge('requests_limit', 'Requests that may wait in this process.', () => slotsInAll);
-  addGauge('places', deprecatedHelp('gatehouse_waiting_requests_limit'), () => slotsInAll);
   new Counter({
     name: 'gatehouse_waiting_requests_refused_total',
     help: 'Requests that were refused with 429, because too many of their merchant waited.',

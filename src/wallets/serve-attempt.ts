@@ -24,13 +24,13 @@ export async function serveAttempt(
   options: CallOptions,
 ): Promise<Served<Outcome>> {
   const calls = new WalletCalls();
-  const work = new AttemptWork(parts, leased, options, calls);
-  const outcome = await (leased.sentBefore ? work.followUp(leased.providerReference) : work.send());
+  const steps = new AttemptSteps(parts, leased, options, calls);
+  const outcome = await (leased.sentBefore ? steps.followUp(leased.providerReference) : steps.send());
   return calls.servedWith(outcome);
 }
 
 /** The steps of one attempt under one lease. */
-class AttemptWork {
+class AttemptSteps {
   readonly #parts: ServeParts;
   readonly #leased: LeasedPaymentAttempt;
   readonly #options: CallOptions;

@@ -23,13 +23,13 @@ export async function serveReversal(
   options: CallOptions,
 ): Promise<Served<ReversalReport>> {
   const calls = new WalletCalls();
-  const work = new ReversalWork(parts, task, options, calls);
-  const report = await (task.sentBefore ? work.followUp(task.providerReference) : work.send());
+  const steps = new ReversalSteps(parts, task, options, calls);
+  const report = await (task.sentBefore ? steps.followUp(task.providerReference) : steps.send());
   return calls.servedWith(report);
 }
 
 /** The steps of one reversal under one lease. */
-class ReversalWork {
+class ReversalSteps {
   readonly #parts: ServeParts;
   readonly #task: ReversalTask;
   readonly #options: CallOptions;

@@ -1,5 +1,4 @@
 import { Gauge } from 'prom-client';
-import { deprecatedHelp } from '../platform/metrics.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import { activeSpan } from '../platform/tracing/span.ts';
 import type { MeasuredCall } from './wallet-meter.ts';
@@ -70,11 +69,6 @@ export function createWalletMetrics({
       addWorkGauge(
         'work_in_flight_limit',
         'The limit of payments, reversals or payer-started payments that this process works on at once. Each kind has its own limit.',
-        (of) => of.maxInFlight,
-      );
-      addWorkGauge(
-        'work_places',
-        deprecatedHelp('gatehouse_wallet_work_in_flight_limit'),
         (of) => of.maxInFlight,
       );
       new Gauge({

@@ -10,6 +10,7 @@ export type NextStep =
   | { readonly type: 'pause'; readonly at: Date }
   | { readonly type: 'abandon' };
 
+/** Decides from the receiver's answer. `random` spreads the retries of many deliveries. `endedAt` is of the database's clock, as all schedules. */
 export function afterAttempt(
   delivery: OutgoingDelivery,
   report: Pick<AttemptReport, 'result' | 'retryAfter'>,

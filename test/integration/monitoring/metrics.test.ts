@@ -148,7 +148,6 @@ test('a wallet has a gauge of the work in progress and of its limit for each kin
     const labels = `\\{wallet="walleta",environment="sandbox",work="${work}"\\}`;
     expect(shown).toMatch(new RegExp(`^gatehouse_wallet_work_in_flight${labels} \\d+$`, 'm'));
     expect(shown).toMatch(new RegExp(`^gatehouse_wallet_work_in_flight_limit${labels} 32$`, 'm'));
-    expect(shown).toMatch(new RegExp(`^gatehouse_wallet_work_places${labels} 32$`, 'm'));
   }
 });
 
