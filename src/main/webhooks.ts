@@ -38,9 +38,13 @@ import { abandonDeleted } from '../webhooks/endpoints/abandon-deleted.ts';
 import { eraseDeliveries } from '../webhooks/erasure/erase-deliveries.ts';
 import { createFutureTimeCorrection } from '../webhooks/health/correct-future-times.ts';
 import { forgetOldDeliveries } from '../webhooks/health/forget-old-deliveries.ts';
-import { createPipelineStatus } from '../webhooks/health/pipeline-status.ts';
+import { createPipelineStatus, readReconciledAt } from '../webhooks/health/pipeline-status.ts';
 import { createReconcileDeliveries } from '../webhooks/health/reconcile-deliveries.ts';
-import { addPipelineMetrics, createAttemptMetrics } from '../webhooks/health/webhook-metrics.ts';
+import {
+  addPipelineMetrics,
+  addReconcilerMetrics,
+  createAttemptMetrics,
+} from '../webhooks/health/webhook-metrics.ts';
 import { ingestEvents } from '../webhooks/intake/ingest-events.ts';
 import { createDeliveryWriter } from '../webhooks/intake/write-deliveries.ts';
 import { runRedeliveries } from '../webhooks/redeliveries/run-redeliveries.ts';
@@ -136,6 +140,7 @@ addTlsMetrics(metrics, tls, { database: database.certificate, broker: bus.certif
 addBrokerMetrics(metrics, bus);
 addPoolMetrics(metrics, database.poolWatch);
 addPipelineMetrics(metrics, readStatus, now);
+addReconcilerMetrics(metrics, () => readReconciledAt(database), now);
 
 const secrets = createSigningSecrets({
   database,

@@ -109,6 +109,11 @@ async function readReaders({ pool }: Database) {
   return new Map(rows.map(({ reader, cursor, read_at: readAt }) => [reader, { cursor, readAt }]));
 }
 
+/** When the reconciler last completed; undefined before its first run. */
+export async function readReconciledAt(database: Database): Promise<Date | undefined> {
+  return (await readReaders(database)).get(reconcileReader)?.readAt;
+}
+
 async function countLanes({ pool }: Database) {
   const [row] = await runStatement<{ active: string; resting: string; paused: string; awaited: string }>(
     pool,

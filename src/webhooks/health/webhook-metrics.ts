@@ -1,3 +1,4 @@
+import pTimeout from 'p-timeout';
 import { Counter, Gauge } from 'prom-client';
 import { deprecatedHelp } from '../../platform/metrics.ts';
 import type { Metrics } from '../../platform/metrics.ts';
@@ -124,12 +125,6 @@ const statusGauges: readonly StatusGauge[] = [
     read: ({ awaitedSecretCount }) => awaitedSecretCount,
   },
   {
-    name: 'reconciled_seconds_ago',
-    help: 'Seconds since the reconciler last finished; before its first run, since this process started.',
-    read: ({ reconciledAt, unreconciledSince }, secondsSince) =>
-      secondsSince(reconciledAt ?? unreconciledSince),
-  },
-  {
     name: 'deliveries_repaired_24h',
     formerName: 'repaired_lately',
     help: 'Missing deliveries that the reconciler created in the last 24 hours.',
@@ -175,6 +170,43 @@ export function addPipelineMetrics(
       endpoints.set({ state: 'active' }, status.activeEndpoints);
       endpoints.set({ state: 'resting' }, status.restingEndpoints);
       endpoints.set({ state: 'paused' }, status.pausedEndpoints);
+    };
+  });
+}
+
+/** The page waits no longer than this for the time of the reconciler. */
+const reconcilerPatienceMs = 1_000;
+
+/**
+ * Adds the time since the reconciler last finished. What stops the reconciler, such as a lock in the database, may keep `readFinishedAt` from
+ * answering too. The latest known time counts then, so that the alert fires.
+ */
+export function addReconcilerMetrics(
+  metrics: Metrics,
+  readFinishedAt: () => Promise<Date | undefined>,
+  now: () => Date,
+): void {
+  metrics.addReading('webhook reconciler', (registry) => {
+    const age = new Gauge({
+      name: 'gatehouse_webhook_reconciled_seconds_ago',
+      help: 'Seconds since the reconciler last finished, as far as this process knows; before its first run, since this process started.',
+      registers: [registry],
+    });
+    let finishedAt = now();
+    let reading: Promise<void> | undefined;
+    const read = async (): Promise<void> => {
+      try {
+        finishedAt = (await readFinishedAt()) ?? finishedAt;
+      } catch {
+        // Another reading reports the failure.
+      } finally {
+        reading = undefined;
+      }
+    };
+    return async () => {
+      reading ??= read();
+      await pTimeout(reading, { milliseconds: reconcilerPatienceMs, fallback: () => undefined });
+      age.set(Math.max(0, (now().getTime() - finishedAt.getTime()) / 1000));
     };
   });
 }

@@ -8,7 +8,7 @@ import {
   Health,
 } from '../../../src/gen/health/v1/health_pb.js';
 import { createMetrics } from '../../../src/platform/metrics.ts';
-import { addPipelineMetrics } from '../../../src/webhooks/health/webhook-metrics.ts';
+import { addPipelineMetrics, addReconcilerMetrics } from '../../../src/webhooks/health/webhook-metrics.ts';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { registration } from '../../support/order-requests.ts';
 import { waitUntil } from '../../support/wait-until.ts';
@@ -75,6 +75,26 @@ test('the status of the pipeline is shown, and abandoned tests of merchants alar
     'gatehouse_webhook_gaps_24h 1',
   ])
     expect(lines).toContain(line);
+});
+
+test('the age of the reconciliation grows while a lock of the database keeps its time from being read', async () => {
+  const startedAtMs = Date.parse('2026-11-22T12:00:00Z');
+  let seconds = 0;
+  const times = [undefined, new Date(startedAtMs + 40_000)].map((at) => Promise.resolve(at));
+  const metrics = createMetrics({ logger: pino({ level: 'silent' }), nowMs: () => seconds * 1000 });
+  addReconcilerMetrics(
+    metrics,
+    () => times.shift() ?? new Promise(() => undefined),
+    () => new Date(startedAtMs + seconds * 1000),
+  );
+  const ageAfter = async (elapsed: number) => {
+    seconds = elapsed;
+    return /^gatehouse_webhook_reconciled_seconds_ago (.*)$/m.exec((await metrics.page()).body)?.[1];
+  };
+
+  expect(await ageAfter(30)).toBe('30');
+  expect(await ageAfter(60)).toBe('20');
+  expect(await ageAfter(3_700)).toBe('3660');
 });
 
 test('its listeners serve health, reflection and WebhookService to those whose token allows it, over gRPC and Connect', async () => {
