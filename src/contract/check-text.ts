@@ -43,6 +43,7 @@ const names: Readonly<Record<CheckSubject, string>> = {
   [CheckSubject.RECOVERY]: 'recovery',
   [CheckSubject.MASTER_KEY]: 'master key',
   [CheckSubject.WALLETS]: 'wallets',
+  [CheckSubject.WALLET_ACCOUNTS]: 'wallet accounts',
 };
 
 /**
@@ -79,6 +80,8 @@ function textOf(check: Check): Text {
       return unsettledText(facts.value);
     case 'wallets':
       return walletsText(facts.value);
+    case 'walletAccounts':
+      return walletAccountsText(facts.value);
     case 'clockSkew':
       return clockText(facts.value);
     case 'waited':
@@ -140,6 +143,7 @@ function plainText({ subject, finding, pendingMigrations }: Check): Text {
     case CheckSubject.MONEY:
     case CheckSubject.RECOVERY:
     case CheckSubject.WALLETS:
+    case CheckSubject.WALLET_ACCOUNTS:
       return finding === CheckFinding.HEALTHY
         ? ['in order']
         : ['a finding that this version does not know', 'update Gatehouse, and check again'];
@@ -349,6 +353,20 @@ function walletsText({ missing }: Facts<'wallets'>): Text {
     `payments, refunds or reversals wait for wallets that the file of wallets lacks: ${wallets.join(', ')}`,
     'put each of them back with its former settings, and restart core and wallets. To remove a wallet, see ' +
       'docs/operating/wallets.md#remove-a-wallet',
+  ];
+}
+
+function walletAccountsText({ unreadableCount, unreadable }: Facts<'walletAccounts'>): Text {
+  if (unreadableCount === 0n) return ["this core can decrypt merchants' own wallet accounts"];
+  const accounts = unreadable.map(
+    ({ merchantId, walletAccountId, wallet, environment, keyName }) =>
+      `${walletAccountId} of ${merchantId} (${wallet} in ${Environment[environment].toLowerCase()}, key "${keyName}")`,
+  );
+  const more = unreadableCount > BigInt(unreadable.length) ? ' and others' : '';
+  return [
+    `payments, refunds and reversals wait, because this core cannot decrypt ${counted(unreadableCount, 'wallet account')}: ${accounts.join(', ')}${more}`,
+    'put each named key back into GATEHOUSE_WALLET_ACCOUNT_KEYS with its former value, and restart core. If a key is lost, the merchant adds the ' +
+      'account again. See docs/operating/wallets.md#merchants-own-accounts',
   ];
 }
 

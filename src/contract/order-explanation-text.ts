@@ -51,6 +51,8 @@ function factText(facts: OrderExplanationFacts): string {
       return `The payment request did not reach ${wallet}, so the payer was not charged.`;
     case OrderFact.MERCHANT_CREDENTIALS:
       return `${wallet} refuses the credentials of the merchant's own account.`;
+    case OrderFact.WALLET_ACCOUNT_KEY:
+      return `The order waits, because the merchant's own account at ${wallet} cannot be decrypted.`;
     case OrderFact.SETTLEMENT_CONFIRMATION:
       return 'An operator proposed the outcome. The order waits for a second operator to confirm it.';
     case OrderFact.MONEY_RETURNED:

@@ -3,6 +3,7 @@ import type { Database } from '../core/database/database.ts';
 import type { Wallet } from '../core/domain/wallet.ts';
 import type { FindMerchant } from '../core/merchants/find-merchant.ts';
 import { createExplainStoredOrder } from '../core/order-story/explain-stored-order.ts';
+import type { ExplainStoredOrderParts } from '../core/order-story/explain-stored-order.ts';
 import { createReadExplanationRows } from '../core/order-story/explanation-rows.ts';
 import { orderStoryService } from '../core/order-story/order-story-service.ts';
 import { createReadOrderStory } from '../core/order-story/read-order-story.ts';
@@ -23,6 +24,7 @@ export interface OrderStoriesParts {
   readonly configuredWallets: readonly ConfiguredWallet[];
   readonly wallets: readonly Wallet[];
   readonly tokens: CheckoutTokens;
+  readonly accountProblem: ExplainStoredOrderParts['accountProblem'];
   readonly gate: MissingOrderParts['gate'] & LostPaymentParts['gate'];
   readonly claims: MissingOrderParts['claims'] & LostPaymentParts['claims'];
   readonly fairly: FairCalls;
@@ -33,13 +35,13 @@ export interface OrderStoriesParts {
 /** The stories and explanations of orders, which need facts of many capabilities of core. */
 export function orderStories(parts: OrderStoriesParts): RpcService {
   const { database, findMerchant, walletStatuses, configuredWallets, wallets, tokens } = parts;
-  const { gate, claims, fairly, searchFairly, now } = parts;
+  const { gate, claims, fairly, searchFairly, accountProblem, now } = parts;
   const readWalletStates = createReadWalletStates(walletStatuses, now);
   return orderStoryService({
     readStory: createReadOrderStory(database),
     readExplanationRows: createReadExplanationRows(database),
     explain: createExplainStoredOrder({
-      ...{ database, findMerchant, readWalletStates, wallets, now },
+      ...{ database, findMerchant, readWalletStates, wallets, accountProblem, now },
       mayBePaid: createMayBePaid({ database, gate, claims, now }),
     }),
     nameOf: (id) => configuredWallets.find((wallet) => wallet.id === id)?.names.en ?? id,

@@ -1,5 +1,7 @@
+import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createAccountSeal } from '../../src/core/merchant-wallets/account-seal.ts';
 import { MerchantWalletService } from '../../src/gen/gatehouse/v1/merchant_wallet_service_pb.js';
 import { MerchantService } from '../../src/gen/gatehouse/v1/merchant_service_pb.js';
 import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
@@ -9,6 +11,7 @@ import {
   WalletBreakerState,
   WalletStatusService,
 } from '../../src/gen/gatehouse/v1/wallet_status_service_pb.js';
+import { masterAccountKey } from '../../src/main/core-wallet-accounts.ts';
 import { outcomes, sharedPaymentDesk } from '../integration/core/payment-desk.ts';
 import type { HostedOrder, Payment } from '../integration/core/payment-desk.ts';
 import { answer, startReceiver } from '../integration/webhooks/receivers.ts';
@@ -187,7 +190,7 @@ describe('the explanation of a payment', () => {
     await reportWallets(WalletBreakerState.CLOSED);
   });
 
-  test("with the merchant's own account names the credentials that the wallet refuses", async () => {
+  test("with the merchant's own account names its missing key, or the credentials that the wallet refuses", async () => {
     const { payment, ...name } = await direct();
     await desk.settle(payment, outcomes.notReached());
     const [account] = await desk.query<{ id: string }>(
@@ -199,6 +202,22 @@ describe('the explanation of a payment', () => {
     await desk.query('update core.payment_attempts set wallet_account_id = $2 where id = $1', [
       storedId('pat', payment.attemptId),
       account?.id,
+    ]);
+    expect(await expectFact(name, 'wallet_account_key operator key_restored')).toBe(
+      "The order waits, because the merchant's own account at Wallet A cannot be decrypted. An operator must restore its key.",
+    );
+    const of = {
+      merchantId: storedId('mer', signing.id),
+      environment: 'SANDBOX',
+      wallet: 'walleta',
+      id: account!.id,
+    };
+    const masterKey = Buffer.from(stack.ground.masterKey, 'hex');
+    const sealed = createAccountSeal([masterAccountKey(masterKey)], randomBytes).seal({}, of);
+    await desk.query('update core.wallet_accounts set key_name = $2, sealed_secrets = $3 where id = $1', [
+      of.id,
+      sealed.keyName,
+      sealed.sealedSecrets,
     ]);
     await expectFact(name, 'merchant_credentials merchant credentials_corrected');
   });

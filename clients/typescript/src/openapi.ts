@@ -616,6 +616,7 @@ export interface components {
              * @example event_read
              * @example recovery
              * @example payer_payment
+             * @example wallet_account_key
              */
             waiting_for: string;
             /**

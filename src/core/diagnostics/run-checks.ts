@@ -9,6 +9,7 @@ import {
   ReconciliationFactsSchema,
   StrayPaymentFactsSchema,
   UnsettledFactsSchema,
+  WalletAccountsFactsSchema,
   WalletsFactsSchema,
 } from '../../gen/gatehouse/v1/diagnostics_service_pb.js';
 import type { Check } from '../../gen/gatehouse/v1/diagnostics_service_pb.js';
@@ -26,17 +27,28 @@ import type { PoolState } from '../../platform/database/pool-watch.ts';
 import { isTableMissing, whatToDo } from '../../platform/database/explain-error.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
 import { areSessionsShared, sharedSessionsRefusal } from '../../platform/database/shared-sessions.ts';
+import type { Environment } from '../domain/order.ts';
 import { environmentNumbers } from '../rpc/environment.ts';
 import { checkMoney } from './check-money.ts';
 import { checkOrderHistories } from './check-order-histories.ts';
 import { checkRecovery } from './check-recovery.ts';
 import { failedCheck, goodCheck, warningCheck } from './check-outcome.ts';
 
+export interface UnreadableWalletAccount {
+  readonly merchantId: string;
+  readonly accountId: string;
+  readonly wallet: string;
+  readonly environment: Environment;
+  readonly keyName: string;
+}
+
 export interface ChecksParts {
   readonly database: Database;
   readonly broker: Pick<EventBus, 'isConnected' | 'isAnswering' | 'requireStore'>;
   /** Whether the database was used with this core's master key. */
   readonly hasMasterKey: () => Promise<boolean>;
+  /** The merchants' own wallet accounts that this core cannot decrypt, the oldest first. */
+  readonly unreadableAccounts: () => Promise<readonly UnreadableWalletAccount[]>;
   /** The wallets in the file of wallets. */
   readonly configuredWallets: readonly WalletEnvironments[];
   /** The stream whose relay is checked. */
@@ -68,6 +80,7 @@ export function runChecks(parts: ChecksParts): Promise<Check[]> {
     runWithin(CheckSubject.STRAY_PAYMENTS, () => checkStrayPayments(parts)),
     runWithin(CheckSubject.UNSETTLED, () => checkUnsettled(parts)),
     runWithin(CheckSubject.WALLETS, () => checkWallets(parts), warningCheck),
+    runWithin(CheckSubject.WALLET_ACCOUNTS, () => checkWalletAccounts(parts), warningCheck),
     runWithin(CheckSubject.RECONCILIATION, () => checkReconciliations(parts)),
     checkBroker(parts),
   ]);
@@ -282,6 +295,25 @@ async function checkWallets({ database, configuredWallets }: ChecksParts): Promi
   return missing.length === 0
     ? goodCheck(CheckSubject.WALLETS, facts)
     : failedCheck(CheckSubject.WALLETS, CheckFinding.WALLETS_MISSING, facts);
+}
+
+/** The number of unreadable accounts that the check names. */
+const namedAccounts = 10;
+
+async function checkWalletAccounts({ unreadableAccounts }: ChecksParts): Promise<Check> {
+  const unreadable = await unreadableAccounts();
+  const value = create(WalletAccountsFactsSchema, {
+    unreadableCount: BigInt(unreadable.length),
+    unreadable: unreadable.slice(0, namedAccounts).map(({ accountId, environment, ...account }) => ({
+      ...account,
+      walletAccountId: accountId,
+      environment: environmentNumbers[environment],
+    })),
+  });
+  const facts = { facts: { case: 'walletAccounts', value } } as const;
+  return unreadable.length === 0
+    ? goodCheck(CheckSubject.WALLET_ACCOUNTS, facts)
+    : failedCheck(CheckSubject.WALLET_ACCOUNTS, CheckFinding.ACCOUNTS_UNREADABLE, facts);
 }
 
 /** Only reconciliations of the last week. Operators have seen older ones, or no longer act on them. */

@@ -258,7 +258,16 @@ function explainAttempt(work: ExplainedAttempt, explained: ExplainedOrder, now: 
   const dueAt = work.dueAt ?? now;
   const nextAt = isLeased || dueAt <= now ? undefined : dueAt;
   const isCertain = attempt.status === 'SENT' && maybeSent;
-  if (work.isAccountRefused && !isCertain)
+  // Without the account, the wallet is not even queried.
+  if (work.accountProblem === 'UNREADABLE')
+    return {
+      ...about,
+      waitingFor: 'WALLET_ACCOUNT_KEY',
+      heldBy: 'OPERATOR',
+      next: 'KEY_RESTORED',
+      nextAt: undefined,
+    };
+  if (work.accountProblem === 'REFUSED' && !isCertain)
     return {
       ...about,
       waitingFor: 'MERCHANT_CREDENTIALS',

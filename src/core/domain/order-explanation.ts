@@ -25,6 +25,7 @@ export type CoreFact =
   | 'WALLET_OUTCOME'
   | 'WALLET_REACHED'
   | 'MERCHANT_CREDENTIALS'
+  | 'WALLET_ACCOUNT_KEY'
   | 'SETTLEMENT_CONFIRMATION'
   | 'MONEY_RETURNED'
   | 'RETURN_DECISION'
@@ -45,6 +46,7 @@ export type CoreNextStep =
   | 'WALLET_CHECKED'
   | 'PROCESS_STARTED'
   | 'CREDENTIALS_CORRECTED'
+  | 'KEY_RESTORED'
   | 'SETTLEMENT_CONFIRMED'
   | 'RETURN_DECIDED'
   | 'REFUND_APPROVED'
@@ -86,8 +88,11 @@ export interface ExplainedStray {
 
 /** The latest payment attempt with its work at the wallet. */
 export interface ExplainedAttempt extends AttemptWork {
-  /** Whether the provider refused the credentials of the merchant's own account, with which the attempt began. */
-  readonly isAccountRefused: boolean;
+  /**
+   * What is wrong with the merchant's own account with which the attempt began. REFUSED: the provider refused its credentials. UNREADABLE: core
+   * cannot decrypt it. Undefined without such an account, and when nothing is known to be wrong.
+   */
+  readonly accountProblem: 'REFUSED' | 'UNREADABLE' | undefined;
 }
 
 /** A settlement that an operator proposed and nobody confirmed yet. */

@@ -12,6 +12,8 @@ import type { AddAccountParts, AddRefusal, NewAccount } from './add-account.ts';
 import { createAccountChanges } from './change-account.ts';
 import type { AccountChanges, AccountChangesParts } from './change-account.ts';
 import { hastenReversals } from './hasten-reversals.sql.ts';
+import { canOpen, readUnreadable } from './read-unreadable.ts';
+import type { UnreadableAccount } from './read-unreadable.ts';
 import { resealAccounts } from './reseal-accounts.ts';
 import type { Resealed } from './reseal-accounts.ts';
 import { storedKey, withoutSecrets } from './wallet-account.ts';
@@ -35,6 +37,10 @@ export interface AccountStore extends AccountChanges {
   readonly settings: (
     key: AccountKey,
   ) => Promise<(WalletAccount & { readonly values: Readonly<Record<string, string>> }) | undefined>;
+  /** REFUSED when the provider refused its credentials, and UNREADABLE when it cannot be decrypted. */
+  readonly problem: (key: AccountKey) => Promise<'REFUSED' | 'UNREADABLE' | undefined>;
+  /** The accounts that cannot be decrypted, the oldest first. At most a hundred accounts of each key are tried. */
+  readonly unreadable: () => Promise<UnreadableAccount[]>;
   /** Encrypts accounts of other keys with the first key. */
   readonly reseal: () => Promise<Resealed>;
 }
@@ -92,6 +98,14 @@ export function createAccountStore(parts: AccountStoreParts): AccountStore {
       return { ...withoutSecrets(row), values: { ...row.openValues, ...seal.open(row, row) } };
     },
 
+    async problem(key) {
+      const row = await database.fork().findOne(WalletAccountRow, storedKey(key));
+      if (row === null) return undefined;
+      if (!canOpen(seal, row)) return 'UNREADABLE';
+      return row.checkResult === 'REFUSED' ? 'REFUSED' : undefined;
+    },
+
+    unreadable: () => readUnreadable(database.pool, seal),
     reseal: () => resealAccounts(database, seal),
   };
 }

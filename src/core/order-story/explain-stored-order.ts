@@ -1,10 +1,14 @@
 import { publicId, storedId } from '../../contract/public-id.ts';
-import type { StoredId } from '../../contract/public-id.ts';
+import type { PublicId } from '../../contract/public-id.ts';
 import type { Database } from '../database/database.ts';
 import type { PaymentAttemptRow } from '../database/order-entities.ts';
-import { WalletAccountRow } from '../database/wallet-account-entity.ts';
 import { explainOrder } from '../domain/explain-order.ts';
-import type { ExplainedOrder, OrderExplanation, WalletState } from '../domain/order-explanation.ts';
+import type {
+  ExplainedAttempt,
+  ExplainedOrder,
+  OrderExplanation,
+  WalletState,
+} from '../domain/order-explanation.ts';
 import { admitMerchant } from '../domain/merchant-life-cycle.ts';
 import { allowedOptions } from '../domain/merchant-terms.ts';
 import type { Environment, Order } from '../domain/order.ts';
@@ -25,6 +29,11 @@ export interface ExplainStoredOrderParts {
   readonly findMerchant: FindMerchant;
   readonly readWalletStates: ReadWalletStates;
   readonly wallets: readonly Wallet[];
+  /** What is wrong with a merchant's own wallet account. */
+  readonly accountProblem: (account: {
+    readonly merchantId: PublicId<'mer'>;
+    readonly accountId: PublicId<'wac'>;
+  }) => Promise<ExplainedAttempt['accountProblem']>;
   /** Whether a restore may have lost the payment of an order. */
   readonly mayBePaid: (order: Pick<Order, 'merchantId' | 'environment' | 'id'>) => Promise<boolean>;
   readonly now: () => Date;
@@ -34,7 +43,7 @@ export interface ExplainStoredOrderParts {
 export type ExplainStoredOrder = (rows: ExplanationRows) => Promise<OrderExplanation>;
 
 export function createExplainStoredOrder(parts: ExplainStoredOrderParts): ExplainStoredOrder {
-  const { database, findMerchant, readWalletStates, wallets, mayBePaid, now } = parts;
+  const { database, findMerchant, readWalletStates, wallets, accountProblem, mayBePaid, now } = parts;
 
   const payableOf = async ({
     merchantId,
@@ -59,22 +68,24 @@ export function createExplainStoredOrder(parts: ExplainStoredOrderParts): Explai
           dueAt: new Date(payment.due_ms),
         };
   };
-  const isAccountRefused = async ({ merchantId, walletAccountId: id }: PaymentAttemptRow): Promise<boolean> =>
-    id != null && (await checkOf(database, merchantId, id)) === 'REFUSED';
+  const accountProblemOf = async ({ merchantId, walletAccountId: id }: PaymentAttemptRow) =>
+    id == null
+      ? undefined
+      : accountProblem({ merchantId: publicId('mer', merchantId), accountId: publicId('wac', id) });
 
   return async ({ order, latestAttempt, openStray, openRefund, settlements }) => {
     const isUnpaid =
       order.status === 'PENDING' && (order.latestAttempt === null || !isInFlight(order.latestAttempt));
-    const [payable, walletState, accountRefused, paid, payerPayment] = await Promise.all([
+    const [payable, walletState, problem, paid, payerPayment] = await Promise.all([
       order.status === 'PENDING' ? payableOf(order) : ('YES' as const),
       readWalletStates(order.environment),
-      latestAttempt === null ? false : isAccountRefused(latestAttempt),
+      latestAttempt === null ? undefined : accountProblemOf(latestAttempt),
       isUnpaid && mayBePaid(order),
       isUnpaid ? payerPaymentOf(order) : null,
     ]);
     const explained: ExplainedOrder = {
       order,
-      attempt: latestAttempt && { ...workOf(latestAttempt), isAccountRefused: accountRefused },
+      attempt: latestAttempt && { ...workOf(latestAttempt), accountProblem: problem },
       strays: (openStray === null ? [] : [openStray]).map((row) => ({
         id: publicId('stp', row.id),
         paymentOption: row.paymentOption,
@@ -103,11 +114,4 @@ function subjectOf({
   if (paymentAttemptId != null) return publicId('pat', paymentAttemptId);
   if (strayPaymentId != null) return publicId('stp', strayPaymentId);
   return refundId == null ? '' : publicId('rfd', refundId);
-}
-
-async function checkOf(database: Database, merchantId: StoredId<'mer'>, id: StoredId<'wac'>) {
-  const account = await database
-    .fork()
-    .findOne(WalletAccountRow, { merchantId, id }, { fields: ['checkResult'] });
-  return account?.checkResult;
 }

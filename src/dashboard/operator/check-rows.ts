@@ -18,6 +18,7 @@ const subjects = {
   [CheckSubject.RECOVERY]: 'recovery',
   [CheckSubject.MASTER_KEY]: 'masterKey',
   [CheckSubject.WALLETS]: 'wallets',
+  [CheckSubject.WALLET_ACCOUNTS]: 'walletAccounts',
 } as const;
 
 /** The pages with more about a subject. */
@@ -56,10 +57,10 @@ export function checkRows(checks: readonly Check[], { words }: Writing) {
 
 /**
  * Whether the detail says more than the result. The detail of a recovery does so only while payments of lost orders wait. The details of
- * unsettled money and of wallets never do.
+ * unsettled money, of wallets and of wallet accounts never do.
  */
 function hasFigures({ case: kind, value }: Check['facts']): boolean {
-  if (kind === 'unsettled' || kind === 'wallets') return false;
+  if (kind === 'unsettled' || kind === 'wallets' || kind === 'walletAccounts') return false;
   if (kind === 'recovery') return value.unclaimedPaymentCount > 0n;
   return kind !== undefined;
 }

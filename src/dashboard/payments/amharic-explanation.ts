@@ -48,6 +48,7 @@ const facts: Readonly<Record<OrderFact, Sentence>> = {
     `የ${wallet} መልስ ጠፍቷል ወይም ግልጽ አይደለም። ከከፋዩ ገንዘብ መወሰዱን የሚያውቀው ${wallet} ብቻ ነው።`,
   [OrderFact.WALLET_REACHED]: ({ wallet }) => `የክፍያ ጥያቄው ${wallet} አልደረሰም፤ ስለዚህ ከከፋዩ ገንዘብ አልተወሰደም።`,
   [OrderFact.MERCHANT_CREDENTIALS]: ({ wallet }) => `${wallet} የነጋዴውን ሒሳብ የመግቢያ መረጃ አይቀበልም።`,
+  [OrderFact.WALLET_ACCOUNT_KEY]: ({ wallet }) => `የነጋዴውን የ${wallet} ሒሳብ መክፈት ስላልተቻለ ትዕዛዙ ይጠብቃል።`,
   [OrderFact.SETTLEMENT_CONFIRMATION]: () => 'አንድ ኦፕሬተር ውጤቱን አቅርቧል። ሁለተኛ ኦፕሬተር እንዲያረጋግጥ ይጠበቃል።',
   [OrderFact.MONEY_RETURNED]: (writing) =>
     `${writing.wallet} ለትዕዛዙ ያልሆነውን ገንዘብ እንዲመልስ ይጠበቃል።${whilePending(writing)}`,

@@ -14,6 +14,7 @@ export const checksOfCore = (database: Database, own: Partial<ChecksParts> = {})
     database,
     hasMasterKey: () => Promise.resolve(true),
     broker,
+    unreadableAccounts: () => Promise.resolve([]),
     configuredWallets: [],
     stream: 'ORDERS',
     now: () => new Date(),

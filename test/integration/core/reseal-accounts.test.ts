@@ -2,9 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { beforeEach, expect, test } from '@jest/globals';
 import { v7 } from 'uuid';
 import { createAccountSeal } from '../../../src/core/merchant-wallets/account-seal.ts';
+import type { AccountSeal } from '../../../src/core/merchant-wallets/account-seal.ts';
+import { readUnreadable } from '../../../src/core/merchant-wallets/read-unreadable.ts';
 import { resealAccounts } from '../../../src/core/merchant-wallets/reseal-accounts.ts';
+import { CheckFinding, CheckResult } from '../../../src/gen/gatehouse/v1/diagnostics_service_pb.js';
 import { accountKeys, masterAccountKey } from '../../../src/main/core-wallet-accounts.ts';
 import { sharedConnection, sharedCoreDatabase, sharedTestDatabase } from '../../support/shared-stack.ts';
+import { checksOfCore } from './doctor-checks.ts';
 import { insertMerchant } from './stored-rows.ts';
 
 const testDatabase = sharedTestDatabase();
@@ -72,6 +76,27 @@ test('an account whose key is missing remains, and is named', async () => {
   expect(result).toMatchObject({ resealed: 0, unreadable: 1 });
   expect(result.problem?.message).toContain('the key "first", which is not in GATEHOUSE_WALLET_ACCOUNT_KEYS');
   expect(await keyNames()).toEqual(['first']);
+});
+
+test('doctor names the accounts whose key is missing or has another value, and none while the right key is there', async () => {
+  const changed = createAccountSeal([second!, { ...first!, key: randomBytes(32) }], randomBytes);
+  const walletAccounts = async (seal: AccountSeal) => {
+    const checks = await checksOfCore(database, {
+      unreadableAccounts: () => readUnreadable(database.pool, seal),
+    });
+    return checks.find(({ name }) => name === 'wallet accounts')!;
+  };
+
+  expect(await walletAccounts(rotating)).toMatchObject({ result: CheckResult.OK, advice: '' });
+  for (const seal of [without, changed])
+    expect(await walletAccounts(seal)).toMatchObject({
+      result: CheckResult.FAILED,
+      finding: CheckFinding.ACCOUNTS_UNREADABLE,
+      detail: expect.stringMatching(
+        /cannot decrypt 1 wallet account: wac_\w{26} of mer_\w{26} \(walleta in sandbox, key "first"\)$/,
+      ),
+      advice: expect.stringContaining('GATEHOUSE_WALLET_ACCOUNT_KEYS'),
+    });
 });
 
 test('an error of the database is not reported as an account that cannot be decrypted', async () => {

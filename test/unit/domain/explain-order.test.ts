@@ -42,6 +42,7 @@ const holdersOf: Readonly<Record<CoreFact, CoreHolder>> = {
   WALLET_OUTCOME: 'WALLET',
   WALLET_REACHED: 'WALLET',
   MERCHANT_CREDENTIALS: 'MERCHANT',
+  WALLET_ACCOUNT_KEY: 'OPERATOR',
   SETTLEMENT_CONFIRMATION: 'OPERATOR',
   MONEY_RETURNED: 'WALLET',
   RETURN_DECISION: 'OPERATOR',
@@ -96,7 +97,7 @@ const states = fc.record({
   proposals: fc.array(proposals, { maxLength: 1 }),
   payable: fc.constantFrom('YES' as const, 'SUSPENDED' as const, 'NO_WALLET' as const),
   walletState: fc.constantFrom<WalletState>('WORKING', 'CIRCUIT_OPEN', 'SILENT'),
-  isAccountRefused: fc.boolean(),
+  accountProblem: fc.constantFrom(undefined, 'REFUSED' as const, 'UNREADABLE' as const),
   mayBePaid: fc.boolean(),
   payerPaymentDue: fc.oneof(
     { weight: 5, arbitrary: fc.constant(null) },
@@ -107,11 +108,11 @@ const states = fc.record({
 type State = typeof states extends fc.Arbitrary<infer S> ? S : never;
 
 function explainedOf({ history: { order, work }, ...state }: State): ExplainedOrder {
-  const { isAccountRefused, payable, walletState, mayBePaid, payerPaymentDue } = state;
+  const { accountProblem, payable, walletState, mayBePaid, payerPaymentDue } = state;
   const attempt =
     work === undefined || order.latestAttempt === null
       ? null
-      : { ...work, attempt: order.latestAttempt, isAccountRefused };
+      : { ...work, attempt: order.latestAttempt, accountProblem };
   return {
     order,
     attempt,
@@ -189,7 +190,7 @@ describe('money and payments of one order', () => {
   /** The work of an attempt that was leased once. */
   const leased = (attempt: PaymentAttempt, maybeSent = true) => ({
     ...buildWork({ attempt, leases: 1, maybeSent }),
-    isAccountRefused: false,
+    accountProblem: undefined,
   });
 
   test('money of an attempt prevents payments of a PENDING order, and money that a payer sent does not', () => {
@@ -247,7 +248,9 @@ describe('money and payments of one order', () => {
 
   const sent = { maybeSent: true, dueAt: at(90), promptUntil: at(100) };
   const leasedNow = { ...sent, dueAt: now, leasedUntil: at(90) };
-  const refusedAccount = { isAccountRefused: true };
+  const refusedAccount = { accountProblem: 'REFUSED' } as const;
+  const unreadable = { accountProblem: 'UNREADABLE' } as const;
+  const key = 'WALLET_ACCOUNT_KEY OPERATOR KEY_RESTORED - 10';
   const credentials = 'MERCHANT_CREDENTIALS MERCHANT CREDENTIALS_CORRECTED - 10';
   test.each<[PaymentAttempt['status'], Partial<ExplainedAttempt>, Partial<ExplainedOrder>, string]>([
     ['REQUESTED', { dueAt: at(90) }, {}, 'REQUEST_SENT WALLETS_PROCESS REQUEST_SENT 90 10'],
@@ -262,6 +265,9 @@ describe('money and payments of one order', () => {
     ['SENT', { dueAt: at(90), ...refusedAccount }, {}, credentials],
     ['UNKNOWN', { ...sent, ...refusedAccount }, {}, credentials],
     ['SENT', { ...sent, ...refusedAccount }, {}, 'PAYER_CONFIRMATION PAYER WALLET_QUERIED 90 10'],
+    ['SENT', { dueAt: at(90), ...unreadable }, {}, key],
+    ['SENT', { ...sent, ...unreadable }, open, key],
+    ['SENT', { ...sent, ...unreadable }, proposed('pat_1'), confirmation],
     ['SENT', { ...sent, dueAt: now }, open, `${recovery}10`],
     ['SENT', sent, open, 'PAYER_CONFIRMATION PAYER WALLET_QUERIED 90 10'],
     ['SENT', leasedNow, open, 'PAYER_CONFIRMATION PAYER WALLET_QUERIED - 10'],

@@ -75,4 +75,9 @@ export const ofChecks = {
     good: 'The file of wallets has every wallet that work waits for.',
     bad: 'Payments, refunds or reversals wait for wallets that the file of wallets lacks. Put these wallets back, and restart core and wallets.',
   },
+  walletAccounts: {
+    name: 'Wallet accounts',
+    good: "Core can decrypt merchants' own wallet accounts.",
+    bad: "Payments, refunds or reversals wait, because core cannot decrypt merchants' own wallet accounts. Restore their keys.",
+  },
 };

@@ -408,6 +408,81 @@ export declare type WalletsFacts = Message<"gatehouse.v1.WalletsFacts"> & {
 export declare const WalletsFactsSchema: GenMessage<WalletsFacts>;
 
 /**
+ * A merchant's own wallet account that this core cannot decrypt.
+ *
+ * @generated from message gatehouse.v1.UnreadableAccount
+ */
+export declare type UnreadableAccount = Message<"gatehouse.v1.UnreadableAccount"> & {
+  /**
+   * The merchant: "mer_…".
+   *
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * The account: "wac_…".
+   *
+   * @generated from field: string wallet_account_id = 2;
+   */
+  walletAccountId: string;
+
+  /**
+   * The id of the wallet, such as "mpesa".
+   *
+   * @generated from field: string wallet = 3;
+   */
+  wallet: string;
+
+  /**
+   * The environment.
+   *
+   * @generated from field: gatehouse.v1.Environment environment = 4;
+   */
+  environment: Environment;
+
+  /**
+   * The name of the key that encrypted it. This core lacks that key, or has another value for it.
+   *
+   * @generated from field: string key_name = 5;
+   */
+  keyName: string;
+};
+
+/**
+ * Describes the message gatehouse.v1.UnreadableAccount.
+ * Use `create(UnreadableAccountSchema)` to create a new message.
+ */
+export declare const UnreadableAccountSchema: GenMessage<UnreadableAccount>;
+
+/**
+ * Merchants' own wallet accounts.
+ *
+ * @generated from message gatehouse.v1.WalletAccountsFacts
+ */
+export declare type WalletAccountsFacts = Message<"gatehouse.v1.WalletAccountsFacts"> & {
+  /**
+   * How many cannot be decrypted. At most a hundred accounts of each key are tried.
+   *
+   * @generated from field: int64 unreadable_count = 1;
+   */
+  unreadableCount: bigint;
+
+  /**
+   * Ten of them, the oldest first.
+   *
+   * @generated from field: repeated gatehouse.v1.UnreadableAccount unreadable = 2;
+   */
+  unreadable: UnreadableAccount[];
+};
+
+/**
+ * Describes the message gatehouse.v1.WalletAccountsFacts.
+ * Use `create(WalletAccountsFactsSchema)` to create a new message.
+ */
+export declare const WalletAccountsFactsSchema: GenMessage<WalletAccountsFacts>;
+
+/**
  * The latest recovery after a restore.
  *
  * @generated from message gatehouse.v1.RecoveryFacts
@@ -626,6 +701,14 @@ export declare type Check = Message<"gatehouse.v1.Check"> & {
      */
     value: WalletsFacts;
     case: "wallets";
+  } | {
+    /**
+     * Of WALLET_ACCOUNTS.
+     *
+     * @generated from field: gatehouse.v1.WalletAccountsFacts wallet_accounts = 21;
+     */
+    value: WalletAccountsFacts;
+    case: "walletAccounts";
   } | { case: undefined; value?: undefined };
 
   /**
@@ -847,6 +930,13 @@ export enum CheckSubject {
    * @generated from enum value: CHECK_SUBJECT_WALLETS = 15;
    */
   WALLETS = 15,
+
+  /**
+   * Whether this core can decrypt merchants' own wallet accounts.
+   *
+   * @generated from enum value: CHECK_SUBJECT_WALLET_ACCOUNTS = 16;
+   */
+  WALLET_ACCOUNTS = 16,
 }
 
 /**
@@ -1041,6 +1131,13 @@ export enum CheckFinding {
    * @generated from enum value: CHECK_FINDING_WALLETS_MISSING = 25;
    */
   WALLETS_MISSING = 25,
+
+  /**
+   * Wallet accounts cannot be decrypted, so payments, refunds and reversals with them wait.
+   *
+   * @generated from enum value: CHECK_FINDING_ACCOUNTS_UNREADABLE = 26;
+   */
+  ACCOUNTS_UNREADABLE = 26,
 }
 
 /**

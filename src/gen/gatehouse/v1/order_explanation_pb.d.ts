@@ -343,6 +343,13 @@ export enum OrderFact {
    * @generated from enum value: ORDER_FACT_PAYER_PAYMENT = 31;
    */
   PAYER_PAYMENT = 31,
+
+  /**
+   * The key that encrypts the merchant's own account at the wallet is restored. Without it, the wallet gets no request about the payment.
+   *
+   * @generated from enum value: ORDER_FACT_WALLET_ACCOUNT_KEY = 32;
+   */
+  WALLET_ACCOUNT_KEY = 32,
 }
 
 /**
@@ -523,7 +530,7 @@ export enum OrderNextStep {
   SECRET_CREATED = 12,
 
   /**
-   * An operator restores the key of the signing secret.
+   * An operator restores the key of the signing secret or of the wallet account.
    *
    * @generated from enum value: ORDER_NEXT_STEP_KEY_RESTORED = 13;
    */
