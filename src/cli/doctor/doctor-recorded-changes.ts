@@ -1,7 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { Code, ConnectError } from '@connectrpc/connect';
 import type { AuditEntry } from '../../gen/gatehouse/v1/audit_service_pb.js';
+import { Environment } from '../../gen/gatehouse/v1/order_pb.js';
 import type { WebhookEndpoint } from '../../gen/gatehouse/v1/webhook_endpoint_service_pb.js';
+import { EndpointState } from '../../gen/gatehouse/v1/webhook_service_pb.js';
 import { counted } from '../../contract/counted.ts';
 import type { CoreClients } from '../core-clients.ts';
 import { showTime } from '../time.ts';
@@ -21,7 +24,10 @@ export interface RecordedChangesParts {
   readonly lastsMs?: number;
 }
 
+const dayMs = 24 * 60 * 60_000;
 const daysCompared = 30;
+/** `webhooks` deletes redeliveries that ended before its retention time, which is at least this. */
+const retainedDays = 7;
 const maxEntries = 500;
 const maxMerchants = 100;
 const maxShown = 5;
@@ -78,18 +84,41 @@ interface Log {
   readonly newest: readonly AuditEntry[];
   /** The newest entry about the signing secrets of each owner. */
   readonly secrets: readonly AuditEntry[];
+  /** The newest entry about the pause of each host and webhook endpoint. */
+  readonly pauses: readonly AuditEntry[];
+  /** The newest redelivery of each merchant. A restore that lost an earlier one lost this one too. */
+  readonly redeliveries: readonly AuditEntry[];
 }
 
-const readLog = async (parts: RecordedChangesParts): Promise<Log> => ({
-  newest: [...(await newestEntries(parts, 'webhook_endpoint')).values()],
-  secrets: [...(await newestEntries(parts, 'signing_secret')).values()],
-});
+async function readLog(parts: RecordedChangesParts): Promise<Log> {
+  const read = (kind: string): ReturnType<typeof readEntries> => readEntries(parts, kind);
+  const [ofEndpoints, ofHosts, ofSecrets, ofRedeliveries] = await Promise.all([
+    read('webhook_endpoint'),
+    read('endpoint'),
+    read('signing_secret'),
+    read('redelivery'),
+  ]);
+  const isPause = ({ action }: AuditEntry): boolean => /\.(pause|resume)$/.test(action);
+  const retainedFrom = parts.now().getTime() - retainedDays * dayMs;
+  return {
+    newest: newestOf(ofEndpoints, ({ targetId }) => targetId),
+    secrets: newestOf(ofSecrets, (entry) =>
+      [entry.merchantId, detailOf(entry, 'environment'), endpointOf(entry)].join(),
+    ),
+    pauses: newestOf([...ofEndpoints, ...ofHosts].filter(isPause), pausedName),
+    redeliveries: newestOf(ofRedeliveries, ({ merchantId }) => merchantId).filter(
+      ({ createTime }) => timeOf(createTime) > retainedFrom,
+    ),
+  };
+}
 
 async function differencesFrom(
-  { newest, secrets }: Log,
+  { newest, secrets, pauses, redeliveries }: Log,
   { webhooks }: RecordedChangesParts,
 ): Promise<readonly string[]> {
-  const merchants = [...new Set([...newest, ...secrets].map(({ merchantId }) => merchantId))];
+  const merchants = [
+    ...new Set([...newest, ...secrets, ...pauses, ...redeliveries].map(({ merchantId }) => merchantId)),
+  ];
   const differences: string[] = [];
   for (const merchantId of merchants.slice(0, maxMerchants)) {
     const { webhookEndpoints } = await webhooks.webhookEndpoints.listWebhookEndpoints({ merchantId });
@@ -122,27 +151,87 @@ async function differencesFrom(
           `the signing secret ${entry.targetId} of ${endpointId || merchantId} is missing (${whenOf(entry)})`,
         );
     }
+    for (const entry of redeliveries.filter(isOfMerchant))
+      if (!(await hasRedelivery(webhooks, entry)))
+        differences.push(`the redelivery ${entry.targetId} of ${merchantId} is missing (${whenOf(entry)})`);
+    differences.push(
+      ...(await differingPauses(
+        webhooks,
+        merchantId,
+        pauses.filter(
+          (entry) => isOfMerchant(entry) && (!isOfEndpoint(entry) || endpoints.has(entry.targetId)),
+        ),
+      )),
+    );
   }
   return differences;
 }
 
-/** The newest entry of each endpoint, or of each owner of secrets. */
-async function newestEntries(
+async function hasRedelivery(
+  { webhooks }: RecordedChangesParts['webhooks'],
+  { merchantId, targetId: redeliveryId }: AuditEntry,
+): Promise<boolean> {
+  try {
+    await webhooks.getRedelivery({ merchantId, redeliveryId });
+    return true;
+  } catch (error) {
+    if (error instanceof ConnectError && error.code === Code.NotFound) return false;
+    throw error;
+  }
+}
+
+/** The pauses of a merchant that are unlike their newest entries. */
+async function differingPauses(
+  { webhooks }: RecordedChangesParts['webhooks'],
+  merchantId: string,
+  pauses: readonly AuditEntry[],
+): Promise<readonly string[]> {
+  if (pauses.length === 0) return [];
+  const filter = { merchantId, onlyInTrouble: true, includeWebhookEndpoints: true, pageSize: maxEntries };
+  const { endpoints, nextPageToken } = await webhooks.listEndpoints(filter);
+  // Incomplete, so a pause may be behind it.
+  if (nextPageToken !== '') return [];
+  const paused = new Map(
+    endpoints
+      .filter(({ state }) => state === EndpointState.PAUSED)
+      .map((each) => [
+        each.webhookEndpointId || [merchantId, Environment[each.environment], each.endpoint].join(),
+        each,
+      ]),
+  );
+  return pauses.flatMap((entry) => {
+    const found = paused.get(pausedName(entry));
+    const name = `${isOfEndpoint(entry) ? 'webhook endpoint' : 'host'} ${entry.targetId} of ${merchantId}`;
+    if (entry.action.endsWith('.pause'))
+      return found === undefined ? [`the paused ${name} gets webhooks (${whenOf(entry)})`] : [];
+    return found !== undefined && timeOf(found.troubleTime) < timeOf(entry.createTime) - toleranceMs
+      ? [`the resumed ${name} is paused (${whenOf(entry)})`]
+      : [];
+  });
+}
+
+const isOfEndpoint = ({ action }: AuditEntry): boolean => action.startsWith('webhook_endpoint.');
+
+/** The webhook endpoint of an entry, or the merchant, environment and host. */
+const pausedName = (entry: AuditEntry): string =>
+  isOfEndpoint(entry)
+    ? entry.targetId
+    : [entry.merchantId, detailOf(entry, 'environment'), entry.targetId].join();
+
+/** Newest first. */
+async function readEntries(
   { core, now }: RecordedChangesParts,
   actionKind: string,
-): Promise<ReadonlyMap<string, AuditEntry>> {
-  const fromTime = timestampFromDate(new Date(now().getTime() - daysCompared * 24 * 60 * 60_000));
-  const { entries } = await core.audit.listAuditEntries({ actionKind, fromTime, pageSize: maxEntries });
-  const newest = new Map<string, AuditEntry>();
-  for (const entry of entries) {
-    const key =
-      actionKind === 'webhook_endpoint'
-        ? entry.targetId
-        : [entry.merchantId, detailOf(entry, 'environment'), endpointOf(entry)].join();
-    if (!newest.has(key)) newest.set(key, entry);
-  }
-  return newest;
+): Promise<readonly AuditEntry[]> {
+  const fromTime = timestampFromDate(new Date(now().getTime() - daysCompared * dayMs));
+  return (await core.audit.listAuditEntries({ actionKind, fromTime, pageSize: maxEntries })).entries;
 }
+
+/** The first entry of each key. */
+const newestOf = (
+  entries: readonly AuditEntry[],
+  keyOf: (entry: AuditEntry) => string,
+): readonly AuditEntry[] => [...new Map(entries.toReversed().map((entry) => [keyOf(entry), entry])).values()];
 
 /** Whether the merchant has an endpoint at the same host that was created after the missing one. */
 const isSuccessor = (

@@ -5,10 +5,13 @@ import { expect, test } from '@jest/globals';
 import { checkRecordedChanges } from '../../../src/cli/doctor/doctor-recorded-changes.ts';
 import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
 import type { AuditEntrySchema } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
+import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { WebhookEndpointService } from '../../../src/gen/gatehouse/v1/webhook_endpoint_service_pb.js';
 import type { WebhookEndpointSchema } from '../../../src/gen/gatehouse/v1/webhook_endpoint_service_pb.js';
-import { WebhookService } from '../../../src/gen/gatehouse/v1/webhook_service_pb.js';
+import { EndpointState, WebhookService } from '../../../src/gen/gatehouse/v1/webhook_service_pb.js';
+import type { EndpointSchema } from '../../../src/gen/gatehouse/v1/webhook_service_pb.js';
 
+type Paused = MessageInitShape<typeof EndpointSchema>;
 type Entry = MessageInitShape<typeof AuditEntrySchema>;
 type Endpoint = MessageInitShape<typeof WebhookEndpointSchema>;
 
@@ -25,13 +28,30 @@ const endpoint = (webhookEndpointId: string, changed = 0, secrets: readonly stri
   signingSecrets: secrets.map((signingSecretId) => ({ signingSecretId })),
 });
 
-/** The check of a webhooks process with this state. `log` is the audit log, newest first. */
-function check(log: readonly Entry[], endpoints: readonly Endpoint[], secrets: readonly string[] = []) {
+const paused = (hours: number, environment = Environment.SANDBOX): Paused => ({
+  ...{ environment, endpoint: 'https://shop.example', merchantId: 'mer_1' },
+  ...{ state: EndpointState.PAUSED, troubleTime: ago(hours) },
+});
+const resting = { ...paused(1), state: EndpointState.RESTING };
+
+/** The check of a webhooks process with this state, in which only the redelivery `whr_1` exists. `log` is the audit log, newest first. */
+function check(
+  log: readonly Entry[],
+  endpoints: readonly Endpoint[],
+  secrets: readonly string[] = [],
+  inTrouble: readonly Paused[] = [],
+) {
   const transport = createRouterTransport(({ rpc }) => {
     rpc(AuditService.method.listAuditEntries, ({ actionKind }) => ({
       entries: log.filter(({ action }) => action?.startsWith(`${actionKind}.`)),
     }));
     rpc(WebhookEndpointService.method.listWebhookEndpoints, () => ({ webhookEndpoints: [...endpoints] }));
+    rpc(WebhookService.method.listEndpoints, () => ({ endpoints: [...inTrouble] }));
+    rpc(WebhookService.method.getRedelivery, ({ redeliveryId }) => {
+      if (redeliveryId !== 'whr_1')
+        throw new ConnectError('the merchant has no such redelivery', Code.NotFound);
+      return {};
+    });
     rpc(WebhookService.method.listSigningSecrets, () => ({
       signingSecrets: secrets.map((signingSecretId) => ({ signingSecretId })),
     }));
@@ -53,7 +73,7 @@ function check(log: readonly Entry[], endpoints: readonly Endpoint[], secrets: r
 
 const ofEndpoint = { environment: 'SANDBOX', webhook_endpoint: 'whe_1' };
 
-test.each<[string, Entry[], Endpoint[], string[]?]>([
+test.each<[string, Entry[], Endpoint[], string[]?, Paused[]?]>([
   ['no change', [], [endpoint('whe_1')]],
   ['a created endpoint', [entry('webhook_endpoint.create', 'whe_1', 2)], [endpoint('whe_1', 2)]],
   [
@@ -76,8 +96,68 @@ test.each<[string, Entry[], Endpoint[], string[]?]>([
     [],
     ['whs_2'],
   ],
-])('%s is in order', async (_name, log, endpoints, secrets = []) => {
-  expect(await check(log, endpoints, secrets)).toMatchObject({ check: 'recorded changes', result: 'ok' });
+  [
+    'a paused host',
+    [entry('endpoint.pause', 'https://shop.example', 1), entry('endpoint.resume', 'https://shop.example', 2)],
+    [],
+    [],
+    [paused(3)],
+  ],
+  [
+    'a resumed webhook endpoint that was paused because it answered 410 later',
+    [entry('webhook_endpoint.update', 'whe_1', 1), entry('webhook_endpoint.resume', 'whe_1', 2)],
+    [endpoint('whe_1', 1)],
+    [],
+    [{ ...paused(1), webhookEndpointId: 'whe_1' }],
+  ],
+  [
+    'the pause of a deleted webhook endpoint',
+    [entry('webhook_endpoint.delete', 'whe_1', 1), entry('webhook_endpoint.pause', 'whe_1', 2)],
+    [],
+  ],
+  [
+    'a merchant with its newest redelivery',
+    [entry('redelivery.start', 'whr_1', 1), entry('redelivery.start', 'whr_0', 2)],
+    [],
+  ],
+  ['an old redelivery', [entry('redelivery.start', 'whr_2', 8 * 24)], []],
+])('%s is in order', async (_name, log, endpoints, secrets = [], inTrouble = []) => {
+  expect(await check(log, endpoints, secrets, inTrouble)).toMatchObject({
+    check: 'recorded changes',
+    result: 'ok',
+  });
+});
+
+test.each<[string, Entry[], Endpoint[], Paused[]]>([
+  [
+    'the paused webhook endpoint whe_1 of mer_1 gets webhooks (2026-11-21T10:00:00Z)',
+    [entry('webhook_endpoint.update', 'whe_1', 1), entry('webhook_endpoint.pause', 'whe_1', 2)],
+    [endpoint('whe_1', 1)],
+    [paused(2), { ...resting, webhookEndpointId: 'whe_1' }],
+  ],
+  [
+    'the paused host https://shop.example of mer_1 gets webhooks (2026-11-21T10:00:00Z)',
+    [entry('endpoint.pause', 'https://shop.example', 2)],
+    [],
+    [resting, paused(2, Environment.PRODUCTION)],
+  ],
+  [
+    'the resumed host https://shop.example of mer_1 is paused (2026-11-21T10:00:00Z)',
+    [entry('endpoint.resume', 'https://shop.example', 2), entry('endpoint.pause', 'https://shop.example', 3)],
+    [],
+    [paused(3)],
+  ],
+  [
+    'the redelivery whr_2 of mer_1 is missing (2026-11-21T11:00:00Z)',
+    [entry('redelivery.start', 'whr_2', 1), entry('redelivery.start', 'whr_1', 2)],
+    [],
+    [],
+  ],
+])('%s: a warning', async (detail, log, endpoints, inTrouble) => {
+  const found = await check(log, endpoints, [], inTrouble);
+
+  expect(found).toMatchObject({ result: 'warning', detail: expect.stringMatching(/: the [^;]*$/) });
+  expect(found.detail).toContain(detail);
 });
 
 test.each<[string, Entry[], Endpoint[], string]>([
