@@ -1,6 +1,6 @@
 /**
- * The webhooks process. It notifies merchants of ended orders: it turns events into deliveries, sends them and records
- * the results.
+ * The webhooks process. It notifies merchants of their orders, payment links and refunds: it turns events into deliveries, sends
+ * them and records the results.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { createClient } from '@connectrpc/connect';

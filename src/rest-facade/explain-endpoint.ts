@@ -30,7 +30,7 @@ export function addExplainEndpoint(
   app: FastifyInstance,
   { orderStories, webhooks, environment, calls, refuseWhen }: EndpointContext,
 ): void {
-  // Merchants can ask for as many explanations as they like.
+  // While the webhooks process is down, each explanation would write a line.
   const logWithoutWebhooks = limitLines((facts: object, count) =>
     app.log.warn(
       { ...facts, count },

@@ -15,5 +15,6 @@ export function storedEndOf(publicEnd: string): string | undefined {
 
 /** In SQL: the last 15 hexadecimal digits of an attempt's id, by the index of attempts that were sent and have not SUCCEEDED. */
 export const storedEnd = (attempt: string): string => `right(replace(${attempt}.id::text, '-', ''), 15)`;
+/** In SQL: whether that index has the attempt. */
 export const isSearchedByEnd = (attempt: string): string =>
   `${attempt}.leases > 0 and ${attempt}.status <> 'SUCCEEDED'`;

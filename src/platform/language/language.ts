@@ -18,7 +18,7 @@ export interface LanguageWishes {
   readonly accepted?: string | undefined;
 }
 
-/** Browsers send some 20 characters for each language. To read 14 kB took milliseconds. */
+/** Browsers send some 20 characters for each language. To read 14 kB takes milliseconds. */
 const readCharacters = 1_000;
 
 /** The language of the answer: the reader's choice, otherwise the browser's preference, otherwise English. */
