@@ -4,16 +4,13 @@ import type { ExplainDeliveryResponse } from '../gen/gatehouse/v1/webhook_servic
 import { requireField } from './output.ts';
 import { printable, table } from './table.ts';
 
-/** An explanation as sentences. A webhooks process of the previous version sends only the sentences. */
-export function explanationSentences(answer: ExplainDeliveryResponse): readonly OperatorSentence[] {
-  const { explanation, sentences } = answer;
-  if (explanation === undefined) return sentences.map((text) => ({ text, command: '' }));
-  return explanationText({
+/** An explanation as sentences. */
+export const explanationSentences = (answer: ExplainDeliveryResponse): readonly OperatorSentence[] =>
+  explanationText({
     delivery: requireField(answer.delivery),
     endpoint: requireField(answer.endpoint),
-    explanation,
+    explanation: requireField(answer.explanation),
   });
-}
 
 /** Sentences as separate lines. A command gets its own unbroken line after its sentence, so that it can be copied. */
 export const showSentences = (sentences: readonly OperatorSentence[]): string =>

@@ -173,13 +173,9 @@ const judgeAwaitedSecrets: Judge = ({ awaitedSecretCount }) =>
           'each merchant can create it in the dashboard. The first command lists merchants with waiting deliveries. The second one shows what waits, and the command that creates the secret:\ngatehouse webhook hosts\ngatehouse webhook endpoint list <merchant_id>',
       };
 
-/** A webhooks process of the previous version sends only the words. */
-const gapTexts = ({ findings, gaps }: GetPipelineStatusResponse): readonly string[] =>
-  findings.length === 0 ? gaps : findings.map(findingText);
-
 const judgeReconciler: Judge = (status, now) => {
   const { reconcileTime, unreconciledSinceTime, repairedCount } = status;
-  const found = gapTexts(status);
+  const found = status.findings.map(findingText);
   if (found.length > 0)
     return {
       result: 'failed',

@@ -56,7 +56,6 @@ export function showDue(delivery: Delivery): string {
       return `when its ${targetOf(delivery)}, which is paused, is resumed`;
     case EndpointState.RESTING:
       return `${showTime(dueTime)} or later: the circuit of its ${targetOf(delivery)} is open`;
-    // A webhooks process of the previous version omits it.
     case EndpointState.UNSPECIFIED:
     case EndpointState.OPEN:
       return showTime(dueTime);

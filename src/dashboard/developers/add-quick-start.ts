@@ -15,6 +15,7 @@ import { isSnippetLanguage, readSnippets } from './snippets.ts';
 const dictionary = { en: english, am: amharic };
 const names = { curl: 'curl', typescript: 'TypeScript', python: 'Python', php: 'PHP' } as const;
 
+/** The page with a first order in curl and in each language of the client libraries. */
 export function addQuickStart(app: FastifyInstance, dashboard: Dashboard): void {
   const { clients, sendPage, restUrls, now } = dashboard;
 

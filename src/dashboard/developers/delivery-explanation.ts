@@ -1,10 +1,5 @@
 import { durationMs } from '@bufbuild/protobuf/wkt';
-import {
-  DeliveryCause,
-  DeliveryNextStep,
-  DeliveryState,
-  EndpointState,
-} from '../../gen/gatehouse/v1/webhook_service_pb.js';
+import { DeliveryCause, DeliveryNextStep } from '../../gen/gatehouse/v1/webhook_service_pb.js';
 import type { ExplainDeliveryResponse } from '../../gen/gatehouse/v1/webhook_service_pb.js';
 import { momentOf } from '../moment-text.ts';
 import type { Writing } from './webhook-views.ts';
@@ -36,31 +31,21 @@ export function deliveryExplanation(answer: ExplainDeliveryResponse, writing: Wr
   };
 }
 
-/** A webhooks process of the previous version sends no cause. The states contain most of it. */
-function causeOf({ explanation, delivery, endpoint }: ExplainDeliveryResponse): DeliveryCause {
-  if (explanation !== undefined) return explanation.cause;
-  if (delivery?.state === DeliveryState.DELIVERED) return DeliveryCause.DELIVERED;
-  if (delivery?.state === DeliveryState.GIVEN_UP) return DeliveryCause.ATTEMPTS_EXHAUSTED;
-  if (endpoint?.state === EndpointState.PAUSED) return DeliveryCause.ENDPOINT_PAUSED;
-  if (endpoint?.state === EndpointState.RESTING) return DeliveryCause.CIRCUIT_OPEN;
-  return DeliveryCause.UNSPECIFIED;
-}
-
 function causeTexts(answer: ExplainDeliveryResponse, { words, language }: Writing): readonly string[] {
   const { why } = words.delivery;
-  const { explanation, delivery, endpoint } = answer;
+  const { explanation, endpoint } = answer;
   const number = (value: number): string => numberFormat(language).format(value);
-  const attempt =
-    explanation === undefined
-      ? []
-      : [why.attempt(number(explanation.scheduleAttempts + 1), number(explanation.scheduleMaxAttempts))];
-  switch (causeOf(answer)) {
+  if (explanation === undefined) throw new TypeError('webhooks explained a delivery and did not send it');
+  const attempt = [
+    why.attempt(number(explanation.scheduleAttempts + 1), number(explanation.scheduleMaxAttempts)),
+  ];
+  switch (explanation.cause) {
     case DeliveryCause.DELIVERED:
       return [why.delivered];
     case DeliveryCause.ATTEMPTS_EXHAUSTED:
-      return [why.exhausted(number(explanation?.scheduleAttempts ?? delivery?.attemptCount ?? 0))];
+      return [why.exhausted(number(explanation.scheduleAttempts))];
     case DeliveryCause.SCHEDULE_ENDED: {
-      const lasts = explanation?.scheduleDuration;
+      const lasts = explanation.scheduleDuration;
       return [why.scheduleEnded(number(lasts === undefined ? 0 : Math.round(durationMs(lasts) / 3_600_000)))];
     }
     case DeliveryCause.ENDPOINT_PAUSED:
@@ -74,11 +59,11 @@ function causeTexts(answer: ExplainDeliveryResponse, { words, language }: Writin
     case DeliveryCause.WEBHOOK_ENDPOINT_DELETED:
       return [why.endpointDeleted];
     case DeliveryCause.EARLIER_EVENT_PENDING:
-      return [why.earlier(explanation?.earlierEventType ?? '')];
+      return [why.earlier(explanation.earlierEventType)];
     case DeliveryCause.CIRCUIT_OPEN:
       return [why.circuitOpen(number(endpoint?.consecutiveFailures ?? 0)), ...attempt];
     case DeliveryCause.OTHERS_FIRST:
-      return [why.others(number(explanation?.dueBeforeCount ?? 0))];
+      return [why.others(number(explanation.dueBeforeCount))];
     case DeliveryCause.SENDING:
       return [why.sending];
     case DeliveryCause.NO_SENDER:

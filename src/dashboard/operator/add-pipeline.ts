@@ -66,10 +66,9 @@ function facts(status: GetPipelineStatusResponse, writing: Writing) {
   };
 }
 
-/** Findings that the reconciler could not repair. A webhooks process of the previous version sends only English text. */
-function gapRows({ findings, gaps }: GetPipelineStatusResponse, { words }: Writing) {
+/** Findings that the reconciler could not repair. A finding that this version does not know has only its English text. */
+function gapRows({ findings }: GetPipelineStatusResponse, { words }: Writing) {
   const texts = words.pipeline.findings;
-  if (findings.length === 0) return gaps.map((text) => ({ text, isEnglish: true }));
   return findings.map((finding) => {
     switch (finding.code) {
       case ReconcilerFindingCode.EVENTS_MISSING:

@@ -34,7 +34,7 @@ export function checkRows(checks: readonly Check[], { words }: Writing) {
   return checks
     .toSorted((a, b) => b.result - a.result)
     .map(({ subject, name, result, detail, facts }) => {
-      // A core of the previous version names a check only in English.
+      // A core of a later version may have a check that this version does not know. It is named in English.
       const text = subject === CheckSubject.UNSPECIFIED ? undefined : ofChecks[subjects[subject]];
       const meaning = text?.[result === CheckResult.OK ? 'good' : 'bad'] ?? '';
       // Without figures, the detail of a good result says the same again.

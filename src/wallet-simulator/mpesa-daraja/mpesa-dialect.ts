@@ -7,6 +7,7 @@ export interface MpesaDialect {
   readonly countryCode: string;
   readonly msisdn: RegExp;
   readonly tokenPath: string;
+  /** Whether the answer with an access token has a `token_type`. */
   readonly tokenType: boolean;
   /** The answer to a client with wrong keys. */
   readonly wrongClient: { readonly status: number; readonly body: object | undefined };

@@ -12,6 +12,7 @@ import type { Telebirr } from './telebirr-state.ts';
 
 const gateway = '/apiaccess/payment/gateway/payment/v1';
 
+/** telebirr's API for merchants: access tokens, orders and refunds. */
 export function addGateway(app: FastifyInstance, telebirr: Telebirr): void {
   answerErrors(app);
   addToken(app, telebirr);

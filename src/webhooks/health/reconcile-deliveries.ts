@@ -1,7 +1,7 @@
 import type { Client } from '@connectrpc/connect';
 import type { PoolClient } from 'pg';
 import { CheckResult, CheckSubject } from '../../gen/gatehouse/v1/diagnostics_service_pb.js';
-import type { Check, DiagnosticsService } from '../../gen/gatehouse/v1/diagnostics_service_pb.js';
+import type { DiagnosticsService } from '../../gen/gatehouse/v1/diagnostics_service_pb.js';
 import type { OrderEvent } from '../../gen/gatehouse/v1/order_pb.js';
 import type { OrderService } from '../../gen/gatehouse/v1/order_service_pb.js';
 import { withAdvisoryLock } from '../../platform/database/advisory-lock.ts';
@@ -180,15 +180,10 @@ async function findGaps(
   return findings;
 }
 
-/** A core of the previous version sends the check's name and no subject. */
-const isOfHistories = ({ subject, name }: Check): boolean =>
-  subject === CheckSubject.ORDER_HISTORIES ||
-  (subject === CheckSubject.UNSPECIFIED && name === 'order histories');
-
 /** The disagreement persists, so it is recorded and logged only once an hour. */
 async function askCore({ diagnostics, client, newId, now, logger, stop }: Round): Promise<void> {
   const { checks } = await diagnostics.diagnose({}, { signal: stop, timeoutMs: callTimeoutMs });
-  const histories = checks.find(isOfHistories);
+  const histories = checks.find(({ subject }) => subject === CheckSubject.ORDER_HISTORIES);
   if (histories?.result !== CheckResult.FAILED) return;
   const found = histories.facts.case === 'orderHistories' ? histories.facts.value : undefined;
   const finding: Finding = {

@@ -150,7 +150,6 @@ test.each<[string, Status, string, RegExp]>([
     /created 2 missing deliveries/,
   ],
   ['gaps', { gaps: ['not shown'], findings: missing }, 'reconciler failed unrepaired', missesEvent],
-  ['gaps, by a previous version', { gaps: ['ord_1 lacks'] }, 'reconciler failed unrepaired', /ord_1 lacks/],
   [
     'a reconciler that has never finished',
     { reconcileTime: undefined, unreconciledSinceTime: secondsAgo(7_200) },

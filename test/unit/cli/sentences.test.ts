@@ -1,7 +1,5 @@
-import { create } from '@bufbuild/protobuf';
 import { expect, test } from '@jest/globals';
-import { explanationSentences, showSentences } from '../../../src/cli/sentences.ts';
-import { ExplainDeliveryResponseSchema } from '../../../src/gen/gatehouse/v1/webhook_service_pb.js';
+import { showSentences } from '../../../src/cli/sentences.ts';
 
 test('a command has its own line and is never wrapped, and prose is wrapped between words', () => {
   const command = `gatehouse webhook resume mer_1 https://${'long.'.repeat(20)}example`;
@@ -20,12 +18,4 @@ test('control characters in a text or a command do not reach the terminal', () =
   const shown = showSentences([{ text: 'a\u001b[2J', command: 'b\u001b[2J' }]);
 
   expect(shown).toBe('a\\u001b[2J\n  b\\u001b[2J');
-});
-
-test('sentences of a server that sends no codes are shown unchanged', () => {
-  const sentences = ['It waits: gatehouse webhook resume mer_1'];
-
-  expect(explanationSentences(create(ExplainDeliveryResponseSchema, { sentences }))).toEqual([
-    { text: sentences[0], command: '' },
-  ]);
 });

@@ -12,8 +12,6 @@ import {
   DeliveryExplanationSchema,
   DeliveryNextStep,
   DeliveryNextStepSchema,
-  DeliveryState,
-  EndpointState,
   ExplainDeliveryResponseSchema,
   DeliveryAttemptResult,
   DeliveryAttemptResultSchema,
@@ -95,24 +93,6 @@ describe.each(['en', 'am'] as const)('in %s', (language) => {
       expect(JSON.stringify([sentences, steps])).not.toMatch(/gatehouse|It waits:/);
     }
   });
-
-  test.each([
-    [DeliveryState.DELIVERED, EndpointState.OPEN, 'delivered'],
-    [DeliveryState.PENDING, EndpointState.PAUSED, 'paused'],
-  ] as const)(
-    'a server of the previous version is explained by its states: %i, %i',
-    (state, endpointState, why) => {
-      const { sentences, steps } = shown(
-        { sentences: ['not shown'], delivery: { state }, endpoint: { state: endpointState } },
-        { language },
-      );
-
-      expect({ sentences, steps }).toEqual({
-        sentences: [dictionaries[language].delivery.why[why]],
-        steps: [],
-      });
-    },
-  );
 });
 
 test.each([
