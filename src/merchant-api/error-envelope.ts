@@ -26,7 +26,7 @@ export const errorSchema = Type.Object(
     details: Type.Optional(
       Type.Array(Type.Ref('ErrorDetail#'), {
         description:
-          'With 400, 401 and 422: every problem found, at least one. With 404: what is wrong with the path or the method. A 404 without details means that there is no such order or refund.',
+          'With 400, 401 and 422: every problem found, at least one. With 404: what is wrong with the path or the method. With 408 and 431: the limit that the request exceeds. A 404 without details means that there is no such order or refund.',
       }),
     ),
   },
@@ -44,8 +44,18 @@ export type ErrorStatus = 400 | 401 | 403 | 404 | 422 | 429 | 500 | 503;
 
 /** The refusals of HTTP itself, before a request reaches an endpoint, with their messages. */
 export const transportErrors = {
-  408: { code: 408, message: 'Request timeout' },
-  431: { code: 431, message: 'Request header fields too large' },
+  408: {
+    code: 408,
+    message: 'Request timeout',
+    details: [
+      { field: 'request', issue: 'must be sent completely within 10 seconds, and its headers within 5' },
+    ],
+  },
+  431: {
+    code: 431,
+    message: 'Request header fields too large',
+    details: [{ field: 'headers', issue: 'must have at most 16 KiB together with the request line' }],
+  },
 } as const satisfies Record<number, ErrorEnvelope>;
 
 /** The direct payment endpoint has its own messages: docs/merchant-api.md, "Errors", in parentheses. */

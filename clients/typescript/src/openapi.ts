@@ -848,7 +848,7 @@ export interface components {
             code: number;
             /** @description The kind of error. */
             message: string;
-            /** @description With 400, 401 and 422: every problem found, at least one. With 404: what is wrong with the path or the method. A 404 without details means that there is no such order or refund. */
+            /** @description With 400, 401 and 422: every problem found, at least one. With 404: what is wrong with the path or the method. With 408 and 431: the limit that the request exceeds. A 404 without details means that there is no such order or refund. */
             details?: components["schemas"]["ErrorDetail"][];
         };
         /**
@@ -1087,7 +1087,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "code": 408,
-                     *       "message": "Request timeout"
+                     *       "message": "Request timeout",
+                     *       "details": [
+                     *         {
+                     *           "field": "request",
+                     *           "issue": "must be sent completely within 10 seconds, and its headers within 5"
+                     *         }
+                     *       ]
                      *     }
                      */
                     "application/json": components["schemas"]["Error"];
@@ -1146,7 +1152,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "code": 431,
-                     *       "message": "Request header fields too large"
+                     *       "message": "Request header fields too large",
+                     *       "details": [
+                     *         {
+                     *           "field": "headers",
+                     *           "issue": "must have at most 16 KiB together with the request line"
+                     *         }
+                     *       ]
                      *     }
                      */
                     "application/json": components["schemas"]["Error"];
@@ -1314,7 +1326,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "code": 408,
-                     *       "message": "Request timeout"
+                     *       "message": "Request timeout",
+                     *       "details": [
+                     *         {
+                     *           "field": "request",
+                     *           "issue": "must be sent completely within 10 seconds, and its headers within 5"
+                     *         }
+                     *       ]
                      *     }
                      */
                     "application/json": components["schemas"]["Error"];
@@ -1373,7 +1391,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "code": 431,
-                     *       "message": "Request header fields too large"
+                     *       "message": "Request header fields too large",
+                     *       "details": [
+                     *         {
+                     *           "field": "headers",
+                     *           "issue": "must have at most 16 KiB together with the request line"
+                     *         }
+                     *       ]
                      *     }
                      */
                     "application/json": components["schemas"]["Error"];
@@ -1541,7 +1565,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "code": 408,
-                     *       "message": "Request timeout"
+                     *       "message": "Request timeout",
+                     *       "details": [
+                     *         {
+                     *           "field": "request",
+                     *           "issue": "must be sent completely within 10 seconds, and its headers within 5"
+                     *         }
+                     *       ]
                      *     }
                      */
                     "application/json": components["schemas"]["Error"];
@@ -1600,7 +1630,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "code": 431,
-                     *       "message": "Request header fields too large"
+                     *       "message": "Request header fields too large",
+                     *       "details": [
+                     *         {
+                     *           "field": "headers",
+                     *           "issue": "must have at most 16 KiB together with the request line"
+                     *         }
+                     *       ]
                      *     }
                      */
                     "application/json": components["schemas"]["Error"];
@@ -1768,7 +1804,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "code": 408,
-                     *       "message": "Request timeout"
+                     *       "message": "Request timeout",
+                     *       "details": [
+                     *         {
+                     *           "field": "request",
+                     *           "issue": "must be sent completely within 10 seconds, and its headers within 5"
+                     *         }
+                     *       ]
                      *     }
                      */
                     "application/json": components["schemas"]["Error"];
@@ -1827,7 +1869,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "code": 431,
-                     *       "message": "Request header fields too large"
+                     *       "message": "Request header fields too large",
+                     *       "details": [
+                     *         {
+                     *           "field": "headers",
+                     *           "issue": "must have at most 16 KiB together with the request line"
+                     *         }
+                     *       ]
                      *     }
                      */
                     "application/json": components["schemas"]["Error"];
@@ -2019,7 +2067,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "code": 408,
-                     *       "message": "Request timeout"
+                     *       "message": "Request timeout",
+                     *       "details": [
+                     *         {
+                     *           "field": "request",
+                     *           "issue": "must be sent completely within 10 seconds, and its headers within 5"
+                     *         }
+                     *       ]
                      *     }
                      */
                     "application/json": components["schemas"]["Error"];
@@ -2055,7 +2109,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "code": 431,
-                     *       "message": "Request header fields too large"
+                     *       "message": "Request header fields too large",
+                     *       "details": [
+                     *         {
+                     *           "field": "headers",
+                     *           "issue": "must have at most 16 KiB together with the request line"
+                     *         }
+                     *       ]
                      *     }
                      */
                     "application/json": components["schemas"]["Error"];
@@ -2238,7 +2298,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "code": 408,
-                     *       "message": "Request timeout"
+                     *       "message": "Request timeout",
+                     *       "details": [
+                     *         {
+                     *           "field": "request",
+                     *           "issue": "must be sent completely within 10 seconds, and its headers within 5"
+                     *         }
+                     *       ]
                      *     }
                      */
                     "application/json": components["schemas"]["Error"];
@@ -2274,7 +2340,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "code": 431,
-                     *       "message": "Request header fields too large"
+                     *       "message": "Request header fields too large",
+                     *       "details": [
+                     *         {
+                     *           "field": "headers",
+                     *           "issue": "must have at most 16 KiB together with the request line"
+                     *         }
+                     *       ]
                      *     }
                      */
                     "application/json": components["schemas"]["Error"];
@@ -2463,7 +2535,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "code": 408,
-                     *       "message": "Request timeout"
+                     *       "message": "Request timeout",
+                     *       "details": [
+                     *         {
+                     *           "field": "request",
+                     *           "issue": "must be sent completely within 10 seconds, and its headers within 5"
+                     *         }
+                     *       ]
                      *     }
                      */
                     "application/json": components["schemas"]["Error"];
@@ -2522,7 +2600,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "code": 431,
-                     *       "message": "Request header fields too large"
+                     *       "message": "Request header fields too large",
+                     *       "details": [
+                     *         {
+                     *           "field": "headers",
+                     *           "issue": "must have at most 16 KiB together with the request line"
+                     *         }
+                     *       ]
                      *     }
                      */
                     "application/json": components["schemas"]["Error"];
@@ -2703,7 +2787,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "code": 408,
-                     *       "message": "Request timeout"
+                     *       "message": "Request timeout",
+                     *       "details": [
+                     *         {
+                     *           "field": "request",
+                     *           "issue": "must be sent completely within 10 seconds, and its headers within 5"
+                     *         }
+                     *       ]
                      *     }
                      */
                     "application/json": components["schemas"]["Error"];
@@ -2739,7 +2829,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "code": 431,
-                     *       "message": "Request header fields too large"
+                     *       "message": "Request header fields too large",
+                     *       "details": [
+                     *         {
+                     *           "field": "headers",
+                     *           "issue": "must have at most 16 KiB together with the request line"
+                     *         }
+                     *       ]
                      *     }
                      */
                     "application/json": components["schemas"]["Error"];

@@ -58,8 +58,24 @@ const chunks = badRequest('body', 'must be sent in chunks that begin with their 
 const answers: ReadonlyMap<string, RawAnswer> = new Map<string, RawAnswer>([
   // An unknown verb is answered like a verb that the path does not support.
   ['HPE_INVALID_METHOD', unknownMethod],
-  ['HPE_HEADER_OVERFLOW', { status: 431, message: 'Request header fields too large' }],
-  ['ERR_HTTP_REQUEST_TIMEOUT', { status: 408, message: 'Request timeout' }],
+  [
+    'HPE_HEADER_OVERFLOW',
+    {
+      status: 431,
+      message: 'Request header fields too large',
+      details: [{ field: 'headers', issue: 'must have at most 16 KiB together with the request line' }],
+    },
+  ],
+  [
+    'ERR_HTTP_REQUEST_TIMEOUT',
+    {
+      status: 408,
+      message: 'Request timeout',
+      details: [
+        { field: 'request', issue: 'must be sent completely within 10 seconds, and its headers within 5' },
+      ],
+    },
+  ],
   ['HPE_INVALID_EOF_STATE', badRequest('request', 'must be sent completely before the connection is closed')],
   ['HPE_INVALID_CHUNK_SIZE', chunks],
   ['HPE_STRICT', chunks],

@@ -278,11 +278,9 @@ describe('every error is answered as documented', () => {
       const expected = status === 403 && directPaths.includes(path) ? 401 : status;
       expect([path, answer.status]).toEqual([path, expected]);
       const documented = ['paths', path, 'post', 'responses', String(expected)];
-      const example = at(...documented, 'content', 'application/json', 'example');
-      expect(answer.json).toMatchObject({
-        code: expected,
-        message: Reflect.get(Object(example), 'message'),
-      });
+      const example = Object(at(...documented, 'content', 'application/json', 'example'));
+      expect(answer.json).toMatchObject({ code: expected, message: Reflect.get(example, 'message') });
+      if (status === 408 || status === 431) expect(answer.json).toEqual(example);
       const pointer = [...documented, 'content', 'application/json', 'schema']
         .map((part) => encodeURIComponent(part.replaceAll('/', '~1')))
         .join('/');
