@@ -18,7 +18,7 @@ export function showAttemptStatus({ status, declineReason }: PaymentAttempt): st
   return declineReason === '' ? word : `${word}: ${declineReason}`;
 }
 
-/** Said of an attempt of which the wallet certainly has no request, although the attempt is SENT or TIMED_OUT. */
+/** The status of an attempt that is SENT or TIMED_OUT, although the wallet certainly has not got its request. */
 export const notAtWallet = 'not received by the wallet';
 
 /** The ids of the attempts whose request the wallet certainly does not have. An attempt that still waits to be sent is left out. */

@@ -124,7 +124,7 @@ stopOnSignal(logger, [
   draining.part,
   {
     name: 'listeners',
-    // With the draining, as long as a call to core that began before the signal.
+    // Together with the draining, this is the longest time of a call to core that began before the signal.
     timeoutMs: 7_600,
     stop: async () => {
       await Promise.all([production.close(), sandbox.close()]);

@@ -55,7 +55,7 @@ export async function createLargeIndexes(
       throw error;
     } finally {
       stop.removeEventListener('abort', cancel);
-      // The server may notice a closed connection later. A failed one releases the lock then.
+      // Releases the lock at once, because the server may notice later that the connection is closed. If this fails, the lock ends then.
       await client.query('select pg_advisory_unlock($1)', [lockKey]).catch(() => undefined);
     }
     return true;

@@ -50,7 +50,7 @@ export const refunds: typeof english = {
     tooMuchOfRest: (left) => `ከ${left} የማይበልጥ ያስገቡ። የቀረው አስቀድሞ ተመልሷል ወይም በመመለስ ላይ ነው።`,
     onlyWhole: (left) => `${left} ያስገቡ። ይህ ዋሌት ክፍያን የሚመልሰው ሙሉውን ብቻ ነው።`,
     noDecimals: 'ያለ ሳንቲም ሙሉ መጠን ያስገቡ። ይህ ዋሌት ሳንቲም አይቀበልም።',
-    fewerDecimals: (most) => `ከነጥቡ በኋላ ከ${most} የማይበልጡ አሃዞች ያስገቡ። ይህ ዋሌት ከዚያ በላይ አይቀበልም።`,
+    fewerDecimals: (maxDecimals) => `ከነጥቡ በኋላ ከ${maxDecimals} የማይበልጡ አሃዞች ያስገቡ። ይህ ዋሌት ከዚያ በላይ አይቀበልም።`,
     changed: 'ሊመለስ የሚችለው መጠን ተቀይሯል። መጠኑን እንደገና ይመልከቱ።',
     suspended: 'ነጋዴው ስለታገደ ምንም ሊመለስ አይችልም። ኦፕሬተሩን ያነጋግሩ።',
     notActivated: 'እውነተኛው አካባቢ ገና አልተፈቀደም። ኦፕሬተሩን ይጠይቁ።',

@@ -17,7 +17,7 @@ export const wallets: typeof english = {
     upTo: (greatest) => `እስከ ${greatest}`,
   },
   wholeAmounts: 'ያለ ሳንቲም ሙሉ መጠን ብቻ',
-  fewerDecimals: (most) => `ከነጥቡ በኋላ ቢበዛ ${most} አሃዞች`,
+  fewerDecimals: (maxDecimals) => `ከነጥቡ በኋላ ቢበዛ ${maxDecimals} አሃዞች`,
   accounts: { operators: 'የኦፕሬተሩ ሒሳብ', own: 'የራስዎ ሒሳብ', open: 'ሒሳቦች' },
   switchOn: { submit: 'ያብሩ', done: (name) => `${name} በርቷል።` },
   switchOff: {

@@ -51,7 +51,8 @@ export const refunds = {
     tooMuchOfRest: (left: string) => `Enter at most ${left}. The rest is already refunded or pending.`,
     onlyWhole: (left: string) => `Enter ${left}. This wallet returns a payment only as a whole.`,
     noDecimals: 'Enter a whole amount. This wallet takes no decimals.',
-    fewerDecimals: (most: number) => `Enter at most ${counted(most, 'decimal')}. This wallet takes no more.`,
+    fewerDecimals: (maxDecimals: number) =>
+      `Enter at most ${counted(maxDecimals, 'decimal')}. This wallet takes no more.`,
     changed: 'The amount that can be refunded has changed. Check the amount again.',
     suspended: 'The merchant is suspended, so nothing can be refunded. Contact the operator.',
     notActivated: 'Production is not activated yet. Ask the operator.',

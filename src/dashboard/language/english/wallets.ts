@@ -27,7 +27,7 @@ export const wallets = {
     upTo: (greatest: string) => `up to ${greatest}`,
   },
   wholeAmounts: 'whole amounts only',
-  fewerDecimals: (most: number) => `at most ${counted(most, 'decimal')}`,
+  fewerDecimals: (maxDecimals: number) => `at most ${counted(maxDecimals, 'decimal')}`,
   accounts: {
     operators: 'The operator’s account',
     own: 'Your own account',
