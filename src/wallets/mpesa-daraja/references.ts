@@ -45,7 +45,7 @@ const paymentSchema = Type.Object({
   checkout: Type.Optional(Text),
   /** When the payment was requested, in milliseconds since 1970. */
   at: Type.Optional(Type.Integer()),
-  /** Our query said that the payment was made. */
+  /** Whether a query of Gatehouse has found that the customer paid. */
   paid: Type.Optional(Type.Literal(true)),
   /** The receipt, from the statement or from a confirmation. */
   receipt: Type.Optional(Text),
