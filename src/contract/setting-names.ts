@@ -116,10 +116,10 @@ function adviceOn(name: string): string {
   const [best] = settingNames
     .map((each) => ({ each, likeness: likeness(each, asked) }))
     .toSorted((a, b) => b.likeness - a.likeness);
-  return best !== undefined && best.likeness >= leastLikeness ? `; did you mean ${best.each}?` : '';
+  return best !== undefined && best.likeness >= minLikeness ? `; did you mean ${best.each}?` : '';
 }
 
-const leastLikeness = 0.7;
+const minLikeness = 0.7;
 
 /** The share of pairs of neighbouring letters that two names have in common, from 0 to 1 (the coefficient of Sørensen and Dice). */
 function likeness(a: string, b: string): number {

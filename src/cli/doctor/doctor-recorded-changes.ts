@@ -35,8 +35,8 @@ const maxShown = 5;
 const toleranceMs = 10_000;
 
 /**
- * Compares the latest changes of webhook endpoints and signing secrets in the audit log, which core stores, with the state of `webhooks`.
- * They differ if the database of `webhooks` alone was restored. Never rejects.
+ * Compares the latest changes of webhook endpoints and signing secrets, pauses and redeliveries in the audit log, which core stores, with the
+ * state of `webhooks`. They differ if the database of `webhooks` alone was restored. Never rejects.
  */
 export async function checkRecordedChanges(parts: RecordedChangesParts): Promise<Finding> {
   const found = { subject: `webhooks ${parts.address}`, check: 'recorded changes' };
@@ -58,7 +58,7 @@ export async function checkRecordedChanges(parts: RecordedChangesParts): Promise
       return {
         ...found,
         ...{ result: 'ok', code: 'healthy', advice: '' },
-        detail: `the webhook endpoints and signing secrets are as changed in the last ${daysCompared} days`,
+        detail: `webhook endpoints, signing secrets, pauses and redeliveries are as recorded in the last ${daysCompared} days`,
       };
     const more = differences.length - maxShown;
     return {

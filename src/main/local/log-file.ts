@@ -20,7 +20,7 @@ export interface LogFile {
 
 const defaultLargestBytes = 64 * 1024 * 1024;
 /** The smallest space in which any log line fits. */
-const leastRoomBytes = 64 * 1024;
+const minRoomBytes = 64 * 1024;
 const tailBytes = 4096;
 const tailLines = 25;
 
@@ -61,7 +61,7 @@ export async function beginLog(path: string, largestBytes = defaultLargestBytes)
     },
     isDiskFull: async () => {
       const { bavail, bsize } = await statfs(path);
-      return bavail * bsize < leastRoomBytes;
+      return bavail * bsize < minRoomBytes;
     },
     // The process appends, so it continues at the beginning. Lines written between the two calls are lost.
     bound: async () => {

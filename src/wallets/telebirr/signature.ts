@@ -101,17 +101,17 @@ export const readPublicKey = (text: string): KeyObject =>
   );
 
 /** A shorter key cannot sign with PSS and SHA-256. */
-const leastKeyBits = 1024;
+const minKeyBits = 1024;
 /** Merchants give keys of their own. A longer one would keep the process of all wallets busy with each signature. */
-const mostKeyBits = 4096;
+const maxKeyBits = 4096;
 
 /** The greatest accepted public exponent. The usual one is 65537. */
-const mostExponent = 2n ** 32n;
+const maxExponent = 2n ** 32n;
 
 function requireRsa(key: KeyObject): KeyObject {
   const { modulusLength: bits = 0, publicExponent = 0n } =
     key.asymmetricKeyType === 'rsa' ? (key.asymmetricKeyDetails ?? {}) : {};
-  if (bits < leastKeyBits || bits > mostKeyBits || publicExponent > mostExponent || hasLongParts(key, bits))
+  if (bits < minKeyBits || bits > maxKeyBits || publicExponent > maxExponent || hasLongParts(key, bits))
     throw new TypeError('not an RSA key of a usable length');
   return key;
 }
