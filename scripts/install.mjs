@@ -1,6 +1,6 @@
 // Runs on the user's Node (20 or newer) before any package is installed, so it uses Node's own modules only.
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync, readdirSync, symlinkSync } from 'node:fs';
+import { existsSync, readFileSync, symlinkSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -42,24 +42,31 @@ function isInstalled({ withDevelopment }) {
   return existsSync(pinnedNode) && wanted.every(isThere);
 }
 
-function countPackages() {
-  const names = (folder) =>
-    (existsSync(folder) ? readdirSync(folder) : []).filter((name) => !name.startsWith('.'));
-  const inScope = (name) => (name.startsWith('@') ? names(join(modules, name)) : [name]);
-  return names(modules).flatMap(inScope).length;
+const isMusl = () => process.report.getReport().header.glibcVersionRuntime === undefined;
+
+/** The folders of the packages that npm installs on this machine, without those that lie within another package. */
+function foldersOfPackages() {
+  const libc = isMusl() ? 'musl' : 'glibc';
+  const allows = (list, value) => list === undefined || list.includes(value);
+  return Object.entries(lockedPackages(join(projectRoot, 'package-lock.json')))
+    .filter(([path]) => /^node_modules\/(@[^/]+\/)?[^/]+$/.test(path))
+    .filter(
+      ([, locked]) =>
+        allows(locked.os, process.platform) && allows(locked.cpu, process.arch) && allows(locked.libc, libc),
+    )
+    .map(([path]) => join(projectRoot, path));
 }
 
 function showProgress() {
   const started = Date.now();
-  const isForThisMachine = ({ os, cpu }) =>
-    (os === undefined || os.includes(process.platform)) && (cpu === undefined || cpu.includes(process.arch));
-  const total = Object.entries(lockedPackages(join(projectRoot, 'package-lock.json'))).filter(
-    ([path, locked]) => /^node_modules\/(@[^/]+\/)?[^/]+$/.test(path) && isForThisMachine(locked),
-  ).length;
+  const folders = foldersOfPackages();
   const isTerminal = process.stdout.isTTY;
   const timer = setInterval(
     () => {
-      const line = `  ${Math.min(countPackages(), total)} of ${total} packages, ${Math.round((Date.now() - started) / 1000)} s`;
+      // npm makes all folders at once, and then unpacks for most of the time.
+      const begun = folders.filter((folder) => existsSync(join(folder, 'package.json'))).length;
+      const rest = begun === folders.length ? ', the largest are still being unpacked' : '';
+      const line = `  ${begun} of ${folders.length} packages${rest}, ${Math.round((Date.now() - started) / 1000)} s`;
       process.stdout.write(isTerminal ? `\r${line}\x1b[K` : `${line}\n`);
     },
     isTerminal ? 500 : 10_000,
