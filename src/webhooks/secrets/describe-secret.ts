@@ -8,7 +8,7 @@ export interface SigningSecret extends SecretOwner {
   readonly state: 'CURRENT' | 'NEXT';
   /** Its last four characters. */
   readonly ending: string;
-  /** False for a secret that an earlier version created to sign a webhook, and that was never shown. */
+  /** Whether a user has seen it. Since release 0.1.0, every new secret is shown. */
   readonly shown: boolean;
   readonly createdAt: Date;
   /** When a next secret becomes current automatically. */
