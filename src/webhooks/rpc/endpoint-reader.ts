@@ -49,7 +49,8 @@ export interface EndpointFilter {
 export interface EndpointReader {
   /** Paused ones, then those with an open circuit, then the others; each by merchant, environment and endpoint. */
   readonly list: (filter: EndpointFilter) => Promise<StoredEndpoint[]>;
-  readonly find: (lane: LaneKey) => Promise<StoredEndpoint | undefined>;
+  /** Those of the lanes that exist, with one statement. */
+  readonly find: (lanes: readonly LaneKey[]) => Promise<StoredEndpoint[]>;
 }
 
 const states = ['PAUSED', 'RESTING', 'OPEN'] as const satisfies EndpointState[];
@@ -84,7 +85,10 @@ cross join lateral (
 ) pending
 order by l.rank, l.merchant_id, l.environment, l.endpoint`;
 
-const find = selectEndpoints('merchant_id = $1 and environment = $2::webhooks.environment and endpoint = $3');
+const find = selectEndpoints(`(merchant_id, environment, endpoint) in (
+  select merchant_id, environment, endpoint
+  from unnest($1::text[], $2::webhooks.environment[], $3::text[]) as wanted (merchant_id, environment, endpoint)
+)`);
 
 const selectListed = (condition: string): string =>
   selectEndpoints(`(merchant_id, environment, endpoint) in (
@@ -139,12 +143,16 @@ export function createEndpointReader(pool: Pool): EndpointReader {
       const rows = await runStatement<Row>(pool, listStatement(filter));
       return rows.map(endpointOf);
     },
-    async find({ merchantId, environment, endpoint }) {
-      const [row] = await runStatement<Row>(pool, {
+    async find(lanes) {
+      const rows = await runStatement<Row>(pool, {
         text: find,
-        values: [merchantId, environment, endpoint],
+        values: [
+          lanes.map(({ merchantId }) => merchantId),
+          lanes.map(({ environment }) => environment),
+          lanes.map(({ endpoint }) => endpoint),
+        ],
       });
-      return row === undefined ? undefined : endpointOf(row);
+      return rows.map(endpointOf);
     },
   };
 }

@@ -66,24 +66,37 @@ export function webhookEndpointService(parts: WebhookEndpointServiceParts): RpcS
   const lanes = createEndpointReader(pool);
   const deliveries = createDeliveryReader(pool);
 
-  const messageOf = async (endpoint: WebhookEndpoint): Promise<WebhookEndpointMessage> => {
+  /** The number of statements does not depend on the number of endpoints. */
+  const messagesOf = async (
+    merchantId: string,
+    endpoints: readonly WebhookEndpoint[],
+  ): Promise<WebhookEndpointMessage[]> => {
     // One read after another, so that a call holds one connection.
-    const status = await lanes.find(laneOfEndpoint(endpoint));
-    const signingSecrets = await secrets.listOf(secretOwnerOfEndpoint(endpoint));
-    return create(WebhookEndpointSchema, {
-      webhookEndpointId: endpoint.id,
-      merchantId: endpoint.merchantId,
-      environment: environments[endpoint.environment],
-      url: endpoint.url,
-      description: endpoint.description,
-      eventTypes: [...endpoint.eventTypes],
-      createTime: timestampFromDate(endpoint.createdAt),
-      updateTime: timestampFromDate(endpoint.updatedAt),
-      ...(status && { status: endpointMessage(status) }),
-      awaitsSecret: signingSecrets.length === 0,
-      signingSecrets: signingSecrets.map(secretMessage),
+    const statuses = await lanes.find(endpoints.map(laneOfEndpoint));
+    const secretsOf = await secrets.listOf(
+      merchantId,
+      endpoints.map(({ id }) => id),
+    );
+    return endpoints.map((endpoint) => {
+      const status = statuses.find((each) => each.endpoint === endpoint.id);
+      const signingSecrets = secretsOf(endpoint.id);
+      return create(WebhookEndpointSchema, {
+        webhookEndpointId: endpoint.id,
+        merchantId,
+        environment: environments[endpoint.environment],
+        url: endpoint.url,
+        description: endpoint.description,
+        eventTypes: [...endpoint.eventTypes],
+        createTime: timestampFromDate(endpoint.createdAt),
+        updateTime: timestampFromDate(endpoint.updatedAt),
+        ...(status && { status: endpointMessage(status) }),
+        awaitsSecret: signingSecrets.length === 0,
+        signingSecrets: signingSecrets.map(secretMessage),
+      });
     });
   };
+  const messageOf = async (endpoint: WebhookEndpoint): Promise<WebhookEndpointMessage | undefined> =>
+    (await messagesOf(endpoint.merchantId, [endpoint]))[0];
   /** The endpoint of a request. @throws NOT_FOUND WEBHOOK_ENDPOINT_NOT_FOUND */
   const found = <Found>(key: EndpointKey, endpoint: Found | undefined, context: HandlerContext): Found => {
     annotate(context, { merchant_id: key.merchantId, webhook_endpoint_id: key.endpointId });
@@ -117,9 +130,8 @@ export function webhookEndpointService(parts: WebhookEndpointServiceParts): RpcS
         const scope = requests.endpointsToList(request);
         const { merchantId, environment } = scope;
         return fairly(callOwner(scope), context.signal, async () => {
-          const described: WebhookEndpointMessage[] = [];
-          for (const endpoint of await webhookEndpoints.list(merchantId, environment))
-            described.push(await messageOf(endpoint));
+          const endpoints = await webhookEndpoints.list(merchantId, environment);
+          const described = await messagesOf(merchantId, endpoints);
           const awaited = await readAwaitedSecrets(pool, merchantId, environment);
           return { webhookEndpoints: described, awaitedSecrets: awaited.map(awaitedMessage) };
         });

@@ -83,7 +83,7 @@ export function webhookService(parts: WebhookServiceParts): RpcService {
     return delivery;
   };
   const findEndpoint = async (lane: LaneKey): Promise<StoredEndpoint> => {
-    const endpoint = await endpoints.find(lane);
+    const [endpoint] = await endpoints.find([lane]);
     if (endpoint === undefined) throw endpointNotFound(lane);
     return endpoint;
   };

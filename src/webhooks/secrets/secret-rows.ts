@@ -36,13 +36,15 @@ export function liveRows(rows: readonly StoredSecret[], at: Date): LiveRows | un
   return next === undefined ? { current } : { current, next };
 }
 
+const secrets = `
+select merchant_id as "merchantId", environment, endpoint_id as "endpointId", id, is_current as "isCurrent",
+  key_id as "keyId", sealed, ending, shown, created_at as "createdAt", promote_at as "promoteAt"
+from webhooks.signing_secrets`;
+
 /** Prepared, because the process reads the secrets of each merchant again every few seconds while it sends. */
 const select: Statement = {
   name: 'find-signing-secrets',
-  text: `
-select merchant_id as "merchantId", environment, endpoint_id as "endpointId", id, is_current as "isCurrent",
-  key_id as "keyId", sealed, ending, shown, created_at as "createdAt", promote_at as "promoteAt"
-from webhooks.signing_secrets
+  text: `${secrets}
 where merchant_id = $1 and ($2::webhooks.environment is null or environment = $2) and endpoint_id = $3
 order by environment`,
 };
@@ -121,6 +123,16 @@ export const findSecretsOf = (
   client: Pool | PoolClient,
   { merchantId, environment, endpointId }: SecretOwner,
 ): Promise<StoredSecret[]> => findSecrets(client, merchantId, environment, endpointId);
+
+export const findSecretsOfEndpoints = (
+  pool: Pool,
+  merchantId: string,
+  endpointIds: readonly string[],
+): Promise<StoredSecret[]> =>
+  runStatement(pool, {
+    text: `${secrets} where merchant_id = $1 and endpoint_id = any($2)`,
+    values: [merchantId, endpointIds],
+  });
 
 /** Owners of next secrets whose promotion time is at or before `at`. */
 export const findDue = (pool: Pool, at: Date, limit: number): Promise<SecretOwner[]> =>

@@ -19,7 +19,7 @@ import {
   changeSecrets,
   findDue,
   findSecrets,
-  findSecretsOf,
+  findSecretsOfEndpoints,
   liveRows,
   lockSecrets,
   makeCurrent,
@@ -38,8 +38,11 @@ export interface SigningSecrets {
   readonly problem: (owner: SecretOwner) => Promise<SecretProblem | 'NOT_SHOWN' | undefined>;
   /** Of orders' webhook_urls: the current secret before the next one, sandbox before production. */
   readonly list: (merchantId: string, environment: Environment | undefined) => Promise<SigningSecret[]>;
-  /** Of a webhook endpoint: the current secret before the next one. */
-  readonly listOf: (owner: SecretOwner) => Promise<SigningSecret[]>;
+  /** Of each of a merchant's webhook endpoints, by its id: the current secret before the next one. Read with one statement. */
+  readonly listOf: (
+    merchantId: string,
+    endpointIds: readonly string[],
+  ) => Promise<(endpointId: string) => SigningSecret[]>;
   /**
    * Creates a secret and returns its text, which is never shown again. The secret is current at once if it is the first one, if it
    * replaces one that was never shown, or if `promoteAfterMs` is 0. Otherwise it is the next one until it is promoted or that time
@@ -105,7 +108,15 @@ export function createSigningSecrets(parts: SigningSecretsParts): SigningSecrets
       );
     },
 
-    listOf: async (owner) => describeLive(await findSecretsOf(pool, owner), promotionTime()),
+    async listOf(merchantId, endpointIds) {
+      const at = promotionTime();
+      const rows = await findSecretsOfEndpoints(pool, merchantId, endpointIds);
+      return (id) =>
+        describeLive(
+          rows.filter(({ endpointId }) => endpointId === id),
+          at,
+        );
+    },
 
     async rotate(owner, promoteAfterMs, by) {
       const made = await changeSecrets(pool, owner, (client, stored) =>

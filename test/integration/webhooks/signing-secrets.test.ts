@@ -125,7 +125,9 @@ describe('the first secret', () => {
       made[0]?.secret.id,
       made[1]?.secret.id,
     ]);
-    expect(await secrets.listOf(owners[3]!)).toMatchObject([{ id: made[3]?.secret.id }]);
+    const { endpointId } = owners[3]!;
+    const listed = await secrets.listOf(merchantId, [endpointId]);
+    expect(listed(endpointId)).toMatchObject([{ id: made[3]?.secret.id }]);
   });
 
   test('of an earlier version that was never shown signs until one is shown, which replaces it at once', async () => {

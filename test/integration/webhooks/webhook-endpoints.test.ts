@@ -117,6 +117,17 @@ describe('creating an endpoint', () => {
     });
     await operator().deleteWebhookEndpoint(keyOf(first.webhookEndpoint));
     await create();
+
+    // The list shows each of them as it is, with as many statements as for one.
+    let statements = 0;
+    const count = () => (statements += 1);
+    desk.database.pool.on('acquire', count);
+    const { webhookEndpoints } = await list();
+    desk.database.pool.off('acquire', count);
+    expect(statements).toBe(4);
+    expect(webhookEndpoints).toHaveLength(11);
+    for (const shown of webhookEndpoints)
+      expect((await operator().getWebhookEndpoint(keyOf(shown))).webhookEndpoint).toEqual(shown);
   });
 });
 
