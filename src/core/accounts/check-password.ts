@@ -1,4 +1,5 @@
 import type { Actor } from '../../platform/rpc/actor.ts';
+import { cancelled } from '../../platform/batcher.ts';
 import type { CallerSignal } from '../../platform/batcher.ts';
 import { rpcError } from '../../contract/error-reason.ts';
 import { UserRow } from '../database/account-entities.ts';
@@ -26,7 +27,7 @@ export interface Credentials {
 /**
  * The user with these credentials. An unknown address and a disabled account get the answer of a wrong password, after
  * the same time. Without a second factor, this is the sign-in, which is recorded. Errors: UNAUTHENTICATED
- * WRONG_CREDENTIALS; RESOURCE_EXHAUSTED TOO_MANY_TRIES, OVERLOADED.
+ * WRONG_CREDENTIALS; RESOURCE_EXHAUSTED TOO_MANY_TRIES, OVERLOADED; CALL_CANCELLED if its caller is gone, when it is not recorded.
  */
 export async function checkPassword(
   parts: AccountParts,
@@ -57,6 +58,8 @@ export async function checkPassword(
     : recordingRefusal(parts, by, { ...signInTry, user: found }, check));
   await tries.recordRightPassword(signInTry);
   if (row.totpEnabledAt == null && !isConfirmation) {
+    // Nobody would get the session of the sign-in.
+    if (signal.aborted) throw cancelled();
     const at = now();
     row.lastSignInAt = at;
     await recordSignIn(em, parts, at, by, row, { proof: 'PASSWORD', remoteAddress });

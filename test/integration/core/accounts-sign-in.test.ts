@@ -409,6 +409,21 @@ describe('a sign-in is recorded', () => {
     ]);
   });
 
+  test('unless its caller is gone, who would not get a session', async () => {
+    const user = await viewer();
+    await database.query('begin; lock table core.account_tries in share mode');
+    try {
+      const late = { email: user.email, password, remoteAddress: newPlace() };
+      expect(await outcomeOf(accounts.verifyPassword(late, { timeoutMs: 500 }))).not.toBe('done');
+    } finally {
+      await database.query('commit');
+    }
+    // It takes its turn after the other one.
+    await signIn(user.email);
+
+    expect(await recordOf(user)).toHaveLength(1);
+  });
+
   test('with each merchant of the user, and with none for an operator', async () => {
     const user = await viewer();
     const { merchantId: other, token } = await desk.inviteElsewhere(user.email);
