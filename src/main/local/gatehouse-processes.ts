@@ -222,6 +222,7 @@ export function webhooksProcess(settings: LocalSettings): ProcessSpec {
   const hasKeysFile = (environment['GATEHOUSE_WEBHOOK_SECRET_KEYS_FILE'] ?? '') !== '';
   const env = {
     ...environment,
+    ...heapEnvironment,
     GATEHOUSE_CORE_ADDRESSES: addresses.grpc,
     GATEHOUSE_SERVICE_TOKEN: secrets.service_tokens['webhooks'],
     GATEHOUSE_SERVICE_TOKENS: serviceTokens(secrets),
@@ -235,5 +236,5 @@ export function webhooksProcess(settings: LocalSettings): ProcessSpec {
     GATEHOUSE_WEBHOOK_SANDBOX_NETWORKS: environment['GATEHOUSE_WEBHOOK_SANDBOX_NETWORKS'] || thisMachine,
   };
   readWebhooksSettings(env);
-  return nodeProcess('webhooks', `gRPC ${grpc}, Connect ${connect}`, settings, env);
+  return nodeProcess('webhooks', `gRPC ${grpc}, Connect ${connect}`, settings, env, heapFlags);
 }

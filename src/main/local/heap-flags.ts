@@ -1,6 +1,6 @@
 /**
  * Node flags that keep the heap small in core and the REST facade, which every request passes, in the checkout, whose pages anyone can
- * request, and in the dashboard, whose downloads create much garbage. By default, garbage grows to several times the used memory before a
+ * request, in the dashboard, whose downloads create much garbage, and in webhooks, whose lists do. By default, garbage grows to several times the used memory before a
  * collection. None of the flags is an upper limit. In an overload, the heap still grows as needed (docs/adr/0011).
  */
 export const heapFlags: readonly string[] = [

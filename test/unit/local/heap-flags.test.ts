@@ -6,9 +6,9 @@ import { heapEnvironment, heapFlags } from '../../../src/main/local/heap-flags.t
 const root = join(import.meta.dirname, '../../..');
 const read = (file: string): Promise<string> => readFile(join(root, file), 'utf8');
 
-test('core, rest-facade, checkout and dashboard have the same heap in every deployment', async () => {
+test('core, rest-facade, checkout, dashboard and webhooks have the same heap in every deployment', async () => {
   expect(await read('scripts/run-process')).toContain(
-    `  core | rest-facade | checkout | dashboard) flags='${heapFlags.join(' ')}' ;;\n`,
+    `  core | rest-facade | checkout | dashboard | webhooks) flags='${heapFlags.join(' ')}' ;;\n`,
   );
 });
 
