@@ -11,7 +11,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Is the process running? */
+        /**
+         * Is the process running?
+         * @description Answers even if core does not. Restart a process that does not answer.
+         */
         get: operations["getHealth"];
         put?: never;
         post?: never;
@@ -28,7 +31,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Can the process serve requests? */
+        /**
+         * Can the process serve requests?
+         * @description Send requests only to processes that answer 200.
+         */
         get: operations["getReadiness"];
         put?: never;
         post?: never;

@@ -43,11 +43,13 @@ const healthy = (status: string, description: string) =>
 const alive = {
   operationId: 'getHealth',
   summary: 'Is the process running?',
+  description: 'Answers even if core does not. Restart a process that does not answer.',
   response: { 200: healthy('ok', 'The process runs.') },
 };
 const ready = {
   operationId: 'getReadiness',
   summary: 'Can the process serve requests?',
+  description: 'Send requests only to processes that answer 200.',
   response: {
     200: healthy('ready', 'The process can serve requests.'),
     503: answerOf(
