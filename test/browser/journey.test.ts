@@ -200,6 +200,18 @@ describe('a customer', () => {
     await heading('The time to pay has run out');
   });
 
+  test('who pays while offline sees that nothing was sent, and pays when online again', async () => {
+    const order = await orders.register();
+    await page.goto(order.url);
+
+    await context.setOffline(true);
+    await payButton().click();
+    await page.getByText('Nothing was sent.').waitFor();
+    await context.setOffline(false);
+
+    await pay('Wallet A app');
+  });
+
   test('sees a notice while offline, and the result when online again', async () => {
     const order = await orders.register();
     await page.goto(order.url);

@@ -153,14 +153,22 @@ function printReceipt() {
   document.querySelector('[data-print]')?.addEventListener('click', () => window.print());
 }
 
-/** A second press on the same button does nothing, and the customer sees that the first one counts. */
+/**
+ * A second press on the same button does nothing, and the customer sees that the first one counts. Without a network, the payment form
+ * stays and says so. The browser would show a page of its own, from which customers do not get back.
+ */
 function submitOnce() {
   const forms = [...document.querySelectorAll('form[data-submitting]')];
   for (const form of forms) {
     const button = form.querySelector('button');
     const text = button.textContent;
+    const unsent = form.querySelector('[data-unsent]');
     form.addEventListener('submit', (event) => {
       if (button.getAttribute('aria-disabled') === 'true') return event.preventDefault();
+      if (unsent !== null) {
+        unsent.hidden = navigator.onLine;
+        if (!navigator.onLine) return event.preventDefault();
+      }
       button.setAttribute('aria-disabled', 'true');
       button.textContent = form.dataset.submitting;
     });

@@ -26,6 +26,7 @@ export const amharic: Messages = {
     phoneHint: 'የዋሌትዎ ቁጥር፤ ለምሳሌ 0911\u00a022\u00a033\u00a044',
     submit: (amount) => `${amount} ይክፈሉ`,
     submitting: 'አንድ አፍታ…',
+    offline: 'ለጊዜው ግንኙነት የለም። ምንም አልተላከም። ግንኙነቱ ሲመለስ ቁልፉን እንደገና ይጫኑ።',
     attemptsLeft: (count) => (count === 1 ? 'ይህ የመጨረሻ ሙከራዎ ነው።' : `ሌላ ${count} ጊዜ መሞከር ይችላሉ።`),
     phoneMissing: 'ዋሌትዎ የተመዘገበበትን የስልክ ቁጥር ያስገቡ።',
     phoneInvalid: 'ይህ ትክክለኛ የስልክ ቁጥር አይመስልም። ለምሳሌ 0911\u00a022\u00a033\u00a044 ብለው ያስገቡ።',

@@ -24,6 +24,8 @@ export const english: Messages = {
     phoneHint: 'The number of your wallet, such as 0911\u00a022\u00a033\u00a044',
     submit: (amount) => `Pay ${amount}`,
     submitting: 'One moment…',
+    offline:
+      'No connection at the moment. Nothing was sent. When you are connected again, press the button once more.',
     attemptsLeft: (count) =>
       count === 1 ? 'This is your last attempt.' : `You have ${count} more attempts.`,
     phoneMissing: 'Enter the mobile number your wallet is registered with.',

@@ -47,6 +47,8 @@ export interface Messages {
     readonly submit: (amount: string) => string;
     /** The label of the button while the request is sent. */
     readonly submitting: string;
+    /** Instead of sending the form without a network. */
+    readonly offline: string;
     readonly attemptsLeft: (count: number) => string;
     readonly phoneMissing: string;
     readonly phoneInvalid: string;
