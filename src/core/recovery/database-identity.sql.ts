@@ -13,6 +13,8 @@ export interface DatabaseIdentity {
   readonly seenAt: Date;
   /** Whether a recovery has not finished. */
   readonly isRecovering: boolean;
+  /** Whether that recovery has read the stream, so that the database has the stream's events up to then. */
+  readonly hasReadStream: boolean;
   /** The time of the database's clock. */
   readonly now: Date;
 }
@@ -51,11 +53,13 @@ export async function readDatabaseIdentity(pool: Pool): Promise<DatabaseIdentity
     location: string;
     seen_at: Date;
     recovering: boolean;
+    read: boolean;
     now: Date;
   }>(pool, {
     text: `
 select lineage::text as lineage, home as recorded_location, core.database_home() as location, seen_at, now() as now,
-  exists (select from core.recoveries where finished_at is null) as recovering
+  exists (select from core.recoveries where finished_at is null) as recovering,
+  exists (select from core.recoveries where finished_at is null and stream_until is not null) as read
 from core.database_life`,
   });
   if (row === undefined) throw new Error('core.database_life has no row');
@@ -65,6 +69,7 @@ from core.database_life`,
     location: row.location,
     seenAt: new Date(row.seen_at),
     isRecovering: row.recovering,
+    hasReadStream: row.read,
     now: new Date(row.now),
   };
 }

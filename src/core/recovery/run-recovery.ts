@@ -114,9 +114,12 @@ export function createRecoverySteps(parts: RecoveryParts): RecoverySteps {
     const stream = await ask(() => bus.storedStream());
     if (stream !== undefined) untilStream = stepsBetweenStreams;
     lockLost.throwIfAborted();
-    const isRestoredAgain = identity.isRecovering && identity.location !== identity.recordedLocation;
-    const continues = identity.isRecovering && !isRestoredAgain;
-    if (!continues && !(await beginIfRestored(parts, identity, await compare(identity, stream)))) return;
+    const { isRecovering, hasReadStream, location, recordedLocation } = identity;
+    // A recovery that has read the stream is compared with it too. Otherwise it could open an environment that has lost orders again.
+    const isComparable = !isRecovering || hasReadStream || location !== recordedLocation;
+    const isRestored =
+      isComparable && (await beginIfRestored(parts, identity, await compare(identity, stream)));
+    if (!isRestored && !isRecovering) return;
     await parts.onRecovering();
     await continueRecovery({ ...parts, unread }, identity.lineage, stream, lockLost);
   };

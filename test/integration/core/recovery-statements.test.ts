@@ -511,6 +511,27 @@ test('a database that is replaced by its copy while core runs is compared with t
   expect(await recoveries()).toMatchObject([{ cause: 'STREAM_AHEAD', is_whole: true }]);
 });
 
+test('a database that loses events again during its recovery begins another one, and opens nothing before', async () => {
+  const lineage = await replaceByCopy();
+  const messages = [eventOf(lineage, 1, new Date(Date.now() - 60_000))];
+  const { step: check } = recoverySteps({ stream: streamOf(messages) });
+  await check();
+  await check();
+  const before = await recoveries();
+  messages.push(eventOf(lineage, 2, new Date()));
+  await connection.query("update core.recovery_wallets set state = 'ACCEPTED'");
+
+  await check();
+
+  expect(before).toMatchObject([{ cause: 'STREAM_AHEAD' }]);
+  const { rows } = await connection.query<{ lost: string; closed: string[] }>(
+    `select (lost_until - lost_from > interval '1 hour')::text as lost, closed::text[] as closed
+     from core.recoveries where finished_at is null`,
+  );
+  expect(rows).toEqual([{ lost: 'true', closed: ['SANDBOX', 'PRODUCTION'] }]);
+  expect(await recoveries()).toHaveLength(2);
+});
+
 test.each([
   ['every message', false, [1, 2, 3]],
   ['no message from before a new database', true, [3]],
