@@ -10,7 +10,7 @@ export const problems = {
   },
   foreignForm: {
     title: 'This request did not come from our page',
-    body: 'For your safety nothing was changed. The page may be out of date, or your browser may block our cookies. Open the page again and retry.',
+    body: 'For your safety nothing was changed. The page may be out of date, for example after you signed out in another tab, or your browser may block our cookies. Open the page again and retry.',
   },
   notFound: {
     title: 'Page not found',
