@@ -75,7 +75,7 @@ function refusalOf(error: unknown, { info }: NatsConnection): Error {
   if (!(error instanceof Error)) return new Error(String(error));
   if (!(error instanceof NatsError) || error.code !== tooLarge) return error;
   return new Error(
-    `the broker accepts messages of at most ${info?.max_payload} bytes, and one has more: raise max_payload in its configuration`,
+    `the broker accepts messages of at most ${info?.max_payload} bytes, and one has more: raise max_payload in its configuration, and restart the broker, because a reload does not reach connected clients`,
     { cause: error },
   );
 }

@@ -79,7 +79,7 @@ test('a message above the limit of the broker fails the publishing with a messag
   const body = Buffer.alloc(connection.info?.max_payload ?? 0);
 
   await expect(bus.publish([{ subject: `${id}.created`, id, headers: {}, body }])).rejects.toThrow(
-    `the broker accepts messages of at most ${body.length} bytes, and one has more: raise max_payload`,
+    `the broker accepts messages of at most ${body.length} bytes, and one has more: raise max_payload in its configuration, and restart the broker`,
   );
 });
 
