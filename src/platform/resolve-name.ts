@@ -1,10 +1,14 @@
 import { lookup, Resolver, TIMEOUT } from 'node:dns/promises';
 import pTimeout from 'p-timeout';
 import { codeOf } from './error-code.ts';
+import { createFairCalls, takeTurn } from './fair-calls.ts';
 import { readHosts } from './read-hosts.ts';
 
-/** Resolves a host name to its IP addresses. Rejects with a `code` of node:dns when there are none. */
-export type Resolve = (hostname: string) => Promise<readonly string[]>;
+/**
+ * Resolves a host name to its IP addresses. `owner`: who chose the name, such as a merchant; '' by default. Rejects with a `code` of node:dns
+ * when there are none.
+ */
+export type Resolve = (hostname: string, owner?: string) => Promise<readonly string[]>;
 
 const unknownCodes: readonly string[] = ['ENOTFOUND', 'ENODATA'];
 
@@ -55,8 +59,8 @@ const systemLookup: Resolve = async (name) =>
  * merchants would delay all deliveries. So this machine is asked only after errors for which `asksSystem` is true, by default about
  * names unknown to the name servers: first its hosts file, and then the system's lookup, which also knows search domains and mDNS.
  *
- * The system's lookup is used for one name at a time. A merchant's name server can report names as unknown, and then not answer the system.
- * Many such names would block all threads, and this process could no longer look up its database, the broker and core.
+ * The system's lookup is used for two names at a time, and for one of each owner. A merchant's name server can report names as unknown, and then
+ * not answer the system. Many such names would block all threads, and this process could no longer look up its database, the broker and core.
  */
 export function createResolve({
   currentResolver = renewResolver(() => new Resolver(resolverOptions)),
@@ -65,8 +69,8 @@ export function createResolve({
   asksSystem = isUnknownName,
   hostsFile = '/etc/hosts',
 }: Partial<ResolveParts> = {}): Resolve {
-  const lookUpInTurn = oneAtATime(lookUp, turnWithinMs);
-  return async (hostname) => {
+  const lookUpInTurn = takingTurns(lookUp, turnWithinMs);
+  return async (hostname, owner = '') => {
     const name = hostname.toLowerCase().replace(/\.$/, '');
     // RFC 6761, 6.3: localhost names are never sent to name servers.
     if (name === 'localhost' || name.endsWith('.localhost')) return ['127.0.0.1', '::1'];
@@ -85,24 +89,31 @@ export function createResolve({
     }
     // Such a name needs no turn, so the names of other merchants do not delay it.
     const known = await readHosts(hostsFile, name);
-    return known.length > 0 ? known : lookUpInTurn(name);
+    return known.length > 0 ? known : lookUpInTurn(name, owner);
   };
 }
 
-/** Resolves one name at a time. A name that waits too long for its turn is not looked up, because its attempt is over. */
-function oneAtATime(lookUp: Resolve, turnWithinMs: number): Resolve {
-  let last: Promise<unknown> = Promise.resolve();
-  return (name) => {
-    const late = AbortSignal.timeout(turnWithinMs);
-    const addresses = last.then(() => {
-      if (late.aborted)
-        throw Object.assign(
-          new Error('the DNS lookups of other names took too long, so this name was not looked up'),
-          { code: TIMEOUT },
-        );
-      return lookUp(name);
+/**
+ * Resolves one name of an owner at a time, so that a second owner need not wait. A name that waits too long for its turn is not looked up,
+ * because its attempt is over.
+ */
+function takingTurns(
+  lookUp: Resolve,
+  turnWithinMs: number,
+): (name: string, owner: string) => ReturnType<Resolve> {
+  const inTurn = createFairCalls({ maxRunning: 2, maxWaiting: Infinity });
+  return async (name, owner) => {
+    const turn = takeTurn(inTurn, { owner, maxWaitMs: turnWithinMs }, { aborted: false });
+    const endTurn = await turn.catch(() => {
+      throw Object.assign(
+        new Error('the DNS lookups of other names took too long, so this name was not looked up'),
+        { code: TIMEOUT },
+      );
     });
-    last = addresses.catch(() => undefined);
-    return addresses;
+    try {
+      return await lookUp(name);
+    } finally {
+      endTurn();
+    }
   };
 }

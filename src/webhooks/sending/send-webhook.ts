@@ -73,21 +73,20 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
   const pool = new ConnectionPool(monotonicMs);
   const closing = new AbortController();
 
-  const open = (url: URL, environment: Environment): PooledConnection => {
-    const connection: PinnedConnection = new PinnedConnection(url, settings[environment], () =>
-      pool.remove(connection),
-    );
+  const open = (url: URL, { environment, merchantId }: OutgoingDelivery): PooledConnection => {
+    const own = { ...settings[environment], resolve: (host: string) => resolve(host, merchantId) };
+    const connection: PinnedConnection = new PinnedConnection(url, own, () => pool.remove(connection));
     return { connection, key: `${environment} ${url.origin}`, openedAtMs: monotonicMs() };
   };
 
   /** The response, and its connection. */
   const exchange = async (
     url: URL,
-    environment: Environment,
+    delivery: OutgoingDelivery,
     request: PinnedRequest,
     signal: AbortSignal,
   ): Promise<{ readonly answer: ReceivedResponse; readonly connection: PinnedConnection }> => {
-    const pooled = pool.take(`${environment} ${url.origin}`);
+    const pooled = pool.take(`${delivery.environment} ${url.origin}`);
     if (pooled !== undefined) {
       const answer = await pooled.connection.post(request, signal);
       pool.give(pooled);
@@ -97,7 +96,7 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
       const isStale = answer.status === 0 && isConnectionLost(answer.failure?.error);
       if (!isStale) return { answer, connection: pooled.connection };
     }
-    const fresh = open(url, environment);
+    const fresh = open(url, delivery);
     const answer = await fresh.connection.post(request, signal);
     if (fresh.connection.isOpen) pool.give(fresh);
     else fresh.connection.destroy();
@@ -114,7 +113,7 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
         body: delivery.body,
       };
       const limit = limitedBy([stop, closing.signal], totalMs);
-      const { answer, connection } = await exchange(url, delivery.environment, request, limit.signal);
+      const { answer, connection } = await exchange(url, delivery, request, limit.signal);
       limit.clear();
       if (answer.failure !== undefined && limit.signal.aborted && !isDeadline(limit.signal)) {
         throw limit.signal.reason;

@@ -188,7 +188,14 @@ describe('connections', () => {
     const receiver = await openReceiver(
       answer(204, { connection: 'keep-alive', 'keep-alive': 'timeout=60' }),
     );
-    const sender = openSender({ resolve: async () => ['127.0.0.1'] });
+    // The names are looked up in the merchant's turn.
+    const owners = new Set<string | undefined>();
+    const sender = openSender({
+      resolve: async (_name, owner) => {
+        owners.add(owner);
+        return ['127.0.0.1'];
+      },
+    });
     const sendToShop = (shop: number) => sendTo(sender, `http://shop-${shop}.example:${receiver.port}/`);
 
     for (let shop = 0; shop < 600; shop += 1) await sendToShop(shop);
@@ -198,6 +205,7 @@ describe('connections', () => {
     // The 513th from the end was closed for the last one.
     await sendToShop(599 - 512);
     expect(receiver.connectionCount()).toBe(601);
+    expect([...owners]).toEqual([buildDelivery('http://shop.example').merchantId]);
   });
 
   test('all connections are closed with the sender', async () => {
