@@ -203,7 +203,7 @@ export async function findCoreBeside(
 export interface DemoSandbox {
   /** The address of the merchant API. */
   readonly gateway: string;
-  /** The demo merchant's signing secret; undefined when an older version started it. */
+  /** The demo merchant's signing secret; undefined without a demo merchant. */
   readonly webhookSecret: string | undefined;
 }
 

@@ -3,7 +3,7 @@ import type { ReconcilerFinding } from '../gen/gatehouse/v1/webhook_service_pb.j
 
 /**
  * A finding of the reconciler in English for operators. The command line shows it. `ReconcilerFinding.detail` contains
- * it, for clients that do not interpret the data. A finding without a code has only this text.
+ * it, for clients that do not interpret the data. A finding of a later version, whose code is unknown here, has only this text.
  */
 export function findingText(finding: ReconcilerFinding): string {
   switch (finding.code) {
@@ -20,7 +20,7 @@ export function findingText(finding: ReconcilerFinding): string {
     }
     case ReconcilerFindingCode.DELIVERY_CREATED:
       return `event ${finding.eventId} had no delivery, so the reconciler created one`;
-    case ReconcilerFindingCode.UNSPECIFIED:
+    default:
       return finding.detail;
   }
 }

@@ -50,7 +50,7 @@ export const backupTools: BackupTools<NamedDatabases> = {
   async restore(named, folder, report) {
     const manifest = await verifySnapshot(folder);
     report('the files of the backup are complete and undamaged');
-    if ((manifest.databases ?? 1) > 1 && named.webhooks === undefined)
+    if (manifest.databases > 1 && named.webhooks === undefined)
       throw new SnapshotError(
         'the backup contains two databases, of core and of webhooks, and only a database for core is named',
         'Add --webhooks-database-url with an empty database for webhooks. To restore both into one database, repeat the address of core there.',

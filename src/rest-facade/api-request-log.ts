@@ -36,7 +36,7 @@ const deadlineMs = 5_000;
 const reportIntervalMs = 10_000;
 
 /** Errors of a core after which a retry may succeed. */
-const passing: ReadonlySet<Code> = new Set([
+const transient: ReadonlySet<Code> = new Set([
   Code.Unavailable,
   Code.DeadlineExceeded,
   Code.ResourceExhausted,
@@ -44,7 +44,8 @@ const passing: ReadonlySet<Code> = new Set([
 ]);
 
 /** An error without a reason is not an answer of core. It says that the connection broke. */
-const mayPass = (error: ConnectError): boolean => passing.has(error.code) || reasonOf(error) === undefined;
+const isTransient = (error: ConnectError): boolean =>
+  transient.has(error.code) || reasonOf(error) === undefined;
 
 /**
  * Collects entries in memory and sends them in the background, one small batch at a time. Entries that core does not accept
@@ -133,7 +134,7 @@ function createBatchSender({ requests, logger, nowMs }: ApiRequestLogOptions, en
       isCoreUnavailable = false;
       return true;
     } catch (error) {
-      if (mayPass(ConnectError.from(error))) {
+      if (isTransient(ConnectError.from(error))) {
         if (!isCoreUnavailable)
           logger.warn(
             { err: error },

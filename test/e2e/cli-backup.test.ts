@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import {
   cp,
   mkdir,
@@ -95,7 +95,13 @@ async function flipByte(path: string): Promise<void> {
 }
 
 const inManifest = (from: string | RegExp, to: string) => (of: string) =>
-  changeText(join(of, manifest), (text) => text.replace(from, to).replace(/,\s+"checksum": "\w+"/, ''));
+  changeText(join(of, manifest), (text) => {
+    const { checksum: _old, ...content } = JSON.parse(text.replace(from, to)) as {
+      readonly checksum: string;
+    };
+    const checksum = createHash('sha256').update(JSON.stringify(content)).digest('hex');
+    return JSON.stringify({ ...content, checksum });
+  });
 const copyAgain = 'Copy the folder again';
 const damages: readonly (readonly [string, (folder: string) => Promise<void>, string, string])[] = [
   [
@@ -137,6 +143,12 @@ const damages: readonly (readonly [string, (folder: string) => Promise<void>, st
     'a manifest that was cut off',
     (of) => truncate(join(of, manifest), 300),
     `${manifest} was changed or damaged: it is not JSON`,
+    copyAgain,
+  ],
+  [
+    'a manifest without its checksum',
+    (of) => changeText(join(of, manifest), (text) => text.replace(/,\s+"checksum": "\w+"/, '')),
+    `${manifest} was changed or damaged: its checksum differs`,
     copyAgain,
   ],
   [

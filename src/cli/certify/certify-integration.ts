@@ -25,7 +25,7 @@ export interface IntegrationCertification {
 }
 
 /** A person needs longer than a program to place an order. */
-const placeMs = { byProgram: 30_000, byPerson: 180_000 };
+const arrivalMs = { byProgram: 30_000, byPerson: 180_000 };
 
 const standardLimits = {
   repeatMs: 60_000,
@@ -40,7 +40,7 @@ export async function certifyIntegration(options: IntegrationCertification): Pro
   const { gateway, proxyPort, webhookUrl, secret, orderUrl, stateUrl, now, stop, ask } = options;
   const limits = options.limits ?? {
     ...standardLimits,
-    placeMs: orderUrl === undefined ? placeMs.byPerson : placeMs.byProgram,
+    arrivalMs: orderUrl === undefined ? arrivalMs.byPerson : arrivalMs.byProgram,
   };
   const nowMs = (): number => now().getTime();
   const proxy = await startGatewayProxy({ gateway, port: proxyPort, nowMs });
@@ -54,7 +54,7 @@ export async function certifyIntegration(options: IntegrationCertification): Pro
       stateUrl,
       webhookUrl,
       ask: (line) => ask(`${current}: ${line}`),
-      placeMs: limits.placeMs,
+      arrivalMs: limits.arrivalMs,
       stop,
     });
     const checks = integrationChecks({ shop, proxy, sender, limits, now, stop });

@@ -19,7 +19,7 @@ function firstOrder({ shop, proxy, limits, stop }: IntegrationParts): Check<Inte
     run: async () => {
       const order = await shop.place().catch((error: unknown) => (error as Error).message);
       if (typeof order === 'string') return failed(order);
-      const answer = await waitFor(proxy, () => proxy.answers()[0], limits.placeMs, stop);
+      const answer = await waitFor(proxy, () => proxy.answers()[0], limits.arrivalMs, stop);
       if (answer?.status === 201) return passed(`the gateway accepted ${order.orderNumber}`);
       return failed(
         answer === undefined

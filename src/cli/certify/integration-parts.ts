@@ -5,7 +5,7 @@ import type { WebhookSender } from './webhook-sender.ts';
 /** The times for which certification waits, and makes a shop wait. */
 export interface IntegrationLimits {
   /** How long an order may take to arrive. */
-  readonly placeMs: number;
+  readonly arrivalMs: number;
   /** How long the shop may take to repeat a request. */
   readonly repeatMs: number;
   /** How long a slow 201 takes. */

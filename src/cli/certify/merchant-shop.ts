@@ -34,7 +34,7 @@ export interface MerchantShopOptions {
   /** Asks a person to place an order. */
   readonly ask: (line: string) => void;
   /** How long an order may take to arrive. */
-  readonly placeMs: number;
+  readonly arrivalMs: number;
   readonly stop: AbortSignal;
 }
 
@@ -44,13 +44,13 @@ const maxPages = 10;
 const State = Type.Object({ fulfilled: Type.Integer({ minimum: 0 }) });
 
 export function openMerchantShop(options: MerchantShopOptions): MerchantShop {
-  const { proxy, orderUrl, stateUrl, webhookUrl, ask, placeMs, stop } = options;
-  const signal = (): AbortSignal => AbortSignal.any([stop, AbortSignal.timeout(placeMs)]);
+  const { proxy, orderUrl, stateUrl, webhookUrl, ask, arrivalMs, stop } = options;
+  const signal = (): AbortSignal => AbortSignal.any([stop, AbortSignal.timeout(arrivalMs)]);
 
   const place = async (first: Placement = { kind: 'forward' }): Promise<PlacedOrder> => {
     proxy.begin(first);
     let problem = '';
-    if (orderUrl === undefined) ask(`place an order in your shop now, within ${placeMs / 1000} s`);
+    if (orderUrl === undefined) ask(`place an order in your shop now, within ${arrivalMs / 1000} s`);
     // The shop may answer only when its own requests are answered. If an order arrives, the answer does not matter.
     else
       void request(orderUrl, { method: 'POST', signal: signal() }).then(
@@ -62,9 +62,9 @@ export function openMerchantShop(options: MerchantShopOptions): MerchantShop {
           problem = `. ${orderUrl.href} failed: ${messageOf(error)}`;
         },
       );
-    const order = await waitFor(proxy, () => proxy.placed()[0], placeMs, stop);
+    const order = await waitFor(proxy, () => proxy.placed()[0], arrivalMs, stop);
     if (order !== undefined) return order;
-    throw new Untestable(`no order arrived at ${proxy.origin} within ${placeMs / 1000} s${problem}`);
+    throw new Untestable(`no order arrived at ${proxy.origin} within ${arrivalMs / 1000} s${problem}`);
   };
 
   const requireState = (): URL => {
@@ -77,7 +77,7 @@ export function openMerchantShop(options: MerchantShopOptions): MerchantShop {
     requireState,
     async placeForGood() {
       const order = await place();
-      const answer = await waitFor(proxy, () => proxy.answers()[0], placeMs, stop);
+      const answer = await waitFor(proxy, () => proxy.answers()[0], arrivalMs, stop);
       if (answer?.status === 201) return order;
       throw new Untestable(`the gateway did not register ${order.orderNumber || 'the order'}`);
     },

@@ -4,7 +4,6 @@ import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { checkText } from '../../contract/check-text.ts';
 import {
-  CheckFinding,
   CheckFindingSchema,
   CheckResult,
   CheckSubjectSchema,
@@ -178,14 +177,17 @@ async function askForAbandonedPayments(target: CoreToCheck): Promise<readonly Fi
   return judgeAbandoned(subjectOf(target), payerPayments, nextPageToken !== '');
 }
 
-/** Whether this version has words for the check. A core of an earlier version sends only its own words, and one of a later version both. */
+/** Whether this version has words for the check. A core of a later version may send a subject or a finding that is unknown here. */
 const hasWords = ({ subject, finding }: Check): boolean =>
-  finding !== CheckFinding.UNSPECIFIED &&
   findValue(CheckFindingSchema, finding) !== undefined &&
   findValue(CheckSubjectSchema, subject) !== undefined;
 
 const findValue = ({ values }: DescEnum, number: number): DescEnumValue | undefined =>
   values.find((value) => value.number === number);
+
+/** The value's name in lower case; 'unknown' for a value of a later version. */
+export const enumWord = (schema: DescEnum, number: number): string =>
+  (findValue(schema, number)?.localName ?? 'unknown').toLowerCase();
 
 async function askForDiagnosis(target: CoreToCheck): Promise<readonly Finding[]> {
   const subject = subjectOf(target);
@@ -193,7 +195,7 @@ async function askForDiagnosis(target: CoreToCheck): Promise<readonly Finding[]>
   const reply = await target.core.diagnostics.diagnose({}, { timeoutMs: diagnoseDeadlineMs });
   const checks = reply.checks.map((check): Finding => {
     const { name, detail, advice } = hasWords(check) ? checkText(check) : check;
-    const code = (findValue(CheckFindingSchema, check.finding)?.localName ?? 'unknown').toLowerCase();
+    const code = enumWord(CheckFindingSchema, check.finding);
     return { subject, check: name, result: resultOf[check.result], code, detail, advice };
   });
   return [

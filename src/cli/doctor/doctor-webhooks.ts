@@ -2,9 +2,9 @@ import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { counted } from '../../contract/counted.ts';
 import { findingText } from '../../contract/finding-text.ts';
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
-import { ReconcilerFindingCode } from '../../gen/gatehouse/v1/webhook_service_pb.js';
+import { ReconcilerFindingCodeSchema } from '../../gen/gatehouse/v1/webhook_service_pb.js';
 import type { GetPipelineStatusResponse } from '../../gen/gatehouse/v1/webhook_service_pb.js';
-import { answered, failedFinding, isRefusal, judgeStatus } from './doctor-checks.ts';
+import { answered, enumWord, failedFinding, isRefusal, judgeStatus } from './doctor-checks.ts';
 import type { Finding } from './doctor-finding.ts';
 import { showDuration, showTime } from '../time.ts';
 import type { WebhookClients } from '../webhooks/webhook-clients.ts';
@@ -184,7 +184,7 @@ const judgeReconciler: Judge = (status, now) => {
       advice:
         'check each order, and its deliveries:\ngatehouse order show <merchant_id> <order_id> --environment <environment>\ngatehouse webhook deliveries <merchant_id> --order <order_id> --environment <environment>',
       findings: status.findings.map((finding) => ({
-        code: ReconcilerFindingCode[finding.code].toLowerCase(),
+        code: enumWord(ReconcilerFindingCodeSchema, finding.code),
         find_time: showTime(finding.findTime),
         merchant_id: finding.merchantId,
         order_id: finding.orderId,

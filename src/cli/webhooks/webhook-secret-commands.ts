@@ -125,9 +125,6 @@ const showState = ({ state, promoteTime }: SigningSecret): string => {
   return promoteTime === undefined ? word : `${word}, current from ${showTime(promoteTime)} on`;
 };
 
-const showWhetherShown = ({ shown }: SigningSecret): string =>
-  shown ? '' : 'not yet: an earlier version created it when a webhook had to be signed';
-
 /** A signing secret, without its value. */
 export const describeSecret = (secret: SigningSecret): string =>
   fields([
@@ -137,7 +134,6 @@ export const describeSecret = (secret: SigningSecret): string =>
     ['Ends in', secret.ending],
     ['State', showState(secret)],
     ['Created', showTime(secret.createTime)],
-    ['Shown', showWhetherShown(secret)],
   ]);
 
 /** There is only one next secret. The operator must tell the receiver that it was replaced. */
@@ -177,7 +173,7 @@ function listSecrets(
     environmentWord(secret.environment),
     secret.ending,
     showTime(secret.createTime),
-    [showState(secret), showWhetherShown(secret)].filter((line) => line !== '').join('\n'),
+    showState(secret),
   ]);
   return {
     json: {

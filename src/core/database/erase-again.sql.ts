@@ -47,12 +47,11 @@ export async function eraseAgainByMoney(
   );
 }
 
-/** Before migration 055, only the reference of a payment without an order showed that it was erased. */
+/** The same for a payment that was erased by itself. */
 async function eraseAgainByPayer(em: EntityManager, id: StoredId<'ppm'>): Promise<void> {
   await em.execute(
     `insert into core.payer_erasures_due (payer_payment_id, due_at)
-     select id, clock_timestamp() from core.payer_payments where id = ?
-       and (erased_at is not null or (order_id is null and reference = '${erasedText}'))
+     select id, clock_timestamp() from core.payer_payments where id = ? and erased_at is not null
      on conflict (payer_payment_id) do update set due_at = excluded.due_at`,
     [id],
   );

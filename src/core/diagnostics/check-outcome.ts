@@ -12,7 +12,7 @@ function outcome(
   found: { readonly finding: CheckFinding } & CheckFacts,
 ): Check {
   const check = create(CheckSchema, { subject, result, ...found });
-  // For clients of an earlier version, which show nothing else.
+  // For clients that do not interpret the data.
   return Object.assign(check, checkText(check));
 }
 

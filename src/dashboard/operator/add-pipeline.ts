@@ -84,7 +84,7 @@ function gapRows({ findings }: GetPipelineStatusResponse, { words }: Writing) {
       }
       case ReconcilerFindingCode.DELIVERY_CREATED:
         return { text: texts.created(finding.eventId) };
-      case ReconcilerFindingCode.UNSPECIFIED:
+      default:
         return { text: finding.detail, isEnglish: true };
     }
   });

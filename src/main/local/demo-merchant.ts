@@ -12,13 +12,10 @@ import { reasonOf } from '../../platform/rpc/rpc-error.ts';
 const DemoMerchant = Type.Object({ id: Type.String(), test_key: Type.String(), live_key: Type.String() });
 /** The demo merchant, and its keys. */
 export type DemoMerchant = Static<typeof DemoMerchant>;
-/** The demo merchant of an earlier start. Files from versions without webhooks lack its secrets. */
+/** The demo merchant of an earlier start, with its signing secrets. */
 const KeptMerchant = Type.Composite([
   DemoMerchant,
-  Type.Object({
-    test_webhook_secret: Type.Optional(Type.String()),
-    live_webhook_secret: Type.Optional(Type.String()),
-  }),
+  Type.Object({ test_webhook_secret: Type.String(), live_webhook_secret: Type.String() }),
 ]);
 export type KeptMerchant = Static<typeof KeptMerchant>;
 

@@ -14,19 +14,18 @@ const SecretsFile = Type.Object({
   master_key: Type.String({ pattern: '^[0-9a-f]{64}$' }),
   database_password: Secret,
   nats_password: Secret,
-  /** Makes the wallets' callback URLs unguessable. Files from versions without wallets lack it and the next. */
-  wallet_callback_key: Type.Optional(Type.String({ pattern: '^[0-9a-f]{64}$' })),
+  /** Makes the wallets' callback URLs unguessable. */
+  wallet_callback_key: Type.String({ pattern: '^[0-9a-f]{64}$' }),
   /** The credentials between the simulated wallets and the wallets process, by wallet and name. */
-  simulated_wallets: Type.Optional(Type.Record(Type.String(), Type.Record(Type.String(), Secret))),
-  /** Encrypts the merchants' signing secrets at rest. Files from versions without webhooks lack it. */
-  webhook_secret_key: Type.Optional(Type.String({ pattern: '^[0-9a-f]{64}$' })),
+  simulated_wallets: Type.Record(Type.String(), Type.Record(Type.String(), Secret)),
+  /** Encrypts the merchants' signing secrets at rest. */
+  webhook_secret_key: Type.String({ pattern: '^[0-9a-f]{64}$' }),
   service_tokens: Type.Record(Type.String(), Secret),
 });
 /** The secrets of the processes on this machine, as stored in `secrets.json`. */
-export type Secrets = Required<Static<typeof SecretsFile>>;
-type KeptSecrets = Static<typeof SecretsFile>;
+export type Secrets = Static<typeof SecretsFile>;
 
-function parseSecrets(text: string, path: string): KeptSecrets {
+function parseSecrets(text: string, path: string): Secrets {
   const unusable = (why: string) =>
     new StartError(
       `${path} is not usable (${why}). Restore it from a backup, because no API key in the database works without it.\n` +
@@ -63,30 +62,29 @@ export async function readOrMakeSecrets(
         `To start over without any of the data, remove the folder ${folder}.`,
     );
   const makeSecret = () => randomBytes(32).toString('base64url');
-  const kept: KeptSecrets =
+  const makeKey = () => randomBytes(32).toString('hex');
+  const kept: Secrets =
     text === undefined
       ? {
-          master_key: randomBytes(32).toString('hex'),
+          master_key: makeKey(),
           database_password: makeSecret(),
           nats_password: makeSecret(),
+          wallet_callback_key: makeKey(),
+          simulated_wallets: {},
+          webhook_secret_key: makeKey(),
           service_tokens: {},
         }
       : parseSecrets(text, path);
   const missing = roles.filter((role) => kept.service_tokens[role] === undefined);
   const added = Object.fromEntries(missing.map((role) => [role, makeSecret()]));
-  const { wallet_callback_key, simulated_wallets, webhook_secret_key } = kept;
   const makeUuid = () => uuidv4({ random: randomBytes(16) });
-  const wallets = completeWalletSecrets(simulated_wallets ?? {}, makeSecret, makeUuid);
+  const wallets = completeWalletSecrets(kept.simulated_wallets, makeSecret, makeUuid);
   const secrets = {
     ...kept,
-    wallet_callback_key: wallet_callback_key ?? randomBytes(32).toString('hex'),
     simulated_wallets: wallets.secrets,
-    webhook_secret_key: webhook_secret_key ?? randomBytes(32).toString('hex'),
     service_tokens: { ...kept.service_tokens, ...added },
   };
-  const isComplete =
-    wallets.isComplete && [wallet_callback_key, webhook_secret_key].every((secret) => secret !== undefined);
-  if (missing.length === 0 && isComplete) return secrets;
+  if (missing.length === 0 && wallets.isComplete) return secrets;
   await writePrivateFile(path, `${JSON.stringify(secrets, undefined, 2)}\n`);
   return secrets;
 }

@@ -25,7 +25,7 @@ const tlsErrors = /^(CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|ERR_TLS_|ERR_SSL_
  * 25P03 and 25P04 transaction idle or open for too long. Refusals of a read-only server count too, such as a standby or a server whose
  * disk is full.
  */
-const passing = /^(08|53|57|40)...$|^55P03$|^25P0[34]$/;
+const transient = /^(08|53|57|40)...$|^55P03$|^25P0[34]$/;
 
 /**
  * SQLSTATEs with which PostgreSQL refuses a connection because of its user, password or database: class 28, and 3D000. The function
@@ -35,7 +35,7 @@ const refused = /^28...$|^3D000$/;
 const refusingRoutine = 'CheckMyDatabase';
 
 /** Messages of such errors of pg and its pool, which have no code. */
-const passingMessages =
+const transientMessages =
   /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Cannot use a pool after calling end/;
 
 function* causes(error: unknown): Iterable<Error & { readonly code?: unknown; readonly routine?: unknown }> {
@@ -69,8 +69,8 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   for (const cause of causes(error)) {
     const { code, message } = cause;
     if (isReadOnlyRefusal(cause)) return true;
-    if (typeof code === 'string' && (connectionErrors.has(code) || passing.test(code))) return true;
-    if (passingMessages.test(message)) return true;
+    if (typeof code === 'string' && (connectionErrors.has(code) || transient.test(code))) return true;
+    if (transientMessages.test(message)) return true;
   }
   return false;
 }

@@ -41,7 +41,7 @@ export interface GrpcTransportOptions {
   readonly connectWithinMs?: number;
   /** The time between two pings of a connection with calls; that of `pings` by default. */
   readonly pingEveryMs?: number;
-  /** How long a call waits for a server that is away, in milliseconds. It does not wait longer than its deadline. */
+  /** How long a call waits for an unavailable server, in milliseconds. It does not wait longer than its deadline. */
   readonly serverWaitMs?: number;
 }
 

@@ -54,9 +54,9 @@ import { payeeOf, pushPassword, writePush } from './write-push.ts';
 import type { Payee } from './write-push.ts';
 
 const currency = 'KES';
-const paths = {
-  status: '/mpesa/transactionstatus/v1/query',
-  reversal: '/mpesa/reversal/v1/request',
+const dialect = {
+  statusPath: '/mpesa/transactionstatus/v1/query',
+  reversalPath: '/mpesa/reversal/v1/request',
   reversalIdentifierType: '11',
 };
 
@@ -82,7 +82,7 @@ export class DarajaConnector implements WalletConnector {
     this.#options = options;
     this.#client = new MpesaClient(settings, '/oauth/v1/generate', options);
     this.#payee = payeeOf(settings);
-    this.#api = new InitiatorApi(this.#client, initiatorOf(settings), paths);
+    this.#api = new InitiatorApi(this.#client, initiatorOf(settings), dialect);
     const pull = settings.pull === true;
     this.capabilities = { ...darajaCapabilities, statement: pull, recovery: pull };
     this.payerStarted = payerStartedPayments({

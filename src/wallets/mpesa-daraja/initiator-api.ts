@@ -34,9 +34,9 @@ export const initiatorOf = (settings: {
 });
 
 /** The differences between Daraja and M-Pesa Ethiopia. */
-export interface InitiatorPaths {
-  readonly status: string;
-  readonly reversal: string;
+export interface InitiatorDialect {
+  readonly statusPath: string;
+  readonly reversalPath: string;
   /** The type of identifier that names the own short code in a reversal. */
   readonly reversalIdentifierType: string;
 }
@@ -71,14 +71,14 @@ export interface ReversalCall {
 export class InitiatorApi {
   readonly #client: MpesaClient;
   readonly #initiator: Initiator;
-  readonly #paths: InitiatorPaths;
+  readonly #dialect: InitiatorDialect;
 
   /** @throws TypeError for a password that cannot be encrypted */
-  constructor(client: MpesaClient, initiator: Initiator, paths: InitiatorPaths) {
+  constructor(client: MpesaClient, initiator: Initiator, dialect: InitiatorDialect) {
     securityCredential(initiator.certificate, initiator.password);
     this.#client = client;
     this.#initiator = initiator;
-    this.#paths = paths;
+    this.#dialect = dialect;
   }
 
   /** Asks for the status of a transaction. A question may be repeated, because it changes nothing. */
@@ -99,7 +99,7 @@ export class InitiatorApi {
     };
     const { result: reply, exchanges } = await this.#send(
       purpose,
-      this.#paths.status,
+      this.#dialect.statusPath,
       body,
       address,
       options,
@@ -120,13 +120,13 @@ export class InitiatorApi {
       Amount: call.amount,
       ReceiverParty: this.#initiator.shortCode,
       // M-Pesa spells the field so.
-      RecieverIdentifierType: this.#paths.reversalIdentifierType,
+      RecieverIdentifierType: this.#dialect.reversalIdentifierType,
       Remarks: call.remarks,
       Occasion: '',
     };
     const { result: reply, exchanges } = await this.#send(
       'reverse',
-      this.#paths.reversal,
+      this.#dialect.reversalPath,
       body,
       call.address,
       options,

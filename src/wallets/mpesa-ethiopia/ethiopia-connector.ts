@@ -76,8 +76,8 @@ export class EthiopiaConnector implements WalletConnector {
     this.#client = new MpesaClient(settings, '/v1/token/generate', options);
     this.#payee = payeeOf(settings);
     this.#api = new InitiatorApi(this.#client, initiatorOf(settings), {
-      status: '/mpesa/transactionstatus/v1/query',
-      reversal: '/mpesa/reversal/v2/request',
+      statusPath: '/mpesa/transactionstatus/v1/query',
+      reversalPath: '/mpesa/reversal/v2/request',
       reversalIdentifierType: '4',
     });
     this.payerStarted = payerStartedPayments({

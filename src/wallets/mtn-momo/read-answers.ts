@@ -150,7 +150,7 @@ function readStatus(reply: JsonReply, requestId: string): StatusAnswer | Unknown
   return json;
 }
 
-/** The error of a call as the reason may mean that another request with this id was paid, so it is left to an operator. */
+/** If the reason is the error of a call, another request with this id may have been paid. So an operator decides the payment. */
 function failureOf(
   request: MomoRequest,
   { reason }: StatusAnswer,

@@ -34,15 +34,12 @@ export interface FindingFacts {
   };
 }
 
-export interface StoredFinding extends Omit<Finding, 'id' | 'code' | 'isRepaired'> {
-  /** Empty for a finding of an earlier version, which has only text. */
-  readonly code: Finding['code'] | '';
+export interface StoredFinding extends Omit<Finding, 'id' | 'isRepaired'> {
   readonly foundAt: Date;
   readonly detail: string;
 }
 
 const codes = {
-  '': ReconcilerFindingCode.UNSPECIFIED,
   EVENTS_MISSING: ReconcilerFindingCode.EVENTS_MISSING,
   HISTORIES_DISAGREE: ReconcilerFindingCode.HISTORIES_DISAGREE,
   DELIVERY_CREATED: ReconcilerFindingCode.DELIVERY_CREATED,

@@ -55,7 +55,7 @@ const secretProblems = {
   KEY_WRONG: SigningSecretProblem.KEY_WRONG,
 } as const satisfies Record<SecretProblem['kind'], SigningSecretProblem>;
 
-/** A delivery with its explanation. The text beside it is for clients of an earlier version. */
+/** A delivery with its explanation. The text beside it is for clients that do not interpret the data. */
 export function explainedMessage(
   storedDelivery: StoredDelivery,
   storedEndpoint: StoredEndpoint,

@@ -15,7 +15,7 @@ import { brokenShops, goodWays, returnTo, startShop } from './merchant-shops.ts'
 const stack = sharedStack();
 const secret = randomSecret();
 const limits = {
-  placeMs: 60_000,
+  arrivalMs: 60_000,
   repeatMs: 6_000,
   slowMs: 7_000,
   retryAfterSeconds: 1,

@@ -72,7 +72,7 @@ const statusesOf = async (orderNumber: string): Promise<string[]> =>
 describe('a payment that the wallet does not confirm is asked about', () => {
   test.each([
     ['less and less often', "due_at > now() + interval '10 minutes'", false],
-    ['at once if news of it arrived meanwhile', 'due_at <= now()', true],
+    ['at once if a hint about it arrived meanwhile', 'due_at <= now()', true],
   ])('%s', async (_name, due, hasNews) => {
     const payerPaymentId = await report('unconfirmed');
     await desk.query('update core.payer_payments set tries = 7 where due_at is not null');
@@ -99,7 +99,7 @@ test('a payment is leased although another one cannot be changed, which waits', 
   await repair();
 });
 
-test('a payment is held by one worker, even when news of it arrives', async () => {
+test('a payment is held by one worker, even when a hint about it arrives', async () => {
   const payerPaymentId = await report('held');
   await lease();
 
@@ -163,7 +163,7 @@ test('another amount than the reported one is recorded as the wallet confirms it
   expect(await desk.strays(merchantId)).toMatchObject([{ amount: '99', currency: 'ETB' }]);
 });
 
-test('news of a payment that has ended changes nothing', async () => {
+test('a hint about a payment that has ended changes nothing', async () => {
   const payerPaymentId = await report('ended', 'walleta', { exchange });
   await confirm(payerPaymentId, await lease(), 'ended');
   const before = await reader.getPayerPayment({ payerPaymentId });

@@ -121,8 +121,8 @@ describe('the same outcome recorded twice under one lease', () => {
   });
 });
 
-describe('news of an attempt', () => {
-  test('make it due at once, and the exchange that brought them is kept', async () => {
+describe('a hint about an attempt', () => {
+  test('makes it due at once, and the exchange that brought it is kept', async () => {
     const payment = await desk.startDirect({ merchantId });
     await desk.settle(payment, outcomes.pending());
 
@@ -134,7 +134,7 @@ describe('news of an attempt', () => {
     expect(await desk.take(payment)).toMatchObject({ sentBefore: true });
   });
 
-  test('that arrive during a query of the wallet cause another query after its result is recorded', async () => {
+  test('that arrives during a query of the wallet causes another query after its result is recorded', async () => {
     const payment = await desk.startDirect({ merchantId });
     const leased = await desk.take(payment);
     await hasten(payment);

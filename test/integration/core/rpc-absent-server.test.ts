@@ -61,7 +61,7 @@ async function startHealthServer(port: number): Promise<void> {
   cleanUps.push(() => server.forceShutdown());
 }
 
-test('a call waits for a server that is away at first', async () => {
+test('a call waits for a server that is unavailable at first', async () => {
   const { counted, health, startServer } = await openAbsentServer();
   const answer = health.check({}, { timeoutMs: 600_000 });
 

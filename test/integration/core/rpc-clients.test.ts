@@ -298,7 +298,7 @@ describe('a plain @grpc/grpc-js client made from the .proto files', () => {
     expect([await storedOrders(checked), await storedOrders(written)]).toEqual([0, 1]);
   });
 
-  test('watches events: a heartbeat at once, then each new event as it is committed', async () => {
+  test('watches events: a keep-alive message at once, then each new event as it is committed', async () => {
     const order_number = newOrderNumber();
     // A merchant without events, because transactions on the same server can hold events back.
     const { id: merchant_id } = await stack.createMerchant();

@@ -339,7 +339,7 @@ test('a wallet whose process is silent is not shown as healthy, neither on its p
   expect(overview.body).toContain('Unknown, because no recent report exists: Wallet A (Sandbox).');
 });
 
-test('a wallet whose health is unknown is not called up', async () => {
+test('a wallet whose health is unknown is not shown as up', async () => {
   await reportWalletA(WalletHealth.UNTOLD);
 
   const overview = await operator.get('/operator');

@@ -142,7 +142,7 @@ describe.each([
 
     const acknowledgement = { status: 200, body: 'stored' };
 
-    test('a confirmation waits for a core that is away, which then gets the attempt and the receipt', async () => {
+    test('a confirmation waits for an unavailable core, which then gets the attempt and the receipt', async () => {
       const core = answering(away, PayerPaymentDecision.ACCEPT);
       const named = message({ BillRefNumber: 'abcdefghjkmn' });
 

@@ -148,7 +148,7 @@ test.each([
   ['is removed, at the first lease, counts as not sent', false, true, removed],
   ['is removed, at a later lease, counts as sent as before', true, false, removed],
   ['core does not give, at the first lease, counts as not sent', false, true, away],
-])('while core is away, a refund whose account %s', async (_, sentBefore, notSent, failure) => {
+])('while core is unavailable, a refund whose account %s', async (_, sentBefore, notSent, failure) => {
   const recorded: RecordRefundOutcomeRequest[] = [];
   let calls = 0;
   const core = createRouterTransport(({ service }) => {

@@ -234,7 +234,7 @@ describe('lanes', () => {
     expect(shop.webhooks).toHaveLength(10);
   });
 
-  test('that rest are due at once when they are resumed, and do not count as failing', async () => {
+  test('with an open circuit are due at once when they are resumed, and do not count as failing', async () => {
     const { pool } = desk.database;
     await desk.add({ url: 'https://shop.example' });
     const later = `now() + interval '1 hour'`;

@@ -111,7 +111,7 @@ describe('listening', () => {
     expect(listener.events().map(({ orderNumber }) => orderNumber)).toEqual([mine.orderNumber]);
   });
 
-  test('sends heartbeats while nothing happens', async () => {
+  test('sends keep-alive messages while nothing happens', async () => {
     const listener = await started();
     await waitUntil('there are several', () => listener.heard.length >= 4);
     expect(listener.events()).toEqual([]);

@@ -167,9 +167,10 @@ test('abandoned deliveries, repaired ones and gaps are counted for the last 24 h
   await addDelivery(abandonedTest, 1);
   await addDelivery({ id: 'long-ago', endpoint, given_up_at: ago(25 * 3_600) });
   await database.pool.query(
-    `insert into webhooks.findings (id, found_at, merchant_id, order_id, is_repaired, detail) values
-       ('1', $1, 'mer_1', 'ord_1', true, 'was missing'), ('2', $1, 'mer_1', 'ord_2', false, 'a gap'),
-       ('3', $2, 'mer_1', 'ord_3', false, 'an old gap')`,
+    `insert into webhooks.findings (id, found_at, code, merchant_id, order_id, is_repaired, detail) values
+       ('1', $1, 'DELIVERY_CREATED', 'mer_1', 'ord_1', true, 'was missing'),
+       ('2', $1, 'EVENTS_MISSING', 'mer_1', 'ord_2', false, 'a gap'),
+       ('3', $2, 'EVENTS_MISSING', 'mer_1', 'ord_3', false, 'an old gap')`,
     [ago(60), ago(25 * 3_600)],
   );
 
@@ -179,8 +180,7 @@ test('abandoned deliveries, repaired ones and gaps are counted for the last 24 h
     triedMs: { shortest: 7_000, longest: 273_600_000 },
     repairedCount: 1,
     gapCount: 1,
-    // Findings of a version that stored only the text have no code.
-    gaps: [{ code: '', orderId: 'ord_2', facts: {}, detail: 'a gap' }],
+    gaps: [{ code: 'EVENTS_MISSING', orderId: 'ord_2', facts: {}, detail: 'a gap' }],
   });
 });
 

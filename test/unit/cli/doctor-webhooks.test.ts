@@ -151,6 +151,12 @@ test.each<[string, Status, string, RegExp]>([
   ],
   ['gaps', { gaps: ['not shown'], findings: missing }, 'reconciler failed unrepaired', missesEvent],
   [
+    'a finding of a later version',
+    { findings: [{ code: 99 as ReconcilerFindingCode, detail: 'in its words' }] },
+    'reconciler failed unrepaired',
+    /: in its words$/,
+  ],
+  [
     'a reconciler that has never finished',
     { reconcileTime: undefined, unreconciledSinceTime: secondsAgo(7_200) },
     'reconciler warning late',

@@ -13,6 +13,6 @@ test.each([
   ['those of another wallet', partOf(dueWork('payments', 'SANDBOX', 'walletb_ussd')), []],
   ['a part of an earlier core', 'money_back', all],
   ['a part of a later core', 'later SANDBOX walletb', all],
-])('a wallet that hears of %s asks for this work', (_name, part, work) => {
+])('a wallet that is woken for %s asks for this work', (_name, part, work) => {
   expect(walletWorkOf(part, wallet)).toEqual(work);
 });

@@ -249,11 +249,11 @@ test('findings of the reconciler have texts', () => {
       orderHistories: { orderCount: 9n, differingCount: 1n, orderIds: ['ord_1'] },
     }),
     text({ code: ReconcilerFindingCode.DELIVERY_CREATED, eventId: 'evt_1' }),
-    text({ detail: 'as a process of the version before wrote it' }),
+    text({ code: 99 as ReconcilerFindingCode, detail: 'as a later version words it' }),
   ]).toEqual([
     "core's list lacks events 2, 4 of order ord_1 of merchant mer_1",
     'in core, 1 of the latest 9 orders disagrees with its events: ord_1',
     'event evt_1 had no delivery, so the reconciler created one',
-    'as a process of the version before wrote it',
+    'as a later version words it',
   ]);
 });

@@ -74,7 +74,12 @@ describe('a lease', () => {
     ['of a sent attempt after its session', 'SENT', { now: expiresAt, work: maybeSent }, askFirst],
     ['of a new attempt while money is held', 'REQUESTED', { strayMoney: held }, timedOut],
     ['of an unsent attempt while money is held', 'SENT', { strayMoney: held }, timedOut],
-    ['of an ended attempt, for news of it', 'DECLINED', { work: maybeSent }, 'PENDING DECLINED ask first'],
+    [
+      'of an ended attempt, after a hint about it',
+      'DECLINED',
+      { work: maybeSent },
+      'PENDING DECLINED ask first',
+    ],
     ['of an attempt that ended unsent', 'TIMED_OUT', {}, 'PENDING TIMED_OUT no lease'],
   ])('%s', (_, attempt, state, expected) => {
     expect(summaryOf({ attempt, ...state })).toBe(expected);
@@ -115,9 +120,12 @@ test.each<[PaymentAttemptStatus, boolean, boolean]>([
   ['TIMED_OUT', true, true],
   ['TIMED_OUT', false, false],
   ['SUCCEEDED', true, false],
-])('news of an attempt that is %s and maybe sent (%s) makes it due: %s', (status, maybeSent, expected) => {
-  expect(canMakeDue({ attempt: buildAttempt({ status }), maybeSent })).toBe(expected);
-});
+])(
+  'a hint about an attempt that is %s and maybe sent (%s) makes it due: %s',
+  (status, maybeSent, expected) => {
+    expect(canMakeDue({ attempt: buildAttempt({ status }), maybeSent })).toBe(expected);
+  },
+);
 
 test('in every history, money that a wallet reports pays the order or is stray, and one payment completes it', () => {
   fc.assert(

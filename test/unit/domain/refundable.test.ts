@@ -265,7 +265,7 @@ describe('each state answers each command', () => {
     expect(reasons).toEqual(['', '', ...ofFailed]);
   });
 
-  test('news makes a refund due only when it is with the wallet', () => {
+  test('a hint makes a refund due only when it is with the wallet', () => {
     const dueAtOf = ({ progress }: Refund) => ('dueAt' in progress ? progress.dueAt : undefined);
     const waitingForLater = { ...asked, progress: { ...progressOf.undecided, dueAt: later } };
     expect([waiting, waitingForLater].map((each) => dueAtOf(hastenRefund(each, at)))).toEqual([

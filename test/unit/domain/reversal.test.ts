@@ -166,7 +166,7 @@ test.each([
   expect(waits).toEqual(expected);
 });
 
-test('news that arrives while a worker holds a reversal makes it due after the report, and only once', () => {
+test('a hint that arrives while a worker holds a reversal makes it due after the report, and only once', () => {
   const due = (reversal: Reversal) => (reversal.status === 'REVERSAL_DUE' ? reversal.dueAt : undefined);
   const told = [11, 1, 12].reduce<Reversal>((state, seconds) => makeReversalDue(state, at(seconds)), leased);
   const reported = valueOf(recordReversalOutcome(told, 'lease-1', pending(), at(0))).reversal;

@@ -224,7 +224,7 @@ describe("a wallet's answer about an attempt", () => {
     expect(decided).toMatchObject({ ok: true, value: { changed: undefined, stray: undefined } });
   });
 
-  test('causes another query at the time of news that arrived since the lease', () => {
+  test('causes another query at the time of a hint that arrived since the lease', () => {
     const { order, work, now } = situation({ order: 'PENDING', attempt: 'SENT' });
     const dueAt = new Date('2026-03-01T12:02:05.000Z');
 

@@ -122,6 +122,7 @@ describe('the demo merchant', () => {
   });
 
   test('is read from demo.json', () => {
-    expect(readDemoMerchant(JSON.stringify({ rest: {}, merchant: kept }))).toEqual(kept);
+    const merchant = { ...kept, test_webhook_secret: 'whsec_1', live_webhook_secret: 'whsec_2' };
+    expect(readDemoMerchant(JSON.stringify({ rest: {}, merchant }))).toEqual(merchant);
   });
 });

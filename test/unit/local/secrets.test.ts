@@ -47,16 +47,6 @@ describe('the secrets of a data folder', () => {
     expect(JSON.parse(await readFile(join(folder, 'secrets.json'), 'utf8'))).toEqual(second);
   });
 
-  test('get the key that encrypts signing secrets when their file is older than webhooks, and keep it', async () => {
-    const folder = await newFolder();
-    const { webhook_secret_key: _key, ...before } = await readOrMakeSecrets(folder, false, randomBytes);
-    await writeFile(join(folder, 'secrets.json'), JSON.stringify(before));
-    const second = await readOrMakeSecrets(folder, true, randomBytes);
-    expect(second).toMatchObject(before);
-    expect(second.webhook_secret_key).toMatch(/^[0-9a-f]{64}$/);
-    expect(await readOrMakeSecrets(folder, true, randomBytes)).toEqual(second);
-  });
-
   test('are required to start an existing database', async () => {
     const reading = readOrMakeSecrets(await newFolder(), true, randomBytes);
     await expect(reading).rejects.toThrow(/secrets\.json is missing.*Restore it from a backup/s);
@@ -65,6 +55,7 @@ describe('the secrets of a data folder', () => {
   test.each([
     ['text that is not JSON', '{"master_key"', 'it is not JSON'],
     ['a malformed master key', '{"master_key":"abc"}', 'missing or malformed'],
+    ['a key missing', `{"master_key":"${'0'.repeat(64)}"}`, 'missing or malformed'],
   ])('are refused with %s, and the file is left unchanged', async (_name, text, why) => {
     const folder = await newFolder();
     await writeFile(join(folder, 'secrets.json'), text);

@@ -84,7 +84,7 @@ test.each(['/callbacks/walletz/pat_1/guessed', '/another'])(
   },
 );
 
-test('a message to the address for timeouts reaches the connector as one, and a result waits for a core that is away', async () => {
+test('a message to the address for timeouts reaches the connector as one, and a result waits for an unavailable core', async () => {
   const tokens = createCallbackTokens(Buffer.alloc(32), 'mpesa-sandbox');
   const [merchantId, refundId] = ['mer_01m7xpezd5eza9vfaxreydn4e9', 'rfd_01m7xpezgke04r7skj5rcme9ye'];
   const recorded: HastenRefundRequest[] = [];

@@ -5,7 +5,7 @@ import { expect, test } from '@jest/globals';
 import { refusalOf } from '../../support/rpc-failure.ts';
 import { createListen } from './silent-listening.ts';
 
-test('signs of life leave nothing behind while no event arrives', async () => {
+test('keep-alive messages leave nothing behind while no event arrives', async () => {
   // To count objects, Node collects all garbage, which takes seconds in the heap of many tests.
   const program = join(import.meta.dirname, 'silent-listening.ts');
   const { stdout } = await promisify(execFile)(process.execPath, [program]);

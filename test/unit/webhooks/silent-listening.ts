@@ -25,7 +25,7 @@ export function createListen() {
 
 const promises = (): number => queryObjects(Promise, { format: 'count' });
 
-/** Prints how many promises a hundred signs of life leave behind. */
+/** Prints how many promises a hundred keep-alive messages leave behind. */
 async function printGrowth(): Promise<void> {
   const leaving = new AbortController();
   const heard = createListen()('mer_1', leaving.signal)[Symbol.asyncIterator]();

@@ -126,9 +126,8 @@ export declare type StrayPayment = Message<"gatehouse.v1.StrayPayment"> & {
   updateTime?: Timestamp | undefined;
 
   /**
-   * Why the wallet refused the reversal, as a code of Gatehouse such as account_state. Empty while it is not refused, and on
-   * refusals that an earlier version recorded: their detail begins with the code. The code
-   * amount_not_returnable means that no wallet was asked: the wallet reported zero, a negative amount, or no readable
+   * Why the wallet refused the reversal, as a code of Gatehouse such as account_state. Empty while it is not refused. The
+   * code amount_not_returnable means that no wallet was asked: the wallet reported zero, a negative amount, or no readable
    * amount. RetryReversal then fails with REVERSAL_NOT_REFUSED.
    *
    * @generated from field: string refusal_reason = 16;

@@ -56,7 +56,7 @@ export declare type SigningSecret = Message<"gatehouse.v1.SigningSecret"> & {
   ending: string;
 
   /**
-   * False when an earlier version created the secret, because a webhook had to be signed before a user created one.
+   * Whether it was shown to a user. Every release shows a secret when it creates it.
    *
    * @generated from field: bool shown = 6;
    */
@@ -991,7 +991,7 @@ export declare type ExplainDeliveryResponse = Message<"gatehouse.v1.ExplainDeliv
   nextAttemptTime?: Timestamp | undefined;
 
   /**
-   * The explanation as data; absent when a server of an earlier version answers.
+   * The explanation as data.
    *
    * @generated from field: gatehouse.v1.DeliveryExplanation explanation = 5;
    */
@@ -1938,7 +1938,7 @@ export declare type ReconcilerFinding = Message<"gatehouse.v1.ReconcilerFinding"
   orderHistories?: OrderHistoryFacts | undefined;
 
   /**
-   * The finding in English. A finding without a code has only this text.
+   * The finding in English. Filled for clients that do not know `code`.
    *
    * @generated from field: string detail = 8;
    */
@@ -2379,7 +2379,7 @@ export declare const EndpointStateSchema: GenEnum<EndpointState>;
  */
 export enum ReconcilerFindingCode {
   /**
-   * Stored by a process of an earlier version, which stored only the text.
+   * Never sent by a server of this version.
    *
    * @generated from enum value: RECONCILER_FINDING_CODE_UNSPECIFIED = 0;
    */

@@ -17,8 +17,8 @@ const SnapshotTable = Type.Object({
   columns: Type.Array(Type.String()),
   rows: Type.Integer({ minimum: 0 }),
   file: Type.String({ pattern: '^[a-z0-9_.]+$' }),
-  /** The size of the file; absent in the first backups. */
-  bytes: Type.Optional(Type.Integer({ minimum: 0 })),
+  /** The size of the file. */
+  bytes: Type.Integer({ minimum: 0 }),
   sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }),
 });
 export type SnapshotTable = Static<typeof SnapshotTable>;
@@ -29,8 +29,8 @@ const Manifest = Type.Object({
   /** When the snapshot was taken, by the database's clock. All schemas of one database have one snapshot. */
   taken_at: Type.String(),
   server_version: Type.String(),
-  /** How many databases the schemas came from; absent in the first backups. */
-  databases: Type.Optional(Type.Integer({ minimum: 1 })),
+  /** How many databases the schemas came from. */
+  databases: Type.Integer({ minimum: 1 }),
   schemas: Type.Array(
     Type.Object({
       name: Type.String(),
@@ -83,8 +83,7 @@ const checksumOf = (manifest: object): string =>
 async function readManifest(folder: string): Promise<Manifest> {
   const content = parseContent(await readText(folder));
   const { checksum, ...manifest } = content;
-  // The first backups have no checksum of their manifest.
-  if (checksum !== undefined && checksum !== checksumOf(manifest))
+  if (checksum !== checksumOf(manifest))
     throw new SnapshotError(`${manifestFile} was changed or damaged: its checksum differs`, copyAgain);
   if (typeof manifest['format'] === 'number' && manifest['format'] !== format)
     throw new SnapshotError(
@@ -143,7 +142,7 @@ async function verifyFile(folder: string, { file, bytes, sha256 }: SnapshotTable
     if (codeOf(error) === 'ENOENT') throw new SnapshotError(`${file} is missing`, copyAgain);
     throw new SnapshotError(`${file} cannot be read (${codeOf(error)})`, canRead);
   });
-  if (bytes !== undefined && found !== bytes)
+  if (found !== bytes)
     throw new SnapshotError(`${file} was cut off or changed: it has ${found} of ${bytes} bytes`, copyAgain);
   if (hash.digest('hex') !== sha256)
     throw new SnapshotError(`${file} was changed or damaged: its checksum differs`, copyAgain);

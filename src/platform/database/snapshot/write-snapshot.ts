@@ -25,7 +25,7 @@ export async function writeSnapshot(
   folder: string,
   report: (table: SnapshotTable) => void = () => undefined,
 ): Promise<Manifest> {
-  const parts: Manifest[] = [];
+  const parts: Omit<Manifest, 'databases'>[] = [];
   for (const source of sources) parts.push(await writeSource(source, folder, report));
   const [first] = parts;
   if (first === undefined) throw new TypeError('a snapshot needs a database');
@@ -49,7 +49,7 @@ const writeSource = (
   { schemas, ...database }: SnapshotSource,
   folder: string,
   report: (table: SnapshotTable) => void,
-): Promise<Manifest> =>
+): Promise<Omit<Manifest, 'databases'>> =>
   withSnapshotClient(database, 'gatehouse-backup', async (client) => {
     await client.query('begin transaction isolation level repeatable read read only');
     const { rows: facts } = await client.query<{ taken_at: Date; version: string }>(
