@@ -46,7 +46,10 @@ function check(
       entries: log.filter(({ action }) => action?.startsWith(`${actionKind}.`)),
     }));
     rpc(WebhookEndpointService.method.listWebhookEndpoints, () => ({ webhookEndpoints: [...endpoints] }));
-    rpc(WebhookService.method.listEndpoints, () => ({ endpoints: [...inTrouble] }));
+    rpc(WebhookService.method.listEndpoints, () => ({
+      endpoints: inTrouble.slice(0, 2),
+      nextPageToken: inTrouble.length > 2 ? 'more' : '',
+    }));
     rpc(WebhookService.method.getRedelivery, ({ redeliveryId }) => {
       if (redeliveryId !== 'whr_1')
         throw new ConnectError('the merchant has no such redelivery', Code.NotFound);
@@ -119,6 +122,13 @@ test.each<[string, Entry[], Endpoint[], string[]?, Paused[]?]>([
     'a merchant with its newest redelivery',
     [entry('redelivery.start', 'whr_1', 1), entry('redelivery.start', 'whr_0', 2)],
     [],
+  ],
+  [
+    'a paused host that may be on a later page',
+    [entry('endpoint.pause', 'https://shop.example', 1)],
+    [],
+    [],
+    [resting, resting, paused(1)],
   ],
   ['an old redelivery', [entry('redelivery.start', 'whr_2', 8 * 24)], []],
 ])('%s is in order', async (_name, log, endpoints, secrets = [], inTrouble = []) => {
