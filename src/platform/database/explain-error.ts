@@ -81,6 +81,10 @@ export const isDiskFull = ({ code }: { readonly code?: unknown }): boolean => co
 /** Whether a statement was cancelled after its time limit (SQLSTATE 57014), or gave up waiting for a lock (55P03). */
 const isOutOfTime = ({ code }: { readonly code?: unknown }): boolean => code === '57014' || code === '55P03';
 
+/** Whether the server rolled a transaction back because of another one, such as in a deadlock: SQLSTATE class 40. */
+const isRolledBack = ({ code }: { readonly code?: unknown }): boolean =>
+  typeof code === 'string' && /^40...$/.test(code);
+
 /** Whether the server has no free connection: SQLSTATE 53300. */
 export const isWithoutConnections = ({ code }: { readonly code?: unknown }): boolean => code === '53300';
 
@@ -138,6 +142,8 @@ export function whatToDo(error: unknown, otherwise: string): string {
     return 'PostgreSQL has no free connection; end the connections of other programs, or raise its max_connections';
   if (all.some(({ code }) => code === '25P04'))
     return 'PostgreSQL ended a transaction after its transaction_timeout; set it to 0 for the role and the database of this process';
+  if (all.some(isRolledBack))
+    return 'PostgreSQL rolled back a transaction because of a session that it conflicted with; try again in a moment';
   if (all.some(isOutOfTime))
     return 'PostgreSQL did not finish a statement in time; `gatehouse doctor` says whether another session holds a lock';
   return otherwise;

@@ -18,6 +18,7 @@ const passing: readonly (readonly [codes: string, words: string])[] = [
   ['53300', 'PostgreSQL has no free connection'],
   ['55P03 57014', 'whether another session holds a lock'],
   ['25P04', 'after its transaction_timeout'],
+  ['40001 40P01', 'a session that it conflicted with'],
   ['EMFILE ENFILE', 'raise its limit of open files'],
   ['CERT_HAS_EXPIRED', 'the certificate of PostgreSQL has expired'],
   ['ERR_SSL_SSL/TLS_ALERT_CERTIFICATE_EXPIRED', 'the certificate of this process, which has expired'],
