@@ -94,6 +94,12 @@ const indexes: readonly LargeIndex[] = [
       "(wallet_account_id, updated_at) where status = 'SUCCEEDED' and wallet_account_id is not null",
   },
   {
+    // With `payment_attempts_one_open`, all attempts of an order. Most payments succeed at once, and are not in it.
+    name: 'payment_attempts_failed_of_order',
+    table: 'core.payment_attempts',
+    definition: "(merchant_id, order_id) where status in ('DECLINED', 'TIMED_OUT')",
+  },
+  {
     name: 'money_days_newest',
     table: 'core.money_days',
     definition: '(day desc, environment, wallet, merchant_id, currency)',

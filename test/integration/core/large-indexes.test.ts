@@ -21,6 +21,7 @@ const names = [
   'money_days_newest',
   'orders_mixed_capitals',
   'payer_payments_digits',
+  'payment_attempts_failed_of_order',
   'payment_attempts_own_succeeded',
   'reconciliations_day',
   'refunds_awaiting_approval',

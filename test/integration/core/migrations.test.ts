@@ -310,6 +310,7 @@ describe('the schema', () => {
         payment_attempts_succeeded: 'statements',
         payment_attempts_paid: 'the phones that have paid a merchant before',
         payment_attempts_reference: 'confirmations that name our own request; the few without a success',
+        payment_attempts_failed_of_order: 'the other attempts of an order, a small part of all',
         payment_attempts_own_succeeded: "balances of merchants' own accounts, a small part of all",
         payment_attempts_wallet_account: "attempts at merchants' own accounts, a small part of all",
       },

@@ -89,6 +89,10 @@ const works: Readonly<Record<string, () => Promise<unknown>>> = {
       orderId: storyOrder,
     }),
   'asking whether 20 phones are free': () => reservePhones(20),
+  'reading an order with two attempts': async () => {
+    const { earlierAttempts } = await readOldOrder();
+    expect(earlierAttempts).toMatchObject([{ status: 'DECLINED' }]);
+  },
 };
 
 /** The first step of a recovery. */
@@ -111,8 +115,17 @@ const latestEvents = 100;
 let beforeLatest: EventCursor = { xid: '0', position: '0' };
 let storyOrder: PublicId<'ord'>;
 
-/** Adds one more event to an old order, which names its attempt like every real event of a payment. */
-async function nameAttemptInEvents(): Promise<void> {
+async function readOldOrder(): ReturnType<typeof readOrder> {
+  const em = table.database.fork();
+  const merchantId = storedId('mer', table.merchantId);
+  return readOrder(em, await em.findOneOrFail(OrderRow, { merchantId, orderNumber: 'old-1' }));
+}
+
+/**
+ * Adds a declined attempt before the one of an old order, and one more event, which names its attempt like every real event of a
+ * payment.
+ */
+async function addAttemptAndEvent(): Promise<void> {
   const { rows } = await table.database.pool.query<{
     id: StoredId<'ord'>;
     latest_attempt_id: StoredId<'pat'>;
@@ -122,6 +135,16 @@ async function nameAttemptInEvents(): Promise<void> {
   const [order] = rows;
   if (order === undefined) throw new Error('there is no old order');
   storyOrder = publicId('ord', order.id);
+  await table.database.pool.query(
+    `insert into core.payment_attempts
+       (merchant_id, environment, order_id, id, status, payment_option, phone, decline_reason, created_at, updated_at)
+     values ($1, 'SANDBOX', $2, uuidv7(interval '-2 days'), 'DECLINED', 'walleta_ussd', '+251911223344', 'cancelled', now(), now())`,
+    [storedId('mer', table.merchantId), order.id],
+  );
+  await table.database.pool.query(
+    'update core.orders set attempt_count = 2 where merchant_id = $1 and id = $2',
+    [storedId('mer', table.merchantId), order.id],
+  );
   const paymentAttempt = { paymentAttemptId: publicId('pat', order.latest_attempt_id) };
   await table.database.pool.query(
     `insert into core.order_events (merchant_id, environment, order_id, sequence, id, type, occurred_at, payload)
@@ -187,7 +210,8 @@ afterAll(async () => {
 
 test(`frequent statements read as much with ${large} orders as with ${small}`, async () => {
   await table.growTo(small);
-  await nameAttemptInEvents();
+  await createIndexTask(table.database)(stop.signal);
+  await addAttemptAndEvent();
   const few = await measure();
   await table.growTo(large);
 

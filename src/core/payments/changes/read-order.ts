@@ -6,6 +6,7 @@ import { findAllByKey } from '../../../platform/database/find-by-key.ts';
 import type { Statement } from '../../../platform/database/run-statement.ts';
 import { runReading } from '../../../platform/database/transaction-statement.ts';
 import type { OrderRow, RefundRow, StrayPaymentRow } from '../../database/order-entities.ts';
+import { findAttemptsOf } from '../../database/attempts-of-orders.ts';
 import { PaymentAttemptRow } from '../../database/order-entities.ts';
 import { attemptOf, orderOf } from '../../database/order-rows.ts';
 import type { Order, OrderInFull } from '../../domain/order.ts';
@@ -119,10 +120,8 @@ export async function readIntactOrders(
   const rows = read.map(({ row }) => row);
   const orders = read.map(({ order }) => order);
   const withPast = rows.filter((_, index) => hasPast(orders[index]));
-  const attemptsOf = await readAttempts(
-    em,
-    withPast.filter(({ attemptCount }) => attemptCount > 1),
-  );
+  const attempts = await findAttemptsOf(em, keysOf(withPast.filter(({ attemptCount }) => attemptCount > 1)));
+  const attemptsOf = Map.groupBy(attempts, ({ orderId }): string => orderId);
   const straysOf = await readStrayMoney(em, withPast);
   return read.map(({ index, row, order }) => ({
     index,
@@ -170,15 +169,6 @@ function latestOf(
 
 const keysOf = (rows: readonly OrderRow[]) =>
   rows.map(({ merchantId, environment, id: orderId }) => ({ merchantId, orderId, environment }));
-
-/** All attempts of orders, by the orders' stored ids, the oldest first. */
-async function readAttempts(em: EntityManager, rows: readonly OrderRow[]) {
-  const attempts =
-    rows.length === 0
-      ? []
-      : await em.find(PaymentAttemptRow, { $or: keysOf(rows) }, { orderBy: { id: 'asc' } });
-  return Map.groupBy(attempts, ({ orderId }): string => orderId);
-}
 
 type StrayMoney = OrderInFull['strayMoney'][number];
 

@@ -6,6 +6,7 @@ import { walletOf } from '../../../contract/payment-option.ts';
 import type { Order, OrderEvent as OrderEventMessage } from '../../../gen/gatehouse/v1/order_pb.js';
 import type { Database } from '../../database/database.ts';
 import { isDataRefused } from '../../../platform/database/explain-error.ts';
+import { findAttemptsOf } from '../../database/attempts-of-orders.ts';
 import { OrderEventRow, OrderRow, PaymentAttemptRow, RefundRow } from '../../database/order-entities.ts';
 import { RecoveredOrderRow } from '../../database/recovery-entities.ts';
 import type { RecoveredOrderState, RecoveryRow } from '../../database/recovery-entities.ts';
@@ -241,11 +242,10 @@ async function writeLostEvents(
   },
   accounts: AccountTimeline,
 ): Promise<void> {
-  const { merchantId, orderId } = key;
   const { attempts, refunds } = latestParts(lost.map(({ event }) => event));
   const refundRows = refunds.map(refundColumns);
   const eventRows = lost.map(({ event, payload }) => eventColumns(event, payload));
-  const storedAttempts = await em.find(PaymentAttemptRow, { merchantId, orderId });
+  const storedAttempts = row === null ? [] : await findAttemptsOf(em, [key]);
   const storedAttempt = new Map(storedAttempts.map((attempt) => [attempt.id, attempt]));
   const attemptRows = paidAttempts(
     attempts.map(({ message, transactionId }) => attemptColumns(message, columns.paymentType, transactionId)),
