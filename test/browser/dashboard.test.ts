@@ -247,6 +247,17 @@ describe('a visitor of the dashboard', () => {
     },
   );
 
+  test('prints a list without the search, the download and the menu', async () => {
+    const page = await open(site.owner);
+    await page.goto(inSandbox('orders'));
+    await page.emulateMedia({ media: 'print' });
+
+    const shown = (selector: string) => page.locator(selector).first().isVisible();
+    expect(await Promise.all(['.table td', 'form.search', '.page-head .button', '.side'].map(shown))).toEqual(
+      [true, false, false, false],
+    );
+  });
+
   test('without JavaScript, figures are in a table, and orders can be searched', async () => {
     const page = await open(site.owner, { javaScriptEnabled: false });
     await page.goto(inSandbox('?span=month'));
