@@ -41,6 +41,8 @@ export const knownActions = [
   'wallet_account.remove',
   'personal_data.erase',
   'personal_data.period_ended',
+  'recovery.begin',
+  'recovery.accept',
   'user.invite',
   'user.accept_invitation',
   'user.take_invitation_back',
@@ -85,6 +87,7 @@ export const auditKinds = [
   'merchant_wallet',
   'wallet_account',
   'personal_data',
+  'recovery',
   'merchant',
 ] as const;
 export type AuditKind = (typeof auditKinds)[number];

@@ -2,6 +2,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { pathIn, pageMerchantOf } from '../access/page-context.ts';
 import { loadPanel } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
+import { noMerchantId } from '../../contract/public-id.ts';
+import type { AuditEntry } from '../../gen/gatehouse/v1/audit_service_pb.js';
 import { audit as amharic } from '../language/amharic/audit.ts';
 import { audit as english } from '../language/english/audit.ts';
 import { wordsFor } from '../language/words.ts';
@@ -10,6 +12,7 @@ import { momentOf } from '../moment-text.ts';
 import { auditQuery, auditTimes, readAuditFilter } from './audit-filter.ts';
 import { auditKinds } from '../language/audit-words.ts';
 import { auditActor, auditSentence } from './audit-sentences.ts';
+import { merchantNames } from '../operator/merchant-names.ts';
 
 const dictionary = { en: english, am: amharic };
 const pageSize = 50;
@@ -25,6 +28,9 @@ export function addAudit(app: FastifyInstance, dashboard: Dashboard): void {
     showAudit(dashboard, request, reply, { merchantId: '', path: '/operator/audit' }),
   );
 }
+
+const isOfMerchant = ({ merchantId }: AuditEntry): boolean =>
+  merchantId !== '' && merchantId !== noMerchantId;
 
 async function showAudit(
   { clients, sendPage, timeZone }: Dashboard,
@@ -47,6 +53,8 @@ async function showAudit(
       },
       options,
     );
+    const ofMerchants = merchantId === '' ? listed.entries.filter(isOfMerchant) : [];
+    const names = await merchantNames(request, clients, ofMerchants);
     return {
       older: listed.nextPageToken === '' ? undefined : path + auditQuery(filter, listed.nextPageToken),
       rows: listed.entries.map((entry) => ({
@@ -54,7 +62,9 @@ async function showAudit(
         when: momentOf(entry.createTime, request.language, timeZone),
         who: auditActor(entry, words),
         what: auditSentence(entry, words, request.language),
-        merchantId: entry.merchantId,
+        merchant: isOfMerchant(entry)
+          ? { id: entry.merchantId, name: names.get(entry.merchantId) ?? entry.merchantId }
+          : undefined,
         target: entry.targetId,
         requestId: entry.requestId,
         details: Object.entries(entry.details ?? {}).map(([name, value]) => [

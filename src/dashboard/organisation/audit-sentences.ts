@@ -22,7 +22,7 @@ export function auditSentence(
     reason: text('reason'),
     label: text('label'),
     prefix: text('prefix'),
-    environment: lookUp(words.environments, text('environment')),
+    environment: lookUp(words.environments, text('environment').toUpperCase()),
     wallet: text('wallet'),
     endpoint: text('endpoint'),
     email: text('email'),

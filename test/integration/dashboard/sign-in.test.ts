@@ -585,9 +585,11 @@ test('operators see the audit log of each other, and of every merchant', async (
   const reader = await desk.signedIn(operator);
 
   const rows = await rowsOf(reader, '/operator/audit?kind=session');
+  const { body } = await reader.get('/operator/audit?kind=session');
 
   for (const { email } of [colleague, user, operator])
     expect(rows).toContainEqual({ who: email, what: `${email} signed in with a password.` });
+  expect(body).toContain(`<a href="/operator/merchants/${merchant.id}"><bdi>Test Shop</bdi></a>`);
   expect(await signInsOf(operator)).toEqual([]);
 });
 

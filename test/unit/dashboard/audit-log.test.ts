@@ -49,6 +49,23 @@ describe('a sentence of the audit log', () => {
     expect(auditSentence(entry({ action: 'refund.create', details }), words, language)).toBe(sentence);
   });
 
+  test.each([
+    [
+      { wallet: 'mpesa', environment: 'sandbox', reason: 'compared' },
+      'The wallet mpesa was accepted in the recovery of sandbox: compared.',
+      'በመሞከሪያ ማገገም ዋሌት mpesa ተቀባይነት አገኘ፦ compared።',
+    ],
+    [
+      { merchants_since: '2026-11-30T11:09:46.000Z', reason: 'asked sales' },
+      'A step of the recovery was accepted: asked sales.',
+      'የማገገሙ አንድ ሥራ እንደተጠናቀቀ ተመዘገበ፦ asked sales።',
+    ],
+  ])('about a recovery says what was accepted: %j', (details, inEnglish, inAmharic) => {
+    const accepted = entry({ action: 'recovery.accept', details });
+    expect(auditSentence(accepted, english, 'en')).toBe(inEnglish);
+    expect(auditSentence(accepted, amharic, 'am')).toBe(inAmharic);
+  });
+
   test('about an action that the dashboard does not know names the action and its object', () => {
     expect(auditSentence(entry({ action: 'order.refund' }), english, 'en')).toBe('order.refund: usr_1');
   });

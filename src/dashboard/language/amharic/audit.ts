@@ -32,6 +32,7 @@ export const audit: AuditWords = {
     merchant_wallet: 'ዋሌቶች',
     wallet_account: 'የዋሌት ሒሳቦች',
     personal_data: 'የግል መረጃ',
+    recovery: 'ማገገሞች',
     merchant: 'ነጋዴ',
   },
   empty: { title: 'ገና ምንም የለም', body: 'የቁልፎች፣ የሰዎች፣ የዌብሁኮች እና የነጋዴው ለውጥ ሁሉ እዚህ ይጻፋል።' },
@@ -105,6 +106,11 @@ export const audit: AuditWords = {
     'wallet_account.remove': ({ target }) => `የዋሌት ሒሳብ ${target} ተወግዷል።`,
     'personal_data.erase': () => 'የአንድ ደንበኛ የግል መረጃ እንዲጠፋ ተጠየቀ።',
     'personal_data.period_ended': () => 'የቆዩ ትዕዛዞች የግል መረጃ የማቆያ ጊዜው ስላለፈ እንዲጠፋ ተወሰነ።',
+    'recovery.begin': () => 'ዳታቤዙ ከመጠባበቂያ ቅጂ ስለተመለሰ ማገገም ተጀመረ።',
+    'recovery.accept': ({ wallet, environment, reason }) =>
+      wallet === ''
+        ? `የማገገሙ አንድ ሥራ እንደተጠናቀቀ ተመዘገበ፦ ${reason}።`
+        : `በ${environment} ማገገም ዋሌት ${wallet} ተቀባይነት አገኘ፦ ${reason}።`,
     'user.invite': ({ email, role }) => `${email} እንደ ${role} ተጋበዘ።`,
     'user.accept_invitation': ({ email, role }) => `${email} ግብዣውን ተቀበለ፤ አሁን ${role} ነው።`,
     'user.take_invitation_back': ({ email }) => `የ${email} ግብዣ ተሰረዘ።`,

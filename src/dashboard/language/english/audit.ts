@@ -34,6 +34,7 @@ export const audit: AuditWords = {
     merchant_wallet: 'Wallets',
     wallet_account: 'Wallet accounts',
     personal_data: 'Personal data',
+    recovery: 'Recoveries',
     merchant: 'Merchant',
   },
   empty: {
@@ -119,6 +120,11 @@ export const audit: AuditWords = {
     'personal_data.erase': () => 'The erasure of the personal data of a customer was requested.',
     'personal_data.period_ended': () =>
       'Personal data of old orders became due for erasure, because its period has ended.',
+    'recovery.begin': () => 'A recovery was started, because the database was restored.',
+    'recovery.accept': ({ wallet, environment, reason }) =>
+      wallet === ''
+        ? `A step of the recovery was accepted: ${reason}.`
+        : `The wallet ${wallet} was accepted in the recovery of ${environment}: ${reason}.`,
     'user.invite': ({ email, role }) => `${email} was invited as ${role}.`,
     'user.accept_invitation': ({ email, role }) => `${email} accepted the invitation and became ${role}.`,
     'user.take_invitation_back': ({ email }) => `The invitation of ${email} was withdrawn.`,
