@@ -16,6 +16,7 @@ import { OrderEventSchema } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { inTransaction } from '../../../src/platform/database/in-transaction.ts';
 import type { PaymentOption } from '../../../src/core/domain/order.ts';
 import { readEvents } from '../../../src/core/events/read-events.sql.ts';
+import { createPaymentReader } from '../../../src/core/payments/attempts/payment-reader.ts';
 import { readOrder } from '../../../src/core/payments/changes/read-order.ts';
 import { createAttemptIds } from '../../../src/core/payments/changes/attempt-ids.ts';
 import { createClaimPayments } from '../../../src/core/payments/changes/claim-payments.ts';
@@ -89,6 +90,13 @@ const works: Readonly<Record<string, () => Promise<unknown>>> = {
       orderId: storyOrder,
     }),
   'asking whether 20 phones are free': () => reservePhones(20),
+  'listing the attempts of an order': async () => {
+    const filter = { merchantId: table.merchantId, environment: 'SANDBOX', orderId: storyOrder } as const;
+    const all = await createPaymentReader(table.database).list({
+      ...{ ...filter, statuses: [], beforeId: undefined, limit: 50 },
+    });
+    expect(all.map(({ attempt }) => attempt.status)).toEqual(['SUCCEEDED', 'DECLINED']);
+  },
   'reading an order with two attempts': async () => {
     const { earlierAttempts } = await readOldOrder();
     expect(earlierAttempts).toMatchObject([{ status: 'DECLINED' }]);

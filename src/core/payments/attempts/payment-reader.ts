@@ -2,6 +2,7 @@ import { fromBinary } from '@bufbuild/protobuf';
 import { WalletExchangeSchema } from '../../../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import type { WalletExchange } from '../../../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import type { Database } from '../../database/database.ts';
+import { findAttemptsOf } from '../../database/attempts-of-orders.ts';
 import { OrderRow, PaymentAttemptRow, WalletExchangeRow } from '../../database/order-entities.ts';
 import { attemptOf, orderOf } from '../../database/order-rows.ts';
 import { storedId } from '../../../contract/public-id.ts';
@@ -55,6 +56,28 @@ function latestThatFit(payloads: readonly Uint8Array[]): Uint8Array[] {
 }
 
 export function createPaymentReader(database: Database): PaymentReader {
+  const listAttempts = ({ merchantId, environment, statuses, beforeId, limit }: PaymentAttemptFilter) => {
+    const where = {
+      merchantId: storedId('mer', merchantId),
+      environment,
+      ...(statuses.length === 0 ? {} : { status: { $in: [...statuses] } }),
+      ...(beforeId === undefined ? {} : { id: { $lt: storedId('pat', beforeId) } }),
+    };
+    return database.fork().find(PaymentAttemptRow, where, { orderBy: { id: 'desc' }, limit });
+  };
+  // An order has few attempts, so all are read. With a limit, PostgreSQL would read all newer attempts of the merchant.
+  const listAttemptsOf = async (
+    { merchantId, environment, statuses, beforeId, limit }: PaymentAttemptFilter,
+    orderId: PublicId<'ord'>,
+  ) => {
+    const order = { merchantId: storedId('mer', merchantId), environment, orderId: storedId('ord', orderId) };
+    const before = beforeId === undefined ? undefined : storedId('pat', beforeId);
+    const rows = (await findAttemptsOf(database.fork(), [order])).toReversed();
+    return rows
+      .filter(({ id }) => before === undefined || id < before)
+      .filter(({ status }) => statuses.length === 0 || statuses.includes(status))
+      .slice(0, limit);
+  };
   return {
     async get(merchantId, attemptId) {
       const em = database.fork();
@@ -88,15 +111,10 @@ export function createPaymentReader(database: Database): PaymentReader {
         ),
       };
     },
-    async list({ merchantId, environment, statuses, orderId, beforeId, limit }) {
-      const where = {
-        merchantId: storedId('mer', merchantId),
-        environment,
-        ...(statuses.length === 0 ? {} : { status: { $in: [...statuses] } }),
-        ...(orderId === undefined ? {} : { orderId: storedId('ord', orderId) }),
-        ...(beforeId === undefined ? {} : { id: { $lt: storedId('pat', beforeId) } }),
-      };
-      const rows = await database.fork().find(PaymentAttemptRow, where, { orderBy: { id: 'desc' }, limit });
+    async list(filter) {
+      const rows = await (filter.orderId === undefined
+        ? listAttempts(filter)
+        : listAttemptsOf(filter, filter.orderId));
       return rows.map((row) => ({ id: attemptOf(row).id, orderId: row.orderId, attempt: attemptOf(row) }));
     },
   };
