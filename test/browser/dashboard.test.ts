@@ -247,6 +247,16 @@ describe('a visitor of the dashboard', () => {
     },
   );
 
+  test('sees with forced colours which environment, page and days are chosen', async () => {
+    const page = await open(site.owner, { forcedColors: 'active' });
+    await page.goto(inSandbox(''));
+    const ground = (selector: string): Promise<unknown> =>
+      page.evaluate(`getComputedStyle(document.querySelector('${selector}')).backgroundColor`);
+
+    for (const links of ['.switch a', '.side a', '.spans a'])
+      expect(await ground(`${links}[aria-current]`)).not.toBe(await ground(`${links}:not([aria-current])`));
+  });
+
   test('prints a list without the search, the download and the menu', async () => {
     const page = await open(site.owner);
     await page.goto(inSandbox('orders'));
