@@ -311,8 +311,11 @@ test('the explanation of a webhook covers a missing secret, a refusal, a paused 
   const merchant = await stack.createMerchant();
   const order = await paidWithWebhook(merchant);
   await expectFact(order, 'webhook_secret merchant secret_created');
-  const { stdout: listed } = await surfaces.commandLine.run('webhook', 'deliveries', merchant.id);
-  expect(listed).toContain('waiting for a secret');
+  // The delivery is marked when its first attempt finds no secret.
+  const listed = await waitUntil('the list shows that a secret is missing', async () => {
+    const { stdout } = await surfaces.commandLine.run('webhook', 'deliveries', merchant.id);
+    return stdout.includes('waiting for a secret') && stdout;
+  });
   expect(listed).not.toContain('due ');
   receiver.behave(answer(500));
   const webhooks = stack.webhookClient('operator');
