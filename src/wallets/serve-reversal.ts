@@ -1,7 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { RecordReversalOutcomeRequestSchema } from '../gen/gatehouse/v1/stray_payment_service_pb.js';
 import type { Failure } from './connector/failure-reason.ts';
-import { sameDecimal } from './connector/decimal-text.ts';
+import { sameDecimal } from '../contract/decimal-text.ts';
 import type { Acknowledgement, ReversalOutcome } from './connector/outcomes.ts';
 import type { CallOptions } from './connector/wallet-connector.ts';
 import type { ReversalTask } from './reversal-task.ts';

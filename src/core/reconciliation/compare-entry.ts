@@ -10,7 +10,7 @@ import type { PaymentAttemptStatus, StrayPaymentStatus } from '../domain/order.t
 import type { Reversal } from '../domain/reversal.ts';
 import { isOn } from './reconciliation-day.ts';
 import type { Day } from './reconciliation-day.ts';
-import { sameDecimal } from './same-decimal.ts';
+import { sameDecimal } from '../../contract/decimal-text.ts';
 
 /** An entry of a wallet's statement. Absent texts are ''. */
 export interface Entry {

@@ -16,7 +16,7 @@ import { createFreeRefunds } from './free-refunds.ts';
 import type { FreeRefunds } from './free-refunds.ts';
 import type { MoneyBalance } from './money-balance.ts';
 import { isOn } from './reconciliation-day.ts';
-import { sameDecimal } from './same-decimal.ts';
+import { sameDecimal } from '../../contract/decimal-text.ts';
 import {
   findByIdEnd,
   findByRequest,

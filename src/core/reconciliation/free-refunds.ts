@@ -3,7 +3,7 @@ import { isPublicId, storedId } from '../../contract/public-id.ts';
 import type { ComparedPeriod, Entry, KnownRefund } from './compare-entry.ts';
 import { readRefunds, refundMoney } from './known-money.sql.ts';
 import type { RefundOnRecord, WalletScope } from './known-money.sql.ts';
-import { canonicalDecimal } from './same-decimal.ts';
+import { canonicalDecimal } from '../../contract/decimal-text.ts';
 
 /** The refunds of a comparison, each of which belongs to one entry at most. */
 export interface FreeRefunds {

@@ -1,5 +1,5 @@
 import { Value } from '@sinclair/typebox/value';
-import { canonicalDecimal } from '../connector/decimal-text.ts';
+import { canonicalDecimal } from '../../contract/decimal-text.ts';
 import type { PaymentOutcome, ReversalOutcome, Unknown, WalletMoney } from '../connector/outcomes.ts';
 import type { JsonReply } from '../connector/json-reply.ts';
 import type { Reversal, Transaction } from './messages.ts';

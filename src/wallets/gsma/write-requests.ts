@@ -1,7 +1,7 @@
 import { Value } from '@sinclair/typebox/value';
 import type { TSchema } from '@sinclair/typebox';
 import type { Failure } from '../connector/failure-reason.ts';
-import { canonicalDecimal } from '../connector/decimal-text.ts';
+import { canonicalDecimal } from '../../contract/decimal-text.ts';
 import type { PaymentRequest, ReversalRequest } from '../connector/wallet-connector.ts';
 import type { GsmaSettings } from './gsma-settings.ts';
 import { paymentBodySchema, reversalBodySchema } from './messages.ts';

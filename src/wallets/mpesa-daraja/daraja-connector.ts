@@ -22,7 +22,7 @@ import type {
   WalletCapabilities,
   WalletConnector,
 } from '../connector/wallet-connector.ts';
-import { sameDecimal } from '../connector/decimal-text.ts';
+import { sameDecimal } from '../../contract/decimal-text.ts';
 import { callbackUrl } from './callback-url.ts';
 import {
   completedOutcome,

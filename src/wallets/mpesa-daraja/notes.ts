@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import type { Static } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import { canonicalDecimal } from '../connector/decimal-text.ts';
+import { canonicalDecimal } from '../../contract/decimal-text.ts';
 import { isReceipt, pushCallbackSchema, resultCallbackSchema } from './messages.ts';
 
 const Text = (maxLength = 64) => Type.String({ maxLength });

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { callbackExchange, callbackHeaders } from '../connector/callback-exchange.ts';
-import { canonicalDecimal } from '../connector/decimal-text.ts';
+import { canonicalDecimal } from '../../contract/decimal-text.ts';
 import type { JsonReply } from '../connector/json-reply.ts';
 import { readJson } from '../connector/read-json.ts';
 import type {

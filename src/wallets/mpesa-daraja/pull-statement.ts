@@ -3,7 +3,7 @@ import type { Static } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { validate, version } from 'uuid';
 import { uuidOfId } from '../../contract/public-id.ts';
-import { canonicalDecimal } from '../connector/decimal-text.ts';
+import { canonicalDecimal } from '../../contract/decimal-text.ts';
 import { maskBody } from '../connector/mask-text.ts';
 import type { JsonReply } from '../connector/json-reply.ts';
 import type { Unknown } from '../connector/outcomes.ts';

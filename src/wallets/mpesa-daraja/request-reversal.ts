@@ -1,4 +1,4 @@
-import { canonicalDecimal } from '../connector/decimal-text.ts';
+import { canonicalDecimal } from '../../contract/decimal-text.ts';
 import type { Acknowledgement } from '../connector/outcomes.ts';
 import type { Answer } from '../connector/raw-exchange.ts';
 import type { CallOptions, ReversalRequest } from '../connector/wallet-connector.ts';

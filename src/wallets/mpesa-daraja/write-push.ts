@@ -1,5 +1,5 @@
 import type { Failure, FailureReason } from '../connector/failure-reason.ts';
-import { canonicalDecimal } from '../connector/decimal-text.ts';
+import { canonicalDecimal } from '../../contract/decimal-text.ts';
 import type { PaymentRequest } from '../connector/wallet-connector.ts';
 import { accountReference } from './account-reference.ts';
 import { compactTime } from './eat-time.ts';

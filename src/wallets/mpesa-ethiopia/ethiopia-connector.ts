@@ -7,7 +7,7 @@ import type {
   Recovery,
   ReversalOutcome,
 } from '../connector/outcomes.ts';
-import { sameDecimal } from '../connector/decimal-text.ts';
+import { sameDecimal } from '../../contract/decimal-text.ts';
 import { noStatement } from '../connector/no-statement.ts';
 import type { Answer, RawExchange } from '../connector/raw-exchange.ts';
 import type {

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import { canonicalDecimal } from '../connector/decimal-text.ts';
+import { canonicalDecimal } from '../../contract/decimal-text.ts';
 import type { Failure } from '../connector/failure-reason.ts';
 import { unasked } from '../connector/json-reply.ts';
 import type { JsonAnswer, JsonReply } from '../connector/json-reply.ts';

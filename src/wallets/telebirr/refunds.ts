@@ -1,4 +1,4 @@
-import { canonicalDecimal, isGreaterDecimal, sameDecimal } from '../connector/decimal-text.ts';
+import { canonicalDecimal, isGreaterDecimal, sameDecimal } from '../../contract/decimal-text.ts';
 import { unasked } from '../connector/json-reply.ts';
 import type { JsonReply } from '../connector/json-reply.ts';
 import type {

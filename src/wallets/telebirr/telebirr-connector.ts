@@ -1,4 +1,4 @@
-import { canonicalDecimal } from '../connector/decimal-text.ts';
+import { canonicalDecimal } from '../../contract/decimal-text.ts';
 import type { ConnectorOptions } from '../connector/connector-kind.ts';
 import type { Failure } from '../connector/failure-reason.ts';
 import type {

@@ -4,7 +4,7 @@ import { failureReasons } from '../../../src/wallets/connector/failure-reason.ts
 import type { FailureReason } from '../../../src/wallets/connector/failure-reason.ts';
 import type { RawExchange } from '../../../src/wallets/connector/raw-exchange.ts';
 import { StatementError } from '../../../src/wallets/connector/statement-error.ts';
-import { sameDecimal } from '../../../src/wallets/connector/decimal-text.ts';
+import { sameDecimal } from '../../../src/contract/decimal-text.ts';
 import type {
   Acknowledgement,
   NextAction,

@@ -1,10 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import {
-  canonicalDecimal,
-  isGreaterDecimal,
-  sameDecimal,
-} from '../../../src/wallets/connector/decimal-text.ts';
+import { canonicalDecimal, isGreaterDecimal, sameDecimal } from '../../../src/contract/decimal-text.ts';
 
 const digits = (minLength: number, maxLength: number) =>
   fc.array(fc.integer({ min: 0, max: 9 }), { minLength, maxLength }).map((list) => list.join(''));
