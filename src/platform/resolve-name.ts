@@ -18,6 +18,10 @@ export const isUnknownName = (error: unknown): boolean => unknownCodes.includes(
 /** How long a name waits for its turn in the system's lookup. Not shorter than the time for a connection. */
 const longestTurnMs = 5_000;
 
+/** Owners of names whose lookup by the system took longer are slow owners, for this many times as long as it took. */
+const slowMs = 1_000;
+const slowFactor = 360;
+
 /**
  * How long a name whose addresses of one kind, IPv4 or IPv6, are found waits for those of the other kind. Some name servers and firewalls never
  * answer questions about IPv6, and the time of a connection must not pass with that.
@@ -47,6 +51,7 @@ interface ResolveParts {
   readonly currentResolver: () => Resolver;
   readonly lookUp: Resolve;
   readonly turnWithinMs: number;
+  readonly monotonicMs: () => number;
   readonly asksSystem: (error: unknown) => boolean;
   readonly hostsFile: string;
 }
@@ -60,16 +65,19 @@ const systemLookup: Resolve = async (name) =>
  * names unknown to the name servers: first its hosts file, and then the system's lookup, which also knows search domains and mDNS.
  *
  * The system's lookup is used for two names at a time, and for one of each owner. A merchant's name server can report names as unknown, and then
- * not answer the system. Many such names would block all threads, and this process could no longer look up its database, the broker and core.
+ * not answer the system. libuv gives the system's lookups only two threads, and this process needs them to look up its database, the broker
+ * and core. So owners whose lookup was slow share one of the two places for 360 times as long as it took. Hostile merchants hold both
+ * places only with their first lookups, and then each for at most ten seconds an hour, if the system waits for so long.
  */
 export function createResolve({
   currentResolver = renewResolver(() => new Resolver(resolverOptions)),
   lookUp = systemLookup,
   turnWithinMs = longestTurnMs,
+  monotonicMs = () => performance.now(),
   asksSystem = isUnknownName,
   hostsFile = '/etc/hosts',
 }: Partial<ResolveParts> = {}): Resolve {
-  const lookUpInTurn = takingTurns(lookUp, turnWithinMs);
+  const lookUpInTurn = takingTurns(lookUp, turnWithinMs, monotonicMs);
   return async (hostname, owner = '') => {
     const name = hostname.toLowerCase().replace(/\.$/, '');
     // RFC 6761, 6.3: localhost names are never sent to name servers.
@@ -94,25 +102,42 @@ export function createResolve({
 }
 
 /**
- * Resolves one name of an owner at a time, so that a second owner need not wait. A name that waits too long for its turn is not looked up,
- * because its attempt is over.
+ * Resolves one name of an owner at a time, so that a second owner need not wait, and one name of all slow owners. A name that waits too long for
+ * its turn is not looked up, because its attempt is over.
  */
 function takingTurns(
   lookUp: Resolve,
   turnWithinMs: number,
+  monotonicMs: () => number,
 ): (name: string, owner: string) => ReturnType<Resolve> {
   const inTurn = createFairCalls({ maxRunning: 2, maxWaiting: Infinity });
+  const slowUntilMs = new Map<string, number>();
+  const isSlow = (owner: string): boolean => {
+    if ((slowUntilMs.get(owner) ?? 0) > monotonicMs()) return true;
+    slowUntilMs.delete(owner);
+    return false;
+  };
+  const turnOf = async (owner: string): Promise<() => void> => {
+    const wasSlow = isSlow(owner);
+    const caller = wasSlow ? { owner: 'slow', part: owner } : { owner };
+    const end = await takeTurn(inTurn, { ...caller, maxWaitMs: turnWithinMs }, { aborted: false });
+    if (wasSlow || !isSlow(owner)) return end;
+    end();
+    return turnOf(owner);
+  };
   return async (name, owner) => {
-    const turn = takeTurn(inTurn, { owner, maxWaitMs: turnWithinMs }, { aborted: false });
-    const endTurn = await turn.catch(() => {
+    const endTurn = await turnOf(owner).catch(() => {
       throw Object.assign(
         new Error('the DNS lookups of other names took too long, so this name was not looked up'),
         { code: TIMEOUT },
       );
     });
+    const startMs = monotonicMs();
     try {
       return await lookUp(name);
     } finally {
+      const tookMs = monotonicMs() - startMs;
+      if (tookMs > slowMs) slowUntilMs.set(owner, monotonicMs() + slowFactor * tookMs);
       endTurn();
     }
   };

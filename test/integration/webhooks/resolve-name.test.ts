@@ -191,6 +191,48 @@ test('the system looks up one name of a merchant at a time, and those of another
   expect([await first, await second]).toEqual([[], ['198.51.100.8']]);
 });
 
+test('merchants whose names were slow share one of the two places of the system’s lookup for an hour', async () => {
+  let nowMs = 0;
+  const slow = new Map<string, PromiseWithResolvers<readonly string[]>>();
+  const lookUp: Resolve = async (name) => {
+    if (name.startsWith('shop')) return ['198.51.100.8'];
+    const lookup = Promise.withResolvers<readonly string[]>();
+    slow.set(name, lookup);
+    return lookup.promise;
+  };
+  const { resolve } = await resolveWith(
+    { A: 'NXDOMAIN', AAAA: 'NXDOMAIN' },
+    { lookUp, monotonicMs: () => nowMs, turnWithinMs: 60_000 },
+  );
+  const asked: Promise<readonly string[]>[] = [];
+  const ask = (name: string, owner: string): void => void asked.push(resolve(name, owner));
+  const lookedUp = (...names: string[]) =>
+    waitUntil(`these are looked up: ${names.join()}`, () => names.every((name) => slow.has(name)));
+  // The second name of each owner waits for its turn while the first is looked up.
+  ask('a1.example', 'mer_a');
+  await lookedUp('a1.example');
+  ask('a2.example', 'mer_a');
+  ask('b1.example', 'mer_b');
+  await lookedUp('b1.example');
+  ask('b2.example', 'mer_b');
+  nowMs += 10_000;
+  slow.get('a1.example')?.resolve([]);
+  slow.get('b1.example')?.resolve([]);
+  await lookedUp('a2.example');
+
+  expect(await resolve('shop.example', 'mer_c')).toEqual(['198.51.100.8']);
+  expect([...slow.keys()]).toEqual(['a1.example', 'b1.example', 'a2.example']);
+  nowMs += 3_600_001;
+  ask('b3.example', 'mer_b');
+  await lookedUp('b3.example');
+  expect(slow.has('b2.example')).toBe(false);
+  slow.get('a2.example')?.resolve([]);
+  slow.get('b3.example')?.resolve([]);
+  await lookedUp('b2.example');
+  slow.get('b2.example')?.resolve([]);
+  expect(await Promise.all(asked)).toEqual([[], [], [], [], []]);
+});
+
 test('a name that waits too long for the system’s lookup is not looked up', async () => {
   const lookedUp: string[] = [];
   const silent = Promise.withResolvers<never>();
