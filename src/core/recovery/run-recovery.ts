@@ -22,6 +22,7 @@ import { keepLostMerchants, readMissingMerchants } from './lost-merchants.sql.ts
 import { createNewestEventCheck } from './newest-event.ts';
 import { followStream, StreamUnreadableError } from './read-stream.ts';
 import type { StreamPart } from './read-stream.ts';
+import { readResolvedConflicts } from './resolved-conflicts.sql.ts';
 
 export interface RecoveryParts {
   readonly database: Database;
@@ -316,11 +317,13 @@ async function rebuildFromStream(
       until,
       lost_until: recovery.lostUntil,
     });
+  const isResolved = await readResolvedConflicts(database.pool);
   const read = await followStream(database.pool, stream, lostTime, async (part) => {
     lockLost.throwIfAborted();
     accounts.add(part.accountChanges);
     await keepLostAccounts(database.fork(), recovery.id, part.accountChanges);
-    const rebuilt = await rebuildOrders(database, part.events, {
+    const unresolved = part.events.filter((event) => !isResolved(event));
+    const rebuilt = await rebuildOrders(database, unresolved, {
       ...{ accounts, noticedAt: lostTime.noticedAt, recovery, signal: lockLost },
       onCommit: (some) => report(part, some.orders.length),
     });

@@ -7,10 +7,11 @@ import { checkWallets } from '../../../src/core/recovery/check-wallets.ts';
 import { keepLostAccounts } from '../../../src/core/recovery/lost-accounts.sql.ts';
 import { createRecoverySteps } from '../../../src/core/recovery/run-recovery.ts';
 import { createRecoveryStore } from '../../../src/core/recovery/recovery-store.ts';
-import { newRandomId } from '../../../src/contract/public-id.ts';
+import { newRandomId, publicId } from '../../../src/contract/public-id.ts';
 import type { StoredId } from '../../../src/contract/public-id.ts';
 import type { StreamState } from '../../../src/core/domain/recovery.ts';
-import type { StoredStream } from '../../../src/platform/nats/stored-events.ts';
+import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import type { StoredMessage, StoredStream } from '../../../src/platform/nats/stored-events.ts';
 import { createLogger } from '../../../src/platform/logger.ts';
 import { sharedConnection, sharedCoreDatabase, sharedTestDatabase } from '../../support/shared-stack.ts';
 import { buildWallet } from '../../unit/domain/build-order.ts';
@@ -530,6 +531,37 @@ test('a database that loses events again during its recovery begins another one,
   );
   expect(rows).toEqual([{ lost: 'true', closed: ['SANDBOX', 'PRODUCTION'] }]);
   expect(await recoveries()).toHaveLength(2);
+});
+
+test('an order that an operator has resolved is no conflict of the next recovery, and with a later event it is one again', async () => {
+  const lineage = await replaceByCopy();
+  const order = {
+    merchantId: publicId('mer', (await addMerchant()) as StoredId<'mer'>),
+    orderId: newRandomId('ord', new Date()),
+    environment: Environment.SANDBOX,
+  };
+  const messages: StoredMessage[] = [];
+  const lose = async () => {
+    messages.push(eventOf(lineage, messages.length + 1, new Date(), undefined, undefined, { order }));
+    await connection.query("update core.database_life set home = 'another server'");
+    await recoverySteps({ stream: streamOf(messages) }).step();
+  };
+  const conflicts = async () => (await store().latest())?.conflictingOrders;
+  await lose();
+  const first = await conflicts();
+  await store().accept({ type: 'conflicts' }, 'resolved with the shop', by);
+  await connection.query("update core.recovery_wallets set state = 'ACCEPTED'");
+  await recoverySteps({ stream: streamOf(messages) }).step();
+  const finished = (await store().latest())?.finishedAt;
+  await connection.query("update core.database_life set home = 'another server'");
+  await recoverySteps({ stream: streamOf(messages) }).step();
+  const second = await conflicts();
+
+  await lose();
+
+  expect(finished).toBeInstanceOf(Date);
+  expect([first, second, await conflicts()]).toEqual([1, 0, 1]);
+  expect(await recoveries()).toHaveLength(3);
 });
 
 test.each([

@@ -163,7 +163,9 @@ async function rebuildAlone(
 
 /** Undefined for an error that says nothing about the order. */
 function conflictOf(error: unknown): Conflict | undefined {
-  if (error instanceof TypeError) return { state: 'UNREADABLE', why: error.message };
+  // A currency that this version does not know is a RangeError.
+  if (error instanceof TypeError || error instanceof RangeError)
+    return { state: 'UNREADABLE', why: error.message };
   if (error instanceof Error && isDataRefused(error))
     return { state: 'CHANGED_OTHERWISE', why: `the database refuses its events: ${error.message}` };
   return undefined;
