@@ -1,4 +1,5 @@
-import { timestampMs } from '@bufbuild/protobuf/wkt';
+import { timestampDate, timestampMs } from '@bufbuild/protobuf/wkt';
+import { createdAtOf, isPublicId } from '../../contract/public-id.ts';
 import type { Environment } from '../../gen/gatehouse/v1/order_pb.js';
 import { RecoveryStream } from '../../gen/gatehouse/v1/recovery_service_pb.js';
 import type { Recovery } from '../../gen/gatehouse/v1/recovery_service_pb.js';
@@ -11,7 +12,7 @@ const shownForMs = 7 * 86_400_000;
 
 /**
  * The notice to a merchant about the latest recovery: that payments wait, or which time it has to check. Undefined without a recovery
- * in the last days.
+ * in the last days, and for a merchant that was created after it. A lost merchant that was created again has the id of the lost time.
  */
 export function recoveryNotice(
   recovery: Recovery | undefined,
@@ -25,6 +26,8 @@ export function recoveryNotice(
   );
   if (isHeld || recovery.closedEnvironments.includes(environment)) return { tone: 'warn', ...words.waiting };
   if (now.getTime() - timestampMs(recovery.lostUntilTime) > shownForMs) return undefined;
+  if (isPublicId('mer', merchantId) && createdAtOf('mer', merchantId) > timestampDate(recovery.lostUntilTime))
+    return undefined;
   const from = momentOf(recovery.lostFromTime, language, timeZone)?.text ?? '';
   const until = momentOf(recovery.lostUntilTime, language, timeZone)?.text ?? '';
   const isComplete = recovery.stream === RecoveryStream.COMPLETE && recovery.conflictingOrderCount === 0;

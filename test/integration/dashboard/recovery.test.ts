@@ -48,6 +48,9 @@ test('the users of a merchant are told that payments wait, and afterwards what t
   const production = await homeWith('New payments wait', 'production', '?lang=en');
   await database.query("update core.recoveries set stream = 'COMPLETE'");
   const complete = await homeWith('were rebuilt', 'sandbox');
+  const { id: newId } = await stack.createMerchant();
+  const newcomer = await desk.signedIn(await desk.users.member(newId, MemberRole.VIEWER));
+  const ofNewMerchant = (await newcomer.get(`/m/${newId}/sandbox`)).body;
   await database.query("update core.recoveries set lost_until = lost_until - interval '8 days'");
   const later = await home('sandbox');
 
@@ -62,5 +65,7 @@ test('the users of a merchant are told that payments wait, and afterwards what t
   expect(production).not.toContain('may be missing');
   expect(complete).toMatch(/The orders of .+ to .+ were rebuilt/);
   expect(complete).not.toContain('may be missing');
+  expect(ofNewMerchant).toContain('First steps');
+  expect(ofNewMerchant).not.toContain('restored');
   expect(later).not.toContain('restored');
 });
