@@ -118,7 +118,7 @@ describe('when all processes run', () => {
 
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(
-      /^ {2}warn +clock here +this machine's clock is (59|60)\.\d s ahead of the core's$/m,
+      /^ {2}warn +clock here +this machine's clock is (5\d|60)\.\d s ahead of the core's$/m,
     );
     expect(stdout).toMatch(/^ {2}warn +Node +v22\.18\.0$/m);
     expect(stdout).toContain('2 warnings, no failure.');
