@@ -357,7 +357,7 @@ export const alerts: readonly Alert[] = [
     name: 'GatehouseMetricsIncomplete',
     // Without a database, most readings of all processes fail. GatehouseDatabaseSilent reports that.
     expr:
-      'count by (job) (count by (job, reading) (increase(gatehouse_metrics_readings_failed_total[15m]) > 0 ' +
+      'count by (job) (count by (job, reading) (increase(gatehouse_metrics_readings_failed_total[5m]) > 0 ' +
       'unless on (job, instance) max_over_time(gatehouse_database_pool_silence_seconds[15m]) > 10))',
     for: '5m',
     severity: 'ticket',
