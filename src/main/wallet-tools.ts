@@ -7,7 +7,7 @@ import type { ProcessEnvironment } from '../platform/settings/read-settings.ts';
 import { SharedTokens } from '../wallets/connector/access-tokens.ts';
 import { createSharedLookup } from '../wallets/connector/shared-lookup.ts';
 import { createCallbackTokens } from '../wallets/callback-token.ts';
-import { checkWallet, noCallbackUrl } from '../wallets/check-wallet.ts';
+import { checkWallet, withoutCallbacks } from '../wallets/check-wallet.ts';
 import { createConnector } from '../wallets/create-connector.ts';
 import type { WalletConnector } from '../wallets/connector/wallet-connector.ts';
 import { connectorKinds } from '../wallets/connector-kinds.ts';
@@ -23,7 +23,8 @@ const timeoutMs = 20_000;
 /** The commands of the command line that work on the file of wallets. They use the connectors, and need no core. */
 export const walletTools = (environment: ProcessEnvironment): WalletTools => ({
   schema: () => walletsJsonSchema(connectorKinds),
-  check: (only) => Promise.all(chosenWallets(environment, only).map(checkOne)),
+  check: (only) =>
+    Promise.all(chosenWallets(environment, only).map((chosen) => checkOne(chosen, environment))),
   registerUrls: (only) =>
     Promise.all(chosenWallets(environment, only).map((chosen) => registerOne(chosen, environment))),
 });
@@ -41,8 +42,9 @@ const callbackSettings = {
   GATEHOUSE_WALLET_CALLBACK_KEY: key256({
     desc: 'the same 64 hexadecimal digits as for the wallets process',
   }),
-  GATEHOUSE_WALLET_CALLBACK_BASE_URL: baseUrl({}),
+  GATEHOUSE_WALLET_CALLBACK_BASE_URL: baseUrl({ desc: 'the same public URL as for the wallets process' }),
 };
+const ownUrlSettings = { GATEHOUSE_WALLET_CALLBACK_BASE_URL: baseUrl({ default: undefined }) };
 
 async function registerOne(chosen: WalletSettings, variables: ProcessEnvironment): Promise<RegisteredUrls> {
   const { wallet, environment, payerStarted } = chosen;
@@ -74,26 +76,29 @@ async function registerOne(chosen: WalletSettings, variables: ProcessEnvironment
   };
 }
 
-function checkOne(chosen: WalletSettings): Promise<CheckedWallet> {
+function checkOne(chosen: WalletSettings, variables: ProcessEnvironment): Promise<CheckedWallet> {
   const { wallet, environment } = chosen;
+  const { GATEHOUSE_WALLET_CALLBACK_BASE_URL: ownUrl } = readSettings(variables, ownUrlSettings);
   const payerStarted =
     chosen.payerStarted !== undefined
       ? 'taken'
       : chosen.kind.reportsPayerStarted === true
         ? 'not configured'
         : 'not offered';
-  return withConnector(chosen, async (connector) => ({
+  const check = async (connector: WalletConnector): Promise<CheckedWallet> => ({
     ...{ wallet, environment, payer_started: payerStarted },
     ...(await checkWallet(connector, AbortSignal.timeout(timeoutMs))),
-  }));
+  });
+  return withConnector(chosen, check, ownUrl);
 }
 
 async function withConnector<Result>(
   chosen: WalletSettings,
   work: (connector: WalletConnector) => Promise<Result> | Result,
+  ownUrl?: string,
 ): Promise<Result> {
   const connector = await createConnector(chosen, {
-    callbackBaseUrl: noCallbackUrl,
+    ...withoutCallbacks(() => ownUrl),
     currencies: chosen.currencies,
     timeouts: { connectMs: 5_000, callMs: timeoutMs },
     lookup: createSharedLookup(),

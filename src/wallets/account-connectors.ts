@@ -2,7 +2,7 @@ import { Code, ConnectError } from '@connectrpc/connect';
 import type { Client } from '@connectrpc/connect';
 import type { MerchantWalletService } from '../gen/gatehouse/v1/merchant_wallet_service_pb.js';
 import { SettingsError } from '../platform/settings/read-settings.ts';
-import { noCallbackUrl } from './check-wallet.ts';
+import { withoutCallbacks } from './check-wallet.ts';
 import type { ConnectorOptions } from './connector/connector-kind.ts';
 import type { WalletConnector } from './connector/wallet-connector.ts';
 import { createConnector } from './create-connector.ts';
@@ -141,7 +141,7 @@ export function createAccountConnectors(parts: AccountConnectorsParts): AccountC
         closeIdle();
       }
     },
-    openForCheck: (account) => open(account, { ...options, callbackBaseUrl: noCallbackUrl }),
+    openForCheck: (account) => open(account, { ...options, ...withoutCallbacks(options.callbackBaseUrl) }),
     async close() {
       clearInterval(sweep);
       const all = [...entries.values()];

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { refusesTokenBy } from './connector/access-tokens.ts';
+import type { ConnectorOptions } from './connector/connector-kind.ts';
 import type { Acknowledgement, Health, PaymentOutcome, Recovery } from './connector/outcomes.ts';
 import type { RawExchange } from './connector/raw-exchange.ts';
 import type { WalletConnector } from './connector/wallet-connector.ts';
@@ -12,8 +13,19 @@ export interface WalletCheck {
   readonly detail: string;
 }
 
-/** The callback address of a connector that only checks credentials. It needs no answer that comes by callback. */
-export const noCallbackUrl = (): string => 'https://gatehouse.invalid';
+/**
+ * The callback address of a connector that only checks credentials. It needs no answer that comes by callback, and compares only our host.
+ * @param ownUrl our URL for callbacks, if it is known
+ */
+export const withoutCallbacks = (
+  ownUrl: () => string | undefined,
+): Pick<ConnectorOptions, 'callbackBaseUrl' | 'callbackHost'> => ({
+  callbackBaseUrl: () => 'https://gatehouse.invalid',
+  callbackHost: () => {
+    const url = ownUrl();
+    return url === undefined ? undefined : new URL(url).hostname;
+  },
+});
 
 /**
  * Tries the credentials without moving money: it asks the wallet about a payment that does not exist. A wallet that answers

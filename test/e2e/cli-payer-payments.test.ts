@@ -192,6 +192,7 @@ describe('wallet register-urls', () => {
 
   test.each<[string, Readonly<Record<string, string>>, string, number, string]>([
     ['the callback key', {}, 'mpesa', 2, 'GATEHOUSE_WALLET_CALLBACK_KEY'],
+    ['the public URL', {}, 'mpesa', 2, 'BASE_URL is not set: the same public URL as for the wallets process'],
     ['a wallet that is configured', callbacks, 'walleta', 3, 'configures no wallet "walleta"'],
   ])('needs %s', async (_what, variables, wallet, exitCode, problem) => {
     const refused = await registerAt({}, variables, wallet);

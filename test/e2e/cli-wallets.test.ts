@@ -5,6 +5,8 @@ import {
   MerchantWalletService,
   WalletAccountCheck,
 } from '../../src/gen/gatehouse/v1/merchant_wallet_service_pb.js';
+import { mtnOfProcess, settings as mtnSettings } from '../integration/wallets/mtn-momo-subject.ts';
+import { sharedSimulatorProcess } from '../integration/wallets/simulator-subject.ts';
 import { openWalletSide } from '../integration/wallets/wallet-processes.ts';
 import { sharedStack, shared } from '../support/shared-stack.ts';
 import { openCommandLine, operatorSettings } from './cli-harness.ts';
@@ -19,6 +21,8 @@ const side = shared(async () => {
 const withVariables = (own: Readonly<Record<string, string>>): Promise<CommandLine> =>
   openCommandLine({ ...operatorSettings(stack), ...own });
 const cli = shared(() => withVariables(side.walletVariables()));
+const { base_url: _url, ...mtnCredentials } = mtnSettings('');
+const mtn = sharedSimulatorProcess({ mtn: { protocol: 'mtn-momo', ...mtnCredentials } });
 
 test('wallet list shows the wallets that core has', async () => {
   const { stdout, exitCode } = await cli.run('wallet', 'list');
@@ -59,6 +63,37 @@ test('wallet check names the refused credentials, and exits with code 4', async 
   expect((await wrong.run('wallet', 'check', 'walletb')).exitCode).toBe(0);
   await wrong.stop();
 });
+
+test.each([
+  ['https://pay.example', 'available', /^$/],
+  ['https://old.example', 'degraded', /pay\.example only, and ours is old\.example/],
+  ['', 'available', /^$/],
+])(
+  'wallet check compares the host of our callbacks (%j) with that of MTN: %s',
+  async (ownUrl, health, detail) => {
+    const { settings, variables } = mtnOfProcess(`${String(mtn.ready['origin'])}/mtn`);
+    const wallet = {
+      ...{
+        id: 'mtn',
+        connector: 'mtn-momo',
+        names: { en: 'MTN', am: 'MTN' },
+        channels: ['ussd'],
+        reconcile: false,
+      },
+      currencies: [{ code: 'EUR' }],
+      environments: { sandbox: { settings: { ...settings, provider_callback_host: 'pay.example' } } },
+    };
+    const other = await withVariables({
+      ...{ ...variables, GATEHOUSE_WALLETS: JSON.stringify({ wallets: [wallet] }) },
+      GATEHOUSE_WALLET_CALLBACK_BASE_URL: ownUrl,
+    });
+
+    expect(await other.json('wallet', 'check')).toMatchObject({
+      wallets: [{ credentials: 'accepted', health, detail: expect.stringMatching(detail) }],
+    });
+    await other.stop();
+  },
+);
 
 test.each([
   [{ GATEHOUSE_WALLETS: '' }, [], 2, 'GATEHOUSE_WALLETS_FILE must name the JSON file'],

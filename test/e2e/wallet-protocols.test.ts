@@ -151,6 +151,7 @@ describe("a merchant's own account", () => {
       disbursement_subscription_key: String(mtn.disbursement_subscription_key),
       disbursement_api_user: String(mtn.disbursement_api_user),
       disbursement_api_key: String(mtn.disbursement_api_key),
+      provider_callback_host: '127.0.0.1',
     });
     const { fabric_app_id, app_secret, merchant_app_id, merchant_code, private_key } = telebirrSettings('');
     owners['owntelebirr'] = await createMerchantWithAccount(stack, 'owntelebirr', {

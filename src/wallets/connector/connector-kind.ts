@@ -64,6 +64,8 @@ export type CreateConnector<Settings extends TObject = TObject> = {
 export interface ConnectorOptions {
   /** Our URL for the wallet. Callbacks go to `<callbackBaseUrl>/<our id>/<callback token>`. Read again for each request. */
   readonly callbackBaseUrl: () => string;
+  /** The host of our callback URLs, where `callbackBaseUrl` lacks it. It gives undefined if the host is not known. */
+  readonly callbackHost?: () => string | undefined;
   /** The ISO 4217 codes that this wallet accepts. */
   readonly currencies: readonly string[];
   readonly timeouts: {

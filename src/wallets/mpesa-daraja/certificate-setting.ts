@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { KeyObject } from 'node:crypto';
+import { resolve } from 'node:path';
 import { codeOf } from '../../platform/error-code.ts';
 import { readCertificate } from './security-credential.ts';
 
@@ -23,6 +24,8 @@ function readText(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    throw new TypeError(`certificate_file ${file} cannot be read (${codeOf(error)})`, { cause: error });
+    throw new TypeError(`certificate_file ${resolve(file)} cannot be read (${codeOf(error)})`, {
+      cause: error,
+    });
   }
 }

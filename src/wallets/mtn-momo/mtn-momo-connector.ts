@@ -148,8 +148,10 @@ export class MtnMomoConnector implements WalletConnector {
       return { result: { kind: 'unavailable', detail }, exchanges };
     }
     const { providerCallbackHost: registered } = this.#parts;
-    const ours = new URL(this.#options.callbackBaseUrl()).hostname;
-    if (registered === undefined || registered === ours) return { result: { kind: 'available' }, exchanges };
+    const { callbackBaseUrl, callbackHost = () => new URL(callbackBaseUrl()).hostname } = this.#options;
+    const ours = callbackHost();
+    if (registered === undefined || ours === undefined || registered === ours)
+      return { result: { kind: 'available' }, exchanges };
     const detail = `MTN sends callbacks to ${registered} only, and ours is ${ours}: payments are found by polling`;
     return { result: { kind: 'degraded', detail }, exchanges };
   }

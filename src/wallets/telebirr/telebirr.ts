@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { Type } from '@sinclair/typebox';
 import { headerText, secretText } from '../connector/connector-kind.ts';
 import type { ConnectorKind } from '../connector/connector-kind.ts';
@@ -108,7 +109,7 @@ function readCertificates(file: string): string {
   try {
     pem = readFileSync(file);
   } catch (error) {
-    throw new Error(`ca_file ${file} cannot be read (${codeOf(error)})`, { cause: error });
+    throw new Error(`ca_file ${resolve(file)} cannot be read (${codeOf(error)})`, { cause: error });
   }
   if (!certificatesIn(pem)?.length) throw new Error(`ca_file ${file} ${mustContainCertificates}`);
   return pem.toString('utf8');
