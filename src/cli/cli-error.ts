@@ -18,7 +18,8 @@ export const exitCodeHelp = `Exit codes:
   1  an unexpected error; for doctor: a check failed; for reconcile: there are differences;
      for webhook test and webhook endpoint test: the test was not delivered;
      for refund create --wait: the refund did not complete;
-     for certify: a check failed or could not be tested; for audit verify: there is a finding, such as a changed row;
+     for certify: a check failed or could not be tested;
+     for audit verify: there is a finding, such as a changed row;
      for reconcile days: an ended day does not balance, or a statement could not be read;
      for rehearse: this version decides differently;
      for prove: an invariant is broken or was not tried; a report was changed
@@ -27,10 +28,11 @@ export const exitCodeHelp = `Exit codes:
   4  refused because of the token, its role, the state of an object, or a limit;
      for wallet check: a provider did not accept the credentials, or did not answer;
      for wallet register-urls: the provider refused;
-     for backup and restore: the backup is damaged or incomplete, or the folder or database is not suitable;
+     for backup and restore: the backup is damaged or incomplete, or the folder or database is not
+     suitable;
      for prove: the campaign could not start
-  5  core, webhooks or the database of a backup or restore is unreachable or does not answer in time;
-     or core or webhooks cannot use its database;
+  5  core, webhooks or the database of a backup or restore is unreachable or does not answer in
+     time; or core or webhooks cannot use its database;
      for reconcile: the statement could not be read;
      for wallet register-urls: the provider did not answer`;
 

@@ -31,7 +31,10 @@ export const unsentIn = (stories: readonly PaymentAttemptStory[]): ReadonlySet<s
     ),
   );
 
-/** @param unsent - the ids of the attempts of which that is known */
+/**
+ * The attempts as a table.
+ * @param unsent - the ids of the attempts whose request the wallet certainly does not have
+ */
 export function showAttempts(
   attempts: readonly PaymentAttempt[],
   width: number,

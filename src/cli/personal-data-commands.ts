@@ -34,7 +34,7 @@ export function addPersonalDataCommands(program: Command, run: Runner): void {
       'erase a phone number, and the reasons and wallet answers of its orders; this cannot be undone',
     )
     .requiredOption('--phone <number>', "the customer's phone number")
-    .option('--merchant <merchant_id>', 'only in orders of this merchant; default: of all merchants')
+    .option('--merchant <merchant_id>', 'only in orders of this merchant: mer_…; default: of all merchants')
     .option('--dry-run', 'only count what would be erased')
     .action(({ phone, merchant = '', dryRun = false }: EraseOptions) =>
       run(async ({ personalData: client }) => {

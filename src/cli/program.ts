@@ -49,6 +49,8 @@ export interface CliParts extends CommandRunParts {
 
 /** The width of help texts. It is fixed, so that documentation can quote them. */
 const helpWidth = 100;
+/** Commander leaves narrower descriptions as one line. Beside the longest name of a command there are 37 columns. */
+const minWidthToWrap = 30;
 
 const settingsHelp = `Addresses of core:
   --address, otherwise GATEHOUSE_CORE_ADDRESSES, both with the token in GATEHOUSE_SERVICE_TOKEN;
@@ -182,7 +184,13 @@ function createProgram(output: {
     .option('--verbose', 'print the stack trace of an unexpected error')
     .exitOverride()
     .version(gatehouseVersion, '--version', 'print the version')
-    .configureHelp({ showGlobalOptions: true, subcommandTerm, commandUsage, optionDescription })
+    .configureHelp({
+      showGlobalOptions: true,
+      minWidthToWrap,
+      subcommandTerm,
+      commandUsage,
+      optionDescription,
+    })
     .configureOutput({
       ...output,
       outputError: () => undefined,

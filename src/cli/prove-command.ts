@@ -74,8 +74,8 @@ interface RunOptions {
 }
 
 const help = `
-The campaign starts a gateway of its own with the simulated wallets of the sandbox. It attacks nothing else, except the
-servers that --database-url and --nats-url name.
+The campaign starts a gateway of its own with the simulated wallets of the sandbox. It attacks
+nothing else, except the servers that --database-url and --nats-url name.
 docs/operating/prove.md describes the faults, the report and its signature.
 `;
 

@@ -112,7 +112,10 @@ export function addRecoveryCommands(restore: Command, run: Runner): void {
     .command('begin')
     .description('begin a recovery after a restore that core cannot detect, such as a copied folder or disk')
     .addOption(
-      timeOption('--backup-time <time>', 'the time at which the backup was taken').makeOptionMandatory(),
+      timeOption(
+        '--backup-time <time>',
+        'the time (UTC) of the backup, such as 2026-01-31T02:00:00Z',
+      ).makeOptionMandatory(),
     )
     .action(({ backupTime }: { backupTime: Timestamp }) =>
       run(async ({ recoveries }) =>

@@ -53,7 +53,8 @@ interface RehearseOptions {
 }
 
 const help = `
-Run the command line of the version that you want to install, against the core that runs now. A rehearsal only reads.
+Run the command line of the version that you want to install, against the core that runs now. A
+rehearsal only reads.
 docs/operating/upgrades.md says what a rehearsal shows and what it cannot show.
 `;
 
@@ -64,8 +65,10 @@ export function addRehearseCommand(program: Command, { run, begin, report }: Reh
     .description(
       'repeat the recorded decisions about orders with the rules of this version, and list those that differ',
     )
-    .option('--merchant <merchant_id>', 'only orders of this merchant')
-    .addOption(timeOption('--since <time>', 'only orders registered at this time (UTC) or later'))
+    .option('--merchant <merchant_id>', 'only orders of this merchant: mer_…')
+    .addOption(
+      timeOption('--since <time>', 'only orders registered at this time (UTC) or later, such as 2026-01-31'),
+    )
     .addHelpText('after', help)
     .action((options: RehearseOptions) =>
       run(async ({ orders, merchants }) => {

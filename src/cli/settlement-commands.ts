@@ -61,7 +61,7 @@ export function addSettlementCommands(program: Command, run: Runner, find: FindM
   const settlement = program
     .command('settlement')
     .description(
-      'settle a payment, refund or stray payment that its wallet does not decide or return; two operators must agree',
+      'settle a payment or refund that its wallet does not decide, or a stray payment that it does not return; two operators must agree',
     );
 
   onAnyMerchant(

@@ -31,7 +31,7 @@ export function addVerifyCommands(audit: Command, run: Runner, readInput: ReadIn
     .description(
       'compare orders, payments, refunds and events with the sealed chains of events, and list the rows that were changed, deleted or inserted',
     )
-    .option('--merchant <merchant_id>', 'only this merchant')
+    .option('--merchant <merchant_id>', 'only this merchant: mer_…')
     .option(
       '--root <file>',
       'a file with the saved JSON of the command audit root; - reads the standard input; repeatable',
@@ -94,9 +94,9 @@ const maxRootsBytes = 4 * 1024 * 1024 - 1024;
 const bytesOf = (root: AuditRoot): number => toBinary(AuditRootSchema, root).length + 5;
 
 /**
- * The roots, such that a message can contain them. The blocks of merchants that are not compared are left out, but for one: a root
- * without blocks says nothing about a merchant. The blocks of the oldest days are left out if they are too many. Core compares those days
- * as a whole then. A chain that was rewritten differs from each later root too, which names its merchant.
+ * The roots without the blocks that would make them too large for one message. The blocks of merchants that are not compared are left out,
+ * except one for each root: a root without blocks says nothing about a merchant. If the rest is too large, the oldest days lose their
+ * blocks. Core then compares these days as a whole. A chain that was rewritten differs from each later root too, which names its merchant.
  */
 function rootsThatFit(roots: readonly AuditRoot[], merchant: string): AuditRoot[] {
   const needed = roots.map(({ chains, ...root }) => {
@@ -147,7 +147,7 @@ function subjectOf({ objectId, orderNumber, orderId, merchantId }: AuditFinding)
   return order.replace('order', 'Order');
 }
 
-/** The outcome, in one sentence. */
+/** The finding, in one sentence. If a restore explains it, a second one says so. */
 function findingText(finding: AuditFinding): string {
   const { kind, merchantId, orderNumber, orderId, sequence, blockNumber, day, keptRoot } = finding;
   const event = `Event ${sequence} of order ${orderNumber === '' ? orderId : orderNumber} of ${merchantId}`;
@@ -171,7 +171,7 @@ function findingText(finding: AuditFinding): string {
       case AuditFindingKind.BLOCK_FORGED:
         return `${block} was not sealed by core. Someone rewrote the chain.`;
       case AuditFindingKind.ROOT_DIFFERS:
-        return `${root} differs from the chain${merchantId === '' ? 's' : ` of ${merchantId}`}. Someone rewrote it.`;
+        return `${root} differs from the chain${merchantId === '' ? 's' : ` of ${merchantId}`}. Someone rewrote ${merchantId === '' ? 'a' : 'the'} chain.`;
       case AuditFindingKind.ROOT_FORGED:
         return `${root} was not signed by core.`;
       case AuditFindingKind.ROOT_DELETED:

@@ -3,7 +3,7 @@ import { runStatement } from '../../platform/database/run-statement.ts';
 import type { Environment, OrderEventType } from '../domain/order.ts';
 import type { StoredId } from '../../contract/public-id.ts';
 
-/** Stored ids. */
+/** The merchant, the environment and the period of a report, and its steps. */
 export interface ReportSpan {
   readonly merchantId: StoredId<'mer'>;
   readonly environment: Environment;

@@ -66,7 +66,7 @@ Every request is a POST with a JSON body and your API key in the \`apiKey\` head
 the sandbox, and a live key only in production. Amounts are decimal text, never JSON numbers. Fields that are not documented are
 ignored. A key belongs on your server: never put it in a public web page, an app or a repository.`;
 
-/** That of the repository. The Python client of openapi-generator cannot be installed without one: pip refuses its `NoLicense`. */
+/** The licence of the repository. The Python client of openapi-generator cannot be installed without one: pip refuses its `NoLicense`. */
 const license = { name: 'Apache-2.0', identifier: 'Apache-2.0' };
 
 /**

@@ -16,11 +16,15 @@ describe('help', () => {
     [['webhook', '--help']],
     [['listen', '--help']],
     [['certify', '--help']],
-  ])('is printed to stdout without an error: %j', async (args) => {
+    [['payment', '--help']],
+    [['prove', 'run', '--help']],
+    [['rehearse', '--help']],
+  ])('is printed to stdout without an error, in 100 columns: %j', async (args) => {
     const { exitCode, stdout, stderr } = await run(...args);
 
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     expect(stdout).toMatch(/^Usage: gatehouse /);
+    expect(stdout.split('\n').filter((line) => line.length > 100)).toEqual([]);
   });
 
   test.each([
