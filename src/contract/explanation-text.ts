@@ -219,7 +219,7 @@ function stepTexts(
     case DeliveryNextStep.RESTORE_SIGNING_SECRET:
       return [
         sentence(
-          'Put the key back into GATEHOUSE_WEBHOOK_SECRET_KEYS, behind the others. If the key is lost, make a new secret and give it to the merchant:',
+          'Put the key back into GATEHOUSE_WEBHOOK_SECRET_KEYS, behind the others. If the key is lost, create a new secret and give it to the merchant:',
           `${rotateCommand(facts)} --promote-after 0s`,
         ),
       ];

@@ -1,10 +1,7 @@
 import { Currency } from '../core/domain/currency.ts';
 import { SettingsError } from '../platform/settings/read-settings.ts';
 
-/**
- *
- * @throws SettingsError for a configured currency that Gatehouse cannot accept.
- */
+/** Checks the configured currencies. @throws SettingsError for one that Gatehouse cannot accept. */
 export function requireKnownCurrencies(codes: readonly string[]): void {
   for (const code of codes) {
     try {

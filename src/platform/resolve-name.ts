@@ -24,7 +24,7 @@ const slowFactor = 360;
 
 /**
  * How long a name whose addresses of one kind, IPv4 or IPv6, are found waits for those of the other kind. Some name servers and firewalls never
- * answer questions about IPv6, and the time of a connection must not pass with that.
+ * answer queries about IPv6, and the time of a connection must not pass with that.
  */
 const otherKindMs = 500;
 
@@ -33,7 +33,7 @@ const resolverAgeMs = 60_000;
 
 /**
  * After quick answers of a name server, c-ares waits only about a second for each of its next ones. So it asks often enough to use the time
- * of a connection (5 s). A name server that forwards the question may need most of this time.
+ * of a connection (5 s). A name server that forwards the query may need most of this time.
  */
 export const resolverOptions = { timeout: 1_500, maxTimeout: 1_500, tries: 4 };
 

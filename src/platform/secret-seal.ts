@@ -5,7 +5,7 @@ export interface SecretSeal {
   /** `owner` is authenticated with the ciphertext, so a copy in another owner's row cannot be decrypted. */
   readonly seal: (text: string, owner: string) => Buffer;
   /**
-   *
+   * Decrypts a value.
    * @throws when the value was not encrypted with this key for this owner
    */
   readonly open: (sealed: Uint8Array, owner: string) => string;

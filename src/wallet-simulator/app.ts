@@ -106,10 +106,7 @@ export async function buildWalletSimulator(options: WalletSimulatorOptions): Pro
   return app;
 }
 
-/**
- *
- * @throws RangeError for an invalid base path.
- */
+/** The path, if it is valid. @throws RangeError for an invalid one. */
 function requireBasePath(path: string): string {
   if (/^(\/[a-z0-9._-]+)+$/.test(path) && path !== '/simulator') return path;
   throw new RangeError(`a wallet cannot be mounted at "${path}": give it a path such as /walleta`);

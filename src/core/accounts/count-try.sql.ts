@@ -11,9 +11,9 @@ export interface TryLimit {
 }
 
 /**
- * Whether a count applies now. It does not if it has ended. It does not either if it would end more than a minute later than a count that
- * begins now. Such a count began before the database's clock was set back, and would block its user for too long. The minute is for
- * concurrent calls.
+ * Whether a count still applies: its time has not ended, and ends at most a minute later than that of a count that begins now. A count
+ * that ends later began before the database's clock was set back, and would block its user for too long. The minute is for concurrent
+ * calls.
  */
 const isPresent = `t.ends_at > now() and t.ends_at <= now() + make_interval(secs => $2) + interval '1 minute'`;
 

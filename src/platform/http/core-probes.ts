@@ -19,7 +19,7 @@ export interface ProbeOptions {
 }
 
 const healthDeadlineMs = 1_500;
-const questions = 3;
+const maxChecks = 3;
 /** Probes need no token, so their answer is cached to limit the calls to core. */
 const answerHoldsForMs = 500;
 
@@ -88,7 +88,7 @@ async function askCore(
   { health, role }: ProbeOptions,
   logRefused: (error: unknown) => void,
 ): Promise<string | undefined> {
-  for (let question = 0; question < questions; question += 1) {
+  for (let checks = 0; checks < maxChecks; checks += 1) {
     try {
       const asked = { timeoutMs: healthDeadlineMs, headers: { [expectedRoleHeader]: role } };
       const { status } = await health.check({ service: '' }, asked);

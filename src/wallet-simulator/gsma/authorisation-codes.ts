@@ -27,22 +27,13 @@ export interface Redemption {
 }
 
 export interface AuthorisationCodes {
-  /**
-   *
-   * @throws RefusedError when an amount has no currency, or an unknown one.
-   */
+  /** Creates a code. @throws RefusedError when an amount has no currency, or an unknown one. */
   readonly issue: (account: string, terms: AuthorisationCodeBody) => AuthorisationCode;
-  /**
-   *
-   * @throws RefusedError identification when the account has no such code.
-   */
+  /** @throws RefusedError identification when the account has no such code. */
   readonly find: (account: string, code: string) => AuthorisationCode;
   /** Newest first. */
   readonly ofAccount: (account: string) => readonly AuthorisationCode[];
-  /**
-   *
-   * @throws RefusedError when the code is no longer active.
-   */
+  /** @throws RefusedError when the code is no longer active. */
   readonly cancel: (code: AuthorisationCode) => void;
   /** Uses the code and returns the account to charge. @throws RefusedError when its terms do not allow the payment. */
   readonly redeem: (code: string, redemption: Redemption) => string;

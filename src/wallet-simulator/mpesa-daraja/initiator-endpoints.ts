@@ -12,16 +12,16 @@ import { refusal, statusParameters } from './mpesa-shop.ts';
 import type { MpesaShop } from './mpesa-shop.ts';
 import { compactTime } from './mpesa-time.ts';
 
-/** Status questions, reversals, payouts and balances: their results are posted to the ResultURL. */
+/** Status queries, reversals, payouts and balances: their results are posted to the ResultURL. */
 export function addInitiatorEndpoints(app: FastifyInstance, shop: MpesaShop): void {
   const requests = createInitiatorRequests(shop);
-  addStatusQuestions(app, shop, requests);
+  addStatusQueries(app, shop, requests);
   addReversals(app, shop, requests);
   addPayouts(app, shop, requests);
   addBalances(app, shop, requests);
 }
 
-function addStatusQuestions(
+function addStatusQueries(
   app: FastifyInstance,
   shop: MpesaShop,
   { acknowledge, checkInitiator, isInitiator }: InitiatorRequests,

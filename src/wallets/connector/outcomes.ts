@@ -92,7 +92,7 @@ export type Acknowledgement =
       readonly kind: 'not_sent';
       readonly why: NotSentWhy;
       readonly detail: string;
-      /** The wait that the wallet requested in answer to a question that comes before the request. */
+      /** The wait that the wallet requested in answer to a query that comes before the request. */
       readonly retryAfterMs?: number;
     };
 
@@ -103,7 +103,7 @@ export type PaymentOutcome =
       /** When the wallet stops waiting for the payer, if it is known. */
       readonly expiresAt?: Date;
       /**
-       * Replaces the stored reference. If the answer to a question comes by callback, a connector records there when it asked. A later
+       * Replaces the stored reference. If the answer to a query comes by callback, a connector records there when it asked. A later
        * query can then ask again. At most 800 characters.
        */
       readonly providerReference?: string;

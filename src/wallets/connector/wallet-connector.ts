@@ -110,7 +110,7 @@ export interface PaymentInquiry extends WalletMoney {
   readonly attemptId: string;
   /** The reference from `initiate` or `recover`, or from an earlier query. Absent for wallets that are queried by attempt id. */
   readonly providerReference?: string;
-  /** The token of the attempt's callback URL, for questions whose answer comes by callback. */
+  /** The token of the attempt's callback URL, for queries whose answer comes by callback. */
   readonly callbackToken: string;
   /** The notes of this attempt's callbacks, oldest first. */
   readonly callbackNotes: readonly string[];
@@ -167,7 +167,7 @@ export interface CallbackHint {
   /** The outcome that the message announces, for the log. */
   readonly announced: 'completed' | 'failed' | 'other' | 'unreadable';
   /**
-   * The part of the message that a query needs, such as a receipt number, or the answer to a question of ours. It is stored with the
+   * The part of the message that a query needs, such as a receipt number, or the answer to a query of ours. It is stored with the
    * attempt or reversal, and given to later queries. Without secrets or phone numbers. At most 800 characters.
    */
   readonly note?: string;

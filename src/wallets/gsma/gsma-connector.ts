@@ -37,7 +37,7 @@ import { readRequestState } from './read-request-state.ts';
 import type { RequestProgress } from './read-request-state.ts';
 import { readStatement } from './read-statement.ts';
 import { refusedReversal, readPayment, readReversal } from './read-transaction.ts';
-import { unansweredQuestion, unknown, unknownAfter } from './unknown-outcome.ts';
+import { unansweredQuery, unknown, unknownAfter } from './unknown-outcome.ts';
 import { writePayment, writeReversal } from './write-requests.ts';
 
 const maxAnswerBytes = 64 * 1024;
@@ -229,7 +229,7 @@ function mayBeOfAnother(
 
 /** By `GET /responses/{clientCorrelationId}`. Only a 404 with the contract's error means that the id is unknown. */
 function readRecovery(reply: JsonReply): Recovery {
-  if (reply.kind !== 'answered') return unansweredQuestion(reply);
+  if (reply.kind !== 'answered') return unansweredQuery(reply);
   if (reply.status === 404 && reply.body.ok && readError(reply.body.json)?.category === 'identification') {
     return { kind: 'not_found' };
   }
@@ -247,7 +247,7 @@ function readRecovery(reply: JsonReply): Recovery {
 function readHealth(reply: JsonReply): Health {
   if (reply.kind !== 'answered' || reply.status !== 200) {
     const kind = reply.kind === 'answered' && offersNoHeartbeat(reply.status) ? 'unreported' : 'unavailable';
-    return { kind, detail: unansweredQuestion(reply).detail };
+    return { kind, detail: unansweredQuery(reply).detail };
   }
   if (!reply.body.ok) return { kind: 'unavailable', detail: reply.body.problem };
   if (!Value.Check(heartbeatSchema, reply.body.json)) {

@@ -5,7 +5,7 @@ import type { JsonReply } from '../connector/json-reply.ts';
 import { requestStateSchema } from './messages.ts';
 import { isTransactionId } from './provider-reference.ts';
 import { judgeFailedState, readError } from './read-error.ts';
-import { unansweredQuestion, unknown } from './unknown-outcome.ts';
+import { unansweredQuery, unknown } from './unknown-outcome.ts';
 
 /** The state of a request, from `GET /requeststates/{serverCorrelationId}`. */
 export type RequestProgress =
@@ -18,7 +18,7 @@ export type RequestProgress =
 
 /** Reads the request state with this id. */
 export function readRequestState(reply: JsonReply, serverCorrelationId: string): RequestProgress {
-  if (reply.kind !== 'answered' || reply.status !== 200) return unansweredQuestion(reply);
+  if (reply.kind !== 'answered' || reply.status !== 200) return unansweredQuery(reply);
   if (!reply.body.ok) return unknown('unreadable_answer', reply.body.problem);
   const state = reply.body.json;
   if (!Value.Check(requestStateSchema, state)) {

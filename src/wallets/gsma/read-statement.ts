@@ -11,7 +11,7 @@ import { transactionSchema } from './messages.ts';
 import type { Transaction } from './messages.ts';
 import { isTransactionId } from './provider-reference.ts';
 import { readFees, readMoney } from './read-transaction.ts';
-import { unansweredQuestion, unknown } from './unknown-outcome.ts';
+import { unansweredQuery, unknown } from './unknown-outcome.ts';
 
 /** The default page size of the contract, which every wallet supports. */
 const pageLimit = 50;
@@ -90,7 +90,7 @@ async function askForPage(
     AbortSignal.any([signal, AbortSignal.timeout(settings.timeouts.callMs)]),
   );
   if (reply.kind === 'answered' && reply.status === 200) return { answer: reply, exchanges };
-  throw new StatementError(unansweredQuestion(reply), exchanges);
+  throw new StatementError(unansweredQuery(reply), exchanges);
 }
 
 function pageUrl(settings: GsmaSettings, { from, to }: StatementPeriod, offset: number): URL {

@@ -6,7 +6,7 @@ import type { Reversal, Transaction } from './messages.ts';
 import { reversalSchema, transactionSchema } from './messages.ts';
 import { judgeFailedState, readErrorMetadata } from './read-error.ts';
 import type { ErrorVerdict } from './read-error.ts';
-import { unansweredQuestion, unknown } from './unknown-outcome.ts';
+import { unansweredQuery, unknown } from './unknown-outcome.ts';
 
 /** The values that a transaction must have to be the requested one. */
 export interface Expected {
@@ -17,7 +17,7 @@ export interface Expected {
 
 /** The outcome of a payment, from `GET /transactions/{transactionReference}`. */
 export function readPayment(reply: JsonReply, expected: Expected): PaymentOutcome {
-  if (reply.kind !== 'answered' || reply.status !== 200) return unansweredQuestion(reply);
+  if (reply.kind !== 'answered' || reply.status !== 200) return unansweredQuery(reply);
   if (!reply.body.ok) return unknown('unreadable_answer', reply.body.problem);
   const transaction = reply.body.json;
   if (!Value.Check(transactionSchema, transaction)) {
@@ -47,7 +47,7 @@ export function readReversal(
   reply: JsonReply,
   expected: Expected & { readonly originalTransactionReference: string },
 ): ReversalOutcome {
-  if (reply.kind !== 'answered' || reply.status !== 200) return unansweredQuestion(reply);
+  if (reply.kind !== 'answered' || reply.status !== 200) return unansweredQuery(reply);
   if (!reply.body.ok) return unknown('unreadable_answer', reply.body.problem);
   const reversal = reply.body.json;
   if (!Value.Check(reversalSchema, reversal)) {

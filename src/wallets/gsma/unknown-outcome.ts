@@ -7,7 +7,7 @@ import { nameOf, readError } from './read-error.ts';
 export const unknown = (why: UnknownWhy, detail: string): Unknown => ({ kind: 'unknown', why, detail });
 
 /** Why a query has no definite answer: it was not sent, or its answer was lost or decides nothing. */
-export function unansweredQuestion(reply: JsonReply): Unknown {
+export function unansweredQuery(reply: JsonReply): Unknown {
   if (reply.kind === 'unknown') return reply;
   if (reply.kind === 'not_sent') return unasked(reply);
   return unknownAfter(reply);

@@ -7,7 +7,7 @@ import { unknown } from './mpesa-error.ts';
 import type { Note, ResultNote } from './notes.ts';
 import { resultNotes } from './notes.ts';
 import type { Asked, PaymentReference } from './references.ts';
-import { withQuestion, writeReference } from './references.ts';
+import { withQuery, writeReference } from './references.ts';
 
 /** How long the answer to a status query may take before the query is repeated. */
 export const askAgainAfterMs = 60_000;
@@ -26,25 +26,23 @@ export type TransactionState =
   | { readonly kind: 'ended'; readonly status: string }
   /** The transaction has not ended. */
   | { readonly kind: 'open' }
-  /** The question failed, or its answer does not concern the transaction. */
+  /** The query failed, or its answer does not concern the transaction. */
   | { readonly kind: 'unanswered'; readonly detail: string };
 
-/** The newest answer to one of our questions about `of`. Only conversations that M-Pesa acknowledged to us count. */
+/** The newest answer to one of our queries about `of`. Only conversations that M-Pesa acknowledged to us count. */
 export function answerTo(
   asked: readonly Asked[] | undefined,
   of: string,
   notes: readonly Note[],
 ): ResultNote | undefined {
-  const ids = new Set(
-    (asked ?? []).filter((question) => question.of === of).flatMap((question) => question.ids),
-  );
+  const ids = new Set((asked ?? []).filter((query) => query.of === of).flatMap((query) => query.ids));
   return resultNotes(notes).findLast((note) => note.ids.some((id) => ids.has(id)));
 }
 
 const endedStatuses: ReadonlySet<string> = new Set(['cancelled', 'declined', 'expired']);
 const openStatuses: ReadonlySet<string> = new Set(['initiated', 'authorized', 'pending authorized']);
 
-/** Reads the answer to a question about a transaction. `receipt` is absent when the question named a conversation. */
+/** Reads the answer to a query about a transaction. `receipt` is absent when the query named a conversation. */
 export function readStatus(
   note: ResultNote,
   receipt: string | undefined,
@@ -79,7 +77,7 @@ export interface ConfirmationParts {
   readonly now: () => Date;
 }
 
-/** A question that was asked, with the questions to record. */
+/** The state of a transaction, or the queries to record while their answers are awaited. */
 export type Confirmation =
   | TransactionState
   | { readonly kind: 'waiting'; readonly asked: readonly Asked[] }
@@ -102,7 +100,7 @@ export async function confirmTransaction(
   const state = answer === undefined ? undefined : readStatus(answer, receipt, parts.currency);
   if (state?.kind === 'completed' || state?.kind === 'ended') return { result: state, exchanges: [] };
   const now = parts.now().getTime();
-  const last = (asked ?? []).findLast((question) => question.of === of);
+  const last = (asked ?? []).findLast((query) => query.of === of);
   if (last !== undefined) {
     const isAnswered = answerTo([last], of, notes) !== undefined;
     const waitMs = isAnswered && state?.kind === 'open' ? askOpenAgainAfterMs : askAgainAfterMs;
@@ -115,8 +113,8 @@ export async function confirmTransaction(
   const { purpose = 'query', address } = parts;
   const { result, exchanges } = await parts.api.askStatus(purpose, subject, address, options);
   if (result.kind === 'unknown') return { result, exchanges };
-  const question: Asked = { ids: result.ids, at: now, of };
-  return { result: { kind: 'waiting', asked: withQuestion(asked, question) }, exchanges };
+  const query: Asked = { ids: result.ids, at: now, of };
+  return { result: { kind: 'waiting', asked: withQuery(asked, query) }, exchanges };
 }
 
 /** A payment that a status answer shows as completed. */

@@ -187,7 +187,7 @@ export class DarajaConnector implements WalletConnector {
    * Asks for the receipt's status, and judges its answer. Another receipt is tried if the first is not of this payment: first those that
    * callbacks gave, and then those of the statement. M-Pesa debits exactly the requested amount. So a receipt of another amount that only
    * names the attempt's account reference is another payment, which the payer made beside the prompt. It is recorded as such, so that it is
-   * not asked about again. Only the latest questions are kept, and a repeated question would take the place of a newer one.
+   * not asked about again. Only the latest queries are kept, and a repeated query would take the place of a newer one.
    */
   async #confirm(
     payment: PaymentInquiry,

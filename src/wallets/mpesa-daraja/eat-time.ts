@@ -4,7 +4,7 @@ const offsetMs = 3 * 60 * 60 * 1000;
 /** A time as M-Pesa writes it, `YYYYMMDDHHmmss` in East Africa Time. */
 export const compactTime = (time: Date): string => eastAfrican(time).replace(/[-T:]/g, '').slice(0, 14);
 
-/** A time as the statement's questions write it, `YYYY-MM-DD HH:mm:ss` in East Africa Time. */
+/** A time as the statement's queries write it, `YYYY-MM-DD HH:mm:ss` in East Africa Time. */
 export const spacedTime = (time: Date): string => eastAfrican(time).replace('T', ' ').slice(0, 19);
 
 /** Reads `YYYYMMDDHHmmss` in East Africa Time; undefined for other texts. */

@@ -81,7 +81,7 @@ export class InitiatorApi {
     this.#dialect = dialect;
   }
 
-  /** Asks for the status of a transaction. A question may be repeated, because it changes nothing. */
+  /** Asks for the status of a transaction. A query may be repeated, because it changes nothing. */
   async askStatus(
     purpose: ExchangePurpose,
     subject: StatusSubject,

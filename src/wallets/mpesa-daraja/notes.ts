@@ -19,7 +19,7 @@ const pushNote = Type.Object(
 );
 export type PushNote = Static<typeof pushNote>;
 
-/** The result of one of our questions or reversals. */
+/** The result of one of our queries or reversals. */
 const resultNote = Type.Object(
   {
     about: Type.Literal('result'),

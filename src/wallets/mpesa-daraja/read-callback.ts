@@ -11,8 +11,8 @@ const acceptedReply = {
 };
 
 /**
- * Reads a message to our URL: the outcome of a payment request, or the result of a question or a reversal. M-Pesa signs
- * nothing, so every message is only a reason to query, and its note is only used with our own questions.
+ * Reads a message to our URL: the outcome of a payment request, or the result of a query or a reversal. M-Pesa signs
+ * nothing, so every message is only a reason to query, and its note is only used with our own queries.
  */
 export function readCallback(callback: CallbackRequest, secrets: readonly string[]): CallbackHint {
   const read = readJson(

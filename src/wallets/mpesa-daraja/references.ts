@@ -4,19 +4,19 @@ import { Value } from '@sinclair/typebox/value';
 
 const Text = Type.String({ minLength: 1, maxLength: 64 });
 
-/** A question or a request whose answer comes by callback. */
+/** A query or a request whose answer comes by callback. */
 const askedSchema = Type.Object({
   /** Both conversation ids of its acknowledgement, in any order. */
   ids: Type.Array(Text, { maxItems: 2 }),
   /** In milliseconds since 1970. */
   at: Type.Integer(),
-  /** The receipt, or the conversation, that the question names. */
+  /** The receipt, or the conversation, that the query names. */
   of: Text,
 });
 export type Asked = Static<typeof askedSchema>;
 
-/** Older questions are dropped, so that the reference stays within its length. */
-const keptQuestions = 2;
+/** Older queries are dropped, so that the reference stays within its length. */
+const keptQueries = 2;
 
 const keptReceipts = 3;
 const keptOthers = 12;
@@ -35,9 +35,9 @@ export const withOther = (reference: PaymentReference, receipt: string): Payment
   others: [...new Set([...(reference.others ?? []), receipt])].slice(-keptOthers),
 });
 
-export const withQuestion = (asked: readonly Asked[] | undefined, question: Asked): Asked[] => [
-  ...(asked ?? []).slice(1 - keptQuestions),
-  question,
+export const withQuery = (asked: readonly Asked[] | undefined, query: Asked): Asked[] => [
+  ...(asked ?? []).slice(1 - keptQueries),
+  query,
 ];
 
 const paymentSchema = Type.Object({
@@ -53,7 +53,7 @@ const paymentSchema = Type.Object({
   receipts: Type.Optional(Type.Array(Text, { maxItems: keptReceipts })),
   /** Receipts that belong to other payments with the account reference of the attempt. */
   others: Type.Optional(Type.Array(Text, { maxItems: keptOthers })),
-  asked: Type.Optional(Type.Array(askedSchema, { maxItems: keptQuestions })),
+  asked: Type.Optional(Type.Array(askedSchema, { maxItems: keptQueries })),
 });
 export type PaymentReference = Static<typeof paymentSchema>;
 
@@ -62,7 +62,7 @@ const reversalSchema = Type.Object({
   sent: Type.Optional(Type.Object({ ids: Type.Array(Text, { maxItems: 2 }), at: Type.Integer() })),
   /** The transaction of the reversal that a callback gave, after a lost acknowledgement. */
   claimed: Type.Optional(Text),
-  asked: Type.Optional(Type.Array(askedSchema, { maxItems: keptQuestions })),
+  asked: Type.Optional(Type.Array(askedSchema, { maxItems: keptQueries })),
 });
 export type ReversalReference = Static<typeof reversalSchema>;
 

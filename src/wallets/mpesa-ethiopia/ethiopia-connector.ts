@@ -57,7 +57,7 @@ const awaitCallbackMs = 20_000;
 
 /**
  * M-Pesa in Ethiopia. There is no query of a payment request. So its outcome is the answer to a status query. The answer comes by callback,
- * and counts only with the conversation id that M-Pesa acknowledged to us. The question names the receipt that a callback gave, or else our
+ * and counts only with the conversation id that M-Pesa acknowledged to us. The query names the receipt that a callback gave, or else our
  * own id of the request.
  */
 export class EthiopiaConnector implements WalletConnector {
@@ -160,7 +160,7 @@ export class EthiopiaConnector implements WalletConnector {
         state.kind === 'waiting' ||
         state.kind === 'open' ||
         (state.kind === 'completed' && sameDecimal(state.amount, payment.amount));
-      // Only the latest questions are kept. So this receipt would otherwise be asked about again, in the place of a newer question.
+      // Only the latest queries are kept. So this receipt would otherwise be asked about again, in the place of a newer query.
       if (state.kind === 'completed' && !isOfPrompt) reference = withOther(reference, other);
       if (!isOfPrompt) continue;
       const result = outcomeOf(state, { ...reference, receipt: stored ?? other }, told.at(-1));

@@ -19,7 +19,7 @@ export interface LaneRelease {
 /**
  * The remaining deliveries are read by a separate statement, after another one has locked the lane. A delivery
  * committed earlier is visible to that statement. A delivery committed later wakes the lane after this transaction. A
- * lane with deliveries left becomes due now, not at their due time. So lanes that have waited longer come first.
+ * lane whose first delivery is due already becomes due now, not at the earlier time of the delivery. So lanes that have waited longer come first.
  * A lane without a signing secret is not due until the first secret is shown. The transaction shares the lock of its secrets.
  * So a secret that was committed earlier is visible to this statement, and one that is created later wakes the lane.
  * If all examined deliveries wait for earlier ones of their orders, the lane is due now, and `postponeWaiting` shows what is behind them.

@@ -105,7 +105,7 @@ test.each<[string, Own, readonly string[]]>([
     },
     [
       'It is not sent, because it cannot be signed. The signing secret whs_1 is encrypted with the key "k1", which is missing in GATEHOUSE_WEBHOOK_SECRET_KEYS.',
-      'Put the key back into GATEHOUSE_WEBHOOK_SECRET_KEYS, behind the others. If the key is lost, make a new secret and give it to the merchant: $ gatehouse webhook secret rotate mer_1 --environment production --promote-after 0s',
+      'Put the key back into GATEHOUSE_WEBHOOK_SECRET_KEYS, behind the others. If the key is lost, create a new secret and give it to the merchant: $ gatehouse webhook secret rotate mer_1 --environment production --promote-after 0s',
     ],
   ],
   [

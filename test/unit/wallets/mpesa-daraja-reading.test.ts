@@ -13,7 +13,7 @@ import {
 } from '../../../src/wallets/mpesa-daraja/payer-started.ts';
 import { readCallback } from '../../../src/wallets/mpesa-daraja/read-callback.ts';
 import { readPushAnswer, readPushState } from '../../../src/wallets/mpesa-daraja/read-push.ts';
-import { withQuestion, writeReference } from '../../../src/wallets/mpesa-daraja/references.ts';
+import { withQuery, writeReference } from '../../../src/wallets/mpesa-daraja/references.ts';
 import {
   readCertificate,
   securityCredential,
@@ -298,7 +298,7 @@ describe('the answer to a status query', () => {
     const id = 'x'.repeat(64);
     const question = { ids: [id, id], at: Date.now(), of: id };
     const reference = { checkout: id, at: Date.now(), paid: true as const, receipt: id };
-    const asks = withQuestion(withQuestion(withQuestion([], question), question), question);
+    const asks = withQuery(withQuery(withQuery([], question), question), question);
 
     expect(asks).toHaveLength(2);
     expect(writeReference({ ...reference, asked: asks }).length).toBeLessThanOrEqual(800);

@@ -165,7 +165,7 @@ export function createOrderChanges(parts: OrderChangesParts): OrderChanges {
   };
 }
 
-/** The events of orders whose attempt has ended. */
+/** The events by which an attempt of an order ends. */
 const endsAttempt = new Set<OrderEventType>(['PAYMENT_DECLINED', 'COMPLETED']);
 
 const rethrow = (_row: OrderRow, error: unknown): never => {
