@@ -62,7 +62,7 @@ const systemLookup: Resolve = async (name) =>
 /**
  * Queries the name servers directly. The system's lookup blocks one of few threads for each unresponsive name server. A few unreachable
  * merchants would delay all deliveries. So this machine is asked only after errors for which `asksSystem` is true, by default about
- * names unknown to the name servers: first its hosts file, and then the system's lookup, which also knows search domains and mDNS.
+ * names unknown to the name servers. Its hosts file comes first, and then the system's lookup, which also knows search domains and mDNS.
  *
  * The system's lookup is used for two names at a time, and for one of each owner. A merchant's name server can report names as unknown, and then
  * not answer the system. libuv gives the system's lookups only two threads, and this process needs them to look up its database, the broker

@@ -16,7 +16,7 @@ const pollMs = 100;
 
 const acceptEach = 'Answer each genuine webhook with 2xx, even if it changes nothing in your shop.';
 
-/** The checks of the deliveries of a shop. Certification ends the orders: by webhooks, and in the proxy's answers to verify. */
+/** The checks of the orders that a shop fulfils. Certification ends the orders: by webhooks, and in the proxy's answers to verify. */
 export function fulfilmentChecks(parts: IntegrationParts): readonly Check<IntegrationCheckName>[] {
   const { shop, sender, limits, now, stop } = parts;
 

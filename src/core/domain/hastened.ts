@@ -7,7 +7,7 @@ const maxRecent = 20;
 export const isFlooded = (recentExchanges: number): boolean => recentExchanges >= maxRecent;
 
 /**
- * The time of the next query after a hint about an attempt, refund or reversal: at once, or ten seconds later if its attempt has had 20
+ * The time of the next query after a hint about an attempt, refund or reversal. It is now, or ten seconds later if its attempt has had 20
  * recent exchanges with the wallet. Callbacks count as exchanges. So a wallet that repeats its callbacks, or another sender who
  * knows a callback URL, cannot make Gatehouse query a wallet without a pause.
  */

@@ -2,8 +2,8 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import type { WalletAccountRow } from '../database/wallet-account-entity.ts';
 
 /**
- * Records for the broker which account new payments use from now on: this one, or the operator's again. It has no credentials. A restored
- * gateway knows by it that it lacks an account.
+ * Records for the broker which account new payments use from now on: this one, or the operator's again. It has no credentials. From
+ * it, a restored gateway learns which account it lacks.
  */
 export const addAccountChange = (
   em: EntityManager,

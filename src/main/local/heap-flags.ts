@@ -1,6 +1,6 @@
 /**
- * Node flags that keep the heap small in core and the REST facade, which every request passes, in the checkout, whose pages anyone can
- * request, in the dashboard, whose downloads create much garbage, and in webhooks, whose lists do. By default, garbage grows to several times the used memory before a
+ * Node flags that keep the heap small. Every request passes core and the REST facade, and anyone can request pages of the checkout. Downloads
+ * of the dashboard and lists of webhooks create much garbage. By default, garbage grows to several times the used memory before a
  * collection. None of the flags is an upper limit. In an overload, the heap still grows as needed (docs/adr/0011).
  */
 export const heapFlags: readonly string[] = [

@@ -11,7 +11,7 @@ export interface AttemptWords {
   readonly detail: string;
 }
 
-/** The most likely cause of each status. */
+/** What the merchant's developer should check for a status. */
 const hints: Readonly<Record<number, string>> = {
   401: "the URL must accept webhooks without a login and verify their signature with the merchant's current signing secret",
   403: 'the URL must accept webhooks without a login and verify their signature. Check for a firewall or bot filter',
@@ -21,7 +21,7 @@ const hints: Readonly<Record<number, string>> = {
 
 /**
  * The result of a complete response, by its status alone. 2xx means delivered, whatever the body says. 410 pauses the
- * endpoint. Everything else is refused, redirects included. The explanation quotes no part of the response, which may
+ * host or webhook endpoint. Everything else is refused, redirects included. The explanation quotes no part of the response, which may
  * contain secrets.
  */
 export function explainAnswer(answer: Pick<ReceivedResponse, 'status' | 'location'>, url: URL): AttemptWords {
