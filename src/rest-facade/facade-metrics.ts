@@ -29,7 +29,7 @@ export function addFacadeMetrics(
   addGauge('requests_limit', 'Requests that may wait in this process.', () => slotsInAll);
   new Counter({
     name: 'gatehouse_waiting_requests_refused_total',
-    help: 'Requests that were refused with 429, because too many of their merchant waited.',
+    help: 'Requests that were refused with 429, because too many requests of the merchant waited.',
     registers: [registry],
     collect() {
       this.reset();

@@ -35,7 +35,7 @@ export type PaymentType = 'LINK' | 'QR' | 'DIRECT' | 'API';
  */
 export type PaymentAttemptStatus = 'REQUESTED' | 'SENT' | 'UNKNOWN' | 'SUCCEEDED' | 'DECLINED' | 'TIMED_OUT';
 
-/** The reasons for which a wallet definitely declines, the same for every wallet. */
+/** The reasons for which a wallet definitely declines, the same for every wallet, and in the order of `failureReasons` of its connectors. */
 export const walletDeclineReasons = [
   'insufficient_funds',
   'wrong_pin',

@@ -1,6 +1,6 @@
 /**
- * The reasons for which a wallet refuses or fails a payment. Every connector maps its wallet's codes to these, and stores the
- * wallet's own code and text beside them.
+ * The reasons for which a wallet refuses or fails a payment, in the order of `walletDeclineReasons` of core. Every connector maps its wallet's
+ * codes to these, and stores the wallet's own code and text beside them.
  */
 export const failureReasons = [
   'insufficient_funds',
