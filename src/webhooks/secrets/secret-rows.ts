@@ -49,7 +49,7 @@ where merchant_id = $1 and ($2::webhooks.environment is null or environment = $2
 order by environment`,
 };
 
-/** The name of the lock of a secret's owner. Without an endpoint, processes of the previous version use the same name. */
+/** The name of the lock of a secret's owner. Processes of release 0.1.0 use the same one. */
 const ownerLock = (merchantId: string, environment: string, endpointId: string): string =>
   `hashtextextended(concat_ws('|', 'webhooks.signing_secrets', ${merchantId}, ${environment}, nullif(${endpointId}, '')), 0)`;
 
@@ -93,8 +93,8 @@ where merchant_id = $1 and environment = $2 and id = $3`;
 
 /**
  * Makes the deliveries due that waited for the first secret. Their schedules count from now on. A
- * transaction that makes a lane wait shares the lock of its owner (`sharingSecrets`). So it has ended, and this statement sees
- * the lane, or it begins after this transaction and sees the secret.
+ * transaction that makes a lane wait shares the lock of its owner (`sharingSecrets`). So either it has ended, and this
+ * statement sees the lane, or it begins after this transaction and sees the secret.
  */
 const wakeWaiting = `
 with waiting as (

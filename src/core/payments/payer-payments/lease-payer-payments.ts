@@ -48,7 +48,7 @@ export interface PayerPaymentQueue {
 
 export interface PayerPaymentQueueParts {
   readonly database: Database;
-  /** Limits callbacks, which wait for a payment that others hold, by payment. */
+  /** Limits the callbacks that wait for one payment while others hold it. */
   readonly fairly: FairCalls;
   readonly wallets: readonly Wallet[];
   readonly newId: NewId;
