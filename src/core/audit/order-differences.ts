@@ -114,10 +114,10 @@ export function attemptDifferences(
   events: readonly OrderEventMessage[],
   stored: ReadonlyMap<string, RowValues>,
 ): OrderDifference[] {
-  const { paymentType, environment } = orderColumns(newest);
+  const { environment } = orderColumns(newest);
   const sealed = new Map<string, RowValues>(
-    latestParts(events).attempts.map(({ message, transactionId }) => {
-      const attempt = attemptColumns(message, paymentType, transactionId);
+    latestParts(events).attempts.map(({ message, origin, transactionId }) => {
+      const attempt = attemptColumns(message, origin, transactionId);
       return [attempt.id, textsOf(comparableValues({ ...attempt, environment }))];
     }),
   );

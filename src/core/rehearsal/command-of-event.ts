@@ -4,7 +4,8 @@ import { commandTypes } from '../domain/order.ts';
 import type { CommandType, OrderInFull, PaymentAttempt } from '../domain/order.ts';
 import type { Command } from '../domain/transition.ts';
 import { attemptStatusOf, eventTypeOf } from '../rpc/order-messages.ts';
-import { requireKnown, originOf, pastAfter } from './order-past.ts';
+import { originOf } from '../payments/changes/lost-order.ts';
+import { requireKnown, pastAfter } from './order-past.ts';
 
 /**
  * The command that caused an event of `transition`. Events since the release that records decisions name it. For earlier ones it

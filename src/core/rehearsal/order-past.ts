@@ -16,7 +16,7 @@ import type {
   PaymentAttempt,
   StrayMoney,
 } from '../domain/order.ts';
-import { orderColumns } from '../payments/changes/lost-order.ts';
+import { orderColumns, originOf } from '../payments/changes/lost-order.ts';
 import { attemptStatusOf, paymentOptionOf } from '../rpc/order-messages.ts';
 
 /** The facts of an order's events so far that the next decision needs. */
@@ -79,20 +79,6 @@ export function pastAfter(event: OrderEventMessage, before: OpenPast | undefined
         ? [...attempts, attempt]
         : attempts.map((each) => (each.id === attempt.id ? attempt : each)),
   };
-}
-
-const origins: Readonly<Record<string, AttemptOrigin>> = {
-  direct: 'DIRECT',
-  checkout: 'CHECKOUT',
-  payer: 'PAYER',
-};
-
-/** The origin of the attempt that the event started. Events of earlier versions do not record it. */
-export function originOf({ decision, paymentAttempt, order }: OrderEventMessage): AttemptOrigin {
-  const recorded = origins[decision?.attemptOrigin ?? ''];
-  if (recorded !== undefined) return recorded;
-  if (paymentAttempt?.phone === '') return 'PAYER';
-  return order !== undefined && orderIn(order).paymentType === 'DIRECT' ? 'DIRECT' : 'CHECKOUT';
 }
 
 /** The order that the decision of `event` met. @throws TypeError */

@@ -203,6 +203,23 @@ test.each(['at once', 'in two parts'])(
   },
 );
 
+test('a repeated direct payment of a registered order prompts no phone again after a restore', async () => {
+  const { id: merchantId } = await stack.createMerchant();
+  const direct = { merchantId, orderNumber: 'D-1', phone: '0911303001' };
+  await desk.registerHosted({ merchantId, orderNumber: 'D-1' });
+  const { attemptId } = await desk.startDirect(direct);
+  await desk.settle({ merchantId, orderId: '', attemptId }, outcomes.declined());
+  const events = await eventsOf(merchantId);
+  await loseRows(tables);
+
+  expect(await rebuild(events)).toMatchObject({ orders: { length: 1 }, conflicts: [] });
+
+  expect(await desk.startDirect(direct)).toMatchObject({ attemptId });
+  expect(await desk.query('select origin, status from core.payment_attempts')).toEqual([
+    { origin: 'DIRECT', status: 'DECLINED' },
+  ]);
+});
+
 // Each flush compares all rows that it knows. With those of the orders before, a hundred orders took minutes. And a transaction that is open
 // for long delays the events of all orders.
 test.each([

@@ -14,7 +14,7 @@ import type { OrderRow, PaymentAttemptRow, RefundRow } from '../../database/orde
 import { Currency } from '../../domain/currency.ts';
 import { Money } from '../../domain/money.ts';
 import { isInFlight } from '../../domain/order.ts';
-import type { AttemptOrigin, DeclineReason, PaymentType } from '../../domain/order.ts';
+import type { AttemptOrigin, DeclineReason } from '../../domain/order.ts';
 import { PhoneNumber } from '../../domain/phone-number.ts';
 import { parseEnvironment } from '../../rpc/environment.ts';
 import { attemptStatusOf, paymentOptionOf, paymentTypeOf, statusOf } from '../../rpc/order-messages.ts';
@@ -85,7 +85,7 @@ export function orderColumns(message: OrderMessage) {
  * The columns of an attempt. An attempt that may still take money becomes UNKNOWN and due. The wallet may have got its request, so it is
  * queried before anything is sent.
  */
-export function attemptColumns(message: AttemptMessage, paymentType: PaymentType, transactionId: string) {
+export function attemptColumns(message: AttemptMessage, origin: AttemptOrigin, transactionId: string) {
   const last = requireKnown(attemptStatusOf(message.status), 'attempt status');
   const createdAt = timeOf(message.createTime, 'create_time');
   const { walletAccountId: account } = message;
@@ -93,7 +93,7 @@ export function attemptColumns(message: AttemptMessage, paymentType: PaymentType
   return {
     id: idIn('pat', message.paymentAttemptId),
     status: inFlight ? 'UNKNOWN' : last,
-    origin: originOf(message, paymentType),
+    origin,
     paymentOption: requireKnown(paymentOptionOf(message.paymentOption), 'payment_option'),
     phone: message.phone,
     declineReason: message.declineReason === '' ? null : (message.declineReason as DeclineReason),
@@ -151,9 +151,22 @@ export function paidAttempts(
   return [...all.values()];
 }
 
-/** Events do not contain the origin. A payer without a prompt has no phone, and a DIRECT order has no page. */
-const originOf = ({ phone }: AttemptMessage, paymentType: PaymentType): AttemptOrigin =>
-  phone === '' ? 'PAYER' : paymentType === 'DIRECT' ? 'DIRECT' : 'CHECKOUT';
+const origins: Readonly<Record<string, AttemptOrigin>> = {
+  direct: 'DIRECT',
+  checkout: 'CHECKOUT',
+  payer: 'PAYER',
+};
+
+/**
+ * The origin of the attempt that the event started. Events of earlier versions do not record it, and neither do later events of an attempt. Then
+ * an attempt without a phone is a payer's, and one of a DIRECT order is direct. A direct payment of a registered order cannot be recognised.
+ */
+export function originOf({ decision, paymentAttempt, order }: OrderEventMessage): AttemptOrigin {
+  const recorded = origins[decision?.attemptOrigin ?? ''];
+  if (recorded !== undefined) return recorded;
+  if (paymentAttempt?.phone === '') return 'PAYER';
+  return order !== undefined && paymentTypeOf(order.paymentType) === 'DIRECT' ? 'DIRECT' : 'CHECKOUT';
+}
 
 /** The columns of a refund. The wallet may have got a refund that is due, so it is queried before the refund is sent again with its id. */
 export function refundColumns(message: RefundMessage) {
@@ -215,15 +228,21 @@ function refundStatusOf({ status, failureReason }: RefundMessage): RefundRow['st
 
 /** The latest attempts and refunds of an order's events, oldest attempt first. */
 export function latestParts(events: readonly OrderEventMessage[]) {
-  const attempts = new Map<string, { message: AttemptMessage; transactionId: string }>();
+  const attempts = new Map<
+    string,
+    { message: AttemptMessage; origin: AttemptOrigin; transactionId: string }
+  >();
   const refunds = new Map<string, RefundMessage>();
-  for (const { paymentAttempt, refund, providerTransactionId } of events) {
+  for (const event of events) {
+    const { paymentAttempt, refund, providerTransactionId } = event;
     if (paymentAttempt !== undefined) {
       const { paymentAttemptId: id } = paymentAttempt;
       // A core of an earlier version leaves the account out.
-      const account = paymentAttempt.walletAccountId ?? attempts.get(id)?.message.walletAccountId;
+      const earlier = attempts.get(id);
+      const account = paymentAttempt.walletAccountId ?? earlier?.message.walletAccountId;
       const message = { ...paymentAttempt, ...(account === undefined ? {} : { walletAccountId: account }) };
-      attempts.set(id, { message, transactionId: providerTransactionId });
+      const origin = earlier?.origin ?? originOf(event);
+      attempts.set(id, { message, origin, transactionId: providerTransactionId });
     }
     if (refund !== undefined) refunds.set(refund.refundId, refund);
   }

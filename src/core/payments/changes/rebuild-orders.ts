@@ -250,7 +250,7 @@ async function writeLostEvents(
   const storedAttempts = row === null ? [] : await findAttemptsOf(em, [key]);
   const storedAttempt = new Map(storedAttempts.map((attempt) => [attempt.id, attempt]));
   const attemptRows = paidAttempts(
-    attempts.map(({ message, transactionId }) => attemptColumns(message, columns.paymentType, transactionId)),
+    attempts.map(({ message, origin, transactionId }) => attemptColumns(message, origin, transactionId)),
     refundRows,
     columns,
     storedAttempt,
