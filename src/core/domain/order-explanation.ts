@@ -126,6 +126,6 @@ export interface ExplainedOrder {
   readonly walletState: (wallet: string) => WalletState;
   /** Whether a restore may have lost the payment of a PENDING order. */
   readonly mayBePaid: boolean;
-  /** Of a PENDING order without a payment in flight; null without one. */
+  /** The payer-started payment that holds a PENDING order without a payment in flight; null when there is none. */
   readonly payerPayment: ExplainedPayerPayment | null;
 }
