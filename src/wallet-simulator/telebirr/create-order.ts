@@ -17,7 +17,7 @@ export const newReceipt = (randomBytes: (count: number) => Buffer): string =>
 export function preOrder({ context, payments }: Telebirr, content: Fields): Payment {
   const { randomBytes, now, delaysMs } = context;
   const requestId = String(content['merch_order_id']);
-  // telebirr does not document this case. The refusal makes a client fail that repeats an order.
+  // telebirr does not document this case. The refusal makes a client that repeats an order fail.
   if (payments.find('payment', requestId) !== undefined) {
     throw new FabricError(299, '60310003', 'merch_order_id is duplicated');
   }

@@ -6,9 +6,9 @@ import { headsWithin, isFirstOfItsOrder, nextOf } from './head-rows.sql.ts';
 import { lockLanes } from './lock-lanes.sql.ts';
 
 /**
- * The delivery just before the first of these is pending too, and due later than all of them. Each of these becomes due just after it, and so
- * behind the next page. They are postponed once for each failure of the first delivery of their order. Reads only these deliveries and the
- * ones just before them.
+ * Postpones the next deliveries of a lane, its page. For each order, the delivery just before its first one in the page is pending too, and due
+ * later than all in the page. Those in the page become due just after it, and so behind the next page. They are postponed once for each
+ * failure of the first delivery of their order. Reads only these deliveries and the ones just before them.
  */
 const statement = `
 with lane as (select $1::text as merchant_id, $2::webhooks.environment as environment, $3::text as endpoint),
