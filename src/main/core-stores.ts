@@ -82,9 +82,8 @@ export function createCoreStores(parts: CoreStoresParts) {
   });
   /**
    * For calls of merchants and payers, and callbacks of wallets, that do not share a statement with others. Together they use at
-   * most half of the connections. The calls of one merchant use at most a quarter of the connections. So do the pages of its
-   * checkouts, the callbacks about its payments and reversals, and the outcomes of its refunds. So do the messages about one payment that its
-   * payer started.
+   * most half of the connections. Each of these uses at most a quarter of the connections: the calls of one merchant, the pages of its checkouts,
+   * the callbacks about its payments and reversals, the outcomes of its refunds, and the messages about one payment that its payer started.
    */
   const fairly = createFairCalls({
     maxRunning: Math.max(1, Math.floor(config.GATEHOUSE_DATABASE_POOL_SIZE / 2)),

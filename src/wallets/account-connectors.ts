@@ -30,10 +30,9 @@ export interface OpenAccount {
 export interface AccountConnectors {
   /**
    * Runs `work` with the connector of an account, or `unusable` when the account is removed, or its settings cannot be used. `failure`
-   * is the error if core did not give the settings, which says nothing about the account.
-   * `mask` replaces the secrets of the account in a text. `forget` makes the next use read the settings again, for example because the
-   * wallet refused them. A restore can give the id of a lost account to other credentials. Connectors that are not in use are closed after
-   * a while.
+   * is the error if core did not give the settings. Such an error says nothing about the account.
+   * `mask` replaces the secrets of the account in a text. `forget` makes the next use read the settings again. The wallet may have refused
+   * them, because after a restore the id of a lost account can have other credentials. Connectors that are not in use are closed after a while.
    */
   readonly use: <T>(
     account: AccountReference,

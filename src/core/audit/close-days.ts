@@ -117,7 +117,7 @@ with recursive search as (
 )
 select s.merchant_id, s.low::text as number, b.hash
 from search s
--- A plain join can read all blocks once for each merchant, because the caller avoids sorts.
+-- The caller has set enable_sort to off, so the planner could choose a plain join that reads all blocks for each merchant.
 cross join lateral (
   select hash from core.event_blocks where merchant_id = s.merchant_id and number = s.low limit 1
 ) b

@@ -12,7 +12,7 @@ export interface Resealed {
   readonly problem?: AccountUnreadableError;
 }
 
-/** Encrypts accounts of other keys with the first key. Rejects after an error of the database, and can be repeated. */
+/** Encrypts the accounts that other keys encrypted again with the first key. Rejects after an error of the database, and can be repeated. */
 export async function resealAccounts(database: Database, seal: AccountSeal): Promise<Resealed> {
   let resealed = 0;
   let unreadable = 0;

@@ -6,7 +6,7 @@ const longestPath = 2_000;
 
 type Method = 'GET' | 'POST';
 
-/** The routes that require a signed-in user. Only these redirect to the sign-in page, and only to these a user returns. */
+/** The routes that require a signed-in user. Only these redirect to the sign-in page, which leads back only to these. */
 const guardedRoutes: Readonly<Record<Method, readonly RegExp[]>> = {
   GET: guardedBy('GET'),
   POST: guardedBy('POST'),

@@ -24,7 +24,7 @@ export async function requireHarmlessDatabase(url: string): Promise<void> {
 
 /**
  * Lets the next gateway of a campaign use the database. Each makes its own secrets, and core refuses a database that was used with
- * another master key. The gateways before left nothing that anyone needs.
+ * another master key. The earlier gateways left nothing that anyone needs.
  * @throws StartError if the database does not answer
  */
 export const forgetMasterKey = (url: string): Promise<void> =>

@@ -1,7 +1,7 @@
 import buildAjvValidators from '@fastify/ajv-compiler';
 import buildSerializers from '@fastify/fast-json-stringify-compiler';
 
-/** Compiles the schema of a route once in a process. There are only as many as the listeners' routes have. */
+/** Compiles the schema of a route once in a process. All results are kept, because the routes of the listeners are fixed. */
 function compileOnce<Schemas, Options, Route, Compiled>(
   build: (schemas: Schemas, options?: Options) => (route: Route) => Compiled,
 ) {
