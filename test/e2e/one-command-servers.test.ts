@@ -123,6 +123,13 @@ describe('the embedded PostgreSQL', () => {
     await once(other, 'exit');
   });
 
+  test('does not run from a folder whose path a shell would change', async () => {
+    const native = join(folder, 'US$', 'native');
+    await expect(
+      findPostgresHome({ dataFolder: folder, native, shared: folder, report: () => undefined }),
+    ).rejects.toThrow(`PostgreSQL cannot run from ${native}`);
+  });
+
   test('that a killed start left running is shut down cleanly by the next start', async () => {
     await server.stop();
     const [port] = await choosePorts([{ setting: 'any', host: '127.0.0.1', port: 0 }]);

@@ -145,6 +145,7 @@ export async function findPostgresHome(options: {
   readonly report: (line: string) => void;
 }): Promise<PostgresHome> {
   const { dataFolder, native, shared, report } = options;
+  refuseShellCharacters(native);
   await completeLinks(native);
   if (process.getuid?.() !== 0) {
     return { programs: native, data: await findData(dataFolder, undefined, shared), user: undefined };
@@ -160,6 +161,15 @@ export async function findPostgresHome(options: {
     ? native
     : await copyPrograms(native, shared, report);
   return { programs, data, user };
+}
+
+/** initdb puts its own path between double quotes in a command of a shell, which replaces these characters. */
+function refuseShellCharacters(native: string): void {
+  if (!/["$`\\]/.test(native)) return;
+  throw new StartError(
+    `PostgreSQL cannot run from ${native}, because of a character in this path.\n` +
+      'Move Gatehouse to a folder whose path has no ", $, ` or \\.',
+  );
 }
 
 /** Records the database's folder in the data folder, and the data folder beside the database. */
