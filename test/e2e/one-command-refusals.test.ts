@@ -41,6 +41,7 @@ describe('the one command refuses to start, and says what to do', () => {
     ['GATEHOUSE_NATS_PORT', '99999', 'GATEHOUSE_NATS_PORT must be a port from 0 to 65535'],
     ['GATEHOUSE_RATE_LIMIT_PER_KEY', 'many', 'GATEHOUSE_RATE_LIMIT_PER_KEY must be a whole number'],
     ['GATEHOUSE_HOST', '192.0.2.1', 'GATEHOUSE_HOST'],
+    ['GATEHOUSE_DATA_DIR', '/tmp/a "b"', 'GATEHOUSE_DATA_DIR must have no " and no \\: /tmp/a "b"'],
   ])(
     'when %s is %s, before it starts any process, and leaves none behind',
     async (setting, value, message) => {

@@ -121,7 +121,12 @@ describe('the one command, used, killed and started again', () => {
   let before: DemoFile;
 
   beforeAll(async () => {
-    const env = { GATEHOUSE_METRICS_PORT: '0', GATEHOUSE_DASHBOARD_BASE_URL: 'https://dashboard.example' };
+    const forOtherDatabases = { PGSSLMODE: 'require', PGCLIENTENCODING: 'LATIN1' };
+    const env = {
+      ...forOtherDatabases,
+      GATEHOUSE_METRICS_PORT: '0',
+      GATEHOUSE_DASHBOARD_BASE_URL: 'https://dashboard.example',
+    };
     const withoutMask = ['sh', '-c', 'umask 000; exec "$0" "$@"', process.execPath, ...command] as const;
     run = start({ dataFolder, env, bundles: 'its own', command: withoutMask });
     await run.ready();

@@ -63,6 +63,8 @@ const leftoversDeadlineMs = 10_000;
 
 async function makeDataFolder(path: string): Promise<string> {
   const orElse = 'or with a folder of your own: GATEHOUSE_DATA_DIR=<folder> npm start';
+  // esbuild, which bundles the programs into this folder, writes such a path unescaped into JSON, and ends the start with that.
+  if (/["\\]/.test(path)) throw new StartError(`GATEHOUSE_DATA_DIR must have no " and no \\: ${path}`);
   await mkdir(path, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
     // On a read-only disk too, Node reports ENOENT.
     throw new StartError(
@@ -214,6 +216,13 @@ async function serverProcesses(
   return servers;
 }
 
+/**
+ * The environment without the variables of PostgreSQL's clients, such as PGSSLMODE and PGOPTIONS, which pg reads too. They are meant for
+ * other databases of this user.
+ */
+const withoutPostgresClient = (environment: ProcessEnvironment): ProcessEnvironment =>
+  Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith('PG')));
+
 /** Gatehouse's own processes. They run the bundles in `programFolder`, or the sources without it. */
 function processesIn(
   programFolder: string | undefined,
@@ -222,7 +231,8 @@ function processesIn(
 ) {
   const { dataFolder, addresses, secrets } = place;
   const settings = {
-    ...{ environment, projectRoot, dataFolder, addresses, secrets, programFolder },
+    ...{ projectRoot, dataFolder, addresses, secrets, programFolder },
+    environment: place.home === undefined ? environment : withoutPostgresClient(environment),
     databaseUrl: config.GATEHOUSE_DATABASE_URL ?? databaseUrl(databaseOf(place)),
     natsUrl: config.GATEHOUSE_NATS_URL ?? natsUrl(brokerOf(place)),
   };
