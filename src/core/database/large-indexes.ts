@@ -77,6 +77,12 @@ const indexes: readonly LargeIndex[] = [
     definition: "(environment, payment_option, updated_at) where status = 'REVERSED'",
   },
   {
+    // For lists of all merchants.
+    name: 'stray_payments_newest',
+    table: 'core.stray_payments',
+    definition: '(environment, id)',
+  },
+  {
     name: 'stray_payments_open',
     table: 'core.stray_payments',
     definition: "(merchant_id, id) where status <> 'REVERSED'",

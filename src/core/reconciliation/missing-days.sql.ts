@@ -86,7 +86,16 @@ where not exists (
       and a.updated_at >= of_day.began_at and a.updated_at < of_day.ended_at
       and ($6::uuid is null or a.merchant_id = $6)
   )
-  or (d.environment, d.wallet, d.payee, d.day) in (select environment, wallet, payee, day from stray_days)
+  or case
+    when exists (select from core.payee_accounts p where p.environment = d.environment and p.wallet = d.wallet and p.payee <> '')
+    then (d.environment, d.wallet, d.payee, d.day) in (select environment, wallet, payee, day from stray_days)
+    -- Without accounts of merchants, every stray payment is the operator's, and one of a day is enough.
+    else exists (
+      select from core.stray_payments s
+      where s.environment = d.environment and s.payment_option = any(of_day.options)
+        and s.created_at >= of_day.began_at and s.created_at < of_day.ended_at and ($6::uuid is null or s.merchant_id = $6)
+    )
+  end
 )
 order by d.day desc, d.environment, d.wallet, d.payee`;
 

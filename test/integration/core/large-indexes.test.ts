@@ -30,6 +30,7 @@ const names = [
   'refunds_open',
   'refunds_reversed',
   'refunds_undecided',
+  'stray_payments_newest',
   'stray_payments_open',
   'stray_payments_open_of_order',
 ];

@@ -6,6 +6,8 @@ import type { PaymentOption } from '../../../src/core/domain/order.ts';
 import { countUse } from '../../../src/core/merchant-wallets/count-use.sql.ts';
 import { createRefundReader } from '../../../src/core/payments/refunds/find-refunds.ts';
 import type { RefundFilter } from '../../../src/core/payments/refunds/find-refunds.ts';
+import { createListStrayPayments } from '../../../src/core/payments/stray-payments/list-stray-payments.ts';
+import type { StrayPaymentFilter } from '../../../src/core/payments/stray-payments/list-stray-payments.ts';
 import { readUnsettled } from '../../../src/core/payments/settlements/unsettled.sql.ts';
 import type { KnownMoney } from '../../../src/core/reconciliation/compare-entry.ts';
 import { findCompletedRefunds, findMissing } from '../../../src/core/reconciliation/known-money.sql.ts';
@@ -26,6 +28,9 @@ const environment = 'SANDBOX' as const;
 const merchantId = v7();
 /** A merchant whose completed refunds are older than 20,000 failed ones. */
 const refusedMerchantId = v7();
+
+/** The payment attempt of that merchant that was declined, and of which the wallet reported 20,000 payments. */
+const declinedId = v7();
 
 let counted: CountedDatabase;
 
@@ -69,6 +74,15 @@ insert into core.stray_payments (merchant_id, id, environment, order_id, payment
   currency, kind, status, detail, tries, maybe_sent, reversal_id, created_at, updated_at)
 select merchant_id, id, environment, order_id, id, payment_option, id::text, '1', 'ETB', 'LATE', 'REVERSED', '', 1, true, id, created_at,
   created_at from core.payment_attempts;
+insert into core.payment_attempts (merchant_id, environment, order_id, id, status, payment_option, phone, decline_reason, created_at,
+  updated_at)
+select merchant_id, environment, order_id, '${declinedId}', 'DECLINED', 'strayonly_ussd', '', 'declined', created_at, created_at
+from core.payment_attempts where merchant_id = '${refusedMerchantId}';
+insert into core.stray_payments (merchant_id, id, environment, order_id, payment_attempt_id, payment_option, provider_transaction_id, amount,
+  currency, kind, status, detail, tries, maybe_sent, reversal_id, created_at, updated_at)
+select merchant_id, gen_random_uuid(), environment, order_id, id, payment_option, n::text, '1', 'ETB', 'LATE', 'REVERSED', '', 1, true,
+  gen_random_uuid(), created_at, created_at
+from core.payment_attempts, generate_series(1, ${count}) n where id = '${declinedId}';
 insert into core.reconciliations (id, wallet, environment, day, status, scheduled, started_by, tries, entries, other_entries, differences,
   detail, created_at, updated_at)
 select gen_random_uuid(), 'walletb/account ' || n, 'SANDBOX', day::date, 'COMPLETED', true, 'core', 1, 0, 0, 0, '', day, day
@@ -114,6 +128,18 @@ const listRefunds = (own: Partial<RefundFilter>) =>
     ...{ merchantId: publicId('mer', merchantId), environment, orderId: undefined, statuses: [], limit: 51 },
     ...{ createdFrom: undefined, createdTo: undefined, beforeId: undefined, ...own },
   });
+const listStrays = (own: Partial<StrayPaymentFilter>) =>
+  createListStrayPayments(counted.database)({
+    ...{
+      merchantId: undefined,
+      orderId: undefined,
+      environment: undefined,
+      statuses: [],
+      beforeId: undefined,
+      limit: 51,
+    },
+    ...own,
+  });
 const anyBalance = { wallet: undefined, merchantId: undefined, date: undefined };
 const after = {
   day: '2025-09-01',
@@ -140,6 +166,9 @@ test.each<[string, () => Promise<readonly unknown[]>, number, number]>([
     blocksOfMissingDays,
   ],
   ['days of a wallet without statements', () => missingDays('nostatement', false), 10, blocksOfMissingDays],
+  ['a day of which nothing but stray payments is known', () => missingDays('strayonly', false), 1, 30 * 20],
+  ['a page of the stray payments of all merchants', () => listStrays({}), 51, 150],
+  ['stray payments of one environment without any', () => listStrays({ environment: 'PRODUCTION' }), 0, 50],
   [
     'a page of balances in the middle',
     () =>

@@ -14,6 +14,8 @@ export interface StrayPaymentFilter {
   readonly limit: number;
 }
 
+const bothEnvironments = ['SANDBOX', 'PRODUCTION'] as const;
+
 /** Stray payments, newest first: by the time at which their payments began. */
 export type ListStrayPayments = (filter: StrayPaymentFilter) => Promise<StrayPayment[]>;
 
@@ -23,9 +25,19 @@ export const createListStrayPayments =
     const where = {
       ...(merchantId === undefined ? {} : { merchantId: storedId('mer', merchantId) }),
       ...(orderId === undefined ? {} : { orderId: storedId('ord', orderId) }),
-      ...(environment === undefined ? {} : { environment }),
       ...(statuses.length === 0 ? {} : { status: { $in: [...statuses] } }),
       ...(beforeId === undefined ? {} : { id: { $lt: storedId('stp', beforeId) } }),
     };
-    return database.fork().find(StrayPaymentRow, where, { orderBy: { id: 'desc' }, limit });
+    const em = database.fork();
+    const found: StrayPayment[] = [];
+    // One after the other, because the index has the newest first within an environment.
+    for (const each of environment === undefined ? bothEnvironments : [environment])
+      found.push(
+        ...(await em.find(
+          StrayPaymentRow,
+          { ...where, environment: each },
+          { orderBy: { id: 'desc' }, limit },
+        )),
+      );
+    return found.toSorted((one, other) => (one.id < other.id ? 1 : -1)).slice(0, limit);
   };
