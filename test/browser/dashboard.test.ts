@@ -268,6 +268,29 @@ describe('a visitor of the dashboard', () => {
     );
   });
 
+  test.each(['sandbox/orders', 'sandbox/refunds', 'sandbox/requests', 'sandbox/webhooks', 'audit'])(
+    'on a phone, the form of %s is folded until it is pressed or used, and on a laptop it is open',
+    async (list) => {
+      const page = await open(site.owner, {
+        javaScriptEnabled: false,
+        viewport: { width: 390, height: 844 },
+      });
+      await page.goto(at(list));
+      const form = page.locator('form[role=search]');
+      const fold = page.locator('.search-fold > summary');
+      const shownAtFirst = await form.isVisible();
+      await fold.click();
+      const shownOnPress = await form.isVisible();
+      await page.goto(`${at(list)}?order_number=A-1&order=A-1&number=A-1&from=2026-01-01`);
+      const shownWhenUsed = await form.isVisible();
+      await page.setViewportSize({ width: 1280, height: 800 });
+      await page.goto(at(list));
+
+      expect([shownAtFirst, shownOnPress, shownWhenUsed]).toEqual([false, true, true]);
+      expect([await form.isVisible(), await fold.isVisible()]).toEqual([true, false]);
+    },
+  );
+
   test('without JavaScript, figures are in a table, and orders can be searched', async () => {
     const page = await open(site.owner, { javaScriptEnabled: false });
     await page.goto(inSandbox('?span=month'));

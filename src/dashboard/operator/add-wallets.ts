@@ -33,8 +33,13 @@ export function addWallets(app: FastifyInstance, { clients, sendPage, timeZone, 
             { environment: number },
             options,
           );
+          const fresh = new Set(statuses.filter(({ stale }) => !stale).map(({ status }) => status?.wallet));
           return {
-            rows: statuses.map((each) => walletRow(each, writing, now())),
+            rows: statuses.map((each) =>
+              each.stale
+                ? staleRow(each, fresh.has(each.status?.wallet), writing, now())
+                : walletRow(each, writing),
+            ),
             window: statuses[0]?.window,
           };
         }),
@@ -56,9 +61,14 @@ export function addWallets(app: FastifyInstance, { clients, sendPage, timeZone, 
   });
 }
 
-/** Of a silent process only the time since its last report is shown, because that report is outdated. */
-function staleRow({ status, instance, reportTime }: ReportedWalletStatus, writing: Writing, now: Date) {
-  const { unknown, nothing, silent } = writing.words.walletPage;
+/** Of a silent process only the time since its last report is shown, because that report is outdated. A restart leaves a replaced one. */
+function staleRow(
+  { status, instance, reportTime }: ReportedWalletStatus,
+  isReplaced: boolean,
+  writing: Writing,
+  now: Date,
+) {
+  const { unknown, nothing, silent, replaced } = writing.words.walletPage;
   const reportedMs = reportTime === undefined ? now.getTime() : timestampMs(reportTime);
   const age = Math.max(0, Math.round((now.getTime() - reportedMs) / 1000));
   return {
@@ -69,13 +79,11 @@ function staleRow({ status, instance, reportTime }: ReportedWalletStatus, writin
     breaker: { tone: undefined, text: unknown },
     ...{ calls: nothing, success: nothing, p50: nothing, p99: nothing, inFlight: [nothing] },
     reported: momentOf(reportTime, writing.language, writing.timeZone),
-    silent: silent(durationText(age, writing.language)),
+    silent: (isReplaced ? replaced : silent)(durationText(age, writing.language)),
   };
 }
 
-function walletRow(reported: ReportedWalletStatus, writing: Writing, now: Date) {
-  const { status, instance, reportTime, stale } = reported;
-  if (stale) return staleRow(reported, writing, now);
+function walletRow({ status, instance, reportTime }: ReportedWalletStatus, writing: Writing) {
   const words = writing.words.walletPage;
   const { calls = 0, failures = 0 } = status ?? {};
   const percent = numberFormat(writing.language, { style: 'percent', maximumFractionDigits: 1 });

@@ -306,9 +306,9 @@ test.each([/no recovery holds back payments/gi, /no money waits for a person/gi]
 );
 
 /** A `wallets` process reports wallet A of the sandbox. */
-const reportWalletA = (health: WalletHealth) =>
+const reportWalletA = (health: WalletHealth, instance = 'wallets-1') =>
   stack.client(WalletStatusService, 'wallets').reportWalletStatus({
-    instance: 'wallets-1',
+    instance,
     window: durationFromMs(300_000),
     wallets: [
       {
@@ -331,11 +331,14 @@ test('a wallet whose process is silent is not shown as healthy, neither on its p
 
   const after = await operator.get(path);
   const overview = await operator.get('/operator');
+  await reportWalletA(WalletHealth.UP, 'wallets-2');
+  const replaced = await operator.get(path);
 
   expect(before.body).toContain('badge-good">Up<');
   expect(after.body).not.toContain('badge-good');
   expect(after.body).toContain('class="badge">Unknown<');
-  expect(after.body).toMatch(/No report for 1[01] minutes(, \d+ seconds?)?\./);
+  expect(after.body).toMatch(/No report for 1[01] minutes(, \d+ seconds?)?\..* Start it again\./);
+  expect(replaced.body).toMatch(/No report for 1[01] minutes(, \d+ seconds?)?, but another process reports/);
   expect(overview.body).toContain('Unknown, because no recent report exists: Wallet A (Sandbox).');
 });
 

@@ -154,7 +154,10 @@ export const operator: typeof english = {
     },
     credentialsRefused: 'ማረጋገጫው ተቀባይነት አላገኘም',
     unknown: 'አይታወቅም',
-    silent: (age) => `ለ${age} ሪፖርት አልመጣም። ፕሮሰሱ ቆሞ ሊሆን ይችላል፤ የዋሌቱ ሁኔታ አይታወቅም።`,
+    silent: (age) =>
+      `ለ${age} ሪፖርት አልመጣም። ፕሮሰሱ ቆሞ ሊሆን ይችላል፤ የዋሌቱ ሁኔታ አይታወቅም። ፕሮሰሱን እንደገና ያስጀምሩ። እስከዚያ ድረስ በዚህ ዋሌት የሚደረጉ ክፍያዎች ይጠብቃሉ።`,
+    replaced: (age) =>
+      `ለ${age} ሪፖርት አልመጣም፤ ነገር ግን ሌላ ፕሮሰስ ስለዚህ ዋሌት ሪፖርት ያደርጋል። ይህ ፕሮሰስ ሆን ተብሎ ቆሞ ከሆነ ምንም ማድረግ አያስፈልግም። ይህ መስመር ከመጨረሻው ሪፖርት 15 ደቂቃ በኋላ ይጠፋል።`,
     inFlight: (count, limit) => `${count} ከ${limit}`,
     workKinds: {
       payments: (inFlight) => `ክፍያ፦ ${inFlight}`,

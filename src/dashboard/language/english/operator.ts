@@ -160,7 +160,9 @@ export const operator = {
     credentialsRefused: 'Credentials refused',
     unknown: 'Unknown',
     silent: (age: string) =>
-      `No report for ${age}. The process may have stopped, so the state of the wallet is unknown.`,
+      `No report for ${age}. The process may have stopped, so the state of the wallet is unknown. Start it again. Until then, payments with this wallet wait.`,
+    replaced: (age: string) =>
+      `No report for ${age}, but another process reports this wallet. If this one was stopped on purpose, there is nothing to do. Its line disappears 15 minutes after its last report.`,
     inFlight: (count: string, limit: string) => `${count} of ${limit}`,
     workKinds: {
       payments: (inFlight: string) => `Payments: ${inFlight}`,
