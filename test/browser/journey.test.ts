@@ -212,6 +212,14 @@ describe('a customer', () => {
     await pay('Wallet A app');
   });
 
+  test('pays in a browser that says it is offline, while the gateway answers', async () => {
+    const order = await orders.register();
+    await page.addInitScript(() => Object.defineProperty(navigator, 'onLine', { value: false }));
+    await page.goto(order.url);
+
+    await pay('Wallet A app');
+  });
+
   test('sees a notice while offline, and the result when online again', async () => {
     const order = await orders.register();
     await page.goto(order.url);

@@ -4,6 +4,8 @@
 const followMs = { soon: 1500, later: 4000, soonForMs: 60_000 };
 /** A browser often gets no error when its phone loses the network. A request that waits for longer is asked again. */
 const answerMs = 15_000;
+/** How long a press waits for an answer of the gateway if the browser says that it is offline. */
+const reachMs = 3_000;
 /** From this long on, the server's text, such as “29 days, 23 hours”, says more than a number of hours. */
 const daySeconds = 86_400;
 
@@ -153,6 +155,20 @@ function printReceipt() {
   document.querySelector('[data-print]')?.addEventListener('click', () => window.print());
 }
 
+/** Whether the gateway answers. Browsers also say that they are offline if only their own machine answers, as with `npm start`. */
+async function isReached() {
+  const aborter = new AbortController();
+  const deadline = setTimeout(() => aborter.abort(), reachMs);
+  try {
+    await fetch(location.pathname, { method: 'HEAD', cache: 'no-store', signal: aborter.signal });
+    return true;
+  } catch {
+    return false;
+  } finally {
+    clearTimeout(deadline);
+  }
+}
+
 /**
  * A second press on the same button does nothing, and the customer sees that the first one counts. Without a network, the payment form
  * stays and says so. The browser would show a page of its own, from which customers do not get back.
@@ -163,11 +179,21 @@ function submitOnce() {
     const button = form.querySelector('button');
     const text = button.textContent;
     const unsent = form.querySelector('[data-unsent]');
+    let mayBeSent = unsent === null;
     form.addEventListener('submit', (event) => {
       if (button.getAttribute('aria-disabled') === 'true') return event.preventDefault();
+      if (!mayBeSent && !navigator.onLine) {
+        event.preventDefault();
+        void isReached().then((reached) => {
+          mayBeSent = reached;
+          unsent.hidden = reached;
+          if (reached) button.click();
+        });
+        return;
+      }
       if (unsent !== null) {
-        unsent.hidden = navigator.onLine;
-        if (!navigator.onLine) return event.preventDefault();
+        unsent.hidden = true;
+        mayBeSent = false;
       }
       button.setAttribute('aria-disabled', 'true');
       button.textContent = form.dataset.submitting;
