@@ -65,7 +65,7 @@ export function createPaymentLimit({ perBrowser, perPage, perNetwork }: PaymentL
         isCounted = atPage === undefined;
         return atPage;
       } finally {
-        // Nor is a form counted if core does not know the link, or does not answer.
+        // A refused form does not count, and neither does one whose link core does not know, or about which it does not answer.
         if (!isCounted) await uncount(networks, networkOf(form));
       }
     },
@@ -80,7 +80,7 @@ export function createPaymentLimit({ perBrowser, perPage, perNetwork }: PaymentL
 const createLimiter = (points: number): RateLimiterMemory | undefined =>
   points === 0 ? undefined : new RateLimiterMemory({ points, duration: windowSeconds });
 
-/** Removes one form from a count. A count of none is deleted, so that forged links of very many networks do not fill the memory. */
+/** Removes one form from a count. A count of 0 is deleted, so that forged links of very many networks do not fill the memory. */
 async function uncount(limiter: RateLimiterMemory | undefined, key: string): Promise<void> {
   const left = await limiter?.reward(key);
   if (left !== undefined && left.consumedPoints <= 0) await limiter?.delete(key);

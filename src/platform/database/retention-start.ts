@@ -8,7 +8,7 @@ export interface TwoClocks {
 
 const dayMs = 24 * 60 * 60_000;
 
-/** The time that both clocks have reached. It decides when a change is due that cannot be undone (docs/adr/0058). */
+/** The time that both clocks have reached. It decides when a change that cannot be undone is due (docs/adr/0058). */
 export const reachedTime = ({ now, machineNow }: TwoClocks): Date =>
   new Date(Math.min(now().getTime(), machineNow().getTime()));
 

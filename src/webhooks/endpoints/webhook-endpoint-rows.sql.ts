@@ -54,7 +54,7 @@ const find = `
 select ${columns} from webhooks.webhook_endpoints e ${types}
 where e.merchant_id = $1 and e.id = $2 and e.deleted_at is null`;
 
-/** The deletion waits for the intake, and the intake for the deletion. */
+/** The intake of events locks these rows too. So it and a deletion never read the row at the same time. */
 const lock = `
 select id from webhooks.webhook_endpoints where merchant_id = $1 and id = $2 and deleted_at is null for update`;
 
