@@ -146,7 +146,7 @@ function plainText({ subject, finding, pendingMigrations }: Check): Text {
     case CheckSubject.WALLET_ACCOUNTS:
       return finding === CheckFinding.HEALTHY
         ? ['in order']
-        : ['a finding that this version does not know', 'update Gatehouse, and check again'];
+        : ['a finding that this version does not know', 'upgrade Gatehouse, and check again'];
   }
 }
 

@@ -133,7 +133,7 @@ function causeTexts(facts: ExplainedAt): readonly OperatorSentence[] {
     case DeliveryCause.NO_SENDER:
       return [sentence(dueText(facts)), sentence('No webhooks process sends it.')];
     case DeliveryCause.UNSPECIFIED:
-      return [sentence('The cause is unknown to this version of Gatehouse. Update it.')];
+      return [sentence('The cause is unknown to this version of Gatehouse. Upgrade Gatehouse.')];
   }
 }
 

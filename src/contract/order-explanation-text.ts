@@ -86,7 +86,7 @@ function factText(facts: OrderExplanationFacts): string {
     case OrderFact.PAYER_PAYMENT:
       return `The order waits for ${wallet} to confirm a payment that the payer started from the menu of the phone.`;
     case OrderFact.UNSPECIFIED:
-      return 'This version of Gatehouse does not know what the order waits for. Update it.';
+      return 'This version of Gatehouse does not know what the order waits for. Upgrade Gatehouse.';
   }
 }
 

@@ -72,7 +72,7 @@ export interface Payments extends Pick<
   readonly confirm: (payment: Payment, payer: string, awaitsPerson: boolean) => void;
   /** Ends the payment with its outcome at the right time; at once if that time has passed. */
   readonly scheduleOutcome: (payment: Payment) => void;
-  /** Ends the payment: completed, or failed with `code`. False without effect when it has already ended. */
+  /** Ends the payment: completed, or failed with `code`. Returns false, and changes nothing, if it has already ended. */
   readonly end: (payment: Payment, code?: string) => boolean;
   /** Sends the callbacks of the outcome, one after another. */
   readonly callBack: (payment: Payment) => Promise<void>;

@@ -52,7 +52,7 @@ export async function listNotices(
   );
 }
 
-/** Takes notices to be mailed. Each is returned once, to any number of dashboards. */
+/** Takes notices to be mailed. Each is returned once, however many dashboards call. */
 export async function takeDueNotices(
   em: EntityManager,
   now: Date,

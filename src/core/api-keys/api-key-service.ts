@@ -79,7 +79,7 @@ export function apiKeyService({
     const { requestsPerSecond, endedOrdersVersion } = merchant;
     return { key: found, requestsPerSecond, endedOrdersVersion };
   };
-  /** Such a call holds a connection while it waits for the others, which change the same keys. */
+  /** Makes the changes of a merchant's keys take turns. Each would hold a connection while it waits for the others. */
   const inTurn = <T>(
     merchantId: PublicId<'mer'>,
     { signal }: Pick<HandlerContext, 'signal'>,

@@ -28,7 +28,7 @@ export interface RootCheckParts {
   readonly signer: RootSigner;
   readonly keptRoots: readonly KeptRoot[];
   readonly lost: readonly LostTime[];
-  /** Defined when only one merchant is compared, so that the roots of all cannot be. */
+  /** Defined when only one merchant is compared. Stored roots cover all merchants, so they are not compared then. */
   readonly merchantId: StoredId<'mer'> | undefined;
 }
 

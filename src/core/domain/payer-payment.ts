@@ -24,7 +24,7 @@ export type PayerPaymentStatus =
  * The order that a typed reference names. Phones and people change capitals, so an order number in other capitals counts if no order has
  * exactly the typed one. Undefined in three cases:
  * - No order has this number, in any capitals.
- * - Several orders of one merchant have it equally exactly.
+ * - Several orders of one merchant have it, none of them exactly as typed.
  * - Orders of several merchants have it, in any capitals. A guess could give one merchant another's money.
  */
 export function orderNamed<Numbered extends Pick<Order, 'merchantId' | 'orderNumber'>>(

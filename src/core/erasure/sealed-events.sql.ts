@@ -72,7 +72,7 @@ cross join lateral (
 /** The number of blocks in which an event is looked for. Blocks of one merchant hardly overlap, except after a restore. */
 const blocksRead = 8;
 
-/** The events of some orders of one merchant in a range, by order and in their order. Each block with one of them is read once. */
+/** The events of some orders of one merchant in a range, grouped by order and sorted by sequence. Each block with one of them is read once. */
 export async function readSealedEvents(
   client: PoolClient,
   merchantId: StoredId<'mer'>,

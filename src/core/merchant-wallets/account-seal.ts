@@ -30,7 +30,7 @@ export interface AccountSeal {
   /** The name of the key that encrypts. */
   readonly keyName: string;
   readonly seal: (secrets: AccountSecrets, name: AccountName) => SealedSecrets;
-  /** @throws AccountUnreadableError when the key is missing or another, or the row belongs to another account */
+  /** @throws AccountUnreadableError when the key is missing or has changed, or the row belongs to another account */
   readonly open: (
     stored: { readonly keyName: string; readonly sealedSecrets: Uint8Array },
     name: AccountName,

@@ -33,7 +33,7 @@ type SubjectKind = keyof typeof subjectKinds;
 
 export interface SettlementWriting extends Writing {
   readonly own: Words;
-  /** The operators, by whose ids the entries name them. */
+  /** The operators. The entries name them by their ids. */
   readonly users: readonly User[];
   readonly now: Date;
 }

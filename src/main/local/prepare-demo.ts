@@ -28,7 +28,7 @@ export type SeededDemo = Awaited<ReturnType<typeof prepareDemo>>['seeded'];
 
 /**
  * Prepares the demo merchant and the demo users. Each step keeps what an earlier try of it has created. While a restore may have lost the
- * merchant, none is created: operators first answer this question through the running core.
+ * merchant, none is created: operators first tell the running core whether it did.
  */
 export async function prepareDemo(
   dataFolder: string,

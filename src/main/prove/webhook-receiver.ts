@@ -24,8 +24,8 @@ export interface WebhookReceiver {
 }
 
 /**
- * Listens on 127.0.0.1. Every `refusesEach`-th arrival of an event that is new is answered 500, so that order and retries
- * are tested too.
+ * Listens on 127.0.0.1. Every `refusesEach`-th arrival of an event that is new is answered 500, so that the sequence of events and
+ * the retries are tested too.
  */
 export async function openWebhookReceiver(secret: string, refusesEach: number): Promise<WebhookReceiver> {
   const exchanges: Exchange[] = [];

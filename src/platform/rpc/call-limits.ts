@@ -8,8 +8,8 @@ export const defaultDeadlineMs = 30_000;
 export const longestTimerMs = 2 ** 31 - 1;
 
 /**
- * How long a call may wait for its turn among others, in milliseconds; undefined without a deadline. A call that waits no longer has twice as
- * much time to run, and is rarely left without an answer.
+ * How long a call may wait for its turn among others, in milliseconds; undefined without a deadline. So at least twice as much time is left
+ * when its turn comes, and it is rarely left without an answer.
  */
 export function maxTurnWaitMs(context: { readonly timeoutMs: () => number | undefined }): number | undefined {
   const leftMs = context.timeoutMs();

@@ -169,7 +169,7 @@ function readPage(rows: readonly unknown[], first: number, exchanges: readonly R
   return { entries, unreadable, exchanges };
 }
 
-/** Why a row cannot be read, with its transaction if it names one: its position says little, because the wallet's portal has another order. */
+/** Why a row cannot be read, with its transaction if it names one: its position says little, because the wallet's portal sorts rows differently. */
 function explainRow(row: unknown): string {
   const error = Value.Errors(transactionSchema, row).First();
   if (error === undefined) return 'not a transaction';

@@ -50,7 +50,7 @@ function leasedLanes(
 
 const receiverText = ({ eventId, endpoint }: EventReceiver): string => `${eventId} ${endpoint}`;
 
-/** A lane without deliveries before these. A later one of the same order waits until the first one has ended, and is read then. */
+/** A lane without deliveries before these. A later delivery of the same order waits until the first one has ended, and is read then. */
 function leasedLane(deliveries: readonly OutgoingDelivery[], leaseId: string): LeasedLane {
   const [first] = deliveries;
   if (first === undefined) throw new Error('a lane without deliveries');

@@ -13,7 +13,7 @@ import { atMost } from '../../platform/at-most.ts';
 export interface LiveSecretCache {
   /** The signing secrets, at most 5 seconds old; undefined while none was shown to anyone. @throws SecretUnusableError */
   readonly live: (owner: SecretOwner) => Promise<LiveSecrets | undefined>;
-  /** Why nothing can be signed; undefined when it can. Reads the database, and changes nothing. */
+  /** Why nothing can be signed; undefined if there is no problem. Reads the database, and changes nothing. */
   readonly problem: (owner: SecretOwner) => Promise<SecretProblem | 'NOT_SHOWN' | undefined>;
   /** Reads the secrets of an owner again at the next call. */
   readonly forget: (owner: SecretOwner) => void;

@@ -27,7 +27,7 @@ const maxOfKind = 32;
 /**
  * The allowed addresses of a URL's host (`URL.hostname`: brackets around IPv6).
  *
- * If a name has both kinds of addresses, only the allowed ones are returned. The others do no harm, and some are not
+ * If a name has allowed and other addresses, only the allowed ones are returned. The others do no harm, and some are not
  * the merchant's fault. In a network with DNS64, every name also has an address in 64:ff9b::/96.
  *
  * @throws NameNotResolvedError, AddressNotAllowedError

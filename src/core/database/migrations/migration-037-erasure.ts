@@ -36,7 +36,7 @@ create table core.erasures_due (
 create index erasures_due_next on core.erasures_due (due_at);
 create index erasures_due_request on core.erasures_due (request_id) where request_id is not null;
 
--- Orders are examined once, in the order of their ids, which contain the time of their registration. Payments that payers
+-- Orders are examined once, sorted by their ids, which contain the time of their registration. Payments that payers
 -- started have the id of no merchant.
 create table core.erasure_progress (
   merchant_id uuid not null,

@@ -74,7 +74,7 @@ export type OrderChange<Taken extends Locked, Context, Decided extends Decision,
   ChangeSteps<Taken, Context, Decided, Refusal, Answer>;
 
 /**
- * Changes all orders that `take` locks in one transaction. Returns the answers in their order. An order that cannot be read ends the
+ * Changes all orders that `take` locks in one transaction. Returns the answers, sorted like the rows. An order that cannot be read ends the
  * transaction, or is passed to `leaveOut`, and has no answer.
  */
 export type Commit = <Taken extends Locked, Context, Decided extends Decision, Refusal, Answer>(

@@ -287,7 +287,7 @@ async function missingEvents(
   return missing;
 }
 
-/** Writes the attempts of an order. The attempts before the latest end first, because the table has at most one open or paid attempt of an order. */
+/** Writes the attempts of an order. Stored attempts before the latest are ended first, because an order has at most one open or paid attempt. */
 async function writeAttempts(
   em: EntityManager,
   key: OrderKey,

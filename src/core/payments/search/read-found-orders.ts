@@ -18,7 +18,7 @@ export interface FoundOrders {
   readonly providerTransactionIds: ReadonlyMap<string, string>;
 }
 
-/** The orders found by a search, in the order of their keys. */
+/** The orders that a search found, sorted like their keys. */
 export async function readFoundOrders(pool: Pool, keys: readonly FoundOrderKey[]): Promise<FoundOrders> {
   const found = await findOrders(
     pool,
