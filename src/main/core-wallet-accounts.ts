@@ -40,7 +40,7 @@ export function accountKeys(
  */
 const maxChecksPerHour = 30;
 
-/** The merchants' own wallet accounts. A key that is derived from the master key also decrypts them, and encrypts without others. */
+/** The merchants' own wallet accounts. A key that is derived from the master key also decrypts them. It encrypts if it is the only one. */
 export function createWalletAccounts({ masterKey, keys, configuredWallets, ...parts }: WalletAccountParts) {
   const forms = accountForms(configuredWallets);
   const seal = createAccountSeal(accountKeys(masterKey, keys), randomBytes);

@@ -13,7 +13,7 @@ export function storedEndOf(publicEnd: string): string | undefined {
   return bits.toString(16).padStart(15, '0');
 }
 
-/** In SQL: the last 15 hexadecimal digits of an attempt's id, by the index of attempts that were sent and have not SUCCEEDED. */
+/** In SQL: the last 15 hexadecimal digits of an attempt's id, as the index of attempts that were sent and have not SUCCEEDED has them. */
 export const storedEnd = (attempt: string): string => `right(replace(${attempt}.id::text, '-', ''), 15)`;
 /** In SQL: whether that index has the attempt. */
 export const isSearchedByEnd = (attempt: string): string =>

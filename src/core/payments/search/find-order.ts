@@ -15,7 +15,7 @@ export type OrderName = {
   readonly environment: Environment;
 } & NameInEnvironment;
 
-/** The order of a name; undefined when it does not exist. Concurrent calls share a statement. Errors: OVERLOADED. */
+/** The order with this name; undefined when it does not exist. Concurrent calls share a statement. Errors: OVERLOADED. */
 export type FindOrder = (
   name: OrderName,
   scope: { readonly signal: AbortSignal },
