@@ -318,8 +318,7 @@ const noRecovery =
 
 export function showRecovery(recovery: Recovery | undefined): Output {
   if (recovery === undefined) return { json: { recovery: null }, text: noRecovery };
-  const { closedEnvironments, conflictingOrderCount, conflictsAcceptedBy } = recovery;
-  const closed = closedEnvironments.map(showEnvironment).join(', ');
+  const closed = recovery.closedEnvironments.map(showEnvironment).join(', ');
   const summary = fields([
     ['Payments', closed === '' ? 'taken' : `not taken in ${closed}`],
     ['Held', heldText(recovery)],
@@ -330,7 +329,7 @@ export function showRecovery(recovery: Recovery | undefined): Output {
       'Rebuilt',
       `${counted(recovery.rebuiltOrderCount, 'order')}, ${counted(recovery.rebuiltEventCount, 'event')}`,
     ],
-    ['Cannot be rebuilt', conflictText(conflictingOrderCount, conflictsAcceptedBy)],
+    ['Cannot be rebuilt', conflictText(recovery)],
     ['Merchants', merchantsText(recovery)],
     ["Merchants' accounts", accountsText(recovery)],
     ['Erasures', erasuresText(recovery)],
@@ -369,9 +368,10 @@ const erasuresText = ({ erasuresLostFromTime }: Recovery): string =>
     ? 'an operator says that the requests of the lost time were repeated, or that there were none'
     : `requests since ${showTime(erasuresLostFromTime)} are lost; repeat them, and then record that you have repeated them:\ngatehouse personal-data erase --phone <number>\ngatehouse restore accept --erasures --reason <text>`;
 
-const conflictText = (count: number, acceptedBy: string): string =>
-  count === 0
-    ? ''
-    : acceptedBy === ''
-      ? `${counted(count, 'order')}; list and resolve them, and then record that you did:\ngatehouse restore report --conflicts\ngatehouse restore accept --conflicts --reason <text>`
-      : `${counted(count, 'order')}, resolved by ${acceptedBy}`;
+function conflictText({ conflictingOrderCount, conflictsAcceptedBy, stream }: Recovery): string {
+  if (conflictingOrderCount === 0) return '';
+  const orders = counted(conflictingOrderCount, 'order');
+  if (conflictsAcceptedBy !== '') return `${orders}, resolved by ${conflictsAcceptedBy}`;
+  if (stream === RecoveryStream.WAITING) return `${orders} so far; core still reads the events`;
+  return `${orders}; list and resolve them, and then record that you did:\ngatehouse restore report --conflicts\ngatehouse restore accept --conflicts --reason <text>`;
+}

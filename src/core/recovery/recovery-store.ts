@@ -214,7 +214,9 @@ export function createRecoveryStore({
         const row = await em.findOne(RecoveryRow, { finishedAt: null });
         if (row === null) return err('not_waiting');
         if (subject.type === 'conflicts') {
-          if (row.conflictingOrders === 0 || row.conflictsAcceptedBy !== '') return err('not_waiting');
+          // The events that are not read yet may contradict more orders.
+          const isKnown = row.stream !== 'WAITING' && row.conflictingOrders > 0;
+          if (!isKnown || row.conflictsAcceptedBy !== '') return err('not_waiting');
           row.conflictsAcceptedBy = by.actor;
           return recordAcceptance(em, by, row, { reason, conflicting_orders: row.conflictingOrders });
         }

@@ -533,6 +533,18 @@ test('a database that loses events again during its recovery begins another one,
   expect(await recoveries()).toHaveLength(2);
 });
 
+test('orders that cannot be rebuilt are accepted only after the events were read, because these may contradict more orders', async () => {
+  await begin('WAITING');
+  await connection.query('update core.recoveries set conflicting_orders = 1');
+  const accept = () => store().accept({ type: 'conflicts' }, 'resolved with the shop', by);
+
+  const early = await accept();
+  await connection.query("update core.recoveries set stream = 'COMPLETE'");
+
+  expect(early).toEqual({ ok: false, error: 'not_waiting' });
+  expect(await accept()).toMatchObject({ ok: true, value: { conflictsAcceptedBy: 'operator' } });
+});
+
 test('an order that an operator has resolved is no conflict of the next recovery, and with a later event it is one again', async () => {
   const lineage = await replaceByCopy();
   const order = {

@@ -163,6 +163,14 @@ test.each([
     expect(status).toContain(part);
 });
 
+test('orders that cannot be rebuilt are to be accepted when the events were read', () => {
+  const of = (stream: RecoveryStream) => statusOf({ stream, conflictingOrderCount: 1 });
+
+  expect(of(WAITING)).toContain('1 order so far');
+  expect(of(WAITING)).not.toContain('--conflicts');
+  expect(of(LOST)).toContain('gatehouse restore accept --conflicts');
+});
+
 test('each command of a recovery is whole, on a line of its own', () => {
   const missingAccounts = [lost];
   const wallets = [sandboxWallet('WAITING', { problem: OWN_ACCOUNTS, missingAccounts })];
