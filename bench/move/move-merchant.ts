@@ -106,7 +106,13 @@ async function leaveSource(move: Move, before: Owner): Promise<void> {
   reached('compared', `after ${rounds} rounds, all rows in ${compared.tookMs.toFixed(0)} ms`);
 
   for (let tries = 1; ; tries += 1) {
-    await stopWork(move);
+    try {
+      await stopWork(move);
+    } catch (error) {
+      // A move that gives up leaves no work parked.
+      await reopen(move);
+      throw error;
+    }
     if (await close(move)) return;
     if (tries < maxTries) continue;
     await reopen(move);
@@ -170,10 +176,7 @@ async function drain(move: Move): Promise<number> {
     );
     const tookMs = performance.now() - begunMs;
     if (rows[0]?.works !== true) return tookMs;
-    if (tookMs > drainMs) {
-      await reopen(move);
-      throw new Error('a lease of the merchant does not end');
-    }
+    if (tookMs > drainMs) throw new Error('a lease of the merchant does not end');
     await delay(10);
   }
 }
