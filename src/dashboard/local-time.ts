@@ -11,23 +11,30 @@ const firstMs = Date.parse('0001-01-01T00:00:00Z');
 const lastMs = Date.parse('9999-12-31T23:59:59Z');
 const isInRange = (at: Date): boolean => at.getTime() >= firstMs && at.getTime() <= lastMs;
 
+/** When the day of `at` begins. A day has two midnights where clocks go back then, and luxon finds either of them. */
+function beginningOf(at: DateTime): Date {
+  const midnight = at.startOf('day');
+  const hourBefore = midnight.minus({ hours: 1 });
+  return (hourBefore.toISODate() === midnight.toISODate() ? hourBefore : midnight).toJSDate();
+}
+
 /** The last `count` days as one span, ending with the day of `at`. */
 export function latestDays(at: Date, count: number, timeZone: string): LocalDay {
   const today = DateTime.fromJSDate(at, { zone: timeZone }).startOf('day');
-  const begin = (days: number): Date => today.plus({ days }).startOf('day').toJSDate();
+  const begin = (days: number): Date => beginningOf(today.plus({ days }));
   return { from: begin(1 - count), to: begin(1) };
 }
 
 /** The day before that of `at`. */
 export function dayBefore(at: Date, timeZone: string): LocalDay {
   const today = DateTime.fromJSDate(at, { zone: timeZone }).startOf('day');
-  return { from: today.minus({ days: 1 }).startOf('day').toJSDate(), to: today.toJSDate() };
+  return { from: beginningOf(today.minus({ days: 1 })), to: beginningOf(today) };
 }
 
 /** The calendar month before that of `at`, as one span. */
 export function monthBefore(at: Date, timeZone: string): LocalDay {
   const month = DateTime.fromJSDate(at, { zone: timeZone }).startOf('month');
-  return { from: month.minus({ months: 1 }).startOf('month').toJSDate(), to: month.toJSDate() };
+  return { from: beginningOf(month.minus({ months: 1 })), to: beginningOf(month) };
 }
 
 /** The day of a time in a time zone, such as 2026-11-21. */
@@ -42,8 +49,8 @@ export const zoneText = (timeZone: string, at: Date): string =>
 export function dayNamed(text: string, timeZone: string): LocalDay | undefined {
   const day = DateTime.fromFormat(text, 'yyyy-MM-dd', { zone: timeZone });
   if (!day.isValid) return undefined;
-  const from = day.startOf('day').toJSDate();
-  const to = day.plus({ days: 1 }).startOf('day').toJSDate();
+  const from = beginningOf(day);
+  const to = beginningOf(day.plus({ days: 1 }));
   return isInRange(from) && isInRange(to) ? { from, to } : undefined;
 }
 

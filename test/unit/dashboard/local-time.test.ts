@@ -13,6 +13,9 @@ describe('a day', () => {
   test.each([
     ['2026-11-21', 'Africa/Addis_Ababa', '2026-11-20T21:00:00.000Z', '2026-11-21T21:00:00.000Z'],
     ['2026-03-08', 'America/New_York', '2026-03-08T05:00:00.000Z', '2026-03-09T04:00:00.000Z'],
+    // Clocks go back from 1 o'clock to midnight.
+    ['2026-10-31', 'America/Havana', '2026-10-31T04:00:00.000Z', '2026-11-01T04:00:00.000Z'],
+    ['2026-11-01', 'America/Havana', '2026-11-01T04:00:00.000Z', '2026-11-02T05:00:00.000Z'],
   ])('%s in %s lasts from its beginning to that of the next one', (text, zone, from, to) => {
     expect(dayNamed(text, zone)).toEqual({ from: new Date(from), to: new Date(to) });
   });
@@ -32,6 +35,7 @@ describe('a day', () => {
     ['Asia/Kolkata', 7, '2026-11-14T18:30:00.000Z', '2026-11-21T18:30:00.000Z'],
     ['Asia/Kathmandu', 7, '2026-11-14T18:15:00.000Z', '2026-11-21T18:15:00.000Z'],
     ['Europe/Berlin', 30, '2026-10-21T22:00:00.000Z', '2026-11-20T23:00:00.000Z'],
+    ['America/Havana', 20, '2026-11-01T04:00:00.000Z', '2026-11-21T05:00:00.000Z'],
   ])('in %s is the last of %i, from midnight to midnight', (zone, count, from, to) => {
     const at = new Date('2026-11-20T22:30:00.000Z');
 
@@ -49,6 +53,7 @@ describe('a day', () => {
     ],
     // The clocks change on 1 November.
     ['America/New_York', '2026-10-31T04:00Z', '2026-11-01T04:00Z', '2026-10-01T04:00Z', '2026-11-01T04:00Z'],
+    ['America/Havana', '2026-10-31T04:00Z', '2026-11-01T04:00Z', '2026-10-01T04:00Z', '2026-11-01T04:00Z'],
   ])('and a calendar month come before today in %s', (zone, dayFrom, dayTo, monthFrom, monthTo) => {
     const at = new Date(zone === 'Africa/Addis_Ababa' ? '2026-11-01T21:30Z' : '2026-11-01T20:30Z');
 
