@@ -13,11 +13,10 @@ export type IsResolved = (event: StreamEvent) => boolean;
 export async function readResolvedConflicts(pool: Pool): Promise<IsResolved> {
   const rows = await runStatement<{ order_id: string; until: Date }>(pool, {
     text: `
-select o.order_id, max(r.stream_until) as until
+select o.order_id, r.until
 from core.recovered_orders o
-join core.recoveries r on r.conflicts_accepted_by <> '' and r.stream_until is not null and r.finished_at >= o.recorded_at
-where o.state <> 'REBUILT'
-group by o.order_id`,
+cross join (select max(stream_until) as until from core.recoveries where conflicts_accepted_by <> '') r
+where o.state <> 'REBUILT' and r.until is not null`,
   });
   const resolvedUntil = new Map(rows.map(({ order_id: id, until }) => [id, new Date(until)]));
   return ({ event, storedAt }) => {
