@@ -1962,8 +1962,8 @@ export declare const AccountNoticeEventSchema: GenEnum<AccountNoticeEvent>;
 /**
  * Manages the users of the dashboard: their accounts, roles and credentials. Core stores passwords as Argon2id hashes. It
  * stores one-time codes and links in a form that cannot be used to sign in.
- * Every change is in the audit log. So are sign-ins, sign-outs and denied sign-ins, as session.begin, session.end,
- * session.end_others and session.refuse. Of denied sign-ins, it has the first in an hour for each user and reason.
+ * Every change is in the audit log. So are sign-ins, sign-outs and refused sign-ins, as session.begin, session.end,
+ * session.end_others and session.refuse. Of refused sign-ins, it has the first in an hour for each user and reason.
  *
  * Every error carries google.rpc.ErrorInfo with domain "gatehouse"; INVALID_ARGUMENT also carries google.rpc.BadRequest.
  * Each method that checks a password or a code, or creates a password reset link, may also fail with RESOURCE_EXHAUSTED

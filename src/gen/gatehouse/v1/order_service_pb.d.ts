@@ -1432,11 +1432,11 @@ export declare const OrderService: GenService<{
    * Commits a payment attempt, and answers before the wallet gets the request. The order is new, or PENDING with the same
    * amount and currency and no attempt in flight. Repeating the call with the same values returns the first attempt and
    * the current order, without another prompt. On a registered order two calls are the same when their phone and
-   * payment_option are equal. Errors: those of RegisterOrder, where ORDER_NUMBER_TAKEN also means that another payment completed the order, and repeats of a direct
-   * payment never get it; FAILED_PRECONDITION PAYMENT_IN_PROGRESS, ORDER_NOT_PAYABLE,
+   * payment_option are equal. Errors: those of RegisterOrder; FAILED_PRECONDITION PAYMENT_IN_PROGRESS, ORDER_NOT_PAYABLE,
    * or MONEY_NOT_RETURNED while money of an earlier attempt of the order has not been returned to the payer; RESOURCE_EXHAUSTED
    * PHONE_BUSY while the phone has another payment to confirm, PHONE_LIMIT when it was asked too often, both with
-   * google.rpc.RetryInfo; UNAVAILABLE RECOVERING for a new attempt.
+   * google.rpc.RetryInfo; UNAVAILABLE RECOVERING for a new attempt. Here ORDER_NUMBER_TAKEN also means that another payment
+   * completed the order. A repeat of a direct payment never gets that error.
    *
    * @generated from rpc gatehouse.v1.OrderService.StartDirectPayment
    */
@@ -1522,8 +1522,8 @@ export declare const OrderService: GenService<{
   /**
    * Cancels a PENDING order, which becomes FAILED.
    * Errors: as GetOrder; FAILED_PRECONDITION PAYMENT_IN_PROGRESS while an attempt may still debit the payer, or
-   * ORDER_NOT_PAYABLE when the order has ended already. A repeat after a lost answer gets it too: a FAILED or EXPIRED order can
-   * never be paid, and a COMPLETED one can be refunded. GetOrder returns the status. UNAVAILABLE RECOVERING while a restore may
+   * ORDER_NOT_PAYABLE when the order has ended already. A repeat after a lost answer gets that error too: a FAILED or EXPIRED
+   * order can never be paid, and a COMPLETED one can be refunded. GetOrder returns the status. UNAVAILABLE RECOVERING while a restore may
    * have lost the order or its payment.
    *
    * @generated from rpc gatehouse.v1.OrderService.CancelOrder

@@ -1366,7 +1366,7 @@ export declare type Endpoint = Message<"gatehouse.v1.Endpoint"> & {
   probeTime?: Timestamp | undefined;
 
   /**
-   * The reason that the user gave who paused it; empty unless paused.
+   * The reason given by the user who paused it; empty unless paused.
    *
    * @generated from field: string pause_reason = 7;
    */
