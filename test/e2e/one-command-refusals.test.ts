@@ -78,7 +78,7 @@ describe('the one command refuses to start, and says what to do', () => {
       ['cannot be written to', 'mount --bind -o ro "$0" "$0"', 'Gatehouse cannot write into '],
       [
         'is full',
-        'mount -t tmpfs -o size=4k none "$0" && mkdir "$0/logs"',
+        'mount -t tmpfs -o size=4k,mode=700 none "$0" && mkdir "$0/logs"',
         'There is no room on the disk of ',
       ],
     ])('when the disk of its data folder %s', async (_name, mount, message) => {
@@ -96,6 +96,12 @@ describe('the one command refuses to start, and says what to do', () => {
       const dataFolder = await newFolder();
       await chown(dataFolder, nobody.uid, nobody.gid);
       await expectRefusal(start({ dataFolder }), `${dataFolder} belongs to another user (uid ${nobody.uid})`);
+    });
+
+    test('when all users may write into its data folder', async () => {
+      const dataFolder = await newFolder();
+      await chmod(dataFolder, 0o777);
+      await expectRefusal(start({ dataFolder }), `chmod o-w ${dataFolder}`);
     });
 
     test('when it may not write where its data folder would be', async () => {

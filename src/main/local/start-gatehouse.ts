@@ -71,10 +71,16 @@ async function makeDataFolder(path: string): Promise<string> {
       `${path} cannot be created (${String(error)}). The disk may be read-only, or this user may not write there.\nStart Gatehouse as a user who may, ${orElse}`,
     );
   });
-  const { uid } = await stat(path);
+  const { uid, mode } = await stat(path);
   if (uid !== process.getuid?.())
     throw new StartError(
       `${path} belongs to another user (uid ${uid}).\nStart Gatehouse as that user, ${orElse}`,
+    );
+  // Anyone who may create a file in it can read the keys, or replace the programs.
+  if ((mode & constants.S_IWOTH) !== 0)
+    throw new StartError(
+      `All users of this machine may write into ${path}, so nothing in it is safe.\nMake sure that no other user has put anything there. Then: chmod o-w ${path}\n` +
+        `Start Gatehouse again after that, ${orElse}`,
     );
   await access(path, constants.W_OK).catch((error: unknown) => {
     throw new StartError(
