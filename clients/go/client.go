@@ -40,7 +40,7 @@ type Settings struct {
 	Environment string
 	// Timeout is the time for one answer: 15 seconds by default.
 	Timeout time.Duration
-	// Retries is the most repeats of a request: 3 by default.
+	// Retries is the maximum number of repeats of a request: 3 by default.
 	Retries int
 	// LongestRetryAfter is the longest Retry-After to wait for: 30 seconds by default.
 	LongestRetryAfter time.Duration

@@ -43,7 +43,7 @@ final class Gatehouse
      *     environment, such as `https://pay.example`; or those of both
      * @param Environment|null $environment the environment of the address. A key of the other one is then never sent
      * @param float $timeoutSeconds the time for one answer. A PSR-18 client has its own limit: state that one here
-     * @param int $retries the most repeats of a request
+     * @param int $retries the maximum number of repeats of a request
      * @param float $longestRetryAfterSeconds a longer Retry-After is not waited for
      * @param Transport|ClientInterface|HttpClientInterface|null $http sends the requests: a PSR-18 client, Symfony's client
      *     or a Transport. By default Guzzle or Symfony's client, whichever is installed

@@ -2,7 +2,7 @@ import { ConnectionError, ServerError, TooManyRequestsError } from './errors.ts'
 
 /** When requests are repeated. Every request of this package is safe to repeat. */
 export interface RetryPolicy {
-  /** The most repeats of a request. */
+  /** The maximum number of repeats of a request. */
   readonly retries: number;
   /** A longer Retry-After is not waited for: the error is thrown, with its `retryAfter`. */
   readonly longestRetryAfterSeconds: number;

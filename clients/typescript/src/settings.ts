@@ -11,7 +11,7 @@ export interface GatehouseSettings {
   readonly environment?: Environment;
   /** The time for one answer: 15 by default. */
   readonly timeoutSeconds?: number;
-  /** The most repeats of a request: 3 by default. */
+  /** The maximum number of repeats of a request: 3 by default. */
   readonly retries?: number;
   /** The longest Retry-After to wait for: 30 by default. */
   readonly longestRetryAfterSeconds?: number;

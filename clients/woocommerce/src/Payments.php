@@ -137,7 +137,7 @@ final class Payments
             return;
         }
         /* translators: 1: an amount with its currency, 2: the order number at the gateway */
-        $surprise = __('Gatehouse: %1$s was paid by payment %2$s, which the shop did not expect any more. Compare it with the order before you deliver.', 'gatehouse-for-woocommerce');
+        $surprise = __('Gatehouse: %1$s was paid by payment %2$s, which the shop did not expect any more. Compare it with the order before you fulfil the order.', 'gatehouse-for-woocommerce');
         $doubt = $isExpected ? $this->doubtIn($order, $attempt, $found) : $this->say($surprise, $money, $attempt->number);
         if ($doubt === null) {
             // Another plugin may prevent it, and WooCommerce does nothing with an order of a status that it does not expect. Then
@@ -162,17 +162,17 @@ final class Payments
         $isWhole = Amount::isSame($found->amount, $attempt->amount) && Amount::isSame($found->deducted, $attempt->amount);
         if (!$isWhole || $found->currency !== $attempt->currency) {
             /* translators: 1: the paid amount, 2: the amount that was asked for */
-            $text = __('Gatehouse: %1$s was paid, but %2$s was asked for. Compare them before you deliver.', 'gatehouse-for-woocommerce');
+            $text = __('Gatehouse: %1$s was paid, but %2$s was asked for. Compare them before you fulfil the order.', 'gatehouse-for-woocommerce');
             return $this->say($text, "$found->deducted $found->currency", $asked);
         }
         if (!Amount::isSame(Amount::of($order->get_total()), $attempt->amount) || $order->get_currency() !== $attempt->currency) {
             /* translators: %s: the paid amount */
-            $text = __('Gatehouse: %s was paid, but the total of the order has changed since the payment started. Compare them before you deliver.', 'gatehouse-for-woocommerce');
+            $text = __('Gatehouse: %s was paid, but the total of the order has changed since the payment started. Compare them before you fulfil the order.', 'gatehouse-for-woocommerce');
             return $this->say($text, $asked);
         }
         if (!$order->has_status(['pending', 'on-hold', 'failed', 'checkout-draft'])) {
             /* translators: 1: the paid amount, 2: the status of the order */
-            $text = __('Gatehouse: %1$s was paid after the order got the status "%2$s". Check the stock. Then deliver, or refund the payment.', 'gatehouse-for-woocommerce');
+            $text = __('Gatehouse: %1$s was paid after the order got the status "%2$s". Check the stock. Then fulfil the order, or refund the payment.', 'gatehouse-for-woocommerce');
             return $this->say($text, $asked, wc_get_order_status_name($order->get_status()));
         }
         return null;
