@@ -14,6 +14,8 @@ import type { Check } from './verdict.ts';
 /** No request of these merchants runs during their move. */
 const open: Gate = { hold: () => Promise.resolve(), release: () => undefined };
 const ordersOfEach = 4;
+/** After this step, a mover with the databases swapped is started too. It must refuse. */
+const swapped: Step = 'copied';
 
 interface Receiver {
   readonly url: string;
@@ -60,7 +62,7 @@ export async function checkCrashes(shards: Shards, receiver: Receiver): Promise<
     checks.push({
       name: `a mover that is killed after '${step}', and a second one`,
       found: `ended with ${ends.join(' and ')}; a payment in the target got ${paid}, an order in the source ${late}`,
-      isGood: ends.join() === 'SIGKILL,0' && paid === 201 && late >= 500,
+      isGood: ends.join() === (step === swapped ? 'SIGKILL,1,0' : 'SIGKILL,0') && paid === 201 && late >= 500,
     });
   }
   await Promise.all([shards.source, shards.target].map(untilSettled));
@@ -89,8 +91,10 @@ async function killAndRepeat(
     masterKey: source.ground.masterKey,
   };
   const ignore = (): void => undefined;
+  const back = { ...options, sourceUrl: options.targetUrl, targetUrl: options.sourceUrl };
   return [
     await runMover({ ...options, endAfter: step }, open, ignore),
+    ...(step === swapped ? [await runMover(back, open, ignore)] : []),
     await runMover(options, open, ignore),
   ];
 }

@@ -75,7 +75,13 @@ async function prepare({ databases, merchantId, reached }: Move): Promise<void> 
   const { source, target } = databases;
   await createMoveTables(source);
   await createMoveTables(target);
-  if ((await readOwner(source, merchantId)) === undefined) {
+  const here = await readOwner(source, merchantId);
+  const there = await readOwner(target, merchantId);
+  // A mover with the databases swapped would replace the owner's rows by former ones.
+  const isOwnedThere = there !== undefined && !['ARRIVING', 'GONE'].includes(there.state);
+  if (here?.state === 'ARRIVING' || (isOwnedThere && here?.state !== 'GONE'))
+    throw new Error('the target owns the merchant');
+  if (here === undefined) {
     const obstacles = await obstaclesOf(databases, merchantId);
     if (obstacles.length > 0) throw new Error(`the merchant cannot move: ${obstacles.join('; ')}`);
   }

@@ -23,7 +23,9 @@ const grounds = { walletTimeScale, wallets: 1, webhooks: 1, settings, ownProcess
  * the webhook secrets, and the wallets.
  */
 export async function startShards(cleanUps: CleanUps): Promise<Shards> {
+  // Both before the ground, which is closed on the server that was started last.
   const sourceUrl = await startPostgres(cleanUps);
+  const targetUrl = await startPostgres(cleanUps);
   const ground = await openStackGround(grounds);
   cleanUps.add(ground.close);
   const start = async (of: Stack['ground']): Promise<Stack> => {
@@ -32,7 +34,6 @@ export async function startShards(cleanUps: CleanUps): Promise<Shards> {
     return stack;
   };
   const source = await start({ ...ground, databaseUrl: sourceUrl });
-  const targetUrl = await startPostgres(cleanUps);
   const broker = await startTemporaryNats();
   cleanUps.add(broker.stop);
   return { source, target: await start({ ...ground, databaseUrl: targetUrl, natsUrl: broker.url }) };
