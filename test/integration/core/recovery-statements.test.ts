@@ -102,8 +102,11 @@ const recoverySteps = ({
   stream,
   isNewDatabase = false,
   settleMs = 0,
+  claimed = [],
 }: {
   days?: string[];
+  /** Gets each environment whose lost payments are claimed, with whether it takes payments then. */
+  claimed?: [string, boolean | undefined][];
   stream?: StoredStream;
   isNewDatabase?: boolean;
   settleMs?: number;
@@ -120,7 +123,12 @@ const recoverySteps = ({
     isNewDatabase,
     hasMasterKey: () => Promise.resolve(true),
     startReconciliation: (_key, date) => Promise.resolve(days.push(date)),
-    claimAll: () => Promise.resolve(0),
+    claimAll: async (environment) => {
+      const { rows } = await connection.query<{ takes: boolean }>('select core.takes_payments($1) as takes', [
+        environment,
+      ]);
+      return claimed.push([environment, rows[0]?.takes]);
+    },
     newUuid: v7,
     onRecovering: () => Promise.resolve(),
     onChange: () => undefined,
@@ -576,7 +584,8 @@ test('an order that an operator has resolved is no conflict of the next recovery
   await recover(streamOf(messages));
   await store().accept({ type: 'conflicts' }, 'resolved with the shop', by);
   await connection.query("update core.recovery_wallets set state = 'ACCEPTED'");
-  await recoverySteps({ stream: streamOf(messages) }).step();
+  const claimed: [string, boolean | undefined][] = [];
+  await recoverySteps({ stream: streamOf(messages), claimed }).step();
   const finished = (await store().latest())?.finishedAt;
   await recover(streamOf(messages));
   const second = await conflicts();
@@ -584,6 +593,10 @@ test('an order that an operator has resolved is no conflict of the next recovery
   await lose();
 
   expect(finished).toBeInstanceOf(Date);
+  expect(claimed).toEqual([
+    ['SANDBOX', false],
+    ['PRODUCTION', false],
+  ]);
   expect([first, replaced, second, await conflicts()]).toEqual([1, 1, 0, 1]);
 });
 
