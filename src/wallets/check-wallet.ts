@@ -56,14 +56,15 @@ export async function checkWallet(connector: WalletConnector, signal: AbortSigna
     return health.kind === 'available' || holdsToken ? 'accepted' : 'unknown';
   };
   const credentials = byAnswer();
+  // The answer about a payment that does not exist is reported only if it explains a problem. Both may have failed for the same reason.
+  const asked = credentials === 'accepted' || exchanges.length === 0 ? [] : [result];
+  const details = [...(holdsToken ? [] : [health]), ...asked].map((each) =>
+    'detail' in each ? each.detail : '',
+  );
   return {
     health: health.kind,
     credentials,
-    // The answer about a payment that does not exist is reported only if it explains a problem.
-    detail: [...(holdsToken ? [] : [health]), ...(credentials === 'accepted' ? [] : [result])]
-      .map((each) => ('detail' in each ? each.detail : ''))
-      .filter((text) => text !== '')
-      .join('; '),
+    detail: [...new Set(details)].filter((text) => text !== '').join('; '),
   };
 }
 

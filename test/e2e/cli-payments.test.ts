@@ -120,6 +120,7 @@ describe('payment list and show', () => {
     expect(shown).toMatchObject({
       payment_attempt_id: id,
       status: 'succeeded',
+      detail: null,
       due_time: null,
       order: { order_number: 'order-00', status: 'completed' },
       exchanges: expect.arrayContaining([
@@ -127,6 +128,24 @@ describe('payment list and show', () => {
       ]),
     });
     expect(JSON.stringify(shown['exchanges'])).not.toContain('251900000000');
+  });
+
+  test('an attempt of which the wallet says something unknown is shown with the reason', async () => {
+    const other = await stack.createMerchant();
+    const order = { order_number: 'order-09', amount: '100.50', currency: 'ETB', phone: '+251900000009' };
+    await callSandbox(stack, other, 'direct?payment_option=walleta_ussd', order);
+    const [attempt] = await waitUntil('the attempt is unknown', async () => {
+      const listed = await cli.json('payment', 'list', other.id, '--status', 'unknown');
+      const attempts = listed['payment_attempts'] as Attempt[];
+      return attempts.length > 0 && attempts;
+    });
+
+    const { stdout } = await cli.run('payment', 'show', other.id, attempt!.payment_attempt_id);
+
+    expect(stdout).toMatch(/^Undecided because +the request's status is "underReview"$/m);
+    expect(await cli.json('payment', 'show', other.id, attempt!.payment_attempt_id)).toMatchObject({
+      detail: expect.stringContaining('underReview'),
+    });
   });
 
   test('an unknown attempt exits with code 3 and names the command that lists attempts', async () => {

@@ -106,12 +106,11 @@ export function paymentAttemptService(parts: PaymentAttemptServiceParts): RpcSer
         const { merchantId, attemptId } = valuesOrThrow(combine(parseKey(request)));
         const story = await parts.reader.get(merchantId, attemptId);
         if (story === undefined) throw refusalError('not_found', attemptId);
-        const { order, attempt, dueAt, providerReference, providerTransactionId, exchanges } = story;
+        const { order, attempt, dueAt, exchanges, ...told } = story;
         return {
           paymentAttempt: attemptMessage(order, attempt),
           order: orderMessage(order),
-          providerReference,
-          providerTransactionId,
+          ...told,
           ...(dueAt === null ? {} : { dueTime: timestampFromDate(dueAt) }),
           exchanges: [...exchanges],
         };

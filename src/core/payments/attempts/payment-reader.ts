@@ -15,6 +15,8 @@ export interface PaymentAttemptStory {
   readonly providerReference: string;
   readonly providerTransactionId: string;
   readonly dueAt: Date | null;
+  /** Why the latest answer decided nothing; empty if it did, or if there was none. */
+  readonly detail: string;
   readonly exchanges: readonly WalletExchange[];
 }
 
@@ -106,6 +108,8 @@ export function createPaymentReader(database: Database): PaymentReader {
         providerReference: row.providerReference ?? '',
         providerTransactionId: row.providerTransactionId ?? '',
         dueAt: row.dueAt ?? null,
+        // A later answer leaves the text in the row.
+        detail: row.status === 'REQUESTED' || row.status === 'UNKNOWN' ? row.detail : '',
         exchanges: latestThatFit(exchanges.map(({ payload }) => payload)).map((payload) =>
           fromBinary(WalletExchangeSchema, payload),
         ),

@@ -730,6 +730,13 @@ export declare type GetPaymentAttemptResponse = Message<"gatehouse.v1.GetPayment
    * @generated from field: repeated gatehouse.v1.WalletExchange exchanges = 6;
    */
   exchanges: WalletExchange[];
+
+  /**
+   * Why the latest answer of the wallet decided nothing, for operators. Empty unless the attempt is REQUESTED or UNKNOWN.
+   *
+   * @generated from field: string detail = 7;
+   */
+  detail: string;
 };
 
 /**
