@@ -281,22 +281,34 @@ test('each limit of a lease and of an outcome is reported at its field', async (
   expect(await wrongFields(recordUnknown(outcomes.completed('')))).toBe('completed.provider_transaction_id');
 });
 
-test('a merchant’s attempts are listed newest first, page by page, without a gap', async () => {
+test('the attempts of a merchant, and those of one order, are listed newest first, page by page, without a gap', async () => {
   const { id: merchantId } = await stack.createMerchant();
   const started: string[] = [];
   for (let index = 0; index < 5; index += 1)
     started.push((await desk.startDirect({ merchantId, orderNumber: `P-${index}` })).attemptId);
   const reader = stack.client(PaymentAttemptService, 'reader');
-  const listed: string[] = [];
-  let pageToken = '';
-  do {
-    const page = await reader.listPaymentAttempts({
-      ...{ merchantId, environment: Environment.SANDBOX, pageSize: 2, pageToken },
-    });
-    listed.push(...page.paymentAttempts.map(({ paymentAttemptId }) => paymentAttemptId));
-    pageToken = page.nextPageToken;
-  } while (pageToken !== '');
+  const list = async (orderId = ''): Promise<string[]> => {
+    const listed: string[] = [];
+    let pageToken = '';
+    do {
+      const page = await reader.listPaymentAttempts({
+        ...{ merchantId, environment: Environment.SANDBOX, orderId, pageSize: 2, pageToken },
+      });
+      listed.push(...page.paymentAttempts.map(({ paymentAttemptId }) => paymentAttemptId));
+      pageToken = page.nextPageToken;
+    } while (pageToken !== '');
+    return listed;
+  };
+  const all = await list();
+  const [payment] = await desk.query<{ order_id: string }>(
+    `update core.payment_attempts set status = 'TIMED_OUT', due_at = null,
+       order_id = (select id from core.orders where merchant_id = $1 limit 1)
+     where merchant_id = $1 returning order_id`,
+    [storedId('mer', merchantId)],
+  );
 
   // By the times in their ids. Core's clock may be corrected by some milliseconds between two of them.
-  expect(listed).toEqual(started.toSorted().toReversed());
+  const newestFirst = started.toSorted().toReversed();
+  expect(all).toEqual(newestFirst);
+  expect(await list(publicId('ord', payment?.order_id ?? ''))).toEqual(newestFirst);
 });
