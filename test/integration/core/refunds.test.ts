@@ -17,6 +17,7 @@ import { OrderStoryService } from '../../../src/gen/gatehouse/v1/order_story_ser
 import { NotRefundable, RefundService } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
 import { ReportService } from '../../../src/gen/gatehouse/v1/report_service_pb.js';
 import type { LeasedRefund } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
+import { duringChange } from '../../support/database-connections.ts';
 import { publicId, storedId } from '../../support/ids.ts';
 import { directPayment, orderNamed, registration } from '../../support/order-requests.ts';
 import { failureOf, flood, outcomeOf, refusalOf, wrongFields } from '../../support/rpc-failure.ts';
@@ -128,6 +129,20 @@ describe('a refund of a COMPLETED order', () => {
       order: { status: OrderStatus.COMPLETED, refunded: '40.50' },
       refund: { refundId: created.refundId, status: RefundStatus.COMPLETED, amount: '40.50' },
     });
+  });
+
+  test('gets no outcome from a former lease while another process takes it', async () => {
+    await paidOrder();
+    const leased = await lease(await refund('R-1'));
+
+    const refused = await duringChange(
+      stack.databaseUrl,
+      'update core.refunds set lease_id = gen_random_uuid() where merchant_id = $1',
+      [storedId('mer', merchantId)],
+      () => refusalOf(record(leased, done)),
+    );
+
+    expect(refused).toBe('LEASE_LOST');
   });
 
   test('is found again by its number with the same values, and no other values get that number', async () => {
