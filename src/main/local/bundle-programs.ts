@@ -79,13 +79,13 @@ export async function bundlePrograms(projectRoot: string, folder: string): Promi
         sourcesContent: false,
         legalComments: 'none',
         logLevel: 'silent',
-        plugins: [ownPaths, nativePackages(projectRoot)],
+        plugins: [ownPaths, nativePackages(projectRoot), httpWithoutFetch],
         // Bundled CommonJS code calls it for Node's own modules.
         banner: {
           js: "import { createRequire as requireFor } from 'node:module'; const require = requireFor(import.meta.url);",
         },
       });
-      return Object.keys(metafile.inputs);
+      return Object.keys(metafile.inputs).filter((input) => !input.startsWith(`${nodeHttp}:`));
     };
     const inputs = new Set<string>();
     for (const group of groups) for (const input of await bundle(group)) inputs.add(input);
@@ -148,3 +148,19 @@ const nativePackages = (projectRoot: string): Plugin => ({
     }));
   },
 });
+
+const nodeHttp = 'node-http';
+
+/**
+ * `import` reads all exports of `node:http`. One of them is WebSocket, for which Node loads its whole client of `fetch`. The form of CommonJS reads
+ * only what is used, and saves 50 ms of each start.
+ */
+const httpWithoutFetch: Plugin = {
+  name: 'http-without-fetch',
+  setup(bundler) {
+    bundler.onResolve({ filter: /^(node:)?http$/ }, () => ({ path: 'node:http', namespace: nodeHttp }));
+    bundler.onLoad({ filter: /^/, namespace: nodeHttp }, ({ path }) => ({
+      contents: `module.exports = process.getBuiltinModule('${path}');`,
+    }));
+  },
+};
