@@ -8,7 +8,7 @@ export interface Finding {
   readonly result: Result;
   /**
    * The code of the finding, for programs. `healthy` for every `ok`. The code of a core's check is its CheckFinding in lower case. The code of a
-   * failed call is its error reason in lower case. docs/operating/cli.md lists the others.
+   * failed call is its error reason in lower case. docs/operating/doctor.md lists the others.
    */
   readonly code: string;
   /** The finding in English. */
