@@ -140,12 +140,6 @@ export const operatorPages: Readonly<Record<string, VisitPage>> = {
   'the overview': at('/operator'),
   merchants: at('/operator/merchants'),
   'one merchant': (page, { origin, merchantId }) => page.goto(`${origin}/operator/merchants/${merchantId}`),
-  'a merchant with a name of one long word': async (page, { origin }) => {
-    await page.goto(`${origin}/operator/merchants`);
-    await page.locator('input[name=name]').fill('W'.repeat(100));
-    await page.locator('main form button').click();
-    await page.locator('h1', { hasText: 'WWW' }).waitFor();
-  },
   'orders of all merchants': at('/operator/orders?text=no-such-order'),
   'orders of all merchants, found': at('/operator/orders?text=PAID-1'),
   wallets: at('/operator/wallets?environment=sandbox'),

@@ -56,6 +56,7 @@ export async function openDashboardSite(): Promise<DashboardSite> {
   const accounts = stack.client(AccountService, 'operator');
   const merchant = await stack.createMerchant();
   const { id: merchantId } = merchant;
+  await stack.client(MerchantService, 'operator').updateMerchant({ merchantId, name: 'W'.repeat(100) });
   const [owner, operator, other] = [
     await users.member(merchantId),
     await users.operator(),
