@@ -16,6 +16,7 @@ import type {
 } from '../../gen/gatehouse/v1/webhook_service_pb.js';
 import { isPublicId } from '../../contract/public-id.ts';
 import { amountText } from '../../contract/amount-text.ts';
+import { attemptPhone } from '../../contract/attempt-phone.ts';
 import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
 import type { PageMerchant } from '../access/page-context.ts';
 import { tryCall, callOptions, loadPanel } from '../try-call.ts';
@@ -245,6 +246,7 @@ function orderView({ order, story, webhooks }: ReadOrder, request: FastifyReques
     refunds,
     strays: strays.map(({ title, notes }) => [title, ...notes].join('. ')),
     facts: factsOf(order, transactionOf(paymentAttempts), words.facts, writing),
+    samePhone: samePhone(order, latestAttempt, pathIn(pageMerchant, 'orders'), words.samePhone),
     story: storyItems(entries, writing),
     notices: noticesOf(story, webhooks, words.story),
     checkoutUrl,
@@ -330,6 +332,18 @@ function addActions(app: FastifyInstance, dashboard: Dashboard): void {
 
 export const isLink = ({ paymentType }: Order): boolean =>
   paymentType === PaymentType.LINK || paymentType === PaymentType.QR;
+
+/** The search for all orders of the payer, or of the customer before a payment; undefined without a phone, also after its erasure. */
+function samePhone(
+  order: Order,
+  attempt: PaymentAttempt | undefined,
+  orders: string,
+  text: (phone: string) => string,
+) {
+  const phone = (attempt && attemptPhone(attempt)) || order.customerPhone;
+  if (!/^\+?\d/.test(phone)) return undefined;
+  return { href: `${orders}?${new URLSearchParams({ phone }).toString()}`, text: text(phone) };
+}
 
 /** The order's values that are present. */
 function factsOf(order: Order, transaction: string, words: (typeof english)['facts'], writing: StoryWriting) {

@@ -189,6 +189,10 @@ describe('orders', () => {
     expect(ofPayer).toContain(
       '<bdi class="nowrap">0922000021</bdi><br><span class="quiet">Payer: <bdi class="nowrap">+251911000779</bdi>',
     );
+    const [orderPage = ''] = /\/m\/[^"]*orders\/ord_\w+/.exec(ofPayer) ?? [];
+    expect((await viewer.get(orderPage)).body).toContain(
+      `href="${at('orders')}?phone=%2B251911000779">All orders of +251911000779</a>`,
+    );
     expect(numbersIn(await find('number=PAYER-1&paid_from=2020-01-01'))).toEqual(['PAYER-1']);
     expect(numbersIn(await find('number=PAYER-1&paid_to=2020-01-01'))).toEqual([]);
     expect((await viewer.get(`${at('orders')}.csv?phone=0911000779`)).body).toContain(

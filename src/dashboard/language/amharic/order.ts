@@ -35,6 +35,7 @@ export const order: typeof english = {
     updated: 'አሁን ያለው ሁኔታ የጀመረው',
     expires: 'የሚያበቃው',
   },
+  samePhone: (phone) => `የ${phone} ትዕዛዞች ሁሉ`,
   actions: {
     title: 'ማድረግ የሚችሉት',
     checkout: 'የክፍያ ገጽ',

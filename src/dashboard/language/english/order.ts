@@ -45,6 +45,7 @@ export const order = {
     updated: 'Status since',
     expires: 'Expires',
   },
+  samePhone: (phone: string) => `All orders of ${phone}`,
   actions: {
     title: 'Actions',
     checkout: 'Checkout',
