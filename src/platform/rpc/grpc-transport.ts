@@ -196,7 +196,7 @@ async function awaitServer<Response>(
 const isConnectionLost = (error: unknown): boolean =>
   error instanceof ConnectError && error.code === Code.Unavailable && reasonOf(error) === undefined;
 
-/** Headers are made when they are read, which nobody does: with the first, Node loads its whole client of `fetch`, which takes 50 ms. */
+/** Headers are made when they are read, which nobody does: with the first, Node loads its whole client of `fetch`, which takes some 40 ms. */
 const answer = <Fields extends object>(fields: Fields): Fields & { header: Headers; trailer: Headers } => ({
   ...fields,
   get header() {
