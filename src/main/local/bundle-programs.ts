@@ -158,7 +158,10 @@ const nodeHttp = 'node-http';
 const httpWithoutFetch: Plugin = {
   name: 'http-without-fetch',
   setup(bundler) {
-    bundler.onResolve({ filter: /^(node:)?http$/ }, () => ({ path: 'node:http', namespace: nodeHttp }));
+    bundler.onResolve({ filter: /^(node:)?http$/ }, ({ kind }) =>
+      // A file of its own, which `import()` would get, has only the default export. OpenTelemetry's exporter reads a named one.
+      kind === 'dynamic-import' ? undefined : { path: 'node:http', namespace: nodeHttp },
+    );
     bundler.onLoad({ filter: /^/, namespace: nodeHttp }, ({ path }) => ({
       contents: `module.exports = process.getBuiltinModule('${path}');`,
     }));

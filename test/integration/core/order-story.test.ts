@@ -82,7 +82,7 @@ test('a story has the order, its events, attempts with exchanges, stray payments
     [latest, wrong],
     [first, declined],
   ] as const) {
-    const { order: _order, $typeName: _name, ...alone } = await desk.story(payment);
+    const { order: _order, detail: _detail, $typeName: _name, ...alone } = await desk.story(payment);
     expect(each).toMatchObject(alone);
   }
   expect(first?.exchanges.map(({ url }) => url)).toEqual(['first-1', 'first-2']);
