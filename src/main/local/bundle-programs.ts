@@ -79,13 +79,13 @@ export async function bundlePrograms(projectRoot: string, folder: string): Promi
         sourcesContent: false,
         legalComments: 'none',
         logLevel: 'silent',
-        plugins: [ownPaths, nativePackages(projectRoot), httpWithoutFetch],
+        plugins: [ownPaths, nativePackages(projectRoot)],
         // Bundled CommonJS code calls it for Node's own modules.
         banner: {
           js: "import { createRequire as requireFor } from 'node:module'; const require = requireFor(import.meta.url);",
         },
       });
-      return Object.keys(metafile.inputs).filter((input) => !input.startsWith(`${nodeHttp}:`));
+      return Object.keys(metafile.inputs);
     };
     const inputs = new Set<string>();
     for (const group of groups) for (const input of await bundle(group)) inputs.add(input);
@@ -148,22 +148,3 @@ const nativePackages = (projectRoot: string): Plugin => ({
     }));
   },
 });
-
-const nodeHttp = 'node-http';
-
-/**
- * `import` reads all exports of `node:http`. One of them is WebSocket, for which Node loads its whole client of `fetch`. The form of CommonJS reads
- * only what is used.
- */
-const httpWithoutFetch: Plugin = {
-  name: 'http-without-fetch',
-  setup(bundler) {
-    bundler.onResolve({ filter: /^(node:)?http$/ }, ({ kind }) =>
-      // A file of its own, which `import()` would get, has only the default export. OpenTelemetry's exporter reads a named one.
-      kind === 'dynamic-import' ? undefined : { path: 'node:http', namespace: nodeHttp },
-    );
-    bundler.onLoad({ filter: /^/, namespace: nodeHttp }, ({ path }) => ({
-      contents: `module.exports = process.getBuiltinModule('${path}');`,
-    }));
-  },
-};

@@ -6,8 +6,7 @@ import { callerKey, callerOf, logFieldsKey } from './call-context.ts';
 import { inCallSpan } from './call-span.ts';
 import type { AnswerWithin, CallContext } from './call-context.ts';
 
-const timeIsOver = () =>
-  new ConnectError('the deadline of a call on a stream has passed', Code.DeadlineExceeded);
+const timeIsOver = new ConnectError('the deadline of a call on a stream has passed', Code.DeadlineExceeded);
 
 /** Answers calls that arrive as messages of an authenticated stream. Each is answered like a separate call. */
 export function answerWithin(stream: CallContext, options: AnswerOptions): AnswerWithin {
@@ -16,7 +15,7 @@ export function answerWithin(stream: CallContext, options: AnswerOptions): Answe
     const deadline = performance.now() + timeoutMs;
     const over = new AbortController();
     const leave = (): void => over.abort(stream.signal.reason);
-    const timer = setTimeout(() => over.abort(timeIsOver()), timeoutMs);
+    const timer = setTimeout(() => over.abort(timeIsOver), timeoutMs);
     if (stream.signal.aborted) leave();
     else stream.signal.addEventListener('abort', leave, { once: true });
     const values = createContextValues();

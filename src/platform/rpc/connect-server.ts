@@ -266,7 +266,7 @@ function requestHandler(options: ConnectServerOptions): RequestHandler {
       maxBytes <= maxUnknownCallerBytes &&
       Number(request.headers['content-length'] ?? 0) > maxUnknownCallerBytes
     ) {
-      refuseRequest(response, unknownCallerError(), 401, 'application/json');
+      refuseRequest(response, unknownCallerError, 401, 'application/json');
       return;
     }
     try {
@@ -284,13 +284,11 @@ const pathAndQuery = (target: string): string => {
   return url === null ? target : url.pathname + url.search;
 };
 
-let unknownCallerBytes: Uint8Array | undefined;
-/** As Connect writes it. A client of gRPC takes the code from the status. It is made once, but not at the start, like `callIsOver`. */
-const unknownCallerError = (): Uint8Array =>
-  (unknownCallerBytes ??= errorToJsonBytes(
-    rpcError('INVALID_SERVICE_TOKEN', unknownCallerAdvice),
-    undefined,
-  ));
+/** As Connect writes it. A client of gRPC takes the code from the status. */
+const unknownCallerError = errorToJsonBytes(
+  rpcError('INVALID_SERVICE_TOKEN', unknownCallerAdvice),
+  undefined,
+);
 
 /** Refuses a request. It also closes an HTTP/1.1 connection, because the bytes after the request may be misread. */
 function refuseRequest(

@@ -116,11 +116,9 @@ function callHandler(spec: MethodImplSpec, logger: Logger): AnyHandler {
 
 /**
  * The abort reason for code that still works for an ended call: it was answered, or its caller has disconnected. grpc-js reports a
- * disconnect after every answer. It is created once, because creating an error costs more than an answer. It is not created at the start: for
- * the headers of a ConnectError, Node loads its whole client of `fetch`, which takes some 40 ms.
+ * disconnect after every answer. It is created once, because creating an error costs more than an answer.
  */
-let over: ConnectError | undefined;
-const callIsOver = (): ConnectError => (over ??= new ConnectError('the call is over', Code.Canceled));
+const callIsOver = new ConnectError('the call is over', Code.Canceled);
 
 /** Answers a call within its context, and aborts remaining work for it after the answer. */
 async function withContext<Answer>(
@@ -132,7 +130,7 @@ async function withContext<Answer>(
   try {
     return await answer(context);
   } finally {
-    context.abort(callIsOver());
+    context.abort(callIsOver);
   }
 }
 
@@ -167,7 +165,7 @@ async function* messagesOf(call: Readable, input: (bytes: Buffer) => Message): A
 function contextOf(call: AnyCall, { method }: MethodImplSpec) {
   const cancelled = new AbortController();
   const emitter: EventEmitter = call;
-  emitter.once('cancelled', () => cancelled.abort(callIsOver()));
+  emitter.once('cancelled', () => cancelled.abort(callIsOver));
   const timeoutMs =
     remainingMs(call.getDeadline()) ?? (method.methodKind === 'unary' ? defaultDeadlineMs : undefined);
   return createHandlerContext({

@@ -109,9 +109,7 @@ export function createGrpcTransport({
   const clients = renewClient(() => new Client(target, credentials, options), renewAfterMs);
   const metadataOf = (header: unknown): Metadata => {
     const metadata = new Metadata();
-    const given = (header ?? {}) as Iterable<[string, string]> | Readonly<Record<string, string>>;
-    for (const [name, value] of Symbol.iterator in given ? given : Object.entries(given))
-      metadata.set(name, value);
+    new Headers(header as Record<string, string>).forEach((value, name) => metadata.set(name, value));
     if (token !== '') metadata.set('authorization', `Bearer ${token}`);
     const traceparent = activeTraceparent();
     if (traceparent !== '') metadata.set('traceparent', traceparent);
@@ -196,17 +194,6 @@ async function awaitServer<Response>(
 const isConnectionLost = (error: unknown): boolean =>
   error instanceof ConnectError && error.code === Code.Unavailable && reasonOf(error) === undefined;
 
-/** Headers are made when they are read, which nobody does: with the first, Node loads its whole client of `fetch`, which takes some 40 ms. */
-const answer = <Fields extends object>(fields: Fields): Fields & { header: Headers; trailer: Headers } => ({
-  ...fields,
-  get header() {
-    return new Headers();
-  },
-  get trailer() {
-    return new Headers();
-  },
-});
-
 function callUnary<I extends DescMessage, O extends DescMessage>(
   client: Client,
   method: DescMethodUnary<I, O>,
@@ -216,6 +203,7 @@ function callUnary<I extends DescMessage, O extends DescMessage>(
   input: MessageInitShape<I>,
 ): Promise<UnaryResponse<I, O>> {
   return new Promise((resolve, reject) => {
+    const header = new Headers();
     const call = client.makeUnaryRequest<MessageShape<I>, MessageShape<O>>(
       pathOf(method),
       (message) => encodeMessage(method.input, message),
@@ -227,7 +215,8 @@ function callUnary<I extends DescMessage, O extends DescMessage>(
         signal?.removeEventListener('abort', cancel);
         if (error !== null) reject(connectErrorOf(error));
         else if (message === undefined) reject(new ConnectError('the server sent no message', Code.Internal));
-        else resolve(answer({ stream: false, service: method.parent, method, message }));
+        else
+          resolve({ stream: false, service: method.parent, method, header, trailer: new Headers(), message });
       },
     );
     const cancel = (): void => call.cancel();
@@ -265,7 +254,14 @@ async function callStream<I extends DescMessage, O extends DescMessage>(
     }
   }
   const message = messages();
-  return answer({ stream: true, service: method.parent, method, message });
+  return {
+    stream: true,
+    service: method.parent,
+    method,
+    header: new Headers(),
+    trailer: new Headers(),
+    message,
+  };
 }
 
 async function startStream<I extends DescMessage, O extends DescMessage>(

@@ -5,10 +5,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { bundledProgram, findPrograms, programs } from '../../../src/main/local/bundle-programs.ts';
-import { ownProgram, startProcess } from '../../support/gatehouse-process.ts';
-import { postJson } from '../../support/post-json.ts';
+import { ownProgram } from '../../support/gatehouse-process.ts';
 import { closersOfEachTest } from '../../support/shared-stack.ts';
-import { startStack } from '../../support/stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
 const cleanUps = closersOfEachTest();
@@ -87,30 +85,4 @@ test('programs are bundled again only when a source has changed', async () => {
   await rm(join(project, 'src/main/part.ts'));
   await write('src/main/core.ts', "console.log('core 4');");
   expect(await find()).toContain('core 4');
-});
-
-test('a facade that answers a request has not loaded Node’s client of fetch', async () => {
-  const stack = await startStack({ facades: 0 });
-  cleanUps.push(stack.stop);
-  const { testKey } = await stack.createMerchant();
-  // Node loads it at the first use of one of its globals, such as Headers.
-  const atExit = `process.on('exit',()=>console.log('at exit',process.moduleLoadList.filter((name)=>name.includes('undici'))))`;
-  const facade = await startProcess('rest-facade', {
-    GATEHOUSE_CORE_ADDRESSES: stack.addresses.join(','),
-    GATEHOUSE_SERVICE_TOKEN: stack.tokens.facade,
-    GATEHOUSE_REST_PRODUCTION_PORT: '0',
-    GATEHOUSE_REST_SANDBOX_PORT: '0',
-    NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(atExit)}`,
-  });
-  cleanUps.push(() => facade.stop());
-
-  const order = { order_number: '1', amount: '1.00', currency: 'ETB', reason: 'Tea' };
-  const contact = { customer_phone: '+251911223344', return_url: 'https://shop.example/thanks' };
-  const register = `${String(facade.ready['sandbox'])}/api/v1/register`;
-  const { status } = await postJson(register, { ...order, ...contact }, { apiKey: testKey });
-  await facade.stop();
-
-  expect(status).toBe(201);
-  const last = await waitUntil('it ends', () => facade.log.find(({ msg }) => msg?.startsWith('at exit')));
-  expect(last.msg).toBe('at exit []');
 });
