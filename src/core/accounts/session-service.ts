@@ -39,13 +39,13 @@ export function sessionService(store: SessionStore, now: () => Date): RpcService
       },
       async writeSession(request, context) {
         markUneventful(context);
-        const { hash, ...values } = valuesOrThrow(
+        const { hash, passwordVersion, ...values } = valuesOrThrow(
           combine({
             hash: parseSessionHash(request.sessionHash, 'session_hash'),
             ...parseSession(request, now()),
           }),
         );
-        await store.write(hash, values, request.session?.passwordVersion ?? '');
+        await store.write(hash, values, passwordVersion);
         return {};
       },
       async deleteSession({ sessionHash, isSignOut }, context) {
@@ -75,7 +75,7 @@ export function sessionService(store: SessionStore, now: () => Date): RpcService
 }
 
 function parseSession({ session, validFor }: WriteSessionRequest, now: Date) {
-  const { userId = '', data = new Uint8Array(), expireTime } = session ?? {};
+  const { userId = '', data = new Uint8Array(), expireTime, passwordVersion = '' } = session ?? {};
   // A dashboard of the previous version gives the end by its own clock.
   const given = expireTime === undefined ? undefined : timestampDate(expireTime);
   const expiresAt = validFor === undefined ? given : new Date(now.getTime() + durationMs(validFor));
@@ -86,6 +86,9 @@ function parseSession({ session, validFor }: WriteSessionRequest, now: Date) {
         ? err({ field: 'session.data', issue: `must be at most ${maxDataBytes} bytes` })
         : ok(Buffer.from(data)),
     expiresAt: parseEnd(expiresAt, now),
+    passwordVersion: passwordVersion.includes('\0')
+      ? err({ field: 'session.password_version', issue: 'must not contain NUL' })
+      : ok(passwordVersion),
   };
 }
 

@@ -12,12 +12,23 @@ export const wordOf = <Word extends string>(numbers: Numbers<Word>, number: numb
   wordsOf(numbers).find((word) => numbers[word] === number);
 
 /** Parses the numbers of a filter. Issue: one of them has no word. */
-export function parseEnumWords<Word extends string>(
+export const parseEnumWords = <Word extends string>(
   numbers: Numbers<Word>,
   given: readonly number[],
   field: string,
+): Result<Word[], Issue> =>
+  parseWords(given, (number) => wordOf(numbers, number), {
+    field,
+    issue: `must be ${wordsOf(numbers).join(', ')}`,
+  });
+
+/** Parses the values of a filter into different words, because 100,000 repeated ones would fill a statement. */
+export function parseWords<Given, Word>(
+  given: readonly Given[],
+  wordOf: (value: Given) => Word | undefined,
+  issue: Issue,
 ): Result<Word[], Issue> {
-  const known = given.map((number) => wordOf(numbers, number)).filter((word) => word !== undefined);
-  if (known.length === given.length) return ok(known);
-  return err({ field, issue: `must be ${wordsOf(numbers).join(', ')}` });
+  const different = [...new Set(given)];
+  const known = different.map(wordOf).filter((word) => word !== undefined);
+  return known.length < different.length ? err(issue) : ok(known);
 }

@@ -54,10 +54,16 @@ export const errorsOf =
 /** An error that can occur in any call. */
 export const rpcError = errorsOf(platformReasons);
 
-/** INVALID_ARGUMENT with every issue in a google.rpc.BadRequest. */
+/**
+ * More than any form has. An error of 100 kB is too large for the HTTP/2 of its caller, which closes the connection with all of its calls.
+ */
+const maxIssues = 50;
+
+/** INVALID_ARGUMENT with the first 50 issues in a google.rpc.BadRequest. */
 export function invalidFields(
-  issues: readonly { readonly field: string; readonly issue: string }[],
+  all: readonly { readonly field: string; readonly issue: string }[],
 ): ConnectError {
+  const issues = all.slice(0, maxIssues);
   const named = issues.map(({ field, issue }) => `${field} ${issue}`).join('; ');
   return rpcError('INVALID_FIELDS', named, { issues });
 }

@@ -538,6 +538,7 @@ describe('a session', () => {
     ],
     ['a time of 31 days', { validFor: durationFromMs(31 * 86_400_000) }, 'session.expire_time'],
     ['an invalid user id', { userId: 'abebe' }, 'session.user_id'],
+    ['NUL in the version of the password', { passwordVersion: 'a\0' }, 'session.password_version'],
   ])('is not written with %s', async (_name, own, field) => {
     const { expireTime, validFor, ...session } = { validFor: undefined, ...sessionOf(userId), ...own };
     const call = desk.sessions.writeSession({

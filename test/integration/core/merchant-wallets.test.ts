@@ -171,6 +171,12 @@ describe('an own account', () => {
       'values',
       expect.stringContaining('must contain only these fields: client_id'),
     ],
+    // An issue for each would be an error that ends the caller's connection.
+    [
+      Object.fromEntries(Array.from({ length: 2_000 }, (_, i) => [`name_${i}`, '1'])),
+      'values',
+      expect.stringContaining('must contain only these fields: client_id'),
+    ],
     [{ 'payee.id': '1' }, 'values.payee.type', 'is required with the other parts of payee'],
     // Both are parts of the path of a statement.
     [{ 'payee.type': '..', 'payee.id': '1' }, 'values.payee.type', expect.stringContaining('must match')],

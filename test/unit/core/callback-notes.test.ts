@@ -8,4 +8,5 @@ test('an attempt keeps the last sixteen different notes of callbacks, oldest fir
   expect(kept).toEqual(all.slice(-16));
   expect(withNote(kept, '')).toEqual(kept);
   expect(withNote(kept, 'x'.repeat(801))).toEqual(kept);
+  expect(withNote(kept, 'a\0b')).toEqual(kept);
 });

@@ -16,12 +16,13 @@ import type { PaymentGate } from '../../database/payment-gate.ts';
 import { combine } from '../../domain/combine.ts';
 import type { Issue } from '../../domain/issue.ts';
 import { walletDeclineReasons } from '../../domain/order.ts';
-import type { PaymentAttemptStatus, WalletDeclineReason } from '../../domain/order.ts';
+import type { WalletDeclineReason } from '../../domain/order.ts';
 import type { WalletOutcome } from '../../domain/wallet-outcome.ts';
 import type { NextAction } from '../../domain/next-action.ts';
 import type { Order } from '../../domain/order.ts';
 import { err, ok } from '../../domain/result.ts';
 import type { Result } from '../../domain/result.ts';
+import { parseWords } from '../../rpc/enum-words.ts';
 import { environmentNumbers, parseEnvironment } from '../../rpc/environment.ts';
 import { nothingDueFor, parseLeaseRequest } from '../../rpc/lease-fields.ts';
 import { attemptMessage, attemptStatusOf, orderMessage } from '../../rpc/order-messages.ts';
@@ -224,20 +225,16 @@ function parseFilter(request: ListPaymentAttemptsRequest) {
     combine({
       merchantId: parseId('mer', request.merchantId, 'merchant_id'),
       environment: parseEnvironment(request.environment),
-      statuses: parseStatuses(request),
+      statuses: parseWords(request.statuses, attemptStatusOf, {
+        field: 'statuses',
+        issue: 'must contain only known states of payment attempts',
+      }),
       orderId: parseOptionalId('ord', request.orderId, 'order_id'),
       beforeId: parsePageToken(request.pageToken, 'pat', key),
       limit: parsePageSize(request.pageSize),
     }),
   );
   return { filter, key };
-}
-
-function parseStatuses({ statuses }: ListPaymentAttemptsRequest): Result<PaymentAttemptStatus[], Issue> {
-  const known = statuses.map(attemptStatusOf).filter((status) => status !== undefined);
-  if (known.length < statuses.length)
-    return err({ field: 'statuses', issue: 'must contain only known states of payment attempts' });
-  return ok(known);
 }
 
 function leasedMessage({ order, attempt, ...lease }: LeasedAttempt, checkoutUrlOf: CheckoutUrlOf) {

@@ -7,6 +7,7 @@ import { OrderNumber } from '../../domain/order-number.ts';
 import { PhoneNumber } from '../../domain/phone-number.ts';
 import { err, ok } from '../../domain/result.ts';
 import type { Result } from '../../domain/result.ts';
+import { parseWords } from '../../rpc/enum-words.ts';
 import { parseEnvironment } from '../../rpc/environment.ts';
 import { paymentOptionOf, paymentTypeOf, statusOf } from '../../rpc/order-messages.ts';
 import { parsePageSize, parsePageToken } from '../../rpc/page-token.ts';
@@ -23,12 +24,10 @@ export function parseOrderFilter(
   const parsed = combine({
     merchantId: parseId('mer', request.merchantId, 'merchant_id'),
     environment: parseEnvironment(request.environment),
-    statuses: parseWords(
-      request.statuses,
-      statusOf,
-      'statuses',
-      'must be PENDING, COMPLETED, FAILED or EXPIRED',
-    ),
+    statuses: parseWords(request.statuses, statusOf, {
+      field: 'statuses',
+      issue: 'must be PENDING, COMPLETED, FAILED or EXPIRED',
+    }),
     createdFrom: parseTime(request.createTimeFrom, 'create_time_from'),
     createdTo: parseEnd(request.createTimeTo, 'create_time_to', {
       from: request.createTimeFrom,
@@ -46,18 +45,14 @@ export function parseOrderFilter(
     phone: parsePhone(request.phone, 'phone'),
     providerTransactionId: parseTransaction(request.providerTransactionId),
     money: parseAmounts(request, currencies),
-    paymentTypes: parseWords(
-      request.paymentTypes,
-      paymentTypeOf,
-      'payment_types',
-      'must be LINK, QR, DIRECT or API',
-    ),
-    paymentOptions: parseWords(
-      request.paymentOptions,
-      paymentOptionOf,
-      'payment_options',
-      'must be a wallet id with _ussd or _wallet, such as walleta_ussd',
-    ),
+    paymentTypes: parseWords(request.paymentTypes, paymentTypeOf, {
+      field: 'payment_types',
+      issue: 'must be LINK, QR, DIRECT or API',
+    }),
+    paymentOptions: parseWords(request.paymentOptions, paymentOptionOf, {
+      field: 'payment_options',
+      issue: 'must be a wallet id with _ussd or _wallet, such as walleta_ussd',
+    }),
     beforeId: parsePageToken(request.pageToken, 'ord', key),
     limit: parsePageSize(request.pageSize),
   });
@@ -86,16 +81,6 @@ const keyOf = (request: ListOrdersRequest): unknown => [
   timeKey(request.completeTimeFrom),
   timeKey(request.completeTimeTo),
 ];
-
-function parseWords<Given, Word>(
-  numbers: readonly Given[],
-  wordOf: (number: Given) => Word | undefined,
-  field: string,
-  issue: string,
-): Result<Word[], Issue> {
-  const known = numbers.map(wordOf).filter((word) => word !== undefined);
-  return known.length < numbers.length ? err({ field, issue }) : ok(known);
-}
 
 function parsePrefix(prefix: string): Result<string | undefined, Issue> {
   if (prefix === '') return ok(undefined);
