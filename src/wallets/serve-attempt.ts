@@ -102,7 +102,7 @@ class AttemptSteps {
     const reference = providerReference === '' ? {} : { providerReference };
     const { connector, tokens } = this.#parts;
     const { amount, currency, merchantId } = this.#leased;
-    const inquiry = {
+    const query = {
       attemptId: this.#attemptId,
       amount,
       currency,
@@ -110,7 +110,7 @@ class AttemptSteps {
       callbackNotes: this.#leased.callbackNotes,
       ...reference,
     };
-    const result = this.#calls.keep(await connector.query(inquiry, this.#options));
+    const result = this.#calls.keep(await connector.query(query, this.#options));
     return outcomeOf(result, providerReference);
   }
 

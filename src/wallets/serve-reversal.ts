@@ -88,9 +88,9 @@ class ReversalSteps {
 
   async #query(providerReference: string): Promise<ReversalReport> {
     const reference = providerReference === '' ? {} : { providerReference };
-    const inquiry = { ...this.#reversal(), callbackNotes: this.#task.callbackNotes, ...reference };
+    const query = { ...this.#reversal(), callbackNotes: this.#task.callbackNotes, ...reference };
     const { connector } = this.#parts;
-    const result = this.#calls.keep(await connector.queryReversal(inquiry, this.#options));
+    const result = this.#calls.keep(await connector.queryReversal(query, this.#options));
     return reportOf(result, this.#task, providerReference);
   }
 

@@ -91,7 +91,7 @@ export function createWalletMeter(
           payerStarted: {
             ...payerStarted,
             register: (urls, options) => measure(payerStarted.register(urls, options)),
-            confirm: (inquiry, options) => measure(payerStarted.confirm(inquiry, options)),
+            confirm: (query, options) => measure(payerStarted.confirm(query, options)),
           },
         };
   return {

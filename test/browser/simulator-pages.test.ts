@@ -13,7 +13,7 @@ import type { SimulatorUnderTest } from '../integration/wallet-simulator/simulat
 import { launchChromium } from '../support/chromium.ts';
 import { startInline } from '../support/inline-process.ts';
 import type { GatehouseProcess } from '../support/gatehouse-process.ts';
-import { paymentInquiry } from '../support/wallet-inquiries.ts';
+import { paymentQuery } from '../support/wallet-queries.ts';
 
 const options = { signal: new AbortController().signal };
 let simulator: GatehouseProcess;
@@ -55,7 +55,7 @@ async function order(): Promise<{ readonly attemptId: string; readonly url: stri
 }
 
 const outcomeOf = async (attemptId: string): Promise<string> =>
-  (await connector.query(paymentInquiry({ attemptId }), options)).result.kind;
+  (await connector.query(paymentQuery({ attemptId }), options)).result.kind;
 
 const overflow = (page: Page): Promise<number> =>
   page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');

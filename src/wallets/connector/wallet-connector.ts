@@ -28,7 +28,7 @@ export interface WalletConnector {
   initiate(request: PaymentRequest, options: CallOptions): Promise<Answer<Acknowledgement>>;
 
   /** Queries the outcome of a payment. */
-  query(payment: PaymentInquiry, options: CallOptions): Promise<Answer<PaymentOutcome>>;
+  query(payment: PaymentQuery, options: CallOptions): Promise<Answer<PaymentOutcome>>;
 
   /**
    * Finds a request (of a payment or a reversal, by our id) whose acknowledgement was lost. Gives the reference for a query,
@@ -43,7 +43,7 @@ export interface WalletConnector {
   reverse(request: ReversalRequest, options: CallOptions): Promise<Answer<Acknowledgement>>;
 
   /** Queries the outcome of a reversal. */
-  queryReversal(reversal: ReversalInquiry, options: CallOptions): Promise<Answer<ReversalOutcome>>;
+  queryReversal(reversal: ReversalQuery, options: CallOptions): Promise<Answer<ReversalOutcome>>;
 
   /**
    * The payee account's transactions of a period, page by page, in the wallet's order. It throws if the statement cannot be
@@ -106,7 +106,7 @@ export interface PaymentRequest extends WalletMoney {
 }
 
 /** `amount` and `currency` are those of the request, for wallets whose answer contains neither. */
-export interface PaymentInquiry extends WalletMoney {
+export interface PaymentQuery extends WalletMoney {
   readonly attemptId: string;
   /** The reference from `initiate` or `recover`, or from an earlier query. Absent for wallets that are queried by attempt id. */
   readonly providerReference?: string;
@@ -131,7 +131,7 @@ export interface ReversalRequest extends WalletMoney {
 }
 
 /** `amount` and `currency` are those of the request. */
-export interface ReversalInquiry extends WalletMoney {
+export interface ReversalQuery extends WalletMoney {
   readonly reversalId: string;
   /** The transaction to reverse. */
   readonly providerTransactionId: string;
@@ -238,7 +238,7 @@ export interface PayerStartedPayments {
    * Asks the wallet for a reported payment, by its receipt. The outcome is pending until the answer has come by callback, to the
    * URL of `paymentId` and `callbackToken`.
    */
-  confirm(inquiry: PayerStartedInquiry, options: CallOptions): Promise<Answer<PaymentOutcome>>;
+  confirm(query: PayerStartedQuery, options: CallOptions): Promise<Answer<PaymentOutcome>>;
 }
 
 export type PayerStartedMessage = { readonly exchange: RawExchange } & (
@@ -278,7 +278,7 @@ export type Registration =
   | { readonly kind: 'already_registered' }
   | Exclude<Acknowledgement, { readonly kind: 'accepted' }>;
 
-export interface PayerStartedInquiry {
+export interface PayerStartedQuery {
   /** Our id of the reported payment. */
   readonly paymentId: string;
   readonly providerTransactionId: string;

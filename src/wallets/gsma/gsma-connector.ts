@@ -13,9 +13,9 @@ import type {
   CallOptions,
   CallbackHint,
   CallbackRequest,
-  PaymentInquiry,
+  PaymentQuery,
   PaymentRequest,
-  ReversalInquiry,
+  ReversalQuery,
   ReversalRequest,
   StatementPage,
   StatementPeriod,
@@ -73,7 +73,7 @@ export class GsmaConnector implements WalletConnector {
     return this.#submit('reverse', url, request.reversalId, request.callbackToken, written.body, options);
   }
 
-  async query(payment: PaymentInquiry, options: CallOptions): Promise<Answer<PaymentOutcome>> {
+  async query(payment: PaymentQuery, options: CallOptions): Promise<Answer<PaymentOutcome>> {
     const signal = this.#limit(options);
     const { attemptId, providerReference } = payment;
     return this.#orByOwnId<PaymentOutcome>(attemptId, providerReference, signal, async (reference) => {
@@ -88,7 +88,7 @@ export class GsmaConnector implements WalletConnector {
     });
   }
 
-  async queryReversal(reversal: ReversalInquiry, options: CallOptions): Promise<Answer<ReversalOutcome>> {
+  async queryReversal(reversal: ReversalQuery, options: CallOptions): Promise<Answer<ReversalOutcome>> {
     const signal = this.#limit(options);
     const { reversalId, providerReference } = reversal;
     return this.#orByOwnId<ReversalOutcome>(reversalId, providerReference, signal, async (reference) => {

@@ -11,11 +11,11 @@ import type {
   CallOptions,
   CallbackHint,
   CallbackRequest,
-  PayerStartedInquiry,
+  PayerStartedQuery,
   PayerStartedPayments,
-  PaymentInquiry,
+  PaymentQuery,
   PaymentRequest,
-  ReversalInquiry,
+  ReversalQuery,
   ReversalRequest,
   StatementPage,
   StatementPeriod,
@@ -91,7 +91,7 @@ export class DarajaConnector implements WalletConnector {
       currency,
       secrets: this.#secrets(),
       registration: { path: '/mpesa/c2b/v2/registerurl' },
-      confirm: (inquiry, callOptions) => this.#confirmPayerStarted(inquiry, callOptions),
+      confirm: (query, callOptions) => this.#confirmPayerStarted(query, callOptions),
     });
   }
 
@@ -120,7 +120,7 @@ export class DarajaConnector implements WalletConnector {
     return { result: readPushAnswer(result, now), exchanges };
   }
 
-  async query(payment: PaymentInquiry, options: CallOptions): Promise<Answer<PaymentOutcome>> {
+  async query(payment: PaymentQuery, options: CallOptions): Promise<Answer<PaymentOutcome>> {
     const notes = readNotes(payment.callbackNotes);
     const known = referenceOf(payment, notes);
     if (known === undefined) {
@@ -167,7 +167,7 @@ export class DarajaConnector implements WalletConnector {
     return requestReversal(this.#confirmation(request.reversalId, request.callbackToken), request, options);
   }
 
-  async queryReversal(reversal: ReversalInquiry, options: CallOptions): Promise<Answer<ReversalOutcome>> {
+  async queryReversal(reversal: ReversalQuery, options: CallOptions): Promise<Answer<ReversalOutcome>> {
     return queryReversal(this.#confirmation(reversal.reversalId, reversal.callbackToken), reversal, options);
   }
 
@@ -190,7 +190,7 @@ export class DarajaConnector implements WalletConnector {
    * not asked about again. Only the latest queries are kept, and a repeated query would take the place of a newer one.
    */
   async #confirm(
-    payment: PaymentInquiry,
+    payment: PaymentQuery,
     stored: PaymentReference,
     notes: readonly Note[],
     options: CallOptions,
@@ -240,7 +240,7 @@ export class DarajaConnector implements WalletConnector {
 
   /** The first receipt of the payment in the statement that was not tried. Adds the exchanges to those of the query. */
   async #otherReceipt(
-    { attemptId }: PaymentInquiry,
+    { attemptId }: PaymentQuery,
     tried: ReadonlySet<string>,
     exchanges: RawExchange[],
     options: CallOptions,
@@ -272,11 +272,11 @@ export class DarajaConnector implements WalletConnector {
   }
 
   async #confirmPayerStarted(
-    inquiry: PayerStartedInquiry,
+    query: PayerStartedQuery,
     options: CallOptions,
   ): Promise<Answer<PaymentOutcome>> {
-    const { paymentId, providerTransactionId: receipt, callbackToken, callbackNotes } = inquiry;
-    const reference = readPaymentReference(inquiry.providerReference);
+    const { paymentId, providerTransactionId: receipt, callbackToken, callbackNotes } = query;
+    const reference = readPaymentReference(query.providerReference);
     return confirmReceipt(
       this.#confirmation(paymentId, callbackToken),
       { receipt, reference, notes: readNotes(callbackNotes) },
@@ -335,7 +335,7 @@ function receiptsToTry(notes: readonly Note[], reference: PaymentReference) {
 }
 
 /** After a lost answer, the callback gives the id of the request, and a confirmation gives the receipt. */
-function referenceOf(payment: PaymentInquiry, notes: readonly Note[]): PaymentReference | undefined {
+function referenceOf(payment: PaymentQuery, notes: readonly Note[]): PaymentReference | undefined {
   const stored = readPaymentReference(payment.providerReference);
   const [note] = pushNotes(notes);
   if (stored?.checkout === undefined && note !== undefined) return { ...stored, checkout: note.checkout };

@@ -1,6 +1,6 @@
 import type { ReversalOutcome } from '../connector/outcomes.ts';
 import type { Answer } from '../connector/raw-exchange.ts';
-import type { CallOptions, ReversalInquiry } from '../connector/wallet-connector.ts';
+import type { CallOptions, ReversalQuery } from '../connector/wallet-connector.ts';
 import type { ConfirmationParts, TransactionState } from './confirm-payment.ts';
 import { askAgainAfterMs, confirmTransaction } from './confirm-payment.ts';
 import type { StatusSubject } from './initiator-api.ts';
@@ -18,7 +18,7 @@ import { alreadyReversed, missingRole, reasonOfReversal } from './result-codes.t
  */
 export async function queryReversal(
   parts: ConfirmationParts,
-  reversal: ReversalInquiry,
+  reversal: ReversalQuery,
   options: CallOptions,
   ownConversation?: string,
 ): Promise<Answer<ReversalOutcome>> {
@@ -58,10 +58,7 @@ const isAmbiguous = ({ code, original }: ResultNote): boolean =>
 const resultOf = (ids: readonly string[], notes: readonly Note[]): ResultNote | undefined =>
   resultNotes(notes).findLast((note) => note.ids.some((id) => ids.includes(id)));
 
-function judgeResult(
-  note: ResultNote,
-  { providerTransactionId, currency }: ReversalInquiry,
-): ReversalOutcome {
+function judgeResult(note: ResultNote, { providerTransactionId, currency }: ReversalQuery): ReversalOutcome {
   const { code, transaction, original, amount } = note;
   if (code === '0') {
     if (original !== undefined && original !== providerTransactionId) {
@@ -89,7 +86,7 @@ function judgeResult(
  */
 function subjectOf(
   { sent, claimed }: ReversalReference,
-  { providerTransactionId }: ReversalInquiry,
+  { providerTransactionId }: ReversalQuery,
   notes: readonly Note[],
   ownConversation: string | undefined,
 ): StatusSubject | undefined {

@@ -15,9 +15,9 @@ import type {
   CallbackHint,
   CallbackRequest,
   PayerStartedPayments,
-  PaymentInquiry,
+  PaymentQuery,
   PaymentRequest,
-  ReversalInquiry,
+  ReversalQuery,
   ReversalRequest,
   StatementPage,
   WalletConnector,
@@ -89,13 +89,13 @@ export class EthiopiaConnector implements WalletConnector {
         path: `/v1/c2b-register-url/register?apikey=${encodeURIComponent(settings.consumer_key)}`,
         fields: { CommandID: 'RegisterURL' },
       },
-      confirm: (inquiry, callOptions) =>
+      confirm: (query, callOptions) =>
         confirmReceipt(
-          this.#confirmation(inquiry.paymentId, inquiry.callbackToken),
+          this.#confirmation(query.paymentId, query.callbackToken),
           {
-            receipt: inquiry.providerTransactionId,
-            reference: readPaymentReference(inquiry.providerReference),
-            notes: readNotes(inquiry.callbackNotes),
+            receipt: query.providerTransactionId,
+            reference: readPaymentReference(query.providerReference),
+            notes: readNotes(query.callbackNotes),
           },
           callOptions,
         ),
@@ -129,7 +129,7 @@ export class EthiopiaConnector implements WalletConnector {
     return { result: readPushAnswer(result, now), exchanges };
   }
 
-  async query(payment: PaymentInquiry, options: CallOptions): Promise<Answer<PaymentOutcome>> {
+  async query(payment: PaymentQuery, options: CallOptions): Promise<Answer<PaymentOutcome>> {
     const notes = readNotes(payment.callbackNotes);
     let reference = readPaymentReference(payment.providerReference) ?? {};
     const told = pushNotes(notes).filter(
@@ -190,7 +190,7 @@ export class EthiopiaConnector implements WalletConnector {
     );
   }
 
-  async queryReversal(reversal: ReversalInquiry, options: CallOptions): Promise<Answer<ReversalOutcome>> {
+  async queryReversal(reversal: ReversalQuery, options: CallOptions): Promise<Answer<ReversalOutcome>> {
     const parts = this.#confirmation(reversal.reversalId, reversal.callbackToken);
     return queryReversal(parts, reversal, options, reversal.reversalId);
   }

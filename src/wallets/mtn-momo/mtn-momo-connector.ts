@@ -13,9 +13,9 @@ import type {
   CallOptions,
   CallbackHint,
   CallbackRequest,
-  PaymentInquiry,
+  PaymentQuery,
   PaymentRequest,
-  ReversalInquiry,
+  ReversalQuery,
   ReversalRequest,
   StatementPage,
   WalletCapabilities,
@@ -86,13 +86,13 @@ export class MtnMomoConnector implements WalletConnector {
     return this.#submit('reverse', 'refund', reversalId, callbackToken, writeRefund(request), options);
   }
 
-  async query(payment: PaymentInquiry, options: CallOptions): Promise<Answer<PaymentOutcome>> {
+  async query(payment: PaymentQuery, options: CallOptions): Promise<Answer<PaymentOutcome>> {
     const { attemptId } = payment;
     const { result, exchanges } = await this.#get('query', 'requesttopay', attemptId, options);
     return { result: readPayment(result, attemptId), exchanges };
   }
 
-  async queryReversal(reversal: ReversalInquiry, options: CallOptions): Promise<Answer<ReversalOutcome>> {
+  async queryReversal(reversal: ReversalQuery, options: CallOptions): Promise<Answer<ReversalOutcome>> {
     const { reversalId } = reversal;
     const { result, exchanges } = await this.#get('query_reversal', 'refund', reversalId, options);
     return { result: readRefund(result, reversalId), exchanges };

@@ -9,7 +9,7 @@ import type {
   WalletMoney,
 } from '../connector/outcomes.ts';
 import type { Answer, ExchangePurpose } from '../connector/raw-exchange.ts';
-import type { ReversalInquiry, ReversalRequest } from '../connector/wallet-connector.ts';
+import type { ReversalQuery, ReversalRequest } from '../connector/wallet-connector.ts';
 import type { FabricClient } from './fabric-client.ts';
 import { telebirrId } from './telebirr-id.ts';
 import { queryOrder } from './query-order.ts';
@@ -53,7 +53,7 @@ export async function requestRefund(
  */
 export async function queryRefund(
   client: FabricClient,
-  reversal: ReversalInquiry,
+  reversal: ReversalQuery,
   signal: AbortSignal,
 ): Promise<Answer<ReversalOutcome>> {
   const order = telebirrId(reversal.attemptId);
@@ -194,7 +194,7 @@ const completedOutcome = (
 ): ReversalOutcome => ({ kind: 'completed', providerTransactionId, money: { amount, currency } });
 
 /** The outcome of a refund, by the answer to the same request. */
-function outcomeByRepeat(reply: JsonReply, order: TelebirrOrder, reversal: ReversalInquiry): ReversalOutcome {
+function outcomeByRepeat(reply: JsonReply, order: TelebirrOrder, reversal: ReversalQuery): ReversalOutcome {
   const read = readAnswer(reply, telebirrId(reversal.attemptId));
   if (read.kind === 'unknown') return read;
   if (read.kind === 'not_sent') return unasked(read);

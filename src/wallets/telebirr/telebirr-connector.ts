@@ -14,9 +14,9 @@ import type {
   CallOptions,
   CallbackHint,
   CallbackRequest,
-  PaymentInquiry,
+  PaymentQuery,
   PaymentRequest,
-  ReversalInquiry,
+  ReversalQuery,
   ReversalRequest,
   StatementPage,
   WalletCapabilities,
@@ -92,7 +92,7 @@ export class TelebirrConnector implements WalletConnector {
     return { result: { kind: 'accepted', providerReference: order, queryNow: false, nextAction }, exchanges };
   }
 
-  async query(payment: PaymentInquiry, options: CallOptions): Promise<Answer<PaymentOutcome>> {
+  async query(payment: PaymentQuery, options: CallOptions): Promise<Answer<PaymentOutcome>> {
     const order = telebirrId(payment.attemptId);
     const { result, exchanges } = await queryOrder(this.#client, 'query', order, this.#limit(options));
     return { result: readPayment(result, order), exchanges };
@@ -118,7 +118,7 @@ export class TelebirrConnector implements WalletConnector {
     return requestRefund(this.#client, request, this.#limit(options));
   }
 
-  async queryReversal(reversal: ReversalInquiry, options: CallOptions): Promise<Answer<ReversalOutcome>> {
+  async queryReversal(reversal: ReversalQuery, options: CallOptions): Promise<Answer<ReversalOutcome>> {
     return queryRefund(this.#client, reversal, this.#limit(options));
   }
 

@@ -17,7 +17,7 @@ import type {
   StatementPeriod,
   WalletConnector,
 } from '../../../src/wallets/connector/wallet-connector.ts';
-import { callbackWith, paymentInquiry, reversalInquiry } from '../../support/wallet-inquiries.ts';
+import { callbackWith, paymentQuery, reversalQuery } from '../../support/wallet-queries.ts';
 import { shared } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { faults } from './faults.ts';
@@ -45,8 +45,8 @@ async function callOperation(
     case 'initiate':
       return verdict(await connector.initiate(payment, options));
     case 'query': {
-      const inquiry = paymentInquiry({ attemptId, providerReference: references.payment });
-      return verdict(await connector.query(inquiry, options));
+      const query = paymentQuery({ attemptId, providerReference: references.payment });
+      return verdict(await connector.query(query, options));
     }
     case 'recover':
       return verdict(await connector.recover(attemptId, options));
@@ -56,8 +56,8 @@ async function callOperation(
       return verdict(await connector.reverse({ ...reversal, ...more }, options));
     }
     case 'queryReversal': {
-      const inquiry = reversalInquiry({ ...reversal, providerReference: references.reversal });
-      return verdict(await connector.queryReversal(inquiry, options));
+      const query = reversalQuery({ ...reversal, providerReference: references.reversal });
+      return verdict(await connector.queryReversal(query, options));
     }
     case 'statement':
       return readWholeStatement(connector, signal);
@@ -361,12 +361,12 @@ export function describeOutcomes(
       });
     }
 
-    /** The newest reference of an attempt or a reversal, in the form of an inquiry. */
+    /** The newest reference of an attempt or a reversal, as a query. */
     const by = (reference: string | undefined) =>
       reference === undefined ? {} : { providerReference: reference };
 
-    const inquiryOf = (started: RealSubject, payment: PaymentRequest, reference: string | undefined) =>
-      paymentInquiry({
+    const queryOf = (started: RealSubject, payment: PaymentRequest, reference: string | undefined) =>
+      paymentQuery({
         ...{ attemptId: payment.attemptId, amount: payment.amount, currency: payment.currency },
         callbackToken: payment.callbackToken,
         ...{ callbackNotes: started.notesOf?.(payment.attemptId) ?? [], ...by(reference) },
@@ -380,7 +380,7 @@ export function describeOutcomes(
     ): Promise<PaymentOutcome> {
       let newest = reference;
       return waitUntil('the payment is no longer pending', async () => {
-        const { result } = await started.connector.query(inquiryOf(started, payment, newest), options);
+        const { result } = await started.connector.query(queryOf(started, payment, newest), options);
         if (result.kind === 'pending') newest = result.providerReference ?? newest;
         // Nothing is known of a lost request until its callback has come.
         const isOpen = result.kind === 'pending' || (result.kind === 'unknown' && newest === undefined);
@@ -445,10 +445,10 @@ export function describeOutcomes(
 
     testOf('still_pending')('a payment nobody has answered is pending, and pending again', async () => {
       const { started, payment } = await begin('still_pending');
-      const inquiry = inquiryOf(started, payment, await send(started, payment));
+      const query = queryOf(started, payment, await send(started, payment));
 
-      const first = await started.connector.query(inquiry, options);
-      const second = await started.connector.query(inquiry, options);
+      const first = await started.connector.query(query, options);
+      const second = await started.connector.query(query, options);
 
       expect([first.result.kind, second.result.kind]).toEqual(['pending', 'pending']);
     });
@@ -527,11 +527,11 @@ export function describeOutcomes(
       let newest = reference;
       const { attemptId, callbackToken } = payment;
       return waitUntil('the reversal is no longer pending', async () => {
-        const inquiry = reversalInquiry({
+        const query = reversalQuery({
           ...{ reversalId, attemptId, providerTransactionId, amount, currency, callbackToken },
           ...{ callbackNotes: started.notesOf?.(reversalId) ?? [], ...by(newest) },
         });
-        const { result } = await started.connector.queryReversal(inquiry, options);
+        const { result } = await started.connector.queryReversal(query, options);
         if (result.kind === 'pending') newest = result.providerReference ?? newest;
         const isOpen = result.kind === 'pending' || (result.kind === 'unknown' && newest === undefined);
         return isOpen ? undefined : result;
@@ -666,10 +666,10 @@ export function describeOutcomes(
       const { started, payment } = await begin('forged_callback');
       const providerReference = await send(started, payment);
       const [callback] = await callbackOf(started, payment);
-      const inquiry = inquiryOf(started, payment, providerReference);
+      const query = queryOf(started, payment, providerReference);
 
       const hint = parse(started, callback!);
-      const { result } = await started.connector.query(inquiry, options);
+      const { result } = await started.connector.query(query, options);
 
       expect(hint.queryNow).toBe(true);
       expect(result.kind).toBe('pending');
@@ -693,9 +693,9 @@ export function describeOutcomes(
       async () => {
         const { started, payment } = await begin('late_success');
         const providerReference = await send(started, payment);
-        const inquiry = inquiryOf(started, payment, providerReference);
+        const query = queryOf(started, payment, providerReference);
 
-        const early = await started.connector.query(inquiry, options);
+        const early = await started.connector.query(query, options);
         const outcome = await settle(started, payment, providerReference);
 
         expect(early.result.kind).toBe('pending');

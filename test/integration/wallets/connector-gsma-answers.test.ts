@@ -9,7 +9,7 @@ import {
   transaction,
   gsmaOfEachTest,
 } from './gsma-subject.ts';
-import { paymentInquiry, reversalInquiry } from '../../support/wallet-inquiries.ts';
+import { paymentQuery, reversalQuery } from '../../support/wallet-queries.ts';
 import { json } from './scripted-wallet.ts';
 
 const options = { signal: new AbortController().signal };
@@ -33,7 +33,7 @@ const subject = gsmaOfEachTest();
 
 const initiate = async () => (await subject.connector.initiate(buildPayment(), options)).result;
 const query = async (providerReference = `requeststates/${requestStateId}`) =>
-  (await subject.connector.query(paymentInquiry({ attemptId, providerReference }), options)).result;
+  (await subject.connector.query(paymentQuery({ attemptId, providerReference }), options)).result;
 
 describe('an acknowledgement', () => {
   test.each(['pending', 'completed', 'failed', 'whatever'])(
@@ -380,8 +380,8 @@ describe('a reversal', () => {
     const body = requestState({ serverCorrelationId: reversalStateId, ...state });
     subject.wallet.on(routes.reversalState, json(200, body));
     const providerReference = `requeststates/${reversalStateId}`;
-    const inquiry = reversalInquiry({ ...reversal, providerReference });
-    return (await subject.connector.queryReversal(inquiry, options)).result;
+    const query = reversalQuery({ ...reversal, providerReference });
+    return (await subject.connector.queryReversal(query, options)).result;
   };
   const queryReversal = (body: unknown, status = 200) => {
     subject.wallet.on(/GET \/mm\/transactions\/REV-1/, json(status, body));

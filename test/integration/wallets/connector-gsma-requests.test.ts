@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from '@jest/globals';
-import { paymentInquiry } from '../../support/wallet-inquiries.ts';
+import { paymentQuery } from '../../support/wallet-queries.ts';
 import { attemptId, buildPayment, routes, gsmaOfEachTest } from './gsma-subject.ts';
 import { json } from './scripted-wallet.ts';
 
@@ -127,7 +127,7 @@ test('a transaction id with a slash stays one segment of the path', async () => 
   subject.wallet.on(/GET \/mm\/transactions\/A%2F\.\.%2FB/, json(404, {}));
 
   await subject.connector.query(
-    paymentInquiry({ attemptId, providerReference: 'transactions/A%2F..%2FB' }),
+    paymentQuery({ attemptId, providerReference: 'transactions/A%2F..%2FB' }),
     options,
   );
 

@@ -5,7 +5,7 @@ import { SharedTokens } from '../../../src/wallets/connector/access-tokens.ts';
 import { mpesaDaraja } from '../../../src/wallets/mpesa-daraja/mpesa-daraja.ts';
 import { writeNote } from '../../../src/wallets/mpesa-daraja/notes.ts';
 import { closersOfEachTest, shared } from '../../support/shared-stack.ts';
-import { reversalInquiry } from '../../support/wallet-inquiries.ts';
+import { reversalQuery } from '../../support/wallet-queries.ts';
 import { describeFaultTolerance, readStatement } from './connector-conformance.ts';
 import { startFaultySubject } from './faulty-subject.ts';
 import type { FaultySubject } from './faulty-subject.ts';
@@ -198,13 +198,13 @@ test.each([
 ])('a result with the code 21 that %s', async (_name, over, kind, questions) => {
   const { connector, wallet } = await start();
   const note = { about: 'result' as const, ids: ['AG_1'], code: '21', transaction: 'NLJ7RT61SW', ...over };
-  const inquiry = reversalInquiry({
+  const query = reversalQuery({
     ...{ reversalId: '018f4a54-9b61-7cc1-9a5e-5b1f4b5d2a01', providerTransactionId: 'NLJ7RT61SV' },
     providerReference: JSON.stringify({ sent: { ids: ['AG_1'], at: 0 } }),
     callbackNotes: [writeNote(note)],
   });
 
-  const { result } = await connector.queryReversal(inquiry, { signal });
+  const { result } = await connector.queryReversal(query, { signal });
 
   expect(result.kind).toBe(kind);
   expect(wallet.requestsTo(routes.queryReversal.route)).toHaveLength(questions);

@@ -13,7 +13,7 @@ import { taskOfStrayPayment } from '../../../src/wallets/reversal-task.ts';
 import { serveReversal } from '../../../src/wallets/serve-reversal.ts';
 import type { PaymentOutcome, ReversalOutcome } from '../../../src/wallets/connector/outcomes.ts';
 import type { PaymentRequest, WalletConnector } from '../../../src/wallets/connector/wallet-connector.ts';
-import { callbackWith } from '../../support/wallet-inquiries.ts';
+import { callbackWith } from '../../support/wallet-queries.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { startCallbackListener } from './callback-listener.ts';
 import { payInMenu, startMpesaSimulator } from './mpesa-simulator.ts';

@@ -40,8 +40,8 @@ describe('without a callback', () => {
     return async () => {
       const { attemptId, amount, currency, callbackToken } = payment;
       const callbackNotes = [...notes, ...notesOf(attemptId)];
-      const inquiry = { attemptId, amount, currency, callbackToken, callbackNotes };
-      const outcome = await connector.query({ ...inquiry, providerReference: reference }, options);
+      const query = { attemptId, amount, currency, callbackToken, callbackNotes };
+      const outcome = await connector.query({ ...query, providerReference: reference }, options);
       if (outcome.result.kind === 'pending') reference = outcome.result.providerReference ?? reference;
       return outcome;
     };

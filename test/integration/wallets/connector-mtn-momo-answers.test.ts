@@ -5,7 +5,7 @@ import { mtnMomo } from '../../../src/wallets/mtn-momo/mtn-momo.ts';
 import { referenceId } from '../../../src/wallets/mtn-momo/reference-id.ts';
 import { WalletCalls } from '../../../src/wallets/wallet-calls.ts';
 import { newRandomId } from '../../../src/contract/public-id.ts';
-import { callbackWith, paymentInquiry, reversalInquiry } from '../../support/wallet-inquiries.ts';
+import { callbackWith, paymentQuery, reversalQuery } from '../../support/wallet-queries.ts';
 import {
   attemptId,
   createMtn,
@@ -39,7 +39,7 @@ const startFresh = async () => {
 const declined = (reason: string) => ({ kind: 'declined', reason });
 
 const pay = () => subject.connector.initiate(payment(), options);
-const query = () => subject.connector.query(paymentInquiry({ attemptId }), options);
+const query = () => subject.connector.query(paymentQuery({ attemptId }), options);
 const refund = () =>
   subject.connector.reverse(
     { ...payment({ amount: '40.00' }), reversalId, providerTransactionId: '23503452' },
@@ -192,7 +192,7 @@ describe('an acknowledgement', () => {
       const calls = new WalletCalls();
 
       const sent = calls.keep(await fresh.connector.initiate(payment(), options));
-      const asked = calls.keep(await fresh.connector.query(paymentInquiry({ attemptId }), options));
+      const asked = calls.keep(await fresh.connector.query(paymentQuery({ attemptId }), options));
 
       expect([sent, asked]).toMatchObject([
         {
@@ -328,9 +328,9 @@ describe('a refund', () => {
     ],
   ])('with %j has the outcome of the table', async (over, expected) => {
     subject.wallet.on(routes.queryReversal, json(200, status({ externalId: reversalId, ...over })));
-    const inquiry = reversalInquiry({ reversalId, providerTransactionId: '23503452' });
+    const query = reversalQuery({ reversalId, providerTransactionId: '23503452' });
 
-    expect((await subject.connector.queryReversal(inquiry, options)).result).toMatchObject(expected);
+    expect((await subject.connector.queryReversal(query, options)).result).toMatchObject(expected);
   });
 
   test('to a payer who has no wallet any more is refused for that reason at once', async () => {

@@ -12,7 +12,7 @@ import {
 } from '../../../src/wallets/telebirr/signature.ts';
 import { telebirrId } from '../../../src/wallets/telebirr/telebirr-id.ts';
 import { WalletCalls } from '../../../src/wallets/wallet-calls.ts';
-import { callbackWith, paymentInquiry, reversalInquiry } from '../../support/wallet-inquiries.ts';
+import { callbackWith, paymentQuery, reversalQuery } from '../../support/wallet-queries.ts';
 import { attemptId } from './gsma-subject.ts';
 import { json } from './scripted-wallet.ts';
 import {
@@ -42,7 +42,7 @@ beforeEach(() => {
 });
 
 const pay = (over = {}) => subject.connector.initiate(payment(over), options);
-const query = () => subject.connector.query(paymentInquiry({ attemptId }), options);
+const query = () => subject.connector.query(paymentQuery({ attemptId }), options);
 const refund = (over = {}) =>
   subject.connector.reverse({ ...payment(over), reversalId, providerTransactionId: 'CKA1B2C3D4' }, options);
 const lastBody = (route: RegExp) =>
@@ -163,13 +163,13 @@ describe('a token', () => {
     const count = () => fresh.wallet.requestsTo(routes.token).length;
     fresh.wallet.on(routes.token, json(200, token));
     const start = time;
-    await fresh.connector.query(paymentInquiry({ attemptId }), options);
+    await fresh.connector.query(paymentQuery({ attemptId }), options);
 
     time = new Date(start.getTime() + 3_569_000);
-    await fresh.connector.query(paymentInquiry({ attemptId }), options);
+    await fresh.connector.query(paymentQuery({ attemptId }), options);
     const before = count();
     time = new Date(start.getTime() + 3_571_000);
-    await fresh.connector.query(paymentInquiry({ attemptId }), options);
+    await fresh.connector.query(paymentQuery({ attemptId }), options);
 
     expect([before, count()]).toEqual([1, 2]);
     time = start;
@@ -265,7 +265,7 @@ describe("telebirr's signature", () => {
     trusting.wallet.on(routes.queryOrder, json(200, body));
 
     const { result, exchanges } = await query();
-    const trusted = await trusting.connector.query(paymentInquiry({ attemptId }), options);
+    const trusted = await trusting.connector.query(paymentQuery({ attemptId }), options);
     await trusting.close();
 
     expect(result).toMatchObject({ kind: 'unknown', why: 'unreadable_answer' });
@@ -429,7 +429,7 @@ describe('a refund', () => {
 
 const queryRefund = (amount: string, providerReference: string) =>
   subject.connector.queryReversal(
-    reversalInquiry({ attemptId, reversalId, providerTransactionId: 'x', amount, providerReference }),
+    reversalQuery({ attemptId, reversalId, providerTransactionId: 'x', amount, providerReference }),
     options,
   );
 

@@ -3,7 +3,7 @@ import { expect, test } from '@jest/globals';
 import type { NextAction } from '../../../src/wallets/connector/outcomes.ts';
 import type { PaymentRequest } from '../../../src/wallets/connector/wallet-connector.ts';
 import { telebirrId } from '../../../src/wallets/telebirr/telebirr-id.ts';
-import { callbackWith, paymentInquiry, reversalInquiry } from '../../support/wallet-inquiries.ts';
+import { callbackWith, paymentQuery, reversalQuery } from '../../support/wallet-queries.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import type { Ending, RealSubject } from './connector-conformance.ts';
 import { describeOutcomes, payerDigits } from './connector-conformance.ts';
@@ -85,7 +85,7 @@ test.each([
   expect(recovery.result.kind).toBe(kind);
   if (kind === 'found') {
     const outcome = await waitUntil('telebirr closes the order', async () => {
-      const answer = await connector.query(paymentInquiry({ attemptId: request.attemptId }), options);
+      const answer = await connector.query(paymentQuery({ attemptId: request.attemptId }), options);
       return answer.result.kind === 'pending' ? undefined : answer.result;
     });
     expect(outcome).toEqual({ kind: 'timed_out' });
@@ -136,7 +136,7 @@ test('a payment that the payer cancels on the page is declined, without a reason
 
   await fetch(page.url, { method: 'POST', body: new URLSearchParams({ action: 'cancel' }) });
 
-  const answer = await connector.query(paymentInquiry({ attemptId: request.attemptId }), options);
+  const answer = await connector.query(paymentQuery({ attemptId: request.attemptId }), options);
   expect(answer.result).toMatchObject({ kind: 'declined', reason: 'provider_error' });
   await close();
 });
@@ -160,7 +160,7 @@ test.each([
   expect(lost.result).toMatchObject({ kind: 'unknown', why: 'server_error' });
   expect(again.result.kind).toBe('accepted');
   await waitUntil('the refund is done', async () => {
-    const answer = await connector.queryReversal(reversalInquiry(refund), options);
+    const answer = await connector.queryReversal(reversalQuery(refund), options);
     return answer.result.kind === 'completed';
   });
   const third = await connector.reverse(refund, options);
@@ -179,7 +179,7 @@ test('a refund that failed after its answer was lost stays open, because the ord
 
   const { result: lost } = await connector.reverse(refund, options);
   const outcome = await waitUntil('the refund fails', async () => {
-    const answer = await connector.queryReversal(reversalInquiry(refund), options);
+    const answer = await connector.queryReversal(reversalQuery(refund), options);
     return answer.result.kind === 'pending' ? undefined : answer.result;
   });
 

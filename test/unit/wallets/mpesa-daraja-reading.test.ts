@@ -19,7 +19,7 @@ import {
   securityCredential,
 } from '../../../src/wallets/mpesa-daraja/security-credential.ts';
 import type { JsonAnswer } from '../../../src/wallets/connector/json-reply.ts';
-import { callbackWith } from '../../support/wallet-inquiries.ts';
+import { callbackWith } from '../../support/wallet-queries.ts';
 
 const at = new Date('2026-01-01T21:30:05Z');
 

@@ -4,7 +4,7 @@ import type { Answer, RawExchange } from '../../../src/wallets/connector/raw-exc
 import type { WalletConnector } from '../../../src/wallets/connector/wallet-connector.ts';
 import type { WalletBreaker } from '../../../src/wallets/wallet-breaker.ts';
 import { createWalletMeter, meterWindowMs } from '../../../src/wallets/wallet-meter.ts';
-import { paymentInquiry } from '../../support/wallet-inquiries.ts';
+import { paymentQuery } from '../../support/wallet-queries.ts';
 
 const exchange = (own: Partial<RawExchange>, latencyMs = 10): RawExchange => ({
   purpose: 'query',
@@ -54,7 +54,7 @@ const pageForToken = exchange({ purpose: 'token', status: 403, responseBody: '<h
 const unknown = (why: UnknownWhy, detail = ''): PaymentOutcome => ({ kind: 'unknown', why, detail });
 
 const ask = (connector: WalletConnector) =>
-  connector.query(paymentInquiry({ attemptId: 'pat_1' }), { signal: new AbortController().signal });
+  connector.query(paymentQuery({ attemptId: 'pat_1' }), { signal: new AbortController().signal });
 
 describe('a wallet meter', () => {
   test('counts calls and failures, and measures the duration of answers', async () => {

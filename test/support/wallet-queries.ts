@@ -1,20 +1,20 @@
 import type {
   CallbackRequest,
-  PaymentInquiry,
-  ReversalInquiry,
+  PaymentQuery,
+  ReversalQuery,
 } from '../../src/wallets/connector/wallet-connector.ts';
 
 const common = { amount: '10', currency: 'ETB', callbackToken: 'token-of-a-test', callbackNotes: [] };
 
 /** A query about a payment of 10 ETB without callbacks. */
-export const paymentInquiry = (
-  inquiry: Pick<PaymentInquiry, 'attemptId'> & Partial<PaymentInquiry>,
-): PaymentInquiry => ({ ...common, ...inquiry });
+export const paymentQuery = (
+  query: Pick<PaymentQuery, 'attemptId'> & Partial<PaymentQuery>,
+): PaymentQuery => ({ ...common, ...query });
 
 /** A query about a reversal of 10 ETB without callbacks. */
-export const reversalInquiry = (
-  inquiry: Pick<ReversalInquiry, 'reversalId' | 'providerTransactionId'> & Partial<ReversalInquiry>,
-): ReversalInquiry => ({ ...common, attemptId: 'pat_of_a_test', ...inquiry });
+export const reversalQuery = (
+  query: Pick<ReversalQuery, 'reversalId' | 'providerTransactionId'> & Partial<ReversalQuery>,
+): ReversalQuery => ({ ...common, attemptId: 'pat_of_a_test', ...query });
 
 /** A callback as Gatehouse receives it. */
 export const callbackWith = (body: string, own: Partial<CallbackRequest> = {}): CallbackRequest => ({
