@@ -302,6 +302,9 @@ describe('a visitor of the dashboard', () => {
     await page.getByRole('button', { name: 'Search' }).click();
 
     expect(await page.locator('tbody tr').count()).toBe(1);
+    await page.locator('tbody a', { hasText: 'PAID-1' }).first().click();
+    await page.getByRole('link', { name: 'All orders of +251911000001' }).click();
+    expect(await page.locator('tbody', { hasText: 'PAID-1' }).innerText()).not.toContain('S-1');
   });
 
   test('a developer finds out why a request was refused, and sees no whole phone number', async () => {
