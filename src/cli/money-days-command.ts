@@ -26,8 +26,8 @@ interface DaysOptions {
   readonly environment?: Environment;
   readonly merchant?: string;
   readonly day?: string;
-  readonly unbalanced?: true;
-  readonly corrected?: true;
+  readonly unbalanced?: true | undefined;
+  readonly corrected?: true | undefined;
   readonly limit: number;
   readonly pageToken?: string;
 }
@@ -75,11 +75,12 @@ async function listDays(
     // The exit code 0 says that every day balances. A mistyped filter must not get it.
     await requireKnown(clients, { merchantId: merchant, wallet });
   }
-  const output = showMoneyDays(page, missing, now);
+  const none = noneText({ unbalanced, corrected });
+  const output = showMoneyDays(page, missing, now, false, none);
   const isWhole = paging.pageToken === undefined && page.nextPageToken === '';
   if (isWhole || output.exitCode !== exitCodes.ok) return output;
   // A script that reads the exit code must learn of a difference on a page that is not listed.
-  return (await isAnyUnlisted()) ? showMoneyDays(page, missing, now, true) : output;
+  return (await isAnyUnlisted()) ? showMoneyDays(page, missing, now, true, none) : output;
 
   /** Whether an ended day of any page has a difference or an unreadable statement. */
   async function isAnyUnlisted(): Promise<boolean> {
@@ -100,6 +101,14 @@ async function listDays(
   }
 }
 
+const noBalances = 'No balances match. A reconciliation of a day creates its balances.';
+
+/** The text if no balance passes the filter of differences or corrections. Other balances may exist. */
+function noneText({ unbalanced, corrected }: Pick<DaysOptions, 'unbalanced' | 'corrected'>): string {
+  if (corrected) return unbalanced ? 'No corrected balance has a difference.' : 'No balance was corrected.';
+  return unbalanced ? 'No balance has a difference.' : noBalances;
+}
+
 /** The differences of the running day come first. They have no bearing on the exit code. */
 const pageOfDifferences = 100;
 
@@ -113,13 +122,14 @@ const isUnreadable = ({ reason }: MissingMoneyDay): boolean => reason === Missin
 /**
  * The balances as a table, and then the ended days without one. A day that has not ended is provisional: it has no bearing on the exit
  * code. Nor has a day that still waits, or one of a wallet without statements. `isUnlistedWrong`: whether an ended day of another page
- * does not balance, or has an unreadable statement.
+ * does not balance, or has an unreadable statement. `none`: the text if no balance is listed.
  */
 export function showMoneyDays(
   page: Awaited<ReturnType<typeof collectPages<MoneyDay>>>,
   missing: readonly MissingMoneyDay[],
   now: Date,
   isUnlistedWrong = false,
+  none = noBalances,
 ): Output {
   const { items: days, nextPageToken } = page;
   const isProvisional = isProvisionalAt(now);
@@ -134,9 +144,7 @@ export function showMoneyDays(
     },
     text: (width) =>
       [
-        ...(days.length === 0
-          ? ['No balances match. A reconciliation of a day creates its balances.']
-          : [table(balanceColumns, days.map(balanceRow(isProvisional)), width)]),
+        ...(days.length === 0 ? [none] : [table(balanceColumns, days.map(balanceRow(isProvisional)), width)]),
         ...(different.length === 0
           ? []
           : ['To see the payments that explain a difference: gatehouse reconcile show <reconciliation_id>']),

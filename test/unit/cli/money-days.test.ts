@@ -5,6 +5,7 @@ import { expect, test } from '@jest/globals';
 import { Command } from 'commander';
 import { addMoneyDaysCommand, showMoneyDays } from '../../../src/cli/money-days-command.ts';
 import type { CoreClients } from '../../../src/cli/core-clients.ts';
+import type { Output } from '../../../src/cli/output.ts';
 import {
   MissingMoneyDayReason,
   MissingMoneyDaySchema,
@@ -46,33 +47,51 @@ test.each([
   ],
   ['an unreadable statement, named on the first page', [balanceOf('2026-03-08', '0')], ['0'], 1],
 ])('a list of one page reports %s in its exit code', async (_, days, [pageToken], exitCode) => {
+  const paging = pageToken === undefined ? [] : ['--page-token', pageToken];
+
+  const shown = await listedDays(days, ['--limit', '1', ...paging], pageToken === '0');
+
+  expect(shown.exitCode).toBe(exitCode);
+});
+
+test.each([
+  ['--unbalanced', 'No balance has a difference.'],
+  ['--corrected', 'No balance was corrected.'],
+])('days %s says that none is listed because of the filter', async (option, text) => {
+  expect(await listedDays([balanceOf('2026-03-09', '0')], [option])).toMatchObject({ text, exitCode: 0 });
+});
+
+/** What `reconcile days` shows of these days. `isUnreadable`: whether the first page names an unreadable statement. */
+async function listedDays(days: readonly MoneyDay[], options: readonly string[], isUnreadable = false) {
   const transport = createRouterTransport(({ rpc }) =>
     rpc(ReconciliationService.method.listMoneyDays, (request) => {
-      const matching = days.filter(({ difference }) => !request.onlyDifferent || difference !== '0');
+      const matching = days.filter(
+        ({ difference, corrections }) =>
+          (!request.onlyDifferent || difference !== '0') &&
+          (!request.onlyCorrected || corrections.length > 0),
+      );
       const from = Number(request.pageToken);
       const end = from + request.pageSize;
       return {
         days: matching.slice(from, end),
         nextPageToken: end < matching.length ? String(end) : '',
         missing:
-          request.pageToken === '' && pageToken === '0' ? [{ reason: MissingMoneyDayReason.UNREADABLE }] : [],
+          request.pageToken === '' && isUnreadable ? [{ reason: MissingMoneyDayReason.UNREADABLE }] : [],
       };
     }),
   );
   const reconciliations = createClient(ReconciliationService, transport);
-  const codes: (number | undefined)[] = [];
+  const shown: Output[] = [];
   const reconcile = new Command();
   addMoneyDaysCommand(
     reconcile,
-    async (use) => void codes.push((await use({ reconciliations } as CoreClients)).exitCode),
+    async (use) => void shown.push(await use({ reconciliations } as CoreClients)),
     () => now,
   );
-
-  const paging = pageToken === undefined ? [] : ['--page-token', pageToken];
-  await reconcile.parseAsync(['days', '--limit', '1', ...paging], { from: 'user' });
-
-  expect(codes).toEqual([exitCode]);
-});
+  await reconcile.parseAsync(['days', ...options], { from: 'user' });
+  const [{ text, exitCode } = { text: '' }] = shown;
+  return { text: typeof text === 'string' ? text : text(200), exitCode };
+}
 
 test('only the running day is provisional, and its difference is shown like any other', () => {
   const { text, json } = showMoneyDays(
