@@ -26,7 +26,7 @@ const pageSize = 50;
 /** The limit of the count in webhooks. */
 const maxPending = 10_000n;
 
-/** The page on which operators see failing endpoints of all merchants. */
+/** The page on which operators see hosts and webhook endpoints of all merchants that get no webhooks. */
 export function addEndpoints(app: FastifyInstance, { clients, sendPage, timeZone, now }: Dashboard): void {
   app.get(path, async (request, reply) => {
     const writing = writingFor(request, timeZone);

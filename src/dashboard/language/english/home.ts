@@ -102,7 +102,7 @@ export const home = {
     },
   },
   webhooks: {
-    title: 'Failing webhook endpoints',
+    title: 'Webhook receivers with problems',
     waiting: (count: string) => `${count} waiting`,
     latest: (result: string) => `latest result: ${result}`,
     open: 'Show webhooks',

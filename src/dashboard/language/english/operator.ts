@@ -35,7 +35,7 @@ export const operator = {
     webhooks: 'Webhooks',
     webhooksGood: 'No delivery is late.',
     webhooksBehind: (due: string, resting: string) =>
-      `${due} due, ${counted(resting, 'endpoint')} with an open circuit.`,
+      `${due} due, ${counted(resting, 'receiver')} with an open circuit.`,
     see: 'See all',
   },
   merchants: {
@@ -241,8 +241,8 @@ export const operator = {
     due: 'Due now',
     oldestDue: 'The oldest has been due since',
     pending: 'Pending in all',
-    resting: 'Endpoints with an open circuit',
-    paused: 'Paused endpoints',
+    resting: 'Receivers with an open circuit',
+    paused: 'Paused receivers',
     givenUp: 'Abandoned in the last 24 hours',
     oldKey: 'Secrets encrypted with an older key',
     reconciled: 'Last compared with core',
@@ -255,13 +255,13 @@ export const operator = {
       disagree: 'Orders and the events of core disagree.',
       created: (event: string) => `Event ${event} had no delivery. One was created.`,
     },
-    endpoints: 'Failing endpoints',
+    endpoints: 'Receivers with problems',
   },
   endpoints: {
-    title: 'Failing endpoints',
-    lead: 'Endpoints of all merchants that receive no webhooks: paused ones first, then those with an open circuit.',
+    title: 'Receivers with problems',
+    lead: 'Hosts and webhook endpoints of all merchants that get no webhooks: paused ones first, then those with an open circuit.',
     columns: {
-      endpoint: 'Endpoint',
+      endpoint: 'Host or webhook endpoint',
       state: 'State',
       since: 'Since',
       last: 'Latest answer',

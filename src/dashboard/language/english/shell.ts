@@ -50,7 +50,7 @@ export const shell = {
     operatorReconciliations: 'Reconciliation',
     operatorPersonalData: 'Personal data',
     operatorPipeline: 'Pipeline',
-    operatorEndpoints: 'Failing endpoints',
+    operatorEndpoints: 'Receivers with problems',
     operatorUsers: 'Users',
     operatorAudit: 'Audit log',
   },
