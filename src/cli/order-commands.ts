@@ -147,6 +147,9 @@ function showStory({
 }: OrderStory): Output {
   const attempts = stories.flatMap(({ paymentAttempt }) => paymentAttempt ?? []);
   const unsent = unsentIn(stories);
+  const details = new Map(
+    stories.map(({ paymentAttempt, detail }) => [paymentAttempt?.paymentAttemptId ?? '', detail]),
+  );
   const sections = (width: number): string[] => [
     `Order ${order.orderNumber} in ${showEnvironment(order.environment)}`,
     fields([
@@ -169,7 +172,7 @@ function showStory({
     ]),
     attempts.length === 0
       ? 'No payment attempts'
-      : `Payment attempts\n${showAttempts(attempts, width, unsent)}`,
+      : `Payment attempts\n${showAttempts(attempts, width, unsent, details)}`,
     ...(strays.length === 0
       ? []
       : [`Stray payments of the order\n${showStrays(strays, order, width)}${explainHold(order, strays)}`]),
@@ -185,6 +188,7 @@ function showStory({
       payment_attempts: attempts.map((attempt) => ({
         ...plainJson(PaymentAttemptSchema, attempt),
         unsent: unsent.has(attempt.paymentAttemptId),
+        detail: details.get(attempt.paymentAttemptId) || null,
       })),
       stray_payments: strays.map((stray) => plainJson(StrayPaymentSchema, stray)),
       refunds: refunds.map((refund) => plainJson(RefundSchema, refund)),

@@ -1,3 +1,4 @@
+import { Code, ConnectError } from '@connectrpc/connect';
 import { Argument } from 'commander';
 import type { Command } from 'commander';
 import { explainOrder } from '../contract/explain-order.ts';
@@ -10,6 +11,8 @@ import {
 } from '../gen/gatehouse/v1/order_explanation_pb.js';
 import type { OrderExplanation } from '../gen/gatehouse/v1/order_explanation_pb.js';
 import { Environment, OrderStatusSchema } from '../gen/gatehouse/v1/order_pb.js';
+import { isPublicId } from '../contract/public-id.ts';
+import type { CoreClients } from './core-clients.ts';
 import { onMerchantAnd } from './merchant-argument.ts';
 import type { FindMerchant } from './merchant-argument.ts';
 import { environmentOption, environmentWord, showEnvironment } from './options.ts';
@@ -39,16 +42,32 @@ export function addOrderExplainCommand(order: Command, parts: ExplainParts): voi
     new Argument('<order>', "the merchant's order_number, or ord_…"),
     parts.findMerchant,
     (merchantId: string, name: string, { environment }: { environment: Environment }) =>
-      parts.run(async ({ orderStories }) => {
+      parts.run(async ({ orderStories, payments }) => {
         const key = orderKey(name);
         const found = await orderStories.explainOrder({ merchantId, environment, key });
         const { orderId } = found;
         const explanation = await explainOrder(requireField(found.explanation), () =>
           readWebhooks(parts, { merchantId, environment, orderId }),
         );
-        return showExplanation({ merchantId, environment, ...found }, explanation);
+        const detail = await detailOf(payments, merchantId, explanation);
+        return showExplanation({ merchantId, environment, ...found }, explanation, detail);
       }),
   );
+}
+
+/** Why the wallet's latest answer about the payment decided nothing; empty without a payment, and for a token that may not read payments. */
+async function detailOf(
+  payments: CoreClients['payments'],
+  merchantId: string,
+  { subjectId: paymentAttemptId }: OrderExplanation,
+): Promise<string> {
+  if (!isPublicId('pat', paymentAttemptId)) return '';
+  try {
+    return (await payments.getPaymentAttempt({ merchantId, paymentAttemptId })).detail;
+  } catch (error) {
+    if (ConnectError.from(error).code === Code.PermissionDenied) return '';
+    throw error;
+  }
 }
 
 interface OrderName {
@@ -73,6 +92,7 @@ async function readWebhooks(
 function showExplanation(
   order: OrderName & { readonly orderNumber: string },
   explanation: OrderExplanation,
+  detail: string,
 ): Output {
   const { waitingFor, heldBy, next, walletName, englishText } = explanation;
   const more = moreCommand(order, explanation);
@@ -81,6 +101,7 @@ function showExplanation(
       order_id: order.orderId,
       order_number: order.orderNumber,
       ...plainJson(OrderExplanationSchema, explanation),
+      detail: detail || null,
     },
     text: [
       `Order ${order.orderNumber} in ${showEnvironment(order.environment)}`,
@@ -89,6 +110,7 @@ function showExplanation(
         ['Status', wordOf(OrderStatusSchema, explanation.orderStatus) ?? ''],
         ['Waits for', wordOf(OrderFactSchema, waitingFor) ?? 'unknown'],
         ['Held by', holderText({ heldBy, walletName })],
+        ['Undecided because', detail],
         [waitingFor === OrderFact.NOTHING ? 'Ended' : 'Since', showTime(explanation.sinceTime)],
         ['Next', [wordOf(OrderNextStepSchema, next) ?? '', showTime(explanation.nextTime)].join(' ').trim()],
         ['Order', order.orderId],

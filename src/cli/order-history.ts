@@ -34,11 +34,13 @@ export const unsentIn = (stories: readonly PaymentAttemptStory[]): ReadonlySet<s
 /**
  * The attempts as a table.
  * @param unsent - the ids of the attempts whose request the wallet certainly does not have
+ * @param details - by the id of an attempt, why the wallet's latest answer decided nothing
  */
 export function showAttempts(
   attempts: readonly PaymentAttempt[],
   width: number,
   unsent: ReadonlySet<string> = new Set(),
+  details: ReadonlyMap<string, string> = new Map(),
 ): string {
   const columns = [
     { head: 'ATTEMPT', wraps: true },
@@ -47,10 +49,10 @@ export function showAttempts(
     { head: 'PHONE' },
     { head: 'STARTED' },
   ];
-  const noteOf = ({ paymentAttemptId, declineReason }: PaymentAttempt): string =>
-    unsent.has(paymentAttemptId) ? notAtWallet : declineReason;
+  const notesOf = ({ paymentAttemptId: id, declineReason }: PaymentAttempt): string[] =>
+    [unsent.has(id) ? notAtWallet : declineReason, details.get(id) ?? ''].filter((note) => note !== '');
   const rows = attempts.map((attempt) => [
-    noteOf(attempt) === '' ? attempt.paymentAttemptId : `${attempt.paymentAttemptId}\n${noteOf(attempt)}`,
+    [attempt.paymentAttemptId, ...notesOf(attempt)].join('\n'),
     wordOf(PaymentAttemptStatusSchema, attempt.status) ?? '',
     attempt.paymentOption,
     attempt.phone,

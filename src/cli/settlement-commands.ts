@@ -154,9 +154,12 @@ function showWaiting(unsettled: readonly Unsettled[], total: bigint): Output {
     { head: 'PROPOSAL' },
   ];
   const rows = unsettled.map((each) => [
-    [each.subject.value ?? '', each.orderId === '' ? 'no order' : each.orderId, showMerchant(each)].join(
-      '\n',
-    ),
+    [
+      each.subject.value ?? '',
+      each.orderId === '' ? 'no order' : each.orderId,
+      showMerchant(each),
+      ...(each.detail === '' ? [] : [`latest answer: ${each.detail}`]),
+    ].join('\n'),
     `${each.amount} ${each.currency}\n${each.paymentOption}`,
     `${showTime(each.sinceTime)}\n${showEnvironment(each.environment)}`,
     each.proposal === undefined ? 'none' : `${each.proposal.settlementId}\n${showOutcome(each.proposal)}`,

@@ -146,6 +146,8 @@ describe('payment list and show', () => {
     expect(await cli.json('payment', 'show', other.id, attempt!.payment_attempt_id)).toMatchObject({
       detail: expect.stringContaining('underReview'),
     });
+    for (const command of ['show', 'explain'])
+      expect((await cli.run('order', command, other.id, 'order-09')).stdout).toContain('"underReview"');
   });
 
   test('an unknown attempt exits with code 3 and names the command that lists attempts', async () => {

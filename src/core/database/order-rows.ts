@@ -68,6 +68,14 @@ export function attemptOf(row: ReadAttempt): PaymentAttempt {
   };
 }
 
+/** Why the wallet's latest answer decided nothing, or why the request did not reach it; empty otherwise. A later answer leaves the text in the row. */
+export const undecidedDetail = ({
+  status,
+  maybeSent,
+  detail,
+}: Pick<PaymentAttemptRow, 'status' | 'maybeSent' | 'detail'>): string =>
+  status === 'REQUESTED' || status === 'UNKNOWN' || (status === 'SENT' && !maybeSent) ? detail : '';
+
 /** The row of an order. The sweep checks a PENDING order when its session expires, and never checks a final order. */
 export function orderValuesOf(order: Order): OrderValues {
   return {

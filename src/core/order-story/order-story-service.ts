@@ -129,4 +129,5 @@ const attemptStoryMessage = (order: Order, { attempt, dueAt, exchanges, ...story
   ...(dueAt === null ? {} : { dueTime: timestampFromDate(dueAt) }),
   exchanges: [...exchanges],
   unsent: story.isUnsent,
+  detail: story.detail,
 });

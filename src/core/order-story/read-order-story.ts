@@ -20,7 +20,7 @@ import {
   StrayPaymentRow,
   WalletExchangeRow,
 } from '../database/order-entities.ts';
-import { attemptOf, orderOf } from '../database/order-rows.ts';
+import { attemptOf, orderOf, undecidedDetail } from '../database/order-rows.ts';
 import type { Environment, Order, PaymentAttempt } from '../domain/order.ts';
 import type { Refund } from '../domain/refund-record.ts';
 import { refundOf } from '../payments/changes/refund-row.ts';
@@ -41,6 +41,8 @@ export interface AttemptStory {
   readonly dueAt: Date | null;
   /** Whether the wallet certainly has no request of the attempt. */
   readonly isUnsent: boolean;
+  /** Why the latest answer decided nothing; empty if it did, or if there was none. */
+  readonly detail: string;
   /** Oldest first. */
   readonly exchanges: readonly WalletExchange[];
 }
@@ -198,6 +200,7 @@ async function readAttempts(
     dueAt: row.dueAt ?? null,
     // A worker that leased the attempt and has not reported may have sent it.
     isUnsent: !row.maybeSent && row.leasedUntil == null,
+    detail: undecidedDetail(row),
     exchanges: latestExchanges
       .filter(({ paymentAttemptId }) => paymentAttemptId === row.id)
       .map(({ payload }) => fromBinary(WalletExchangeSchema, payload))

@@ -74,6 +74,7 @@ export function unsettledRow(each: Unsettled, userId: string, writing: Settlemen
     since: momentOf(sinceTime, language, timeZone),
     age: own.age(durationText(Math.floor(seconds), language)),
     what: own.subjects[kind],
+    detail: each.detail,
     option: optionText(each.paymentOption, writing),
     amount: amountText(each.amount, each.currency, language),
     outcomes: subjectKinds[kind].outcomes.map((value) => ({

@@ -242,7 +242,9 @@ function orderView({ order, story, webhooks }: ReadOrder, request: FastifyReques
     status: statusText(order.status, writing.words),
     amount: amountText(order.amount, order.currency, request.language),
     summary: [summary, ...refunds.facts].join(' '),
-    explanation: orderExplanation(story.explanation, explained, writing),
+    explanation: orderExplanation(story.explanation, explained, writing, (subjectId) =>
+      request.signedInUser?.isOperator === true ? detailOf(story, subjectId) : '',
+    ),
     refunds,
     strays: strays.map(({ title, notes }) => [title, ...notes].join('. ')),
     facts: factsOf(order, transactionOf(paymentAttempts), words.facts, writing),
@@ -258,6 +260,13 @@ function orderView({ order, story, webhooks }: ReadOrder, request: FastifyReques
     }),
   };
 }
+
+/** The wallet's latest message about a payment that it has not decided, or about a refund or stray payment; for operators. */
+const detailOf = ({ paymentAttempts, refunds, strayPayments }: GetOrderStoryResponse, id: string): string =>
+  paymentAttempts.find(({ paymentAttempt }) => paymentAttempt?.paymentAttemptId === id)?.detail ??
+  refunds.find(({ refundId }) => refundId === id)?.detail ??
+  strayPayments.find(({ strayPaymentId }) => strayPaymentId === id)?.detail ??
+  '';
 
 /** The missing parts of the page. */
 const noticesOf = (

@@ -15,17 +15,20 @@ const dictionary = { en: english, am: amharic };
 
 /**
  * The block of the order's page that tells what the order waits for. Undefined when core is of a version that does not explain
- * orders. `fromWebhooks` is undefined when no `webhooks` process answered.
+ * orders. `fromWebhooks` is undefined when no `webhooks` process answered. `detailOf` gives the wallet's latest message about a payment,
+ * refund or stray payment; empty without one.
  */
 export function orderExplanation(
   fromCore: OrderExplanation | undefined,
   fromWebhooks: OrderExplanation | undefined,
   { language, timeZone, wallets, reasons }: StoryWriting,
+  detailOf: (subjectId: string) => string,
 ) {
   if (fromCore === undefined) return undefined;
   const explanation = joinExplanations(fromCore, fromWebhooks);
   const words = dictionary[language];
-  const { wallet, reason, nextTime, sinceTime, waitingFor } = explanation;
+  const { wallet, reason, nextTime, sinceTime, waitingFor, subjectId } = explanation;
+  const detail = detailOf(subjectId);
   const seconds = secondsIn(language, timeZone);
   // With seconds, because many steps are seconds apart.
   const moment = (time: OrderExplanation['nextTime']) => {
@@ -46,12 +49,18 @@ export function orderExplanation(
       language === 'en'
         ? englishExplanation({ ...explanation, reason: withinSentence(writing.reason) }, seconds)
         : amharicExplanation(writing),
-    holder: isOver
-      ? undefined
-      : {
-          label: words.heldBy,
-          text: language === 'en' ? holderText(explanation) : amharicHolder(writing),
-        },
+    texts: [
+      ...(isOver
+        ? []
+        : [
+            {
+              name: 'held-by',
+              label: words.heldBy,
+              text: language === 'en' ? holderText(explanation) : amharicHolder(writing),
+            },
+          ]),
+      ...(detail === '' ? [] : [{ name: 'because', lang: 'en', label: words.because, text: detail }]),
+    ],
     times: [
       { label: isOver ? words.ended : words.since, moment: moment(sinceTime) },
       { label: words.next, moment: next },

@@ -82,7 +82,7 @@ test('a story has the order, its events, attempts with exchanges, stray payments
     [latest, wrong],
     [first, declined],
   ] as const) {
-    const { order: _order, detail: _detail, $typeName: _name, ...alone } = await desk.story(payment);
+    const { order: _order, $typeName: _name, ...alone } = await desk.story(payment);
     expect(each).toMatchObject(alone);
   }
   expect(first?.exchanges.map(({ url }) => url)).toEqual(['first-1', 'first-2']);
@@ -123,9 +123,9 @@ test('an order with many stray payments waits for the oldest that is not returne
 });
 
 test.each([
-  ['its wallet was not reached', true, outcomes.notReached()],
-  ['its wallet answered', false, outcomes.pending()],
-])('an attempt in state SENT is, after %s, unsent: %s', async (_name, unsent, outcome) => {
+  ['its wallet was not reached', true, outcomes.notReached(), 'no connection'],
+  ['its wallet answered', false, outcomes.pending(), ''],
+])('an attempt in state SENT is, after %s, unsent: %s', async (_name, unsent, outcome, detail) => {
   const order = await desk.registerHosted({ merchantId });
   const payment = await desk.payHosted(order);
   const taken = await desk.take(payment);
@@ -134,7 +134,7 @@ test.each([
   await desk.record(taken, outcome);
 
   expect((await storyOf(order)).paymentAttempts).toMatchObject([
-    { unsent, paymentAttempt: { status: PaymentAttemptStatus.SENT } },
+    { unsent, detail, paymentAttempt: { status: PaymentAttemptStatus.SENT } },
   ]);
 });
 

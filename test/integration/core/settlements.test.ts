@@ -128,7 +128,15 @@ describe('an undecided payment', () => {
     expect(before).toMatchObject({ undecidedPaymentAttemptId: payment.attemptId });
     expect(Date.now() - timestampDate(before.undecidedSince!).getTime()).toBeGreaterThan(4 * 3_600_000);
     expect(unsettled).toMatchObject([
-      { subject: attempt(payment.attemptId), amount: '100.50', currency: 'ETB', orderId: payment.orderId },
+      {
+        ...{
+          subject: attempt(payment.attemptId),
+          amount: '100.50',
+          currency: 'ETB',
+          orderId: payment.orderId,
+        },
+        detail: 'no answer',
+      },
     ]);
     const check = checks.find(({ subject }) => subject === CheckSubject.UNSETTLED);
     expect(check?.facts).toMatchObject({

@@ -493,8 +493,16 @@ describe('money that waits for a person', () => {
     };
 
     expect((await owner.post(`${page}/propose`, proposal)).status).toBe(404);
-    expect((await proposer.get(order)).body).toContain(`href="${page}"`);
-    expect((await owner.get(order)).body).not.toContain(`href="${page}"`);
+    const ofOperators = [
+      `href="${page}"`,
+      '<dt>Undecided because</dt><dd data-because lang="en"><bdi>no answer</bdi>',
+    ];
+    const [ofProposer, ofOwner] = [await proposer.get(order), await owner.get(order)];
+    for (const part of ofOperators) {
+      expect(ofProposer.body).toContain(part);
+      expect(ofOwner.body).not.toContain(part);
+    }
+    expect((await proposer.get(page)).body).toContain('Latest answer: <bdi lang="en">no answer');
     const incomplete = await proposer.post(`${page}/propose`, { ...proposal, provider_reference: '' });
     expect(incomplete.status).toBe(400);
     expect(incomplete.body.match(/class="error" id="[a-z]+[^"]*">[^<]*/g)).toEqual([

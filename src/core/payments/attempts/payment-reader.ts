@@ -4,7 +4,7 @@ import type { WalletExchange } from '../../../gen/gatehouse/v1/payment_attempt_s
 import type { Database } from '../../database/database.ts';
 import { findAttemptsOf } from '../../database/attempts-of-orders.ts';
 import { OrderRow, PaymentAttemptRow, WalletExchangeRow } from '../../database/order-entities.ts';
-import { attemptOf, orderOf } from '../../database/order-rows.ts';
+import { attemptOf, orderOf, undecidedDetail } from '../../database/order-rows.ts';
 import { storedId } from '../../../contract/public-id.ts';
 import type { PublicId, StoredId } from '../../../contract/public-id.ts';
 import type { Environment, Order, PaymentAttempt, PaymentAttemptStatus } from '../../domain/order.ts';
@@ -108,8 +108,7 @@ export function createPaymentReader(database: Database): PaymentReader {
         providerReference: row.providerReference ?? '',
         providerTransactionId: row.providerTransactionId ?? '',
         dueAt: row.dueAt ?? null,
-        // A later answer leaves the text in the row.
-        detail: row.status === 'REQUESTED' || row.status === 'UNKNOWN' ? row.detail : '',
+        detail: undecidedDetail(row),
         exchanges: latestThatFit(exchanges.map(({ payload }) => payload)).map((payload) =>
           fromBinary(WalletExchangeSchema, payload),
         ),

@@ -193,6 +193,7 @@ function unsettledMessage(item: UnsettledMoney, proposal: SettlementMessage | un
       'text' in amount ? amount.text : Money.formatMinorUnits(amount.minorUnits, Currency.of(item.currency)),
     currency: item.currency,
     sinceTime: timestampFromDate(item.since),
+    detail: item.detail,
     ...(proposal === undefined ? {} : { proposal }),
   });
 }

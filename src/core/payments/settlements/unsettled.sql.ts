@@ -21,6 +21,8 @@ export interface UnsettledMoney {
   readonly amount: { readonly text: string } | { readonly minorUnits: bigint };
   readonly currency: string;
   readonly since: Date;
+  /** Why the wallet's latest answer decided nothing; may be empty. */
+  readonly detail: string;
 }
 
 /** The position of an item in the list, with its stored id. */
@@ -45,6 +47,7 @@ interface Row {
   readonly amount: string;
   readonly currency: string;
   readonly since: Date;
+  readonly detail: string;
   readonly attempts: string;
   readonly strays: string;
   readonly refunds: string;
@@ -53,20 +56,21 @@ interface Row {
 const waitingMoney = `
 with waiting as (
   select 'attempt' as kind, a.merchant_id, a.environment, a.order_id, a.id, a.payment_option,
-    o.amount_minor_units::text as amount, o.currency, coalesce(a.prompt_until, a.created_at) as since
+    o.amount_minor_units::text as amount, o.currency, coalesce(a.prompt_until, a.created_at) as since,
+    case a.status when 'UNKNOWN' then a.detail else '' end as detail
   from core.payment_attempts a
   join core.orders o on o.merchant_id = a.merchant_id and o.environment = a.environment and o.id = a.order_id
   where a.due_at is not null and a.status in ('SENT', 'UNKNOWN') and o.status = 'PENDING'
     and coalesce(a.prompt_until, a.created_at) < ${hourAgo}
   union all
   select 'stray', s.merchant_id, s.environment, s.order_id, s.id, s.payment_option, s.amount, s.currency,
-    case s.status when 'REVERSAL_REFUSED' then s.updated_at else s.asked_since end
+    case s.status when 'REVERSAL_REFUSED' then s.updated_at else s.asked_since end, s.detail
   from core.stray_payments s
   where s.status = 'REVERSAL_REFUSED'
     or s.due_at is not null and s.maybe_sent and s.asked_since < ${hourAgo}
   union all
   select 'refund', r.merchant_id, r.environment, r.order_id, r.id, r.payment_option, r.amount_minor_units::text, r.currency,
-    coalesce(r.asked_since, r.created_at)
+    coalesce(r.asked_since, r.created_at), r.detail
   from core.refunds r
   where r.due_at is not null and r.maybe_sent and coalesce(r.asked_since, r.created_at) < ${hourAgo}
 )
@@ -120,4 +124,5 @@ const moneyOf = ({ kind, amount, ...row }: Row): UnsettledMoney => ({
   amount: kind === 'stray' ? { text: amount } : { minorUnits: BigInt(amount) },
   currency: row.currency,
   since: row.since,
+  detail: row.detail,
 });

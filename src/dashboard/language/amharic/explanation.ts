@@ -3,6 +3,7 @@ import type { explanation as english } from '../english/explanation.ts';
 export const explanation: typeof english = {
   title: 'ትዕዛዙ የሚጠብቀው',
   heldBy: 'የሚመለከተው',
+  because: 'ያልተወሰነበት ምክንያት',
   since: 'ከመቼ ጀምሮ',
   ended: 'ያበቃው',
   next: 'ቀጣይ ደረጃ',

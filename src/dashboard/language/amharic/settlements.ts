@@ -22,6 +22,7 @@ export const settlements: typeof english = {
     stray: 'ዋሌቱ ባለቤት የሌለውን ክፍያ ሊመልስ አልፈቀደም፤ ወይም መመለሱን አላሳወቀም።',
     refund: 'ዋሌቱ ገንዘቡን መመለሱን አላሳወቀም።',
   },
+  latestAnswer: 'የመጨረሻው መልስ፦',
   outcomes: {
     paid: 'ተከፍሏል፦ ዋሌቱ የትዕዛዙን መጠን በትክክል ወስዷል',
     notPaid: 'አልተከፈለም፦ ገንዘብ አልተንቀሳቀሰም',

@@ -2,6 +2,7 @@
 export const explanation = {
   title: 'What the order waits for',
   heldBy: 'Held by',
+  because: 'Undecided because',
   since: 'Since',
   ended: 'Ended',
   next: 'Next step',

@@ -23,6 +23,7 @@ export const settlements = {
     stray: 'The wallet refuses to return a stray payment, or does not say whether it did.',
     refund: 'The wallet does not say whether it returned the refund.',
   },
+  latestAnswer: 'Latest answer:',
   outcomes: {
     paid: 'Paid: the wallet took exactly the amount of the order',
     notPaid: 'Not paid: no money moved',

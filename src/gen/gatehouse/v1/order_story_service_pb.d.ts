@@ -287,6 +287,13 @@ export declare type PaymentAttemptStory = Message<"gatehouse.v1.PaymentAttemptSt
    * @generated from field: bool unsent = 6;
    */
   unsent: boolean;
+
+  /**
+   * As GetPaymentAttemptResponse.detail.
+   *
+   * @generated from field: string detail = 7;
+   */
+  detail: string;
 };
 
 /**

@@ -732,7 +732,8 @@ export declare type GetPaymentAttemptResponse = Message<"gatehouse.v1.GetPayment
   exchanges: WalletExchange[];
 
   /**
-   * Why the latest answer of the wallet decided nothing, for operators. Empty unless the attempt is REQUESTED or UNKNOWN.
+   * Why the latest answer of the wallet decided nothing, or why the request did not reach the wallet, for operators. Empty when the
+   * attempt has ended, and while the wallet waits for the payer.
    *
    * @generated from field: string detail = 7;
    */

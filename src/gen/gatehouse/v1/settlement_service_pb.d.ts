@@ -239,6 +239,13 @@ export declare type Unsettled = Message<"gatehouse.v1.Unsettled"> & {
    * @generated from field: gatehouse.v1.Settlement proposal = 11;
    */
   proposal?: Settlement | undefined;
+
+  /**
+   * Why the latest answer of the wallet decided nothing; empty when it gave none or no reason.
+   *
+   * @generated from field: string detail = 12;
+   */
+  detail: string;
 };
 
 /**
