@@ -1,3 +1,4 @@
+import type { HandlerContext } from '@connectrpc/connect';
 import { rpcError } from '../../contract/error-reason.ts';
 import { publicId, storedId } from '../../contract/public-id.ts';
 import type { StoredId } from '../../contract/public-id.ts';
@@ -7,6 +8,7 @@ import type {
   GetAuditRootRequest,
   VerifyEventsRequest,
 } from '../../gen/gatehouse/v1/audit_service_pb.js';
+import { callerOf } from '../../platform/rpc/call-context.ts';
 import { combine } from '../domain/combine.ts';
 import type { Issue } from '../domain/issue.ts';
 import { err, ok } from '../domain/result.ts';
@@ -32,17 +34,18 @@ const maxChains = 50_000;
 
 /** VerifyEvents and GetAuditRoot of gatehouse.v1.AuditService. */
 export function eventChainMethods(parts: EventChainParts) {
-  let isVerifying = false;
+  const verifyingRoles = new Set<string>();
   return {
-    async *verifyEvents(request: VerifyEventsRequest) {
+    async *verifyEvents(request: VerifyEventsRequest, context: HandlerContext) {
       const asked = parseVerify(request);
-      // Each comparison keeps one connection to the database.
-      if (isVerifying)
+      const { role } = callerOf(context);
+      // Each comparison keeps one connection to the database. One role cannot keep the other from comparing.
+      if (verifyingRoles.has(role))
         throw rpcError(
           'OVERLOADED',
-          'this core is already comparing the events; try again when it has finished',
+          `this core is already comparing the events for the role ${role}; try again when it has finished`,
         );
-      isVerifying = true;
+      verifyingRoles.add(role);
       try {
         const summary = { events: 0, erased: 0, waiting: 0, orders: 0, incomparable: 0, blocks: 0, roots: 0 };
         const counts = { found: 0, explained: 0 };
@@ -53,7 +56,7 @@ export function eventChainMethods(parts: EventChainParts) {
         }
         yield { message: { case: 'summary' as const, value: summaryMessage(summary, counts) } };
       } finally {
-        isVerifying = false;
+        verifyingRoles.delete(role);
       }
     },
     async getAuditRoot(request: GetAuditRootRequest) {

@@ -21,6 +21,8 @@ import {
   sharedStack,
   sharedTestDatabase,
 } from '../../support/shared-stack.ts';
+import { holdLocks } from '../../support/database-connections.ts';
+import { outcomeOf } from '../../support/rpc-failure.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { outcomes, sharedPaymentDesk } from './payment-desk.ts';
 import { untilSealed, verifyEvents } from './verified-events.ts';
@@ -537,6 +539,23 @@ describe('the chains of events', () => {
       const words = await tampering(statements, async () => wordsOf(await verify({ merchantId })));
       expect({ what, words }).toEqual({ what, words: found });
     }
+  });
+
+  test('are compared for one role at a time, and for another role beside it', async () => {
+    const operator = stack.client(AuditService, 'operator');
+    const release = await holdLocks(stack.databaseUrl, 'lock table core.recoveries in access exclusive mode');
+    const compare = (audit: typeof operator) =>
+      Array.from({ length: 6 }, () => outcomeOf(verifyEvents(audit)));
+
+    const byReaders = compare(stack.client(AuditService, 'reader'));
+    const first = await Promise.race(byReaders);
+    const byOperators = compare(operator);
+    await Promise.race(byOperators);
+    await release();
+
+    expect(first).toBe('OVERLOADED');
+    for (const calls of [byReaders, byOperators])
+      expect(new Set(await Promise.all(calls))).toEqual(new Set(['done', 'OVERLOADED']));
   });
 
   test('with many events are sealed in order, and compared with one page in memory at a time', async () => {

@@ -730,7 +730,8 @@ export declare const AuditService: GenService<{
   },
   /**
    * Compares all events, orders, payment attempts and refunds with the sealed chains of events, as of one moment. Sends each
-   * finding when it is found, and the summary last. Errors: INVALID_ARGUMENT INVALID_FIELDS.
+   * finding when it is found, and the summary last. A core does this once at a time for each role. Errors: INVALID_ARGUMENT INVALID_FIELDS;
+   * RESOURCE_EXHAUSTED OVERLOADED while it does.
    *
    * @generated from rpc gatehouse.v1.AuditService.VerifyEvents
    */
