@@ -55,7 +55,7 @@ export const errorsOf =
 export const rpcError = errorsOf(platformReasons);
 
 /**
- * More than any form has. An error of 100 kB is too large for the HTTP/2 of its caller, which closes the connection with all of its calls.
+ * More than any form has. Details of 80 kB are too large for the HTTP/2 of the caller, which closes the connection with all of its calls.
  */
 const maxIssues = 50;
 
