@@ -192,6 +192,7 @@ export function walletsProcess(settings: LocalSettings): ProcessSpec {
   const { secrets, addresses } = settings;
   const env = {
     ...settings.environment,
+    ...heapEnvironment,
     GATEHOUSE_CORE_ADDRESSES: addresses.grpc,
     GATEHOUSE_SERVICE_TOKEN: secrets.service_tokens['wallets'],
     GATEHOUSE_NATS_URL: settings.natsUrl,
@@ -205,10 +206,9 @@ export function walletsProcess(settings: LocalSettings): ProcessSpec {
   // An operator's own file may name secrets of the simulated wallets too.
   const named = new Set(secretNames(readWallets({ file, json })));
   const ofSimulated = Object.entries(demoWalletVariables(secrets.simulated_wallets));
-  return nodeProcess('wallets', `callbacks ${addresses.walletCallback}`, settings, {
-    ...env,
-    ...Object.fromEntries(ofSimulated.filter(([name]) => named.has(name))),
-  });
+  const simulated = Object.fromEntries(ofSimulated.filter(([name]) => named.has(name)));
+  const callbacks = `callbacks ${addresses.walletCallback}`;
+  return nodeProcess('wallets', callbacks, settings, { ...env, ...simulated }, heapFlags);
 }
 
 /** A shop in development usually runs on this machine. */

@@ -1,6 +1,6 @@
 /**
  * Node flags that keep the heap small. Every request passes core and the REST facade, and anyone can request pages of the checkout. Downloads
- * of the dashboard and lists of webhooks create much garbage. By default, garbage grows to several times the used memory before a
+ * of the dashboard, lists of webhooks and answers of wallets create much garbage. By default, garbage grows to several times the used memory before a
  * collection. None of the flags is an upper limit. In an overload, the heap still grows as needed (docs/adr/0011).
  */
 export const heapFlags: readonly string[] = [

@@ -8,7 +8,7 @@ const read = (file: string): Promise<string> => readFile(join(root, file), 'utf8
 
 test('core, rest-facade, checkout, dashboard and webhooks have the same heap in every deployment', async () => {
   expect(await read('scripts/run-process')).toContain(
-    `  core | rest-facade | checkout | dashboard | webhooks) flags='${heapFlags.join(' ')}' ;;\n`,
+    `  core | rest-facade | checkout | dashboard | wallets | webhooks) flags='${heapFlags.join(' ')}' ;;\n`,
   );
 });
 
