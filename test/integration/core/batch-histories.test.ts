@@ -71,6 +71,8 @@ function answerOf({ result }: { readonly result: Result<AnyResponse> }): Answer 
   }
 }
 
+const isOverloaded = ({ answer }: Answered): boolean => 'reason' in answer && answer.reason === 'OVERLOADED';
+
 async function send({ core, method, items }: Batch, { merchantId, nameOf }: Subject): Promise<Answered[]> {
   const orders = cores[core];
   if (orders === undefined) throw new Error('no such core');
@@ -109,6 +111,19 @@ async function send({ core, method, items }: Batch, { merchantId, nameOf }: Subj
   });
 }
 
+/** Sends a batch, and again what a busy core refused as OVERLOADED, as a client does. */
+async function sendUntilTaken(batch: Batch, subject: Subject): Promise<Answered[]> {
+  const taken: Answered[] = [];
+  let { items } = batch;
+  await waitUntil('core takes every item', async () => {
+    const answered = await send({ ...batch, items }, subject);
+    taken.push(...answered.filter((each) => !isOverloaded(each)));
+    items = answered.filter(isOverloaded).map(({ item }) => item);
+    return items.length === 0;
+  });
+  return taken;
+}
+
 async function endSession(order: KnownOrder): Promise<void> {
   const id = storedId('ord', order.orderId);
   await database.query('update core.orders set expires_at = now(), sweep_at = now() where id = $1', [id]);
@@ -126,7 +141,7 @@ async function endSession(order: KnownOrder): Promise<void> {
 async function play(subject: Subject): Promise<string[]> {
   const faults: string[] = [];
   for (const { batches, endsSessionsOf } of subject.history) {
-    const answered = (await Promise.all(batches.map((batch) => send(batch, subject)))).flat();
+    const answered = (await Promise.all(batches.map((batch) => sendUntilTaken(batch, subject)))).flat();
     for (let number = 0; number < numbersOfHistory; number += 1) {
       const own = answered.filter(({ item }) => item.number === number);
       if (own.length === 0) continue;

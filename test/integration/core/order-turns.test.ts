@@ -88,12 +88,18 @@ test('a transaction that locks many orders has a later id than each that changed
     const [{ xid }] = await em.execute<[{ xid: string }]>('select pg_current_xact_id()::text as xid');
     return BigInt(xid);
   };
+  const transaction = <T>(change: (em: EntityManager) => Promise<T>): Promise<T> =>
+    database.fork().transactional(async (em) => {
+      // On a busy machine, a lock of so many orders lasts longer than core's limit for a statement.
+      await em.execute('set local statement_timeout = 0');
+      return change(em);
+    });
   const changed: bigint[] = [];
   let isDone = false;
   const changeOne = async (): Promise<void> => {
     while (!isDone)
       changed.push(
-        await database.fork().transactional(async (em) => {
+        await transaction(async (em) => {
           await orderOfId(last)(em);
           return idIn(em);
         }),
@@ -102,7 +108,7 @@ test('a transaction that locks many orders has a later id than each that changed
   const changing = changeOne();
   const turns: { readonly own: bigint; readonly before: bigint }[] = [];
   await waitUntil('the last order was free three times', async () => {
-    await database.fork().transactional(async (em) => {
+    await transaction(async (em) => {
       const locked = await byOrderId.free(em, names);
       const before = changed.reduce((a, b) => (a > b ? a : b), 0n);
       if (locked.at(-1) !== undefined && before > 0n) turns.push({ own: await idIn(em), before });
