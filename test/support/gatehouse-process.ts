@@ -36,7 +36,9 @@ export async function startProcess(
   settings: Readonly<Record<string, string>>,
   folder = root,
 ): Promise<GatehouseProcess> {
-  const flags = ['core', 'rest-facade', 'checkout', 'dashboard', 'wallets', 'webhooks'].includes(name) ? heapFlags : [];
+  const flags = ['core', 'rest-facade', 'checkout', 'dashboard', 'wallets', 'webhooks'].includes(name)
+    ? heapFlags
+    : [];
   const program = folder === root && !name.endsWith('.ts') ? ownProgram(name) : [sourceOf(name)];
   return startProgram(name, [process.execPath, ...flags, ...program], await withPorts(settings), folder);
 }
