@@ -31,7 +31,8 @@ const settings = {
   // Without it, a key derived from the master key encrypts the accounts.
   GATEHOUSE_WALLET_ACCOUNT_KEYS: namedKeysOrDerived('master')({ default: undefined }),
   GATEHOUSE_CHECKOUT_BASE_URL: baseUrl({ default: 'http://127.0.0.1:8082' }),
-  GATEHOUSE_CURRENCIES: currencies({ default: ['ETB', 'USD'] }),
+  // Without it, orders accept ETB, USD and the currencies of the wallets.
+  GATEHOUSE_CURRENCIES: currencies({ default: undefined }),
   GATEHOUSE_REQUIRED_CERTIFICATION: requiredCertification({ default: [] }),
   GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES: wholeNumber({ default: 5 }),
   GATEHOUSE_DATABASE_POOL_SIZE: corePoolSize({ default: 12 }),

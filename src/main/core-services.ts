@@ -33,6 +33,8 @@ import type { CoreStores, CoreStoresParts } from './core-stores.ts';
 
 export interface CoreServicesParts extends CoreStoresParts {
   readonly instance: string;
+  /** The currencies that orders accept. */
+  readonly currencies: readonly string[];
   readonly stores: CoreStores;
   readonly metrics: Metrics;
   /** Undefined when tracing is off. */
@@ -41,7 +43,8 @@ export interface CoreServicesParts extends CoreStoresParts {
 
 /** Every service of core. */
 export function createCoreServices(parts: CoreServicesParts): RpcService[] {
-  const { config, configuredWallets, wallets, instance, draining, metrics, tracing, logger } = parts;
+  const { config, configuredWallets, wallets, currencies, instance, draining, metrics, tracing, logger } =
+    parts;
   const { database, clock, bus, eventSignal, hasMasterKey } = parts.connections;
   const { merchants, apiKeys, phoneLimit, attemptIds, findCachedMerchant, walletStatuses, gate } =
     parts.stores;
@@ -61,7 +64,7 @@ export function createCoreServices(parts: CoreServicesParts): RpcService[] {
       refundWork,
       validatePayerPayment: payerPayments.validate,
       mayKeyRefund: createMayKeyRefund(apiKeys, now),
-      currencies: config.GATEHOUSE_CURRENCIES,
+      currencies,
       draining,
       tracing,
       logger,
@@ -106,7 +109,7 @@ export function createCoreServices(parts: CoreServicesParts): RpcService[] {
       store: merchants,
       certifications: createCertificationStore({ database, newId, now }),
       requiredCertification: config.GATEHOUSE_REQUIRED_CERTIFICATION,
-      currencies: config.GATEHOUSE_CURRENCIES,
+      currencies,
       wallets,
     }),
     walletService(configuredWallets, wallets),

@@ -17,7 +17,7 @@ import { walletsOf } from '../core/configured-wallets.ts';
 import { refundsOfConnector } from '../wallets/refunds-of-connector.ts';
 import { statementOfConnector } from '../wallets/statement-of-connector.ts';
 import { transactionIdsOfConnector } from '../wallets/transaction-ids-of-connector.ts';
-import { requireKnownCurrencies } from './require-known-currencies.ts';
+import { acceptedCurrencies, warnOfWalletsWithoutOrders } from './accepted-currencies.ts';
 import { addTlsMetrics } from '../platform/tls/tls-metrics.ts';
 import { openServerTls } from './open-tls.ts';
 import { exitForSettings, readSettingsOrExit } from './read-settings.ts';
@@ -27,15 +27,16 @@ import { openCoreConnections } from './core-connections.ts';
 import { createCoreServices } from './core-services.ts';
 import { createCoreStores } from './core-stores.ts';
 
-const { config, configuredWallets, wallets } = readSettingsOrExit((environment) => {
+const { config, configuredWallets, wallets, currencies } = readSettingsOrExit((environment) => {
   const settings = readCoreSettings(environment);
-  requireKnownCurrencies(settings.GATEHOUSE_CURRENCIES);
   const { GATEHOUSE_WALLETS_FILE: file, GATEHOUSE_WALLETS: json } = settings;
   const configured = readWallets({ file, json });
+  const known = walletsOf(configured, refundsOfConnector, statementOfConnector, transactionIdsOfConnector);
   return {
     config: settings,
     configuredWallets: configured,
-    wallets: walletsOf(configured, refundsOfConnector, statementOfConnector, transactionIdsOfConnector),
+    wallets: known,
+    currencies: acceptedCurrencies(settings.GATEHOUSE_CURRENCIES, known),
   };
 });
 const { instance, logger } = startLogging('core', config, secretNames(configuredWallets));
@@ -56,7 +57,7 @@ const metrics = createMetrics({ logger, nowMs: () => performance.now(), tracing 
 addTlsMetrics(metrics, tls, { database: database.certificate, broker: bus.certificate });
 addCoreMetrics(metrics, { database, bus, gate, wallets, now: clock.now });
 addAccountKeyMetrics(metrics, { database, keyName: walletAccounts.keyName });
-const services = createCoreServices({ ...parts, instance, stores, metrics, tracing });
+const services = createCoreServices({ ...parts, instance, currencies, stores, metrics, tracing });
 
 await recovery.checkAtStart(bus.isConnected);
 const servers = await startRpcServers({
@@ -108,6 +109,7 @@ const relaying = relayEvents(
 );
 
 logger.info(servers.addresses, 'ready');
+warnOfWalletsWithoutOrders(currencies, wallets, logger);
 warnOfWorkWithoutWallet(database, wallets, logger).catch((error: unknown) =>
   logger.warn(
     { err: error },

@@ -74,7 +74,6 @@ const stack = sharedStack({
     get GATEHOUSE_WALLETS() {
       return JSON.stringify({ wallets: wallets() });
     },
-    GATEHOUSE_CURRENCIES: 'ETB,EUR,KES',
     REFUSED_BY_THE_PROVIDER: 'refused-by-the-provider',
     ...mpesaOfProcess('').variables,
     ...mtnOfProcess('').variables,

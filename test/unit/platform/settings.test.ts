@@ -210,7 +210,7 @@ const settings: readonly Setting[] = [
     advice: /must be the name of a time zone such as Africa\/Addis_Ababa or UTC/,
   },
   {
-    ...{ name: 'GATEHOUSE_CURRENCIES', of: 'core', standard: ['ETB', 'USD'] },
+    ...{ name: 'GATEHOUSE_CURRENCIES', of: 'core' },
     good: { KES: ['KES'], 'ETB, EUR': ['ETB', 'EUR'] },
     bad: ['etb', 'ETB,', 'ETB;USD', 'BIRR'],
     advice: /must be ISO 4217 codes separated by commas, such as ETB,USD/,

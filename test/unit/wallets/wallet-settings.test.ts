@@ -4,12 +4,14 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { readWallets } from '../../../src/contract/wallets-file/read-wallets-file.ts';
 import { walletsOf } from '../../../src/core/configured-wallets.ts';
+import { acceptedCurrencies, warnOfWalletsWithoutOrders } from '../../../src/main/accepted-currencies.ts';
 import { refundsOfConnector } from '../../../src/wallets/refunds-of-connector.ts';
 import { statementOfConnector } from '../../../src/wallets/statement-of-connector.ts';
 import { transactionIdsOfConnector } from '../../../src/wallets/transaction-ids-of-connector.ts';
 import { connectorKinds } from '../../../src/wallets/connector-kinds.ts';
 import { merchantFields } from '../../../src/wallets/merchant-account.ts';
 import { walletSettings } from '../../../src/wallets/wallet-settings.ts';
+import { keptLog } from '../../support/kept-log.ts';
 
 const secret = 'very-secret-value-of-sixteen';
 const variables = { CLIENT_SECRET: secret, API_KEY: secret };
@@ -264,6 +266,20 @@ describe('the configured wallets', () => {
       expect(message).not.toContain(secret);
     }
   });
+});
+
+test.each([
+  { setting: undefined, accepted: ['ETB', 'USD', 'KES'], warned: undefined },
+  { setting: ['ETB'], accepted: ['ETB'], warned: ['walletk KES'] },
+  { setting: ['KES'], accepted: ['KES'], warned: ['walleta ETB'] },
+])('with GATEHOUSE_CURRENCIES=$setting orders accept $accepted', ({ setting, accepted, warned }) => {
+  const { core } = read(wallet, different({ id: 'walletk', currencies: [{ code: 'KES' }] }));
+  const { log, logger } = keptLog();
+
+  const currencies = acceptedCurrencies(setting, core);
+  warnOfWalletsWithoutOrders(currencies, core, logger);
+
+  expect([currencies, log[0]?.['wallets']]).toEqual([accepted, warned]);
 });
 
 describe('a logo', () => {
