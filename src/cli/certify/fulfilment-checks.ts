@@ -122,7 +122,7 @@ export function fulfilmentChecks(parts: IntegrationParts): readonly Check<Integr
       needs: ['places_order'],
       fix:
         'Fulfil the order when its order.completed arrives. If your shop verifies the order first, it must use the ' +
-        'address of this command as its gateway.',
+        'address of this command as its gateway. If it did fulfil the order, check --state-url: 404 means never.',
       run: async () => {
         const { order, refusal } = await payOne();
         return refusal ?? fulfilledOnce(order, 'its order.completed');
