@@ -5,6 +5,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { readCheckoutSettings } from '../../../src/checkout/settings.ts';
 import { readCoreSettings } from '../../../src/core/settings.ts';
 import { SettingsError } from '../../../src/platform/settings/read-settings.ts';
+import { tracingVariables } from '../../../src/platform/tracing/tracing-settings.ts';
 import { readDashboardSettings } from '../../../src/dashboard/settings.ts';
 import { readRestFacadeSettings } from '../../../src/rest-facade/settings.ts';
 import { readWalletsSettings } from '../../../src/wallets/settings.ts';
@@ -195,6 +196,9 @@ describe('docker-compose.yml', () => {
     }
     expect(settingsReadBy(readCheckoutSettings)).toContain('GATEHOUSE_TIME_ZONE');
     expect(missing).toEqual([]);
+    // Each process has a name of its own in traces.
+    const ofTracing = Object.keys(tracingVariables).filter((name) => name !== 'OTEL_SERVICE_NAME');
+    expect(Object.keys(serviceOf('core').environment)).toEqual(expect.arrayContaining(ofTracing));
   });
 
   test('every process that counts callers by address has the setting for its proxies', () => {
