@@ -1,5 +1,6 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
+import { isWalletId } from '../../contract/payment-option.ts';
 import { publicId, storedId } from '../../contract/public-id.ts';
 import type { StoredId } from '../../contract/public-id.ts';
 import { rpcError } from '../../contract/error-reason.ts';
@@ -142,7 +143,10 @@ function parseSubject({
     case 'wallet': {
       const environment = parseEnvironment(subject.value.environment);
       if (!environment.ok) return err({ field: 'wallet.environment', issue: environment.error.issue });
-      return ok({ type: 'wallet', environment: environment.value, wallet: subject.value.wallet });
+      const { wallet } = subject.value;
+      if (!isWalletId(wallet))
+        return err({ field: 'wallet.wallet', issue: 'must be the id of a wallet, such as walleta' });
+      return ok({ type: 'wallet', environment: environment.value, wallet });
     }
     case 'conflicts':
       if (subject.value) return ok({ type: 'conflicts' });

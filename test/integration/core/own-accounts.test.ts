@@ -406,11 +406,13 @@ test('money of an undecided payment at another payee account of its merchant mov
   await reconcile('accountid 3002', [claim(paid)]);
   expect(await unclaimed()).toEqual([`walleta | accountid 3002 | ${paid}`]);
   const { recovery } = await recoveries.getRecovery({});
-  for (const { wallet, environment: of } of recovery?.wallets ?? [])
-    await recoveries.acceptRecovery({
+  const accept = (wallet: string, of: Environment) =>
+    recoveries.acceptRecovery({
       subject: { case: 'wallet', value: { wallet, environment: of } },
       reason: 'compared',
     });
+  expect(await wrongFields(accept('walleta\0', environment))).toBe('wallet.wallet');
+  for (const { wallet, environment: of } of recovery?.wallets ?? []) await accept(wallet, of);
 
   const open = await waitUntil('the recovery has finished', async () => {
     const now = (await recoveries.getRecovery({})).recovery;
