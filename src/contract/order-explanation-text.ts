@@ -152,7 +152,7 @@ function nextText(
     case OrderNextStep.UNSPECIFIED:
       return '';
     case OrderNextStep.ORDER_EXPIRES:
-      return at === '' ? 'It expires within seconds.' : `Unless it is paid, it expires${at}.`;
+      return at === '' ? 'The order expires within seconds.' : `Unless it is paid, it expires${at}.`;
     case OrderNextStep.REQUEST_SENT:
       return `Gatehouse sends the request${nowOrAt}.`;
     case OrderNextStep.WALLET_QUERIED:

@@ -25,6 +25,7 @@ const subjects = {
 const pages: Readonly<Partial<Record<CheckSubject, string>>> = {
   [CheckSubject.EVENT_RELAY]: '/operator/pipeline',
   [CheckSubject.STRAY_PAYMENTS]: '/operator/stray-payments',
+  [CheckSubject.UNSETTLED]: '/operator/settlements',
   [CheckSubject.RECONCILIATION]: '/operator/reconciliations',
 };
 

@@ -42,7 +42,7 @@ import type { StoryEntry, StoryWriting } from './order-story.ts';
 import { requestEntries } from './request-story.ts';
 import { orderExplanation } from './order-explanation.ts';
 import { orderRefunds } from './order-refunds.ts';
-import { orderSummary } from './order-summary.ts';
+import { isLongUndecided, orderSummary } from './order-summary.ts';
 import { isOpenRefund, openRefundStatuses, refundsIn } from './refund-states.ts';
 
 const dictionary = { en: english, am: amharic };
@@ -89,13 +89,23 @@ const redeliveryForm = (pageMerchant: PageMerchant, delivery: Delivery | undefin
 
 const isRefused = ({ status }: StrayPayment): boolean => status === StrayPaymentStatus.REVERSAL_REFUSED;
 
+/** Whether operators can settle money of the order by hand: what the wallet has not decided for long, or does not return. */
+const waitsForPerson = (story: GetOrderStoryResponse, now: Date): boolean =>
+  isLongUndecided(openAttempt(story.paymentAttempts)?.createTime, now) ||
+  story.refunds.some((refund) => isOpenRefund(refund) && isLongUndecided(refund.createTime, now)) ||
+  story.strayPayments.some(
+    (stray) =>
+      isRefused(stray) ||
+      (stray.status === StrayPaymentStatus.REVERSAL_DUE && isLongUndecided(stray.createTime, now)),
+  );
+
 /** The actions that the user may take on the order, and the pages that the user may open. */
 function actionsOn(
   { status, paymentType }: Order,
   request: FastifyRequest,
   {
     openAttempt: attempt,
-    waitsForPerson,
+    waitsForPerson: isWaiting,
     deliveries,
   }: {
     readonly openAttempt: PaymentAttempt | undefined;
@@ -115,10 +125,7 @@ function actionsOn(
     // Only developers may read the pages of requests and deliveries.
     mayFollow: pageMerchant.role === 'operator' || isAtLeast(pageMerchant.role, 'developer'),
     // Only operators may open the page of money that waits for a person.
-    settlements:
-      request.signedInUser?.isOperator === true && (attempt !== undefined || waitsForPerson)
-        ? '/operator/settlements'
-        : undefined,
+    settlements: request.signedInUser?.isOperator === true && isWaiting ? '/operator/settlements' : undefined,
   };
 }
 
@@ -255,7 +262,7 @@ function orderView({ order, story, webhooks }: ReadOrder, request: FastifyReques
     link: isLink(order) ? pathIn(pageMerchant, `links/${order.orderId}`) : undefined,
     ...actionsOn(order, request, {
       openAttempt: openAttempt(paymentAttempts),
-      waitsForPerson: refunds.isOpen || story.strayPayments.some(isRefused),
+      waitsForPerson: waitsForPerson(story, dashboard.now()),
       deliveries,
     }),
   };
@@ -377,7 +384,10 @@ function factsOf(order: Order, transaction: string, words: (typeof english)['fac
     times: [
       { label: words.created, moment: moment(order.createTime) },
       { label: words.updated, moment: moment(order.updateTime) },
-      { label: words.expires, moment: moment(order.expireTime) },
+      // An order that has ended cannot expire any more.
+      ...(order.status === OrderStatus.PENDING
+        ? [{ label: words.expires, moment: moment(order.expireTime) }]
+        : []),
     ],
   };
 }

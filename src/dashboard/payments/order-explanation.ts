@@ -59,7 +59,16 @@ export function orderExplanation(
               text: language === 'en' ? holderText(explanation) : amharicHolder(writing),
             },
           ]),
-      ...(detail === '' ? [] : [{ name: 'because', lang: 'en', label: words.because, text: detail }]),
+      ...(detail === ''
+        ? []
+        : [
+            {
+              name: 'because',
+              lang: 'en',
+              label: subjectId.startsWith('pat_') ? words.because : words.answer,
+              text: detail,
+            },
+          ]),
     ],
     times: [
       { label: isOver ? words.ended : words.since, moment: moment(sinceTime) },

@@ -1,4 +1,4 @@
-import { OrderStatus } from '../../gen/gatehouse/v1/order_pb.js';
+import { OrderStatus, RefundStatus } from '../../gen/gatehouse/v1/order_pb.js';
 import type { Order, Refund } from '../../gen/gatehouse/v1/order_pb.js';
 import { amountText } from '../../contract/amount-text.ts';
 import { WalletRefunds } from '../../gen/gatehouse/v1/wallet_service_pb.js';
@@ -9,7 +9,7 @@ import { isOpenRefund, refundSums } from './refund-states.ts';
 
 /** The refunds on the page of an order: the sums, and the link to the form or why there is none. */
 export interface OrderRefunds {
-  /** The refunded and the pending amounts, in words; empty before the first refund. */
+  /** The refunded and the pending amounts, and that the latest refund failed, in words; empty before the first refund. */
   readonly facts: readonly string[];
   /** Whether a refund can still change, so that the page follows it. */
   readonly isOpen: boolean;
@@ -29,11 +29,13 @@ export function orderRefunds(
 ): OrderRefunds {
   const { pending, left, isPending, isAnythingLeft } = refundSums(order, refunds);
   const write = (amount: string): string => amountText(amount, order.currency, language);
+  const latest = refunds.toSorted((a, b) => (a.refundId < b.refundId ? -1 : 1)).at(-1);
   const isRefunded = /[1-9]/.test(order.refunded);
   return {
     facts: [
       ...(isRefunded ? [words.refunded(write(order.refunded))] : []),
       ...(isPending ? [words.pending(write(pending))] : []),
+      ...(latest?.status === RefundStatus.FAILED ? [words.latestFailed(write(latest.amount))] : []),
     ],
     isOpen: refunds.some(isOpenRefund),
     offer: order.status === OrderStatus.COMPLETED ? offer() : undefined,

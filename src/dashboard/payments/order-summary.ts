@@ -19,8 +19,12 @@ export interface KnownOfOrder {
   readonly now: Date;
 }
 
-/** A wallet that has not decided for so long rarely decides without help. */
+/** A wallet that has not decided for so long rarely decides without help, and operators can settle the money. */
 const longUndecidedSeconds = 3_600;
+
+/** Whether money that is undecided since `time` waits for a person. */
+export const isLongUndecided = (time: Order['createTime'], now: Date): boolean =>
+  time !== undefined && now.getTime() - timestampDate(time).getTime() >= longUndecidedSeconds * 1000;
 
 /** The state of an order in one sentence. */
 export function orderSummary(known: KnownOfOrder, writing: AttemptWriting): string {

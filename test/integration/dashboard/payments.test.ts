@@ -365,7 +365,7 @@ describe('one order', () => {
     expect(body).toContain('badge-bad">Failed');
   });
 
-  test('says who holds it only while it waits for something', async () => {
+  test('says who holds it and when it expires only while it waits for something', async () => {
     const { orderId } = await register({ orderNumber: 'HELD', webhookUrl: '' });
     const page = async () => (await developer.get(at(`orders/${orderId}`))).body;
 
@@ -374,8 +374,10 @@ describe('one order', () => {
     const { 1: expires } = /Unless it is paid, it expires at ([^<]*)\.</.exec(body)!;
     expect(body).toMatch(new RegExp(`Next step</dt><dd><time [^>]*>${expires}<`));
     expect(body).toContain('Times in Africa/Addis_Ababa (UTC+03:00)');
+    expect(body).toContain('<dt>Expires</dt>');
     await developer.post(at(`orders/${orderId}/cancel`));
     await waitUntil('the order waits for nothing', async () => !(await page()).includes('Held by'));
+    expect(await page()).not.toContain('<dt>Expires</dt>');
   });
 });
 

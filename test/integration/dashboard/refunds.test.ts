@@ -467,6 +467,8 @@ describe('money that waits for a person', () => {
     const page = '/operator/settlements';
     const payment = await payments.startDirect({ merchantId: shop.id, orderNumber: 'UNDECIDED' });
     await payments.settle(payment, outcomes.unknown());
+    const order = at(`orders/${payment.orderId}`);
+    expect((await proposer.get(order)).body).not.toContain(`href="${page}"`);
     await payments.query(
       `update core.payment_attempts set created_at = created_at - interval '5 hours',
          prompt_until = prompt_until - interval '5 hours' where id = $1`,
@@ -475,14 +477,16 @@ describe('money that waits for a person', () => {
     await payments.query(`update core.orders set expires_at = now() - interval '2 hours' where id = $1`, [
       storedId('ord', payment.orderId),
     ]);
-    const order = at(`orders/${payment.orderId}`);
     expect((await viewer.get(order)).body).toMatch(
       /The payment started on .*, 5 hours(, \d+ minutes?)? ago\./,
     );
     expect((await viewer.get(at('orders?number=UNDECIDED'))).body).toMatch(
       /The wallet has not decided\. The order should have expired 2 hours(, \d+ minutes?)? ago\./,
     );
-    expect((await proposer.get('/operator')).body).toContain('1 item waiting to be settled by hand.');
+    const overview = (await proposer.get('/operator')).body;
+    expect(overview).toContain('1 item waiting to be settled by hand.');
+    // From the tile, and from the check of core.
+    expect(overview.match(/<a href="\/operator\/settlements">See all/g)).toHaveLength(2);
     const proposal = {
       merchant_id: shop.id,
       kind: 'payment',

@@ -61,7 +61,31 @@ const notHere =
   'My Wallet cannot return payments through Gatehouse. Return the money to the customer in another way.';
 
 test.each<[string, ReturnType<typeof shown>, ReturnType<typeof shown>]>([
-  ['nothing is refunded yet', shown(ANY_PART, [['100.50', FAILED]]), ['', false, true, upTo('100.50')]],
+  ['nothing is refunded yet', shown(ANY_PART, []), ['', false, true, upTo('100.50')]],
+  [
+    'the latest refund failed',
+    shown(
+      ANY_PART,
+      [
+        ['40', COMPLETED],
+        ['60.50', FAILED],
+      ],
+      '40.00',
+    ),
+    ['ETB 40.00 was refunded. The latest refund, of ETB 60.50, failed.', false, true, upTo('60.50')],
+  ],
+  [
+    'an earlier refund failed',
+    shown(
+      ANY_PART,
+      [
+        ['60.50', FAILED],
+        ['40', COMPLETED],
+      ],
+      '40.00',
+    ),
+    ['ETB 40.00 was refunded.', false, true, upTo('60.50')],
+  ],
   [
     'parts are refunded and pending',
     shown(

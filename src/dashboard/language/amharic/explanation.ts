@@ -4,6 +4,7 @@ export const explanation: typeof english = {
   title: 'ትዕዛዙ የሚጠብቀው',
   heldBy: 'የሚመለከተው',
   because: 'ያልተወሰነበት ምክንያት',
+  answer: 'የዋሌቱ የመጨረሻ መልስ',
   since: 'ከመቼ ጀምሮ',
   ended: 'ያበቃው',
   next: 'ቀጣይ ደረጃ',

@@ -58,6 +58,7 @@ export const order: typeof english = {
     title: 'ገንዘብ መመለስ',
     refunded: (amount) => `${amount} ተመልሷል።`,
     pending: (amount) => `${amount} በመመለስ ላይ ነው።`,
+    latestFailed: (amount) => `የመጨረሻው የ${amount} መመለስ አልተሳካም።`,
     left: (amount) => `እስከ ${amount} ድረስ ለከፋዩ ሊመለስ ይችላል።`,
     whole: (amount) => `${amount} ለከፋዩ ሊመለስ ይችላል። ይህ ዋሌት ክፍያን የሚመልሰው ሙሉውን ብቻ ነው።`,
     nothingLeft: 'የተከፈለው በሙሉ ተመልሷል ወይም በመመለስ ላይ ነው።',

@@ -3,6 +3,7 @@ export const explanation = {
   title: 'What the order waits for',
   heldBy: 'Held by',
   because: 'Undecided because',
+  answer: 'Wallet’s latest answer',
   since: 'Since',
   ended: 'Ended',
   next: 'Next step',

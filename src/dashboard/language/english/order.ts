@@ -70,6 +70,7 @@ export const order = {
     title: 'Refund',
     refunded: (amount: string) => `${amount} was refunded.`,
     pending: (amount: string) => `Refunds of ${amount} are pending.`,
+    latestFailed: (amount: string) => `The latest refund, of ${amount}, failed.`,
     left: (amount: string) => `Up to ${amount} can be returned to the payer.`,
     whole: (amount: string) =>
       `${amount} can be returned to the payer. This wallet returns a payment only as a whole.`,
