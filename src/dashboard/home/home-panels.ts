@@ -10,6 +10,7 @@ import type { Dashboard } from '../dashboard.ts';
 import { webhookWords } from '../developers/add-webhooks.ts';
 import { endpointState } from '../developers/delivery-words.ts';
 import { awaitedRow } from '../developers/webhook-endpoint-views.ts';
+import { latestAnswer } from '../developers/webhook-views.ts';
 import { home as amharic } from '../language/amharic/home.ts';
 import { webhookEndpoints as endpointsInAmharic } from '../language/amharic/webhook-endpoints.ts';
 import { home as english } from '../language/english/home.ts';
@@ -85,11 +86,12 @@ export const inactiveEndpointsPanel = ({ clients }: Dashboard, request: FastifyR
     const { endpoints } = await clients.webhooks.listEndpoints({ ...asked, pageSize: maxEndpoints }, options);
     const format = numberFormat(request.language);
     const words = wordsFor(request, homeWords).webhooks;
-    return endpoints.map(({ endpoint, state, pendingCount, lastResult }) => ({
-      endpoint,
-      state: endpointState(state, wordsFor(request, webhookWords)),
-      waiting: words.waiting(format.format(pendingCount)),
-      lastResult: lastResult === '' ? '' : words.latest(lastResult),
+    const writing = { words: wordsFor(request, webhookWords), language: request.language };
+    return endpoints.map((each) => ({
+      endpoint: each.endpoint,
+      state: endpointState(each.state, writing.words),
+      waiting: words.waiting(format.format(each.pendingCount)),
+      lastResult: each.lastResult === '' ? '' : words.latest(latestAnswer(each, writing).detail.text),
     }));
   });
 

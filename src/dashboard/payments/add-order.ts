@@ -249,8 +249,12 @@ function orderView({ order, story, webhooks }: ReadOrder, request: FastifyReques
     status: statusText(order.status, writing.words),
     amount: amountText(order.amount, order.currency, request.language),
     summary: [summary, ...refunds.facts].join(' '),
-    explanation: orderExplanation(story.explanation, explained, writing, (subjectId) =>
-      request.signedInUser?.isOperator === true ? detailOf(story, subjectId) : '',
+    explanation: orderExplanation(
+      story.explanation,
+      explained,
+      writing,
+      (subjectId) => (request.signedInUser?.isOperator === true ? detailOf(story, subjectId) : ''),
+      (page) => pathIn(pageMerchant, page),
     ),
     refunds,
     strays: strays.map(({ title, notes }) => [title, ...notes].join('. ')),

@@ -16,13 +16,14 @@ const dictionary = { en: english, am: amharic };
 /**
  * The block of the order's page that tells what the order waits for. Undefined when core is of a version that does not explain
  * orders. `fromWebhooks` is undefined when no `webhooks` process answered. `detailOf` gives the wallet's latest message about a payment,
- * refund or stray payment; empty without one.
+ * refund or stray payment; empty without one. `pathOf` gives the full path of a page of the merchant.
  */
 export function orderExplanation(
   fromCore: OrderExplanation | undefined,
   fromWebhooks: OrderExplanation | undefined,
-  { language, timeZone, wallets, reasons }: StoryWriting,
+  { language, timeZone, wallets, reasons, story }: StoryWriting,
   detailOf: (subjectId: string) => string,
+  pathOf: (page: string) => string,
 ) {
   if (fromCore === undefined) return undefined;
   const explanation = joinExplanations(fromCore, fromWebhooks);
@@ -44,6 +45,12 @@ export function orderExplanation(
   };
   const isOver = waitingFor === OrderFact.NOTHING;
   return {
+    refund: subjectId.startsWith('rfd_')
+      ? { href: pathOf(`refunds/${subjectId}`), text: story.refund }
+      : undefined,
+    delivery: subjectId.startsWith('whd_')
+      ? { href: pathOf(`webhooks/deliveries/${subjectId}`), text: story.delivery }
+      : undefined,
     title: words.title,
     text:
       language === 'en'

@@ -198,8 +198,13 @@ describe('webhooks', () => {
 
   test('an endpoint is paused and resumed, and the second of two people sees a notice', async () => {
     const { merchant, visitor, at } = await desk.atNewMerchant();
+    await visitor.post(at('webhooks/secrets/rotate'), { seen: '', after: 'now' });
     await visitor.post(at('webhooks/test'), { url: 'http://127.0.0.1:9/' });
     const endpoint = 'http://127.0.0.1:9';
+    await waitUntil('the test is tried', async () => {
+      const { endpoints } = await stack.webhookClient('operator').listEndpoints({ merchantId: merchant.id });
+      return endpoints[0]?.lastResult;
+    });
 
     const paused = await visitor.post(at('webhooks/hosts/pause'), {
       endpoint,
@@ -208,6 +213,9 @@ describe('webhooks', () => {
     });
     const again = await visitor.post(at('webhooks/hosts/pause'), { endpoint, seen: 'open' });
     const { body } = await visitor.get(at('webhooks'));
+    const inAmharic = await visitor.get(`/m/${merchant.id}/sandbox?lang=am`);
+    expect(inAmharic.body).toContain('<bdi>የመጨረሻ ውጤት፦ ከመቀበያው ጋር መገናኘት አልተቻለም');
+    await visitor.get(`/m/${merchant.id}/sandbox?lang=en`);
     const resumed = await visitor.post(at('webhooks/hosts/resume'), { endpoint, seen: 'paused' });
 
     expect([paused.status, again.status, resumed.status]).toEqual([303, 409, 303]);

@@ -171,7 +171,11 @@ describe('a refund', () => {
     const pending = await state(own!);
     expect(pending.isOver).toBe(false);
     expect((await state(order)).isOver).toBe(false);
-    expect(plain((await viewer.get(order)).body)).toContain('Refunds of ETB 40.50 are pending.');
+    const waiting = plain((await viewer.get(order)).body);
+    expect(waiting).toContain('Refunds of ETB 40.50 are pending.');
+    expect(waiting).toMatch(
+      new RegExp(`data-explanation>[^]*href="${own}">Show the refund[^]*<h2 id="facts"`),
+    );
     await answer(own!, { case: 'pending', value: { providerReference: 'rv-1', detail: 'no answer' } });
     const unknown = plain((await developer.get(own!)).body);
     expect(unknown).toContain('Wallet A, USSD has not reported whether it returned the money.');
