@@ -4,7 +4,7 @@ import { SettingsError } from '../platform/settings/read-settings.ts';
 import { readLocalSettings } from './local/settings.ts';
 import { StartError } from './local/start-error.ts';
 import { startGatehouse } from './local/start-gatehouse.ts';
-import { describeRunning } from './local/summary.ts';
+import { describeRunning, exampleCurrency } from './local/summary.ts';
 import { reportedSettings } from './unknown-settings.ts';
 
 const projectRoot = resolve(import.meta.dirname, '../..');
@@ -45,6 +45,7 @@ async function runGatehouse(signal: AbortSignal): Promise<void> {
   const dataFolder = resolve(projectRoot, config.GATEHOUSE_DATA_DIR);
   console.log(`Starting Gatehouse in ${dataFolder}`);
   for (const sentence of reportedSettings(process.env)) console.error(`! ${sentence}`);
+  const currency = exampleCurrency(process.env);
   const gatehouse = await startGatehouse({
     config,
     environment: process.env,
@@ -61,6 +62,7 @@ async function runGatehouse(signal: AbortSignal): Promise<void> {
       dataFolder,
       commandFolder: join(projectRoot, 'node_modules', '.bin'),
       seconds: performance.now() / 1000,
+      currency,
       now: new Date(),
       isRecovering,
     }),

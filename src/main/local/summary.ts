@@ -1,5 +1,7 @@
 import type { Static } from '@sinclair/typebox';
 import type { DemoFile as ReadByCommands } from '../../cli/target.ts';
+import { readWallets } from '../../contract/wallets-file/read-wallets-file.ts';
+import type { ProcessEnvironment } from '../../platform/settings/read-settings.ts';
 import type { walletAccess } from './demo-wallets.ts';
 import type { DemoMerchant } from './demo-merchant.ts';
 import type { DemoUsers } from './demo-users.ts';
@@ -40,6 +42,8 @@ interface Running {
   /** The folder of the command `gatehouse`. */
   readonly commandFolder: string;
   readonly seconds: number;
+  /** The currency of the example (`exampleCurrency`). */
+  readonly currency: string;
   /** Makes the example's order number unique. */
   readonly now: Date;
   /** Whether the database was restored, and payments wait until it has been compared with the wallets. */
@@ -89,7 +93,7 @@ function describeFirstOrder(running: Running): string {
   const order = {
     order_number: orderNumber,
     amount: '150.00',
-    currency: 'ETB',
+    currency: running.currency,
     reason: 'Coffee beans',
     customer_phone: '+251911223344',
     return_url: 'https://shop.example/thanks',
@@ -111,6 +115,20 @@ To print the sandbox's webhooks and forward them to your own server, run these l
 The first line adds the command "gatehouse" to that terminal. "npm link" adds it to every terminal:
 
 ${commandLines(running, 'listen --forward http://localhost:3000/hook')}`;
+}
+
+/**
+ * A currency that a wallet of the sandbox takes: ETB if one does. The simulated wallets take ETB.
+ * @throws SettingsError for a file of wallets with a mistake
+ */
+export function exampleCurrency(environment: ProcessEnvironment): string {
+  const file = environment['GATEHOUSE_WALLETS_FILE'] || undefined;
+  const json = environment['GATEHOUSE_WALLETS'] || undefined;
+  const own = file === undefined && json === undefined ? [] : readWallets({ file, json });
+  const codes = own
+    .filter(({ environments }) => environments.sandbox !== undefined)
+    .flatMap(({ currencies }) => currencies.map(({ code }) => code));
+  return codes.includes('ETB') ? 'ETB' : (codes[0] ?? 'ETB');
 }
 
 function describeRecovery(running: Running): string {

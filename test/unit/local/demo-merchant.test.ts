@@ -74,7 +74,14 @@ describe('the demo merchant', () => {
       report: () => undefined,
     });
     const demo = { rest: {}, webhooks: {} } as DemoFile;
-    const options = { demo, dataFolder: '/', commandFolder: '/bin', seconds: 1, now: new Date() };
+    const options = {
+      demo,
+      dataFolder: '/',
+      commandFolder: '/bin',
+      seconds: 1,
+      now: new Date(),
+      currency: 'ETB',
+    };
 
     expect(merchant).toBeUndefined();
     expect(describeRunning({ ...options, isRecovering: false })).toMatch(

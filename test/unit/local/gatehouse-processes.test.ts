@@ -12,6 +12,7 @@ import {
   webhooksProcess,
 } from '../../../src/main/local/gatehouse-processes.ts';
 import type { LocalSettings } from '../../../src/main/local/gatehouse-processes.ts';
+import { exampleCurrency } from '../../../src/main/local/summary.ts';
 
 const { secrets: walletSecrets } = completeWalletSecrets({}, () => 's'.repeat(32), randomUUID);
 
@@ -59,6 +60,18 @@ const settings = (environment: LocalSettings['environment']): LocalSettings => (
   },
 });
 
+/** The wallets of a sandbox that takes these currencies. */
+const walletsWith = (...codes: readonly string[]): string =>
+  JSON.stringify({
+    wallets: [
+      {
+        ...{ id: 'own', names: { en: 'Own', am: 'Own' }, connector: 'gsma', channels: ['ussd'] },
+        currencies: codes.map((code) => ({ code })),
+        environments: { sandbox: { settings: {} } },
+      },
+    ],
+  });
+
 const walletsIn = (env: NodeJS.ProcessEnv): readonly object[] =>
   (JSON.parse(env['GATEHOUSE_WALLETS'] ?? '') as { wallets: readonly object[] }).wallets;
 
@@ -90,6 +103,14 @@ test('a file of wallets replaces the simulated ones, in core and in the wallets 
   expect(() => coreProcess(settings({ GATEHOUSE_WALLETS_FILE: '/none/wallets.json' }))).toThrow(
     'GATEHOUSE_WALLETS_FILE /none/wallets.json cannot be read',
   );
+});
+
+test.each([
+  [{}, 'ETB'],
+  [{ GATEHOUSE_WALLETS: walletsWith('KES', 'EUR') }, 'KES'],
+  [{ GATEHOUSE_WALLETS: walletsWith('USD', 'ETB'), GATEHOUSE_WALLETS_FILE: '' }, 'ETB'],
+])('the order that the start suggests with the wallets %j is in %s', (environment, currency) => {
+  expect(exampleCurrency(environment)).toBe(currency);
 });
 
 test('callbacks of the simulated wallets need the key that the wallets send with them', () => {
