@@ -27,18 +27,19 @@ export interface RequestFacts {
 
 const maxPathLength = 128;
 
-/** Reasons for which a request with a known key can be refused before its body is read. */
-const beforeBody = new Set([
+/**
+ * Reasons for which requests with a known key share lines. All but RECOVERING refuse a request before its body is read, and nothing else
+ * limits their number. A recovery lasts for minutes, and shops repeat each request until it ends.
+ */
+const sharedReasons = new Set([
   'KEY_RATE_LIMITED',
   'MERCHANT_SUSPENDED',
   'OVERLOADED',
   'PRODUCTION_NOT_ACTIVATED',
+  'RECOVERING',
 ]);
 
-/**
- * Like `createRequestLines`, for one environment's listener. Requests that are refused before their body is read share lines, because
- * nothing else limits their number.
- */
+/** Like `createRequestLines`, for one environment's listener. Requests that are refused for a shared reason share lines. */
 export function createRequestLog({
   environment,
   ...options
@@ -59,7 +60,7 @@ export function createRequestLog({
         cause: found.cause,
       }),
       sharedAs: () =>
-        found.apiKeyId === undefined || beforeBody.has(found.reason ?? '')
+        found.apiKeyId === undefined || sharedReasons.has(found.reason ?? '')
           ? `${found.apiKeyId} ${found.reason}`
           : undefined,
     });

@@ -186,6 +186,15 @@ describe('the merchant gets the documented answer when core refuses', () => {
   });
 });
 
+test('repeats during a recovery have at most twenty lines of their own in a minute', async () => {
+  failWith(rpcError('RECOVERING', 'compares with the wallets'));
+  const written = facade.log.length;
+  for (let repeat = 0; repeat < 23; repeat += 1)
+    await post(`${facade.url}/api/v1/verify`, { order_number: 'INV-1' });
+
+  expect(facade.log.slice(written).filter(({ msg }) => msg === 'request').length).toBeLessThanOrEqual(20);
+});
+
 test('many explanations without the webhooks process have one line in the log, with the request of the first', async () => {
   const explanation = { waitingFor: OrderFact.NOTHING, orderStatus: OrderStatus.COMPLETED };
   const running = await startFacadeOverRpc({
