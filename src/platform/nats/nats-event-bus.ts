@@ -1,9 +1,10 @@
-import { ErrorCode, Events, connect } from 'nats';
+import { ErrorCode, Events } from 'nats';
 import type { ConnectionOptions, NatsConnection, TlsOptions } from 'nats';
 import pTimeout from 'p-timeout';
 import { codeOf } from '../error-code.ts';
 import { limitFailures } from '../line-limit.ts';
 import type { Logger } from '../logger.ts';
+import { connectToBroker } from './connect-to-broker.ts';
 import { createEventConsumer } from './event-consumer.ts';
 import type { EventConsumer, EventConsumerParts } from './event-consumer.ts';
 import { brokerAnswerMs, createEventStream, streamManager } from './event-stream.ts';
@@ -104,7 +105,7 @@ export function openEventBus<WakeTopic extends string>(
   let isReached = false;
 
   const connectOnce = async (): Promise<void> => {
-    const connected = await connect(brokerOptions);
+    const connected = await connectToBroker(brokerOptions);
     if (closing.signal.aborted) return connected.close();
     connection = connected;
     isReached = true;
@@ -192,7 +193,7 @@ export function openEventBus<WakeTopic extends string>(
     certificate: {
       expiryMs,
       readAgain: async () => {
-        await connect(brokerOptions).then(
+        await connectToBroker(brokerOptions).then(
           (another) => another.close(),
           () => undefined,
         );

@@ -12,6 +12,9 @@ const broker = new URL(sharedServers().natsUrl);
 /** The error with which the broker ends connections; empty while it accepts them. */
 let refusal: string;
 let refusals: number;
+/** Whether the broker accepts connections and says nothing, and how many of these connections the process has closed. */
+let isSilent: boolean;
+let closed: number;
 let lines: string[];
 let server: Awaited<ReturnType<typeof startTcpServer>>;
 const closers = closersOfEachTest();
@@ -19,8 +22,14 @@ const closers = closersOfEachTest();
 beforeEach(async () => {
   refusal = '';
   refusals = 0;
+  isSilent = false;
+  closed = 0;
   lines = [];
   server = await startTcpServer((client) => {
+    if (isSilent) {
+      client.on('close', () => (closed += 1)).resume();
+      return;
+    }
     if (refusal !== '') {
       client.write(
         'INFO {"server_id":"T","version":"2.10.0","proto":1,"headers":true,"auth_required":true,"max_payload":1048576}\r\n',
@@ -57,15 +66,23 @@ test.each([
   ['no broker listens', 'CONNECTION_REFUSED'],
   ['the broker accepts the connection and says nothing', 'TIMEOUT'],
 ])('a process that starts while %s warns once, with the reason', async (_, reason) => {
-  await server.close();
-  if (reason === 'TIMEOUT') {
-    server = await startTcpServer(() => undefined);
-    closers.push(server.close);
-  }
+  isSilent = reason === 'TIMEOUT';
+  if (!isSilent) await server.close();
   const bus = openBus();
   await waitUntil('it is logged', () => linesWith('cannot connect to the broker') === 1);
   expect([linesWith(reason), linesWith(warning), linesWith(failure)]).toEqual([1, 1, 0]);
   expect(bus.isConnected()).toBe(false);
+  if (isSilent) await waitUntil('the silent connection is closed', () => closed > 0);
+});
+
+test('a process closes each connection at which the broker says nothing, until the broker answers again', async () => {
+  const bus = openBus();
+  await waitUntil('it is connected', bus.isConnected);
+  isSilent = true;
+  server.disconnect();
+  await waitUntil('a silent connection is closed', () => closed > 0);
+  isSilent = false;
+  await waitUntil('it is connected again', bus.isConnected);
 });
 
 test('a process that loses its broker logs that once, although the broker refuses each further connection', async () => {
