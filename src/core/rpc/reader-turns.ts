@@ -11,15 +11,23 @@ const maxRunning = 8;
 const maxWaiting = 100;
 const reader: Role = 'reader';
 
-/** Reads with statements of their own. Other reads share statements, or take turns by merchant. */
+/**
+ * Reads with statements of their own. Other reads share statements. Some of these also take turns by merchant, and a reader must not
+ * fill those turns, because the merchant's own reads wait there.
+ */
 const ownReads: ReadonlySet<string> = new Set([
+  'ExplainOrder',
   'GetApiRequest',
   'GetAuditRoot',
   'GetCertifications',
+  'GetFirstSteps',
+  'GetOrderReport',
+  'GetOrderStory',
   'GetPayerPayment',
   'GetPaymentAttempt',
   'GetReconciliation',
   'GetRecovery',
+  'GetRefundable',
 ]);
 
 /** `ListOrderEvents` has turns of its own, for all roles. */

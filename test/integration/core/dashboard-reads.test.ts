@@ -13,7 +13,7 @@ import { RecoveryService } from '../../../src/gen/gatehouse/v1/recovery_service_
 import { ReconciliationService } from '../../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
 import { directPayment, registration } from '../../support/order-requests.ts';
 import { holdLocks, queryOnce } from '../../support/database-connections.ts';
-import { failureOf, flood, wrongFields } from '../../support/rpc-failure.ts';
+import { failureOf, flood, outcomeOf, wrongFields } from '../../support/rpc-failure.ts';
 import { hangMs } from '../../support/wait-until.ts';
 import { sharedStack, sharedClient, sharedMerchant } from '../../support/shared-stack.ts';
 import { ReportService, ReportStep } from '../../../src/gen/gatehouse/v1/report_service_pb.js';
@@ -362,6 +362,21 @@ describe('many readings of one merchant leave connections to other merchants:', 
     expect(other?.merchantId).toBe(otherId);
     expect(new Set(await Promise.all(searching))).toEqual(new Set(['done', 'OVERLOADED']));
   });
+});
+
+test("many reports for a reader leave turns to the merchant's own ones", async () => {
+  const release = await holdLocks(stack.databaseUrl, 'lock table core.order_counts in access exclusive mode');
+  const asked = { merchantId: merchant.id, environment };
+  const byReader = stack.client(ReportService, 'reader');
+  const reading = flood(() => byReader.getFirstSteps(asked, { timeoutMs: hangMs }), 1);
+  const first = await Promise.race(reading);
+  const own = outcomeOf(reports.getFirstSteps(asked, { timeoutMs: hangMs }));
+  // Calls of one moment are received in turn, so this answer comes after the refusal of the merchant's call, if it is refused.
+  await stack.client(MerchantService, 'operator').getMerchant({ merchantId: merchant.id });
+  await release();
+
+  expect([first, await own]).toEqual(['OVERLOADED', 'done']);
+  await Promise.all(reading);
 });
 
 test('diagnoses requested at the same time share connections', async () => {
